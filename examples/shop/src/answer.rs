@@ -1,0 +1,65 @@
+//! What a route gives back: a response and how long to hold it, so that routes stay free of time.
+
+use std::time::Duration;
+
+use ::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, SET_COOKIE};
+use ::http::{Response, StatusCode};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Empty, Full};
+use hyper::body::Bytes;
+use std::convert::Infallible;
+
+/// The body of every response.
+pub(crate) type Body = UnsyncBoxBody<Bytes, Infallible>;
+
+/// A response, and the time to wait before it is sent.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) response: Response<Body>,
+    pub(crate) wait: Duration,
+}
+
+impl Answer {
+    /// Status 200 with this body, at once.
+    pub(crate) fn new(content_type: &'static str, body: Body) -> Self {
+        let mut response = Response::new(body);
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        Self { response, wait: Duration::ZERO }
+    }
+
+    /// No body at all, not even a type for it.
+    pub(crate) fn empty(status: StatusCode) -> Self {
+        Self { response: Response::new(empty()), wait: Duration::ZERO }.status(status)
+    }
+
+    pub(crate) fn status(mut self, status: StatusCode) -> Self {
+        *self.response.status_mut() = status;
+        self
+    }
+
+    pub(crate) fn after(mut self, wait: Duration) -> Self {
+        self.wait = wait;
+        self
+    }
+
+    pub(crate) fn cached(mut self, how: &'static str) -> Self {
+        self.response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static(how));
+        self
+    }
+
+    /// Adds a `Set-Cookie` line; lines that are there stay.
+    pub(crate) fn cookie(mut self, line: HeaderValue) -> Self {
+        self.response.headers_mut().append(SET_COOKIE, line);
+        self
+    }
+}
+
+/// A body that is there as a whole.
+pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
+    Full::new(bytes.into()).boxed_unsync()
+}
+
+/// No body.
+pub(crate) fn empty() -> Body {
+    Empty::new().boxed_unsync()
+}

@@ -1,0 +1,101 @@
+//! The rim of a request: body in, route, wait, response out with the names of version and pod on it.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use ::http::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
+use ::http::{Method, Request, Response};
+use http_body_util::{BodyExt, Limited};
+use hyper::body::{Body as _, Incoming};
+
+use crate::answer::{Answer, Body, empty};
+use crate::refusal::{MAX_BODY, Refusal};
+use crate::routes;
+use crate::shop::Shop;
+use crate::visit::{Brought, Visit};
+use crate::ws;
+
+const VERSION: HeaderName = HeaderName::from_static("x-shop-version");
+const POD: HeaderName = HeaderName::from_static("x-shop-pod");
+/// What the request brought: `none`, `known` or `lost`; so a load test need not read bodies.
+const SESSION: HeaderName = HeaderName::from_static("x-shop-session");
+/// A request header: hold the answer this long, to put parallel answers in any order.
+const DELAY: &str = "x-shop-delay-ms";
+const MAX_DELAY_MS: u64 = 5_000;
+
+/// Answers one request. The work is done at once and the answer held, so that parallel requests change the
+/// store in the order they came in and are answered in the order the test asks for.
+pub(crate) async fn handle(
+    shop: Arc<Shop>,
+    mut request: Request<Incoming>,
+) -> Result<Response<Body>, Infallible> {
+    shop.counters.requests.fetch_add(1, Ordering::Relaxed);
+    let handshake = ws::handshake(&mut request);
+    let (parts, body) = request.into_parts();
+    let drained = match handshake {
+        // The body of an upgraded HTTP/2 stream is the socket itself.
+        Some(_) => Ok(()),
+        None => drain(body).await,
+    };
+
+    let visit = Visit::new(&shop, &parts);
+    let answer = match (drained, delay(&parts.headers)) {
+        (Err(refusal), _) | (_, Err(refusal)) => routes::refused(&visit, &refusal),
+        (Ok(()), Ok(delay)) => {
+            let answer = match handshake {
+                Some(handshake) => ws::accept(&shop, handshake),
+                None => routes::answer(&visit),
+            };
+            let wait = answer.wait.max(delay);
+            answer.after(wait)
+        }
+    };
+    let Answer { mut response, wait } = answer;
+    sign(&visit, response.headers_mut());
+    if !wait.is_zero() {
+        tokio::time::sleep(wait).await;
+    }
+    Ok(if parts.method == Method::HEAD { without_body(response) } else { response })
+}
+
+/// Reads the body and throws it away: a connection with an unread body could not be kept.
+async fn drain(body: Incoming) -> Result<(), Refusal> {
+    let mut body = Limited::new(body, MAX_BODY);
+    while let Some(frame) = body.frame().await {
+        frame.map_err(|found| Refusal::Body { found: found.to_string() })?;
+    }
+    Ok(())
+}
+
+fn delay(headers: &HeaderMap) -> Result<Duration, Refusal> {
+    let Some(value) = headers.get(DELAY) else { return Ok(Duration::ZERO) };
+    let ms = value.to_str().ok().and_then(|text| text.parse::<u64>().ok());
+    ms.map(|ms| Duration::from_millis(ms.min(MAX_DELAY_MS))).ok_or_else(|| Refusal::Value {
+        place: DELAY,
+        expected: "milliseconds as a whole number",
+        found: String::from_utf8_lossy(value.as_bytes()).into_owned(),
+    })
+}
+
+fn sign(visit: &Visit<'_>, headers: &mut HeaderMap) {
+    let (version, pod) = visit.shop.config.identity_headers();
+    let brought = match visit.brought {
+        Brought::Nothing => "none",
+        Brought::Known(_) => "known",
+        Brought::Lost => "lost",
+    };
+    headers.insert(VERSION, version);
+    headers.insert(POD, pod);
+    headers.insert(SESSION, HeaderValue::from_static(brought));
+}
+
+/// The head alone, with the length that the body would have had.
+fn without_body(response: Response<Body>) -> Response<Body> {
+    let (mut head, body) = response.into_parts();
+    if let Some(length) = body.size_hint().exact().filter(|length| *length > 0) {
+        head.headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+    }
+    Response::from_parts(head, empty())
+}

@@ -1,0 +1,40 @@
+//! Why a request is not answered as asked, and with which status.
+
+use ::http::StatusCode;
+use ::http::header::InvalidHeaderValue;
+
+/// The longest request body that is read (and thrown away).
+pub(crate) const MAX_BODY: usize = 1 << 20;
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Refusal {
+    #[error("no page here: expected an endpoint that the shop's README lists, found {path:?}")]
+    NotFound { path: String },
+    #[error("method: expected {allowed}, found {found}")]
+    Method { allowed: &'static str, found: String },
+    #[error("{place}: expected {expected}, found {found:?}")]
+    Value { place: &'static str, expected: &'static str, found: String },
+    #[error("request body: expected one of at most {MAX_BODY} bytes that arrives whole, found {found}")]
+    Body { found: String },
+    #[error("websocket: expected the request of a handshake (RFC 6455, section 4.1), found none")]
+    NoHandshake,
+    #[error("set-cookie: expected no control characters, found some")]
+    Header(#[from] InvalidHeaderValue),
+    #[error("session id: expected random bytes from the system, found an error: {0}")]
+    Randomness(#[from] getrandom::Error),
+    #[error("answer: expected to write it as JSON, found an error: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+impl Refusal {
+    pub(crate) fn status(&self) -> StatusCode {
+        match self {
+            Self::NotFound { .. } => StatusCode::NOT_FOUND,
+            Self::Method { .. } => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Value { .. } | Self::Header(_) => StatusCode::BAD_REQUEST,
+            Self::Body { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::NoHandshake => StatusCode::UPGRADE_REQUIRED,
+            Self::Randomness(_) | Self::Json(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+}

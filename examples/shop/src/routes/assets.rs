@@ -1,0 +1,34 @@
+//! What caches may keep: a script, and a landing page that a careless application sets cookies on.
+
+use maud::{DOCTYPE, html};
+
+use crate::answer::{Answer, full};
+use crate::refusal::Refusal;
+use crate::visit::Visit;
+
+/// `GET /static/app.js`: the page's script; public for an hour, and no session.
+pub(super) fn script() -> Answer {
+    Answer::new("text/javascript; charset=utf-8", full(include_str!("app.js"))).cached("public, max-age=3600")
+}
+
+/// `GET /landing`: public for a minute. With `?session=1` it opens a session when none is known, and so
+/// hands one visitor's cookie to whoever the cache answers next, as careless applications do.
+pub(super) fn landing(visit: &Visit<'_>) -> Result<Answer, Refusal> {
+    let version = visit.shop.config.version();
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head { meta charset="utf-8"; title { "Welcome to the demo shop" } }
+            body { h1 { "Welcome" } p { "This page comes from " (version) "." } a href="/" { "Enter" } }
+        }
+    };
+    let answer =
+        Answer::new("text/html; charset=utf-8", full(page.into_string())).cached("public, max-age=60");
+    if visit.param("session").is_none_or(|asked| asked != "1") {
+        return Ok(answer);
+    }
+    Ok(match visit.current_or_new()?.set_cookie {
+        Some(line) => answer.cookie(line),
+        None => answer,
+    })
+}

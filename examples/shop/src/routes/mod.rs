@@ -1,0 +1,88 @@
+//! Which endpoint answers a request. Routes are plain functions of the visit and the store: no I/O, no clock.
+
+mod assets;
+mod page;
+mod probes;
+mod shopping;
+
+use ::http::header::{ALLOW, HeaderValue};
+use ::http::{Method, StatusCode};
+use serde::Serialize;
+
+use crate::answer::Answer;
+use crate::refusal::Refusal;
+use crate::visit::{Nothing, Visit};
+
+/// The answer to a visit; what goes wrong is an answer as well.
+pub(crate) fn answer(visit: &Visit<'_>) -> Answer {
+    dispatch(visit).unwrap_or_else(|refusal| refused(visit, &refusal))
+}
+
+fn dispatch(visit: &Visit<'_>) -> Result<Answer, Refusal> {
+    // A preflight asks about an endpoint and must not reach it.
+    if visit.request.method == Method::OPTIONS {
+        return Ok(preflight());
+    }
+    match visit.request.uri.path() {
+        "/" => shopping::home(visit),
+        "/cart" => shopping::cart(visit),
+        "/cart/add" => shopping::add(visit),
+        "/login" => shopping::login(visit),
+        "/logout" => shopping::logout(visit),
+        "/static/app.js" => Ok(assets::script()),
+        "/landing" => assets::landing(visit),
+        "/api/ping" | "/healthz" => visit.json(&visit.current(), Nothing {}),
+        "/stats" => visit.json(&visit.current(), visit.shop.stats()),
+        "/headers" => probes::headers(visit),
+        "/slow" => probes::slow(visit),
+        "/stream" => probes::stream(visit),
+        "/two-cookies" => probes::two_cookies(visit),
+        "/set" => probes::set(visit),
+        // A handshake never comes here, see `http`.
+        "/ws" => Err(Refusal::NoHandshake),
+        path => match path.strip_prefix("/status/") {
+            Some(code) => probes::status(visit, code),
+            None => Err(Refusal::NotFound { path: path.to_owned() }),
+        },
+    }
+}
+
+/// The view of the session that the request brought, with the reason in `error`.
+pub(crate) fn refused(visit: &Visit<'_>, refusal: &Refusal) -> Answer {
+    #[derive(Serialize)]
+    struct Reason {
+        error: String,
+    }
+    let body = visit.json(&visit.current(), Reason { error: refusal.to_string() });
+    let mut answer =
+        body.unwrap_or_else(|_| Answer::empty(StatusCode::INTERNAL_SERVER_ERROR)).status(refusal.status());
+    let headers = answer.response.headers_mut();
+    match refusal {
+        Refusal::Method { allowed, .. } => {
+            headers.insert(ALLOW, HeaderValue::from_static(allowed));
+        }
+        Refusal::NoHandshake => {
+            headers.insert(::http::header::UPGRADE, HeaderValue::from_static("websocket"));
+        }
+        _ => {}
+    }
+    answer
+}
+
+fn preflight() -> Answer {
+    let mut answer = Answer::empty(StatusCode::NO_CONTENT);
+    answer.response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD, POST, OPTIONS"));
+    answer
+}
+
+/// Refuses other methods than `allowed`. `HEAD` counts as `GET`.
+fn only(visit: &Visit<'_>, methods: &[Method], allowed: &'static str) -> Result<(), Refusal> {
+    let found = match visit.request.method {
+        Method::HEAD => &Method::GET,
+        ref method => method,
+    };
+    if methods.contains(found) {
+        return Ok(());
+    }
+    Err(Refusal::Method { allowed, found: visit.request.method.to_string() })
+}

@@ -1,0 +1,71 @@
+//! The shop itself: a page, a cart, login and logout, with sessions as a servlet container has them.
+
+use ::http::Method;
+
+use super::{only, page};
+use crate::answer::Answer;
+use crate::cookie;
+use crate::refusal::Refusal;
+use crate::visit::{Brought, Current, Nothing, Visit};
+
+/// `GET /`: the page for a browser, JSON for others; opens a session when none is known.
+pub(super) fn home(visit: &Visit<'_>) -> Result<Answer, Refusal> {
+    only(visit, &[Method::GET], "GET, HEAD")?;
+    let current = visit.current_or_new()?;
+    if !visit.wants_html() {
+        return visit.json(&current, Nothing {});
+    }
+    let answer = page::home(visit, &current);
+    Ok(match current.set_cookie {
+        Some(line) => answer.cookie(line),
+        None => answer,
+    })
+}
+
+/// `GET /cart`: the cart, opening no session; `POST /cart?item=X`: see [`add`].
+pub(super) fn cart(visit: &Visit<'_>) -> Result<Answer, Refusal> {
+    only(visit, &[Method::GET, Method::POST], "GET, HEAD, POST")?;
+    if visit.request.method == Method::POST {
+        return add(visit);
+    }
+    visit.json(&visit.current(), Nothing {})
+}
+
+/// `GET /cart/add?item=X`, `POST /cart?item=X`: puts an item into the cart, of a new session if need be.
+pub(super) fn add(visit: &Visit<'_>) -> Result<Answer, Refusal> {
+    only(visit, &[Method::GET, Method::POST], "GET, HEAD, POST")?;
+    let item = visit.required("item")?;
+    let store = &visit.shop.store;
+    let mut current = visit.current_or_new()?;
+    let added = current.id.as_ref().and_then(|id| store.add(id, &item));
+    if let Some(session) = added {
+        current.session = session;
+        return visit.json(&current, Nothing {});
+    }
+    // A logout or login in parallel took the session away meanwhile: the item goes into a new one.
+    let id = store.open()?;
+    let session = store.add(&id, &item).unwrap_or_default();
+    visit.json(&visit.issued(id, session)?, Nothing {})
+}
+
+/// `POST /login?user=U`: the same cart under a new session id, so that a planted id is worth nothing.
+pub(super) fn login(visit: &Visit<'_>) -> Result<Answer, Refusal> {
+    only(visit, &[Method::POST], "POST")?;
+    let user = visit.required("user")?;
+    let old = match &visit.brought {
+        Brought::Known(id) => Some(id),
+        Brought::Nothing | Brought::Lost => None,
+    };
+    let (id, session) = visit.shop.store.login(old, &user)?;
+    visit.json(&visit.issued(id, session)?, Nothing {})
+}
+
+/// `POST /logout`: ends the session and deletes its cookie, also a cookie unknown here.
+pub(super) fn logout(visit: &Visit<'_>) -> Result<Answer, Refusal> {
+    only(visit, &[Method::POST], "POST")?;
+    if let Brought::Known(id) = &visit.brought {
+        visit.shop.store.close(id);
+    }
+    let set_cookie = Some(cookie::delete_session(visit.shop.config.session_cookie())?);
+    visit.json(&Current { set_cookie, ..Current::default() }, Nothing {})
+}
