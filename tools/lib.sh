@@ -36,3 +36,22 @@ apt_install() {
     "${root[@]}" apt-get update -qq >&2 || say "apt-get update failed; trying with the package lists that are here"
     "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >&2
 }
+
+# make_venv DIR: an empty Python environment; Debian keeps the module for it in a package of its own.
+make_venv() {
+    have python3 && python3 -c 'import ensurepip, venv' 2>/dev/null || apt_install python3 python3-venv || return 1
+    python3 -m venv --clear "$1"
+}
+
+# pip_install DIR PACKAGE==VERSION
+pip_install() { "$1/bin/python" -m pip install --quiet --disable-pip-version-check "$2" >&2; }
+
+# stage NAME COMMAND…: runs it and says how long it took.
+stage() {
+    local name=$1 start=$SECONDS status=0
+    shift
+    say "$name"
+    "$@" || status=$?
+    say "$name: $((SECONDS - start)) s$([ "$status" -eq 0 ] || echo ", failed ($status)")"
+    return "$status"
+}

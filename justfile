@@ -1,0 +1,51 @@
+# The recipes. `./x RECIPE` gets `just` itself and runs them; the logic is in tools/.
+
+# List the recipes.
+default:
+    @just --list --unsorted
+
+# Run the whole story on this machine: Envoy, two versions of a shop, a weight that walks (--once: to its end by itself).
+[group('use')]
+demo *ARGS:
+    @tools/demo.sh {{ ARGS }}
+
+# Build the filter to target/wasm/canary_filter.wasm.
+[group('build')]
+wasm:
+    @tools/wasm.sh
+
+# Build the command-line tool and the demo shop.
+[group('build')]
+build:
+    cargo build -p canary-ctl -p demo-shop
+
+# Install every Envoy that the tests use, into .tools/envoy.
+[group('build')]
+envoys:
+    @tools/envoy.sh
+
+# Run everything that has to pass: check, then all tests.
+[group('test')]
+test *FLAGS:
+    @tools/test.sh {{ FLAGS }}
+
+# Check format, lints and documentation.
+[group('test')]
+check:
+    @tools/check.sh
+
+# Run the quick tests: those without Envoy.
+[group('test')]
+unit:
+    cargo test -p assignment -p canary-filter -p canary-ctl -p demo-shop
+
+# Feed the filter with random configurations, cookies, tokens and pins.
+[group('test')]
+fuzz SECONDS='60': wasm
+    FUZZ_SECONDS={{ SECONDS }} cargo test -p wasm-tests --test fuzz -- --nocapture
+
+# Compare the filter's cost with its alternatives and write docs/benchmarks.md.
+[group('test')]
+bench *ARGS: wasm envoys
+    @tools/baselines.sh
+    cargo run --release -p wasm-tests --bin bench -- {{ ARGS }}

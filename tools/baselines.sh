@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Builds the benchmark's yardstick, an empty SDK filter, to target/wasm/empty_sdk.wasm: as cargo leaves it, nothing
+# stripped or optimised after linking, because that is what a user of the SDK would run.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+lock wasm
+
+tools/cargo-wasm.sh --manifest-path wasm-tests/baselines/empty-sdk/Cargo.toml --locked
+mkdir -p target/wasm
+cp target/wasm-build/wasm32-unknown-unknown/wasm/empty_sdk.wasm target/wasm/empty_sdk.wasm.new
+mv target/wasm/empty_sdk.wasm.new target/wasm/empty_sdk.wasm

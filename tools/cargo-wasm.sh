@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# `cargo build` for wasm32-unknown-unknown with whichever compiler this machine has or can get; arguments go to cargo.
+# First choice: the usual compiler with rustup's ready-made standard library. Second: Debian's compiler and its sources.
+# Usage: tools/cargo-wasm.sh -p canary-filter --locked
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+readonly TARGET=wasm32-unknown-unknown
+readonly REFUSED=$TOOLS_DIR/rustup-has-no-wasm # a machine without access to rustup's server waits for it once, not every time
+readonly BUILD=(build --target "$TARGET" --profile wasm --target-dir "$PWD/target/wasm-build")
+
+std_is_here() {
+    local libs
+    libs=$(rustc --print target-libdir --target "$TARGET" 2>/dev/null) && compgen -G "$libs/libcore-*.rlib" >/dev/null
+}
+
+std_by_rustup() {
+    have rustup && [ ! -e "$REFUSED" ] || return 1
+    say "rustup target add $TARGET"
+    timeout 60 rustup target add "$TARGET" >&2 && return 0
+    mkdir -p "$TOOLS_DIR"
+    echo "rustup target add failed; delete this file to try it again" >"$REFUSED"
+    say "rustup cannot add $TARGET here (remembered in $REFUSED)"
+    return 1
+}
+
+debian_is_here() {
+    [ -x /usr/bin/rustc ] && [ -x /usr/bin/cargo ] && have wasm-ld-19 &&
+        [ -e "$(/usr/bin/rustc --print sysroot)/lib/rustlib/src/rust/library/std/Cargo.toml" ]
+}
+
+# Debian has no ready-made standard library for this target, so it is built along, which takes a minute the first time.
+build_with_debian() {
+    RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 exec /usr/bin/cargo "${BUILD[@]}" -Zbuild-std=std,panic_abort \
+        --config "target.$TARGET.linker=\"wasm-ld-19\"" "$@"
+}
+
+if std_is_here || std_by_rustup; then
+    exec cargo "${BUILD[@]}" "$@"
+elif debian_is_here || apt_install rustc-web cargo-web rust-web-src lld-19; then
+    say "building for $TARGET with Debian's $(/usr/bin/rustc --version | cut -d' ' -f1,2)"
+    build_with_debian "$@"
+else
+    die "no compiler for $TARGET: rustup cannot add the target and Debian's packages cannot be installed" \
+        "run 'rustup target add $TARGET', or as root 'apt-get install rustc-web cargo-web rust-web-src lld-19'"
+fi

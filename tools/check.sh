@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Everything that can be said about the code without running it: format, lints, documentation; a warning is an error.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+stage "format" cargo fmt --all --check
+stage "lints" cargo clippy --workspace --all-targets ${CI:+--locked} -- -D warnings
+stage "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps ${CI:+--locked}

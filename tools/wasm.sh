@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Builds the filter to target/wasm/canary_filter.wasm: compile, keep only the exports of filter/exports.txt, optimise.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+lock wasm
+
+readonly BUILT=target/wasm-build/wasm32-unknown-unknown/wasm/canary_filter.wasm
+readonly MODULE=target/wasm/canary_filter.wasm
+readonly EXPORTS=filter/exports.txt
+
+tools/cargo-wasm.sh -p canary-filter ${CI:+--locked}
+
+# Sums, not times: cargo may put back an older module when a change is undone.
+sums=$(cat "$BUILT" "$EXPORTS" tools/wasm-shrink.sh | cksum)
+if [ -e "$MODULE" ] && [ "$(cat "$MODULE.sum" 2>/dev/null)" = "$sums" ]; then exit 0; fi
+tools/wasm-shrink.sh "$BUILT" "$EXPORTS" "$MODULE"
+echo "$sums" >"$MODULE.sum"
