@@ -1,1 +1,41 @@
-//! Being written.
+//! Which version does this user get? Everything that must be the same in the proxy and in the CLI.
+//!
+//! No I/O, no clock, no randomness: what comes from outside comes through [`decide::Environment`]. The modules in
+//! the order in which a request meets them:
+//!
+//! ```text
+//! contract   the JSON that canary-ctl writes and the filter reads       bytes        -> FilterConfig
+//! policy     the same, checked and prepared for look-up                 FilterConfig -> Policy
+//! request    what a request says: host, path, cookies, headers          header pairs -> Request
+//! seal       pins, minted ids and tokens: signed text                   text        <-> Seal
+//! decide     the decision table, first row that fits                    Request      -> Decision
+//! identity, bucket, weight   the algorithm itself                       key bytes    -> canary or not
+//! ```
+//!
+//! The algorithm in one line, and as a test (see `README.md` to re-implement it):
+//!
+//! ```
+//! use assignment::{Identity, Salt, Weight};
+//!
+//! let identity = Identity::of_key(b"4b1d7c0e5f");
+//! let bucket = Salt::new("shop/web/v2").bucket(identity);
+//! assert!(bucket.is_canary_at(Weight::FULL));
+//! assert!(!bucket.is_canary_at(Weight::ZERO));
+//! ```
+
+pub mod bucket;
+pub mod contract;
+pub mod decide;
+pub mod identity;
+pub mod policy;
+pub mod request;
+pub mod seal;
+pub mod weight;
+
+pub use bucket::{BUCKETS, Bucket, Salt};
+pub use contract::FilterConfig;
+pub use decide::{Decision, Environment, Reason, decide};
+pub use identity::Identity;
+pub use policy::Policy;
+pub use request::Request;
+pub use weight::Weight;

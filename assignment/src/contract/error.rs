@@ -1,0 +1,50 @@
+//! What can be wrong with a configuration, each with its place.
+
+use crate::weight::WeightError;
+
+/// Why a configuration cannot be accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum ContractError {
+    /// No JSON, or not of this shape. The source says line, column and field.
+    #[error("the filter configuration is not valid JSON of this format")]
+    Json(#[from] serde_json::Error),
+    /// Written by a `canary-ctl` of another major format.
+    #[error("expected configuration format {}, found {found}", super::FORMAT)]
+    Format {
+        /// The format that the configuration names.
+        found: u32,
+    },
+    /// A field that this format does not have (strict reading only).
+    #[error("unknown field at `{place}`")]
+    UnknownField {
+        /// The path of the field, for instance `releases.shop/web.wieght`.
+        place: String,
+    },
+    /// A field that says something impossible.
+    #[error("{place}: {reason}")]
+    Invalid {
+        /// The path of the field.
+        place: String,
+        /// What was expected and what was found.
+        reason: String,
+    },
+    /// A weight that is none.
+    #[error(transparent)]
+    Weight(#[from] WeightError),
+}
+
+impl ContractError {
+    /// An impossible value at a place.
+    pub(crate) fn invalid(place: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Invalid { place: place.into(), reason: reason.into() }
+    }
+
+    /// What a person can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Format { .. } => Some("use a canary-ctl and a filter of the same major version"),
+            Self::UnknownField { .. } => Some("check the spelling, or update canary-ctl"),
+            Self::Json(_) | Self::Invalid { .. } | Self::Weight(_) => None,
+        }
+    }
+}

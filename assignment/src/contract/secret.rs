@@ -1,0 +1,68 @@
+//! Keys, which are never printed.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::fmt;
+
+/// Secret bytes: base64 on the wire, redacted everywhere else.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Vec<u8>);
+
+impl Secret {
+    /// The least number of bytes that a key may have: 128 bits.
+    pub const MIN_LEN: usize = 16;
+
+    /// Wraps the bytes; the length is checked when the policy is compiled.
+    pub fn new(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes, for the MAC alone.
+    pub fn expose(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Secret({} bytes, redacted)", self.0.len())
+    }
+}
+
+impl Serialize for Secret {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&STANDARD.encode(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        // The text is not repeated in the error: it is a secret, if a broken one.
+        STANDARD.decode(text.trim()).map(Self).map_err(|_| de::Error::custom("expected a secret in base64"))
+    }
+}
+
+/// One key of the ring.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RingKey {
+    /// Names the key in what it signed: 1 to 16 of `a-z 0-9 -`.
+    pub id: String,
+    /// At least [`Secret::MIN_LEN`] bytes.
+    pub key: Secret,
+    /// What the key is for now. Rotation: `verify` everywhere, then `sign`, then the old one `verify` until its pins aged.
+    #[serde(rename = "use")]
+    pub usage: KeyUse,
+}
+
+/// What a key of the ring is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum KeyUse {
+    /// Signs new ones and verifies.
+    Sign,
+    /// Verifies only.
+    Verify,
+}

@@ -1,0 +1,45 @@
+//! Row 4: inside the mesh the edge's decision for the train is followed.
+
+use super::{Decision, Facts, Reason};
+use crate::Identity;
+use crate::contract::{Position, Role};
+
+/// The mark of a tester's request in the cohort header: counted apart, like at the edge.
+pub const OVERRIDE_MARK: &[u8] = b"override";
+
+pub(super) fn by_cohort(facts: &Facts<'_>) -> Option<Decision> {
+    if facts.policy.position != Position::Mesh {
+        return None;
+    }
+    let train = facts.release.train.as_deref()?;
+    let (role, is_override) = cohort_of(facts.request.cohort?, train.as_bytes())?;
+    let version = facts.release.live_role(role, || facts.now())?;
+    let reason = if is_override { Reason::Override } else { Reason::Cohort };
+    let identity = facts.request.identity.and_then(Identity::from_hex);
+    Some(Decision { identity, ..facts.decision(version, reason) })
+}
+
+/// The role of a train in `<train>=<role>[;override], …`, and whether a tester asked for it.
+fn cohort_of(header: &[u8], train: &[u8]) -> Option<(Role, bool)> {
+    header.split(|byte| *byte == b',').find_map(|member| {
+        let member = member.trim_ascii().strip_prefix(train)?.strip_prefix(b"=")?;
+        let mut parts = member.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
+        let role = Role::from_name(parts.next()?)?;
+        Some((role, parts.any(|part| part == OVERRIDE_MARK)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_train_is_found_among_others_by_its_whole_name() {
+        let header = b"autumn=stable, autumn-two=canary ;override,spring=draining";
+        assert_eq!(cohort_of(header, b"autumn"), Some((Role::Stable, false)));
+        assert_eq!(cohort_of(header, b"autumn-two"), Some((Role::Canary, true)));
+        assert_eq!(cohort_of(header, b"spring"), Some((Role::Draining, false)));
+        assert_eq!(cohort_of(header, b"autumn-"), None);
+        assert_eq!(cohort_of(b"autumn=v2", b"autumn"), None);
+    }
+}

@@ -1,0 +1,107 @@
+//! What the rows look at: policy, release, request, and the cookies of ours that the request carries.
+
+use super::Environment;
+use crate::contract::Stickiness;
+use crate::policy::Release;
+use crate::{Policy, Request};
+use std::cell::Cell;
+
+/// One request against one release.
+pub struct Facts<'a> {
+    pub(super) policy: &'a Policy,
+    pub(super) release: &'a Release,
+    pub(super) index: usize,
+    pub(super) request: &'a Request<'a>,
+    pub(super) environment: &'a dyn Environment,
+    /// The release's session cookie, if the request has it.
+    pub(super) session: Option<&'a [u8]>,
+    /// Everything under the pin's name.
+    pub(super) pins: Candidates<'a>,
+    /// Everything under the minted id's name.
+    pub(super) ids: Candidates<'a>,
+    /// Everything under the token cookie's name.
+    pub(super) tokens: Candidates<'a>,
+    now: Cell<Option<u64>>,
+}
+
+/// Cookies of one name, as many as anybody could need.
+///
+/// A browser sends one for each path and domain that set it. Behind the fourth nothing is looked at: an attacker could
+/// make the verification of hundreds the price of a request.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Candidates<'a> {
+    found: [&'a [u8]; 4],
+    count: usize,
+}
+
+impl<'a> Candidates<'a> {
+    fn note(&mut self, value: &'a [u8]) {
+        if let Some(slot) = self.found.get_mut(self.count) {
+            *slot = value;
+            self.count += 1;
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &'a [u8]> {
+        self.found.into_iter().take(self.count)
+    }
+}
+
+impl<'a> Facts<'a> {
+    pub(super) fn new(
+        policy: &'a Policy,
+        index: usize,
+        request: &'a Request<'a>,
+        environment: &'a dyn Environment,
+    ) -> Option<Self> {
+        let release = policy.release(index)?;
+        let mut facts = Self {
+            policy,
+            release,
+            index,
+            request,
+            environment,
+            session: None,
+            pins: Candidates::default(),
+            ids: Candidates::default(),
+            tokens: Candidates::default(),
+            now: Cell::new(None),
+        };
+        facts.read_cookies();
+        Some(facts)
+    }
+
+    /// One walk over the cookies for all the names that this release knows.
+    fn read_cookies(&mut self) {
+        let name_of = |cookie: Option<&'a str>| cookie.map(str::as_bytes);
+        let session = name_of(self.release.session_cookie.as_deref());
+        let pin = name_of(self.release.pin.as_ref().map(|pin| pin.cookie.name.as_str()));
+        let token = name_of(self.release.token.as_ref().map(|token| token.cookie.name.as_str()));
+        let id = self.policy.id_cookie.name.as_bytes();
+        for (name, value) in self.request.cookies().iter().filter(|(_, value)| !value.is_empty()) {
+            if Some(name) == session {
+                self.session = self.session.or(Some(value));
+            } else if Some(name) == pin {
+                self.pins.note(value);
+            } else if name == id {
+                self.ids.note(value);
+            } else if Some(name) == token {
+                self.tokens.note(value);
+            }
+        }
+    }
+
+    /// The time, asked for once.
+    pub(super) fn now(&self) -> u64 {
+        if let Some(now) = self.now.get() {
+            return now;
+        }
+        let now = self.environment.now_seconds();
+        self.now.set(Some(now));
+        now
+    }
+
+    pub(super) fn is_session(&self) -> bool {
+        self.release.stickiness == Stickiness::Session
+    }
+}

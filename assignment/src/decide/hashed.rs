@@ -1,0 +1,97 @@
+//! Rows 5 and 6: a session older than the filter, and a user with a key.
+
+use super::pinned::Pinned;
+use super::{Decision, Facts, KeyOrigin, PinPlan, Reason};
+use crate::Identity;
+use crate::contract::{KeySource, Position};
+use crate::seal::Kind;
+
+/// The minted id of the request, if a genuine one is there and genuine ones agree.
+pub(super) fn minted_id(facts: &Facts<'_>) -> Option<Identity> {
+    let mut genuine = facts
+        .ids
+        .iter()
+        .filter_map(|text| facts.policy.ring.verify(Kind::Id, "", text))
+        .map(|seal| seal.identity);
+    let first = genuine.next()?;
+    genuine.all(|other| other == first).then_some(first)
+}
+
+/// Row 5: a session cookie and nothing of ours means that the session is older than the filter. It lives where
+/// everybody lived then, and is pinned there.
+pub(super) fn by_adoption(facts: &Facts<'_>, minted: Option<Identity>) -> Option<Decision> {
+    let adopt = facts.release.adopt.as_deref().filter(|_| facts.is_session())?;
+    let session = facts.session.filter(|_| minted.is_none())?;
+    let live = facts.release.live(adopt.as_bytes(), || facts.now());
+    let plan = match facts.policy.position {
+        Position::Edge => PinPlan::Now { issued: facts.now() },
+        Position::Mesh => PinPlan::Never,
+    };
+    Some(Decision {
+        identity: Some(facts.policy.identity_of(facts.release, session)),
+        pin: plan,
+        ..facts.decision(live.unwrap_or(facts.release.stable()), Reason::Adopted)
+    })
+}
+
+/// Row 6: the first key that is there decides by its bucket.
+pub(super) fn by_key(facts: &Facts<'_>, minted: Option<Identity>, pinned: &Pinned<'_>) -> Option<Decision> {
+    let (identity, origin) = find_key(facts, minted)?;
+    let decision = Decision { key: Some(origin), ..facts.by_bucket(identity, Reason::Hash) };
+    let pin = match decision.pin {
+        PinPlan::WithSession if is_pinned_at_once(facts, pinned) => PinPlan::Now { issued: facts.now() },
+        plan => plan,
+    };
+    Some(Decision { pin, ..decision })
+}
+
+/// Whether a session that is decided by its bucket is pinned without waiting for a session cookie: there is none to
+/// wait for, or its old pin is gone and the next weight change must not move it again.
+pub(super) fn is_pinned_at_once(facts: &Facts<'_>, pinned: &Pinned<'_>) -> bool {
+    facts.release.session_cookie.is_none() || (*pinned == Pinned::Gone && facts.session.is_some())
+}
+
+/// The user's identity by the release's list of keys. The minted id stands directly before the first cookie key, so
+/// that a user is not drawn anew when the application opens a session.
+fn find_key(facts: &Facts<'_>, minted: Option<Identity>) -> Option<(Identity, KeyOrigin)> {
+    let mut minted = minted.map(|identity| (identity, KeyOrigin::MintedId));
+    for (index, source) in facts.release.keys.iter().enumerate() {
+        if matches!(source, KeySource::Cookie(_)) && minted.is_some() {
+            return minted;
+        }
+        if let Some(identity) = identity_by(facts, source) {
+            return Some((identity, KeyOrigin::Key(index)));
+        }
+    }
+    minted.take()
+}
+
+/// The identity that one source gives. An empty value is none.
+fn identity_by(facts: &Facts<'_>, source: &KeySource) -> Option<Identity> {
+    let (policy, request, release) = (facts.policy, facts.request, facts.release);
+    let of_key = |key: &[u8]| (!key.is_empty()).then(|| policy.identity_of(release, key));
+    match source {
+        KeySource::Cookie(name) if release.session_cookie.as_deref() == Some(name) => of_key(facts.session?),
+        KeySource::Cookie(name) => of_key(request.cookies().get(name)?),
+        KeySource::Header(name) => of_key(request.header(name)?),
+        KeySource::Query(name) => of_key(request.query(name)?),
+        KeySource::Jwt { claim, payload } => of_key(&facts.environment.jwt_claim(payload, claim)?),
+        KeySource::ClientAddress {} => of_key(&facts.environment.client_address()?),
+        KeySource::Identity {} if policy.position == Position::Mesh => Identity::from_hex(request.identity?),
+        KeySource::Identity {} => None,
+    }
+}
+
+/// Some identity for a row that does not need one itself but must write one (pod affinity) or may have to pin one:
+/// the user's own where there is a key, else one drawn for this request.
+pub(super) fn any_identity(facts: &Facts<'_>) -> Option<Identity> {
+    let known = find_key(facts, minted_id(facts)).map(|(identity, _)| identity);
+    known.or_else(|| drawn_identity(facts))
+}
+
+/// An identity drawn for this request, where the answer may have to pin one or the next hop needs one.
+pub(super) fn drawn_identity(facts: &Facts<'_>) -> Option<Identity> {
+    let at_edge = facts.policy.position == Position::Edge;
+    let needed = at_edge && (facts.is_session() || facts.release.writes_identity());
+    if needed { facts.environment.random().map(Identity::from_random) } else { None }
+}

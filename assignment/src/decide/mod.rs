@@ -1,0 +1,250 @@
+//! The decision: which version, why, and what the answer must remember. First row that fits.
+//!
+//! | # | when | version | reason |
+//! | --- | --- | --- | --- |
+//! | 1 | no release matches host and path, or inert | no routing header | – ([`crate::Policy::find`] says `None`) |
+//! | 2 | valid override naming a live version | as asked; never pinned | [`Reason::Override`] |
+//! | 3 | valid pin naming a live version | as pinned | [`Reason::Pin`] |
+//! | 4 | inside the mesh: the edge's cohort for this train names a role with a live version | that version | [`Reason::Cohort`] |
+//! | 5 | session cookie, no pin, no minted id, adoption on | the version that was stable when the filter came | [`Reason::Adopted`] |
+//! | 6 | key found | by bucket | [`Reason::Hash`] |
+//! | 7 | no key, cookies possible | mint an id, decide by its bucket now | [`Reason::Minted`] |
+//! | 8 | otherwise | stable, or by the client's address | [`Reason::Fallback`] |
+//!
+//! Three things send a request to stable whatever row it came from, and are reasons of their own: a genuine pin of a
+//! version that this proxy does not know ([`Reason::Unknown`]), several genuine pins that contradict each other
+//! ([`Reason::Conflict`]), and a version that has no healthy pod ([`Reason::Unavailable`]).
+//!
+//! One file a row: `overrides`, `pinned`, `cohort`, `hashed` (rows 5 and 6), `fallback` (rows 7 and 8).
+
+mod cohort;
+mod facts;
+mod fallback;
+mod hashed;
+mod overrides;
+mod pinned;
+
+pub use cohort::OVERRIDE_MARK;
+pub use facts::Facts;
+pub use overrides::MAX_TOKEN_LIFE_SECONDS;
+
+use crate::contract::Position;
+use crate::policy::Release;
+use crate::{Bucket, Identity, Policy, Request};
+use pinned::Pinned;
+
+/// What a decision needs from outside: everything that is not in the headers, and is asked for only where it matters.
+pub trait Environment {
+    /// Seconds since 1970-01-01 UTC.
+    fn now_seconds(&self) -> u64;
+    /// 64 random bits that no client can foresee; `None` where the host has no randomness.
+    fn random(&self) -> Option<u64>;
+    /// A claim that `jwt_authn` has verified, from the metadata key `payload`.
+    fn jwt_claim(&self, payload: &str, claim: &[String]) -> Option<Vec<u8>>;
+    /// The client's address without its port.
+    fn client_address(&self) -> Option<Vec<u8>>;
+    /// Whether this version of the release had no healthy pod a moment ago.
+    fn is_unavailable(&self, release: usize, version: usize) -> bool;
+}
+
+/// Which version a request gets, and what its answer must remember.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// Index of the release in [`Policy::releases`].
+    pub release: usize,
+    /// Index of the version in [`Release::versions`].
+    pub version: usize,
+    /// The row that fitted.
+    pub reason: Reason,
+    /// Who the user is, where that is known or was drawn for this request.
+    pub identity: Option<Identity>,
+    /// The user's bucket, where the row looked at it.
+    pub bucket: Option<Bucket>,
+    /// Where the key was found, where the row looked for one.
+    pub key: Option<KeyOrigin>,
+    /// What happens to the pin in the answer.
+    pub pin: PinPlan,
+    /// Whether the answer sets the minted id's cookie to `identity`.
+    pub mints: bool,
+    /// A token that came by query parameter, which the answer turns into a cookie, and its last second.
+    pub token: Option<(Vec<u8>, u64)>,
+}
+
+/// Why a request got its version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// Row 2.
+    Override,
+    /// Row 3.
+    Pin,
+    /// Row 4.
+    Cohort,
+    /// Row 5.
+    Adopted,
+    /// Row 6.
+    Hash,
+    /// Row 7.
+    Minted,
+    /// Row 8.
+    Fallback,
+    /// A genuine pin of a version that this proxy does not know.
+    Unknown,
+    /// Genuine pins that contradict each other.
+    Conflict,
+    /// The version has no healthy pod.
+    Unavailable,
+}
+
+impl Reason {
+    /// All reasons, in the order of the table.
+    pub const ALL: [Self; 10] = [
+        Self::Override,
+        Self::Pin,
+        Self::Cohort,
+        Self::Adopted,
+        Self::Hash,
+        Self::Minted,
+        Self::Fallback,
+        Self::Unknown,
+        Self::Conflict,
+        Self::Unavailable,
+    ];
+
+    /// The reason's name in metrics, logs and reports.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Override => "override",
+            Self::Pin => "pin",
+            Self::Cohort => "cohort",
+            Self::Adopted => "adopted",
+            Self::Hash => "hash",
+            Self::Minted => "minted",
+            Self::Fallback => "fallback",
+            Self::Unknown => "unknown",
+            Self::Conflict => "conflict",
+            Self::Unavailable => "unavailable",
+        }
+    }
+
+    /// The row of the table, for people; `None` for the three reasons that overrule a row.
+    pub const fn row(self) -> Option<u8> {
+        match self {
+            Self::Override => Some(2),
+            Self::Pin => Some(3),
+            Self::Cohort => Some(4),
+            Self::Adopted => Some(5),
+            Self::Hash => Some(6),
+            Self::Minted => Some(7),
+            Self::Fallback => Some(8),
+            Self::Unknown | Self::Conflict | Self::Unavailable => None,
+        }
+    }
+}
+
+/// Where a user's key was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyOrigin {
+    /// In the minted id's cookie.
+    MintedId,
+    /// At this index of [`Release::keys`].
+    Key(usize),
+}
+
+/// What the answer does about the pin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PinPlan {
+    /// Nothing, whatever the answer sets.
+    Never,
+    /// Written if the answer sets the session cookie, so that session and pin cannot come from different answers.
+    WithSession,
+    /// Written now (adoption, refresh, a pin that is gone), unless a shared cache may keep the answer.
+    Now {
+        /// The pin's issue time, seconds since 1970-01-01 UTC.
+        issued: u64,
+    },
+}
+
+/// Decides. `release` is what [`Policy::find`] said.
+///
+/// Pure but for what it asks of the environment; never fails: on doubt the answer is stable, with a reason.
+/// `None` only for an index that is none of the policy's.
+pub fn decide(
+    policy: &Policy,
+    release: usize,
+    request: &Request<'_>,
+    environment: &dyn Environment,
+) -> Option<Decision> {
+    let facts = Facts::new(policy, release, request, environment)?;
+    Some(facts.available(first_row_that_fits(&facts)))
+}
+
+fn first_row_that_fits(facts: &Facts<'_>) -> Decision {
+    if let Some(decision) = overrides::by_override(facts) {
+        return decision;
+    }
+    let pinned = pinned::read(facts);
+    if let Some(decision) = pinned::by_pin(facts, &pinned) {
+        return decision;
+    }
+    if let Some(decision) = cohort::by_cohort(facts) {
+        return decision;
+    }
+    let minted = hashed::minted_id(facts);
+    if pinned == Pinned::Absent
+        && let Some(decision) = hashed::by_adoption(facts, minted)
+    {
+        return decision;
+    }
+    if let Some(decision) = hashed::by_key(facts, minted, &pinned) {
+        return decision;
+    }
+    fallback::by_minting(facts, &pinned).unwrap_or_else(|| fallback::by_fallback(facts))
+}
+
+impl Facts<'_> {
+    /// A decision of this request's release; rows change what differs.
+    fn decision(&self, version: usize, reason: Reason) -> Decision {
+        Decision {
+            release: self.index,
+            version,
+            reason,
+            identity: None,
+            bucket: None,
+            key: None,
+            pin: self.session_plan(),
+            mints: false,
+            token: None,
+        }
+    }
+
+    /// By bucket: the canary where there is one and the bucket lies below the weight, else stable.
+    fn by_bucket(&self, identity: Identity, reason: Reason) -> Decision {
+        let bucket = self.release.salt.bucket(identity);
+        let chosen = bucket.is_canary_at(self.release.weight(|| self.now()));
+        let canary = if chosen { self.release.canary(|| self.now()) } else { None };
+        let decision = self.decision(canary.unwrap_or(self.release.stable()), reason);
+        Decision { identity: Some(identity), bucket: Some(bucket), ..decision }
+    }
+
+    /// Where pins are possible at all they are written with the session cookie; inside the mesh never.
+    fn session_plan(&self) -> PinPlan {
+        match self.policy.position {
+            Position::Edge if self.is_session() => PinPlan::WithSession,
+            _ => PinPlan::Never,
+        }
+    }
+
+    /// Sends the request to stable if its version has no healthy pod. The pin is kept: it may be well again.
+    fn available(&self, decision: Decision) -> Decision {
+        let stable = self.release.stable();
+        if decision.version == stable || !self.environment.is_unavailable(self.index, decision.version) {
+            return decision;
+        }
+        Decision { version: stable, reason: Reason::Unavailable, pin: self.session_plan(), ..decision }
+    }
+}
+
+/// The version's name of a decision, for reports.
+pub fn version_name<'p>(release: &'p Release, decision: &Decision) -> &'p str {
+    release.versions.get(decision.version).map_or("", |version| version.name.as_str())
+}

@@ -1,0 +1,139 @@
+//! Who a user is, as 64 bits that do not give the key away.
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use std::fmt;
+use std::str::FromStr;
+
+/// A user, as the first 64 bits of a hash of the key that names them (a session id, a user id).
+///
+/// Half of a 128-bit hash travels between services, so a *random* session id cannot be got back from it. A key that
+/// names a person can be found by dictionary; [`Identity::of_key_with`] is for those.
+///
+/// # Shape
+/// On the wire 16 lower-case hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Identity(u64);
+
+impl Identity {
+    /// The number of digits on the wire.
+    pub const TEXT_LEN: usize = 16;
+
+    /// The identity of a key: `h1` of `MurmurHash3_x64_128(key, seed 0)`, read as a number.
+    ///
+    /// Python: `'%016x' % mmh3.hash64(key, 0, signed=False)[0]`.
+    pub fn of_key(key: &[u8]) -> Self {
+        // The hash reads from memory; its only error is the reader's, which a slice has none of.
+        let hash = murmur3::murmur3_x64_128(&mut &*key, 0).unwrap_or_default();
+        #[expect(clippy::cast_possible_truncation, reason = "h1 is the low half of the crate's u128")]
+        Self(hash as u64)
+    }
+
+    /// The identity of a key that names a person: the first 8 bytes of HMAC-SHA-256(`secret`, key), big-endian.
+    pub fn of_key_with(secret: &IdentityKey, key: &[u8]) -> Self {
+        let mut mac = secret.0.clone();
+        mac.update(key);
+        let tag = mac.finalize().into_bytes();
+        Self(tag.iter().take(8).fold(0, |number, byte| (number << 8) | u64::from(*byte)))
+    }
+
+    /// An identity drawn at random by the caller, for a user who has no key yet.
+    pub const fn from_random(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    /// The number itself.
+    pub const fn as_u64(self) -> u64 {
+        self.0
+    }
+
+    /// The 16 hexadecimal digits, without an allocation.
+    pub fn to_hex(self) -> [u8; Self::TEXT_LEN] {
+        let mut digits = [0; Self::TEXT_LEN];
+        for (index, digit) in digits.iter_mut().enumerate() {
+            let nibble = (self.0 >> (60 - 4 * index)) as u8 & 0xf;
+            *digit = if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 };
+        }
+        digits
+    }
+
+    /// Reads the 16 lower-case digits. Anything else is `None`: what we did not write, we do not read.
+    pub fn from_hex(text: &[u8]) -> Option<Self> {
+        if text.len() != Self::TEXT_LEN {
+            return None;
+        }
+        text.iter()
+            .try_fold(0_u64, |number, digit| {
+                let value = match digit {
+                    b'0'..=b'9' => digit - b'0',
+                    b'a'..=b'f' => digit - b'a' + 10,
+                    _ => return None,
+                };
+                Some((number << 4) | u64::from(value))
+            })
+            .map(Self)
+    }
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Identity({self})")
+    }
+}
+
+impl FromStr for Identity {
+    type Err = NotAnIdentity;
+    fn from_str(text: &str) -> Result<Self, NotAnIdentity> {
+        Self::from_hex(text.as_bytes()).ok_or_else(|| NotAnIdentity(text.to_owned()))
+    }
+}
+
+/// The text is not 16 lower-case hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected an identity of 16 lower-case hexadecimal digits, found `{0}`")]
+pub struct NotAnIdentity(String);
+
+/// The secret that keeps personal keys from being found by dictionary, its HMAC pads computed once.
+#[derive(Clone)]
+pub struct IdentityKey(Hmac<Sha256>);
+
+impl IdentityKey {
+    /// Prepares a secret of any length (HMAC takes all; the contract asks for at least 16 bytes).
+    pub fn new(secret: &[u8]) -> Option<Self> {
+        Hmac::new_from_slice(secret).ok().map(Self)
+    }
+}
+
+impl fmt::Debug for IdentityKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("IdentityKey(redacted)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hex_goes_there_and_back() {
+        for bits in [0, 1, 0x0123_4567_89ab_cdef, u64::MAX] {
+            let identity = Identity::from_random(bits);
+            assert_eq!(identity.to_hex().as_slice(), identity.to_string().as_bytes());
+            assert_eq!(Identity::from_hex(&identity.to_hex()), Some(identity));
+        }
+    }
+
+    #[test]
+    fn only_sixteen_lower_case_digits_are_an_identity() {
+        for text in ["", "0", "0123456789ABCDEF", "0123456789abcde", "0123456789abcdef0", "0123456789abcdeg"]
+        {
+            assert_eq!(Identity::from_hex(text.as_bytes()), None, "{text}");
+        }
+    }
+}

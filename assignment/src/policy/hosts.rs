@@ -1,0 +1,119 @@
+//! From host and path to a release, as Envoy goes from host and path to a route.
+//!
+//! # Source
+//! Envoy `route_components.proto`, `VirtualHost.domains`: exact, then longest `*.suffix`, then `*`; one virtual host is
+//! chosen and there is no falling through to another. Istio sets `ignore_port_in_host_matching`, so ports do not count.
+
+use super::Release;
+use crate::contract::{ContractError, ReleaseConfig};
+use std::collections::HashMap;
+
+/// Releases by host and path.
+#[derive(Debug, Default)]
+pub(super) struct HostIndex {
+    exact: HashMap<Box<[u8]>, PathIndex>,
+    /// By suffix with its leading dot: `*.example.com` is `.example.com`.
+    suffix: HashMap<Box<[u8]>, PathIndex>,
+    any: PathIndex,
+}
+
+/// Releases of one host by path prefix.
+#[derive(Debug, Default)]
+struct PathIndex {
+    by_prefix: HashMap<Box<[u8]>, usize>,
+    /// The lengths that prefixes have, longest first: one look-up for each, however many prefixes there are.
+    lengths: Vec<usize>,
+}
+
+/// The longest host that is looked at, RFC 1035 §2.3.4; longer ones match nothing.
+const MAX_HOST_LEN: usize = 255;
+
+impl HostIndex {
+    /// Adds a release. Fails where another release has the same host and path already.
+    pub(super) fn insert(
+        &mut self,
+        place: &str,
+        config: &ReleaseConfig,
+        index: usize,
+        others: &[Release],
+    ) -> Result<(), ContractError> {
+        for host in &config.hosts {
+            let paths = match host.strip_prefix('*') {
+                Some("") => &mut self.any,
+                Some(suffix) => self.suffix.entry(suffix.as_bytes().into()).or_default(),
+                None => self.exact.entry(host.as_bytes().into()).or_default(),
+            };
+            for path in &config.paths {
+                if let Some(other) = paths.insert(path, index) {
+                    let other =
+                        others.get(other).map_or("this release itself", |release| release.name.as_str());
+                    return Err(ContractError::invalid(
+                        place,
+                        format!("`{host}{path}` belongs to `{other}` already"),
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The release for a request's `:authority` and `:path`.
+    pub(super) fn find(&self, authority: &[u8], path: &[u8]) -> Option<usize> {
+        let mut buffer = [0; MAX_HOST_LEN];
+        let host = lower_case(without_port(authority), &mut buffer)?;
+        self.paths_of(host).find(without_query(path))
+    }
+
+    fn paths_of(&self, host: &[u8]) -> &PathIndex {
+        if let Some(paths) = self.exact.get(host) {
+            return paths;
+        }
+        if !self.suffix.is_empty() {
+            let dots = host.iter().enumerate().skip(1).filter(|(_, byte)| **byte == b'.');
+            for (dot, _) in dots {
+                if let Some(paths) = host.get(dot..).and_then(|suffix| self.suffix.get(suffix)) {
+                    return paths;
+                }
+            }
+        }
+        &self.any
+    }
+}
+
+impl PathIndex {
+    fn insert(&mut self, prefix: &str, index: usize) -> Option<usize> {
+        if let Err(place) = self.lengths.binary_search_by(|length| prefix.len().cmp(length)) {
+            self.lengths.insert(place, prefix.len());
+        }
+        self.by_prefix.insert(prefix.as_bytes().into(), index)
+    }
+
+    fn find(&self, path: &[u8]) -> Option<usize> {
+        self.lengths.iter().find_map(|length| self.by_prefix.get(path.get(..*length)?)).copied()
+    }
+}
+
+/// The host without `:port`; brackets of an IPv6 address stay.
+fn without_port(authority: &[u8]) -> &[u8] {
+    match authority.iter().rposition(|byte| *byte == b':') {
+        Some(colon) if authority.last() != Some(&b']') => authority.get(..colon).unwrap_or(authority),
+        _ => authority,
+    }
+}
+
+/// The path proper: neither query nor fragment, and nothing decoded.
+fn without_query(path: &[u8]) -> &[u8] {
+    let end = path.iter().position(|byte| matches!(byte, b'?' | b'#')).unwrap_or(path.len());
+    path.get(..end).unwrap_or(path)
+}
+
+/// The host in lower case; copied only when it is not that already.
+fn lower_case<'a>(host: &'a [u8], buffer: &'a mut [u8; MAX_HOST_LEN]) -> Option<&'a [u8]> {
+    if !host.iter().any(u8::is_ascii_uppercase) {
+        return (host.len() <= MAX_HOST_LEN).then_some(host);
+    }
+    let copy = buffer.get_mut(..host.len())?;
+    copy.copy_from_slice(host);
+    copy.make_ascii_lowercase();
+    Some(copy)
+}

@@ -1,0 +1,218 @@
+//! One release, prepared for look-up.
+
+use crate::contract::{
+    CachePolicy, CookieConfig, Fallback, IdentityMode, KeySource, MintPolicy, OverrideMode, PodAffinity,
+    ReleaseConfig, Role, Stickiness, Until, UntilAction,
+};
+use crate::{Salt, Weight};
+
+/// A release in force.
+#[derive(Debug)]
+pub struct Release {
+    /// `<namespace>/<name>`.
+    pub name: String,
+    /// Part of everything signed for this release.
+    pub uid: String,
+    /// Reported back by the proxies.
+    pub generation: u64,
+    /// The salt, hashed.
+    pub salt: Salt,
+    /// The train, if any.
+    pub train: Option<String>,
+    /// Whether users may move when the weight does.
+    pub stickiness: Stickiness,
+    /// The live versions.
+    pub versions: Vec<Version>,
+    /// Where the key may be.
+    pub keys: Vec<KeySource>,
+    /// The application's session cookie.
+    pub session_cookie: Option<String>,
+    /// Where sessions older than the filter live.
+    pub adopt: Option<String>,
+    /// The pin's cookie and ages.
+    pub pin: Option<Pin>,
+    /// When ids are minted.
+    pub mint: MintPolicy,
+    /// Who may override.
+    pub override_mode: OverrideMode,
+    /// Where tokens are.
+    pub token: Option<Token>,
+    /// What remains.
+    pub fallback: Fallback,
+    /// Whether subsets hash on the identity header.
+    pub pod_affinity: PodAffinity,
+    /// What happens to cacheable answers.
+    pub caches: CachePolicy,
+    pub(super) identity_mode: IdentityMode,
+    weight: Weight,
+    until: Option<Until>,
+    gone: Vec<(String, u32)>,
+    stable: usize,
+    canary: Option<usize>,
+}
+
+/// A version in force.
+#[derive(Debug)]
+pub struct Version {
+    /// The pods' version label.
+    pub name: String,
+    /// Its role now.
+    pub role: Role,
+    /// Its epoch.
+    pub epoch: u32,
+    /// The routing header's value, `<release>/<version>`, ready to be written.
+    pub routing_value: String,
+    /// The cohort header's value for the release's train, ready to be written; empty without a train.
+    pub cohort_value: String,
+}
+
+/// How a release pins.
+#[derive(Debug, Clone)]
+pub struct Pin {
+    /// Name and attributes.
+    pub cookie: CookieConfig,
+    /// The age past which a pin is renewed or decided anew, in seconds.
+    pub max_age_seconds: u64,
+    /// The cookie's own age in seconds, refreshed past half of it.
+    pub idle_seconds: Option<u64>,
+}
+
+/// Where a release's tokens are.
+#[derive(Debug, Clone)]
+pub struct Token {
+    /// Name and attributes of the cookie.
+    pub cookie: CookieConfig,
+    /// The query parameter.
+    pub query: String,
+    /// Older ones are revoked.
+    pub not_before_seconds: u64,
+}
+
+/// What became of a version that a pin names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Live, at this index.
+    Live(usize),
+    /// Listed as gone, or of an older epoch.
+    Gone,
+    /// Not known here: this proxy may lag.
+    Unknown,
+}
+
+impl Release {
+    /// Prepares a release that has passed the checks.
+    pub(super) fn prepare(name: &str, config: &ReleaseConfig) -> Self {
+        let versions: Vec<Version> = config
+            .versions
+            .iter()
+            .map(|version| Version {
+                routing_value: format!("{name}/{}", version.name),
+                cohort_value: match &config.train {
+                    Some(train) => format!("{train}={}", version.role.as_str()),
+                    None => String::new(),
+                },
+                name: version.name.clone(),
+                role: version.role,
+                epoch: version.epoch,
+            })
+            .collect();
+        let index_of = |role| versions.iter().position(|version| version.role == role);
+        Self {
+            name: name.to_owned(),
+            uid: config.uid.clone(),
+            generation: config.generation,
+            salt: Salt::new(&config.salt),
+            train: config.train.clone(),
+            stickiness: config.stickiness,
+            keys: config.keys.clone(),
+            session_cookie: config.session_cookie.clone(),
+            adopt: config.adopt.clone(),
+            pin: config.pin.as_ref().map(|pin| Pin {
+                cookie: pin.cookie.clone(),
+                max_age_seconds: pin.max_age_seconds,
+                idle_seconds: pin.idle_seconds,
+            }),
+            mint: config.mint,
+            override_mode: config.overrides.mode,
+            token: config.overrides.token.as_ref().map(|token| Token {
+                cookie: token.cookie.clone(),
+                query: token.query.clone(),
+                not_before_seconds: token.not_before_seconds,
+            }),
+            fallback: config.fallback,
+            pod_affinity: config.pod_affinity,
+            caches: config.caches,
+            identity_mode: config.identity,
+            weight: config.weight,
+            until: config.until,
+            gone: config.gone.iter().map(|gone| (gone.name.clone(), gone.epoch)).collect(),
+            stable: index_of(Role::Stable).unwrap_or_default(),
+            canary: index_of(Role::Canary),
+            versions,
+        }
+    }
+
+    /// The stable version's index.
+    pub const fn stable(&self) -> usize {
+        self.stable
+    }
+
+    /// The canary's index, if it is live at this moment.
+    pub fn canary(&self, now: impl FnOnce() -> u64) -> Option<usize> {
+        match self.until {
+            Some(Until { at_seconds, action: UntilAction::Rollback }) if now() >= at_seconds => None,
+            _ => self.canary,
+        }
+    }
+
+    /// The weight at this moment: 0 past [`Until`], whatever its action. The clock is read only where it matters.
+    pub fn weight(&self, now: impl FnOnce() -> u64) -> Weight {
+        match self.until {
+            Some(until) if now() >= until.at_seconds => Weight::ZERO,
+            _ => self.weight,
+        }
+    }
+
+    /// The weight as configured, before `until` is looked at.
+    pub const fn configured_weight(&self) -> Weight {
+        self.weight
+    }
+
+    /// The index of a live version by name.
+    pub fn live(&self, name: &[u8], now: impl FnOnce() -> u64) -> Option<usize> {
+        let index = self.versions.iter().position(|version| version.name.as_bytes() == name)?;
+        if Some(index) == self.canary { self.canary(now) } else { Some(index) }
+    }
+
+    /// The index of a live version by role.
+    pub fn live_role(&self, role: Role, now: impl FnOnce() -> u64) -> Option<usize> {
+        match role {
+            Role::Canary => self.canary(now),
+            _ => self.versions.iter().position(|version| version.role == role),
+        }
+    }
+
+    /// What became of the version that a genuine pin or token names.
+    ///
+    /// A newer epoch than ours is [`Standing::Unknown`]: somebody is ahead of this proxy.
+    pub fn standing(&self, name: &[u8], epoch: u32, now: impl FnOnce() -> u64) -> Standing {
+        let known = self.versions.iter().enumerate().find(|(_, version)| version.name.as_bytes() == name);
+        if let Some((index, version)) = known {
+            return match version.epoch.cmp(&epoch) {
+                std::cmp::Ordering::Less => Standing::Unknown,
+                std::cmp::Ordering::Greater => Standing::Gone,
+                std::cmp::Ordering::Equal if Some(index) == self.canary => {
+                    self.canary(now).map_or(Standing::Gone, Standing::Live)
+                }
+                std::cmp::Ordering::Equal => Standing::Live(index),
+            };
+        }
+        let gone = self.gone.iter().any(|(gone, up_to)| gone.as_bytes() == name && epoch <= *up_to);
+        if gone { Standing::Gone } else { Standing::Unknown }
+    }
+
+    /// Whether this release tells the next hop who the user is.
+    pub fn writes_identity(&self) -> bool {
+        self.train.is_some() || self.pod_affinity == PodAffinity::Identity
+    }
+}

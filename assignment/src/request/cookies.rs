@@ -1,0 +1,108 @@
+//! Cookies as clients send them: several lines, repeated names, any bytes.
+
+use super::Headers;
+
+/// All cookies of a request. Cheap to copy; parses while it is walked.
+#[derive(Clone, Copy, Debug)]
+pub struct Cookies<'h> {
+    headers: Headers<'h>,
+    first_line: &'h [u8],
+    lines: u32,
+}
+
+impl<'h> Cookies<'h> {
+    pub(super) const fn new(headers: Headers<'h>) -> Self {
+        Self { headers, first_line: b"", lines: 0 }
+    }
+
+    pub(super) fn note_line(&mut self, line: &'h [u8]) {
+        if self.lines == 0 {
+            self.first_line = line;
+        }
+        self.lines = self.lines.saturating_add(1);
+    }
+
+    /// The cookies in order, as name and value.
+    ///
+    /// HTTP/1.1 clients may send several `Cookie` lines and Envoy does not join them, so all lines are walked; the
+    /// common single line costs no second look at the headers.
+    pub fn iter(&self) -> impl Iterator<Item = (&'h [u8], &'h [u8])> {
+        let others = if self.lines > 1 { self.headers } else { Headers::List(&[]) };
+        let others = others.iter().filter(|(name, _)| *name == b"cookie").skip(1).map(|(_, line)| line);
+        std::iter::once(self.first_line).chain(others).flat_map(cookie_pairs)
+    }
+
+    /// The first cookie of this name whose value is not empty.
+    pub fn get(&self, name: &str) -> Option<&'h [u8]> {
+        self.iter()
+            .find(|(found, value)| *found == name.as_bytes() && !value.is_empty())
+            .map(|(_, value)| value)
+    }
+}
+
+/// The cookies of one `Cookie` line.
+///
+/// Servers differ in what they forgive; we take what RFC 6265 §5.4 clients send and forgive blanks around it. A part
+/// without `=` is no cookie; values keep their quotes.
+pub fn cookie_pairs(line: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    Parts { rest: Some(line) }.filter_map(|part| {
+        let equals = memchr::memchr(b'=', part)?;
+        let (name, value) = part.split_at_checked(equals)?;
+        Some((name.trim_ascii(), value.get(1..)?.trim_ascii()))
+    })
+}
+
+/// The parts between semicolons, found several bytes at a time: cookie lines reach kilobytes.
+struct Parts<'h> {
+    rest: Option<&'h [u8]>,
+}
+
+impl<'h> Iterator for Parts<'h> {
+    type Item = &'h [u8];
+
+    fn next(&mut self) -> Option<&'h [u8]> {
+        let rest = self.rest?;
+        let Some(end) = memchr::memchr(b';', rest) else {
+            self.rest = None;
+            return Some(rest);
+        };
+        self.rest = rest.get(end + 1..);
+        rest.get(..end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Request;
+    use crate::contract::HeaderNames;
+
+    fn pairs(line: &[u8]) -> Vec<(&[u8], &[u8])> {
+        cookie_pairs(line).collect()
+    }
+
+    #[test]
+    fn a_line_is_read_with_blanks_quotes_and_equals_signs() {
+        assert_eq!(
+            pairs(b"a=1; b=\"x y\";c=k=v ;; d ; =e;f="),
+            [(&b"a"[..], &b"1"[..]), (b"b", b"\"x y\""), (b"c", b"k=v"), (b"", b"e"), (b"f", b""),]
+        );
+        assert!(pairs(b"").is_empty());
+        assert_eq!(pairs(b"a=\xff\xfe"), [(&b"a"[..], &b"\xff\xfe"[..])]);
+    }
+
+    #[test]
+    fn every_cookie_line_counts() {
+        let list: Vec<(&[u8], &[u8])> = vec![(b"cookie", b"a=1"), (b"x", b"y"), (b"cookie", b"b=2; c=3")];
+        let request = Request::read(Headers::List(&list), &HeaderNames::default());
+        assert_eq!(request.cookies().get("c"), Some(&b"3"[..]));
+        assert_eq!(request.cookies().iter().count(), 3);
+    }
+
+    #[test]
+    fn an_empty_cookie_is_none_and_the_next_of_its_name_counts() {
+        let list: Vec<(&[u8], &[u8])> = vec![(b"cookie", b"s=; s=2")];
+        let request = Request::read(Headers::List(&list), &HeaderNames::default());
+        assert_eq!(request.cookies().get("s"), Some(&b"2"[..]));
+    }
+}

@@ -1,0 +1,119 @@
+//! Header pairs, in the two forms in which they reach us.
+
+/// A list of headers, borrowed: the proxy's wire form in the filter, a plain list in the CLI and in tests.
+///
+/// Names are lower case and may repeat; values are bytes, not text.
+#[derive(Clone, Copy, Debug)]
+pub enum Headers<'h> {
+    /// The serialized map of Proxy-Wasm ABI 0.2.1 (see [`Headers::from_wire`]).
+    Wire {
+        /// Key and value lengths, two little-endian `u32` for each pair.
+        lengths: &'h [u8],
+        /// Keys and values, each followed by a NUL.
+        text: &'h [u8],
+    },
+    /// Pairs as they are.
+    List(&'h [(&'h [u8], &'h [u8])]),
+}
+
+impl<'h> Headers<'h> {
+    /// Reads the wire form: a `u32` count, then the lengths of all keys and values, then the bytes, each with a NUL.
+    ///
+    /// A map that is shorter than it says ends early; nothing panics.
+    ///
+    /// # Source
+    /// Proxy-Wasm ABI 0.2.1, "serialized map": <https://github.com/proxy-wasm/spec/tree/main/abi-versions/v0.2.1>
+    pub fn from_wire(map: &'h [u8]) -> Self {
+        let count = map.get(..4).map_or(0, |bytes| little_endian(bytes) as usize);
+        let split = count.checked_mul(8).and_then(|length| length.checked_add(4)).unwrap_or(usize::MAX);
+        match (map.get(4..split), map.get(split..)) {
+            (Some(lengths), Some(text)) => Self::Wire { lengths, text },
+            _ => Self::List(&[]),
+        }
+    }
+
+    /// The pairs in order.
+    pub fn iter(&self) -> Iter<'h> {
+        match *self {
+            Self::Wire { lengths, text } => Iter::Wire { lengths, text },
+            Self::List(list) => Iter::List(list.iter()),
+        }
+    }
+}
+
+/// The pairs of [`Headers`], in order.
+#[derive(Clone, Debug)]
+pub enum Iter<'h> {
+    /// What is left of a wire form.
+    Wire {
+        /// The lengths left.
+        lengths: &'h [u8],
+        /// The bytes left.
+        text: &'h [u8],
+    },
+    /// What is left of a list.
+    List(std::slice::Iter<'h, (&'h [u8], &'h [u8])>),
+}
+
+impl<'h> Iterator for Iter<'h> {
+    type Item = (&'h [u8], &'h [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Self::List(pairs) => pairs.next().copied(),
+            Self::Wire { lengths, text } => {
+                let (pair, rest) = lengths.split_at_checked(8)?;
+                let (key_length, value_length) = pair.split_at_checked(4)?;
+                let (key, after_key) = take_terminated(text, little_endian(key_length) as usize)?;
+                let (value, after_value) = take_terminated(after_key, little_endian(value_length) as usize)?;
+                (*lengths, *text) = (rest, after_value);
+                Some((key, value))
+            }
+        }
+    }
+}
+
+/// The first `length` bytes and what comes after them and their NUL.
+fn take_terminated(bytes: &[u8], length: usize) -> Option<(&[u8], &[u8])> {
+    let (taken, rest) = bytes.split_at_checked(length)?;
+    Some((taken, rest.get(1..)?))
+}
+
+fn little_endian(bytes: &[u8]) -> u32 {
+    bytes.iter().rev().fold(0, |number, byte| (number << 8) | u32::from(*byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wire(pairs: &[(&[u8], &[u8])]) -> Vec<u8> {
+        let mut map = u32::try_from(pairs.len()).unwrap().to_le_bytes().to_vec();
+        for (key, value) in pairs {
+            map.extend(u32::try_from(key.len()).unwrap().to_le_bytes());
+            map.extend(u32::try_from(value.len()).unwrap().to_le_bytes());
+        }
+        for part in pairs.iter().flat_map(|(key, value)| [key, value]) {
+            map.extend_from_slice(part);
+            map.push(0);
+        }
+        map
+    }
+
+    #[test]
+    fn repeated_empty_and_binary_values_come_through() {
+        let pairs: Vec<(&[u8], &[u8])> =
+            vec![(b":path", b"/"), (b"cookie", b"a=1"), (b"cookie", b""), (b"x", b"\xff\x00\xfe")];
+        let map = wire(&pairs);
+        assert_eq!(Headers::from_wire(&map).iter().collect::<Vec<_>>(), pairs);
+    }
+
+    #[test]
+    fn a_map_cut_anywhere_ends_early() {
+        let map = wire(&[(b"name", b"value"), (b"other", b"thing")]);
+        for end in 0..map.len() {
+            assert!(Headers::from_wire(&map[..end]).iter().count() < 2, "cut at {end}");
+        }
+        assert_eq!(Headers::from_wire(&[0xff; 64]).iter().count(), 0);
+    }
+}

@@ -1,0 +1,171 @@
+//! What a request says, read in one pass over its headers.
+//!
+//! Third stage: takes header pairs, gives a [`Request`] of slices into them. Nothing is copied, decoded or judged.
+
+mod cookies;
+mod headers;
+
+pub use cookies::{Cookies, cookie_pairs};
+pub use headers::Headers;
+
+use crate::contract::HeaderNames;
+
+/// A request, as slices into its headers.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'h> {
+    /// All headers, for the few that only some releases name.
+    pub headers: Headers<'h>,
+    /// `:authority` (or `Host`), as sent.
+    pub authority: &'h [u8],
+    /// `:path` with its query, as sent.
+    pub path: &'h [u8],
+    /// `:method`.
+    pub method: &'h [u8],
+    /// The routing header that came in, if any: a client's forgery, or our own after an internal redirect.
+    pub routing: Option<&'h [u8]>,
+    /// The identity header that came in.
+    pub identity: Option<&'h [u8]>,
+    /// The cohort header that came in (the first line).
+    pub cohort: Option<&'h [u8]>,
+    /// The override header that came in.
+    pub overrides: Option<&'h [u8]>,
+    /// The token header that came in.
+    pub token: Option<&'h [u8]>,
+    /// Whether one of our trusted headers came in spelt with underscores, or more than once.
+    pub has_odd_spelling: bool,
+    accept: Option<&'h [u8]>,
+    authorization: Option<&'h [u8]>,
+    content_type: Option<&'h [u8]>,
+    fetch_mode: Option<&'h [u8]>,
+    has_fetch_metadata: bool,
+    cookies: Cookies<'h>,
+}
+
+impl<'h> Request<'h> {
+    /// Reads the headers once.
+    pub fn read(headers: Headers<'h>, names: &HeaderNames) -> Self {
+        let mut request = Self {
+            headers,
+            authority: b"",
+            path: b"",
+            method: b"",
+            routing: None,
+            identity: None,
+            cohort: None,
+            overrides: None,
+            token: None,
+            has_odd_spelling: false,
+            accept: None,
+            authorization: None,
+            content_type: None,
+            fetch_mode: None,
+            has_fetch_metadata: false,
+            cookies: Cookies::new(headers),
+        };
+        for (name, value) in headers.iter() {
+            request.note(name, value, names);
+        }
+        request
+    }
+
+    fn note(&mut self, name: &'h [u8], value: &'h [u8], names: &HeaderNames) {
+        match name {
+            b":authority" | b"host" if self.authority.is_empty() => self.authority = value,
+            b":path" => self.path = value,
+            b":method" => self.method = value,
+            b"cookie" => self.cookies.note_line(value),
+            b"accept" => self.accept = self.accept.or(Some(value)),
+            b"authorization" => self.authorization = self.authorization.or(Some(value)),
+            b"content-type" => self.content_type = self.content_type.or(Some(value)),
+            b"sec-fetch-mode" => {
+                self.has_fetch_metadata = true;
+                self.fetch_mode = Some(value);
+            }
+            b"sec-fetch-site" | b"sec-fetch-dest" => self.has_fetch_metadata = true,
+            _ => self.note_ours(name, value, names),
+        }
+    }
+
+    fn note_ours(&mut self, name: &'h [u8], value: &'h [u8], names: &HeaderNames) {
+        let slots = [
+            (&names.routing, &mut self.routing, true),
+            (&names.identity, &mut self.identity, true),
+            (&names.cohort, &mut self.cohort, true),
+            (&names.overrides, &mut self.overrides, false),
+            (&names.token, &mut self.token, false),
+        ];
+        for (ours, slot, trusted) in slots {
+            if ours.len() != name.len() {
+                continue;
+            }
+            if ours.as_bytes() == name {
+                self.has_odd_spelling |= trusted && slot.is_some();
+                slot.get_or_insert(value);
+                return;
+            }
+            if trusted && same_with_underscores(ours.as_bytes(), name) {
+                self.has_odd_spelling = true;
+                return;
+            }
+        }
+    }
+
+    /// All cookies of all `cookie` headers, in the order sent.
+    pub fn cookies(&self) -> Cookies<'h> {
+        self.cookies
+    }
+
+    /// The first value of a header that is not empty.
+    pub fn header(&self, name: &str) -> Option<&'h [u8]> {
+        let named = self.headers.iter().filter(|(found, _)| *found == name.as_bytes());
+        named.map(|(_, value)| value).find(|value| !value.is_empty())
+    }
+
+    /// The raw value of the first query parameter of this name that is not empty.
+    pub fn query(&self, name: &str) -> Option<&'h [u8]> {
+        query_parameters(self.path)
+            .filter_map(|parameter| parameter.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
+            .find(|value| !value.is_empty())
+    }
+
+    /// Whether this looks like a browser loading a page.
+    ///
+    /// # Source
+    /// Fetch Metadata Request Headers §2.3; browsers without them are known by what they accept.
+    pub fn is_navigation(&self) -> bool {
+        match (self.fetch_mode, self.has_fetch_metadata) {
+            (Some(mode), _) => mode == b"navigate",
+            (None, true) => false,
+            (None, false) => {
+                self.accept.is_some_and(|accept| memchr::memmem::find(accept, b"text/html").is_some())
+            }
+        }
+    }
+
+    /// Whether the client is of a kind that keeps cookies: no pre-flight, no gRPC, no bearer token.
+    pub fn may_keep_cookies(&self) -> bool {
+        let grpc = self.content_type.is_some_and(|kind| kind.starts_with(b"application/grpc"));
+        let bearer = self
+            .authorization
+            .and_then(|value| value.get(..7))
+            .is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"bearer "));
+        self.method != b"OPTIONS" && !grpc && !bearer
+    }
+
+    /// Whether a cache may answer this request from memory.
+    pub fn is_cacheable_method(&self) -> bool {
+        matches!(self.method, b"GET" | b"HEAD")
+    }
+}
+
+/// The parameters of a path's query, undecoded; the fragment, which no client should send, ends them.
+pub fn query_parameters(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let query = memchr::memchr(b'?', path).and_then(|mark| path.get(mark + 1..)).unwrap_or_default();
+    let end = memchr::memchr(b'#', query).unwrap_or(query.len());
+    query.get(..end).unwrap_or_default().split(|byte| *byte == b'&')
+}
+
+/// Whether two names of one length are the same to a server that takes `_` for `-`.
+fn same_with_underscores(ours: &[u8], name: &[u8]) -> bool {
+    ours.iter().zip(name).all(|(ours, name)| ours == name || (*ours == b'-' && *name == b'_'))
+}

@@ -1,0 +1,216 @@
+//! The ring of keys that signs and verifies.
+
+use super::text::{self, MAC_LEN};
+use super::{Kind, MAX_TEXT_LEN, Seal};
+use crate::contract::{ContractError, KeyUse, RingKey, Secret};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use std::fmt;
+
+/// A ring of keys, the HMAC pads of each computed once.
+#[derive(Clone, Default)]
+pub struct Ring {
+    keys: Vec<Key>,
+    signer: Option<usize>,
+}
+
+#[derive(Clone)]
+struct Key {
+    id: String,
+    mac: Hmac<Sha256>,
+}
+
+impl Ring {
+    /// Prepares the ring.
+    ///
+    /// Fails on a key that is too short, an id that is no id or is used twice, and two signing keys. Does not fail on an
+    /// empty ring: it verifies nothing and signs nothing.
+    pub fn new(keys: &[RingKey]) -> Result<Self, ContractError> {
+        let mut ring = Self::default();
+        for (index, key) in keys.iter().enumerate() {
+            let place = format!("keys[{index}]");
+            check_id(&key.id, &place)?;
+            if ring.keys.iter().any(|other| other.id == key.id) {
+                return Err(ContractError::invalid(place, format!("key id `{}` is used twice", key.id)));
+            }
+            if key.key.expose().len() < Secret::MIN_LEN {
+                let (least, found) = (Secret::MIN_LEN, key.key.expose().len());
+                return Err(ContractError::invalid(
+                    place,
+                    format!("expected at least {least} bytes, found {found}"),
+                ));
+            }
+            if key.usage == KeyUse::Sign && ring.signer.replace(index).is_some() {
+                return Err(ContractError::invalid(
+                    place,
+                    "expected one key with `use: sign`, found a second",
+                ));
+            }
+            let mac = Hmac::new_from_slice(key.key.expose())
+                .map_err(|error| ContractError::invalid(place, error.to_string()))?;
+            ring.keys.push(Key { id: key.id.clone(), mac });
+        }
+        Ok(ring)
+    }
+
+    /// Whether this ring can sign.
+    pub const fn can_sign(&self) -> bool {
+        self.signer.is_some()
+    }
+
+    /// Signs; `None` where no key signs, or where the seal would not be read back.
+    pub fn sign(&self, release_uid: &str, seal: &Seal<'_>) -> Option<String> {
+        let key = self.keys.get(self.signer?)?;
+        let tag = message(key.mac.clone(), release_uid, seal)?.finalize().into_bytes();
+        let text = text::write(seal, &key.id, tag.get(..MAC_LEN)?);
+        (text.len() <= MAX_TEXT_LEN).then_some(text)
+    }
+
+    /// What the text says, if a key of this ring signed it for this kind and this release. Compares in constant time.
+    ///
+    /// Does not look at ages: what a late pin or token means is the decision's business.
+    pub fn verify<'t>(&self, kind: Kind, release_uid: &str, text: &'t [u8]) -> Option<Seal<'t>> {
+        let unverified = text::read(kind, text)?;
+        let key = self.keys.iter().find(|key| key.id.as_bytes() == unverified.key_id)?;
+        message(key.mac.clone(), release_uid, &unverified.seal)?
+            .verify_truncated_left(&unverified.mac)
+            .ok()?;
+        Some(unverified.seal)
+    }
+}
+
+/// Feeds the MAC. Texts carry their length, so no two field lists make the same message.
+fn message(mut mac: Hmac<Sha256>, release_uid: &str, seal: &Seal<'_>) -> Option<Hmac<Sha256>> {
+    let mut bytes = MessageBuffer::default();
+    bytes.push(&[seal.kind.letter(), super::FORMAT])?;
+    bytes.push_text(release_uid.as_bytes())?;
+    bytes.push_text(seal.version)?;
+    bytes.push(&seal.epoch.to_be_bytes())?;
+    bytes.push(&seal.identity.as_u64().to_be_bytes())?;
+    bytes.push(&seal.issued.to_be_bytes())?;
+    if let Some(expires) = seal.expires {
+        bytes.push(&expires.to_be_bytes())?;
+    }
+    mac.update(bytes.as_slice());
+    Some(mac)
+}
+
+/// One contiguous message on the stack: a MAC over one slice is cheaper than over eight.
+struct MessageBuffer {
+    bytes: [u8; 192],
+    len: usize,
+}
+
+impl Default for MessageBuffer {
+    fn default() -> Self {
+        Self { bytes: [0; 192], len: 0 }
+    }
+}
+
+impl MessageBuffer {
+    fn push(&mut self, part: &[u8]) -> Option<()> {
+        let end = self.len.checked_add(part.len())?;
+        self.bytes.get_mut(self.len..end)?.copy_from_slice(part);
+        self.len = end;
+        Some(())
+    }
+
+    fn push_text(&mut self, text: &[u8]) -> Option<()> {
+        self.push(&[u8::try_from(text.len()).ok()?])?;
+        self.push(text)
+    }
+
+    fn as_slice(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or_default()
+    }
+}
+
+fn check_id(id: &str, place: &str) -> Result<(), ContractError> {
+    let well_formed = (1..=16).contains(&id.len())
+        && id.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+    match well_formed {
+        true => Ok(()),
+        false => Err(ContractError::invalid(
+            place,
+            format!("expected a key id of 1 to 16 of `a-z 0-9 -`, found `{id}`"),
+        )),
+    }
+}
+
+impl fmt::Debug for Ring {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ids: Vec<&str> = self.keys.iter().map(|key| key.id.as_str()).collect();
+        f.debug_struct("Ring").field("keys", &ids).field("signer", &self.signer).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Identity;
+
+    fn key(id: &str, byte: u8, usage: KeyUse) -> RingKey {
+        RingKey { id: id.to_owned(), key: Secret::new(vec![byte; 32]), usage }
+    }
+
+    fn ring() -> Ring {
+        Ring::new(&[key("k1", 1, KeyUse::Sign), key("k0", 0, KeyUse::Verify)]).unwrap()
+    }
+
+    const WHO: Identity = Identity::from_random(0x0123_4567_89ab_cdef);
+
+    #[test]
+    fn what_was_signed_is_read_back() {
+        for seal in [
+            Seal::pin(b"v1.2_a", 3, WHO, 1_700_000_000),
+            Seal::id(WHO, 0),
+            Seal::token(b"v2", u32::MAX, WHO, 1, u64::from(u32::MAX)),
+        ] {
+            let text = ring().sign("uid", &seal).unwrap();
+            assert_eq!(ring().verify(seal.kind, "uid", text.as_bytes()), Some(seal), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_seal_of_another_kind_release_or_key_does_not_verify() {
+        let pin = ring().sign("uid", &Seal::pin(b"v2", 1, WHO, 5)).unwrap();
+        assert_eq!(ring().verify(Kind::Id, "uid", pin.as_bytes()), None);
+        assert_eq!(ring().verify(Kind::Pin, "uid2", pin.as_bytes()), None);
+        let renamed = pin.replacen('p', "i", 1);
+        assert_eq!(ring().verify(Kind::Id, "uid", renamed.as_bytes()), None);
+        let other = Ring::new(&[key("k1", 2, KeyUse::Sign)]).unwrap();
+        assert_eq!(other.verify(Kind::Pin, "uid", pin.as_bytes()), None);
+    }
+
+    #[test]
+    fn no_edit_of_one_byte_verifies() {
+        let text = ring().sign("uid", &Seal::token(b"v2", 1, WHO, 5, 9)).unwrap().into_bytes();
+        for place in 0..text.len() {
+            for bit in 0..8 {
+                let mut edited = text.clone();
+                edited[place] ^= 1 << bit;
+                assert_eq!(ring().verify(Kind::Token, "uid", &edited), None, "byte {place} bit {bit}");
+            }
+        }
+        for end in 0..text.len() {
+            assert_eq!(ring().verify(Kind::Token, "uid", &text[..end]), None, "cut at {end}");
+        }
+    }
+
+    #[test]
+    fn a_retired_key_still_verifies_and_never_signs() {
+        let before = Ring::new(&[key("k0", 0, KeyUse::Sign)]).unwrap();
+        let text = before.sign("uid", &Seal::id(WHO, 7)).unwrap();
+        assert!(ring().verify(Kind::Id, "uid", text.as_bytes()).is_some());
+        assert!(ring().sign("uid", &Seal::id(WHO, 7)).unwrap().starts_with("i1~k1~"));
+    }
+
+    #[test]
+    fn a_ring_with_a_short_key_or_two_signers_is_refused() {
+        let short = RingKey { id: "k".to_owned(), key: Secret::new(vec![0; 15]), usage: KeyUse::Verify };
+        assert!(Ring::new(&[short]).unwrap_err().to_string().contains("at least 16 bytes, found 15"));
+        assert!(Ring::new(&[key("a", 1, KeyUse::Sign), key("b", 2, KeyUse::Sign)]).is_err());
+        assert!(Ring::new(&[key("a", 1, KeyUse::Sign), key("a", 2, KeyUse::Verify)]).is_err());
+        assert!(Ring::new(&[key("A~", 1, KeyUse::Sign)]).is_err());
+    }
+}

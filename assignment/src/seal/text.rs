@@ -1,0 +1,71 @@
+//! The text form: fields between `~`, in one order, in one spelling.
+
+use super::{FORMAT, Kind, MAX_NAME_LEN, MAX_TEXT_LEN, Seal};
+use crate::Identity;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+/// The length of a MAC, in bytes: 128 bits.
+pub(super) const MAC_LEN: usize = 16;
+
+/// A text taken apart, its MAC not yet verified.
+pub(super) struct Unverified<'t> {
+    pub(super) key_id: &'t [u8],
+    pub(super) seal: Seal<'t>,
+    pub(super) mac: [u8; MAC_LEN],
+}
+
+/// Takes a text apart. `None` for anything that [`write`] would not have written byte for byte.
+pub(super) fn read(kind: Kind, text: &[u8]) -> Option<Unverified<'_>> {
+    if text.len() > MAX_TEXT_LEN {
+        return None;
+    }
+    let mut fields = text.split(|byte| *byte == b'~');
+    if fields.next()? != [kind.letter(), FORMAT] {
+        return None;
+    }
+    let key_id = fields.next()?;
+    let version = fields.next().filter(|version| version.len() <= MAX_NAME_LEN)?;
+    let epoch = u32::try_from(number(fields.next()?)?).ok()?;
+    let identity = Identity::from_hex(fields.next()?)?;
+    let issued = number(fields.next()?)?;
+    let expires = match kind {
+        Kind::Token => Some(number(fields.next()?)?),
+        Kind::Pin | Kind::Id => None,
+    };
+    let mac_text = fields.next()?;
+    if fields.next().is_some() {
+        return None;
+    }
+    let mut mac = [0; MAC_LEN];
+    match URL_SAFE_NO_PAD.decode_slice(mac_text, &mut mac) {
+        Ok(MAC_LEN) => {}
+        _ => return None,
+    }
+    Some(Unverified { key_id, seal: Seal { kind, version, epoch, identity, issued, expires }, mac })
+}
+
+/// Writes a seal and its MAC as text.
+pub(super) fn write(seal: &Seal<'_>, key_id: &str, mac: &[u8]) -> String {
+    let version = String::from_utf8_lossy(seal.version);
+    let (kind, format) = (char::from(seal.kind.letter()), char::from(FORMAT));
+    let mac = URL_SAFE_NO_PAD.encode(mac);
+    let (epoch, identity, issued) = (seal.epoch, seal.identity, seal.issued);
+    match seal.expires {
+        Some(expires) => {
+            format!("{kind}{format}~{key_id}~{version}~{epoch}~{identity}~{issued}~{expires}~{mac}")
+        }
+        None => format!("{kind}{format}~{key_id}~{version}~{epoch}~{identity}~{issued}~{mac}"),
+    }
+}
+
+/// A decimal number without sign or leading zero, so that each number has one spelling.
+fn number(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() || digits.len() > 19 || (digits.len() > 1 && digits.first() == Some(&b'0')) {
+        return None;
+    }
+    digits.iter().try_fold(0_u64, |number, digit| match digit {
+        b'0'..=b'9' => Some(number * 10 + u64::from(digit - b'0')),
+        _ => None,
+    })
+}
