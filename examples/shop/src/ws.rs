@@ -29,8 +29,10 @@ const GOODBYE: Duration = Duration::from_secs(1);
 /// A request that asks for a `WebSocket` as it should.
 pub(crate) struct Handshake {
     socket: OnUpgrade,
-    /// What HTTP/1.1 must answer to the client's key; HTTP/2 has no key.
+    /// The answer to the client's key. HTTP/2 needs none, but Envoy passes the key of a client that speaks
+    /// HTTP/1.1 on to an HTTP/2 upstream, and that client waits for the answer.
     accept: Option<HeaderValue>,
+    status: StatusCode,
 }
 
 /// The handshake, when the request to `/ws` is one.
@@ -39,23 +41,25 @@ pub(crate) fn handshake<B>(request: &mut Request<B>) -> Option<Handshake> {
         return None;
     }
     let headers = request.headers();
-    let accept = if request.method() == Method::CONNECT {
+    let key = headers.get(SEC_WEBSOCKET_KEY);
+    let status = if request.method() == Method::CONNECT {
         request.extensions().get::<Protocol>().filter(|protocol| protocol.as_str() == "websocket")?;
-        None
+        StatusCode::OK
     } else {
         let asked = request.method() == Method::GET
+            && key.is_some()
             && lists(headers, &CONNECTION, "upgrade")
             && lists(headers, &UPGRADE, "websocket")
             && lists(headers, &SEC_WEBSOCKET_VERSION, "13");
-        let key = headers.get(SEC_WEBSOCKET_KEY).filter(|_| asked)?;
-        Some(HeaderValue::try_from(derive_accept_key(key.as_bytes())).ok()?)
+        asked.then_some(StatusCode::SWITCHING_PROTOCOLS)?
     };
-    Some(Handshake { socket: hyper::upgrade::on(request), accept })
+    let accept = key.and_then(|key| HeaderValue::try_from(derive_accept_key(key.as_bytes())).ok());
+    Some(Handshake { socket: hyper::upgrade::on(request), accept, status })
 }
 
 /// Answers the handshake, and echoes in a task of its own from the moment the answer is sent.
 pub(crate) fn accept(shop: &Arc<Shop>, handshake: Handshake) -> Answer {
-    let Handshake { socket, accept } = handshake;
+    let Handshake { socket, accept, status } = handshake;
     let task_shop = Arc::clone(shop);
     shop.life.tasks.spawn(async move {
         let killed = task_shop.life.killed.clone();
@@ -71,12 +75,16 @@ pub(crate) fn accept(shop: &Arc<Shop>, handshake: Handshake) -> Answer {
             .await;
     });
 
-    let Some(accept) = accept else { return Answer::empty(StatusCode::OK) };
-    let mut answer = Answer::empty(StatusCode::SWITCHING_PROTOCOLS);
+    let mut answer = Answer::empty(status);
     let headers = answer.response.headers_mut();
-    headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
-    headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
-    headers.insert(SEC_WEBSOCKET_ACCEPT, accept);
+    // Headers of the connection are errors in HTTP/2.
+    if status == StatusCode::SWITCHING_PROTOCOLS {
+        headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+        headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+    }
+    if let Some(accept) = accept {
+        headers.insert(SEC_WEBSOCKET_ACCEPT, accept);
+    }
     answer
 }
 

@@ -54,9 +54,12 @@ async fn an_echo_works_over_http2() -> Result<()> {
         .uri(format!("{base}/ws"))
         .extension(Extended::from_static("websocket"))
         .header("sec-websocket-version", "13")
+        .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")
         .body(Empty::new())?;
     let reply = sender.send_request(request).await?;
     assert_eq!(reply.status(), StatusCode::OK);
+    // The example of RFC 6455, section 1.3: a proxy hands it to its client that speaks HTTP/1.1.
+    assert_eq!(reply.headers()["sec-websocket-accept"], "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
     let upgraded = TokioIo::new(hyper::upgrade::on(reply).await?);
     let mut socket = WebSocketStream::from_raw_socket(upgraded, Role::Client, None).await;
     assert_eq!(ask(&mut socket, Message::text("hello")).await?, Message::text("v1/v1-a: hello"));
