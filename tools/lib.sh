@@ -34,7 +34,8 @@ apt_install() {
     fi
     say "installing Debian packages: $*"
     "${root[@]}" apt-get update -qq >&2 || say "apt-get update failed; trying with the package lists that are here"
-    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >&2
+    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+        -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 "$@" >&2
 }
 
 # make_venv DIR: an empty Python environment; Debian keeps the module for it in a package of its own.
