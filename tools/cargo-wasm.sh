@@ -6,7 +6,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 readonly TARGET=wasm32-unknown-unknown
 readonly REFUSED=$TOOLS_DIR/rustup-has-no-wasm # a machine without access to rustup's server waits for it once, not every time
-readonly BUILD=(build --target "$TARGET" --profile wasm --target-dir "$PWD/target/wasm-build")
+readonly BUILD=(build --target "$TARGET" --profile wasm --target-dir "$TARGET_DIR/wasm-build")
 
 std_is_here() {
     local libs

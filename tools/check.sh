@@ -2,8 +2,8 @@
 # Everything that can be said about the code without running it: format, lints, documentation; a warning is an error.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 ||
-    die "cargo fmt or cargo clippy is missing" "rustup component add rustfmt clippy; Debian: apt-get install rustfmt-web rust-web-clippy"
+{ cargo fmt --version && cargo clippy --version; } >/dev/null 2>&1 || die "cargo fmt or cargo clippy is missing" \
+    "rustup component add rustfmt clippy; Debian: apt-get install rustfmt-web rust-web-clippy"
 stage "format" cargo fmt --all --check
 stage "lints" cargo clippy --workspace --all-targets ${CI:+--locked} -- -D warnings
 stage "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps ${CI:+--locked}

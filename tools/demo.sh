@@ -6,4 +6,4 @@ tools/wasm.sh
 tools/envoy.sh 1.40 >/dev/null
 say "building canary-ctl and the demo shop"
 cargo build --quiet -p canary-ctl -p demo-shop
-exec target/debug/canary-ctl demo "$@"
+exec "$TARGET_DIR"/debug/canary-ctl demo "$@"

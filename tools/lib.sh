@@ -1,6 +1,7 @@
 # What the scripts in this folder share: messages, a lock, system packages. Sourced, never run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+readonly TARGET_DIR=${CARGO_TARGET_DIR:-target} # as cargo and the tests see it, from the top of the checkout
 readonly TOOLS_DIR=.tools # everything that we install without the system's package manager; deleting it is always safe
 
 say() {

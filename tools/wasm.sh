@@ -3,8 +3,8 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 lock wasm
 
-readonly BUILT=target/wasm-build/wasm32-unknown-unknown/wasm/canary_filter.wasm
-readonly MODULE=target/wasm/canary_filter.wasm
+readonly BUILT=$TARGET_DIR/wasm-build/wasm32-unknown-unknown/wasm/canary_filter.wasm
+readonly MODULE=$TARGET_DIR/wasm/canary_filter.wasm
 readonly EXPORTS=filter/exports.txt
 
 tools/cargo-wasm.sh -p canary-filter ${CI:+--locked}
