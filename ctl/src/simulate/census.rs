@@ -1,0 +1,178 @@
+//! Every user counted by bucket, once; the plan is then answered from 10 000 numbers, however many lines there were.
+
+use super::{Field, Progress, lines};
+use assignment::identity::IdentityKey;
+use assignment::{BUCKETS, Identity, Salt, Weight};
+use std::collections::HashSet;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::io::{self, Read};
+
+/// How a key becomes an identity: as the release's `identity` says.
+#[derive(Clone, Debug)]
+pub enum Identifier {
+    /// `identity: plain`.
+    Plain,
+    /// `identity: keyed`.
+    Keyed(IdentityKey),
+}
+
+impl Identifier {
+    #[inline]
+    fn identify(&self, key: &[u8]) -> Identity {
+        match self {
+            Self::Plain => Identity::of_key(key),
+            Self::Keyed(secret) => Identity::of_key_with(secret, key),
+        }
+    }
+}
+
+/// What was counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Census {
+    /// Lines read.
+    pub lines: u64,
+    /// Lines without the key.
+    pub without_key: u64,
+    /// Whether every identity was counted once, however often it came.
+    pub is_distinct: bool,
+    /// How many users lie below bucket `n`, for `n` from 0 to [`BUCKETS`].
+    below: Vec<u64>,
+}
+
+impl Census {
+    /// Counts the users of a list or a log.
+    ///
+    /// `distinct` counts each identity once, which keeps all of them in memory: 8 bytes each and the table's slack,
+    /// about 20 bytes. Without it the memory is that of the histogram.
+    ///
+    /// # Errors
+    /// The reader's.
+    pub fn take(
+        reader: impl Read,
+        field: &Field,
+        identifier: &Identifier,
+        salt: Salt,
+        distinct: bool,
+        progress: &mut Progress,
+    ) -> io::Result<Self> {
+        let mut histogram = vec![0_u64; usize::from(BUCKETS)];
+        let mut seen = distinct.then(HashSet::<u64, BuildHasherDefault<AlreadyHashed>>::default);
+        let (mut lines, mut without_key) = (0, 0);
+        let count = |line: &[u8]| {
+            lines += 1;
+            let Some(key) = field.of(line) else {
+                without_key += 1;
+                return;
+            };
+            let identity = identifier.identify(key);
+            if seen.as_mut().is_some_and(|seen| !seen.insert(identity.as_u64())) {
+                return;
+            }
+            if let Some(users) = histogram.get_mut(usize::from(salt.bucket(identity).number())) {
+                *users += 1;
+            }
+        };
+        lines::for_each_line(reader, count, |bytes| progress.advance(bytes))?;
+        Ok(Self { lines, without_key, is_distinct: distinct, below: running_totals(&histogram) })
+    }
+
+    /// Users counted: lines with a key, or distinct identities.
+    pub fn users(&self) -> u64 {
+        self.below.last().copied().unwrap_or_default()
+    }
+
+    /// Users who are on the canary at this weight.
+    pub fn on_canary(&self, weight: Weight) -> u64 {
+        self.below.get(usize::from(weight.basis_points())).copied().unwrap_or_default()
+    }
+
+    /// The users in `parts` equal ranges of buckets, to see whether they are spread evenly. `parts` divides [`BUCKETS`].
+    pub fn spread(&self, parts: usize) -> Vec<u64> {
+        let edges: Vec<u64> = self.below.iter().step_by(usize::from(BUCKETS) / parts).copied().collect();
+        edges.iter().zip(edges.iter().skip(1)).map(|(low, high)| high - low).collect()
+    }
+}
+
+fn running_totals(histogram: &[u64]) -> Vec<u64> {
+    let totals = histogram.iter().scan(0, |total, users| {
+        *total += users;
+        Some(*total)
+    });
+    std::iter::once(0).chain(totals).collect()
+}
+
+/// An identity is a hash: hashing it again would cost more than the look-up.
+#[derive(Default)]
+struct AlreadyHashed(u64);
+
+impl Hasher for AlreadyHashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.iter().fold(self.0, |number, byte| (number << 8) | u64::from(*byte));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(text: &str, distinct: bool) -> Census {
+        let salt = Salt::new("shop/shop/v2");
+        let mut progress = Progress::hidden();
+        Census::take(text.as_bytes(), &Field::Line, &Identifier::Plain, salt, distinct, &mut progress)
+            .unwrap()
+    }
+
+    #[test]
+    fn the_count_below_each_weight_is_what_the_algorithm_says_user_by_user() {
+        let keys: Vec<String> = (0..2_000).map(|number| format!("session-{number}")).collect();
+        let census = count(&keys.join("\n"), false);
+        let salt = Salt::new("shop/shop/v2");
+        for points in [0, 1, 100, 2_500, 9_999, 10_000] {
+            let weight = Weight::new(points).unwrap();
+            let on_canary =
+                |key: &&String| salt.bucket(Identity::of_key(key.as_bytes())).is_canary_at(weight);
+            assert_eq!(census.on_canary(weight), keys.iter().filter(on_canary).count() as u64, "{weight}");
+        }
+        assert_eq!((census.users(), census.lines), (2_000, 2_000));
+    }
+
+    #[test]
+    fn lines_without_a_key_are_counted_apart() {
+        let census = count("a\n\n  \nb\n", false);
+        assert_eq!((census.lines, census.without_key, census.users()), (4, 2, 2));
+    }
+
+    #[test]
+    fn a_user_who_comes_often_counts_once_where_distinct_users_are_asked_for() {
+        assert_eq!(count("a\nb\na\na\n", false).users(), 4);
+        assert_eq!(count("a\nb\na\na\n", true).users(), 2);
+    }
+
+    #[test]
+    fn the_parts_of_the_spread_add_up_to_everybody() {
+        let keys: Vec<String> = (0..500).map(|number| number.to_string()).collect();
+        let spread = count(&keys.join("\n"), false).spread(100);
+        assert_eq!((spread.len(), spread.iter().sum::<u64>()), (100, 500));
+    }
+
+    #[test]
+    fn keyed_identities_are_those_of_the_algorithm() {
+        let secret = IdentityKey::new(b"0123456789abcdef").unwrap();
+        let salt = Salt::new("s");
+        let bucket = salt.bucket(Identity::of_key_with(&secret, b"alice"));
+        let mut progress = Progress::hidden();
+        let keyed = Identifier::Keyed(secret);
+        let census = Census::take(&b"alice"[..], &Field::Line, &keyed, salt, false, &mut progress).unwrap();
+        let weight = Weight::new(u32::from(bucket.canary_from())).unwrap();
+        assert_eq!(census.on_canary(weight), 1);
+        assert_eq!(census.on_canary(Weight::new(u32::from(bucket.number())).unwrap()), 0);
+    }
+}

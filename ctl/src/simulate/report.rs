@@ -1,0 +1,206 @@
+//! What a simulation says, for people and for programs.
+
+use super::share::Verdict;
+use super::{Census, Plan, Step, walk};
+use assignment::contract::Stickiness;
+use serde::Serialize;
+use std::fmt;
+
+/// The range of buckets is looked at in this many parts: an uneven spread shows, and a few thousand users fill each.
+const SPREAD_PARTS: usize = 100;
+
+/// A simulation's result.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// What the buckets were drawn with.
+    pub salt: String,
+    /// Whether users move when the weight does.
+    pub stickiness: Stickiness,
+    /// Lines read.
+    pub lines: u64,
+    /// Lines that had no key, and count as nobody.
+    pub without_key: u64,
+    /// Users counted.
+    pub users: u64,
+    /// Whether a user who came often was counted once.
+    pub distinct: bool,
+    /// Whether all users together are spread evenly over the buckets.
+    pub spread: Verdict,
+    /// The plan's steps.
+    pub steps: Vec<ReportedStep>,
+}
+
+/// A step as it is reported.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReportedStep {
+    /// The weight, in percent.
+    pub weight_percent: f64,
+    /// Users on the canary.
+    pub canary: u64,
+    /// Their share, in percent.
+    pub share_percent: f64,
+    /// The share's 95 % interval, in percent.
+    pub interval_percent: (f64, f64),
+    /// Users who move to the canary.
+    pub to_canary: u64,
+    /// Users who move back to stable.
+    pub to_stable: u64,
+    /// Whether the share fits the weight.
+    pub test: Verdict,
+}
+
+impl Report {
+    /// Answers the plan from the count.
+    pub fn new(salt: String, stickiness: Stickiness, census: &Census, plan: &Plan) -> Self {
+        Self {
+            salt,
+            stickiness,
+            lines: census.lines,
+            without_key: census.without_key,
+            users: census.users(),
+            distinct: census.is_distinct,
+            spread: Verdict::of_even_spread(&census.spread(SPREAD_PARTS)),
+            steps: walk(census, plan, stickiness).iter().map(ReportedStep::from).collect(),
+        }
+    }
+
+    fn explanation(&self) -> &'static str {
+        match self.stickiness {
+            Stickiness::User => "A user moves when the weight passes their bucket, and only then.",
+            Stickiness::Session => {
+                "Sessions never move: the share is that of the sessions that begin at a weight. A session that is alive stays where it began."
+            }
+        }
+    }
+}
+
+impl From<&Step> for ReportedStep {
+    fn from(step: &Step) -> Self {
+        Self {
+            weight_percent: step.weight.as_fraction() * 100.0,
+            canary: step.canary,
+            share_percent: step.share * 100.0,
+            interval_percent: (step.interval.0 * 100.0, step.interval.1 * 100.0),
+            to_canary: step.movement.to_canary,
+            to_stable: step.movement.to_stable,
+            test: step.verdict,
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counted = if self.distinct { "distinct users" } else { "users, one a line" };
+        writeln!(
+            f,
+            "salt {}: {} {counted}, of {} lines",
+            self.salt,
+            grouped(self.users),
+            grouped(self.lines)
+        )?;
+        if self.without_key > 0 {
+            writeln!(f, "{} lines have no key and count as nobody", grouped(self.without_key))?;
+        }
+        writeln!(f, "{}\n", self.explanation())?;
+        writeln!(
+            f,
+            "{:>8} {:>13} {:>9}  {:^17} {:>13} {:>13}  chi-square",
+            "weight", "canary", "share", "95 % interval", "to canary", "to stable"
+        )?;
+        for step in &self.steps {
+            writeln!(f, "{step}")?;
+        }
+        write!(f, "\nspread over the buckets: {}", self.spread)
+    }
+}
+
+impl fmt::Display for ReportedStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let weight = format!("{} %", self.weight_percent);
+        let share = format!("{:.2} %", self.share_percent);
+        let interval = format!("{:.2} to {:.2} %", self.interval_percent.0, self.interval_percent.1);
+        let (canary, to_canary, to_stable) =
+            (grouped(self.canary), grouped(self.to_canary), grouped(self.to_stable));
+        let test = self.test;
+        write!(
+            f,
+            "{weight:>8} {canary:>13} {share:>9}  {interval:^17} {to_canary:>13} {to_stable:>13}  {test}"
+        )
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fits { chi_square, p } => write!(f, "fits ({chi_square:.2}, p = {p:.3})"),
+            Self::Deviates { chi_square, p } => write!(f, "deviates ({chi_square:.2}, p = {p:.1e})"),
+            Self::Exact => f.write_str("exact"),
+            Self::TooFew => f.write_str("too few to tell"),
+        }
+    }
+}
+
+/// A count with a comma between thousands.
+fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let first = digits.len() % 3;
+    let comma = |(index, digit): (usize, char)| {
+        let is_start_of_group = index > 0 && index % 3 == first;
+        is_start_of_group.then_some(',').into_iter().chain([digit])
+    };
+    digits.chars().enumerate().flat_map(comma).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Field, Identifier, Progress};
+    use super::*;
+    use assignment::Salt;
+
+    fn report(stickiness: Stickiness) -> Report {
+        let keys: Vec<String> = (0..20_000).map(|number| format!("user-{number}")).collect();
+        let text = keys.join("\n") + "\n\n";
+        let salt = Salt::new("shop/shop/v2");
+        let census = Census::take(
+            text.as_bytes(),
+            &Field::Line,
+            &Identifier::Plain,
+            salt,
+            false,
+            &mut Progress::hidden(),
+        );
+        Report::new("shop/shop/v2".to_owned(), stickiness, &census.unwrap(), &"0,12.5,100".parse().unwrap())
+    }
+
+    #[test]
+    fn people_read_counts_shares_and_a_verdict_for_every_step() {
+        let text = report(Stickiness::User).to_string();
+        assert!(text.starts_with("salt shop/shop/v2: 20,000 users, one a line, of 20,001 lines\n"), "{text}");
+        assert!(text.contains("1 lines have no key"), "{text}");
+        let row = text.lines().find(|line| line.trim_start().starts_with("12.5 %")).unwrap();
+        assert!(row.contains("fits ("), "{row}");
+        assert!(text.contains("20,000  100.00 %"), "{text}");
+    }
+
+    #[test]
+    fn programs_read_numbers_by_name() {
+        let value = serde_json::to_value(report(Stickiness::Session)).unwrap();
+        assert_eq!(value["users"], 20_000);
+        assert_eq!(value["stickiness"], "session");
+        assert_eq!(value["steps"][1]["weightPercent"], 12.5);
+        assert_eq!(value["steps"][1]["toCanary"], 0);
+        assert_eq!(value["steps"][1]["test"]["verdict"], "fits");
+        assert_eq!(value["steps"][2]["test"]["verdict"], "exact");
+    }
+
+    #[test]
+    fn thousands_are_grouped_from_the_right() {
+        for (count, text) in
+            [(0, "0"), (999, "999"), (1_000, "1,000"), (123_456, "123,456"), (1_234_567, "1,234,567")]
+        {
+            assert_eq!(grouped(count), text);
+        }
+    }
+}
