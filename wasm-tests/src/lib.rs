@@ -2,4 +2,8 @@
 //!
 //! Which level to pick is in the crate's README; every level has an example there.
 
+pub mod artifact;
+pub mod client;
+pub mod envoy;
 pub mod host;
+pub mod stats;

@@ -1,0 +1,15 @@
+//! A real Envoy as a child process: found, started, watched, asked, and gone when the test is.
+
+mod admin;
+mod binary;
+mod error;
+mod ports;
+mod process;
+mod samples;
+
+pub use admin::Admin;
+pub use binary::{EnvoyBinary, MINORS, minors, newest};
+pub use error::EnvoyError;
+pub use ports::free_ports;
+pub use process::{Envoy, Options};
+pub use samples::{Sample, parse_samples};
