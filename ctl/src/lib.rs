@@ -1,1 +1,52 @@
-//! Being written.
+//! `canary-ctl`: generates, steers and explains sticky canary releases on Istio and Envoy.
+//!
+//! The modules in the order in which a command meets them:
+//!
+//! ```text
+//! cli        what the command line may say                            args         -> Verb
+//! spec       canary.yaml, every fault with its line and column        file         -> Release
+//! lint       what is legal and still dangerous                        Release      -> findings
+//! config     what the filter will read                                Release+state -> FilterConfig
+//! manifest   what Kubernetes will read                                Release      -> YAML documents
+//! local      one Envoy on this machine, steered by files              Release      -> files, waiting
+//! command    one file a verb: its stages in order
+//! report     the only code that prints
+//! ```
+//!
+//! `yaml` reads YAML with places and edits it without losing its comments; `spec` and `manifest` stand on it.
+
+pub mod cli;
+pub mod command;
+pub mod config;
+pub mod error;
+pub mod lint;
+pub mod local;
+pub mod manifest;
+pub mod outcome;
+pub mod report;
+pub mod spec;
+pub mod yaml;
+
+pub use error::Error;
+pub use outcome::Outcome;
+
+use clap::Parser as _;
+use report::Printer;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Runs one command line to its end and says how it went.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match cli::Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => return report::usage(&error),
+    };
+    let mut printer = Printer::of_process();
+    match command::run(cli, &mut printer) {
+        Ok(outcome) => outcome.exit_code(),
+        Err(error) => {
+            printer.error(&error);
+            error.exit_code()
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The filter's configuration: one release, and all releases of one proxy.
+
+use super::{Error, KeyRing, Standing, cookies};
+use crate::spec::{Release, ReleaseName};
+use assignment::contract::{
+    ContractError, FilterConfig, HeaderNames, KeySource, MintPolicy, OverrideConfig, OverrideMode, PinConfig,
+    Position, ReleaseConfig, Stickiness, TokenConfig,
+};
+use assignment::{FilterConfig as Config, Policy};
+use std::collections::BTreeMap;
+
+/// What a proxy has once, whatever its releases.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProxySettings {
+    /// Where the proxy stands.
+    pub position: Position,
+    /// The minted id's cookie.
+    pub id_cookie: assignment::contract::CookieConfig,
+    /// The debug response header.
+    pub debug_header: Option<String>,
+    /// Whether filter state is written.
+    pub filter_state: bool,
+}
+
+impl ProxySettings {
+    /// What one release asks of its proxies.
+    pub fn of(release: &Release, position: Position) -> Self {
+        Self {
+            position,
+            id_cookie: cookies::id(&release.cookies),
+            debug_header: release.delivery.debug_header.clone(),
+            filter_state: release.delivery.filter_state,
+        }
+    }
+
+    /// What several releases ask of the proxy they share. Fails where they disagree; no releases ask for the defaults.
+    pub fn shared<'r>(
+        releases: impl IntoIterator<Item = &'r Release>,
+        position: Position,
+    ) -> Result<Self, Error> {
+        let mut releases = releases.into_iter();
+        let Some(first) = releases.next() else {
+            let id_cookie = assignment::contract::CookieConfig::default_id();
+            return Ok(Self { position, id_cookie, debug_header: None, filter_state: false });
+        };
+        let settings = Self::of(first, position);
+        for other in releases {
+            let what = match Self::of(other, position) {
+                theirs if theirs.id_cookie != settings.id_cookie => "cookies",
+                theirs if theirs.debug_header != settings.debug_header => "delivery.debugHeader",
+                theirs if theirs.filter_state != settings.filter_state => "delivery.filterState",
+                _ => continue,
+            };
+            return Err(Error::Disagree {
+                first: first.name.to_string(),
+                second: other.name.to_string(),
+                what,
+            });
+        }
+        Ok(settings)
+    }
+}
+
+/// One release as a proxy at a position needs it.
+pub fn release_config(release: &Release, standing: &Standing, position: Position) -> ReleaseConfig {
+    let config = edge_config(release, standing);
+    match position {
+        Position::Edge => config,
+        Position::Mesh => inside(config),
+    }
+}
+
+fn edge_config(release: &Release, standing: &Standing) -> ReleaseConfig {
+    let is_session = release.stickiness == Stickiness::Session;
+    let token = || TokenConfig {
+        cookie: cookies::token(&release.cookies, &release.name),
+        query: cookies::TOKEN_PARAMETER.to_owned(),
+        not_before_seconds: release.overrides.tokens_not_before_seconds,
+    };
+    let mode = release.overrides.mode;
+    ReleaseConfig {
+        uid: standing.uid.clone(),
+        generation: standing.generation,
+        hosts: release.hosts.clone(),
+        paths: release.paths.clone(),
+        salt: release.salt.clone().unwrap_or_else(|| release.default_salt()),
+        train: release.train.clone(),
+        stickiness: release.stickiness,
+        weight: standing.weight,
+        until: standing.until,
+        versions: standing.versions.clone(),
+        gone: standing.gone.clone(),
+        keys: release.keys.clone(),
+        session_cookie: release.session.cookie.clone(),
+        adopt: (is_session && release.session.adopt).then(|| standing.adopt.clone()),
+        identity: release.identity,
+        pin: is_session.then(|| PinConfig {
+            cookie: cookies::pin(&release.cookies, &release.name),
+            max_age_seconds: release.session.max_age.get(),
+            idle_seconds: release.session.idle.map(crate::spec::Seconds::get),
+        }),
+        mint: release.mint,
+        overrides: OverrideConfig { mode, token: (mode == OverrideMode::Token).then(token) },
+        fallback: release.fallback,
+        pod_affinity: release.pod_affinity,
+        caches: release.caches,
+    }
+}
+
+/// Inside the mesh nobody sets cookies or reads tokens: the edge has decided, and its identity comes before other keys.
+/// A release outside a train has no decision that travels, so it is a pure function of the user there.
+fn inside(config: ReleaseConfig) -> ReleaseConfig {
+    let others = config.keys.iter().filter(|key| **key != KeySource::Identity {}).cloned();
+    let keys = std::iter::once(KeySource::Identity {}).chain(others).collect();
+    let stickiness = if config.train.is_some() { config.stickiness } else { Stickiness::User };
+    ReleaseConfig {
+        keys,
+        stickiness,
+        pin: None,
+        adopt: None,
+        mint: MintPolicy::Never,
+        overrides: OverrideConfig::default(),
+        ..config
+    }
+}
+
+/// Everything that one proxy needs to know. Fails on what the filter would refuse.
+pub fn filter_config(
+    settings: &ProxySettings,
+    keys: &KeyRing,
+    releases: BTreeMap<ReleaseName, ReleaseConfig>,
+) -> Result<FilterConfig, Error> {
+    let is_edge = settings.position == Position::Edge;
+    let config = Config {
+        position: settings.position,
+        headers: HeaderNames::default(),
+        id_cookie: settings.id_cookie.clone(),
+        // Inside the mesh nothing is signed or verified, so the keys stay at the edge.
+        keys: if is_edge { keys.keys.clone() } else { Vec::new() },
+        identity_key: keys.identity_key.clone(),
+        filter_state: settings.filter_state,
+        debug_header: settings.debug_header.clone(),
+        releases: releases.into_iter().map(|(name, release)| (name.to_string(), release)).collect(),
+        ..Config::empty()
+    };
+    Policy::compile(&config)?;
+    Ok(config)
+}
+
+/// Whether the filter would accept this release at its first generation, whatever the keys.
+pub fn acceptable(release: &Release) -> Result<(), ContractError> {
+    let uid = release.uid.clone().unwrap_or_else(|| "placeholder".to_owned());
+    let standing = Standing::first(release, uid);
+    let config = release_config(release, &standing, Position::Edge);
+    let releases = BTreeMap::from([(release.name.clone(), config)]);
+    match filter_config(&ProxySettings::of(release, Position::Edge), &KeyRing::placeholder(), releases) {
+        Err(Error::Contract(error)) => Err(error),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,76 @@
+//! Everything that can end a command, one variant for each stage, with what a person can do about it.
+
+use crate::{config, local, manifest, outcome, report, spec};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Why a command could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The command line contradicts itself or asks for what this release cannot do.
+    #[error("{message}")]
+    Usage {
+        /// What was expected and what was found.
+        message: String,
+        /// What to type instead.
+        hint: Option<String>,
+    },
+    /// `canary.yaml` cannot be read.
+    #[error(transparent)]
+    Spec(#[from] spec::Error),
+    /// No configuration of the filter can be made from it.
+    #[error(transparent)]
+    Config(#[from] config::Error),
+    /// No manifests can be made from it.
+    #[error(transparent)]
+    Manifest(#[from] manifest::Error),
+    /// The local target refused, or its files cannot be read or written.
+    #[error(transparent)]
+    Local(#[from] local::Error),
+    /// The result cannot be printed.
+    #[error(transparent)]
+    Report(#[from] report::Error),
+    /// A file of the command's own cannot be read or written.
+    #[error("cannot {action} {}", path.display())]
+    File {
+        /// `read` or `write`.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The runtime of the process could not start.
+    #[error("cannot start")]
+    Runtime(#[source] std::io::Error),
+    /// Ctrl-C.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl Error {
+    /// A fault of the command line, with a hint.
+    pub fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Usage { message: message.into(), hint: Some(hint.into()) }
+    }
+
+    /// What a person can do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Usage { hint, .. } => hint.clone(),
+            Self::Spec(error) => error.hint(),
+            Self::Config(error) => error.hint(),
+            Self::Manifest(error) => error.hint(),
+            Self::Local(error) => error.hint(),
+            Self::File { .. } | Self::Report(_) | Self::Runtime(_) | Self::Interrupted => None,
+        }
+    }
+
+    /// 2 could not do it, 130 interrupted.
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Interrupted => ExitCode::from(outcome::INTERRUPTED),
+            _ => ExitCode::from(outcome::COULD_NOT),
+        }
+    }
+}

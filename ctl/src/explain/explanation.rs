@@ -1,0 +1,181 @@
+//! One request against a policy: the decision, and what it rests on.
+
+use super::asked::Asked;
+use super::carried::{self, Carried};
+use super::world::World;
+use super::{memory, why};
+use assignment::contract::{Position, Role, Stickiness};
+use assignment::policy::Release;
+use assignment::request::Headers;
+use assignment::{Decision, Policy, Reason, Request, decide};
+use serde::Serialize;
+
+/// Which version a request would get, and why.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Explanation {
+    /// The request: method, host and path.
+    pub request: String,
+    /// The release that it concerns; `None` is row 1: no routing header.
+    pub release: Option<String>,
+    /// The version, where it is certain.
+    pub version: Option<String>,
+    /// The version's role.
+    pub role: Option<&'static str>,
+    /// What a draw at random can give; empty where the version is certain.
+    pub chances: Vec<Chance>,
+    /// The row of the decision table.
+    pub row: Option<u8>,
+    /// The reason's name, as in metrics.
+    pub reason: Option<&'static str>,
+    /// The reason as a sentence.
+    pub why: String,
+    /// Where the key was found.
+    pub key: Option<String>,
+    /// The user.
+    pub identity: Option<String>,
+    /// The user's bucket, `0..10_000`.
+    pub bucket: Option<u16>,
+    /// The weight that holds, in percent.
+    pub weight_percent: Option<f64>,
+    /// The least weight, in percent, at which this request is the canary's; `None` where no weight changes the answer.
+    pub canary_from_percent: Option<f64>,
+    /// What the answer would set.
+    pub remembers: Vec<String>,
+    /// What the request carries of ours.
+    pub carries: Vec<Carried>,
+    /// What else there is to know.
+    pub notes: Vec<String>,
+}
+
+/// A version and its probability.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Chance {
+    /// The version.
+    pub version: String,
+    /// Its probability, in percent.
+    pub percent: f64,
+}
+
+/// Explains. Never fails: a request that no release matches is row 1.
+pub fn explain(policy: &Policy, asked: &Asked, world: &World) -> Explanation {
+    let pairs = asked.pairs();
+    let request = Request::read(Headers::List(&pairs), &policy.headers);
+    let explanation = Explanation {
+        request: format!("{} {}{}", asked.method, asked.authority, asked.path),
+        notes: removed_headers(policy, asked),
+        ..Explanation::default()
+    };
+    let found = policy.find(request.authority, request.path);
+    let decided = found.and_then(|index| decide(policy, index, &request, world));
+    let release = found.and_then(|index| policy.release(index));
+    let (Some(decision), Some(release)) = (decided, release) else {
+        let why = "no release matches host and path: no routing header, the default route".to_owned();
+        return Explanation { row: Some(1), why, ..explanation };
+    };
+    Scene { policy, release, request: &request, world, decision: &decision }.describe(explanation)
+}
+
+/// A decision and everything that it was made from.
+struct Scene<'a> {
+    policy: &'a Policy,
+    release: &'a Release,
+    request: &'a Request<'a>,
+    world: &'a World,
+    decision: &'a Decision,
+}
+
+impl Scene<'_> {
+    fn describe(&self, explanation: Explanation) -> Explanation {
+        let (release, decision) = (self.release, self.decision);
+        let chances = self.chances();
+        let certain = chances.is_empty().then(|| release.versions.get(self.certain_version())).flatten();
+        let drawn = self.world.has_drawn();
+        let bucket = decision.bucket.filter(|_| !drawn);
+        let has_canary = release.canary(|| self.world.now_seconds).is_some();
+        let remembered = certain.map_or("the version that is drawn", |version| version.name.as_str());
+        let mut notes = explanation.notes;
+        notes.extend(self.notes(has_canary));
+        Explanation {
+            release: Some(release.name.clone()),
+            version: certain.map(|version| version.name.clone()),
+            role: certain.map(|version| version.role.as_str()),
+            row: decision.reason.row(),
+            reason: Some(decision.reason.as_str()),
+            why: why::sentence(decision.reason, release),
+            key: decision.key.map(|origin| why::key(origin, release, self.policy)),
+            identity: decision.identity.filter(|_| !drawn).map(|identity| identity.to_string()),
+            bucket: bucket.map(assignment::Bucket::number),
+            weight_percent: Some(self.weight().as_fraction() * 100.0),
+            canary_from_percent: bucket
+                .filter(|_| has_canary)
+                .map(|bucket| f64::from(bucket.canary_from()) / 100.0),
+            remembers: memory::of(self.policy, release, decision, remembered),
+            carries: carried::find(self.policy, release, self.request, self.world.now_seconds),
+            chances,
+            notes,
+            ..explanation
+        }
+    }
+
+    fn weight(&self) -> assignment::Weight {
+        self.release.weight(|| self.world.now_seconds)
+    }
+
+    /// The canary's index, where a draw at the weight that holds can give it.
+    fn canary_by_chance(&self) -> Option<usize> {
+        self.release.canary(|| self.world.now_seconds).filter(|_| self.weight() > assignment::Weight::ZERO)
+    }
+
+    /// The version of a decision that no draw can change.
+    fn certain_version(&self) -> usize {
+        match self.decision.reason {
+            Reason::Minted => self.canary_by_chance().unwrap_or(self.release.stable()),
+            _ => self.decision.version,
+        }
+    }
+
+    /// What a draw can give, canary first. Empty where nothing is drawn, or where it makes no difference.
+    fn chances(&self) -> Vec<Chance> {
+        let canary = self.canary_by_chance();
+        let is_open = self.decision.reason == Reason::Minted && self.weight() < assignment::Weight::FULL;
+        let Some(canary) = canary.filter(|_| is_open) else { return Vec::new() };
+        let share = self.weight().as_fraction() * 100.0;
+        let chance = |(index, percent): (usize, f64)| {
+            self.release.versions.get(index).map(|version| Chance { version: version.name.clone(), percent })
+        };
+        [(canary, share), (self.release.stable(), 100.0 - share)].into_iter().filter_map(chance).collect()
+    }
+
+    fn notes(&self, has_canary: bool) -> Vec<String> {
+        let (release, decision) = (self.release, self.decision);
+        let configured = release.configured_weight();
+        let ended = (configured != self.weight())
+            .then(|| format!("the release has ended by its `until`: its weight of {configured} counts as 0%"));
+        let without_canary = (!has_canary).then(|| "no version is the canary: no weight changes this".to_owned());
+        let fallback = (decision.reason == Reason::Fallback && decision.bucket.is_none())
+            .then(|| why::nothing_was_minted(self.policy, release, self.request))
+            .flatten()
+            .map(str::to_owned);
+        let stays = (decision.reason == Reason::Pin && release.stickiness == Stickiness::Session)
+            .then(|| "no weight changes this: a session stays where it began".to_owned());
+        let draining = release
+            .versions
+            .get(decision.version)
+            .filter(|version| version.role == Role::Draining)
+            .map(|version| format!("{} is draining: it takes nobody new", version.name));
+        ended.into_iter().chain(without_canary).chain(fallback).chain(stays).chain(draining).collect()
+    }
+}
+
+/// The client's routing, identity and cohort headers are gone before any filter runs (at the edge), in every spelling.
+fn removed_headers(policy: &Policy, asked: &Asked) -> Vec<String> {
+    let trusted = policy.headers.trusted();
+    let is_trusted = |name: &str| trusted.contains(&name.replace('_', "-").as_str());
+    let removed = |name: &String| match policy.position {
+        Position::Edge => is_trusted(name).then(|| format!("{name} from a client is removed before any route")),
+        Position::Mesh => None,
+    };
+    asked.headers.iter().filter_map(|(name, _)| removed(name)).collect()
+}

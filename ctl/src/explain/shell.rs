@@ -1,0 +1,194 @@
+//! Words of a command line as a POSIX shell reads them, with the `$'…'` that browsers use for odd characters.
+//!
+//! Own code because the libraries for this (`shlex`, `shell-words`) do not know `$'…'`, and a browser copies it as
+//! soon as a cookie holds `!` or a line break.
+//!
+//! # Source
+//! Bash manual §3.1.2 "Quoting"; POSIX.1-2024 XCU §2.2, which has taken up `$'…'`.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+/// Why a text is no command line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ShellError {
+    /// A quotation mark without its partner.
+    #[error("expected a closing {0}, found the end of the command")]
+    Unclosed(&'static str),
+    /// `$'\x…'` without digits.
+    #[error("expected hexadecimal digits after `\\{0}`")]
+    NotHex(char),
+    /// An escape that names no character.
+    #[error("expected a character's number, found {0:#x}")]
+    NotACharacter(u32),
+}
+
+/// The words, unquoted. Nothing is expanded: a `$` that starts no `$'…'` stays as it is.
+pub(super) fn words(command: &str) -> Result<Vec<String>, ShellError> {
+    let mut reader = Reader { rest: command.chars().peekable(), word: None, words: Vec::new() };
+    while let Some(next) = reader.rest.next() {
+        reader.take(next)?;
+    }
+    reader.end_word();
+    Ok(reader.words)
+}
+
+struct Reader<'c> {
+    rest: Peekable<Chars<'c>>,
+    /// The word so far; `''` is a word, nothing is none.
+    word: Option<String>,
+    words: Vec<String>,
+}
+
+impl Reader<'_> {
+    fn take(&mut self, next: char) -> Result<(), ShellError> {
+        match next {
+            '\'' => self.plain_quotes(),
+            '"' => self.double_quotes(),
+            '$' if self.rest.next_if_eq(&'\'').is_some() => self.dollar_quotes(),
+            '\\' => {
+                match self.rest.next() {
+                    Some('\n') | None => {}
+                    Some('\r') if self.rest.next_if_eq(&'\n').is_some() => {}
+                    Some(kept) => self.push(kept),
+                }
+                Ok(())
+            }
+            space if space.is_ascii_whitespace() => {
+                self.end_word();
+                Ok(())
+            }
+            plain => {
+                self.push(plain);
+                Ok(())
+            }
+        }
+    }
+
+    fn push(&mut self, character: char) {
+        self.word.get_or_insert_default().push(character);
+    }
+
+    fn end_word(&mut self) {
+        self.words.extend(self.word.take());
+    }
+
+    fn plain_quotes(&mut self) -> Result<(), ShellError> {
+        self.word.get_or_insert_default();
+        loop {
+            match self.rest.next().ok_or(ShellError::Unclosed("`'`"))? {
+                '\'' => return Ok(()),
+                inside => self.push(inside),
+            }
+        }
+    }
+
+    fn double_quotes(&mut self) -> Result<(), ShellError> {
+        self.word.get_or_insert_default();
+        loop {
+            match self.rest.next().ok_or(ShellError::Unclosed("`\"`"))? {
+                '"' => return Ok(()),
+                '\\' => match self.rest.next().ok_or(ShellError::Unclosed("`\"`"))? {
+                    '\n' => {}
+                    escaped @ ('$' | '`' | '"' | '\\') => self.push(escaped),
+                    other => {
+                        self.push('\\');
+                        self.push(other);
+                    }
+                },
+                inside => self.push(inside),
+            }
+        }
+    }
+
+    fn dollar_quotes(&mut self) -> Result<(), ShellError> {
+        self.word.get_or_insert_default();
+        loop {
+            match self.rest.next().ok_or(ShellError::Unclosed("`'` of a `$'`"))? {
+                '\'' => return Ok(()),
+                '\\' => {
+                    let escape = self.rest.next().ok_or(ShellError::Unclosed("`'` of a `$'`"))?;
+                    self.escape(escape)?;
+                }
+                inside => self.push(inside),
+            }
+        }
+    }
+
+    fn escape(&mut self, escape: char) -> Result<(), ShellError> {
+        let character = match escape {
+            'n' => '\n',
+            'r' => '\r',
+            't' => '\t',
+            'a' => '\u{7}',
+            'b' => '\u{8}',
+            'e' | 'E' => '\u{1b}',
+            'f' => '\u{c}',
+            'v' => '\u{b}',
+            'x' => self.number(escape, 16, 2, 0)?,
+            'u' => self.number(escape, 16, 4, 0)?,
+            'U' => self.number(escape, 16, 8, 0)?,
+            '0'..='7' => self.number(escape, 8, 2, escape.to_digit(8).unwrap_or_default())?,
+            quoted @ ('\\' | '\'' | '"' | '?') => quoted,
+            other => {
+                self.push('\\');
+                other
+            }
+        };
+        self.push(character);
+        Ok(())
+    }
+
+    fn number(&mut self, escape: char, radix: u32, longest: usize, start: u32) -> Result<char, ShellError> {
+        let (mut number, mut length) = (start, 0);
+        while length < longest
+            && let Some(digit) = self.rest.peek().and_then(|character| character.to_digit(radix))
+        {
+            number = number.wrapping_mul(radix).wrapping_add(digit);
+            length += 1;
+            self.rest.next();
+        }
+        if length == 0 && radix == 16 {
+            return Err(ShellError::NotHex(escape));
+        }
+        char::from_u32(number).ok_or(ShellError::NotACharacter(number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_those_of_a_shell() {
+        // Each right side is what `printf '%s\n' …` prints in bash.
+        for (command, expected) in [
+            ("a b\tc\n d", vec!["a", "b", "c", "d"]),
+            (r#"'a b' "c d"e\ f"#, vec!["a b", "c de f"]),
+            (r#"'' "" a''"#, vec!["", "", "a"]),
+            (r#"'a\b' "a\b" "a\"b\\\$""#, vec![r"a\b", r"a\b", r#"a"b\$"#]),
+            ("one \\\n  two", vec!["one", "two"]),
+            ("one \\\r\n  two", vec!["one", "two"]),
+            (r"'it'\''s'", vec!["it's"]),
+            (r"$'a\u0021b\n\x41\'\\\101'", vec!["a!b\nA'\\A"]),
+            (r"$'\u00e4\U0001f375\q'", vec!["ä🍵\\q"]),
+            ("$HOME 5$", vec!["$HOME", "5$"]),
+            ("", vec![]),
+        ] {
+            assert_eq!(words(command).unwrap(), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn an_open_quotation_mark_is_refused() {
+        assert_eq!(words("a 'b").unwrap_err(), ShellError::Unclosed("`'`"));
+        assert_eq!(words("a \"b\\\"").unwrap_err(), ShellError::Unclosed("`\"`"));
+        assert!(words("$'b\\'").unwrap_err().to_string().contains("`$'`"));
+    }
+
+    #[test]
+    fn an_escape_that_names_no_character_is_refused() {
+        assert_eq!(words(r"$'\xg'").unwrap_err(), ShellError::NotHex('x'));
+        assert_eq!(words(r"$'\ud800'").unwrap_err(), ShellError::NotACharacter(0xd800));
+    }
+}

@@ -1,0 +1,66 @@
+//! An explanation, for people.
+
+use super::Explanation;
+use std::fmt;
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.request)?;
+        for (label, text) in self.lines() {
+            write!(f, "\n  {label:<9} {text}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Explanation {
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        let one = |label, text: Option<String>| text.map(|text| (label, text));
+        let mut lines: Vec<_> = [
+            one("release", Some(self.release.clone().unwrap_or_else(|| "none".to_owned()))),
+            one("version", self.version_line()),
+            one("why", Some(self.why_line())),
+            one("key", self.key_line()),
+            one("weight", self.weight_line()),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        lines.extend(self.carries.iter().map(|carried| ("carries", format!("{}: {}", carried.name, carried.worth))));
+        lines.extend(self.remembers.iter().map(|text| ("remembers", text.clone())));
+        lines.extend(self.notes.iter().map(|text| ("note", text.clone())));
+        lines
+    }
+
+    fn version_line(&self) -> Option<String> {
+        if let Some(version) = &self.version {
+            return Some(format!("{version} ({})", self.role.unwrap_or_default()));
+        }
+        let chances: Vec<String> =
+            self.chances.iter().map(|chance| format!("{} with {:.2} %", chance.version, chance.percent)).collect();
+        (!chances.is_empty()).then(|| chances.join(", "))
+    }
+
+    fn why_line(&self) -> String {
+        match (self.row, self.reason) {
+            (Some(row), Some(reason)) => format!("row {row}, {reason}: {}", self.why),
+            (Some(row), None) => format!("row {row}: {}", self.why),
+            (None, reason) => format!("{}: {}", reason.unwrap_or_default(), self.why),
+        }
+    }
+
+    fn key_line(&self) -> Option<String> {
+        let identity = self.identity.as_ref()?;
+        let origin = self.key.as_ref().map_or_else(String::new, |key| format!("{key}, "));
+        let bucket = self.bucket.map_or_else(String::new, |bucket| format!(", bucket {bucket} of 10000"));
+        Some(format!("{origin}identity {identity}{bucket}"))
+    }
+
+    fn weight_line(&self) -> Option<String> {
+        let weight = self.weight_percent?;
+        let from = self
+            .canary_from_percent
+            .map_or_else(String::new, |from| format!("; canary from {from} % on, stable below"));
+        Some(format!("{weight} %{from}"))
+    }
+}

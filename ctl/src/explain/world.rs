@@ -1,0 +1,94 @@
+//! What a decision asks of its surroundings, answered from the command line.
+
+use assignment::Environment;
+use std::cell::Cell;
+use std::str::FromStr;
+
+/// Arguments in the place of a proxy.
+#[derive(Debug, Default)]
+pub struct World {
+    /// Seconds since 1970-01-01 UTC.
+    pub now_seconds: u64,
+    /// Claims of a token that `jwt_authn` would have verified.
+    pub claims: Vec<Claim>,
+    /// The client's address, without its port.
+    pub client_address: Option<String>,
+    drawn: Cell<bool>,
+}
+
+/// A claim by its path, `sub=alice` or `realm.user=alice`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    path: String,
+    value: String,
+}
+
+/// Why a text is no claim.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a claim as `sub=alice`, found `{0}`")]
+pub struct ClaimError(String);
+
+impl FromStr for Claim {
+    type Err = ClaimError;
+
+    fn from_str(text: &str) -> Result<Self, ClaimError> {
+        match text.split_once('=') {
+            Some((path, value)) if !path.is_empty() => {
+                Ok(Self { path: path.to_owned(), value: value.to_owned() })
+            }
+            _ => Err(ClaimError(text.to_owned())),
+        }
+    }
+}
+
+impl World {
+    /// A moment, with nothing known about the client.
+    pub fn at(now_seconds: u64) -> Self {
+        Self { now_seconds, ..Self::default() }
+    }
+
+    /// Whether the decision drew an identity. Then bucket and version are one example of many.
+    pub(super) fn has_drawn(&self) -> bool {
+        self.drawn.get()
+    }
+}
+
+impl Environment for World {
+    fn now_seconds(&self) -> u64 {
+        self.now_seconds
+    }
+
+    /// Always the same number: what depends on it is reported as a chance and never as an outcome.
+    fn random(&self) -> Option<u64> {
+        self.drawn.set(true);
+        Some(0)
+    }
+
+    fn jwt_claim(&self, _payload: &str, claim: &[String]) -> Option<Vec<u8>> {
+        let path = claim.join(".");
+        self.claims.iter().find(|given| given.path == path).map(|given| given.value.clone().into_bytes())
+    }
+
+    fn client_address(&self) -> Option<Vec<u8>> {
+        self.client_address.clone().map(String::into_bytes)
+    }
+
+    fn is_unavailable(&self, _release: usize, _version: usize) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_is_found_by_its_whole_path() {
+        let claims = vec!["realm.user=alice=b".parse().unwrap()];
+        let world = World { claims, ..World::at(0) };
+        let path = |text: &str| text.split('/').map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(world.jwt_claim("payload", &path("realm/user")), Some(b"alice=b".to_vec()));
+        assert_eq!(world.jwt_claim("payload", &path("user")), None);
+        assert!("alice".parse::<Claim>().is_err());
+    }
+}

@@ -1,0 +1,18 @@
+//! What Kubernetes will read: the templates of `envoyfilter-templates/`, filled in.
+
+use crate::yaml::EditError;
+
+/// Why no manifests can be made.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A template has not the shape that its code expects.
+    #[error("cannot fill in a template")]
+    Template(#[from] EditError),
+}
+
+impl Error {
+    /// What a person can do about it.
+    pub fn hint(&self) -> Option<String> {
+        None
+    }
+}

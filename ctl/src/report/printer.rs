@@ -1,0 +1,137 @@
+//! Prints reports, messages and errors.
+
+use serde::Serialize;
+use std::error::Error as _;
+use std::fmt;
+use std::io::{self, IsTerminal as _, Write};
+use std::process::ExitCode;
+
+/// The form of a command's data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs.
+    Json,
+    /// For programs, and for people who like it.
+    Yaml,
+}
+
+/// A command's result: for programs by its fields, for people by [`Report::text`].
+pub trait Report: Serialize {
+    /// Writes it for people, with a newline at the end.
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result;
+}
+
+/// The result cannot be printed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Nobody reads it any more, or the disk is full.
+    #[error("cannot write the result")]
+    Output(#[from] io::Error),
+    /// The report has no form for people.
+    #[error("cannot write the result as text")]
+    Text(#[from] fmt::Error),
+    /// The report has no JSON form.
+    #[error("cannot write the result as JSON")]
+    Json(#[from] serde_json::Error),
+    /// The report has no YAML form.
+    #[error("cannot write the result as YAML: {0}")]
+    Yaml(String),
+}
+
+/// Where a command prints.
+pub struct Printer {
+    out: Box<dyn Write>,
+    err: Box<dyn Write>,
+    colour: bool,
+    /// The form of data.
+    pub format: Format,
+}
+
+const RED: &str = "\u{1b}[1;31m";
+const CYAN: &str = "\u{1b}[36m";
+const RESET: &str = "\u{1b}[0m";
+
+impl Printer {
+    /// Prints to the process's stdout and stderr; in colour only where stderr is a terminal and `NO_COLOR` is not set.
+    pub fn of_process() -> Self {
+        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let colour = wanted && io::stderr().is_terminal();
+        Self { out: Box::new(io::stdout()), err: Box::new(io::stderr()), colour, format: Format::Text }
+    }
+
+    /// Prints a command's result.
+    pub fn report(&mut self, report: &impl Report) -> Result<(), Error> {
+        let text = match self.format {
+            Format::Text => {
+                let mut text = String::new();
+                report.text(&mut text)?;
+                text
+            }
+            Format::Json => serde_json::to_string_pretty(report)? + "\n",
+            Format::Yaml => crate::yaml::block(report).map_err(Error::Yaml)?,
+        };
+        self.data(&text)
+    }
+
+    /// Prints data that has one form only: manifests, completions, a token.
+    pub fn data(&mut self, text: &str) -> Result<(), Error> {
+        match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
+            // `canary-ctl … | head` is no failure.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            done => Ok(done?),
+        }
+    }
+
+    /// Clears the terminal before the next report of a series; does nothing where stdout is none.
+    pub fn clear(&mut self) -> Result<(), Error> {
+        if io::stdout().is_terminal() { self.data("\u{1b}[H\u{1b}[2J") } else { Ok(()) }
+    }
+
+    /// Says what is going on.
+    pub fn message(&mut self, text: &str) {
+        self.line(text);
+    }
+
+    /// Says what a person can do.
+    pub fn hint(&mut self, text: &str) {
+        let label = self.painted("hint:", CYAN);
+        self.line(&format!("  {label} {text}"));
+    }
+
+    /// Says why a command ended, with its causes and its hint.
+    pub fn error(&mut self, error: &crate::Error) {
+        let label = self.painted("error:", RED);
+        let mut text = format!("{label} {error}");
+        let mut cause = error.source();
+        while let Some(inner) = cause {
+            let inner_text = inner.to_string();
+            // A transparent error says the same twice.
+            if !text.ends_with(&inner_text) {
+                text = format!("{text}: {inner_text}");
+            }
+            cause = inner.source();
+        }
+        self.line(&text);
+        if let Some(hint) = error.hint() {
+            self.hint(&hint);
+        }
+    }
+
+    fn painted(&self, text: &str, colour: &str) -> String {
+        if self.colour { format!("{colour}{text}{RESET}") } else { text.to_owned() }
+    }
+
+    fn line(&mut self, text: &str) {
+        // Where stderr is gone there is nobody left to tell.
+        let _unheard = writeln!(self.err, "{text}");
+    }
+}
+
+/// Prints clap's own words (help, version, a misused command line) and gives its exit code.
+pub fn usage(error: &clap::Error) -> ExitCode {
+    let _unheard = error.print();
+    u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+}

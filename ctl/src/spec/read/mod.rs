@@ -1,0 +1,185 @@
+//! From the tree to a [`Release`], one file for each part. Faults are noted and reading goes on.
+
+mod check;
+mod delivery;
+mod keys;
+mod users;
+
+use super::names::{Label, ReleaseName};
+use super::release::{Cookies, Gateway, Release, Routes, Selector, Service, Session, Versions};
+use crate::yaml::{Faults, Node, Section, Value};
+use assignment::Weight;
+use assignment::contract::{CachePolicy, PodAffinity, SameSite, UntilAction};
+use std::path::Path;
+
+/// The format of `canary.yaml` that this tool reads.
+pub(crate) const API_VERSION: &str = "canary-ctl.io/v1alpha1";
+/// The kind of `canary.yaml`.
+pub(crate) const KIND: &str = "Release";
+
+/// Reads a release. `None`, or faults noted, or both, where it is none.
+pub(super) fn release(faults: &Faults, folder: &Path, root: &Node) -> Option<Release> {
+    let mut top = Section::new(faults, "", root);
+    exactly(&mut top, "apiVersion", API_VERSION);
+    exactly(&mut top, "kind", KIND);
+    let metadata = top.required_section("metadata").map(metadata);
+    let spec = top.required_section("spec");
+    top.finish();
+    let (name, uid) = metadata?;
+    let release = self::spec(spec?, folder, name, uid)?;
+    check::contract(faults, &release, root);
+    Some(release)
+}
+
+fn exactly(section: &mut Section<'_>, field: &'static str, expected: &str) {
+    let Some(node) = section.required(field) else { return };
+    if let Some(found) = section.scalar(node)
+        && found != expected
+    {
+        section.fault(node.place, format!("expected `{expected}`, found `{found}`"), None);
+    }
+}
+
+fn metadata(mut section: Section<'_>) -> (Option<ReleaseName>, Option<String>) {
+    let name = section.required_parsed::<Label>("name");
+    let namespace = section.required_parsed::<Label>("namespace");
+    let uid = section.text("uid");
+    section.finish();
+    (name.zip(namespace).map(|(name, namespace)| ReleaseName { namespace, name }), uid)
+}
+
+/// Everything below `spec`. All parts are read before the first missing one ends it, so that no fault hides another.
+fn spec(
+    mut spec: Section<'_>,
+    folder: &Path,
+    name: Option<ReleaseName>,
+    uid: Option<String>,
+) -> Option<Release> {
+    let service = spec.section("service").map(service);
+    let versions = spec.required_section("versions").map(versions);
+    let hosts = hosts(&mut spec);
+    let paths = spec.texts("paths").unwrap_or_else(|| vec!["/".to_owned()]);
+    let gateways = gateways(&mut spec);
+    let sidecars = sidecars(&mut spec);
+    let users = users::users(&mut spec);
+    let weight = spec.parsed::<Weight>("weight").unwrap_or_default();
+    let max_step = spec.parsed::<Weight>("maxStep").unwrap_or_else(default_max_step);
+    let until_action = spec
+        .choice("untilAction", &[("zero", UntilAction::Zero), ("rollback", UntilAction::Rollback)])
+        .unwrap_or_default();
+    let overrides = users::overrides(&mut spec);
+    let cookies = spec.section("cookies").map(cookies).unwrap_or_default();
+    let pod_affinity = spec
+        .choice("podAffinity", &[("none", PodAffinity::None), ("identity", PodAffinity::Identity)])
+        .unwrap_or_default();
+    let caches = spec
+        .choice("caches", &[("pass", CachePolicy::Pass), ("guard", CachePolicy::Guard)])
+        .unwrap_or_default();
+    let routes =
+        spec.choice("routes", &[("own", Routes::Own), ("external", Routes::External)]).unwrap_or(Routes::Own);
+    let delivery = spec.required_section("delivery").map(|section| delivery::delivery(section, folder));
+    spec.finish();
+    let (name, users) = (name?, users?);
+    let service = service.unwrap_or_else(|| Some(Service { name: name.name.clone(), port: 80 }));
+    Some(Release {
+        service: service?,
+        versions: versions??,
+        hosts: hosts?,
+        delivery: delivery??,
+        session: users.session.unwrap_or_else(Session::default),
+        stickiness: users.stickiness,
+        keys: users.keys,
+        mint: users.mint,
+        fallback: users.fallback,
+        identity: users.identity,
+        salt: users.salt,
+        train: users.train,
+        name,
+        uid,
+        paths,
+        gateways,
+        sidecars,
+        weight,
+        max_step,
+        until_action,
+        overrides,
+        cookies,
+        pod_affinity,
+        caches,
+        routes,
+    })
+}
+
+fn default_max_step() -> Weight {
+    Weight::new(5_000).unwrap_or(Weight::FULL)
+}
+
+fn service(mut section: Section<'_>) -> Option<Service> {
+    let name = section.required_parsed::<Label>("name");
+    let port = section.parsed::<u16>("port").unwrap_or(80);
+    section.finish();
+    Some(Service { name: name?, port })
+}
+
+fn versions(mut section: Section<'_>) -> Option<Versions> {
+    let label = section.text("label").unwrap_or_else(|| "version".to_owned());
+    let stable = section.required_text("stable");
+    let canary = section.text("canary");
+    section.finish();
+    Some(Versions { label, stable: stable?, canary })
+}
+
+fn hosts(spec: &mut Section<'_>) -> Option<Vec<String>> {
+    let node = spec.required("hosts")?;
+    let hosts: Vec<_> =
+        spec.items("hosts", node)?.into_iter().filter_map(|(_, node)| spec.scalar(node)).collect();
+    if hosts.is_empty() {
+        spec.fault(node.place, "expected at least one host, found none", None);
+    }
+    Some(hosts.into_iter().map(str::to_ascii_lowercase).collect())
+}
+
+fn gateways(spec: &mut Section<'_>) -> Vec<Gateway> {
+    let items = spec.list("gateways").unwrap_or_default();
+    let read = |(path, node): (String, &Node)| {
+        let mut section = Section::new(spec.faults(), path, node);
+        let name = section.required_parsed::<ReleaseName>("name");
+        let pods = selector_of(&mut section, name.as_ref().map(|name| name.namespace.clone()));
+        section.finish();
+        Some(Gateway { name: name?, pods: pods? })
+    };
+    items.into_iter().filter_map(read).collect()
+}
+
+fn sidecars(spec: &mut Section<'_>) -> Vec<Selector> {
+    let items = spec.list("sidecars").unwrap_or_default();
+    let read = |(path, node): (String, &Node)| {
+        let mut section = Section::new(spec.faults(), path, node);
+        let pods = selector_of(&mut section, None);
+        section.finish();
+        pods
+    };
+    items.into_iter().filter_map(read).collect()
+}
+
+/// `namespace` and `selector` of a mapping; the namespace may have a default.
+fn selector_of(section: &mut Section<'_>, default: Option<Label>) -> Option<Selector> {
+    let given = section.node("namespace").is_some();
+    let namespace = if given { section.parsed::<Label>("namespace") } else { default };
+    let labels = section.pairs("selector").unwrap_or_default();
+    Some(Selector { namespace: namespace?, labels })
+}
+
+fn cookies(mut section: Section<'_>) -> Cookies {
+    let tls = section.flag("tls").unwrap_or(true);
+    let words = [("Lax", SameSite::Lax), ("Strict", SameSite::Strict), ("None", SameSite::None)];
+    let same_site = section.choice("sameSite", &words).unwrap_or_default();
+    let domain = section.text("domain");
+    section.finish();
+    Cookies { tls, same_site, domain }
+}
+
+/// A word where a mapping could stand too: `override: token` and `override: {mode: token}`.
+fn is_word(node: &Node) -> bool {
+    matches!(node.value, Value::Scalar(..))
+}

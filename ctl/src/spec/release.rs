@@ -1,0 +1,232 @@
+//! What `canary.yaml` says, once it has been read without a fault.
+
+use super::{Label, ReleaseName, Seconds};
+use assignment::Weight;
+use assignment::contract::{
+    CachePolicy, Fallback, IdentityMode, KeySource, MintPolicy, OverrideMode, PodAffinity, SameSite,
+    Stickiness, UntilAction,
+};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// A release: which users of a service get which version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Release {
+    /// `<namespace>/<name>`.
+    pub name: ReleaseName,
+    /// Part of everything that is signed; where the state has one, that one counts.
+    pub uid: Option<String>,
+    /// What is released.
+    pub service: Service,
+    /// The versions behind it.
+    pub versions: Versions,
+    /// Host names, lower case: exact, `*.suffix`, or `*`.
+    pub hosts: Vec<String>,
+    /// Path prefixes.
+    pub paths: Vec<String>,
+    /// The gateways that serve the hosts.
+    pub gateways: Vec<Gateway>,
+    /// Workloads inside the mesh that call the service, and whose sidecars decide too.
+    pub sidecars: Vec<Selector>,
+    /// Whether a user may move when the weight does.
+    pub stickiness: Stickiness,
+    /// The application's sessions.
+    pub session: Session,
+    /// Where the user's key may be, in order.
+    pub keys: Vec<KeySource>,
+    /// When a user without a key is given one.
+    pub mint: MintPolicy,
+    /// What a request gets for which nothing else holds.
+    pub fallback: Fallback,
+    /// Whether identities are keyed.
+    pub identity: IdentityMode,
+    /// The salt, where it is not [`Release::default_salt`].
+    pub salt: Option<String>,
+    /// The train, if any.
+    pub train: Option<String>,
+    /// The share to begin with.
+    pub weight: Weight,
+    /// The largest raise that is done without being asked twice.
+    pub max_step: Weight,
+    /// What happens when a weight that was set for a while expires.
+    pub until_action: UntilAction,
+    /// How testers ask for a version.
+    pub overrides: Overrides,
+    /// Our cookies' attributes.
+    pub cookies: Cookies,
+    /// Whether subsets hash on the user.
+    pub pod_affinity: PodAffinity,
+    /// What happens to cacheable answers of the canary.
+    pub caches: CachePolicy,
+    /// Who writes the `VirtualService`.
+    pub routes: Routes,
+    /// How the filter reaches the proxies.
+    pub delivery: Delivery,
+}
+
+/// A Kubernetes Service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// Its name, in the release's namespace.
+    pub name: Label,
+    /// Its port.
+    pub port: u16,
+}
+
+/// The versions of a service and the label that tells their pods apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Versions {
+    /// The pods' version label.
+    pub label: String,
+    /// Where everyone is on doubt.
+    pub stable: String,
+    /// The version under test, if there is one.
+    pub canary: Option<String>,
+}
+
+/// A gateway, as object and as pods.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gateway {
+    /// `<namespace>/<name>` of the Gateway object.
+    pub name: ReleaseName,
+    /// Its pods.
+    pub pods: Selector,
+}
+
+/// Pods in a namespace, by their labels.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Selector {
+    /// Where they run.
+    pub namespace: Label,
+    /// Their labels; none selects every pod of the namespace.
+    pub labels: BTreeMap<String, String>,
+}
+
+/// The application's sessions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// The application's session cookie.
+    pub cookie: Option<String>,
+    /// Whether sessions older than the filter stay where they are.
+    pub adopt: bool,
+    /// Past this age a pin is renewed with its session, or decided anew without one.
+    pub max_age: Seconds,
+    /// Gives the pin an age of its own.
+    pub idle: Option<Seconds>,
+}
+
+/// How testers ask for a version.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// Who may ask.
+    pub mode: OverrideMode,
+    /// Tokens issued before (seconds since 1970-01-01 UTC) are revoked.
+    pub tokens_not_before_seconds: u64,
+}
+
+/// Attributes of our cookies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cookies {
+    /// Whether the gateway speaks TLS with browsers: `Secure` and `__Host-` names.
+    pub tls: bool,
+    /// `SameSite`.
+    pub same_site: SameSite,
+    /// `Domain`, where sub-domains must share them.
+    pub domain: Option<String>,
+}
+
+/// Who writes the `VirtualService`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Routes {
+    /// We do.
+    Own,
+    /// A chart or another tool does; the routes are printed for it.
+    External,
+}
+
+/// How the filter reaches the proxies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// By which objects.
+    pub mode: Mode,
+    /// Where the module is.
+    pub module: Module,
+    /// Of the manifest for `oci://`, of the file for `http(s)://`: 64 hexadecimal digits.
+    pub sha256: Option<String>,
+    /// Says in this response header what was decided. For test systems.
+    pub debug_header: Option<String>,
+    /// Writes filter state for access logs.
+    pub filter_state: bool,
+    /// The local target, where that is the mode.
+    pub local: Option<Local>,
+}
+
+/// By which objects the filter reaches the proxies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Two `EnvoyFilter`s.
+    EnvoyFilter,
+    /// A `WasmPlugin` and an `EnvoyFilter`.
+    WasmPlugin,
+    /// A `TrafficExtension` and an `EnvoyFilter`.
+    TrafficExtension,
+    /// Files beside one Envoy, without Kubernetes.
+    Local,
+}
+
+/// Where the filter's module is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Module {
+    /// A URL that the mesh's agent fetches: `oci://`, `http(s)://` or `file://`.
+    Url(String),
+    /// A file on this machine.
+    File(PathBuf),
+}
+
+/// One Envoy on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Local {
+    /// State, keys and Envoy's files.
+    pub directory: PathBuf,
+    /// Where users come in.
+    pub listen: SocketAddr,
+    /// Envoy's admin interface.
+    pub admin: SocketAddr,
+    /// The processes of each version.
+    pub endpoints: BTreeMap<String, Vec<Endpoint>>,
+}
+
+/// A process of a version.
+pub type Endpoint = SocketAddr;
+
+impl Release {
+    /// `<namespace>/<name>/<canary version>`, so that the same people are not the test subjects of every release.
+    /// Without a canary the stable version takes its place: nobody is drawn then.
+    pub fn default_salt(&self) -> String {
+        let version = self.versions.canary.as_ref().unwrap_or(&self.versions.stable);
+        format!("{}/{version}", self.name)
+    }
+
+    /// The host name of the Service inside the cluster.
+    pub fn service_host(&self) -> String {
+        format!("{}.{}.svc.cluster.local", self.service.name, self.name.namespace)
+    }
+
+    /// The versions that have a role, stable first.
+    pub fn roles(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.versions.stable.as_str()).chain(self.versions.canary.as_deref())
+    }
+}
+
+impl Default for Cookies {
+    fn default() -> Self {
+        Self { tls: true, same_site: SameSite::Lax, domain: None }
+    }
+}
+
+impl Default for Session {
+    fn default() -> Self {
+        Self { cookie: None, adopt: true, max_age: Seconds::DAY, idle: None }
+    }
+}
