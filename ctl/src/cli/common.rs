@@ -16,6 +16,6 @@ pub struct SpecFile {
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Output {
     /// The form of the result
-    #[arg(short, long = "output", value_name = "FORMAT", value_enum, default_value_t)]
+    #[arg(short = 'o', long = "output", value_name = "FORMAT", value_enum, default_value_t)]
     pub format: Format,
 }
