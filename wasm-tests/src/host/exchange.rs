@@ -95,27 +95,28 @@ impl Exchange {
 
     /// The request headers as they are now.
     pub fn headers(&self) -> Headers {
-        self.read(|stream| stream.request.clone())
+        self.read(|stream| stream.request.clone()).unwrap_or_else(Headers::request)
     }
 
     /// The response headers as they are now; `None` before [`Exchange::respond`].
     pub fn response(&self) -> Option<Headers> {
-        self.read(|stream| stream.response.clone())
+        self.read(|stream| stream.response.clone()).flatten()
     }
 
     /// The answer that the guest gave itself, if it did.
     pub fn local_response(&self) -> Option<LocalResponse> {
-        self.read(|stream| stream.local_response.clone())
+        self.read(|stream| stream.local_response.clone()).flatten()
     }
 
     /// Streams that the guest asked to continue, by the ABI's number (0 request, 1 response).
     pub fn continued(&self) -> Vec<u32> {
-        self.read(|stream| stream.continued.clone())
+        self.read(|stream| stream.continued.clone()).unwrap_or_default()
     }
 
     /// Filter state under this name, without the `wasm.` prefix.
     pub fn filter_state(&self, name: &str) -> Option<Vec<u8>> {
-        self.read(|stream| stream.filter_state.get(&properties::filter_state_name(name.as_bytes())).cloned())
+        let name = properties::filter_state_name(name.as_bytes());
+        self.read(|stream| stream.filter_state.get(&name).cloned()).flatten()
     }
 
     /// Instructions so far.
@@ -144,7 +145,7 @@ impl Exchange {
         drop(instance);
         self.action = Action::from_abi(answer);
         self.fuel.response += fuel;
-        Ok(self.response().unwrap_or_default())
+        Ok(self.response().unwrap_or_else(Headers::response))
     }
 
     /// Ends the stream in Envoy's order: log, done, delete; callbacks that are not exported are skipped.
@@ -181,8 +182,8 @@ impl Exchange {
         Ok(())
     }
 
-    fn read<T: Default>(&self, of: impl FnOnce(&Stream) -> T) -> T {
-        self.instance.borrow().state_ref().streams.get(&self.id).map(of).unwrap_or_default()
+    fn read<T>(&self, of: impl FnOnce(&Stream) -> T) -> Option<T> {
+        self.instance.borrow().state_ref().streams.get(&self.id).map(of)
     }
 }
 

@@ -35,7 +35,7 @@ impl RequestHead {
     pub fn new(method: &str, path: &str) -> Self {
         let lines =
             [(":authority", "shop.example"), (":path", path), (":method", method), (":scheme", "https")];
-        Self { headers: lines.into_iter().collect(), properties: Properties::new(), end_of_stream: true }
+        Self { headers: Headers::request().with(lines), properties: Properties::new(), end_of_stream: true }
     }
 
     /// The host, with or without port.
@@ -87,7 +87,7 @@ impl ResponseHead {
     /// A response with this status and a body to follow.
     pub fn status(status: u16) -> Self {
         Self {
-            headers: [(":status", status.to_string())].into_iter().collect(),
+            headers: Headers::response().with([(":status", status.to_string())]),
             properties: Properties::new(),
             end_of_stream: false,
         }

@@ -2,47 +2,42 @@
 
 use std::fmt;
 
+use super::inline;
 use super::wire::{self, Pair};
 
-/// Headers in order, names in lower case, values as raw bytes.
+/// Headers in order, names in lower case, values as raw bytes; equal when their lines are.
 ///
 /// Pseudo headers (`:path`, `:status` …) are lines like all others.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Headers {
     lines: Vec<Pair>,
+    /// Names that have one line only.
+    single: &'static [&'static str],
 }
 
-/// Single-valued ("inline") headers: Envoy keeps one line of each and joins later ones with a comma
-/// (`envoy/http/header_map.h`). `cookie` and `set-cookie` are not among them: their lines stay apart.
-const INLINE: [&str; 22] = [
-    ":authority",
-    ":method",
-    ":path",
-    ":protocol",
-    ":scheme",
-    ":status",
-    "connection",
-    "content-length",
-    "content-type",
-    "expect",
-    "host",
-    "keep-alive",
-    "proxy-connection",
-    "te",
-    "transfer-encoding",
-    "upgrade",
-    "user-agent",
-    "via",
-    "x-forwarded-client-cert",
-    "x-forwarded-for",
-    "x-forwarded-proto",
-    "x-request-id",
-];
-
 impl Headers {
-    /// No lines.
-    pub fn new() -> Self {
-        Self::default()
+    /// A request's headers: no lines yet.
+    pub fn request() -> Self {
+        Self { lines: Vec::new(), single: inline::REQUEST }
+    }
+
+    /// A response's headers: no lines yet.
+    pub fn response() -> Self {
+        Self { lines: Vec::new(), single: inline::RESPONSE }
+    }
+
+    /// These lines, added one after the other.
+    #[must_use]
+    pub fn with<N: AsRef<[u8]>, V: AsRef<[u8]>>(mut self, lines: impl IntoIterator<Item = (N, V)>) -> Self {
+        for (name, value) in lines {
+            self.add(name, value);
+        }
+        self
+    }
+
+    /// Removes all lines.
+    pub fn clear(&mut self) {
+        self.lines.clear();
     }
 
     /// The first line of that name; names are compared without case.
@@ -70,7 +65,7 @@ impl Headers {
     pub fn add(&mut self, name: impl AsRef<[u8]>, value: impl AsRef<[u8]>) {
         let name = name.as_ref().to_ascii_lowercase();
         let value = value.as_ref();
-        if INLINE.iter().any(|inline| inline.as_bytes() == name)
+        if self.single.iter().any(|single| single.as_bytes() == name)
             && let Some((_, existing)) = self.lines.iter_mut().find(|(key, _)| *key == name)
         {
             existing.push(b',');
@@ -118,15 +113,13 @@ impl Headers {
     }
 }
 
-impl<N: AsRef<[u8]>, V: AsRef<[u8]>> FromIterator<(N, V)> for Headers {
-    fn from_iter<I: IntoIterator<Item = (N, V)>>(lines: I) -> Self {
-        let mut headers = Self::new();
-        for (name, value) in lines {
-            headers.add(name, value);
-        }
-        headers
+impl PartialEq for Headers {
+    fn eq(&self, other: &Self) -> bool {
+        self.lines == other.lines
     }
 }
+
+impl Eq for Headers {}
 
 impl fmt::Debug for Headers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

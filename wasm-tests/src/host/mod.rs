@@ -9,6 +9,7 @@ mod exchange;
 mod guest;
 mod head;
 mod headers;
+mod inline;
 mod instance;
 mod limits;
 mod metrics;

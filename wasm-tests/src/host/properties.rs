@@ -29,8 +29,8 @@ pub(crate) fn filter_state_name(path: &[u8]) -> Vec<u8> {
 
 fn derived(stream: &Stream, path: &[&[u8]]) -> Option<Vec<u8>> {
     match path {
-        [b"request", b"headers", name] => stream.request.get(name).map(<[u8]>::to_vec),
-        [b"response", b"headers", name] => stream.response.as_ref()?.get(name).map(<[u8]>::to_vec),
+        [b"request", b"headers", name] => joined(&stream.request, name),
+        [b"response", b"headers", name] => joined(stream.response.as_ref()?, name),
         [b"request", attribute] => request_attribute(&stream.request, attribute),
         [b"response", b"code"] => {
             let code: i64 = stream.response.as_ref()?.text(":status")?.parse().ok()?;
@@ -38,6 +38,12 @@ fn derived(stream: &Stream, path: &[&[u8]]) -> Option<Vec<u8>> {
         }
         _ => None,
     }
+}
+
+/// All lines of a header, joined with a comma: unlike the getter, an attribute hides none.
+fn joined(headers: &Headers, name: &[u8]) -> Option<Vec<u8>> {
+    let lines: Vec<&[u8]> = headers.all(name).collect();
+    (!lines.is_empty()).then(|| lines.join(&b','))
 }
 
 fn request_attribute(headers: &Headers, attribute: &[u8]) -> Option<Vec<u8>> {

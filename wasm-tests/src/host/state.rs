@@ -78,7 +78,8 @@ pub(crate) struct Stream {
 /// One plugin instance: Envoy makes a new one for each configuration.
 #[derive(Debug)]
 pub(crate) struct Root {
-    pub(crate) configuration: Vec<u8>,
+    /// Readable while the guest is configured, and only then.
+    pub(crate) configuration: Option<Vec<u8>>,
     /// 0 is off.
     pub(crate) tick_milliseconds: u32,
 }

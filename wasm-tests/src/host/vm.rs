@@ -82,11 +82,14 @@ impl Vm {
         let configuration = configuration.as_ref().to_vec();
         let length = length_of(&configuration);
         let id = instance.next_id();
-        instance.state().roots.insert(id, Root { configuration, tick_milliseconds: 0 });
+        instance.state().roots.insert(id, Root { configuration: Some(configuration), tick_milliseconds: 0 });
         instance.enter(id, "proxy_on_context_create", (int(id), 0))?;
         let vm_length = length_of(&instance.state().vm_configuration);
         let started = instance.ask(id, "proxy_on_vm_start", (int(id), vm_length))?;
         let accepted = started && instance.ask(id, "proxy_on_configure", (int(id), length))?;
+        if let Some(root) = instance.state().roots.get_mut(&id) {
+            root.configuration = None;
+        }
         if accepted {
             instance.serving = Some(id);
         }

@@ -1,86 +1,33 @@
 //! Proves the child process: every supported Envoy starts, serves, is asked, and is gone afterwards.
 
-use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use tempfile::TempDir;
 use wasm_tests::client::User;
-use wasm_tests::envoy::{
-    Envoy, EnvoyBinary, EnvoyError, MINORS, Options, free_ports, minors, newest, parse_samples,
-};
+use wasm_tests::envoy::{Envoy, EnvoyError, MINORS, Options, free_ports, minors, newest, parse_samples};
 
-/// A bootstrap with one listener that answers by itself.
-struct Bootstrap {
-    directory: TempDir,
-    admin: SocketAddr,
-    listener: SocketAddr,
-}
-
-fn bootstrap() -> Bootstrap {
-    let directory = tempfile::tempdir().expect("a folder");
-    let [admin, listener] = free_ports().map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
-    let yaml = format!(
-        r#"
-admin: {{ address: {{ socket_address: {{ address: 127.0.0.1, port_value: {} }} }} }}
-static_resources:
-  listeners:
-  - name: main
-    address: {{ socket_address: {{ address: 127.0.0.1, port_value: {} }} }}
-    filter_chains:
-    - filters:
-      - name: hcm
-        typed_config:
-          "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
-          stat_prefix: main
-          route_config:
-            virtual_hosts:
-            - name: all
-              domains: ["*"]
-              routes:
-              - match: {{ prefix: / }}
-                direct_response: {{ status: 200, body: {{ inline_string: hello }} }}
-          http_filters:
-          - name: router
-            typed_config: {{ "@type": type.googleapis.com/envoy.extensions.filters.http.router.v3.Router }}
-"#,
-        admin.port(),
-        listener.port()
-    );
-    std::fs::write(directory.path().join("envoy.yaml"), yaml).expect("written");
-    Bootstrap { directory, admin, listener }
-}
-
-impl Bootstrap {
-    fn path(&self) -> std::path::PathBuf {
-        self.directory.path().join("envoy.yaml")
-    }
-
-    async fn start(&self, binary: &EnvoyBinary) -> Envoy {
-        let options = Options { concurrency: 1, ..Options::default() };
-        Envoy::start(binary, &self.path(), self.admin, &options).await.expect("envoy starts")
-    }
-}
+use crate::bootstrap::Bootstrap;
 
 #[tokio::test]
 async fn every_supported_envoy_answers_over_both_protocols() {
     let binaries = minors().expect("all are installed");
     assert_eq!(binaries.len(), MINORS.len());
     for binary in binaries {
-        let bootstrap = bootstrap();
+        let bootstrap = Bootstrap::write("");
         let envoy = bootstrap.start(&binary).await;
         for mut user in [User::http1(bootstrap.listener, "a"), User::http2(bootstrap.listener, "a")] {
             assert_eq!(user.navigate("/").await.expect("an answer").text(), "hello");
         }
         let served = envoy.admin().wait_for("http.main.downstream_rq_2xx", 2, Duration::from_secs(5)).await;
         assert_eq!(served.expect("counted"), 2, "envoy {}", binary.minor);
-        assert!(envoy.log().contains(binary.minor), "the log tells the version");
+        let version = envoy.admin().get("/server_info").await.expect("an answer");
+        assert!(version.contains(&format!("/{}.", binary.minor)), "{version}");
     }
 }
 
 #[tokio::test]
 async fn the_admin_interface_tells_statistics_listeners_and_configuration() {
-    let bootstrap = bootstrap();
+    let bootstrap = Bootstrap::write("");
     let envoy = bootstrap.start(&newest().expect("installed")).await;
     let admin = envoy.admin();
     let stats = admin.stats().await.expect("statistics");
@@ -98,7 +45,7 @@ async fn the_admin_interface_tells_statistics_listeners_and_configuration() {
 
 #[tokio::test]
 async fn an_envoy_is_gone_when_it_is_dropped() {
-    let bootstrap = bootstrap();
+    let bootstrap = Bootstrap::write("");
     let envoy = bootstrap.start(&newest().expect("installed")).await;
     let (pid, log) = (envoy.pid(), envoy.log_path());
     assert!(Path::new(&format!("/proc/{pid}")).exists() && log.exists());
@@ -108,7 +55,7 @@ async fn an_envoy_is_gone_when_it_is_dropped() {
 
 #[tokio::test]
 async fn an_envoy_is_gone_when_its_test_panics() {
-    let bootstrap = bootstrap();
+    let bootstrap = Bootstrap::write("");
     let envoy = bootstrap.start(&newest().expect("installed")).await;
     let pid = envoy.pid();
     let failed = tokio::spawn(async move {
@@ -121,7 +68,7 @@ async fn an_envoy_is_gone_when_its_test_panics() {
 
 #[tokio::test]
 async fn an_envoy_that_refuses_its_bootstrap_ends_with_its_log() {
-    let bootstrap = bootstrap();
+    let bootstrap = Bootstrap::write("");
     std::fs::write(bootstrap.path(), "no_such_field: 1").expect("written");
     let binary = newest().expect("installed");
     let error = Envoy::start(&binary, &bootstrap.path(), bootstrap.admin, &Options::default()).await;

@@ -40,7 +40,7 @@ fn link_buffers(linker: &mut Linker<State>) -> wasmtime::Result<()> {
                 let state = call.state();
                 let bytes = match kind {
                     VM_CONFIGURATION => state.vm_configuration.clone(),
-                    PLUGIN_CONFIGURATION => state.root()?.configuration.clone(),
+                    PLUGIN_CONFIGURATION => state.root()?.configuration.clone().ok_or(Status::NotFound)?,
                     _ => return Err(Status::NotFound.into()),
                 };
                 let part = slice(&bytes, start, max).ok_or(Status::BadArgument)?;
@@ -53,7 +53,7 @@ fn link_buffers(linker: &mut Linker<State>) -> wasmtime::Result<()> {
             let state = call.state();
             let length = match kind {
                 VM_CONFIGURATION => state.vm_configuration.len(),
-                PLUGIN_CONFIGURATION => state.root()?.configuration.len(),
+                PLUGIN_CONFIGURATION => state.root()?.configuration.as_ref().ok_or(Status::NotFound)?.len(),
                 _ => return Err(Status::NotFound.into()),
             };
             call.write_u32(out_len, u32::try_from(length).map_err(|_| Status::InternalFailure)?)?;

@@ -27,8 +27,9 @@ pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     )?;
     linker.func_wrap("env", "proxy_get_header_map_pairs", |c: Host<'_>, map, out, out_len| {
         answer(c, "proxy_get_header_map_pairs", |call| {
-            let headers = read(call, map)?;
-            let bytes = if headers.is_empty() { Vec::new() } else { headers.encode() };
+            // A map that is not there has no pairs (`headerMapToPairs`).
+            let headers = read(call, map).ok().filter(|headers| !headers.is_empty());
+            let bytes = headers.map(|headers| headers.encode()).unwrap_or_default();
             call.hand_over(&bytes, out, out_len)
         })
     })?;
@@ -68,7 +69,10 @@ fn link_changes(linker: &mut Linker<State>) -> wasmtime::Result<()> {
         answer(c, "proxy_set_header_map_pairs", |call| {
             let bytes = call.read(bytes, len)?;
             let pairs = wire::decode_pairs(&bytes).ok_or(Status::BadArgument)?;
-            change(call, map, |headers| *headers = pairs.into_iter().collect())
+            change(call, map, |headers| {
+                headers.clear();
+                pairs.into_iter().for_each(|(name, value)| headers.add(name, value));
+            })
         })
     })?;
     Ok(())

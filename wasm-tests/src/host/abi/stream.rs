@@ -3,6 +3,7 @@
 use wasmtime::{Caller, Linker};
 
 use super::{Status, answer};
+use crate::host::headers::Headers;
 use crate::host::state::{LocalResponse, LogLevel, LogLine, State};
 use crate::host::wire;
 
@@ -31,7 +32,7 @@ fn link_stream(linker: &mut Linker<State>) -> wasmtime::Result<()> {
                 let headers = call.read(headers, headers_len)?;
                 // No bytes at all are no headers, besides the regular empty map.
                 let pairs = if headers.is_empty() { Some(Vec::new()) } else { wire::decode_pairs(&headers) };
-                let headers = pairs.ok_or(Status::BadArgument)?.into_iter().collect();
+                let headers = Headers::response().with(pairs.ok_or(Status::BadArgument)?);
                 let status = status.cast_unsigned();
                 call.state().stream()?.local_response =
                     Some(LocalResponse { status, details, headers, body });
