@@ -21,11 +21,13 @@ pub(super) fn find(policy: &Policy, release: &Release, request: &Request<'_>, no
     let pin = release.pin.as_ref().map(|pin| (Kind::Pin, pin.cookie.name.as_str()));
     let id = Some((Kind::Id, policy.id_cookie.name.as_str()));
     let token = release.token.as_ref().map(|token| (Kind::Token, token.cookie.name.as_str()));
+    let cookies = request.cookies();
     let by_cookie = [pin, id, token].into_iter().flatten().flat_map(|(kind, name)| {
-        let named = request.cookies().iter().filter(move |(found, _)| *found == name.as_bytes());
+        let named = cookies.iter().filter(move |(found, _)| *found == name.as_bytes());
         named.map(move |(_, value)| (kind, format!("cookie {name}"), value))
     });
-    let by_header = request.token.map(|value| (Kind::Token, format!("header {}", policy.headers.token), value));
+    let by_header =
+        request.token.map(|value| (Kind::Token, format!("header {}", policy.headers.token), value));
     let by_query = release.token.as_ref().and_then(|token| {
         Some((Kind::Token, format!("query parameter {}", token.query), request.query(&token.query)?))
     });

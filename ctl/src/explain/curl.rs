@@ -49,23 +49,72 @@ impl CurlError {
 
 /// Options that take no value and change nothing that matters here. Letters are their short forms.
 const FLAGS: &[&str] = &[
-    "--compressed", "--insecure", "--silent", "--show-error", "--location", "--verbose", "--include", "--fail",
-    "--fail-with-body", "--globoff", "--no-buffer", "--http1.0", "--http1.1", "--http2",
-    "--http2-prior-knowledge", "--http3", "--ipv4", "--ipv6", "--path-as-is", "--tlsv1.2", "--tlsv1.3",
-    "--no-progress-meter", "--progress-bar", "--tcp-nodelay", "--remote-name", "--junk-session-cookies",
+    "--compressed",
+    "--insecure",
+    "--silent",
+    "--show-error",
+    "--location",
+    "--verbose",
+    "--include",
+    "--fail",
+    "--fail-with-body",
+    "--globoff",
+    "--no-buffer",
+    "--http1.0",
+    "--http1.1",
+    "--http2",
+    "--http2-prior-knowledge",
+    "--http3",
+    "--ipv4",
+    "--ipv6",
+    "--path-as-is",
+    "--tlsv1.2",
+    "--tlsv1.3",
+    "--no-progress-meter",
+    "--progress-bar",
+    "--tcp-nodelay",
+    "--remote-name",
+    "--junk-session-cookies",
 ];
 const SHORT_FLAGS: &str = "ksSLvifgN046#OjZ";
 
 /// Options that take a value and change nothing that matters here.
 const WITH_VALUE: &[&str] = &[
-    "--output", "--max-time", "--connect-timeout", "--proxy", "--resolve", "--connect-to", "--cacert", "--cert",
-    "--key", "--cookie-jar", "--write-out", "--dump-header", "--retry", "--limit-rate", "--ciphers",
-    "--interface", "--max-redirs", "--upload-file",
+    "--output",
+    "--max-time",
+    "--connect-timeout",
+    "--proxy",
+    "--resolve",
+    "--connect-to",
+    "--cacert",
+    "--cert",
+    "--key",
+    "--cookie-jar",
+    "--write-out",
+    "--dump-header",
+    "--retry",
+    "--limit-rate",
+    "--ciphers",
+    "--interface",
+    "--max-redirs",
+    "--upload-file",
 ];
 const SHORT_WITH_VALUE: &[(char, &str)] = &[
-    ('o', "--output"), ('m', "--max-time"), ('x', "--proxy"), ('E', "--cert"), ('c', "--cookie-jar"),
-    ('w', "--write-out"), ('D', "--dump-header"), ('T', "--upload-file"), ('H', "--header"), ('b', "--cookie"),
-    ('X', "--request"), ('d', "--data"), ('F', "--form"), ('u', "--user"), ('A', "--user-agent"),
+    ('o', "--output"),
+    ('m', "--max-time"),
+    ('x', "--proxy"),
+    ('E', "--cert"),
+    ('c', "--cookie-jar"),
+    ('w', "--write-out"),
+    ('D', "--dump-header"),
+    ('T', "--upload-file"),
+    ('H', "--header"),
+    ('b', "--cookie"),
+    ('X', "--request"),
+    ('d', "--data"),
+    ('F', "--form"),
+    ('u', "--user"),
+    ('A', "--user-agent"),
     ('e', "--referer"),
 ];
 
@@ -201,7 +250,9 @@ impl Command {
         for line in &self.headers {
             match (line.split_once(':'), line.strip_suffix(';')) {
                 // `Name:` takes a header of curl's own away, `Name;` sends an empty one.
-                (Some((name, value)), _) if value.trim().is_empty() => removed.push(name.to_ascii_lowercase()),
+                (Some((name, value)), _) if value.trim().is_empty() => {
+                    removed.push(name.to_ascii_lowercase())
+                }
                 (Some((name, value)), _) => asked.add_header(name, value),
                 (None, Some(name)) => asked.add_header(name, ""),
                 (None, None) => {}
@@ -211,7 +262,8 @@ impl Command {
             asked.add_header("cookie", &self.cookies.join("; "));
         }
         let form = has_body.then(|| ("content-type", "application/x-www-form-urlencoded".to_owned()));
-        let user = self.user.as_ref().map(|user| ("authorization", format!("Basic {}", STANDARD.encode(user))));
+        let user =
+            self.user.as_ref().map(|user| ("authorization", format!("Basic {}", STANDARD.encode(user))));
         let curls_own = [("accept", "*/*".to_owned()), ("user-agent", "curl".to_owned())];
         for (name, value) in self.defaults.iter().cloned().chain(user).chain(form).chain(curls_own) {
             if !asked.has_header(name) && !removed.iter().any(|gone| gone == name) {
@@ -290,7 +342,8 @@ mod tests {
 
     #[test]
     fn a_header_without_a_value_is_taken_away_and_one_with_a_semicolon_sent_empty() {
-        let asked = read("curl -H 'Accept:' -H 'X-Empty;' -H 'Host: shop.example.com' http://u@127.0.0.1:1/").unwrap();
+        let asked = read("curl -H 'Accept:' -H 'X-Empty;' -H 'Host: shop.example.com' http://u@127.0.0.1:1/")
+            .unwrap();
         assert_eq!(asked.authority, "shop.example.com");
         assert!(!asked.has_header("accept"));
         assert_eq!(header(&asked, "x-empty"), [""]);

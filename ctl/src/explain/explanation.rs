@@ -151,9 +151,11 @@ impl Scene<'_> {
     fn notes(&self, has_canary: bool) -> Vec<String> {
         let (release, decision) = (self.release, self.decision);
         let configured = release.configured_weight();
-        let ended = (configured != self.weight())
-            .then(|| format!("the release has ended by its `until`: its weight of {configured} counts as 0%"));
-        let without_canary = (!has_canary).then(|| "no version is the canary: no weight changes this".to_owned());
+        let ended = (configured != self.weight()).then(|| {
+            format!("the release has ended by its `until`: its weight of {configured} counts as 0%")
+        });
+        let without_canary =
+            (!has_canary).then(|| "no version is the canary: no weight changes this".to_owned());
         let fallback = (decision.reason == Reason::Fallback && decision.bucket.is_none())
             .then(|| why::nothing_was_minted(self.policy, release, self.request))
             .flatten()
@@ -174,7 +176,9 @@ fn removed_headers(policy: &Policy, asked: &Asked) -> Vec<String> {
     let trusted = policy.headers.trusted();
     let is_trusted = |name: &str| trusted.contains(&name.replace('_', "-").as_str());
     let removed = |name: &String| match policy.position {
-        Position::Edge => is_trusted(name).then(|| format!("{name} from a client is removed before any route")),
+        Position::Edge => {
+            is_trusted(name).then(|| format!("{name} from a client is removed before any route"))
+        }
         Position::Mesh => None,
     };
     asked.headers.iter().filter_map(|(name, _)| removed(name)).collect()

@@ -14,6 +14,8 @@ mod asked;
 mod carried;
 mod curl;
 mod explanation;
+#[cfg(test)]
+mod explanation_tests;
 mod memory;
 mod shell;
 mod text;

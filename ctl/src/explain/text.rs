@@ -26,7 +26,9 @@ impl Explanation {
         .into_iter()
         .flatten()
         .collect();
-        lines.extend(self.carries.iter().map(|carried| ("carries", format!("{}: {}", carried.name, carried.worth))));
+        lines.extend(
+            self.carries.iter().map(|carried| ("carries", format!("{}: {}", carried.name, carried.worth))),
+        );
         lines.extend(self.remembers.iter().map(|text| ("remembers", text.clone())));
         lines.extend(self.notes.iter().map(|text| ("note", text.clone())));
         lines
@@ -36,8 +38,11 @@ impl Explanation {
         if let Some(version) = &self.version {
             return Some(format!("{version} ({})", self.role.unwrap_or_default()));
         }
-        let chances: Vec<String> =
-            self.chances.iter().map(|chance| format!("{} with {:.2} %", chance.version, chance.percent)).collect();
+        let chances: Vec<String> = self
+            .chances
+            .iter()
+            .map(|chance| format!("{} with {:.2} %", chance.version, chance.percent))
+            .collect();
         (!chances.is_empty()).then(|| chances.join(", "))
     }
 

@@ -7,12 +7,9 @@ use std::str::FromStr;
 /// Arguments in the place of a proxy.
 #[derive(Debug, Default)]
 pub struct World {
-    /// Seconds since 1970-01-01 UTC.
-    pub now_seconds: u64,
-    /// Claims of a token that `jwt_authn` would have verified.
-    pub claims: Vec<Claim>,
-    /// The client's address, without its port.
-    pub client_address: Option<String>,
+    pub(super) now_seconds: u64,
+    claims: Vec<Claim>,
+    client_address: Option<String>,
     drawn: Cell<bool>,
 }
 
@@ -42,9 +39,21 @@ impl FromStr for Claim {
 }
 
 impl World {
-    /// A moment, with nothing known about the client.
+    /// A moment (seconds since 1970-01-01 UTC), with nothing known about the client.
     pub fn at(now_seconds: u64) -> Self {
         Self { now_seconds, ..Self::default() }
+    }
+
+    /// With claims of a token that `jwt_authn` would have verified.
+    #[must_use]
+    pub fn with_claims(self, claims: Vec<Claim>) -> Self {
+        Self { claims, ..self }
+    }
+
+    /// With the client's address, without its port.
+    #[must_use]
+    pub fn with_client_address(self, client_address: Option<String>) -> Self {
+        Self { client_address, ..self }
     }
 
     /// Whether the decision drew an identity. Then bucket and version are one example of many.
@@ -84,8 +93,7 @@ mod tests {
 
     #[test]
     fn a_claim_is_found_by_its_whole_path() {
-        let claims = vec!["realm.user=alice=b".parse().unwrap()];
-        let world = World { claims, ..World::at(0) };
+        let world = World::at(0).with_claims(vec!["realm.user=alice=b".parse().unwrap()]);
         let path = |text: &str| text.split('/').map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(world.jwt_claim("payload", &path("realm/user")), Some(b"alice=b".to_vec()));
         assert_eq!(world.jwt_claim("payload", &path("user")), None);
