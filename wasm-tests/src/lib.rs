@@ -1,4 +1,4 @@
-//! The test kit: a Proxy-Wasm host to run the built filter in, a real Envoy as a child process, and a client that behaves like browsers.
+//! The test kit: a host to run the built filter in, a real Envoy as a child process, and clients that behave like browsers.
 //!
 //! Which level to pick is in the crate's README; every level has an example there.
 
@@ -7,3 +7,8 @@ pub mod client;
 pub mod envoy;
 pub mod host;
 pub mod stats;
+
+/// Compiles the examples in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -11,7 +11,7 @@ use cookie::{Cookie, ParseError, SameSite};
 /// Browsers keep no name and value longer than this, in bytes.
 const MAX_PAIR: usize = 4096;
 /// Browsers cap every age at this.
-const MAX_AGE: Duration = Duration::from_secs(400 * 24 * 3600);
+const MAX_AGE: Duration = Duration::from_hours(400 * 24);
 
 /// What a request goes to, or an answer comes from.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! Clients for tests: users with cookie jars like browsers', bare connections, raw bytes, WebSockets, and many users at once.
+//! Clients for tests: users with cookie jars like browsers', bare connections, raw bytes, web sockets, and many users at once.
 
 mod answer;
 mod connection;

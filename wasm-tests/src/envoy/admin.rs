@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use http::{Method, Request};
+use http_body_util::Full;
 use serde_json::Value;
 
 use super::error::EnvoyError;
@@ -112,7 +113,7 @@ impl Admin {
     }
 
     async fn send(&self, method: Method, path: &str) -> Result<Answer, EnvoyError> {
-        let request = Request::builder().method(method).uri(path).body(Default::default());
+        let request = Request::builder().method(method).uri(path).body(Full::default());
         let request = request.map_err(crate::client::ClientError::from)?;
         // A connection of its own each time: the admin interface is asked seldom, and Envoys come and go.
         Ok(Connection::http1(self.address).send(request).await?)

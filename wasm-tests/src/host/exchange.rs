@@ -170,11 +170,10 @@ impl Exchange {
         self.ended = true;
         let id = self.id;
         let mut instance = self.instance.borrow_mut();
-        if let Some(stream) = instance.state().streams.get_mut(&id) {
-            stream.phase = Phase::Log;
-        }
         let ((), fuel) = metered(&mut instance, |vm| {
+            vm.enter_phase(id, Phase::Log);
             vm.enter(id, "proxy_on_log", int(id))?;
+            vm.enter_phase(id, Phase::Done);
             vm.ask(id, "proxy_on_done", int(id))?;
             vm.enter(id, "proxy_on_delete", int(id)).map(drop)
         })?;

@@ -1,5 +1,7 @@
 //! The instantiated module: entries into it by name, with fuel counted and traps turned into errors.
 
+use std::collections::BTreeMap;
+
 use wasmtime::{Instance as Guest, Store, Trap, TypedFunc, WasmParams, WasmResults};
 
 use super::abi;
@@ -8,7 +10,7 @@ use super::guest::GuestExports;
 use super::limits::Limits;
 use super::module::Module;
 use super::proxy::Proxy;
-use super::state::State;
+use super::state::{Phase, State};
 use super::vm::{Randomness, VmOptions};
 
 /// A running guest and what is known about it.
@@ -60,6 +62,13 @@ impl Instance {
     pub(crate) fn next_id(&mut self) -> u32 {
         self.last_id += 1;
         self.last_id
+    }
+
+    /// Moves a stream on; no such stream is fine.
+    pub(crate) fn enter_phase(&mut self, stream: u32, phase: Phase) {
+        if let Some(stream) = self.state().streams.get_mut(&stream) {
+            stream.phase = phase;
+        }
     }
 
     /// Calls an export that answers nothing, on behalf of this context; `false` when it is not exported.
@@ -149,8 +158,8 @@ fn state(proxy: Proxy, options: VmOptions) -> State {
         proxy,
         properties: options.property_map(),
         vm_configuration: options.vm_configuration,
-        roots: Default::default(),
-        streams: Default::default(),
+        roots: BTreeMap::new(),
+        streams: BTreeMap::new(),
         current: 0,
         log_level: options.log_level,
         logs: Vec::new(),
@@ -159,7 +168,7 @@ fn state(proxy: Proxy, options: VmOptions) -> State {
             Randomness::Unavailable => None,
         },
         metrics: Vec::new(),
-        host_calls: Default::default(),
+        host_calls: BTreeMap::new(),
         guest: None,
         limits: options.limits.store_limits(),
     }

@@ -4,7 +4,7 @@
 //! eight bytes, little endian, as `serializeValue` writes them.
 
 use super::headers::Headers;
-use super::state::{State, Stream};
+use super::state::{Phase, State, Stream};
 use super::wire;
 
 /// Filter state that a guest sets is found under this prefix from the outside (`CelStateKeyPrefix`).
@@ -28,6 +28,9 @@ pub(crate) fn filter_state_name(path: &[u8]) -> Vec<u8> {
 }
 
 fn derived(stream: &Stream, path: &[&[u8]]) -> Option<Vec<u8>> {
+    if stream.phase == Phase::Done {
+        return None;
+    }
     match path {
         [b"request", b"headers", name] => joined(&stream.request, name),
         [b"response", b"headers", name] => joined(stream.response.as_ref()?, name),

@@ -8,7 +8,7 @@ use super::metrics::Metrics;
 use super::shared_data::SharedData;
 
 /// 2026-01-01T00:00:00Z: a fixed start, so that two runs of a test see the same times.
-const START: Duration = Duration::from_secs(1_767_225_600);
+const START: Duration = Duration::from_hours(490_896);
 
 /// One proxy process; clones are handles to the same one. VMs started in it share all it holds, as Envoy's workers do.
 #[derive(Clone, Debug)]

@@ -58,6 +58,8 @@ pub(crate) enum Phase {
     Response,
     /// Headers can be read, not changed.
     Log,
+    /// No headers any more.
+    Done,
 }
 
 /// One HTTP exchange as the guest sees it.

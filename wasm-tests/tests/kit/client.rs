@@ -120,7 +120,7 @@ async fn a_connection_that_breaks_during_a_request_is_an_error() {
     let address = listener.local_addr().expect("bound");
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            drop(stream)
+            drop(stream);
         }
     });
     let error = User::http1(address, "shop.example").navigate("/").await.expect_err("the server hangs up");

@@ -24,6 +24,7 @@ fn host_answers() -> Vec<String> {
     let response =
         ResponseHead::status(200).header("content-length", "5").header("content-type", "text/plain");
     exchange.respond(response).expect("no trap");
+    exchange.end().expect("no trap");
     vm.logs().into_iter().map(|line| line.message).collect()
 }
 

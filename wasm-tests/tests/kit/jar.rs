@@ -17,7 +17,9 @@ fn on(host: &str) -> Origin<'_> {
 
 fn jar(lines: &[&str]) -> Jar {
     let mut jar = Jar::new();
-    lines.iter().for_each(|line| jar.store(line.as_bytes(), TLS));
+    for line in lines {
+        jar.store(line.as_bytes(), TLS);
+    }
     jar
 }
 

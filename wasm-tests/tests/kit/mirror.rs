@@ -1,6 +1,7 @@
 //! A server that answers with what it was sent, for tests of the client alone.
 
 use std::convert::Infallible;
+use std::fmt::Write;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -38,7 +39,7 @@ async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Inf
     let mut response = Response::new(Full::default());
     for (name, value) in request.headers() {
         let text = value.as_bytes().escape_ascii();
-        body.push_str(&format!("{name}: {text}\n"));
+        writeln!(body, "{name}: {text}").expect("a string takes everything");
         if name == "x-set-cookie" {
             response.headers_mut().append(SET_COOKIE, value.clone());
         }

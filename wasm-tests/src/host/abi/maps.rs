@@ -29,7 +29,7 @@ pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
         answer(c, "proxy_get_header_map_pairs", |call| {
             // A map that is not there has no pairs (`headerMapToPairs`).
             let headers = read(call, map).ok().filter(|headers| !headers.is_empty());
-            let bytes = headers.map(|headers| headers.encode()).unwrap_or_default();
+            let bytes = headers.map(Headers::encode).unwrap_or_default();
             call.hand_over(&bytes, out, out_len)
         })
     })?;
@@ -71,7 +71,9 @@ fn link_changes(linker: &mut Linker<State>) -> wasmtime::Result<()> {
             let pairs = wire::decode_pairs(&bytes).ok_or(Status::BadArgument)?;
             change(call, map, |headers| {
                 headers.clear();
-                pairs.into_iter().for_each(|(name, value)| headers.add(name, value));
+                for (name, value) in pairs {
+                    headers.add(name, value);
+                }
             })
         })
     })?;
@@ -85,7 +87,7 @@ fn read<'a>(call: &'a mut Call<'_, '_>, map: i32) -> Result<&'a Headers, Stop> {
 /// Headers can be changed until the stream is logged.
 fn change(call: &mut Call<'_, '_>, map: i32, edit: impl FnOnce(&mut Headers)) -> Answer {
     let stream = call.state().stream()?;
-    if stream.phase == Phase::Log {
+    if matches!(stream.phase, Phase::Log | Phase::Done) {
         return Err(Status::BadArgument.into());
     }
     edit(find(stream, map)?);
@@ -95,6 +97,9 @@ fn change(call: &mut Call<'_, '_>, map: i32, edit: impl FnOnce(&mut Headers)) ->
 /// A map that the stream does not have (yet) is a bad argument, in the log phase not found (`Context::getConstMap`).
 /// Trailers never come: this host sends none.
 fn find(stream: &mut Stream, map: i32) -> Result<&mut Headers, Status> {
+    if stream.phase == Phase::Done {
+        return Err(Status::BadArgument);
+    }
     let missing = if stream.phase == Phase::Log { Status::NotFound } else { Status::BadArgument };
     match map {
         REQUEST_HEADERS => Ok(&mut stream.request),
