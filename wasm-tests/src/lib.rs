@@ -3,9 +3,11 @@
 //! Which level to pick is in the crate's README; every level has an example there.
 
 pub mod artifact;
+pub mod child;
 pub mod client;
 pub mod envoy;
 pub mod host;
+pub mod shop;
 pub mod stats;
 
 /// Compiles the examples in the README.

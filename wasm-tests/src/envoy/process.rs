@@ -1,21 +1,17 @@
-//! The child process: started with its log in a file, waited for, and killed by its id when the test ends, however it ends.
+//! An Envoy's life: started, waited for, watched, and gone with the test.
 
-use std::fs::File;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
-
-use tempfile::TempDir;
 
 use super::admin::Admin;
 use super::binary::EnvoyBinary;
 use super::error::EnvoyError;
+use crate::child::LoggedChild;
 
 /// How often readiness is asked for.
 const POLL: Duration = Duration::from_millis(20);
-/// How much of the log an error or a failing test shows, in lines.
-const LOG_TAIL: usize = 60;
 
 /// How an Envoy is started.
 #[derive(Clone, Debug)]
@@ -48,9 +44,8 @@ impl Default for Options {
 /// A running Envoy. Dropping it kills it and waits; when the test panics, the end of its log is printed first.
 #[derive(Debug)]
 pub struct Envoy {
-    child: Child,
+    child: LoggedChild,
     admin: Admin,
-    directory: TempDir,
 }
 
 impl Envoy {
@@ -77,9 +72,6 @@ impl Envoy {
     ) -> Result<Self, EnvoyError> {
         let fail = |source| EnvoyError::Start { binary: binary.path.clone(), source };
         let bootstrap = std::path::absolute(bootstrap).map_err(fail)?;
-        let directory = tempfile::tempdir().map_err(fail)?;
-        let log = File::create(directory.path().join("envoy.log")).map_err(fail)?;
-        let errors = log.try_clone().map_err(fail)?;
         let mut command = Command::new(&binary.path);
         // Without hot restart any number of Envoys can run side by side.
         command.arg("-c").arg(&bootstrap).arg("--disable-hot-restart");
@@ -89,23 +81,22 @@ impl Envoy {
             command.arg("--component-log-level").arg(levels);
         }
         command.args(&options.arguments).current_dir(bootstrap.parent().unwrap_or(Path::new("/")));
-        command.stdin(Stdio::null()).stdout(log).stderr(errors);
-        let child = command.spawn().map_err(fail)?;
-        Ok(Self { child, admin: Admin::new(admin), directory })
+        let child = LoggedChild::start("envoy", &mut command).map_err(fail)?;
+        Ok(Self { child, admin: Admin::new(admin) })
     }
 
     /// Waits until `/ready` answers 200; an Envoy that ends meanwhile is an error at once.
     pub async fn wait_until_ready(&mut self, within: Duration) -> Result<(), EnvoyError> {
         let deadline = Instant::now() + within;
         loop {
-            if let Ok(Some(status)) = self.child.try_wait() {
-                return Err(EnvoyError::Ended { status, log: self.log_tail() });
+            if let Some(status) = self.child.ended() {
+                return Err(EnvoyError::Ended { status, log: self.child.log_tail() });
             }
             if self.admin.is_ready().await {
                 return Ok(());
             }
             if Instant::now() >= deadline {
-                return Err(EnvoyError::NotReady { waited: within, log: self.log_tail() });
+                return Err(EnvoyError::NotReady { waited: within, log: self.child.log_tail() });
             }
             tokio::time::sleep(POLL).await;
         }
@@ -118,45 +109,21 @@ impl Envoy {
 
     /// The process id, e.g. to read its CPU time.
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.child.pid()
     }
 
     /// Whether the process is still there.
     pub fn is_running(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
+        self.child.ended().is_none()
     }
 
     /// Everything logged so far.
     pub fn log(&self) -> String {
-        std::fs::read(self.log_path())
-            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-            .unwrap_or_default()
+        self.child.log()
     }
 
     /// The log file; it is gone with the `Envoy`.
     pub fn log_path(&self) -> PathBuf {
-        self.directory.path().join("envoy.log")
+        self.child.log_path()
     }
-
-    fn log_tail(&self) -> String {
-        let log = self.log();
-        let lines: Vec<&str> = log.lines().collect();
-        lines.get(lines.len().saturating_sub(LOG_TAIL)..).unwrap_or_default().join("\n")
-    }
-}
-
-impl Drop for Envoy {
-    fn drop(&mut self) {
-        // Either may fail only because the process has ended already.
-        drop(self.child.kill());
-        drop(self.child.wait());
-        if std::thread::panicking() {
-            report(&self.log_tail());
-        }
-    }
-}
-
-#[expect(clippy::print_stderr, reason = "the test harness shows it together with the failed assertion")]
-fn report(log: &str) {
-    eprintln!("--- the end of envoy's log ---\n{log}\n--- end ---");
 }

@@ -76,6 +76,29 @@ async fn an_envoy_that_refuses_its_bootstrap_ends_with_its_log() {
     assert!(matches!(&error, EnvoyError::Ended { log, .. } if log.contains("no_such_field")), "{error}");
 }
 
+#[tokio::test]
+async fn clients_of_both_protocols_notice_a_drain() {
+    let bootstrap = Bootstrap::write("");
+    let arguments = ["--drain-strategy", "immediate"].map(str::to_owned).to_vec();
+    let options = Options { arguments, ..Options::default() };
+    let binary = newest().expect("installed");
+    let start = Envoy::start(&binary, &bootstrap.path(), bootstrap.admin, &options).await;
+    let envoy = start.expect("envoy starts");
+    let mut users = [User::http1(bootstrap.listener, "a"), User::http2(bootstrap.listener, "a")];
+    for user in &mut users {
+        user.navigate("/").await.expect("an answer");
+    }
+    envoy.admin().post("/drain_listeners?graceful&skip_exit").await.expect("drains");
+    for user in &mut users {
+        let mut closed = false;
+        for _ in 0..2 {
+            let answer = user.navigate("/").await.expect("an answer");
+            closed |= answer.closing || answer.reopened;
+        }
+        assert!(closed, "{user:?}");
+    }
+}
+
 #[test]
 fn free_ports_differ_from_each_other_and_between_calls() {
     let mut ports = [free_ports::<20>(), free_ports::<20>()].concat();

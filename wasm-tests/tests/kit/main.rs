@@ -13,4 +13,5 @@ mod host;
 mod jar;
 mod load;
 mod mirror;
+mod shop;
 mod stats;
