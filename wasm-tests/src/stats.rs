@@ -1,22 +1,38 @@
-//! Is a share what it should be? A chi-square test, so that a test's tolerance is a probability and no guess.
+//! Is a share what it should be? A test of significance, so that a test's tolerance is a probability and no guess.
 
-use statrs::distribution::{ChiSquared, ContinuousCDF};
+use statrs::distribution::{Binomial, ChiSquared, ContinuousCDF, DiscreteCDF};
 
 /// A test asserts `p >= UNLIKELY`: a correct filter fails it once in a million runs.
 pub const UNLIKELY: f64 = 1e-6;
 
+/// With fewer expected hits (or misses) the chi-square's far tail is wrong: where one hit is expected it calls six hits
+/// "once in two million", and they come once in a thousand.
+const FEW: f64 = 1_000.0;
+
 /// Probability that `hits` of `draws` differ from `share` (0 to 1) at least as much as seen, if the share is right.
 ///
-/// Pearson's test with one degree of freedom; good when both expected counts are at least 5. A share of 0 or 1 allows
-/// no deviation: 1 when there is none, else 0. No draws say nothing: 1.
+/// Pearson's chi-square with one degree of freedom, or where few hits are expected twice the binomial's smaller tail,
+/// which is exact. A share of 0 or 1 allows no deviation: 1 when there is none, else 0. No draws say nothing: 1.
 ///
 /// ```
 /// use wasm_tests::stats::{share_p_value, UNLIKELY};
 /// assert!(share_p_value(2_043, 10_000, 0.20) > UNLIKELY);
 /// assert!(share_p_value(2_500, 10_000, 0.20) < UNLIKELY);
+/// assert!(share_p_value(6, 10_000, 0.000_1) > UNLIKELY);
 /// ```
 pub fn share_p_value(hits: u64, draws: u64, share: f64) -> f64 {
-    chi_square_p_value(&[hits, draws.saturating_sub(hits)], &[share, 1.0 - share])
+    let misses = draws.saturating_sub(hits);
+    let expected = float(draws) * share.min(1.0 - share);
+    match Binomial::new(share, draws) {
+        Ok(law) if expected > 0.0 && expected < FEW => binomial_p_value(&law, hits),
+        _ => chi_square_p_value(&[hits, misses], &[share, 1.0 - share]),
+    }
+}
+
+fn binomial_p_value(law: &Binomial, hits: u64) -> f64 {
+    let at_most = law.cdf(hits);
+    let at_least = hits.checked_sub(1).map_or(1.0, |fewer| law.sf(fewer));
+    (2.0 * at_most.min(at_least)).min(1.0)
 }
 
 /// Pearson's chi-square over several classes: counts seen against the share each should have (they sum to 1).

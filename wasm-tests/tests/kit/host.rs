@@ -176,6 +176,14 @@ fn an_endless_loop_ends_when_its_fuel_does() {
 }
 
 #[test]
+fn a_guest_gets_no_more_memory_than_it_may_have() {
+    assert_eq!(vm().memory_bytes(), 65_536);
+    let limits = Limits { memory_bytes: 65_535, ..Limits::default() };
+    let refused = Vm::start_in(&probe(), &Proxy::new(), VmOptions { limits, ..VmOptions::default() });
+    assert!(matches!(refused.err(), Some(HostError::Instantiate(_))));
+}
+
+#[test]
 fn an_import_that_the_host_lacks_traps_with_its_name() {
     let error = vm().request(RequestHead::get("/").header("x-call", "1")).err().expect("no such import");
     assert!(error.to_string().contains("proxy_http_call"), "{error}");

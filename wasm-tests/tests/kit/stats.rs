@@ -8,11 +8,21 @@ fn close(found: f64, expected: f64) {
 
 #[test]
 fn the_p_value_is_the_one_in_the_tables() {
-    // 3.841 is the 5 % point of one degree of freedom: 0.5 ± 0.98 standard errors of a hundred draws.
-    close(share_p_value(60, 100, 0.5), 0.0455);
-    close(share_p_value(50, 100, 0.5), 1.0);
+    // Two standard errors, of 10,000 draws at one half: 2 × 0.02275.
+    close(share_p_value(5_100, 10_000, 0.5), 0.0455);
+    close(share_p_value(5_000, 10_000, 0.5), 1.0);
     // 11.07 is the 5 % point of five degrees: a die that shows 16.0, six times a hundred throws.
     close(chi_square_p_value(&[100, 100, 100, 100, 120, 80], &[1.0 / 6.0; 6]), 0.1562);
+}
+
+#[test]
+fn a_rare_share_is_judged_exactly() {
+    // Poisson with mean 1: P(X ≥ 6) = 0.000594, P(X = 0) = 0.3679.
+    assert!((share_p_value(6, 10_000, 0.000_1) - 2.0 * 0.000_594).abs() < 1e-5);
+    close(share_p_value(0, 10_000, 0.000_1), 0.7358);
+    assert!(share_p_value(20, 10_000, 0.000_1) < UNLIKELY);
+    // The mirror image: nearly everyone.
+    assert!((share_p_value(9_994, 10_000, 0.999_9) - 2.0 * 0.000_594).abs() < 1e-5);
 }
 
 #[test]
