@@ -1,29 +1,30 @@
 //! A cookie as the filter writes it.
 
-use serde::{Deserialize, Serialize};
+use super::ContractError;
+use super::read::{Fields, Place, Read, Word, deserialize_by_reading};
+use serde::Serialize;
+use serde_json::Value;
 
 /// Name and attributes of a cookie of ours. `Path=/` and `HttpOnly` always.
 ///
 /// # Source
 /// RFC 6265bis §4.1.3 for the `__Host-` prefix: `Secure`, no `Domain`, `Path=/`, or the browser drops it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CookieConfig {
     /// The cookie's name, a token of RFC 6265.
     pub name: String,
     /// `Secure`: the gateway speaks TLS with the browser.
-    #[serde(default = "yes")]
     pub secure: bool,
     /// `SameSite`.
-    #[serde(default)]
     pub same_site: SameSite,
     /// `Domain`, where sub-domains must share the cookie. Excludes a `__Host-` name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
 }
 
 /// The `SameSite` attribute.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum SameSite {
     /// Sent on top-level navigations from other sites: a link in a mail keeps the user's version.
     #[default]
@@ -52,6 +53,22 @@ impl CookieConfig {
     }
 }
 
-const fn yes() -> bool {
-    true
+impl Read for CookieConfig {
+    fn read(value: &Value, at: &Place<'_>) -> Result<Self, ContractError> {
+        Fields::of(value, at, |fields| {
+            Ok(Self {
+                name: fields.required("name")?,
+                secure: fields.optional("secure")?.unwrap_or(true),
+                same_site: fields.or_default("sameSite")?,
+                domain: fields.optional("domain")?,
+            })
+        })
+    }
 }
+
+impl Word for SameSite {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("Lax", Self::Lax), ("Strict", Self::Strict), ("None", Self::None)];
+}
+
+deserialize_by_reading!(CookieConfig, SameSite);

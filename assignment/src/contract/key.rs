@@ -1,11 +1,14 @@
 //! Where a user's key may be found.
 
-use serde::{Deserialize, Serialize};
+use super::ContractError;
+use super::read::{Fields, Place, Read, deserialize_by_reading};
+use serde::Serialize;
+use serde_json::Value;
 
 /// One place to look for the key; a release has an ordered list, and the first that is there and not empty counts.
 ///
 /// As JSON an object with one field: `{"cookie": "JSESSIONID"}`, `{"jwt": {"claim": ["sub"]}}`, `{"clientAddress": {}}`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum KeySource {
     /// A cookie's value.
@@ -20,7 +23,6 @@ pub enum KeySource {
         /// The claim's path, `["sub"]` or `["realm", "user"]`.
         claim: Vec<String>,
         /// The metadata key that `jwt_authn` writes under (`payload_in_metadata`). Istio: `payload`.
-        #[serde(default = "default_payload")]
         payload: String,
     },
     /// The identity header of the previous hop. Inside the mesh only.
@@ -29,6 +31,50 @@ pub enum KeySource {
     ClientAddress {},
 }
 
-fn default_payload() -> String {
-    "payload".to_owned()
+impl Read for KeySource {
+    fn read(value: &Value, at: &Place<'_>) -> Result<Self, ContractError> {
+        Fields::of(value, at, |fields| {
+            let by_name = [
+                fields.optional("cookie")?.map(Self::Cookie),
+                fields.optional("header")?.map(Self::Header),
+                fields.optional("query")?.map(Self::Query),
+                fields.optional("jwt")?.map(|Claim { claim, payload }| Self::Jwt { claim, payload }),
+                fields.optional("identity")?.map(|Nothing| Self::Identity {}),
+                fields.optional("clientAddress")?.map(|Nothing| Self::ClientAddress {}),
+            ];
+            let mut given = by_name.into_iter().flatten();
+            match (given.next(), given.next()) {
+                (Some(source), None) => Ok(source),
+                _ => Err(at.error(
+                    "expected one of `cookie`, `header`, `query`, `jwt`, `identity`, `clientAddress`, and no second",
+                )),
+            }
+        })
+    }
 }
+
+/// The object of `jwt`.
+struct Claim {
+    claim: Vec<String>,
+    payload: String,
+}
+
+impl Read for Claim {
+    fn read(value: &Value, at: &Place<'_>) -> Result<Self, ContractError> {
+        Fields::of(value, at, |fields| {
+            let payload = fields.optional("payload")?.unwrap_or_else(|| "payload".to_owned());
+            Ok(Self { claim: fields.required("claim")?, payload })
+        })
+    }
+}
+
+/// An object without fields, where the name says it all.
+struct Nothing;
+
+impl Read for Nothing {
+    fn read(value: &Value, at: &Place<'_>) -> Result<Self, ContractError> {
+        Fields::of(value, at, |_| Ok(Self))
+    }
+}
+
+deserialize_by_reading!(KeySource);

@@ -10,7 +10,9 @@
 mod cookie;
 mod error;
 mod key;
+mod read;
 mod release;
+mod release_fields;
 mod secret;
 
 pub use cookie::{CookieConfig, SameSite};
@@ -22,48 +24,45 @@ pub use release::{
 };
 pub use secret::{KeyUse, RingKey, Secret};
 
-use serde::{Deserialize, Serialize};
+use read::{Fields, Place, Read, Word, deserialize_by_reading};
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
 /// The major version of the contract. It changes when a reader of the old one would do the wrong thing.
 pub const FORMAT: u32 = 1;
 
 /// Everything that one proxy needs to know about all of its releases.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FilterConfig {
     /// The contract's major version, [`FORMAT`].
     pub format: u32,
     /// Whether this proxy stands at the edge (trusts nothing) or inside the mesh (trusts the previous hop).
-    #[serde(default)]
     pub position: Position,
     /// Header names, fixed per proxy and not per release.
-    #[serde(default)]
     pub headers: HeaderNames,
     /// The cookie of minted ids, one per host for all releases.
-    #[serde(default = "CookieConfig::default_id")]
     pub id_cookie: CookieConfig,
     /// How long a browser keeps a minted id, in seconds.
-    #[serde(default = "default_id_max_age")]
     pub id_max_age_seconds: u64,
     /// The ring that signs and verifies pins, minted ids and tokens. At most one key signs.
-    #[serde(default)]
     pub keys: Vec<RingKey>,
     /// The secret behind `identity: keyed`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub identity_key: Option<Secret>,
     /// Writes `wasm.canary` filter state for access logs.
-    #[serde(default)]
     pub filter_state: bool,
     /// Says in a response header what was decided and why. For test systems: it tells users their bucket.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub debug_header: Option<String>,
     /// The releases, by `<namespace>/<name>`.
     pub releases: BTreeMap<String, ReleaseConfig>,
 }
 
 /// Where a proxy stands, which decides what it believes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Position {
     /// Requests come from users: identity and cohort headers are removed, cookies can be set.
@@ -74,8 +73,8 @@ pub enum Position {
 }
 
 /// The names of the headers that the filter reads and writes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct HeaderNames {
     /// `<release>/<version>`, what the VirtualService matches.
     pub routing: String,
@@ -133,27 +132,14 @@ impl FilterConfig {
     /// The filter's way of reading: unknown optional fields are a newer writer's, and are passed over.
     ///
     /// Fails on anything that is no JSON of this shape, and on another major format. Does not check what the fields
-    /// say: that is [`crate::Policy::compile`].
+    /// mean together: that is [`crate::Policy::compile`].
     pub fn from_json(json: &[u8]) -> Result<Self, ContractError> {
-        let found: Format = serde_json::from_slice(json)?;
-        if found.format != FORMAT {
-            return Err(ContractError::Format { found: found.format });
-        }
-        Ok(serde_json::from_slice(json)?)
+        document(json, false)
     }
 
     /// The CLI's way of reading: an unknown field is an error that names its place.
     pub fn from_json_strict(json: &[u8]) -> Result<Self, ContractError> {
-        let mut first_unknown = None;
-        let mut reader = serde_json::Deserializer::from_slice(json);
-        let config: Self = serde_ignored::deserialize(&mut reader, |path| {
-            first_unknown.get_or_insert_with(|| path.to_string());
-        })?;
-        match first_unknown {
-            Some(place) => Err(ContractError::UnknownField { place }),
-            None if config.format != FORMAT => Err(ContractError::Format { found: config.format }),
-            None => Ok(config),
-        }
+        document(json, true)
     }
 
     /// The JSON that goes into the proxy's configuration, keys included.
@@ -162,8 +148,69 @@ impl FilterConfig {
     }
 }
 
-/// Read before the rest, so that a newer format is named as such and not as a missing field.
-#[derive(Deserialize)]
-struct Format {
-    format: u32,
+/// Reads a document release by release: a tree of ten thousand of them would stay in the VM's memory for ever, because
+/// Wasm memory never shrinks.
+fn document(json: &[u8], strict: bool) -> Result<FilterConfig, ContractError> {
+    let mut fields: BTreeMap<String, &RawValue> = serde_json::from_slice(json)?;
+    let releases: BTreeMap<String, &RawValue> = match fields.remove("releases") {
+        Some(releases) => serde_json::from_str(releases.get())?,
+        None => BTreeMap::new(),
+    };
+    let rest = fields.into_iter().map(|(name, raw)| Ok((name, serde_json::from_str(raw.get())?)));
+    let rest = rest.collect::<Result<_, serde_json::Error>>()?;
+    let root = Place::root(strict);
+    let mut config = FilterConfig::read(&Value::Object(rest), &root)?;
+    let place = root.field("releases");
+    for (name, raw) in releases {
+        let value: Value = serde_json::from_str(raw.get())?;
+        let release = ReleaseConfig::read(&value, &place.field(&name))?;
+        config.releases.insert(name, release);
+    }
+    Ok(config)
 }
+
+impl Read for FilterConfig {
+    /// Everything but the releases, which [`document`] reads.
+    fn read(value: &Value, at: &Place<'_>) -> Result<Self, ContractError> {
+        Fields::of(value, at, |fields| {
+            // First, so that a newer format is named as such and not as a missing field.
+            let format = fields.required("format")?;
+            if format != FORMAT {
+                return Err(ContractError::Format { found: format });
+            }
+            Ok(Self {
+                format,
+                position: fields.or_default("position")?,
+                headers: fields.or_default("headers")?,
+                id_cookie: fields.optional("idCookie")?.unwrap_or_else(CookieConfig::default_id),
+                id_max_age_seconds: fields.optional("idMaxAgeSeconds")?.unwrap_or_else(default_id_max_age),
+                keys: fields.or_default("keys")?,
+                identity_key: fields.optional("identityKey")?,
+                filter_state: fields.or_default("filterState")?,
+                debug_header: fields.optional("debugHeader")?,
+                releases: BTreeMap::new(),
+            })
+        })
+    }
+}
+
+impl Read for HeaderNames {
+    fn read(value: &Value, at: &Place<'_>) -> Result<Self, ContractError> {
+        let default = Self::default();
+        Fields::of(value, at, |fields| {
+            Ok(Self {
+                routing: fields.optional("routing")?.unwrap_or(default.routing),
+                identity: fields.optional("identity")?.unwrap_or(default.identity),
+                cohort: fields.optional("cohort")?.unwrap_or(default.cohort),
+                overrides: fields.optional("overrides")?.unwrap_or(default.overrides),
+                token: fields.optional("token")?.unwrap_or(default.token),
+            })
+        })
+    }
+}
+
+impl Word for Position {
+    const WORDS: &'static [(&'static str, Self)] = &[("edge", Self::Edge), ("mesh", Self::Mesh)];
+}
+
+deserialize_by_reading!(HeaderNames, Position);

@@ -2,10 +2,10 @@
 
 use super::{CookieConfig, KeySource};
 use crate::Weight;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// What one release asks of the filter.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReleaseConfig {
     /// Tells this release from an earlier one of the same name; part of everything that is signed.
@@ -15,64 +15,52 @@ pub struct ReleaseConfig {
     /// Host names, lower case, without port: exact, `*.suffix`, or `*`.
     pub hosts: Vec<String>,
     /// Path prefixes, by byte. Default: everything.
-    #[serde(default = "all_paths")]
     pub paths: Vec<String>,
     /// Makes this release draw other users than the next.
     pub salt: String,
     /// The train whose decision travels with the request, if any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub train: Option<String>,
     /// Whether a user may move when the weight does.
     pub stickiness: Stickiness,
     /// The canary's share of users, in basis points.
-    #[serde(default)]
     pub weight: Weight,
     /// When the canary ends by itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
     /// The live versions: one stable, at most one canary, any number draining.
     pub versions: Vec<VersionConfig>,
     /// Versions that are gone: their pins are decided anew.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<GoneVersion>,
     /// Where the user's key may be, in order.
-    #[serde(default)]
     pub keys: Vec<KeySource>,
     /// The application's session cookie, in whose response the pin is written.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub session_cookie: Option<String>,
     /// The version that was stable when the filter came: where sessions older than the filter live.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub adopt: Option<String>,
     /// Whether identities of this release are keyed.
-    #[serde(default)]
     pub identity: IdentityMode,
     /// The pin, needed for `stickiness: session`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pin: Option<PinConfig>,
     /// When a user without a key is given one.
-    #[serde(default)]
     pub mint: MintPolicy,
     /// How testers ask for a version.
-    #[serde(default, rename = "override")]
+    #[serde(rename = "override")]
     pub overrides: OverrideConfig,
     /// What a request gets for which nothing else holds.
-    #[serde(default)]
     pub fallback: Fallback,
     /// Whether subsets hash on the identity header.
-    #[serde(default)]
     pub pod_affinity: PodAffinity,
     /// What happens to cacheable answers of a version that is not stable.
-    #[serde(default)]
     pub caches: CachePolicy,
 }
 
-fn all_paths() -> Vec<String> {
-    vec!["/".to_owned()]
-}
-
 /// Whether a user may move when the weight does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Stickiness {
     /// A pure function of identity, salt and weight, for applications whose state survives a move.
@@ -82,18 +70,17 @@ pub enum Stickiness {
 }
 
 /// A moment at which the canary ends by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Until {
     /// Seconds since 1970-01-01 UTC.
     pub at_seconds: u64,
     /// What happens then.
-    #[serde(default)]
     pub action: UntilAction,
 }
 
 /// What happens at [`Until::at_seconds`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum UntilAction {
     /// As weight 0: no new users, sessions finish.
@@ -104,7 +91,7 @@ pub enum UntilAction {
 }
 
 /// A version that is live in this proxy.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VersionConfig {
     /// The value of the pods' version label.
@@ -116,7 +103,7 @@ pub struct VersionConfig {
 }
 
 /// What a version is for at the moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Role {
     /// Where everyone is on doubt.
@@ -144,7 +131,7 @@ impl Role {
 }
 
 /// A version whose pins no longer count.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GoneVersion {
     /// The version's name.
@@ -154,7 +141,7 @@ pub struct GoneVersion {
 }
 
 /// Whether identities are keyed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum IdentityMode {
     /// The hash of the key: right for random session ids.
@@ -165,25 +152,20 @@ pub enum IdentityMode {
 }
 
 /// The cookie that keeps a session where it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PinConfig {
     /// Name and attributes.
     pub cookie: CookieConfig,
     /// Past this age, in seconds, a pin is renewed if the session cookie is there and decided anew if not.
-    #[serde(default = "one_day")]
     pub max_age_seconds: u64,
     /// Gives the cookie an age of its own, in seconds, refreshed past half of it. Default: the browser's session.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_seconds: Option<u64>,
 }
 
-const fn one_day() -> u64 {
-    24 * 3600
-}
-
 /// When a user without a key is given one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum MintPolicy {
     /// When a browser loads a page.
@@ -196,19 +178,18 @@ pub enum MintPolicy {
 }
 
 /// How testers ask for a version.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OverrideConfig {
     /// Who may ask.
-    #[serde(default)]
     pub mode: OverrideMode,
     /// Where tokens are and which are revoked, for [`OverrideMode::Token`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub token: Option<TokenConfig>,
 }
 
 /// Who may ask for a version.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum OverrideMode {
     /// Nobody.
@@ -221,7 +202,7 @@ pub enum OverrideMode {
 }
 
 /// Where override tokens are found besides the token header.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenConfig {
     /// The cookie that carries a token.
@@ -229,12 +210,11 @@ pub struct TokenConfig {
     /// The query parameter that sets the cookie.
     pub query: String,
     /// Tokens issued before this moment (seconds since 1970-01-01 UTC) are revoked.
-    #[serde(default)]
     pub not_before_seconds: u64,
 }
 
 /// What a request gets for which nothing else holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Fallback {
     /// The stable version.
@@ -245,7 +225,7 @@ pub enum Fallback {
 }
 
 /// Whether the pods of a subset are chosen by identity.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PodAffinity {
     /// The host's own policy, or none.
@@ -256,7 +236,7 @@ pub enum PodAffinity {
 }
 
 /// What happens to cacheable answers of a version that is not stable.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CachePolicy {
     /// They pass as they are.

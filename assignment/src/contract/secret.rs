@@ -1,8 +1,11 @@
 //! Keys, which are never printed.
 
+use super::ContractError;
+use super::read::{Fields, Place, Read, Word, deserialize_by_reading};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 use std::fmt;
 
 /// Secret bytes: base64 on the wire, redacted everywhere else.
@@ -36,16 +39,16 @@ impl Serialize for Secret {
     }
 }
 
-impl<'de> Deserialize<'de> for Secret {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        // The text is not repeated in the error: it is a secret, if a broken one.
-        STANDARD.decode(text.trim()).map(Self).map_err(|_| de::Error::custom("expected a secret in base64"))
+impl Read for Secret {
+    fn read(value: &Value, at: &Place<'_>) -> Result<Self, ContractError> {
+        // What stands there is not repeated in the error: it is a secret, if a broken one.
+        let text = value.as_str().and_then(|text| STANDARD.decode(text.trim()).ok());
+        text.map(Self).ok_or_else(|| at.error("expected a secret in base64"))
     }
 }
 
 /// One key of the ring.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RingKey {
     /// Names the key in what it signed: 1 to 16 of `a-z 0-9 -`.
@@ -58,7 +61,7 @@ pub struct RingKey {
 }
 
 /// What a key of the ring is used for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum KeyUse {
     /// Signs new ones and verifies.
@@ -66,3 +69,17 @@ pub enum KeyUse {
     /// Verifies only.
     Verify,
 }
+
+impl Read for RingKey {
+    fn read(value: &Value, at: &Place<'_>) -> Result<Self, ContractError> {
+        Fields::of(value, at, |fields| {
+            Ok(Self { id: fields.required("id")?, key: fields.required("key")?, usage: fields.required("use")? })
+        })
+    }
+}
+
+impl Word for KeyUse {
+    const WORDS: &'static [(&'static str, Self)] = &[("sign", Self::Sign), ("verify", Self::Verify)];
+}
+
+deserialize_by_reading!(Secret, RingKey, KeyUse);

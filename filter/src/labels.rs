@@ -1,0 +1,99 @@
+//! Names of metrics and texts for logs.
+//!
+//! Metric names follow the tag patterns that every Istio proxy has built in, so that labels need no set-up:
+//! `component.<x>.` and `tag.<y>;.` become the labels `component` and `tag`
+//! (`canary_requests_total{component="shop/shop",tag="v2/canary/pin"}`).
+
+use assignment::policy::{Release, Version};
+use assignment::{Decision, Identity, Reason};
+
+/// Requests by release, version, role and reason. Counter.
+pub fn requests(release: &Release, version: &Version, reason: Reason) -> String {
+    let (name, role) = (&release.name, version.role.as_str());
+    format!("canary_requests.component.{name}.tag.{}/{role}/{};.total", version.name, reason.as_str())
+}
+
+/// Answers by release, version, role and status class. Counter. Testers' answers count under the role `override`, so
+/// that they do not colour the analysis.
+pub fn responses(release: &Release, version: &Version, is_override: bool, class: StatusClass) -> String {
+    let role = if is_override { Reason::Override.as_str() } else { version.role.as_str() };
+    format!(
+        "canary_responses.component.{}.tag.{}/{role}/{};.total",
+        release.name,
+        version.name,
+        class.as_str()
+    )
+}
+
+/// The generation that runs. Gauge.
+pub fn generation(release: &Release) -> String {
+    format!("canary_generation.component.{}.active", release.name)
+}
+
+/// 1 where this proxy never had a configuration that it could accept. Gauge.
+pub const INERT: &str = "canary_inert";
+
+/// The class of a status code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatusClass {
+    /// 100 to 199, an upgrade for instance.
+    Informational,
+    /// 200 to 299.
+    Success,
+    /// 300 to 399.
+    Redirect,
+    /// 400 to 499.
+    ClientError,
+    /// 500 and up.
+    ServerError,
+}
+
+impl StatusClass {
+    /// All classes.
+    pub const ALL: [Self; 5] =
+        [Self::Informational, Self::Success, Self::Redirect, Self::ClientError, Self::ServerError];
+
+    /// The class of a `:status` value.
+    pub fn of(status: &[u8]) -> Self {
+        match status.first() {
+            Some(b'1') => Self::Informational,
+            Some(b'2') => Self::Success,
+            Some(b'3') => Self::Redirect,
+            Some(b'4') => Self::ClientError,
+            _ => Self::ServerError,
+        }
+    }
+
+    /// The class as people write it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Informational => "1xx",
+            Self::Success => "2xx",
+            Self::Redirect => "3xx",
+            Self::ClientError => "4xx",
+            Self::ServerError => "5xx",
+        }
+    }
+}
+
+/// The filter state for access logs, `%FILTER_STATE(wasm.canary:PLAIN)%`: `shop/shop/v2;pin`.
+pub fn filter_state(release: &Release, decision: &Decision) -> String {
+    let version = release.versions.get(decision.version).map_or("", |version| version.routing_value.as_str());
+    format!("{version};{}", decision.reason.as_str())
+}
+
+/// The debug header: everything that was decided, for test systems.
+pub fn debug(release: &Release, decision: &Decision) -> String {
+    let version = release.versions.get(decision.version);
+    let (name, role) = version.map_or(("", ""), |version| (version.name.as_str(), version.role.as_str()));
+    let (uid, generation, reason) = (&release.name, release.generation, decision.reason.as_str());
+    let bucket = decision.bucket.map_or(String::new(), |bucket| format!("; bucket={}", bucket.number()));
+    let identity = decision.identity.as_ref().map_or(String::new(), identity_part);
+    format!(
+        "release={uid}; version={name}; role={role}; reason={reason}{bucket}{identity}; generation={generation}"
+    )
+}
+
+fn identity_part(identity: &Identity) -> String {
+    format!("; identity={identity}")
+}

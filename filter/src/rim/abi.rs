@@ -1,0 +1,220 @@
+//! The host calls that we make, as safe functions that report instead of panicking.
+//!
+//! # Source
+//! Proxy-Wasm ABI 0.2.1: <https://github.com/proxy-wasm/spec/tree/main/abi-versions/v0.2.1>
+#![expect(unsafe_code, reason = "the ABI is C: raw pointers in, and buffers that the host allocated out")]
+
+use std::ptr;
+
+/// Which headers.
+#[derive(Clone, Copy, Debug)]
+#[repr(u32)]
+pub(super) enum Map {
+    Request = 0,
+    Response = 2,
+}
+
+/// What kind of metric.
+#[derive(Clone, Copy, Debug)]
+#[repr(u32)]
+pub(super) enum Metric {
+    Counter = 0,
+    Gauge = 1,
+}
+
+/// How loud.
+#[derive(Clone, Copy, Debug)]
+#[repr(u32)]
+pub(super) enum Level {
+    Error = 4,
+}
+
+const OK: u32 = 0;
+const PLUGIN_CONFIGURATION: u32 = 7;
+
+#[link(wasm_import_module = "env")]
+unsafe extern "C" {
+    fn proxy_get_header_map_pairs(map: u32, data: *mut *mut u8, size: *mut usize) -> u32;
+    fn proxy_set_header_map_pairs(map: u32, data: *const u8, size: usize) -> u32;
+    fn proxy_replace_header_map_value(
+        map: u32,
+        key: *const u8,
+        key_size: usize,
+        value: *const u8,
+        size: usize,
+    ) -> u32;
+    fn proxy_add_header_map_value(
+        map: u32,
+        key: *const u8,
+        key_size: usize,
+        value: *const u8,
+        size: usize,
+    ) -> u32;
+    fn proxy_remove_header_map_value(map: u32, key: *const u8, key_size: usize) -> u32;
+    fn proxy_get_property(path: *const u8, path_size: usize, data: *mut *mut u8, size: *mut usize) -> u32;
+    fn proxy_set_property(path: *const u8, path_size: usize, value: *const u8, size: usize) -> u32;
+    fn proxy_get_current_time_nanoseconds(time: *mut u64) -> u32;
+    fn proxy_define_metric(kind: u32, name: *const u8, name_size: usize, id: *mut u32) -> u32;
+    fn proxy_increment_metric(id: u32, offset: i64) -> u32;
+    fn proxy_record_metric(id: u32, value: u64) -> u32;
+    fn proxy_get_shared_data(
+        key: *const u8,
+        size: usize,
+        data: *mut *mut u8,
+        len: *mut usize,
+        cas: *mut u32,
+    ) -> u32;
+    fn proxy_set_shared_data(key: *const u8, key_size: usize, value: *const u8, size: usize, cas: u32)
+    -> u32;
+    fn proxy_set_tick_period_milliseconds(period: u32) -> u32;
+    fn proxy_get_buffer_bytes(
+        kind: u32,
+        start: usize,
+        max: usize,
+        data: *mut *mut u8,
+        size: *mut usize,
+    ) -> u32;
+    fn proxy_log(level: u32, text: *const u8, size: usize) -> u32;
+}
+
+// The host offers WASI's randomness to modules that are not built for WASI as well.
+#[link(wasm_import_module = "wasi_snapshot_preview1")]
+unsafe extern "C" {
+    fn random_get(buffer: *mut u8, size: usize) -> u32;
+}
+
+/// Takes over a buffer that the host made with our `malloc`: a boxed slice of exactly that size.
+fn taken(status: u32, data: *mut u8, size: usize) -> Option<Vec<u8>> {
+    if status != OK {
+        return None;
+    }
+    if data.is_null() || size == 0 {
+        return Some(Vec::new());
+    }
+    // SAFETY: on OK the host has set both to an allocation of `size` bytes made by our `malloc`, which boxes a slice of
+    // that size, and has given it up.
+    Some(unsafe { Vec::from_raw_parts(data, size, size) })
+}
+
+/// All headers, in the wire form of [`assignment::request::Headers::from_wire`].
+pub(super) fn header_pairs(map: Map) -> Vec<u8> {
+    let (mut data, mut size) = (ptr::null_mut(), 0);
+    // SAFETY: both out-pointers live until the call returns.
+    let status = unsafe { proxy_get_header_map_pairs(map as u32, &raw mut data, &raw mut size) };
+    taken(status, data, size).unwrap_or_default()
+}
+
+/// Replaces the whole map; `pairs` in the wire form.
+pub(super) fn set_header_pairs(map: Map, pairs: &[u8]) {
+    // SAFETY: the slice lives until the call returns.
+    unsafe { proxy_set_header_map_pairs(map as u32, pairs.as_ptr(), pairs.len()) };
+}
+
+/// Replaces every line of a header by one.
+pub(super) fn replace_header(map: Map, name: &str, value: &[u8]) {
+    // SAFETY: both slices live until the call returns.
+    unsafe {
+        proxy_replace_header_map_value(map as u32, name.as_ptr(), name.len(), value.as_ptr(), value.len());
+    }
+}
+
+/// Adds a line of a header.
+pub(super) fn add_header(map: Map, name: &str, value: &[u8]) {
+    // SAFETY: both slices live until the call returns.
+    unsafe {
+        proxy_add_header_map_value(map as u32, name.as_ptr(), name.len(), value.as_ptr(), value.len());
+    }
+}
+
+/// Removes every line of a header.
+pub(super) fn remove_header(map: Map, name: &[u8]) {
+    // SAFETY: the slice lives until the call returns.
+    unsafe { proxy_remove_header_map_value(map as u32, name.as_ptr(), name.len()) };
+}
+
+/// A property of the stream; `None` where there is none.
+pub(super) fn property(path: &[&str]) -> Option<Vec<u8>> {
+    let path = path.join("\0");
+    let (mut data, mut size) = (ptr::null_mut(), 0);
+    // SAFETY: path and out-pointers live until the call returns.
+    let status = unsafe { proxy_get_property(path.as_ptr(), path.len(), &raw mut data, &raw mut size) };
+    taken(status, data, size)
+}
+
+/// Sets filter state `wasm.<name>`.
+pub(super) fn set_filter_state(name: &str, value: &str) {
+    // SAFETY: both slices live until the call returns.
+    unsafe { proxy_set_property(name.as_ptr(), name.len(), value.as_ptr(), value.len()) };
+}
+
+/// Nanoseconds since 1970-01-01 UTC.
+pub(super) fn now_nanoseconds() -> u64 {
+    let mut time = 0;
+    // SAFETY: the out-pointer lives until the call returns.
+    unsafe { proxy_get_current_time_nanoseconds(&raw mut time) };
+    time
+}
+
+/// 64 bits from the host's own source of randomness.
+pub(super) fn random() -> Option<u64> {
+    let mut bits = [0; 8];
+    // SAFETY: the buffer lives until the call returns and is as long as said.
+    let status = unsafe { random_get(bits.as_mut_ptr(), bits.len()) };
+    (status == OK).then_some(u64::from_le_bytes(bits))
+}
+
+/// Defines a metric, or finds the one of that name. Each call makes a new id in this VM, so callers keep ids.
+pub(super) fn define_metric(kind: Metric, name: &str) -> Option<u32> {
+    let mut id = 0;
+    // SAFETY: name and out-pointer live until the call returns.
+    let status = unsafe { proxy_define_metric(kind as u32, name.as_ptr(), name.len(), &raw mut id) };
+    (status == OK).then_some(id)
+}
+
+/// Counts one.
+pub(super) fn increment_metric(id: u32) {
+    // SAFETY: no pointers.
+    unsafe { proxy_increment_metric(id, 1) };
+}
+
+/// Sets a gauge.
+pub(super) fn record_metric(id: u32, value: u64) {
+    // SAFETY: no pointers.
+    unsafe { proxy_record_metric(id, value) };
+}
+
+/// Whether the VMs of this process share a value of this key.
+pub(super) fn has_shared_data(key: &str) -> bool {
+    let (mut data, mut size, mut cas) = (ptr::null_mut(), 0, 0);
+    // SAFETY: key and out-pointers live until the call returns.
+    let status =
+        unsafe { proxy_get_shared_data(key.as_ptr(), key.len(), &raw mut data, &raw mut size, &raw mut cas) };
+    taken(status, data, size).is_some_and(|value| !value.is_empty())
+}
+
+/// Shares a value with the other VMs of this process.
+pub(super) fn set_shared_data(key: &str, value: &[u8]) {
+    // SAFETY: both slices live until the call returns.
+    unsafe { proxy_set_shared_data(key.as_ptr(), key.len(), value.as_ptr(), value.len(), 0) };
+}
+
+/// Asks for `on_tick` every so many milliseconds; 0 ends it.
+pub(super) fn set_tick_period(milliseconds: u32) {
+    // SAFETY: no pointers.
+    unsafe { proxy_set_tick_period_milliseconds(milliseconds) };
+}
+
+/// The configuration of the plugin, as written by `canary-ctl`.
+pub(super) fn plugin_configuration(size: usize) -> Vec<u8> {
+    let (mut data, mut len) = (ptr::null_mut(), 0);
+    // SAFETY: the out-pointers live until the call returns.
+    let status =
+        unsafe { proxy_get_buffer_bytes(PLUGIN_CONFIGURATION, 0, size, &raw mut data, &raw mut len) };
+    taken(status, data, len).unwrap_or_default()
+}
+
+/// Says something in the proxy's log.
+pub(super) fn log(level: Level, text: &str) {
+    // SAFETY: the slice lives until the call returns.
+    unsafe { proxy_log(level as u32, text.as_ptr(), text.len()) };
+}

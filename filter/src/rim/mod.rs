@@ -1,0 +1,19 @@
+//! The only code that knows Proxy-Wasm: a rim of our own on the ABI, in two files, `exports` and `abi`.
+//!
+//! ```text
+//! exports -> root (configuration, tick) -> stream (request, answer)
+//!              metrics, health, surroundings: what a stream asks of its worker
+//! ```
+//!
+//! Why not the SDK (crate `proxy-wasm`, which the baseline of the benchmark is built with): its host calls panic on a
+//! status that they do not expect, and a panic here costs every request in flight on the worker; they copy each header
+//! into a `String`, where one look into the buffer that the host filled is enough; and its dispatcher keeps some 60 kB
+//! of callbacks alive that no request of ours ever takes. `docs/benchmarks.md` has what that comes to.
+
+mod abi;
+mod exports;
+mod health;
+mod metrics;
+mod root;
+mod stream;
+mod surroundings;

@@ -1,0 +1,105 @@
+//! One request and its answer.
+
+use super::abi::{self, Map};
+use super::health;
+use super::root::Active;
+use super::surroundings::{Surroundings, now_seconds};
+use crate::edit::HeaderEdits;
+use crate::reply::{Outcome, Pending};
+use crate::{forward, labels, reply};
+use assignment::request::Headers;
+use assignment::{Request, decide};
+use std::rc::Rc;
+
+/// The state between a request and its answer.
+pub(super) struct Stream {
+    active: Rc<Active>,
+    pending: Option<Pending>,
+}
+
+impl Stream {
+    pub(super) const fn new(active: Rc<Active>) -> Self {
+        Self { active, pending: None }
+    }
+
+    /// Decides, and writes the decision where the route can see it.
+    pub(super) fn request(&mut self) {
+        let Active { policy, counters } = &*self.active;
+        let pairs = abi::header_pairs(Map::Request);
+        let request = Request::read(Headers::from_wire(&pairs), &policy.headers);
+        let mut edits = HostHeaders(Map::Request);
+        let decision = policy
+            .find(request.authority, request.path)
+            .and_then(|release| decide(policy, release, &request, &Surroundings { policy }));
+        let Some(decision) = decision else {
+            forward::undecided(policy, &request, &mut edits);
+            return;
+        };
+        forward::decided(policy, &decision, &request, &mut edits);
+        counters.count_request(policy, &decision);
+        if let Some(release) = policy.release(decision.release).filter(|_| policy.filter_state) {
+            abi::set_filter_state("canary", &labels::filter_state(release, &decision));
+        }
+        self.pending = Some(Pending::new(decision, &request));
+    }
+
+    /// Writes what the decision must be remembered by.
+    pub(super) fn answer(&self) {
+        let Some(pending) = &self.pending else {
+            return;
+        };
+        let Active { policy, counters } = &*self.active;
+        let pairs = abi::header_pairs(Map::Response);
+        let answer = Headers::from_wire(&pairs);
+        let outcome = reply::answered(policy, pending, answer, now_seconds, &mut HostHeaders(Map::Response));
+        if let Some(release) = policy.release(pending.decision.release) {
+            counters.count_response(release, &pending.decision, outcome.class);
+            note_health(release, pending, outcome);
+        }
+    }
+}
+
+/// Remembers a version for which the proxy found no healthy pod. Its name is asked for only after a 503.
+fn note_health(release: &assignment::policy::Release, pending: &Pending, outcome: Outcome) {
+    if !outcome.may_be_unavailable {
+        return;
+    }
+    let details = abi::property(&["response", "code_details"]).unwrap_or_default();
+    let version = release.versions.get(pending.decision.version);
+    if let Some(version) = version.filter(|_| details == b"no_healthy_upstream") {
+        health::note_down(&version.routing_value, now_seconds());
+    }
+}
+
+/// The proxy's header map.
+struct HostHeaders(Map);
+
+impl HeaderEdits for HostHeaders {
+    fn set(&mut self, name: &str, value: &[u8]) {
+        abi::replace_header(self.0, name, value);
+    }
+
+    fn add(&mut self, name: &str, value: &[u8]) {
+        abi::add_header(self.0, name, value);
+    }
+
+    fn remove(&mut self, name: &[u8]) {
+        abi::remove_header(self.0, name);
+    }
+
+    fn set_all(&mut self, pairs: &[(&[u8], &[u8])]) {
+        abi::set_header_pairs(self.0, &wire_form(pairs));
+    }
+}
+
+/// The inverse of [`Headers::from_wire`].
+fn wire_form(pairs: &[(&[u8], &[u8])]) -> Vec<u8> {
+    let length = |part: &[u8]| u32::try_from(part.len()).unwrap_or_default().to_le_bytes();
+    let mut wire = u32::try_from(pairs.len()).unwrap_or_default().to_le_bytes().to_vec();
+    wire.extend(pairs.iter().flat_map(|(name, value)| [length(name), length(value)]).flatten());
+    for part in pairs.iter().flat_map(|(name, value)| [name, value]) {
+        wire.extend_from_slice(part);
+        wire.push(0);
+    }
+    wire
+}

@@ -1,0 +1,45 @@
+//! What a decision asks of the proxy, answered by host calls.
+
+use super::{abi, health};
+use assignment::{Environment, Policy};
+
+const NANOSECONDS: u64 = 1_000_000_000;
+
+/// Seconds since 1970-01-01 UTC.
+pub(super) fn now_seconds() -> u64 {
+    abi::now_nanoseconds() / NANOSECONDS
+}
+
+/// The surroundings of one request.
+pub(super) struct Surroundings<'a> {
+    pub(super) policy: &'a Policy,
+}
+
+impl Environment for Surroundings<'_> {
+    fn now_seconds(&self) -> u64 {
+        now_seconds()
+    }
+
+    fn random(&self) -> Option<u64> {
+        abi::random()
+    }
+
+    fn jwt_claim(&self, payload: &str, claim: &[String]) -> Option<Vec<u8>> {
+        let mut path = vec!["metadata", "filter_metadata", "envoy.filters.http.jwt_authn", payload];
+        path.extend(claim.iter().map(String::as_str));
+        abi::property(&path)
+    }
+
+    /// `source.address` is the trusted client address, as Envoy computes it from `X-Forwarded-For`.
+    fn client_address(&self) -> Option<Vec<u8>> {
+        let mut address = abi::property(&["source", "address"])?;
+        let port = address.iter().rposition(|byte| *byte == b':');
+        address.truncate(port.unwrap_or(address.len()));
+        Some(address)
+    }
+
+    fn is_unavailable(&self, release: usize, version: usize) -> bool {
+        let version = self.policy.release(release).and_then(|release| release.versions.get(version));
+        version.is_some_and(|version| health::is_down(&version.routing_value, now_seconds))
+    }
+}
