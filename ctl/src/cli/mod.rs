@@ -2,11 +2,17 @@
 
 mod common;
 mod completions;
+mod generate;
 mod lint;
+mod status;
+mod weight;
 
 pub use common::{Output, SpecFile};
 pub use completions::Completions;
+pub use generate::Generate;
 pub use lint::Lint;
+pub use status::Status;
+pub use weight::{Target, Weigh};
 
 use clap::{Parser, Subcommand};
 
@@ -22,11 +28,17 @@ pub struct Cli {
     pub verb: Verb,
 }
 
-/// What `canary-ctl` can do.
+/// What `canary-ctl` can do, in the order in which a release needs it.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Verb {
-    /// Say what is dangerous in a release.
+    /// Say what is dangerous in a release
     Lint(Lint),
-    /// Print a completion script for a shell.
+    /// Print the Kubernetes objects of a release, or write the files of a local Envoy
+    Generate(Generate),
+    /// Change the canary's share of users
+    Weight(Box<Weigh>),
+    /// Say what a release is asked to do, what the proxies do, and what users get
+    Status(Status),
+    /// Print a completion script for a shell
     Completions(Completions),
 }

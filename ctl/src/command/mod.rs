@@ -1,10 +1,14 @@
 //! One file for each verb: its stages in order, from arguments to report.
 
 mod completions;
+mod generate;
 mod lint;
+mod status;
+mod weight;
 
 use crate::cli::{Cli, Verb};
 use crate::report::Printer;
+use crate::spec::Document;
 use crate::{Error, Outcome};
 
 /// Does what the command line says. Ctrl-C ends it at the next await: files are replaced by rename, never half written.
@@ -18,13 +22,22 @@ pub fn run(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
     })
 }
 
-#[expect(
-    clippy::unused_async,
-    reason = "the verbs that wait for a proxy are async, the others need not know"
-)]
 async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
     match cli.verb {
         Verb::Lint(arguments) => lint::run(&arguments, printer),
+        Verb::Generate(arguments) => generate::run(&arguments, printer).await,
+        Verb::Weight(arguments) => weight::run(&arguments, printer).await,
+        Verb::Status(arguments) => status::run(&arguments, printer).await,
         Verb::Completions(arguments) => completions::run(arguments, printer),
+    }
+}
+
+/// The release that a verb is about: the one of its file, or another of the same directory by `-r`.
+fn release_name(asked: Option<&str>, document: &Document) -> String {
+    let own = &document.release.name;
+    match asked {
+        None => own.to_string(),
+        Some(name) if name.contains('/') => name.to_owned(),
+        Some(name) => format!("{}/{name}", own.namespace),
     }
 }

@@ -1,16 +1,43 @@
 //! The local target: one Envoy on this machine, steered by files.
+//!
+//! ```text
+//! layout       which files there are            directory              -> paths
+//! state        what every release is now        state.json            <-> State
+//! bootstrap    envoy.yaml                       options                -> text
+//! clusters     cds.yaml                         State                  -> text
+//! routes       rds.yaml                         State                  -> text
+//! ecds         ecds.yaml                        FilterConfig           -> text
+//! apply        writes them, in an order in which every state between is safe
+//! admin, stats what the running Envoy says about itself
+//! wait         until it runs what was written
+//! environment  all of it for tests and for the demo, without a command line
+//! ```
 
-/// Why the local target cannot be steered.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The release is not delivered to a local Envoy.
-    #[error("expected a release with `delivery.mode: local`")]
-    NotLocal,
-}
+mod admin;
+mod apply;
+mod bootstrap;
+mod clusters;
+mod ecds;
+mod environment;
+mod error;
+mod files;
+mod layout;
+mod lock;
+mod prototype;
+mod routes;
+mod state;
+mod stats;
+mod wait;
 
-impl Error {
-    /// What a person can do about it.
-    pub fn hint(&self) -> Option<String> {
-        None
-    }
-}
+pub use admin::Admin;
+pub use apply::{Applied, Plan, apply};
+pub use bootstrap::{Bootstrap, Filter, bootstrap};
+pub use ecds::{EMPTY_ECDS, RESOURCE_NAME, ecds};
+pub use environment::Environment;
+pub use error::Error;
+pub use files::replace;
+pub use layout::Layout;
+pub use lock::Lock;
+pub use state::{Change, Entry, State, Upstream};
+pub use stats::{ReleaseStats, Stats};
+pub use wait::{Arrival, wait_for_generation};

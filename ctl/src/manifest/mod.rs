@@ -1,5 +1,11 @@
 //! What Kubernetes will read: the templates of `envoyfilter-templates/`, filled in.
 
+mod headers;
+mod redact;
+
+pub use headers::untrusted_headers;
+pub use redact::redacted;
+
 use crate::yaml::EditError;
 
 /// Why no manifests can be made.

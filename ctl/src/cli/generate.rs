@@ -1,0 +1,29 @@
+//! `canary-ctl generate`.
+
+use assignment::Weight;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Print the Kubernetes objects of a release, or write the files of a local Envoy
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:
+  canary-ctl generate --keys keys.json | kubectl apply --server-side -f -
+  canary-ctl generate -f shop.yaml -f api.yaml --keys keys.json     two releases of one gateway
+  canary-ctl generate -f examples/local/canary.yaml --dry-run       a local Envoy's files, not written")]
+pub struct Generate {
+    /// The file that describes the release; several share what they have in common
+    #[arg(short, long = "file", value_name = "FILE", default_value = "canary.yaml")]
+    pub files: Vec<PathBuf>,
+    /// The keys that sign and verify, as `init` draws them (not for the local target, which has its own)
+    #[arg(long, value_name = "FILE", env = "CANARY_CTL_KEYS")]
+    pub keys: Option<PathBuf>,
+    /// The canary's share in percent, instead of the file's
+    #[arg(long, value_name = "PERCENT")]
+    pub weight: Option<Weight>,
+    /// The generation that the proxies report back (not for the local target, which counts by itself)
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub generation: u64,
+    /// Print what would be written, keys redacted, and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}

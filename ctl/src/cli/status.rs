@@ -1,0 +1,25 @@
+//! `canary-ctl status`.
+
+use super::{Output, SpecFile};
+use clap::Args;
+
+/// Say what a release is asked to do, what the proxies do, and what users get
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:
+  canary-ctl status
+  canary-ctl status --watch
+  canary-ctl status -o json | jq .generation.running")]
+pub struct Status {
+    /// The release.
+    #[command(flatten)]
+    pub spec: SpecFile,
+    /// Another release of the same local directory, as NAMESPACE/NAME or NAME
+    #[arg(short, long, value_name = "RELEASE")]
+    pub release: Option<String>,
+    /// Again every two seconds, until Ctrl-C
+    #[arg(short, long)]
+    pub watch: bool,
+    /// The form of the result.
+    #[command(flatten)]
+    pub output: Output,
+}

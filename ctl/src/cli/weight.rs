@@ -1,0 +1,102 @@
+//! `canary-ctl weight`.
+
+use super::{Output, SpecFile};
+use crate::spec::Seconds;
+use assignment::Weight;
+use assignment::weight::WeightError;
+use clap::Args;
+use std::str::FromStr;
+
+/// Change the canary's share of users
+#[derive(Clone, Debug, Args)]
+#[command(allow_negative_numbers = true)]
+#[command(after_help = "Examples:
+  canary-ctl weight 20 --wait          a fifth of the users, and wait until Envoy does it
+  canary-ctl weight +5                 five percentage points more
+  canary-ctl weight 50 --for 2h        half of them, for two hours
+  canary-ctl weight 0                  nobody new; sessions on the canary finish there")]
+pub struct Weigh {
+    /// The share in percent (20, 12.5, 0.25%), or a change of it (+5, -5)
+    #[arg(value_name = "PERCENT")]
+    pub target: Target,
+    /// The release.
+    #[command(flatten)]
+    pub spec: SpecFile,
+    /// Another release of the same local directory, as NAMESPACE/NAME or NAME
+    #[arg(short, long, value_name = "RELEASE")]
+    pub release: Option<String>,
+    /// Wait until every proxy runs it
+    #[arg(long)]
+    pub wait: bool,
+    /// How long to wait
+    #[arg(long, value_name = "DURATION", default_value = "30s", requires = "wait")]
+    pub timeout: Seconds,
+    /// End by itself after this time: then nobody new, or a rollback, as the release's `untilAction` says
+    #[arg(long = "for", value_name = "DURATION")]
+    pub expires_in: Option<Seconds>,
+    /// Take a step that is larger than the release's `maxStep`, or a canary without a healthy process
+    #[arg(long)]
+    pub force: bool,
+    /// Refuse unless the release is at this generation
+    #[arg(long, value_name = "N")]
+    pub expect_generation: Option<u64>,
+    /// Say what would change, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// The form of the result.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// A share, or a change of the one there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// `20`: this share.
+    To(Weight),
+    /// `+5`: so many percentage points more, everybody at most.
+    Up(Weight),
+    /// `-5`: so many percentage points less, nobody at least.
+    Down(Weight),
+}
+
+impl FromStr for Target {
+    type Err = WeightError;
+    fn from_str(text: &str) -> Result<Self, WeightError> {
+        match text.split_at_checked(1) {
+            Some(("+", rest)) => rest.parse().map(Self::Up),
+            Some(("-", rest)) => rest.parse().map(Self::Down),
+            _ => text.parse().map(Self::To),
+        }
+    }
+}
+
+impl Target {
+    /// The share that this comes to.
+    pub fn from(self, now: Weight) -> Weight {
+        let points = |weight: Weight| u32::from(weight.basis_points());
+        let bounded = |points: u32| Weight::new(points).unwrap_or(Weight::FULL);
+        match self {
+            Self::To(weight) => weight,
+            Self::Up(by) => bounded(points(now) + points(by)),
+            Self::Down(by) => bounded(points(now).saturating_sub(points(by))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_a_share_or_a_bounded_change_of_it() {
+        let now: Weight = "20".parse().unwrap();
+        for (text, comes_to) in
+            [("12.5", "12.5%"), ("+5", "25%"), ("-5", "15%"), ("+90", "100%"), ("-30%", "0%")]
+        {
+            assert_eq!(text.parse::<Target>().unwrap().from(now).to_string(), comes_to, "{text}");
+        }
+        for text in ["", "+", "--5", "5-", "+-5"] {
+            assert!(text.parse::<Target>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! `generate`: read, make everything, and only then print it or write it.
+
+use crate::cli::Generate;
+use crate::local::{Bootstrap, Environment, Layout, Lock, Plan, bootstrap};
+use crate::report::Printer;
+use crate::spec::{Local, Mode, Release};
+use crate::{Error, Outcome, spec};
+
+pub(super) async fn run(arguments: &Generate, printer: &mut Printer) -> Result<Outcome, Error> {
+    let mut releases = Vec::new();
+    for file in &arguments.files {
+        let mut release = spec::load(file)?.release;
+        release.weight = arguments.weight.unwrap_or(release.weight);
+        releases.push(release);
+    }
+    let local = releases.iter().filter(|release| release.delivery.mode == Mode::Local).count();
+    if local == releases.len() {
+        for release in &releases {
+            generate_local(release, arguments.dry_run, printer).await?;
+        }
+        return Ok(Outcome::Done);
+    }
+    Err(Error::usage(
+        "expected releases of one kind, found some with `delivery.mode: local` and some without",
+        "generate them with two calls",
+    ))
+}
+
+async fn generate_local(release: &Release, dry_run: bool, printer: &mut Printer) -> Result<(), Error> {
+    let environment = Environment::of(release)?;
+    let Some(local) = &release.delivery.local else { return Ok(()) };
+    if dry_run {
+        let plan = environment.dry_plan(release)?;
+        return preview(environment.layout(), local, &plan, printer);
+    }
+    let lock = Lock::take(environment.layout()).await?;
+    let plan = environment.plan(release, "generate")?;
+    let restarts = environment.write_bootstrap(&Bootstrap::new(local.listen, local.admin))?;
+    let applied = environment.apply(&lock, &plan).await?;
+    let directory = environment.layout().directory().display();
+    let generation = plan.generation(&release.name);
+    printer.message(&format!("{}: generation {generation} written to {directory}", release.name));
+    match (applied.running, restarts) {
+        (true, true) => printer.hint("envoy.yaml has changed: start Envoy anew"),
+        (false, _) => printer.hint(&format!("envoy --config-path {directory}/envoy.yaml")),
+        (true, false) => {}
+    }
+    Ok(())
+}
+
+/// Prints the files as documents of one stream, each under its name.
+fn preview(layout: &Layout, local: &Local, plan: &Plan, printer: &mut Printer) -> Result<(), Error> {
+    let boot = bootstrap(layout, &Bootstrap::new(local.listen, local.admin))?;
+    for (name, text) in std::iter::once(("envoy.yaml", boot)).chain(plan.preview()?) {
+        printer.data(&format!("---\n# {name}\n{text}"))?;
+    }
+    Ok(())
+}

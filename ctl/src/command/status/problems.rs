@@ -1,0 +1,96 @@
+//! What is wrong with a release as it runs, and what to do about it.
+
+use crate::local::{Entry, Error, Stats};
+use assignment::Weight;
+use jiff::Timestamp;
+use serde::Serialize;
+
+/// Something that a person should look at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Problem {
+    pub(super) message: String,
+    pub(super) hint: String,
+}
+
+fn problem(message: impl Into<String>, hint: impl Into<String>) -> Problem {
+    Problem { message: message.into(), hint: hint.into() }
+}
+
+/// Everything that is wrong, the worst first.
+pub(super) fn of(name: &str, entry: &Entry, stats: Result<&Stats, &Error>, now: Timestamp) -> Vec<Problem> {
+    let stats = match stats {
+        Ok(stats) => stats,
+        Err(error) => return vec![problem(error.to_string(), error.hint().unwrap_or_default())],
+    };
+    let mut problems = Vec::new();
+    problems.extend(inert(stats));
+    problems.extend(generation(name, entry, stats));
+    problems.extend(refusals(stats));
+    problems.extend(health(name, entry, stats));
+    problems.extend(errors(name, entry, stats));
+    problems.extend(expired(entry, now));
+    problems
+}
+
+fn inert(stats: &Stats) -> Option<Problem> {
+    let message = "the filter never had a good configuration: everyone is on stable";
+    stats
+        .is_inert()
+        .then(|| problem(message, "Envoy's log names the field; `canary-ctl generate` writes a good one"))
+}
+
+fn generation(name: &str, entry: &Entry, stats: &Stats) -> Option<Problem> {
+    let asked = entry.standing.generation;
+    match stats.release(name).generation {
+        Some(running) if running >= asked => None,
+        Some(running) => Some(problem(
+            format!("generation {asked} is asked for, {running} runs"),
+            "`canary-ctl generate` writes the files again; if Envoy refuses them, its log says why",
+        )),
+        None => Some(problem(
+            "the filter does not report this release",
+            "it reports with its first configuration; if it stays so, look for `wasm` in Envoy's log",
+        )),
+    }
+}
+
+fn refusals(stats: &Stats) -> Option<Problem> {
+    let count = stats.refusals();
+    let message = || format!("Envoy has refused {count} configurations of the filter since it started");
+    (count > 0).then(|| problem(message(), "Envoy's log says why; the one before stays in force"))
+}
+
+fn health(name: &str, entry: &Entry, stats: &Stats) -> Vec<Problem> {
+    let unhealthy = |version: &String| {
+        let (healthy, total) = stats.membership(&format!("{name}/{version}"))?;
+        let message = format!("version `{version}`: {healthy} of {total} processes are healthy");
+        (healthy < total).then(|| problem(message, "look at the processes that are not"))
+    };
+    entry.upstream.endpoints.keys().filter_map(unhealthy).collect()
+}
+
+/// The canary fails more often than stable does, by a margin that one bad request does not make.
+fn errors(name: &str, entry: &Entry, stats: &Stats) -> Option<Problem> {
+    const LEAST: u64 = 5;
+    let counted = stats.release(name);
+    let canary = entry.standing.version_of(assignment::contract::Role::Canary)?;
+    let share = |version: &str| {
+        let failed = counted.responses_of(version, "5xx");
+        (failed, permille(failed, counted.requests_of(version, false)))
+    };
+    let ((failed, rate), (_, stable_rate)) = (share(canary), share(entry.stable()));
+    let message = || format!("version `{canary}` has answered {failed} requests with 5xx");
+    (failed >= LEAST && rate > stable_rate.saturating_mul(2))
+        .then(|| problem(message(), "`canary-ctl weight 0` takes no new users; sessions there finish"))
+}
+
+fn permille(part: u64, of: u64) -> u64 {
+    part.saturating_mul(1000).checked_div(of).unwrap_or_default()
+}
+
+fn expired(entry: &Entry, now: Timestamp) -> Option<Problem> {
+    let seconds = u64::try_from(now.as_second()).unwrap_or_default();
+    let is_over = entry.standing.weight > Weight::ZERO && entry.standing.weight_at(seconds) == Weight::ZERO;
+    let message = format!("the weight {} was given for a time that is over", entry.standing.weight);
+    is_over.then(|| problem(message, "give it again with `canary-ctl weight`, or leave it"))
+}

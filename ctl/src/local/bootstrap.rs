@@ -1,0 +1,84 @@
+//! `envoy.yaml`: what a local Envoy is started with. It changes only with addresses, never with a release.
+
+use super::{Error, Layout, RESOURCE_NAME};
+use crate::manifest::untrusted_headers;
+use crate::yaml::Template;
+use assignment::contract::{HeaderNames, Position};
+use serde_json::json;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+const TEMPLATE: &str = include_str!("../../../envoyfilter-templates/local-envoy.yaml");
+const HCM: &str = "static_resources/listeners/0/filter_chains/0/filters/0/typed_config";
+
+/// What a bootstrap can differ in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bootstrap {
+    /// Where users come in.
+    pub listen: SocketAddr,
+    /// The admin interface.
+    pub admin: SocketAddr,
+    /// Whether our filter is in the chain.
+    pub filter: Filter,
+    /// Where the proxy stands: inside the mesh identity and cohort are believed, so they are not removed.
+    pub position: Position,
+    /// Where requests are logged, if anywhere.
+    pub access_log: Option<PathBuf>,
+}
+
+/// Whether our filter is in the chain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Filter {
+    /// It is.
+    #[default]
+    Installed,
+    /// It is not; the early header mutation still is.
+    Absent,
+}
+
+impl Bootstrap {
+    /// An Envoy at the edge with our filter and without an access log.
+    pub const fn new(listen: SocketAddr, admin: SocketAddr) -> Self {
+        let (filter, position) = (Filter::Installed, Position::Edge);
+        Self { listen, admin, filter, position, access_log: None }
+    }
+}
+
+/// The file. It names the other files of `layout` by absolute paths, so Envoy may start anywhere.
+pub fn bootstrap(layout: &Layout, options: &Bootstrap) -> Result<String, Error> {
+    let mut template = Template::new(TEMPLATE)?;
+    let address = |at: SocketAddr| json!({"address": at.ip().to_string(), "port_value": at.port()});
+    let directory = absolute(layout.directory())?;
+    let files = Layout::new(directory);
+    let removals: Vec<_> = untrusted_headers(&HeaderNames::default(), options.position)
+        .into_iter()
+        .map(|name| json!({"remove": name}))
+        .collect();
+    let discovery = format!("{HCM}/http_filters/0/config_discovery");
+    template
+        .set("admin/address/socket_address", address(options.admin))?
+        .set("static_resources/listeners/0/address/socket_address", address(options.listen))?
+        .set("dynamic_resources/cds_config/path_config_source/path", files.clusters())?
+        .set(&format!("{HCM}/rds/config_source/path_config_source/path"), files.routes())?
+        .set(&format!("{HCM}/early_header_mutation_extensions/0/typed_config/mutations"), removals)?
+        .set(&format!("{HCM}/http_filters/0/name"), RESOURCE_NAME)?
+        .set(&format!("{discovery}/config_source/path_config_source/path"), files.ecds())?;
+    if let Some(path) = &options.access_log {
+        let log = json!([{
+            "name": "envoy.access_loggers.file",
+            "typed_config": {
+                "@type": "type.googleapis.com/envoy.extensions.access_loggers.file.v3.FileAccessLog",
+                "path": absolute(path)?,
+            },
+        }]);
+        template.set(&format!("{HCM}/access_log"), log)?;
+    }
+    if options.filter == Filter::Absent {
+        template.remove(&format!("{HCM}/http_filters/0"))?;
+    }
+    Ok(template.finish()?)
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Error> {
+    std::path::absolute(path).map_err(Error::file("find", path))
+}

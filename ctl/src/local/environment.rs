@@ -1,0 +1,146 @@
+//! A local environment for tests and for the demo: the same files as the command line makes, without a command line.
+
+use super::apply::Plan;
+use super::{
+    Admin, Applied, Bootstrap, EMPTY_ECDS, Entry, Error, Layout, Lock, State, apply, bootstrap, ecds, files,
+};
+use crate::config::KeyRing;
+use crate::spec::{Local, Mode, Release};
+use assignment::FilterConfig;
+use std::path::Path;
+
+/// A directory with everything that a local Envoy needs.
+///
+/// # Example
+/// ```no_run
+/// # async fn example() -> Result<(), canary_ctl::Error> {
+/// use canary_ctl::local::Environment;
+/// let document = canary_ctl::spec::load("canary.yaml".as_ref())?;
+/// let environment = Environment::generate(&document.release).await?;
+/// // envoy --config-path <environment.layout().bootstrap()>
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Environment {
+    layout: Layout,
+    local: Local,
+}
+
+impl Environment {
+    /// Writes everything for a release: keys and state where there are none yet, bootstrap, clusters, routes, filter
+    /// configuration. What `canary-ctl generate` does. Fails on a release of another delivery mode.
+    pub async fn generate(release: &Release) -> Result<Self, Error> {
+        let environment = Self::of(release)?;
+        let lock = Lock::take(&environment.layout).await?;
+        environment.write_bootstrap(&Bootstrap::new(environment.local.listen, environment.local.admin))?;
+        let plan = environment.plan(release, "generate")?;
+        environment.apply(&lock, &plan).await?;
+        Ok(environment)
+    }
+
+    /// The directory of a release, whatever is there. Fails on a release of another delivery mode.
+    pub fn of(release: &Release) -> Result<Self, Error> {
+        match (&release.delivery.local, release.delivery.mode) {
+            (Some(local), Mode::Local) => {
+                Ok(Self { layout: Layout::new(&local.directory), local: local.clone() })
+            }
+            _ => Err(Error::NotLocal),
+        }
+    }
+
+    /// The files.
+    pub const fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The admin interface.
+    pub const fn admin(&self) -> Admin {
+        Admin::new(self.local.admin)
+    }
+
+    /// The state as it is on the disk.
+    pub fn state(&self) -> Result<State, Error> {
+        State::read(&self.layout)
+    }
+
+    /// The keys; drawn and written where there are none yet.
+    pub fn keys(&self) -> Result<KeyRing, Error> {
+        let path = self.layout.keys();
+        if path.exists() {
+            return Ok(KeyRing::read(&path).map_err(crate::config::Error::from)?);
+        }
+        let keys = KeyRing::draw().map_err(crate::config::Error::from)?;
+        let text = serde_json::to_string_pretty(&keys).map_err(|source| Error::Malformed {
+            what: "keys that JSON can hold",
+            path: path.clone(),
+            source,
+        })?;
+        files::replace(&path, &(text + "\n"))?;
+        Ok(keys)
+    }
+
+    /// What the files would be with the release as it is written now. Nothing is written but keys, where there are none.
+    pub fn plan(&self, release: &Release, why: &str) -> Result<Plan, Error> {
+        Plan::new(self.state_with(release, why)?, &self.keys()?)
+    }
+
+    /// The same for a look: keys that are not there yet are not drawn, and nothing is written at all.
+    pub fn dry_plan(&self, release: &Release) -> Result<Plan, Error> {
+        let path = self.layout.keys();
+        let keys = if path.exists() { self.keys()? } else { KeyRing::placeholder() };
+        Plan::new(self.state_with(release, "generate")?, &keys)
+    }
+
+    /// What the files would be with a state as it is given: for changes that are no change of `canary.yaml`.
+    pub fn plan_of(&self, state: State) -> Result<Plan, Error> {
+        Plan::new(state, &self.keys()?)
+    }
+
+    fn state_with(&self, release: &Release, why: &str) -> Result<State, Error> {
+        let mut state = self.state()?;
+        let name = release.name.to_string();
+        let before = state.releases.get(&name);
+        let mut entry = Entry::of(release, &self.local, before).map_err(crate::config::Error::from)?;
+        let from = before.map(|before| before.standing.weight).unwrap_or_default();
+        entry.note(from, why);
+        state.releases.insert(name, entry);
+        Ok(state)
+    }
+
+    /// Writes a plan's files; the lock shows that nobody else does.
+    pub async fn apply(&self, _lock: &Lock, plan: &Plan) -> Result<Applied, Error> {
+        apply(&self.layout, plan, &self.admin()).await
+    }
+
+    /// Writes a bootstrap, and says whether it is another than before: then Envoy has to be started anew.
+    pub fn write_bootstrap(&self, options: &Bootstrap) -> Result<bool, Error> {
+        let text = bootstrap(&self.layout, options)?;
+        let path = self.layout.bootstrap();
+        if files::read_if_there(&path)?.as_deref() == Some(text.as_str()) {
+            return Ok(false);
+        }
+        files::replace(&path, &text)?;
+        Ok(true)
+    }
+
+    /// Writes any configuration for the filter, unchecked, past the state: for tests that want broken ones.
+    pub fn write_filter_config(
+        &self,
+        config: &FilterConfig,
+        module: &Path,
+        version: &str,
+    ) -> Result<(), Error> {
+        files::replace(&self.layout.ecds(), &ecds(config, module, version)?)
+    }
+
+    /// Writes any text as the filter's configuration, JSON or not.
+    pub fn write_filter_text(&self, text: &str, module: &Path, version: &str) -> Result<(), Error> {
+        files::replace(&self.layout.ecds(), &super::ecds::from_json(text, module, version)?)
+    }
+
+    /// Takes the filter's configuration away: an Envoy that starts now finds none.
+    pub fn remove_filter_config(&self) -> Result<(), Error> {
+        files::replace(&self.layout.ecds(), EMPTY_ECDS)
+    }
+}

@@ -1,0 +1,134 @@
+//! Why the local target cannot be steered, and what to do about it.
+
+use crate::config;
+use crate::yaml::EditError;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Why the local target cannot be steered.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The release is not delivered to a local Envoy.
+    #[error("expected a release with `delivery.mode: local`, found another mode")]
+    NotLocal,
+    /// Nothing was generated yet.
+    #[error("release `{release}` is not known in {}", directory.display())]
+    UnknownRelease {
+        /// The release asked for.
+        release: String,
+        /// Where the state is.
+        directory: PathBuf,
+        /// The releases that are known there.
+        known: Vec<String>,
+    },
+    /// A file cannot be read or written.
+    #[error("cannot {action} {}", path.display())]
+    File {
+        /// `read`, `write`, `lock` …
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file of ours has another shape: somebody else wrote it, or a newer version.
+    #[error("expected {what} in {}", path.display())]
+    Malformed {
+        /// What the file should hold.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why it does not.
+        source: serde_json::Error,
+    },
+    /// Another call is writing.
+    #[error("another canary-ctl is writing to {}", directory.display())]
+    Busy {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// The state is of another time than the caller believes.
+    #[error("expected generation {expected} of `{release}`, found {found}: somebody else has changed it")]
+    Overtaken {
+        /// The release.
+        release: String,
+        /// The generation that the caller had read.
+        expected: u64,
+        /// The generation that is there.
+        found: u64,
+    },
+    /// Two releases name the same directory and other ports or modules.
+    #[error("`{other}` in the same directory has another {what}")]
+    OtherEnvoy {
+        /// The other release.
+        other: String,
+        /// What differs.
+        what: &'static str,
+    },
+    /// No configuration can be made.
+    #[error(transparent)]
+    Config(#[from] config::Error),
+    /// A template has not the shape that its code expects.
+    #[error("cannot fill in a template")]
+    Template(#[from] EditError),
+    /// A template has not the shape that its code expects.
+    #[error("the template has no `{0}`")]
+    Prototype(String),
+    /// Envoy's admin interface does not answer.
+    #[error("Envoy does not answer on its admin address {address}: {reason}")]
+    Unreachable {
+        /// The address.
+        address: std::net::SocketAddr,
+        /// Why.
+        reason: String,
+    },
+    /// Envoy refused a file.
+    #[error("Envoy refused {what}: {count} updates rejected, the one before stays in force")]
+    Refused {
+        /// Which file.
+        what: &'static str,
+        /// How many rejections there were since the write.
+        count: u64,
+    },
+    /// Envoy did not take a file in time.
+    #[error("waited {} for {what}", crate::report::seconds(*waited))]
+    Late {
+        /// For what.
+        what: String,
+        /// How long.
+        waited: Duration,
+    },
+}
+
+impl Error {
+    /// A fault of a file, for `map_err`.
+    pub(super) fn file(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File { action, path, source }
+    }
+
+    /// What a person can do about it.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::NotLocal => "the verbs for Kubernetes print manifests: `canary-ctl generate`",
+            Self::UnknownRelease { known, .. } if known.is_empty() => "run `canary-ctl generate` first",
+            Self::UnknownRelease { known, .. } => return Some(format!("known there: {}", known.join(", "))),
+            Self::Busy { .. } => "wait until it has ended; the lock goes with its process",
+            Self::Overtaken { .. } => "look at `canary-ctl status` and try again",
+            Self::OtherEnvoy { .. } => "give it the same, or a `delivery.local.directory` of its own",
+            Self::Unreachable { .. } => {
+                "start Envoy with the envoy.yaml of the directory, or look at its log"
+            }
+            Self::Refused { .. } => "Envoy's log says why; most often the module cannot be loaded",
+            Self::Late { .. } => "look at `canary-ctl status`, and at Envoy's log",
+            Self::Config(error) => return error.hint(),
+            Self::File { .. } | Self::Malformed { .. } | Self::Template(_) | Self::Prototype(_) => {
+                return None;
+            }
+        };
+        Some(hint.to_owned())
+    }
+}

@@ -1,0 +1,44 @@
+//! Replaces files whole: whoever reads them sees the old one or the new one, and Envoy is told by the rename.
+
+use super::Error;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+/// Only the owner reads: these files hold keys.
+const OWNER_ONLY: u32 = 0o600;
+
+/// Writes a file beside its place, makes it durable, and renames it into its place.
+///
+/// Killed at any moment it leaves the old file or the new one; at most a stray `*.tmp` that the next call replaces.
+pub fn replace(path: &Path, text: &str) -> Result<(), Error> {
+    let temporary = path.with_extension("tmp");
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(OWNER_ONLY)
+        .open(&temporary)
+        .map_err(Error::file("write", &temporary))?;
+    file.write_all(text.as_bytes())
+        .and_then(|()| file.sync_all())
+        .map_err(Error::file("write", &temporary))?;
+    fs::rename(&temporary, path).map_err(Error::file("write", path))?;
+    sync_folder(path)
+}
+
+/// The rename itself survives a power cut only once the folder is on the disk.
+fn sync_folder(path: &Path) -> Result<(), Error> {
+    let Some(folder) = path.parent() else { return Ok(()) };
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::file("write", folder))
+}
+
+/// Reads a file; `None` where there is none.
+pub(super) fn read_if_there(path: &Path) -> Result<Option<String>, Error> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::file("read", path)(error)),
+    }
+}

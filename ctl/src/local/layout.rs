@@ -1,0 +1,56 @@
+//! Which files there are in the directory of a local Envoy.
+
+use std::path::{Path, PathBuf};
+
+/// The files beside a local Envoy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    directory: PathBuf,
+}
+
+impl Layout {
+    /// The files in a directory, which need not be there yet.
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self { directory: directory.into() }
+    }
+
+    /// The directory itself.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Envoy's bootstrap.
+    pub fn bootstrap(&self) -> PathBuf {
+        self.directory.join("envoy.yaml")
+    }
+
+    /// Envoy's clusters.
+    pub fn clusters(&self) -> PathBuf {
+        self.directory.join("cds.yaml")
+    }
+
+    /// Envoy's routes.
+    pub fn routes(&self) -> PathBuf {
+        self.directory.join("rds.yaml")
+    }
+
+    /// The filter's configuration. It holds keys.
+    pub fn ecds(&self) -> PathBuf {
+        self.directory.join("ecds.yaml")
+    }
+
+    /// What every release is now.
+    pub fn state(&self) -> PathBuf {
+        self.directory.join("state.json")
+    }
+
+    /// The keys that sign and verify.
+    pub fn keys(&self) -> PathBuf {
+        self.directory.join("keys.json")
+    }
+
+    /// Held by whoever writes.
+    pub fn lock(&self) -> PathBuf {
+        self.directory.join("lock")
+    }
+}

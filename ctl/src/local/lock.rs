@@ -1,0 +1,40 @@
+//! One writer at a time. The kernel holds the lock, so it goes with the process, however that ends.
+
+use super::{Error, Layout};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::time::{Duration, Instant};
+
+/// The right to write to a directory, until it is dropped.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+/// How long another writer is waited for. A write takes milliseconds; a longer one is waiting for Envoy.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(20);
+
+impl Lock {
+    /// Takes the lock, making the directory where there is none. Fails where another writer does not end in time.
+    pub async fn take(layout: &Layout) -> Result<Self, Error> {
+        fs::create_dir_all(layout.directory()).map_err(Error::file("create", layout.directory()))?;
+        let path = layout.lock();
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(Error::file("open", &path))?;
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Self { _file: file }),
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => tokio::time::sleep(PAUSE).await,
+                Err(TryLockError::WouldBlock) => {
+                    return Err(Error::Busy { directory: layout.directory().to_owned() });
+                }
+                Err(TryLockError::Error(error)) => return Err(Error::file("lock", path)(error)),
+            }
+        }
+    }
+}
