@@ -1,6 +1,6 @@
 //! Everything that can end a command, one variant for each stage, with what a person can do about it.
 
-use crate::{config, local, manifest, outcome, report, spec};
+use crate::{config, explain, local, manifest, outcome, report, spec, token, verify};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -27,6 +27,15 @@ pub enum Error {
     /// The local target refused, or its files cannot be read or written.
     #[error(transparent)]
     Local(#[from] local::Error),
+    /// The request to explain cannot be read.
+    #[error(transparent)]
+    Explain(#[from] explain::AskedError),
+    /// There is no token.
+    #[error(transparent)]
+    Token(#[from] token::Error),
+    /// The system that is verified does not answer.
+    #[error(transparent)]
+    Verify(#[from] verify::ClientError),
     /// The result cannot be printed.
     #[error(transparent)]
     Report(#[from] report::Error),
@@ -62,6 +71,9 @@ impl Error {
             Self::Config(error) => error.hint(),
             Self::Manifest(error) => error.hint(),
             Self::Local(error) => error.hint(),
+            Self::Explain(error) => error.hint(),
+            Self::Token(error) => error.hint(),
+            Self::Verify(error) => error.hint().map(str::to_owned),
             Self::File { .. } | Self::Report(_) | Self::Runtime(_) | Self::Interrupted => None,
         }
     }

@@ -9,6 +9,10 @@
 //! config     what the filter will read                                Release+state -> FilterConfig
 //! manifest   what Kubernetes will read                                Release      -> YAML documents
 //! local      one Envoy on this machine, steered by files              Release      -> files, waiting
+//! explain    which version a request would get, and why               request      -> Explanation
+//! simulate   who would be on the canary at each weight               lines        -> shares
+//! token      leave for testers to choose a version                   version      <-> signed text
+//! verify     whether the running system keeps its promises           URL          -> verdicts
 //! command    one file a verb: its stages in order
 //! report     the only code that prints
 //! ```
@@ -19,12 +23,16 @@ pub mod cli;
 pub mod command;
 pub mod config;
 pub mod error;
+pub mod explain;
 pub mod lint;
 pub mod local;
 pub mod manifest;
 pub mod outcome;
 pub mod report;
+pub mod simulate;
 pub mod spec;
+pub mod token;
+pub mod verify;
 pub mod yaml;
 
 pub use error::Error;

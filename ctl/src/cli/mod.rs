@@ -2,16 +2,28 @@
 
 mod common;
 mod completions;
+mod explain;
 mod generate;
+mod init;
+mod keys;
 mod lint;
+mod simulate;
 mod status;
+mod token;
+mod verify;
 mod weight;
 
 pub use common::{Output, SpecFile};
 pub use completions::Completions;
+pub use explain::Explain;
 pub use generate::Generate;
+pub use init::Init;
+pub use keys::Keys;
 pub use lint::Lint;
+pub use simulate::{Simulate, Stickiness};
 pub use status::Status;
+pub use token::{Token, TokenCreate, TokenInspect, TokenVerb};
+pub use verify::Verify;
 pub use weight::{Target, Weigh};
 
 use clap::{Parser, Subcommand};
@@ -31,6 +43,8 @@ pub struct Cli {
 /// What `canary-ctl` can do, in the order in which a release needs it.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Verb {
+    /// Write a commented canary.yaml, and keys where there are none yet
+    Init(Box<Init>),
     /// Say what is dangerous in a release
     Lint(Lint),
     /// Print the Kubernetes objects of a release, or write the files of a local Envoy
@@ -39,6 +53,14 @@ pub enum Verb {
     Weight(Box<Weigh>),
     /// Say what a release is asked to do, what the proxies do, and what users get
     Status(Status),
+    /// Say which version a request would get, and why
+    Explain(Explain),
+    /// Say who would be on the canary at each weight of a plan
+    Simulate(Simulate),
+    /// Sign, inspect and revoke the tokens by which testers choose a version
+    Token(Token),
+    /// Send real requests, and check what the release promises
+    Verify(Verify),
     /// Print a completion script for a shell
     Completions(Completions),
 }

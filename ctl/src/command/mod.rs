@@ -1,9 +1,15 @@
 //! One file for each verb: its stages in order, from arguments to report.
 
 mod completions;
+mod explain;
 mod generate;
+mod init;
 mod lint;
+mod simulate;
+mod situation;
 mod status;
+mod token;
+mod verify;
 mod weight;
 
 use crate::cli::{Cli, Verb};
@@ -24,10 +30,15 @@ pub fn run(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
 
 async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
     match cli.verb {
+        Verb::Init(arguments) => init::run(&arguments, printer),
         Verb::Lint(arguments) => lint::run(&arguments, printer),
         Verb::Generate(arguments) => generate::run(&arguments, printer).await,
         Verb::Weight(arguments) => weight::run(&arguments, printer).await,
         Verb::Status(arguments) => status::run(&arguments, printer).await,
+        Verb::Explain(arguments) => explain::run(arguments, printer),
+        Verb::Simulate(arguments) => simulate::run(arguments, printer).await,
+        Verb::Token(arguments) => token::run(arguments, printer),
+        Verb::Verify(arguments) => verify::run(arguments, printer).await,
         Verb::Completions(arguments) => completions::run(arguments, printer),
     }
 }

@@ -29,6 +29,16 @@ pub enum AskedError {
     Curl(#[from] CurlError),
 }
 
+impl AskedError {
+    /// What a person can do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Curl(error) => error.hint().map(str::to_owned),
+            Self::Header(_) | Self::Path(_) => None,
+        }
+    }
+}
+
 impl Asked {
     /// A GET of `/` without headers.
     pub fn of_host(authority: impl Into<String>) -> Self {

@@ -12,11 +12,10 @@ pub(super) fn of(policy: &Policy, release: &Release, decision: &Decision, versio
     }
     let name = release.pin.as_ref().map_or("the pin", |pin| pin.cookie.name.as_str());
     let pin = match (&decision.pin, &release.session_cookie) {
-        (PinPlan::Never, _) => None,
         (PinPlan::WithSession, Some(session)) => {
             Some(format!("{name}: pins {version}, if the answer sets {session}, in that same answer"))
         }
-        (PinPlan::WithSession, None) => None,
+        (PinPlan::Never, _) | (PinPlan::WithSession, None) => None,
         (PinPlan::Now { .. }, _) => {
             Some(format!("{name}: pins {version} now, unless a shared cache may keep the answer"))
         }

@@ -1,7 +1,14 @@
 //! An explanation, for people.
 
 use super::Explanation;
+use crate::report::Report;
 use std::fmt;
+
+impl Report for Explanation {
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        writeln!(out, "{self}")
+    }
+}
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

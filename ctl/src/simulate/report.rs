@@ -2,6 +2,7 @@
 
 use super::share::Verdict;
 use super::{Census, Plan, Step, walk};
+use crate::report;
 use assignment::contract::Stickiness;
 use serde::Serialize;
 use std::fmt;
@@ -87,6 +88,12 @@ impl From<&Step> for ReportedStep {
             to_stable: step.movement.to_stable,
             test: step.verdict,
         }
+    }
+}
+
+impl report::Report for Report {
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        writeln!(out, "{self}")
     }
 }
 

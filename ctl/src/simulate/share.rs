@@ -6,8 +6,9 @@ use statrs::distribution::{ChiSquared, ContinuousCDF};
 /// Below this probability a difference is no accident. Small, because a plan has many steps and each is a test.
 pub(crate) const SIGNIFICANCE: f64 = 0.001;
 
-/// The least number that a cell must be expected to hold for chi-square to mean anything.
-const LEAST_EXPECTED: f64 = 5.0;
+/// The least number that a cell must be expected to hold. Twice the textbook's, because a significance of 0.001 looks at the
+/// far tail, where chi-square is too strict with small cells.
+const LEAST_EXPECTED: f64 = 10.0;
 
 /// The normal quantile of a two-sided 95 % interval.
 const Z_95: f64 = 1.959_963_984_540_054;

@@ -46,7 +46,7 @@ impl Command {
             match (line.split_once(':'), line.strip_suffix(';')) {
                 // `Name:` takes a header of curl's own away, `Name;` sends an empty one.
                 (Some((name, value)), _) if value.trim().is_empty() => {
-                    removed.push(name.to_ascii_lowercase())
+                    removed.push(name.to_ascii_lowercase());
                 }
                 (Some((name, value)), _) => asked.add_header(name, value),
                 (None, Some(name)) => asked.add_header(name, ""),

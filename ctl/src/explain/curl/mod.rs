@@ -70,12 +70,12 @@ mod tests {
     #[test]
     fn a_command_as_chrome_copies_it_is_read() {
         let asked = read(
-            r#"curl 'https://shop.example.com/cart?x=1#top' \
+            r"curl 'https://shop.example.com/cart?x=1#top' \
   -H 'accept: text/html,application/xhtml+xml' \
   -H 'accept-language: de' \
   -b $'JSESSIONID=4b\u00211d; lang=de' \
   -H 'sec-fetch-mode: navigate' \
-  --compressed --insecure"#,
+  --compressed --insecure",
         )
         .unwrap();
         assert_eq!((asked.authority.as_str(), asked.path.as_str()), ("shop.example.com", "/cart?x=1"));

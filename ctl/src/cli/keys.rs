@@ -1,0 +1,12 @@
+//! Where the keys are that the proxies sign with.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// Where the keys are.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Keys {
+    /// The proxy's keys, as JSON (default: those of the local target)
+    #[arg(long = "keys", value_name = "FILE")]
+    pub keys: Option<PathBuf>,
+}

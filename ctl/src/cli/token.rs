@@ -1,0 +1,68 @@
+//! `canary-ctl token`.
+
+use super::{Keys, Output, SpecFile};
+use crate::spec::Seconds;
+use clap::{Args, Subcommand};
+
+/// Sign, inspect and revoke the tokens by which testers choose a version
+#[derive(Clone, Debug, Args)]
+pub struct Token {
+    /// What to do with tokens.
+    #[command(subcommand)]
+    pub verb: TokenVerb,
+}
+
+/// What can be done with tokens.
+#[derive(Clone, Debug, Subcommand)]
+pub enum TokenVerb {
+    /// Sign a token for a version.
+    Create(TokenCreate),
+    /// Say what a token says, and whether a proxy would believe it.
+    Inspect(TokenInspect),
+}
+
+/// Sign a token for a version
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    canary-ctl token create --version v2 --ttl 2h --url https://shop.example.com/\n  \
+    curl -H \"x-canary-token: $(canary-ctl token create --version canary --ttl 5m)\" https://shop.example.com/\n\n\
+    Who has the token has its version until it expires: hand it on like a password.")]
+pub struct TokenCreate {
+    /// The version: its name, `canary` or `stable`
+    #[arg(long)]
+    pub version: String,
+    /// How long it lives, at most 7d
+    #[arg(long, value_name = "DURATION", default_value = "2h")]
+    pub ttl: Seconds,
+    /// Print a link to this address that hands the token to a browser
+    #[arg(long)]
+    pub url: Option<String>,
+    /// The release.
+    #[command(flatten)]
+    pub spec: SpecFile,
+    /// The keys.
+    #[command(flatten)]
+    pub keys: Keys,
+    /// The form of the result.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Say what a token says, and whether a proxy would believe it
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Example:\n  canary-ctl token inspect 't1~k1~v2~1~…'\n\nExits 1 where a proxy would not believe it."
+)]
+pub struct TokenInspect {
+    /// The token
+    pub token: String,
+    /// The release.
+    #[command(flatten)]
+    pub spec: SpecFile,
+    /// The keys.
+    #[command(flatten)]
+    pub keys: Keys,
+    /// The form of the result.
+    #[command(flatten)]
+    pub output: Output,
+}

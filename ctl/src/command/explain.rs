@@ -1,0 +1,61 @@
+//! `explain`: request from the arguments, policy from file and state, decision, report.
+
+use super::situation::{self, Situation};
+use crate::cli::Explain;
+use crate::explain::{Asked, World, explain};
+use crate::report::Printer;
+use crate::spec::Release;
+use crate::{Error, Outcome};
+use assignment::contract::Position;
+
+pub(super) fn run(arguments: Explain, printer: &mut Printer) -> Result<Outcome, Error> {
+    printer.format = arguments.output.format;
+    let situation = Situation::read(&arguments.spec, &arguments.keys)?;
+    let asked = asked(&arguments, &situation.release)?;
+    let position = if arguments.inside_mesh { Position::Mesh } else { Position::Edge };
+    let policy = situation.policy_at(position, arguments.weight)?;
+    let now =
+        arguments.at.map_or_else(situation::now, |at| u64::try_from(at.as_second()).unwrap_or_default());
+    let world = World::at(now)
+        .with_claims(arguments.claims)
+        .with_client_address(arguments.client_address.map(|address| address.to_string()));
+    let mut explanation = explain(&policy, &asked, &world);
+    if !situation.has_keys() {
+        let note = "no keys are known here (`--keys`): pins, ids and tokens count as not genuine";
+        explanation.notes.push(note.to_owned());
+    }
+    printer.report(&explanation)?;
+    Ok(if explanation.release.is_some() { Outcome::Done } else { Outcome::No })
+}
+
+/// The request: a `curl` command or the release's own host, and what the other arguments add.
+fn asked(arguments: &Explain, release: &Release) -> Result<Asked, Error> {
+    let mut asked = match (&arguments.curl, &arguments.host) {
+        (Some(command), _) => Asked::of_curl(command)?,
+        (None, Some(host)) => Asked::of_host(host.as_str()),
+        (None, None) => Asked::of_host(first_host(release)?),
+    };
+    if let Some(host) = &arguments.host {
+        asked.authority.clone_from(host);
+    }
+    if let Some(path) = &arguments.path {
+        asked.set_path(path)?;
+    }
+    if let Some(method) = &arguments.method {
+        asked.method.clone_from(method);
+    }
+    for cookies in &arguments.cookies {
+        asked.add_header("cookie", cookies);
+    }
+    for line in &arguments.headers {
+        asked.add_header_line(line)?;
+    }
+    Ok(asked)
+}
+
+fn first_host(release: &Release) -> Result<&str, Error> {
+    let exact = release.hosts.iter().find(|host| !host.starts_with('*'));
+    let missing =
+        || Error::usage("expected a host: the release has only wildcards", "name one with `--host`");
+    exact.map(String::as_str).ok_or_else(missing)
+}

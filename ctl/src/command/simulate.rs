@@ -1,0 +1,150 @@
+//! `simulate`: salt and field from the arguments or the release, one reading of the input, report.
+
+use super::situation::{self, Situation};
+use crate::cli::{self, Simulate};
+use crate::report::Printer;
+use crate::simulate::{Census, Field, Identifier, Progress, Report};
+use crate::{Error, Outcome};
+use assignment::Salt;
+use assignment::contract::{IdentityMode, KeySource, Position, Stickiness};
+use assignment::identity::IdentityKey;
+use std::fs::File;
+use std::io::{self, IsTerminal as _, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+pub(super) async fn run(arguments: Simulate, printer: &mut Printer) -> Result<Outcome, Error> {
+    printer.format = arguments.output.format;
+    let rules = Rules::of(&arguments)?;
+    let (input, length) = open(&arguments.input)?;
+    let stop = StopOnDrop::default();
+    let input = Stoppable { input, stop: Arc::clone(&stop.0) };
+    let (distinct, rules) = (arguments.distinct, Arc::new(rules));
+    let counted = Arc::clone(&rules);
+    // Reading would keep Ctrl-C from being seen.
+    let census = tokio::task::spawn_blocking(move || {
+        let (salt, mut progress) = (Salt::new(&counted.salt), Progress::on_terminal(length));
+        Census::take(input, &counted.field, &counted.identifier, salt, distinct, &mut progress)
+    });
+    let failed = |source| Error::File { action: "read", path: arguments.input.clone(), source };
+    let census = census.await.map_err(io::Error::other).flatten().map_err(failed)?;
+    if census.users() == 0 {
+        let (lines, without_key) = (census.lines, census.without_key);
+        return Err(Error::usage(
+            format!("expected users, found none in {lines} lines ({without_key} without a key)"),
+            "check the input, and `--key` where it is a log",
+        ));
+    }
+    let report = Report::new(rules.salt.clone(), rules.stickiness, &census, &arguments.plan);
+    printer.report(&report)?;
+    if arguments.log && !distinct {
+        printer.hint("a log repeats its users: `--distinct` counts each once");
+    }
+    Ok(Outcome::Done)
+}
+
+/// How lines become users, and users buckets.
+struct Rules {
+    salt: String,
+    stickiness: Stickiness,
+    identifier: Identifier,
+    field: Field,
+}
+
+impl Rules {
+    fn of(arguments: &Simulate) -> Result<Self, Error> {
+        let asked = arguments.stickiness.map(|asked| match asked {
+            cli::Stickiness::User => Stickiness::User,
+            cli::Stickiness::Session => Stickiness::Session,
+        });
+        if let Some(salt) = &arguments.salt {
+            return Ok(Self {
+                salt: salt.clone(),
+                stickiness: asked.unwrap_or(Stickiness::User),
+                identifier: Identifier::Plain,
+                field: field(arguments, None)?,
+            });
+        }
+        let situation = Situation::read(&arguments.spec, &arguments.keys)?;
+        let release = &situation.release;
+        let policy = situation.policy(Position::Edge)?;
+        let cookie = release.keys.iter().find_map(|key| match key {
+            KeySource::Cookie(name) => Some(name.as_str()),
+            _ => None,
+        });
+        Ok(Self {
+            salt: release.salt.clone().unwrap_or_else(|| release.default_salt()),
+            stickiness: asked.unwrap_or(situation::only(&policy)?.stickiness),
+            identifier: identifier(&situation)?,
+            field: field(arguments, cookie)?,
+        })
+    }
+}
+
+fn field(arguments: &Simulate, cookie: Option<&str>) -> Result<Field, Error> {
+    match (&arguments.key, arguments.log, cookie) {
+        (Some(field), ..) => Ok(field.clone()),
+        (None, false, _) => Ok(Field::Line),
+        (None, true, Some(name)) => Ok(Field::Cookie(name.to_owned())),
+        (None, true, None) => Err(Error::usage(
+            "expected a field of the log that names the user",
+            "`--key client`, `--key cookie:NAME` or `--key quoted:N`",
+        )),
+    }
+}
+
+fn identifier(situation: &Situation) -> Result<Identifier, Error> {
+    if situation.release.identity == IdentityMode::Plain {
+        return Ok(Identifier::Plain);
+    }
+    let secret = situation.require_keys()?.identity_key.as_ref();
+    let missing = || {
+        Error::usage(
+            "expected an `identityKey` among the keys: the release says `identity: keyed`",
+            "name the proxy's keys with `--keys FILE`",
+        )
+    };
+    secret.and_then(|secret| IdentityKey::new(secret.expose())).map(Identifier::Keyed).ok_or_else(missing)
+}
+
+/// The input and its length in bytes, where it has one.
+fn open(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>), Error> {
+    if path == Path::new("-") {
+        if io::stdin().is_terminal() {
+            return Err(Error::usage(
+                "expected ids on stdin, found a terminal",
+                "name a file, or pipe one in",
+            ));
+        }
+        return Ok((Box::new(io::stdin()), None));
+    }
+    let failed = |source| Error::File { action: "read", path: path.to_owned(), source };
+    let file = File::open(path).map_err(failed)?;
+    let length = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
+    Ok((Box::new(file), length))
+}
+
+/// Ends the reading when the command is dropped, which is what Ctrl-C does.
+#[derive(Default)]
+struct StopOnDrop(Arc<AtomicBool>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+struct Stoppable<R> {
+    input: R,
+    stop: Arc<AtomicBool>,
+}
+
+impl<R: Read> Read for Stoppable<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(io::Error::other("interrupted"));
+        }
+        self.input.read(buffer)
+    }
+}

@@ -1,0 +1,49 @@
+//! `verify`: what is promised from file and state, users and forgeries over the wire, verdicts.
+
+use super::situation::{self, Situation};
+use crate::cli::Verify;
+use crate::report::Printer;
+use crate::verify::{Client, ClientError, Expected, Size, Teller, verify};
+use crate::{Error, Outcome};
+use assignment::contract::Position;
+use indicatif::{ProgressBar, ProgressDrawTarget};
+use url::Url;
+
+pub(super) async fn run(arguments: Verify, printer: &mut Printer) -> Result<Outcome, Error> {
+    printer.format = arguments.output.format;
+    let situation = Situation::read(&arguments.spec, &arguments.keys)?;
+    let policy = situation.policy_at(Position::Edge, arguments.weight)?;
+    let teller = teller(&arguments, policy.debug_header.as_deref())?;
+    let expected = Expected::new(policy, situation.has_keys(), situation::now())
+        .ok_or_else(|| Error::usage("expected one release, found none", "check the file that `-f` names"))?;
+    let client = Client::new(arguments.url.as_str(), arguments.host.as_deref(), teller)?;
+    let size =
+        Size { users: arguments.users, requests: arguments.requests, concurrency: arguments.concurrency };
+    // Draws nothing where stderr is no terminal.
+    let bar = ProgressBar::with_draw_target(Some(size.users.into()), ProgressDrawTarget::stderr());
+    let counter = bar.clone();
+    let report = verify(client, &as_users_see_it(&arguments)?, &expected, size, move || counter.inc(1)).await;
+    bar.finish_and_clear();
+    let report = report?;
+    printer.report(&report)?;
+    Ok(if report.has_failed() { Outcome::No } else { Outcome::Done })
+}
+
+fn teller(arguments: &Verify, debug_header: Option<&str>) -> Result<Teller, Error> {
+    match (&arguments.version_from, &arguments.version_header, debug_header) {
+        (Some(place), ..) => Ok(place.clone()),
+        (None, Some(name), _) => Ok(Teller::Header(name.to_ascii_lowercase())),
+        (None, None, Some(name)) => Ok(Teller::Debug(name.to_owned())),
+        (None, None, None) => Err(Error::usage(
+            "expected to be told where an answer names its version",
+            "`--version-header NAME`, `--version-from json:.version`, or `delivery.debugHeader` in the release",
+        )),
+    }
+}
+
+/// The address in the users' browsers, by whose host cookies are kept.
+fn as_users_see_it(arguments: &Verify) -> Result<Url, Error> {
+    let Some(host) = &arguments.host else { return Ok(arguments.url.clone()) };
+    let text = format!("{}://{host}{}", arguments.url.scheme(), arguments.url.path());
+    text.parse().map_err(|_| ClientError::Url(text).into())
+}

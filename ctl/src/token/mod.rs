@@ -1,0 +1,37 @@
+//! Override tokens: signed, expiring leave for a tester to choose a version.
+//!
+//! ```text
+//! issue     a version and a life  -> a token
+//! link      a URL and a token     -> a link that sets the token's cookie
+//! inspect   a token               -> what it says, and whether a proxy would believe it
+//! ```
+
+mod inspect;
+mod issue;
+mod link;
+mod text;
+
+pub use inspect::{Claims, Inspection, Verdict, inspect};
+pub use issue::{IssueError, Issued, issue};
+pub use link::{LinkError, link};
+
+/// Why there is no token.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It cannot be signed.
+    #[error(transparent)]
+    Issue(#[from] IssueError),
+    /// It cannot be put into a link.
+    #[error(transparent)]
+    Link(#[from] LinkError),
+}
+
+impl Error {
+    /// What a person can do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Issue(error) => error.hint().map(str::to_owned),
+            Self::Link(_) => None,
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! An answer, as far as a verification looks at it: status, version, cookies.
+
+use hyper::HeaderMap;
+use serde_json::Value;
+use std::str::FromStr;
+
+/// How an answer tells which version gave it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Teller {
+    /// By a header of the application's whose value is the version.
+    Header(String),
+    /// By the filter's debug header, `release=…; version=v2; …`.
+    Debug(String),
+    /// By a field of a JSON body, `.deployment.version` as its keys.
+    Json(Vec<String>),
+}
+
+/// Why a text tells no place.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected `json:.field` or `json:.field.field`, found `{0}`")]
+pub struct TellerError(String);
+
+impl FromStr for Teller {
+    type Err = TellerError;
+
+    /// Reads `json:.field.field`.
+    fn from_str(text: &str) -> Result<Self, TellerError> {
+        let path = text.strip_prefix("json:.").filter(|path| !path.is_empty());
+        let keys: Option<Vec<String>> = path.map(|path| path.split('.').map(str::to_owned).collect());
+        match keys {
+            Some(keys) if keys.iter().all(|key| !key.is_empty()) => Ok(Self::Json(keys)),
+            _ => Err(TellerError(text.to_owned())),
+        }
+    }
+}
+
+impl Teller {
+    fn version(&self, headers: &HeaderMap, body: &[u8]) -> Option<String> {
+        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let version = match self {
+            Self::Header(name) => header(name)?.to_owned(),
+            Self::Debug(name) => {
+                let parts = header(name)?.split(';').map(str::trim);
+                parts.filter_map(|part| part.strip_prefix("version=")).next()?.to_owned()
+            }
+            Self::Json(keys) => {
+                let body: Value = serde_json::from_slice(body).ok()?;
+                keys.iter().try_fold(&body, |value, key| value.get(key))?.as_str()?.to_owned()
+            }
+        };
+        Some(version).filter(|version| !version.is_empty())
+    }
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The status code.
+    pub status: u16,
+    /// The version that gave it, where it says so.
+    pub version: Option<String>,
+    /// The `Set-Cookie` lines.
+    pub set_cookies: Vec<String>,
+    /// Whether a cache says that it had the answer already.
+    pub is_from_cache: bool,
+}
+
+impl Answer {
+    pub(super) fn read(teller: &Teller, status: u16, headers: &HeaderMap, body: &[u8]) -> Self {
+        let lines = headers.get_all(hyper::header::SET_COOKIE).iter();
+        let hit = headers.get("x-cache").and_then(|value| value.to_str().ok());
+        Self {
+            status,
+            version: teller.version(headers, body),
+            set_cookies: lines.filter_map(|line| line.to_str().ok()).map(str::to_owned).collect(),
+            is_from_cache: headers.contains_key("age")
+                || hit.is_some_and(|hit| hit.to_ascii_lowercase().starts_with("hit")),
+        }
+    }
+
+    /// Whether the application gave it: no server error, no refusal of the proxy's.
+    pub fn is_well(&self) -> bool {
+        self.status < 400
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(teller: &Teller, header: (&'static str, &str), body: &str) -> Option<String> {
+        let mut headers = HeaderMap::new();
+        headers.insert(header.0, header.1.parse().unwrap());
+        Answer::read(teller, 200, &headers, body.as_bytes()).version
+    }
+
+    #[test]
+    fn each_way_of_telling_finds_the_version() {
+        let debug = "release=shop/shop; version=v2; role=canary; reason=hash; generation=3";
+        let json: Teller = "json:.deployment.version".parse().unwrap();
+        for (teller, header, body) in [
+            (Teller::Header("x-shop-version".to_owned()), ("x-shop-version", "v2"), ""),
+            (Teller::Debug("x-canary-debug".to_owned()), ("x-canary-debug", debug), ""),
+            (json, ("x", "y"), r#"{"deployment": {"version": "v2"}}"#),
+        ] {
+            assert_eq!(version(&teller, header, body).as_deref(), Some("v2"), "{teller:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_says_nothing_has_no_version() {
+        assert_eq!(version(&Teller::Header("a".to_owned()), ("b", "v2"), ""), None);
+        assert_eq!(version(&Teller::Header("a".to_owned()), ("a", ""), ""), None);
+        assert_eq!(version(&Teller::Json(vec!["a".to_owned()]), ("b", "v2"), "no JSON"), None);
+        for text in ["json:", "json:.", "json:.a..b", "header:x", "version"] {
+            assert!(text.parse::<Teller>().is_err(), "{text}");
+        }
+    }
+}

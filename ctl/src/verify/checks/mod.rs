@@ -1,0 +1,75 @@
+//! The checks, a file each, in the order in which they are reported.
+
+mod answers;
+mod cookie_lines;
+mod overrides;
+mod share;
+mod spoofing;
+
+use super::client::{Client, ClientError};
+use super::expected::Expected;
+use super::population::User;
+use serde::Serialize;
+
+/// What a check found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Verdict {
+    /// The promise is kept.
+    Pass,
+    /// It is not.
+    Fail,
+    /// It cannot be seen here.
+    Skipped,
+}
+
+/// One promise, and whether it is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Check {
+    /// The promise.
+    pub name: String,
+    /// Whether it is kept.
+    pub verdict: Verdict,
+    /// What was seen, or why nothing could be.
+    pub detail: String,
+}
+
+impl Check {
+    fn new(name: impl Into<String>, verdict: Verdict, detail: impl Into<String>) -> Self {
+        Self { name: name.into(), verdict, detail: detail.into() }
+    }
+
+    fn of(name: impl Into<String>, holds: bool, detail: impl Into<String>) -> Self {
+        Self::new(name, if holds { Verdict::Pass } else { Verdict::Fail }, detail)
+    }
+
+    fn skipped(name: impl Into<String>, why: impl Into<String>) -> Self {
+        Self::new(name, Verdict::Skipped, why)
+    }
+}
+
+/// What the checks look at.
+pub(super) struct Scene<'a> {
+    pub(super) client: &'a Client,
+    pub(super) expected: &'a Expected,
+    pub(super) users: &'a [User],
+}
+
+impl<'a> Scene<'a> {
+    /// Users who always had this version.
+    fn users_on(&self, version: &str) -> impl Iterator<Item = &'a User> {
+        self.users.iter().filter(move |user| user.version() == Some(version))
+    }
+}
+
+/// All checks.
+pub(super) async fn all(scene: &Scene<'_>) -> Result<Vec<Check>, ClientError> {
+    let mut checks = answers::check(scene);
+    checks.push(share::check(scene));
+    checks.push(answers::stickiness(scene));
+    checks.extend(overrides::check(scene).await?);
+    checks.extend(spoofing::check(scene).await?);
+    checks.push(cookie_lines::check(scene).await?);
+    Ok(checks)
+}

@@ -1,0 +1,116 @@
+//! Many users at once, each with a jar of their own.
+
+use super::answer::Answer;
+use super::client::{Client, ClientError, Lines};
+use super::jar::{Jar, cookie_line};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use tokio::task::JoinSet;
+use url::Url;
+
+/// How many users come, how often, and how many at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Users.
+    pub users: u32,
+    /// Requests of each, one after the other.
+    pub requests: u32,
+    /// Users at a time.
+    pub concurrency: u32,
+}
+
+/// A user after their visits.
+#[derive(Clone, Debug)]
+pub struct User {
+    /// What they would send next time.
+    pub jar: Jar,
+    /// The version of each answer, in order; `None` where an answer does not say.
+    pub versions: Vec<Option<String>>,
+    /// Answers that were refusals or errors.
+    pub unwell: u32,
+    /// Answers that a cache gave.
+    pub cached: u32,
+}
+
+impl User {
+    /// Somebody who was never here.
+    pub fn new(url: &Url) -> Self {
+        Self { jar: Jar::new(url.clone()), versions: Vec::new(), unwell: 0, cached: 0 }
+    }
+
+    /// The version that all answers named; `None` where one does not say or two differ.
+    pub fn version(&self) -> Option<&str> {
+        let first = self.versions.first()?.as_deref()?;
+        self.versions.iter().all(|version| version.as_deref() == Some(first)).then_some(first)
+    }
+
+    /// Whether two answers named different versions.
+    pub fn has_flipped(&self) -> bool {
+        let mut named = self.versions.iter().flatten();
+        named.next().is_some_and(|first| named.any(|other| other != first))
+    }
+
+    /// Asks like a browser that loads the page, and keeps what the answer sets.
+    pub async fn visit(&mut self, client: &Client) -> Result<Answer, ClientError> {
+        let mut lines = navigation();
+        lines.extend(cookie_line(&self.jar.pairs()));
+        let answer = client.ask(&lines, None).await?;
+        self.jar.keep(&answer.set_cookies);
+        self.versions.push(answer.version.clone());
+        self.unwell += u32::from(!answer.is_well());
+        self.cached += u32::from(answer.is_from_cache);
+        Ok(answer)
+    }
+}
+
+/// What a browser sends when it loads a page.
+pub fn navigation() -> Lines {
+    [("accept", "text/html,*/*;q=0.8"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .to_vec()
+}
+
+/// Lets the users come. `done` hears of each who has left.
+///
+/// Fails with the first request that gets no answer: a system that drops connections is not verified but repaired.
+pub async fn visit_all(
+    client: &Arc<Client>,
+    url: &Url,
+    size: Size,
+    done: impl Fn() + Clone + Send + 'static,
+) -> Result<Vec<User>, ClientError> {
+    let next = Arc::new(AtomicU32::new(0));
+    let mut workers: JoinSet<Result<Vec<User>, ClientError>> = JoinSet::new();
+    for _ in 0..size.concurrency.min(size.users) {
+        let (client, url, next, done) = (Arc::clone(client), url.clone(), Arc::clone(&next), done.clone());
+        workers.spawn(async move {
+            let mut users = Vec::new();
+            while next.fetch_add(1, Ordering::Relaxed) < size.users {
+                let mut user = User::new(&url);
+                for _ in 0..size.requests {
+                    user.visit(&client).await?;
+                }
+                done();
+                users.push(user);
+            }
+            Ok(users)
+        });
+    }
+    let mut users = Vec::new();
+    while let Some(ended) = workers.join_next().await {
+        // A worker ends early only by a panic, which has its own message, or with the whole command.
+        users.extend(ended.unwrap_or_else(|_| Ok(Vec::new()))?);
+    }
+    Ok(users)
+}
+
+/// How many users each version has; `?` is a user whose answers do not say.
+pub fn by_version(users: &[User]) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for user in users {
+        let version = user.versions.first().cloned().flatten().unwrap_or_else(|| "?".to_owned());
+        *counts.entry(version).or_default() += 1;
+    }
+    counts
+}
