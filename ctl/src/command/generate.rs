@@ -1,7 +1,9 @@
 //! `generate`: read, make everything, and only then print it or write it.
 
 use crate::cli::Generate;
+use crate::config::{self, KeyError, KeyRing};
 use crate::local::{Bootstrap, Environment, Layout, Lock, Plan, bootstrap};
+use crate::manifest::{self, Options};
 use crate::report::Printer;
 use crate::spec::{Local, Mode, Release};
 use crate::{Error, Outcome, spec};
@@ -20,10 +22,30 @@ pub(super) async fn run(arguments: &Generate, printer: &mut Printer) -> Result<O
         }
         return Ok(Outcome::Done);
     }
-    Err(Error::usage(
-        "expected releases of one kind, found some with `delivery.mode: local` and some without",
-        "generate them with two calls",
-    ))
+    if local > 0 {
+        return Err(Error::usage(
+            "expected releases of one kind, found some with `delivery.mode: local` and some without",
+            "generate them with two calls",
+        ));
+    }
+    print_manifests(&releases, arguments, printer)
+}
+
+/// Keys are never invented here: who signs today has to verify tomorrow. A dry run shows none and needs none.
+fn print_manifests(
+    releases: &[Release],
+    arguments: &Generate,
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
+    let keys = match &arguments.keys {
+        Some(path) => KeyRing::read(path),
+        None if arguments.dry_run => Ok(KeyRing::placeholder()),
+        None => Err(KeyError::Missing),
+    };
+    let keys = keys.map_err(config::Error::from)?;
+    let options = Options { keys: &keys, show_keys: !arguments.dry_run, generation: arguments.generation };
+    printer.data(&manifest::documents(releases, options)?)?;
+    Ok(Outcome::Done)
 }
 
 async fn generate_local(release: &Release, dry_run: bool, printer: &mut Printer) -> Result<(), Error> {

@@ -37,7 +37,11 @@ pub(super) async fn run(arguments: &Weigh, printer: &mut Printer) -> Result<Outc
     let lock = if arguments.dry_run { None } else { Some(Lock::take(environment.layout()).await?) };
     let mut state = environment.state()?;
     let before = state.release(environment.layout(), &name)?.clone();
-    let stats = environment.admin().stats().await.ok();
+    // Who wants to wait has to know beforehand that there is nothing to wait for.
+    let stats = match environment.admin().stats().await {
+        Err(error) if arguments.wait && !arguments.dry_run => return Err(error.into()),
+        stats => stats.ok(),
+    };
     let entry = changed(arguments, &name, &before, stats.as_ref())?;
     let mut report = describe(&name, &before, &entry)?;
     state.releases.insert(name.clone(), entry);

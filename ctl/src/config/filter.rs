@@ -3,8 +3,8 @@
 use super::{Error, KeyRing, Standing, cookies};
 use crate::spec::{Release, ReleaseName};
 use assignment::contract::{
-    ContractError, FilterConfig, HeaderNames, KeySource, MintPolicy, OverrideConfig, OverrideMode, PinConfig,
-    Position, ReleaseConfig, Stickiness, TokenConfig,
+    ContractError, FilterConfig, HeaderNames, IdentityMode, KeySource, MintPolicy, OverrideConfig,
+    OverrideMode, PinConfig, Position, ReleaseConfig, Stickiness, TokenConfig,
 };
 use assignment::{FilterConfig as Config, Policy};
 use std::collections::BTreeMap;
@@ -131,13 +131,15 @@ pub fn filter_config(
     releases: BTreeMap<ReleaseName, ReleaseConfig>,
 ) -> Result<FilterConfig, Error> {
     let is_edge = settings.position == Position::Edge;
+    let is_keyed = releases.values().any(|release| release.identity == IdentityMode::Keyed);
     let config = Config {
         position: settings.position,
         headers: HeaderNames::default(),
         id_cookie: settings.id_cookie.clone(),
         // Inside the mesh nothing is signed or verified, so the keys stay at the edge.
         keys: if is_edge { keys.keys.clone() } else { Vec::new() },
-        identity_key: keys.identity_key.clone(),
+        // A secret goes only where it is used.
+        identity_key: keys.identity_key.clone().filter(|_| is_keyed),
         filter_state: settings.filter_state,
         debug_header: settings.debug_header.clone(),
         releases: releases.into_iter().map(|(name, release)| (name.to_string(), release)).collect(),

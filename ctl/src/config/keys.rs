@@ -61,6 +61,17 @@ impl KeyRing {
         Self { keys: vec![key], identity_key: Some(secret()) }
     }
 
+    /// Writes the keys to a file that only its owner reads. Does not ask whether there is one.
+    pub fn write(&self, path: &Path) -> Result<(), crate::local::Error> {
+        let malformed = |source| crate::local::Error::Malformed {
+            what: "keys that JSON can hold",
+            path: path.to_owned(),
+            source,
+        };
+        let text = serde_json::to_string_pretty(self).map_err(malformed)?;
+        crate::local::replace(path, &(text + "\n"))
+    }
+
     /// Reads keys from a file.
     pub fn read(path: &Path) -> Result<Self, KeyError> {
         let text =

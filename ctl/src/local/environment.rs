@@ -71,12 +71,9 @@ impl Environment {
             return Ok(KeyRing::read(&path).map_err(crate::config::Error::from)?);
         }
         let keys = KeyRing::draw().map_err(crate::config::Error::from)?;
-        let text = serde_json::to_string_pretty(&keys).map_err(|source| Error::Malformed {
-            what: "keys that JSON can hold",
-            path: path.clone(),
-            source,
-        })?;
-        files::replace(&path, &(text + "\n"))?;
+        std::fs::create_dir_all(self.layout.directory())
+            .map_err(Error::file("create", self.layout.directory()))?;
+        keys.write(&path)?;
         Ok(keys)
     }
 

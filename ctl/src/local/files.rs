@@ -30,7 +30,11 @@ pub fn replace(path: &Path, text: &str) -> Result<(), Error> {
 
 /// The rename itself survives a power cut only once the folder is on the disk.
 fn sync_folder(path: &Path) -> Result<(), Error> {
-    let Some(folder) = path.parent() else { return Ok(()) };
+    let folder = match path.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
+        Some(folder) => folder,
+        None => return Ok(()),
+    };
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::file("write", folder))
 }
 

@@ -153,7 +153,11 @@ fn render(value: &serde_json::Value, slot: &Slot) -> Result<String, String> {
     };
     if !is_block || slot.style == Style::Flow {
         // JSON is YAML, and a scalar needs quotes only where YAML would read something else.
-        let text = if is_block { value.to_string() } else { block(value)?.trim_end().to_owned() };
+        let text = match value.as_str().and_then(single_quoted) {
+            Some(quoted) => quoted,
+            None if is_block => value.to_string(),
+            None => block(value)?.trim_end().to_owned(),
+        };
         return Ok(format!("{space}{text}"));
     }
     let text = block(value)?;
@@ -165,6 +169,12 @@ fn render(value: &serde_json::Value, slot: &Slot) -> Result<String, String> {
         Style::Item => Ok(lines.trim_start().to_owned()),
         _ => Ok(format!("\n{lines}")),
     }
+}
+
+/// JSON within YAML reads best between single quotes, where `"` and `\` need no escape.
+fn single_quoted(text: &str) -> Option<String> {
+    let plain = text.contains('"') && !text.contains('\'') && !text.chars().any(char::is_control);
+    plain.then(|| format!("'{text}'"))
 }
 
 /// Block YAML as people write it: every scalar on one line, because lines inside one would have to keep their margin.

@@ -1,0 +1,95 @@
+//! Releases that share a proxy: one filter and one configuration for all of them.
+
+use super::Error;
+use crate::config;
+use crate::spec::{Delivery, Mode, Release, Selector};
+use assignment::contract::{KeySource, Position};
+use std::collections::BTreeMap;
+
+/// The releases of some pods.
+#[derive(Debug)]
+pub(super) struct Group<'r> {
+    /// The pods.
+    pub(super) pods: &'r Selector,
+    /// Where they stand.
+    pub(super) position: Position,
+    /// Their releases. Never empty.
+    pub(super) releases: Vec<&'r Release>,
+    /// How the filter reaches them, which the releases agree about.
+    pub(super) delivery: &'r Delivery,
+}
+
+/// All groups, gateways first. Fails where the releases of a group disagree about the module or the mode.
+pub(super) fn groups(releases: &[Release]) -> Result<Vec<Group<'_>>, Error> {
+    let mut members: BTreeMap<(bool, &Selector), Vec<&Release>> = BTreeMap::new();
+    for release in releases {
+        let gateways = release.gateways.iter().map(|gateway| (false, &gateway.pods));
+        let sidecars = release.sidecars.iter().map(|pods| (true, pods));
+        for key in gateways.chain(sidecars) {
+            let members = members.entry(key).or_default();
+            // Two Gateway objects on the same pods are one proxy.
+            if !members.iter().any(|other| other.name == release.name) {
+                members.push(release);
+            }
+        }
+    }
+    members.into_iter().filter_map(|((is_mesh, pods), releases)| group(is_mesh, pods, releases)).collect()
+}
+
+fn group<'r>(
+    is_mesh: bool,
+    pods: &'r Selector,
+    releases: Vec<&'r Release>,
+) -> Option<Result<Group<'r>, Error>> {
+    let first = *releases.first()?;
+    let delivery = &first.delivery;
+    for other in &releases {
+        let what = match &other.delivery {
+            theirs if theirs.mode != delivery.mode => "delivery.mode",
+            theirs if theirs.module != delivery.module || theirs.sha256 != delivery.sha256 => {
+                "delivery.module"
+            }
+            _ => continue,
+        };
+        let (first, second) = (first.name.to_string(), other.name.to_string());
+        return Some(Err(config::Error::Disagree { first, second, what }.into()));
+    }
+    let position = if is_mesh { Position::Mesh } else { Position::Edge };
+    Some(Ok(Group { pods, position, releases, delivery }))
+}
+
+impl Group<'_> {
+    /// The name of the object that holds the configuration.
+    pub(super) fn config_name(&self) -> String {
+        self.object_name("config")
+    }
+
+    /// The name of the object that inserts the filter.
+    pub(super) fn filter_name(&self) -> String {
+        self.object_name("filter")
+    }
+
+    /// The name of the configuration within the proxy: qualified, because those names are one space per proxy.
+    pub(super) fn resource_name(&self) -> String {
+        format!("canary-ctl/{}/{}", self.pods.namespace, self.config_name())
+    }
+
+    /// Whether a key of a release is what `jwt_authn` wrote: at a gateway only, a sidecar has none on the way out.
+    pub(super) fn needs_jwt(&self) -> bool {
+        let is_jwt = |key: &KeySource| matches!(key, KeySource::Jwt { .. });
+        self.position == Position::Edge && self.releases.iter().any(|release| release.keys.iter().any(is_jwt))
+    }
+
+    /// Whether the mesh's own objects carry the module.
+    pub(super) fn is_plugin(&self) -> bool {
+        matches!(self.delivery.mode, Mode::WasmPlugin | Mode::TrafficExtension)
+    }
+
+    /// `canary-<the labels' values>-<what>`: the same for every release of the pods, another for other pods.
+    fn object_name(&self, what: &str) -> String {
+        let values: Vec<String> =
+            self.pods.labels.values().map(|value| crate::spec::version_subset(value)).collect();
+        let pods = if values.is_empty() { "all".to_owned() } else { values.join("-") };
+        format!("canary-{pods}-{what}")
+    }
+}
