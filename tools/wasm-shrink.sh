@@ -33,7 +33,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export_graph >"$work/graph.json"
 wasm-metadce "$input" --graph-file="$work/graph.json" "${FEATURES[@]}" -o "$work/kept.wasm" >"$work/removed.txt"
-wasm-opt "$work/kept.wasm" -O3 "${FEATURES[@]}" --strip-debug --strip-producers --strip-target-features -o "$work/out.wasm"
+wasm-opt "$work/kept.wasm" -Oz --converge "${FEATURES[@]}" --strip-debug --strip-producers --strip-target-features -o "$work/out.wasm"
 check_exports "$work/out.wasm"
 
 size=$(wc -c <"$work/out.wasm")

@@ -49,10 +49,10 @@ impl Identity {
 
     /// The 16 hexadecimal digits, without an allocation.
     pub fn to_hex(self) -> [u8; Self::TEXT_LEN] {
+        let digit = |nibble: u8| if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 };
         let mut digits = [0; Self::TEXT_LEN];
-        for (index, digit) in digits.iter_mut().enumerate() {
-            let nibble = (self.0 >> (60 - 4 * index)) as u8 & 0xf;
-            *digit = if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 };
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0.to_be_bytes()) {
+            pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 0xf)]);
         }
         digits
     }

@@ -39,3 +39,8 @@ pub use identity::Identity;
 pub use policy::Policy;
 pub use request::Request;
 pub use weight::Weight;
+
+/// Runs the numbers of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

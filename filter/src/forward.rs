@@ -4,9 +4,9 @@
 //! own or removes the client's; inside the mesh they pass as they came. Testers' tokens never reach the application.
 
 use crate::edit::HeaderEdits;
-use assignment::contract::{OverrideMode, Position};
+use assignment::contract::{OverrideMode, Position, TokenConfig};
 use assignment::decide::OVERRIDE_MARK;
-use assignment::policy::{Release, Token};
+use assignment::policy::Release;
 use assignment::request::{cookie_pairs, query_parameters};
 use assignment::{Decision, Policy, Reason, Request};
 
@@ -84,7 +84,7 @@ fn remove_odd_spellings(policy: &Policy, request: &Request<'_>, edits: &mut impl
 }
 
 /// Removes the token's header, cookie and query parameter: the application and its logs never see them.
-fn hide_token(policy: &Policy, token: &Token, request: &Request<'_>, edits: &mut impl HeaderEdits) {
+fn hide_token(policy: &Policy, token: &TokenConfig, request: &Request<'_>, edits: &mut impl HeaderEdits) {
     if request.cookies().get(&token.cookie.name).is_some() {
         hide_cookie(&token.cookie.name, request, edits);
     }

@@ -5,7 +5,7 @@
 //! (`canary_requests_total{component="shop/shop",tag="v2/canary/pin"}`).
 
 use assignment::policy::{Release, Version};
-use assignment::{Decision, Identity, Reason};
+use assignment::{Decision, Reason};
 
 /// Requests by release, version, role and reason. Counter.
 pub fn requests(release: &Release, version: &Version, reason: Reason) -> String {
@@ -88,12 +88,8 @@ pub fn debug(release: &Release, decision: &Decision) -> String {
     let (name, role) = version.map_or(("", ""), |version| (version.name.as_str(), version.role.as_str()));
     let (uid, generation, reason) = (&release.name, release.generation, decision.reason.as_str());
     let bucket = decision.bucket.map_or(String::new(), |bucket| format!("; bucket={}", bucket.number()));
-    let identity = decision.identity.as_ref().map_or(String::new(), identity_part);
+    let identity = decision.identity.map_or(String::new(), |identity| format!("; identity={identity}"));
     format!(
         "release={uid}; version={name}; role={role}; reason={reason}{bucket}{identity}; generation={generation}"
     )
-}
-
-fn identity_part(identity: &Identity) -> String {
-    format!("; identity={identity}")
 }

@@ -1,7 +1,6 @@
 //! A cookie as the filter writes it.
 
-use super::ContractError;
-use super::read::{Fields, Place, Read, Word, deserialize_by_reading};
+use super::read::{Fields, Place, Read, deserialize_by_reading, words};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -54,21 +53,19 @@ impl CookieConfig {
 }
 
 impl Read for CookieConfig {
-    fn read(value: &Value, at: &Place<'_>) -> Result<Self, ContractError> {
-        Fields::of(value, at, |fields| {
-            Ok(Self {
-                name: fields.required("name")?,
-                secure: fields.optional("secure")?.unwrap_or(true),
-                same_site: fields.or_default("sameSite")?,
-                domain: fields.optional("domain")?,
-            })
-        })
+    fn read(value: &Value, at: &Place<'_>) -> Self {
+        let fields = Fields::of(value, at);
+        Self {
+            name: fields.required("name"),
+            secure: fields.optional("secure").unwrap_or(true),
+            same_site: fields.or_default("sameSite"),
+            domain: fields.optional("domain"),
+        }
     }
 }
 
-impl Word for SameSite {
-    const WORDS: &'static [(&'static str, Self)] =
-        &[("Lax", Self::Lax), ("Strict", Self::Strict), ("None", Self::None)];
+words! {
+    SameSite { "Lax" => Lax, "Strict" => Strict, "None" => None }
 }
 
 deserialize_by_reading!(CookieConfig, SameSite);

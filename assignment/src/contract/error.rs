@@ -1,7 +1,5 @@
 //! What can be wrong with a configuration, each with its place.
 
-use crate::weight::WeightError;
-
 /// Why a configuration cannot be accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum ContractError {
@@ -12,8 +10,11 @@ pub enum ContractError {
     #[error("expected configuration format {}, found {found}", super::FORMAT)]
     Format {
         /// The format that the configuration names.
-        found: u32,
+        found: u64,
     },
+    /// No text at all.
+    #[error("the filter configuration is not UTF-8")]
+    NotText,
     /// A field that this format does not have (strict reading only).
     #[error("unknown field at `{place}`")]
     UnknownField {
@@ -28,9 +29,6 @@ pub enum ContractError {
         /// What was expected and what was found.
         reason: String,
     },
-    /// A weight that is none.
-    #[error(transparent)]
-    Weight(#[from] WeightError),
 }
 
 impl ContractError {
@@ -39,12 +37,20 @@ impl ContractError {
         Self::Invalid { place: place.into(), reason: reason.into() }
     }
 
+    /// The message with its source, as one line for a log.
+    pub fn to_line(&self) -> String {
+        match self {
+            Self::Json(source) => format!("{self}: {source}"),
+            _ => self.to_string(),
+        }
+    }
+
     /// What a person can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Format { .. } => Some("use a canary-ctl and a filter of the same major version"),
             Self::UnknownField { .. } => Some("check the spelling, or update canary-ctl"),
-            Self::Json(_) | Self::Invalid { .. } | Self::Weight(_) => None,
+            Self::Json(_) | Self::NotText | Self::Invalid { .. } => None,
         }
     }
 }

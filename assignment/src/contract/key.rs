@@ -1,6 +1,5 @@
 //! Where a user's key may be found.
 
-use super::ContractError;
 use super::read::{Fields, Place, Read, deserialize_by_reading};
 use serde::Serialize;
 use serde_json::Value;
@@ -32,24 +31,23 @@ pub enum KeySource {
 }
 
 impl Read for KeySource {
-    fn read(value: &Value, at: &Place<'_>) -> Result<Self, ContractError> {
-        Fields::of(value, at, |fields| {
-            let by_name = [
-                fields.optional("cookie")?.map(Self::Cookie),
-                fields.optional("header")?.map(Self::Header),
-                fields.optional("query")?.map(Self::Query),
-                fields.optional("jwt")?.map(|Claim { claim, payload }| Self::Jwt { claim, payload }),
-                fields.optional("identity")?.map(|Nothing| Self::Identity {}),
-                fields.optional("clientAddress")?.map(|Nothing| Self::ClientAddress {}),
-            ];
-            let mut given = by_name.into_iter().flatten();
-            match (given.next(), given.next()) {
-                (Some(source), None) => Ok(source),
-                _ => Err(at.error(
-                    "expected one of `cookie`, `header`, `query`, `jwt`, `identity`, `clientAddress`, and no second",
-                )),
-            }
-        })
+    fn read(value: &Value, at: &Place<'_>) -> Self {
+        let fields = Fields::of(value, at);
+        let mut given = [
+            fields.optional("cookie").map(Self::Cookie),
+            fields.optional("header").map(Self::Header),
+            fields.optional("query").map(Self::Query),
+            fields.optional("jwt").map(|Claim { claim, payload }| Self::Jwt { claim, payload }),
+            fields.optional("identity").map(|Nothing| Self::Identity {}),
+            fields.optional("clientAddress").map(|Nothing| Self::ClientAddress {}),
+        ]
+        .into_iter()
+        .flatten();
+        let source = given.next();
+        if source.is_none() || given.next().is_some() {
+            at.fault("expected one of cookie, header, query, jwt, identity, clientAddress, and no second");
+        }
+        source.unwrap_or(Self::Identity {})
     }
 }
 
@@ -60,11 +58,10 @@ struct Claim {
 }
 
 impl Read for Claim {
-    fn read(value: &Value, at: &Place<'_>) -> Result<Self, ContractError> {
-        Fields::of(value, at, |fields| {
-            let payload = fields.optional("payload")?.unwrap_or_else(|| "payload".to_owned());
-            Ok(Self { claim: fields.required("claim")?, payload })
-        })
+    fn read(value: &Value, at: &Place<'_>) -> Self {
+        let fields = Fields::of(value, at);
+        let payload = fields.optional("payload").unwrap_or_else(|| "payload".to_owned());
+        Self { claim: fields.required("claim"), payload }
     }
 }
 
@@ -72,8 +69,9 @@ impl Read for Claim {
 struct Nothing;
 
 impl Read for Nothing {
-    fn read(value: &Value, at: &Place<'_>) -> Result<Self, ContractError> {
-        Fields::of(value, at, |_| Ok(Self))
+    fn read(value: &Value, at: &Place<'_>) -> Self {
+        Fields::of(value, at);
+        Self
     }
 }
 

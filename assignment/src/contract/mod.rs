@@ -8,6 +8,7 @@
 //! can share one gateway.
 
 mod cookie;
+mod document;
 mod error;
 mod key;
 mod read;
@@ -24,10 +25,10 @@ pub use release::{
 };
 pub use secret::{KeyUse, RingKey, Secret};
 
-use read::{Fields, Place, Read, Word, deserialize_by_reading};
+pub(crate) use document::read as read_document;
+use read::{Fields, Place, Read, deserialize_by_reading, words};
 use serde::Serialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
 /// The major version of the contract. It changes when a reader of the old one would do the wrong thing.
@@ -134,12 +135,16 @@ impl FilterConfig {
     /// Fails on anything that is no JSON of this shape, and on another major format. Does not check what the fields
     /// mean together: that is [`crate::Policy::compile`].
     pub fn from_json(json: &[u8]) -> Result<Self, ContractError> {
-        document(json, false)
+        read_document(json, false).map(Self::whole)
     }
 
     /// The CLI's way of reading: an unknown field is an error that names its place.
     pub fn from_json_strict(json: &[u8]) -> Result<Self, ContractError> {
-        document(json, true)
+        read_document(json, true).map(Self::whole)
+    }
+
+    fn whole((proxy, releases): document::Document) -> Self {
+        Self { releases: releases.into_iter().collect(), ..proxy }
     }
 
     /// The JSON that goes into the proxy's configuration, keys included.
@@ -148,69 +153,41 @@ impl FilterConfig {
     }
 }
 
-/// Reads a document release by release: a tree of ten thousand of them would stay in the VM's memory for ever, because
-/// Wasm memory never shrinks.
-fn document(json: &[u8], strict: bool) -> Result<FilterConfig, ContractError> {
-    let mut fields: BTreeMap<String, &RawValue> = serde_json::from_slice(json)?;
-    let releases: BTreeMap<String, &RawValue> = match fields.remove("releases") {
-        Some(releases) => serde_json::from_str(releases.get())?,
-        None => BTreeMap::new(),
-    };
-    let rest = fields.into_iter().map(|(name, raw)| Ok((name, serde_json::from_str(raw.get())?)));
-    let rest = rest.collect::<Result<_, serde_json::Error>>()?;
-    let root = Place::root(strict);
-    let mut config = FilterConfig::read(&Value::Object(rest), &root)?;
-    let place = root.field("releases");
-    for (name, raw) in releases {
-        let value: Value = serde_json::from_str(raw.get())?;
-        let release = ReleaseConfig::read(&value, &place.field(&name))?;
-        config.releases.insert(name, release);
-    }
-    Ok(config)
-}
-
 impl Read for FilterConfig {
     /// Everything but the releases, which [`document`] reads.
-    fn read(value: &Value, at: &Place<'_>) -> Result<Self, ContractError> {
-        Fields::of(value, at, |fields| {
-            // First, so that a newer format is named as such and not as a missing field.
-            let format = fields.required("format")?;
-            if format != FORMAT {
-                return Err(ContractError::Format { found: format });
-            }
-            Ok(Self {
-                format,
-                position: fields.or_default("position")?,
-                headers: fields.or_default("headers")?,
-                id_cookie: fields.optional("idCookie")?.unwrap_or_else(CookieConfig::default_id),
-                id_max_age_seconds: fields.optional("idMaxAgeSeconds")?.unwrap_or_else(default_id_max_age),
-                keys: fields.or_default("keys")?,
-                identity_key: fields.optional("identityKey")?,
-                filter_state: fields.or_default("filterState")?,
-                debug_header: fields.optional("debugHeader")?,
-                releases: BTreeMap::new(),
-            })
-        })
+    fn read(value: &Value, at: &Place<'_>) -> Self {
+        let fields = Fields::of(value, at);
+        Self {
+            format: fields.required("format"),
+            position: fields.or_default("position"),
+            headers: fields.or_default("headers"),
+            id_cookie: fields.optional("idCookie").unwrap_or_else(CookieConfig::default_id),
+            id_max_age_seconds: fields.optional("idMaxAgeSeconds").unwrap_or_else(default_id_max_age),
+            keys: fields.or_default("keys"),
+            identity_key: fields.optional("identityKey"),
+            filter_state: fields.or_default("filterState"),
+            debug_header: fields.optional("debugHeader"),
+            releases: BTreeMap::new(),
+        }
     }
 }
 
 impl Read for HeaderNames {
-    fn read(value: &Value, at: &Place<'_>) -> Result<Self, ContractError> {
+    fn read(value: &Value, at: &Place<'_>) -> Self {
+        let fields = Fields::of(value, at);
         let default = Self::default();
-        Fields::of(value, at, |fields| {
-            Ok(Self {
-                routing: fields.optional("routing")?.unwrap_or(default.routing),
-                identity: fields.optional("identity")?.unwrap_or(default.identity),
-                cohort: fields.optional("cohort")?.unwrap_or(default.cohort),
-                overrides: fields.optional("overrides")?.unwrap_or(default.overrides),
-                token: fields.optional("token")?.unwrap_or(default.token),
-            })
-        })
+        Self {
+            routing: fields.optional("routing").unwrap_or(default.routing),
+            identity: fields.optional("identity").unwrap_or(default.identity),
+            cohort: fields.optional("cohort").unwrap_or(default.cohort),
+            overrides: fields.optional("overrides").unwrap_or(default.overrides),
+            token: fields.optional("token").unwrap_or(default.token),
+        }
     }
 }
 
-impl Word for Position {
-    const WORDS: &'static [(&'static str, Self)] = &[("edge", Self::Edge), ("mesh", Self::Mesh)];
+words! {
+    Position { "edge" => Edge, "mesh" => Mesh }
 }
 
 deserialize_by_reading!(HeaderNames, Position);

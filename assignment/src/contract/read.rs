@@ -1,22 +1,46 @@
-//! Reading the contract by hand: every error names its place, and the module in the proxy stays small.
+//! Reading the contract by hand: every fault names its place, and the module in the proxy stays small.
 //!
 //! Generated readers (serde's derive) are made anew for each type and brought some 80 kB into a module of which each
 //! worker of each proxy holds a copy; and they know lines and columns, where a person needs `releases.shop/web.weight`.
-//! Here each type says in one list which fields it has; [`Fields`] does the rest, once for all types.
+//! Here each type lists its fields; [`Fields`] does the rest, once for all types. Readers do not fail: they note a fault
+//! and go on with some value, which nobody sees, because a document with a fault is refused. That keeps every `?` and
+//! its clean-up out of the module too.
 
 use super::ContractError;
 use crate::Weight;
 use serde_json::{Map, Value};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
+
+/// What is wrong with a document: the first fault, which the later ones mostly follow from.
+pub(crate) struct Faults {
+    first: Cell<Option<ContractError>>,
+    /// Whether unknown fields are faults.
+    strict: bool,
+}
+
+impl Faults {
+    pub(crate) const fn new(strict: bool) -> Self {
+        Self { first: Cell::new(None), strict }
+    }
+
+    pub(crate) fn note(&self, fault: ContractError) {
+        let first = self.first.take().unwrap_or(fault);
+        self.first.set(Some(first));
+    }
+
+    /// What was read, unless something was wrong with it.
+    pub(crate) fn unless_any<T>(self, read: T) -> Result<T, ContractError> {
+        self.first.into_inner().map_or(Ok(read), Err)
+    }
+}
 
 /// Where in the document a value stands. Becomes text only when something is wrong there.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'p> {
+    faults: &'p Faults,
     parent: Option<&'p Place<'p>>,
     step: Step<'p>,
-    /// Whether unknown fields are errors.
-    strict: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -28,27 +52,28 @@ enum Step<'p> {
 
 impl<'p> Place<'p> {
     /// The whole document.
-    pub(crate) const fn root(strict: bool) -> Self {
-        Self { parent: None, step: Step::Root, strict }
+    pub(crate) const fn root(faults: &'p Faults) -> Self {
+        Self { faults, parent: None, step: Step::Root }
     }
 
     /// A field of the object here.
     pub(crate) const fn field(&'p self, name: &'p str) -> Self {
-        Self { parent: Some(self), step: Step::Field(name), strict: self.strict }
+        Self { faults: self.faults, parent: Some(self), step: Step::Field(name) }
     }
 
     const fn item(&'p self, index: usize) -> Self {
-        Self { parent: Some(self), step: Step::Item(index), strict: self.strict }
+        Self { faults: self.faults, parent: Some(self), step: Step::Item(index) }
     }
 
-    /// An error here.
-    pub(crate) fn error(&self, reason: impl Into<String>) -> ContractError {
-        ContractError::invalid(self.to_string(), reason)
+    /// Notes a fault here.
+    pub(crate) fn fault(&self, reason: impl Into<String>) {
+        self.faults.note(ContractError::invalid(self.to_string(), reason));
     }
 
-    /// The error that something else stands here.
-    fn expected(&self, what: &str, found: &Value) -> ContractError {
-        self.error(format!("expected {what}, found {}", short(found)))
+    /// Notes that something else stands here.
+    #[inline(never)]
+    fn expected(&self, what: &str, found: &Value) {
+        self.fault(format!("expected {what}, found {}", short(found)));
     }
 }
 
@@ -71,7 +96,7 @@ impl fmt::Display for Place<'_> {
 /// fractions are larger than everything else here.)
 fn short(value: &Value) -> String {
     match value {
-        Value::Null => "null".to_owned(),
+        Value::Null => "nothing".to_owned(),
         Value::Bool(true) => "`true`".to_owned(),
         Value::Bool(false) => "`false`".to_owned(),
         Value::Number(number) => match (number.as_u64(), number.as_i64()) {
@@ -87,60 +112,59 @@ fn short(value: &Value) -> String {
 
 /// A type of the contract that can be read.
 pub(crate) trait Read: Sized {
-    /// Reads the value, or says what is wrong with it and where.
-    fn read(value: &Value, at: &Place<'_>) -> Result<Self, ContractError>;
+    /// Reads the value; where it is none of this type, notes the fault and gives any value at all.
+    fn read(value: &Value, at: &Place<'_>) -> Self;
 }
 
-/// The fields of one object, as its type asks for them.
+/// The fields of one object, as its type asks for them. What it never asked for is a fault in the end, where reading is
+/// strict.
 pub(crate) struct Fields<'v> {
-    object: &'v Map<String, Value>,
+    object: Option<&'v Map<String, Value>>,
     at: &'v Place<'v>,
     asked: RefCell<Vec<&'static str>>,
 }
 
 impl<'v> Fields<'v> {
-    /// Reads an object by `fields`, then refuses what was not asked for, where reading is strict.
-    pub(crate) fn of<T>(
-        value: &Value,
-        at: &Place<'_>,
-        read: impl FnOnce(&Fields<'_>) -> Result<T, ContractError>,
-    ) -> Result<T, ContractError> {
-        let Value::Object(object) = value else {
-            return Err(at.expected("an object", value));
-        };
-        let fields = Fields { object, at, asked: RefCell::default() };
-        let read = read(&fields)?;
-        fields.refuse_unknown()?;
-        Ok(read)
+    pub(crate) fn of(value: &'v Value, at: &'v Place<'v>) -> Self {
+        let object = value.as_object();
+        if object.is_none() {
+            at.expected("an object", value);
+        }
+        Self { object, at, asked: RefCell::default() }
     }
 
     /// A field that must be there.
-    pub(crate) fn required<T: Read>(&self, name: &'static str) -> Result<T, ContractError> {
-        self.optional(name)?.ok_or_else(|| self.at.field(name).error("missing"))
+    pub(crate) fn required<T: Read>(&self, name: &'static str) -> T {
+        T::read(self.value(name).unwrap_or(&Value::Null), &self.at.field(name))
     }
 
     /// A field that may be absent or null.
-    pub(crate) fn optional<T: Read>(&self, name: &'static str) -> Result<Option<T>, ContractError> {
-        self.value(name).map(|value| T::read(value, &self.at.field(name))).transpose()
+    pub(crate) fn optional<T: Read>(&self, name: &'static str) -> Option<T> {
+        self.value(name).map(|value| T::read(value, &self.at.field(name)))
     }
 
     /// A field that is empty, zero, or whatever its type says, where it is absent.
-    pub(crate) fn or_default<T: Read + Default>(&self, name: &'static str) -> Result<T, ContractError> {
-        Ok(self.optional(name)?.unwrap_or_default())
+    pub(crate) fn or_default<T: Read + Default>(&self, name: &'static str) -> T {
+        self.optional(name).unwrap_or_default()
     }
 
+    #[inline(never)]
     fn value(&self, name: &'static str) -> Option<&'v Value> {
-        self.asked.borrow_mut().push(name);
-        self.object.get(name).filter(|value| !value.is_null())
+        if self.at.faults.strict {
+            self.asked.borrow_mut().push(name);
+        }
+        self.object?.get(name).filter(|value| !value.is_null())
     }
+}
 
-    fn refuse_unknown(&self) -> Result<(), ContractError> {
-        let asked = self.asked.borrow();
-        match self.object.keys().find(|key| !asked.contains(&key.as_str())) {
-            Some(key) if self.at.strict => {
-                Err(ContractError::UnknownField { place: self.at.field(key).to_string() })
+impl Drop for Fields<'_> {
+    #[inline(never)]
+    fn drop(&mut self) {
+        if let (Some(object), true) = (self.object, self.at.faults.strict) {
+            let asked = self.asked.borrow();
+            if let Some(key) = object.keys().find(|key| !asked.contains(&key.as_str())) {
+                self.at.faults.note(ContractError::UnknownField { place: self.at.field(key).to_string() });
             }
-            _ => Ok(()),
         }
     }
 }
@@ -149,65 +173,114 @@ impl<'v> Fields<'v> {
 pub(crate) trait Word: Copy + 'static {
     /// The words and what they mean; the same spelling as the type's `Serialize`.
     const WORDS: &'static [(&'static str, Self)];
+    /// What is read where no word stands.
+    const ANY: Self;
 }
 
 impl<T: Word> Read for T {
-    fn read(value: &Value, at: &Place<'_>) -> Result<Self, ContractError> {
+    fn read(value: &Value, at: &Place<'_>) -> Self {
         let text = value.as_str().unwrap_or_default();
-        let found = T::WORDS.iter().find(|(word, _)| *word == text);
-        found.map(|(_, meaning)| *meaning).ok_or_else(|| {
-            let words: Vec<&str> = T::WORDS.iter().map(|(word, _)| *word).collect();
-            at.expected(&format!("one of `{}`", words.join("`, `")), value)
-        })
+        if let Some((_, meaning)) = T::WORDS.iter().find(|(word, _)| *word == text) {
+            return *meaning;
+        }
+        let mut words = String::new();
+        for (word, _) in T::WORDS {
+            let or = if words.is_empty() { "" } else { " or " };
+            words.push_str(or);
+            words.push_str(word);
+        }
+        at.expected(&words, value);
+        T::ANY
     }
 }
 
+/// The words of types that are one of a few.
+macro_rules! words {
+    ($($type:ty { $first:literal => $any:ident $(, $word:literal => $variant:ident)* $(,)? })+) => {$(
+        impl $crate::contract::read::Word for $type {
+            const WORDS: &'static [(&'static str, Self)] = &[($first, Self::$any), $(($word, Self::$variant)),*];
+            const ANY: Self = Self::$any;
+        }
+    )+};
+}
+pub(crate) use words;
+
 impl Read for String {
-    fn read(value: &Value, at: &Place<'_>) -> Result<Self, ContractError> {
-        value.as_str().map(Self::from).ok_or_else(|| at.expected("a text", value))
+    fn read(value: &Value, at: &Place<'_>) -> Self {
+        let text = value.as_str();
+        if text.is_none() {
+            at.expected("a text", value);
+        }
+        text.unwrap_or_default().to_owned()
     }
 }
 
 impl Read for bool {
-    fn read(value: &Value, at: &Place<'_>) -> Result<Self, ContractError> {
-        value.as_bool().ok_or_else(|| at.expected("true or false", value))
+    fn read(value: &Value, at: &Place<'_>) -> Self {
+        let answer = value.as_bool();
+        if answer.is_none() {
+            at.expected("true or false", value);
+        }
+        answer.unwrap_or_default()
     }
 }
 
 impl Read for u64 {
-    fn read(value: &Value, at: &Place<'_>) -> Result<Self, ContractError> {
-        value.as_u64().ok_or_else(|| at.expected("a whole number from 0 on", value))
+    fn read(value: &Value, at: &Place<'_>) -> Self {
+        let number = value.as_u64();
+        if number.is_none() {
+            at.expected("a whole number from 0 on", value);
+        }
+        number.unwrap_or_default()
     }
 }
 
 impl Read for u32 {
-    fn read(value: &Value, at: &Place<'_>) -> Result<Self, ContractError> {
-        let number = u64::read(value, at)?;
-        Self::try_from(number).map_err(|_| at.expected("a whole number below 4294967296", value))
+    fn read(value: &Value, at: &Place<'_>) -> Self {
+        let number = value.as_u64().and_then(|number| Self::try_from(number).ok());
+        if number.is_none() {
+            at.expected("a whole number from 0 to 4294967295", value);
+        }
+        number.unwrap_or_default()
     }
 }
 
 impl Read for Weight {
-    fn read(value: &Value, at: &Place<'_>) -> Result<Self, ContractError> {
-        Self::new(u32::read(value, at)?).map_err(|_| at.expected("0 to 10000 basis points", value))
+    fn read(value: &Value, at: &Place<'_>) -> Self {
+        let weight = value
+            .as_u64()
+            .and_then(|number| u32::try_from(number).ok())
+            .and_then(|number| Self::new(number).ok());
+        if weight.is_none() {
+            at.expected("0 to 10000 basis points", value);
+        }
+        weight.unwrap_or_default()
     }
 }
 
 impl<T: Read> Read for Vec<T> {
-    fn read(value: &Value, at: &Place<'_>) -> Result<Self, ContractError> {
-        let items = value.as_array().ok_or_else(|| at.expected("a list", value))?;
-        items.iter().enumerate().map(|(index, item)| T::read(item, &at.item(index))).collect()
+    fn read(value: &Value, at: &Place<'_>) -> Self {
+        let mut read = Self::new();
+        match value.as_array() {
+            Some(items) => {
+                read.extend(items.iter().enumerate().map(|(index, item)| T::read(item, &at.item(index))));
+            }
+            None => at.expected("a list", value),
+        }
+        read
     }
 }
 
-/// Lets serde read a type of the contract by its one reader, for files that hold parts of it.
+/// Lets serde read a type of the contract by its one reader, for files of the CLI that hold parts of it.
 macro_rules! deserialize_by_reading {
     ($($type:ty),+ $(,)?) => {$(
         impl<'de> serde::Deserialize<'de> for $type {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                use $crate::contract::read::{Faults, Place, Read};
                 let value = serde_json::Value::deserialize(deserializer)?;
-                let read = <Self as $crate::contract::read::Read>::read(&value, &$crate::contract::read::Place::root(true));
-                read.map_err(serde::de::Error::custom)
+                let faults = Faults::new(true);
+                let read = <Self as Read>::read(&value, &Place::root(&faults));
+                faults.unless_any(read).map_err(serde::de::Error::custom)
             }
         }
     )+};

@@ -1,7 +1,6 @@
 //! Keys, which are never printed.
 
-use super::ContractError;
-use super::read::{Fields, Place, Read, Word, deserialize_by_reading};
+use super::read::{Fields, Place, Read, deserialize_by_reading, words};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Serialize, Serializer};
@@ -40,10 +39,13 @@ impl Serialize for Secret {
 }
 
 impl Read for Secret {
-    fn read(value: &Value, at: &Place<'_>) -> Result<Self, ContractError> {
-        // What stands there is not repeated in the error: it is a secret, if a broken one.
-        let text = value.as_str().and_then(|text| STANDARD.decode(text.trim()).ok());
-        text.map(Self).ok_or_else(|| at.error("expected a secret in base64"))
+    fn read(value: &Value, at: &Place<'_>) -> Self {
+        let bytes = value.as_str().and_then(|text| STANDARD.decode(text.trim()).ok());
+        if bytes.is_none() {
+            // What stands there is not repeated: it is a secret, if a broken one.
+            at.fault("expected a secret in base64");
+        }
+        Self(bytes.unwrap_or_default())
     }
 }
 
@@ -71,15 +73,14 @@ pub enum KeyUse {
 }
 
 impl Read for RingKey {
-    fn read(value: &Value, at: &Place<'_>) -> Result<Self, ContractError> {
-        Fields::of(value, at, |fields| {
-            Ok(Self { id: fields.required("id")?, key: fields.required("key")?, usage: fields.required("use")? })
-        })
+    fn read(value: &Value, at: &Place<'_>) -> Self {
+        let fields = Fields::of(value, at);
+        Self { id: fields.required("id"), key: fields.required("key"), usage: fields.required("use") }
     }
 }
 
-impl Word for KeyUse {
-    const WORDS: &'static [(&'static str, Self)] = &[("sign", Self::Sign), ("verify", Self::Verify)];
+words! {
+    KeyUse { "verify" => Verify, "sign" => Sign }
 }
 
 deserialize_by_reading!(Secret, RingKey, KeyUse);

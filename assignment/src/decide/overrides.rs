@@ -31,8 +31,8 @@ fn by_name(facts: &Facts<'_>) -> Option<Decision> {
 fn by_token(facts: &Facts<'_>) -> Option<Decision> {
     let token = facts.release.token.as_ref()?;
     let by_query = facts.request.query(&token.query);
-    let carried = facts.request.token.into_iter().chain(facts.tokens.iter());
-    if let Some((version, _)) = carried.filter_map(|text| valid(facts, text)).next() {
+    let mut carried = facts.request.token.into_iter().chain(facts.tokens.iter());
+    if let Some((version, _)) = carried.find_map(|text| valid(facts, text)) {
         return Some(overridden(facts, version));
     }
     let text = by_query?;

@@ -1,8 +1,8 @@
 //! Row 3: a session stays where its pin says.
 
 use super::{Decision, Facts, PinPlan, Reason};
-use crate::contract::Position;
-use crate::policy::{Pin, Standing};
+use crate::contract::{PinConfig, Position};
+use crate::policy::Standing;
 use crate::seal::{Kind, Seal};
 
 /// What the pins of a request come to.
@@ -83,7 +83,7 @@ fn renewal(facts: &Facts<'_>, seal: &Seal<'_>) -> PinPlan {
     }
 }
 
-fn is_due(pin: &Pin, age: u64) -> bool {
+fn is_due(pin: &PinConfig, age: u64) -> bool {
     age > pin.max_age_seconds || pin.idle_seconds.is_some_and(|idle| age > idle / 2)
 }
 

@@ -1,4 +1,4 @@
-//! What a configuration may say. Each refusal names the place and says what was expected.
+//! What a configuration may say. Each refusal names the place and says what was expected and what was found.
 
 use crate::contract::{
     ContractError, CookieConfig, FilterConfig, IdentityMode, KeySource, MintPolicy, OverrideMode, Position,
@@ -6,182 +6,171 @@ use crate::contract::{
 };
 use crate::seal::{MAX_NAME_LEN, Ring};
 
-type Checked = Result<(), ContractError>;
+/// The first thing that is wrong. (Later ones mostly follow from it; and one shared, plain function instead of a closure
+/// for each check keeps the module in the proxy small.)
+struct Checks<'c> {
+    /// What the places begin with.
+    prefix: &'c str,
+    fault: Option<ContractError>,
+}
 
-fn ensure(holds: bool, place: impl FnOnce() -> String, reason: impl FnOnce() -> String) -> Checked {
-    if holds { Ok(()) } else { Err(ContractError::invalid(place(), reason())) }
+impl Checks<'_> {
+    #[inline(never)]
+    fn ensure(&mut self, holds: bool, field: &str, expected: &str, found: &str) {
+        if !holds && self.fault.is_none() {
+            let place = format!("{}{field}", self.prefix);
+            let found = if found.is_empty() { "nothing" } else { found };
+            self.fault = Some(ContractError::invalid(place, format!("expected {expected}, found {found}")));
+        }
+    }
+
+    fn end(self) -> Result<(), ContractError> {
+        self.fault.map_or(Ok(()), Err)
+    }
 }
 
 /// What holds for the proxy as a whole.
-pub(super) fn proxy(config: &FilterConfig) -> Checked {
-    cookie("idCookie", &config.id_cookie)?;
+pub(super) fn proxy(config: &FilterConfig) -> Result<(), ContractError> {
+    let mut checks = Checks { prefix: "", fault: None };
+    cookie(&mut checks, "idCookie", &config.id_cookie);
     let names = &config.headers;
     let all = [&names.routing, &names.identity, &names.cohort, &names.overrides, &names.token];
     for name in all.into_iter().chain(&config.debug_header) {
         let legal = !name.is_empty()
             && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
-        ensure(
-            legal,
-            || "headers".into(),
-            || format!("expected a header name of `a-z 0-9 -`, found `{name}`"),
-        )?;
+        checks.ensure(legal, "headers", "names of a-z 0-9 -", name);
     }
-    if let Some(secret) = &config.identity_key {
-        let long_enough = secret.expose().len() >= Secret::MIN_LEN;
-        ensure(
-            long_enough,
-            || "identityKey".into(),
-            || format!("expected at least {} bytes", Secret::MIN_LEN),
-        )?;
-    }
-    Ok(())
+    let long_enough =
+        config.identity_key.as_ref().is_none_or(|secret| secret.expose().len() >= Secret::MIN_LEN);
+    checks.ensure(long_enough, "identityKey", "at least 16 bytes", "fewer");
+    checks.end()
 }
 
 /// What holds for one release.
-pub(super) fn release(config: &FilterConfig, ring: &Ring, name: &str, release: &ReleaseConfig) -> Checked {
-    let place = |field: &str| format!("releases.{name}.{field}");
-    let named =
-        name.split_once('/').is_some_and(|(namespace, name)| is_dns_label(namespace) && is_dns_label(name));
-    ensure(named, || format!("releases.{name}"), || "expected `<namespace>/<name>`, two DNS labels".into())?;
-    let uid_fits = (1..=MAX_NAME_LEN).contains(&release.uid.len());
-    ensure(uid_fits, || place("uid"), || format!("expected 1 to {MAX_NAME_LEN} characters"))?;
-    hosts_and_paths(release, &place)?;
-    versions(release, &place)?;
-    keys(release, &place)?;
-    stickiness(config, ring, release, &place)?;
-    overrides(ring, release, &place)
-}
-
-fn hosts_and_paths(release: &ReleaseConfig, place: &impl Fn(&str) -> String) -> Checked {
-    ensure(!release.hosts.is_empty(), || place("hosts"), || "expected at least one host".into())?;
-    for host in &release.hosts {
-        ensure(
-            is_host(host),
-            || place("hosts"),
-            || format!("expected `name`, `*.suffix` or `*` in lower case without a port, found `{host}`"),
-        )?;
-    }
-    ensure(!release.paths.is_empty(), || place("paths"), || "expected at least one path prefix".into())?;
-    for path in &release.paths {
-        let legal = path.starts_with('/') && !path.contains(['?', '#']);
-        ensure(
-            legal,
-            || place("paths"),
-            || format!("expected a path prefix that starts with `/` and has no `?` or `#`, found `{path}`"),
-        )?;
-    }
-    Ok(())
-}
-
-fn versions(release: &ReleaseConfig, place: &impl Fn(&str) -> String) -> Checked {
-    let count = |role| release.versions.iter().filter(|version| version.role == role).count();
-    let (stable, canary) = (count(Role::Stable), count(Role::Canary));
-    ensure(stable == 1, || place("versions"), || format!("expected one stable version, found {stable}"))?;
-    ensure(canary <= 1, || place("versions"), || format!("expected at most one canary, found {canary}"))?;
-    ensure(
-        canary == 1 || release.weight.basis_points() == 0,
-        || place("weight"),
-        || format!("expected 0 where there is no canary, found {}", release.weight),
-    )?;
-    for (index, version) in release.versions.iter().enumerate() {
-        let here = || place(&format!("versions[{index}]"));
-        ensure(is_label_value(&version.name), here, || {
-            format!(
-                "expected a version label value (RFC 1123, up to 63 characters), found `{}`",
-                version.name
-            )
-        })?;
-        let again = release.versions.iter().take(index).any(|other| other.name == version.name);
-        ensure(!again, here, || format!("version `{}` is listed twice", version.name))?;
-        let contradicted =
-            release.gone.iter().any(|gone| gone.name == version.name && gone.epoch >= version.epoch);
-        ensure(!contradicted, here, || format!("version `{}` is live and gone at one epoch", version.name))?;
-    }
-    Ok(())
-}
-
-fn keys(release: &ReleaseConfig, place: &impl Fn(&str) -> String) -> Checked {
-    for (index, key) in release.keys.iter().enumerate() {
-        let named = match key {
-            KeySource::Cookie(name) => is_token(name),
-            KeySource::Header(name) => is_token(name) && !name.bytes().any(|b| b.is_ascii_uppercase()),
-            KeySource::Query(name) => is_token(name),
-            KeySource::Jwt { claim, payload } => !claim.is_empty() && !payload.is_empty(),
-            KeySource::Identity {} | KeySource::ClientAddress {} => true,
-        };
-        ensure(
-            named,
-            || place(&format!("keys[{index}]")),
-            || "expected a name (header names in lower case) or a claim path".into(),
-        )?;
-    }
-    Ok(())
-}
-
-fn stickiness(
+pub(super) fn release(
     config: &FilterConfig,
     ring: &Ring,
+    name: &str,
     release: &ReleaseConfig,
-    place: &impl Fn(&str) -> String,
-) -> Checked {
+) -> Result<(), ContractError> {
+    let prefix = format!("releases.{name}.");
+    let mut checks = Checks { prefix: &prefix, fault: None };
+    let is_named =
+        name.split_once('/').is_some_and(|(namespace, name)| is_dns_label(namespace) && is_dns_label(name));
+    checks.ensure(is_named, "name", "<namespace>/<name>, two DNS labels", name);
+    let uid_fits = (1..=MAX_NAME_LEN).contains(&release.uid.len());
+    checks.ensure(uid_fits, "uid", "1 to 63 characters", &release.uid);
+    hosts_and_paths(&mut checks, release);
+    versions(&mut checks, release);
+    keys(&mut checks, release);
+    stickiness(&mut checks, config, ring, release);
+    overrides(&mut checks, ring, release);
+    checks.end()
+}
+
+fn hosts_and_paths(checks: &mut Checks<'_>, release: &ReleaseConfig) {
+    checks.ensure(!release.hosts.is_empty(), "hosts", "at least one host", "");
+    for host in &release.hosts {
+        checks.ensure(is_host(host), "hosts", "a name, *.suffix or * in lower case without a port", host);
+    }
+    checks.ensure(!release.paths.is_empty(), "paths", "at least one path prefix", "");
+    for path in &release.paths {
+        let legal = path.starts_with('/') && !path.bytes().any(|byte| matches!(byte, b'?' | b'#'));
+        checks.ensure(legal, "paths", "a prefix that starts with / and has no ? or #", path);
+    }
+}
+
+fn versions(checks: &mut Checks<'_>, release: &ReleaseConfig) {
+    let count = |role| release.versions.iter().filter(|version| version.role == role).count();
+    let (stable, canary) = (count(Role::Stable), count(Role::Canary));
+    checks.ensure(stable == 1, "versions", "one stable version", if stable == 0 { "" } else { "several" });
+    checks.ensure(canary <= 1, "versions", "at most one canary", "several");
+    let has_someone = canary == 1 || release.weight.basis_points() == 0;
+    checks.ensure(has_someone, "weight", "0 where there is no canary", "more");
+    for (index, version) in release.versions.iter().enumerate() {
+        let name = version.name.as_str();
+        checks.ensure(is_label_value(name), "versions", "a label value of up to 63 characters", name);
+        let again = release.versions.iter().take(index).any(|other| other.name == name);
+        checks.ensure(!again, "versions", "each version once", name);
+        let gone = release.gone.iter().any(|gone| gone.name == name && gone.epoch >= version.epoch);
+        checks.ensure(!gone, "gone", "no version that is live at that epoch", name);
+    }
+}
+
+fn keys(checks: &mut Checks<'_>, release: &ReleaseConfig) {
+    for key in &release.keys {
+        match key {
+            KeySource::Cookie(name) | KeySource::Query(name) => {
+                checks.ensure(is_token(name), "keys", "a name", name);
+            }
+            KeySource::Header(name) => {
+                let legal = is_token(name) && !name.bytes().any(|byte| byte.is_ascii_uppercase());
+                checks.ensure(legal, "keys", "a header name in lower case", name);
+            }
+            KeySource::Jwt { claim, payload } => {
+                checks.ensure(!claim.is_empty() && !payload.is_empty(), "keys", "a claim and a payload", "");
+            }
+            KeySource::Identity {} | KeySource::ClientAddress {} => {}
+        }
+    }
+}
+
+fn stickiness(checks: &mut Checks<'_>, config: &FilterConfig, ring: &Ring, release: &ReleaseConfig) {
     let edge = config.position == Position::Edge;
     let session = release.stickiness == Stickiness::Session;
-    ensure(
-        !session || release.pin.is_some() || !edge,
-        || place("pin"),
-        || "expected a pin cookie with `stickiness: session`".into(),
-    )?;
+    checks.ensure(!session || release.pin.is_some() || !edge, "pin", "a cookie with stickiness: session", "");
     let signs = edge && (session || release.mint != MintPolicy::Never);
-    ensure(
-        !signs || ring.can_sign(),
-        || "keys".into(),
-        || "expected a key with `use: sign`: pins and minted ids are signed".into(),
-    )?;
+    checks.ensure(!signs || ring.can_sign(), "pin", "a key with use: sign for pins and minted ids", "");
     if let Some(pin) = &release.pin {
-        cookie(&place("pin.cookie"), &pin.cookie)?;
-        ensure(pin.max_age_seconds > 0, || place("pin.maxAgeSeconds"), || "expected more than 0".into())?;
-        ensure(pin.idle_seconds != Some(0), || place("pin.idleSeconds"), || "expected more than 0".into())?;
+        cookie(checks, "pin.cookie", &pin.cookie);
+        checks.ensure(pin.max_age_seconds > 0, "pin.maxAgeSeconds", "more than 0", "0");
+        checks.ensure(pin.idle_seconds != Some(0), "pin.idleSeconds", "more than 0", "0");
     }
-    if let Some(name) = &release.session_cookie {
-        ensure(
-            is_token(name),
-            || place("sessionCookie"),
-            || format!("expected a cookie name, found `{name}`"),
-        )?;
-    }
+    let session_cookie = release.session_cookie.as_deref();
+    checks.ensure(
+        session_cookie.is_none_or(is_token),
+        "sessionCookie",
+        "a name",
+        session_cookie.unwrap_or_default(),
+    );
     let keyed = release.identity == IdentityMode::Keyed;
-    ensure(
+    checks.ensure(
         !keyed || config.identity_key.is_some(),
-        || place("identity"),
-        || "`keyed` needs the proxy's `identityKey`".into(),
-    )
+        "identity",
+        "the proxy's identityKey with keyed",
+        "",
+    );
 }
 
-fn overrides(ring: &Ring, release: &ReleaseConfig, place: &impl Fn(&str) -> String) -> Checked {
-    let Some(token) = &release.overrides.token else {
-        let needed = release.overrides.mode == OverrideMode::Token;
-        return ensure(!needed, || place("override.token"), || "expected with `mode: token`".into());
-    };
-    cookie(&place("override.token.cookie"), &token.cookie)?;
-    ensure(is_token(&token.query), || place("override.token.query"), || "expected a parameter name".into())?;
-    let verifies = release.overrides.mode != OverrideMode::Token || ring.can_sign();
-    ensure(verifies, || "keys".into(), || "expected a key with `use: sign`: tokens are signed".into())
+fn overrides(checks: &mut Checks<'_>, ring: &Ring, release: &ReleaseConfig) {
+    let by_token = release.overrides.mode == OverrideMode::Token;
+    checks.ensure(
+        !by_token || release.overrides.token.is_some(),
+        "override.token",
+        "one with mode: token",
+        "",
+    );
+    checks.ensure(!by_token || ring.can_sign(), "override.mode", "a key with use: sign for tokens", "");
+    if let Some(token) = &release.overrides.token {
+        cookie(checks, "override.token.cookie", &token.cookie);
+        checks.ensure(is_token(&token.query), "override.token.query", "a parameter name", &token.query);
+    }
 }
 
-fn cookie(place: &str, cookie: &CookieConfig) -> Checked {
-    let here = || place.to_owned();
-    ensure(is_token(&cookie.name), here, || format!("expected a cookie name, found `{}`", cookie.name))?;
-    let host_prefix = cookie.name.starts_with("__Host-");
-    ensure(!host_prefix || (cookie.secure && cookie.domain.is_none()), here, || {
-        format!("`{}` needs `secure` and no `domain`, or browsers drop it", cookie.name)
-    })?;
-    ensure(!cookie.name.starts_with("__Secure-") || cookie.secure, here, || {
-        format!("`{}` needs `secure`, or browsers drop it", cookie.name)
-    })?;
-    let same_site_fits = cookie.same_site != SameSite::None || cookie.secure;
-    ensure(same_site_fits, here, || "`sameSite: None` needs `secure`, or browsers drop it".into())?;
-    let domain_fits = cookie.domain.as_deref().is_none_or(|domain| is_host(domain) && !domain.contains('*'));
-    ensure(domain_fits, here, || "expected a host name as `domain`".into())
+/// What browsers ask of a cookie; they drop others without a word.
+fn cookie(checks: &mut Checks<'_>, field: &str, cookie: &CookieConfig) {
+    let name = cookie.name.as_str();
+    checks.ensure(is_token(name), field, "a cookie name", name);
+    let host_prefix = name.starts_with("__Host-");
+    let host_fits = !host_prefix || (cookie.secure && cookie.domain.is_none());
+    checks.ensure(host_fits, field, "secure and no domain with a __Host- name", name);
+    let secure_fits = cookie.secure || !name.starts_with("__Secure-");
+    checks.ensure(secure_fits, field, "secure with a __Secure- name", name);
+    let same_site_fits = cookie.secure || cookie.same_site != SameSite::None;
+    checks.ensure(same_site_fits, field, "secure with sameSite: None", name);
+    let domain = cookie.domain.as_deref();
+    let domain_fits = domain.is_none_or(|domain| is_host(domain) && !domain.starts_with('*'));
+    checks.ensure(domain_fits, field, "a host name as domain", domain.unwrap_or_default());
 }
 
 /// RFC 9110 §5.6.2.
@@ -194,6 +183,7 @@ fn is_host(host: &str) -> bool {
     let name = host.strip_prefix("*.").unwrap_or(host);
     host == "*"
         || (!name.is_empty()
+            && !name.starts_with('.')
             && host.len() <= 255
             && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-._[]:".contains(&b))
             && (!name.contains(':') || (name.starts_with('[') && name.ends_with(']'))))

@@ -6,21 +6,24 @@
 
 use super::Release;
 use crate::contract::{ContractError, ReleaseConfig};
-use std::collections::HashMap;
+use fnv::FnvHashMap;
 
-/// Releases by host and path.
+/// Releases by host and path. (FNV: only configurations put keys into these maps, so nobody can make them collide.)
 #[derive(Debug, Default)]
 pub(super) struct HostIndex {
-    exact: HashMap<Box<[u8]>, PathIndex>,
-    /// By suffix with its leading dot: `*.example.com` is `.example.com`.
-    suffix: HashMap<Box<[u8]>, PathIndex>,
-    any: PathIndex,
+    /// Indices into `paths` by host: exact names, and suffixes with their leading dot (`*.example.com` is `.example.com`,
+    /// which is no host), both in lower case.
+    hosts: FnvHashMap<Box<[u8]>, usize>,
+    has_suffixes: bool,
+    /// `*`.
+    any: Option<usize>,
+    paths: Vec<PathIndex>,
 }
 
 /// Releases of one host by path prefix.
 #[derive(Debug, Default)]
 struct PathIndex {
-    by_prefix: HashMap<Box<[u8]>, usize>,
+    by_prefix: FnvHashMap<Box<[u8]>, usize>,
     /// The lengths that prefixes have, longest first: one look-up for each, however many prefixes there are.
     lengths: Vec<usize>,
 }
@@ -29,54 +32,66 @@ struct PathIndex {
 const MAX_HOST_LEN: usize = 255;
 
 impl HostIndex {
-    /// Adds a release. Fails where another release has the same host and path already.
+    /// Adds a release that comes after `others`. Fails where one of those has the same host and path already.
     pub(super) fn insert(
         &mut self,
-        place: &str,
+        name: &str,
         config: &ReleaseConfig,
-        index: usize,
         others: &[Release],
     ) -> Result<(), ContractError> {
         for host in &config.hosts {
-            let paths = match host.strip_prefix('*') {
-                Some("") => &mut self.any,
-                Some(suffix) => self.suffix.entry(suffix.as_bytes().into()).or_default(),
-                None => self.exact.entry(host.as_bytes().into()).or_default(),
-            };
+            let index = self.index_for(host);
             for path in &config.paths {
-                if let Some(other) = paths.insert(path, index) {
+                let held = self.paths.get_mut(index).and_then(|paths| paths.insert(path, others.len()));
+                if let Some(other) = held {
                     let other =
                         others.get(other).map_or("this release itself", |release| release.name.as_str());
-                    return Err(ContractError::invalid(
-                        place,
-                        format!("`{host}{path}` belongs to `{other}` already"),
-                    ));
+                    let reason = format!("`{host}{path}` belongs to `{other}` already");
+                    return Err(ContractError::invalid(format!("releases.{name}"), reason));
                 }
             }
         }
         Ok(())
     }
 
+    /// The index of a configured host's paths, made where they are not there yet.
+    fn index_for(&mut self, host: &str) -> usize {
+        let next = self.paths.len();
+        let index = match host.strip_prefix('*') {
+            Some("") => *self.any.get_or_insert(next),
+            suffix => {
+                self.has_suffixes |= suffix.is_some();
+                *self.hosts.entry(suffix.unwrap_or(host).as_bytes().into()).or_insert(next)
+            }
+        };
+        if index == next {
+            self.paths.push(PathIndex::default());
+        }
+        index
+    }
+
     /// The release for a request's `:authority` and `:path`.
     pub(super) fn find(&self, authority: &[u8], path: &[u8]) -> Option<usize> {
         let mut buffer = [0; MAX_HOST_LEN];
         let host = lower_case(without_port(authority), &mut buffer)?;
-        self.paths_of(host).find(without_query(path))
+        self.paths.get(self.index_of(host)?)?.find(without_query(path))
     }
 
-    fn paths_of(&self, host: &[u8]) -> &PathIndex {
-        if let Some(paths) = self.exact.get(host) {
-            return paths;
+    fn index_of(&self, host: &[u8]) -> Option<usize> {
+        if host.first() != Some(&b'.')
+            && let Some(index) = self.hosts.get(host)
+        {
+            return Some(*index);
         }
-        if !self.suffix.is_empty() {
+        if self.has_suffixes {
             let dots = host.iter().enumerate().skip(1).filter(|(_, byte)| **byte == b'.');
             for (dot, _) in dots {
-                if let Some(paths) = host.get(dot..).and_then(|suffix| self.suffix.get(suffix)) {
-                    return paths;
+                if let Some(index) = host.get(dot..).and_then(|suffix| self.hosts.get(suffix)) {
+                    return Some(*index);
                 }
             }
         }
-        &self.any
+        self.any
     }
 }
 

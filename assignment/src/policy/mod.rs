@@ -7,9 +7,12 @@ mod check;
 mod hosts;
 mod release;
 
-pub use release::{Pin, Release, Standing, Token, Version};
+pub use release::{Release, Standing, Version};
 
-use crate::contract::{ContractError, CookieConfig, FilterConfig, HeaderNames, IdentityMode, Position};
+use crate::contract::{
+    ContractError, CookieConfig, FilterConfig, HeaderNames, IdentityMode, Position, ReleaseConfig,
+    read_document,
+};
 use crate::identity::IdentityKey;
 use crate::seal::Ring;
 use hosts::HostIndex;
@@ -42,25 +45,40 @@ impl Policy {
     /// Fails on the first field that says something impossible, naming it. Does not fail on a configuration without
     /// releases, nor on a release at weight 0 or without a canary: those are ordinary states.
     pub fn compile(config: &FilterConfig) -> Result<Self, ContractError> {
-        let ring = Ring::new(&config.keys)?;
-        check::proxy(config)?;
-        let mut releases = Vec::with_capacity(config.releases.len());
+        let releases =
+            config.releases.iter().map(|(name, release)| (name.clone(), release.clone())).collect();
+        Self::build(config, releases)
+    }
+
+    /// Reads a configuration as the filter does (see [`FilterConfig::from_json`]) and compiles it, without ever holding
+    /// it as a whole beside what becomes of it.
+    ///
+    /// Fails where reading or compiling does.
+    pub fn from_json(json: &[u8]) -> Result<Self, ContractError> {
+        let (proxy, releases) = read_document(json, false)?;
+        Self::build(&proxy, releases)
+    }
+
+    /// `proxy` is the configuration but for its releases.
+    fn build(proxy: &FilterConfig, configs: Vec<(String, ReleaseConfig)>) -> Result<Self, ContractError> {
+        let ring = Ring::new(&proxy.keys)?;
+        check::proxy(proxy)?;
+        let mut releases = Vec::with_capacity(configs.len());
         let mut hosts = HostIndex::default();
-        for (name, release) in &config.releases {
-            let place = format!("releases.{name}");
-            check::release(config, &ring, name, release)?;
-            hosts.insert(&place, release, releases.len(), &releases)?;
-            releases.push(Release::prepare(name, release));
+        for (name, config) in configs {
+            check::release(proxy, &ring, &name, &config)?;
+            hosts.insert(&name, &config, &releases)?;
+            releases.push(Release::prepare(name, config));
         }
         Ok(Self {
-            position: config.position,
-            headers: config.headers.clone(),
+            position: proxy.position,
+            headers: proxy.headers.clone(),
             ring,
-            id_cookie: config.id_cookie.clone(),
-            id_max_age_seconds: config.id_max_age_seconds,
-            filter_state: config.filter_state,
-            debug_header: config.debug_header.clone(),
-            identity_key: config.identity_key.as_ref().and_then(|secret| IdentityKey::new(secret.expose())),
+            id_cookie: proxy.id_cookie.clone(),
+            id_max_age_seconds: proxy.id_max_age_seconds,
+            filter_state: proxy.filter_state,
+            debug_header: proxy.debug_header.clone(),
+            identity_key: proxy.identity_key.as_ref().and_then(|secret| IdentityKey::new(secret.expose())),
             releases,
             hosts,
         })
@@ -68,7 +86,7 @@ impl Policy {
 
     /// A policy that touches no request: what a filter runs on that never had a good configuration.
     pub fn inert() -> Self {
-        Self::compile(&FilterConfig::empty()).unwrap_or_else(|_| Self {
+        Self {
             position: Position::Edge,
             headers: HeaderNames::default(),
             ring: Ring::default(),
@@ -79,7 +97,7 @@ impl Policy {
             identity_key: None,
             releases: Vec::new(),
             hosts: HostIndex::default(),
-        })
+        }
     }
 
     /// The release that a request concerns: by host (exact, then the longest wildcard, as Envoy picks a virtual host)
@@ -88,7 +106,7 @@ impl Policy {
         self.hosts.find(authority, path)
     }
 
-    /// All releases, in the order of their names.
+    /// All releases.
     pub fn releases(&self) -> &[Release] {
         &self.releases
     }

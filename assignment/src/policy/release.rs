@@ -1,8 +1,8 @@
 //! One release, prepared for look-up.
 
 use crate::contract::{
-    CachePolicy, CookieConfig, Fallback, IdentityMode, KeySource, MintPolicy, OverrideMode, PodAffinity,
-    ReleaseConfig, Role, Stickiness, Until, UntilAction,
+    CachePolicy, Fallback, GoneVersion, IdentityMode, KeySource, MintPolicy, OverrideMode, PinConfig,
+    PodAffinity, ReleaseConfig, Role, Stickiness, TokenConfig, Until, UntilAction, VersionConfig,
 };
 use crate::{Salt, Weight};
 
@@ -30,13 +30,13 @@ pub struct Release {
     /// Where sessions older than the filter live.
     pub adopt: Option<String>,
     /// The pin's cookie and ages.
-    pub pin: Option<Pin>,
+    pub pin: Option<PinConfig>,
     /// When ids are minted.
     pub mint: MintPolicy,
     /// Who may override.
     pub override_mode: OverrideMode,
     /// Where tokens are.
-    pub token: Option<Token>,
+    pub token: Option<TokenConfig>,
     /// What remains.
     pub fallback: Fallback,
     /// Whether subsets hash on the identity header.
@@ -46,7 +46,7 @@ pub struct Release {
     pub(super) identity_mode: IdentityMode,
     weight: Weight,
     until: Option<Until>,
-    gone: Vec<(String, u32)>,
+    gone: Vec<GoneVersion>,
     stable: usize,
     canary: Option<usize>,
 }
@@ -66,28 +66,6 @@ pub struct Version {
     pub cohort_value: String,
 }
 
-/// How a release pins.
-#[derive(Debug, Clone)]
-pub struct Pin {
-    /// Name and attributes.
-    pub cookie: CookieConfig,
-    /// The age past which a pin is renewed or decided anew, in seconds.
-    pub max_age_seconds: u64,
-    /// The cookie's own age in seconds, refreshed past half of it.
-    pub idle_seconds: Option<u64>,
-}
-
-/// Where a release's tokens are.
-#[derive(Debug, Clone)]
-pub struct Token {
-    /// Name and attributes of the cookie.
-    pub cookie: CookieConfig,
-    /// The query parameter.
-    pub query: String,
-    /// Older ones are revoked.
-    pub not_before_seconds: u64,
-}
-
 /// What became of a version that a pin names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
@@ -101,54 +79,43 @@ pub enum Standing {
 
 impl Release {
     /// Prepares a release that has passed the checks.
-    pub(super) fn prepare(name: &str, config: &ReleaseConfig) -> Self {
-        let versions: Vec<Version> = config
-            .versions
-            .iter()
-            .map(|version| Version {
-                routing_value: format!("{name}/{}", version.name),
-                cohort_value: match &config.train {
-                    Some(train) => format!("{train}={}", version.role.as_str()),
-                    None => String::new(),
-                },
-                name: version.name.clone(),
-                role: version.role,
-                epoch: version.epoch,
-            })
-            .collect();
-        let index_of = |role| versions.iter().position(|version| version.role == role);
+    pub(super) fn prepare(name: String, config: ReleaseConfig) -> Self {
+        let index_of = |role| config.versions.iter().position(|version| version.role == role);
+        let (stable, canary) = (index_of(Role::Stable).unwrap_or_default(), index_of(Role::Canary));
+        let train = config.train;
+        let prepare_version = |version: VersionConfig| Version {
+            routing_value: format!("{name}/{}", version.name),
+            cohort_value: train
+                .as_ref()
+                .map_or(String::new(), |train| format!("{train}={}", version.role.as_str())),
+            name: version.name,
+            role: version.role,
+            epoch: version.epoch,
+        };
         Self {
-            name: name.to_owned(),
-            uid: config.uid.clone(),
+            uid: config.uid,
             generation: config.generation,
             salt: Salt::new(&config.salt),
-            train: config.train.clone(),
             stickiness: config.stickiness,
-            keys: config.keys.clone(),
-            session_cookie: config.session_cookie.clone(),
-            adopt: config.adopt.clone(),
-            pin: config.pin.as_ref().map(|pin| Pin {
-                cookie: pin.cookie.clone(),
-                max_age_seconds: pin.max_age_seconds,
-                idle_seconds: pin.idle_seconds,
-            }),
+            versions: config.versions.into_iter().map(prepare_version).collect(),
+            keys: config.keys,
+            session_cookie: config.session_cookie,
+            adopt: config.adopt,
+            pin: config.pin,
             mint: config.mint,
             override_mode: config.overrides.mode,
-            token: config.overrides.token.as_ref().map(|token| Token {
-                cookie: token.cookie.clone(),
-                query: token.query.clone(),
-                not_before_seconds: token.not_before_seconds,
-            }),
+            token: config.overrides.token,
             fallback: config.fallback,
             pod_affinity: config.pod_affinity,
             caches: config.caches,
             identity_mode: config.identity,
             weight: config.weight,
             until: config.until,
-            gone: config.gone.iter().map(|gone| (gone.name.clone(), gone.epoch)).collect(),
-            stable: index_of(Role::Stable).unwrap_or_default(),
-            canary: index_of(Role::Canary),
-            versions,
+            gone: config.gone,
+            stable,
+            canary,
+            name,
+            train,
         }
     }
 
@@ -207,7 +174,7 @@ impl Release {
                 std::cmp::Ordering::Equal => Standing::Live(index),
             };
         }
-        let gone = self.gone.iter().any(|(gone, up_to)| gone.as_bytes() == name && epoch <= *up_to);
+        let gone = self.gone.iter().any(|gone| gone.name.as_bytes() == name && epoch <= gone.epoch);
         if gone { Standing::Gone } else { Standing::Unknown }
     }
 

@@ -1,6 +1,6 @@
 //! Cookies as clients send them: several lines, repeated names, any bytes.
 
-use super::Headers;
+use super::headers::{self, Headers};
 
 /// All cookies of a request. Cheap to copy; parses while it is walked.
 #[derive(Clone, Copy, Debug)]
@@ -26,10 +26,9 @@ impl<'h> Cookies<'h> {
     ///
     /// HTTP/1.1 clients may send several `Cookie` lines and Envoy does not join them, so all lines are walked; the
     /// common single line costs no second look at the headers.
-    pub fn iter(&self) -> impl Iterator<Item = (&'h [u8], &'h [u8])> {
+    pub fn iter(&self) -> CookieIter<'h> {
         let others = if self.lines > 1 { self.headers } else { Headers::List(&[]) };
-        let others = others.iter().filter(|(name, _)| *name == b"cookie").skip(1).map(|(_, line)| line);
-        std::iter::once(self.first_line).chain(others).flat_map(cookie_pairs)
+        CookieIter { line: Some(self.first_line), others: others.iter(), skip_first: true }
     }
 
     /// The first cookie of this name whose value is not empty.
@@ -44,30 +43,64 @@ impl<'h> Cookies<'h> {
 ///
 /// Servers differ in what they forgive; we take what RFC 6265 §5.4 clients send and forgive blanks around it. A part
 /// without `=` is no cookie; values keep their quotes.
-pub fn cookie_pairs(line: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
-    Parts { rest: Some(line) }.filter_map(|part| {
-        let equals = memchr::memchr(b'=', part)?;
-        let (name, value) = part.split_at_checked(equals)?;
-        Some((name.trim_ascii(), value.get(1..)?.trim_ascii()))
-    })
+pub fn cookie_pairs(line: &[u8]) -> CookieIter<'_> {
+    CookieIter { line: Some(line), others: Headers::List(&[]).iter(), skip_first: false }
 }
 
-/// The parts between semicolons, found several bytes at a time: cookie lines reach kilobytes.
-struct Parts<'h> {
-    rest: Option<&'h [u8]>,
+/// Cookies in order, as name and value.
+#[derive(Clone, Debug)]
+pub struct CookieIter<'h> {
+    /// What is left of the line.
+    line: Option<&'h [u8]>,
+    /// The headers in which further lines are.
+    others: headers::Iter<'h>,
+    /// Whether the first line among them is the one that we began with.
+    skip_first: bool,
 }
 
-impl<'h> Iterator for Parts<'h> {
-    type Item = &'h [u8];
+impl<'h> IntoIterator for &Cookies<'h> {
+    type Item = (&'h [u8], &'h [u8]);
+    type IntoIter = CookieIter<'h>;
+    fn into_iter(self) -> CookieIter<'h> {
+        self.iter()
+    }
+}
 
-    fn next(&mut self) -> Option<&'h [u8]> {
-        let rest = self.rest?;
-        let Some(end) = memchr::memchr(b';', rest) else {
-            self.rest = None;
-            return Some(rest);
+impl<'h> CookieIter<'h> {
+    /// The next part between semicolons, found several bytes at a time: cookie lines reach kilobytes.
+    fn part(&mut self) -> Option<&'h [u8]> {
+        let rest = match self.line {
+            Some(rest) => rest,
+            None => self.next_line()?,
         };
-        self.rest = rest.get(end + 1..);
-        rest.get(..end)
+        let end = memchr::memchr(b';', rest);
+        self.line = end.and_then(|end| rest.get(end + 1..));
+        rest.get(..end.unwrap_or(rest.len()))
+    }
+
+    fn next_line(&mut self) -> Option<&'h [u8]> {
+        loop {
+            let (name, line) = self.others.next()?;
+            if name == b"cookie" && !std::mem::take(&mut self.skip_first) {
+                return Some(line);
+            }
+        }
+    }
+}
+
+impl<'h> Iterator for CookieIter<'h> {
+    type Item = (&'h [u8], &'h [u8]);
+
+    #[inline(never)]
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let part = self.part()?;
+            if let Some((name, value)) =
+                memchr::memchr(b'=', part).and_then(|equals| part.split_at_checked(equals))
+            {
+                return Some((name.trim_ascii(), value.get(1..)?.trim_ascii()));
+            }
+        }
     }
 }
 

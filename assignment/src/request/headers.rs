@@ -41,6 +41,14 @@ impl<'h> Headers<'h> {
     }
 }
 
+impl<'h> IntoIterator for &Headers<'h> {
+    type Item = (&'h [u8], &'h [u8]);
+    type IntoIter = Iter<'h>;
+    fn into_iter(self) -> Iter<'h> {
+        self.iter()
+    }
+}
+
 /// The pairs of [`Headers`], in order.
 #[derive(Clone, Debug)]
 pub enum Iter<'h> {

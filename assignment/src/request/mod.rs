@@ -137,7 +137,7 @@ impl<'h> Request<'h> {
             (Some(mode), _) => mode == b"navigate",
             (None, true) => false,
             (None, false) => {
-                self.accept.is_some_and(|accept| memchr::memmem::find(accept, b"text/html").is_some())
+                self.accept.is_some_and(|accept| accept.windows(HTML.len()).any(|part| part == HTML))
             }
         }
     }
@@ -157,6 +157,9 @@ impl<'h> Request<'h> {
         matches!(self.method, b"GET" | b"HEAD")
     }
 }
+
+/// The media type of a page.
+const HTML: &[u8] = b"text/html";
 
 /// The parameters of a path's query, undecoded; the fragment, which no client should send, ends them.
 pub fn query_parameters(path: &[u8]) -> impl Iterator<Item = &[u8]> {

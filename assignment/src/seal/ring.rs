@@ -128,13 +128,10 @@ impl MessageBuffer {
 fn check_id(id: &str, place: &str) -> Result<(), ContractError> {
     let well_formed = (1..=16).contains(&id.len())
         && id.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
-    match well_formed {
-        true => Ok(()),
-        false => Err(ContractError::invalid(
-            place,
-            format!("expected a key id of 1 to 16 of `a-z 0-9 -`, found `{id}`"),
-        )),
+    if well_formed {
+        return Ok(());
     }
+    Err(ContractError::invalid(place, format!("expected a key id of 1 to 16 of `a-z 0-9 -`, found `{id}`")))
 }
 
 impl fmt::Debug for Ring {

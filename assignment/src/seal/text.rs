@@ -2,8 +2,7 @@
 
 use super::{FORMAT, Kind, MAX_NAME_LEN, MAX_TEXT_LEN, Seal};
 use crate::Identity;
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use std::fmt::Write as _;
 
 /// The length of a MAC, in bytes: 128 bits.
 pub(super) const MAC_LEN: usize = 16;
@@ -37,11 +36,7 @@ pub(super) fn read(kind: Kind, text: &[u8]) -> Option<Unverified<'_>> {
     if fields.next().is_some() {
         return None;
     }
-    let mut mac = [0; MAC_LEN];
-    match URL_SAFE_NO_PAD.decode_slice(mac_text, &mut mac) {
-        Ok(MAC_LEN) => {}
-        _ => return None,
-    }
+    let mac = mac_from_hex(mac_text)?;
     Some(Unverified { key_id, seal: Seal { kind, version, epoch, identity, issued, expires }, mac })
 }
 
@@ -49,14 +44,24 @@ pub(super) fn read(kind: Kind, text: &[u8]) -> Option<Unverified<'_>> {
 pub(super) fn write(seal: &Seal<'_>, key_id: &str, mac: &[u8]) -> String {
     let version = String::from_utf8_lossy(seal.version);
     let (kind, format) = (char::from(seal.kind.letter()), char::from(FORMAT));
-    let mac = URL_SAFE_NO_PAD.encode(mac);
-    let (epoch, identity, issued) = (seal.epoch, seal.identity, seal.issued);
-    match seal.expires {
-        Some(expires) => {
-            format!("{kind}{format}~{key_id}~{version}~{epoch}~{identity}~{issued}~{expires}~{mac}")
-        }
-        None => format!("{kind}{format}~{key_id}~{version}~{epoch}~{identity}~{issued}~{mac}"),
+    let mut text =
+        format!("{kind}{format}~{key_id}~{version}~{}~{}~{}", seal.epoch, seal.identity, seal.issued);
+    // Writing to a string cannot fail.
+    if let Some(expires) = seal.expires {
+        let _ = write!(text, "~{expires}");
     }
+    text.push('~');
+    for byte in mac {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+/// A MAC is two identities' worth of hexadecimal digits.
+fn mac_from_hex(text: &[u8]) -> Option<[u8; MAC_LEN]> {
+    let (high, low) = text.split_at_checked(Identity::TEXT_LEN)?;
+    let (high, low) = (Identity::from_hex(high)?.as_u64(), Identity::from_hex(low)?.as_u64());
+    Some(((u128::from(high) << 64) | u128::from(low)).to_be_bytes())
 }
 
 /// A decimal number without sign or leading zero, so that each number has one spelling.

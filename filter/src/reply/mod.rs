@@ -9,9 +9,9 @@ mod set_cookie;
 
 use crate::edit::HeaderEdits;
 use crate::labels::{self, StatusClass};
-use assignment::contract::{CachePolicy, Position};
+use assignment::contract::{CachePolicy, PinConfig, Position};
 use assignment::decide::PinPlan;
-use assignment::policy::{Pin, Release};
+use assignment::policy::Release;
 use assignment::request::Headers;
 use assignment::seal::Seal;
 use assignment::{Decision, Identity, Policy, Request};
@@ -138,7 +138,13 @@ impl<'a> Reply<'a> {
         }
     }
 
-    fn add_pin(&self, pin: &Pin, identity: Identity, issued: u64, edits: &mut impl HeaderEdits) -> bool {
+    fn add_pin(
+        &self,
+        pin: &PinConfig,
+        identity: Identity,
+        issued: u64,
+        edits: &mut impl HeaderEdits,
+    ) -> bool {
         let Some(version) = self.release.versions.get(self.pending.decision.version) else {
             return false;
         };

@@ -132,9 +132,8 @@ pub(super) fn remove_header(map: Map, name: &[u8]) {
     unsafe { proxy_remove_header_map_value(map as u32, name.as_ptr(), name.len()) };
 }
 
-/// A property of the stream; `None` where there is none.
-pub(super) fn property(path: &[&str]) -> Option<Vec<u8>> {
-    let path = path.join("\0");
+/// A property of the stream, by its path with NULs between the parts; `None` where there is none.
+pub(super) fn property(path: &str) -> Option<Vec<u8>> {
     let (mut data, mut size) = (ptr::null_mut(), 0);
     // SAFETY: path and out-pointers live until the call returns.
     let status = unsafe { proxy_get_property(path.as_ptr(), path.len(), &raw mut data, &raw mut size) };

@@ -9,9 +9,8 @@
 
 use super::root::Root;
 use super::stream::Stream;
+use fnv::FnvHashMap;
 use std::cell::RefCell;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::mem::MaybeUninit;
 use std::ptr;
 
@@ -20,33 +19,13 @@ const CONTINUE: u32 = 0;
 
 thread_local! {
     /// The contexts of this VM. (A VM has one thread; each worker of the proxy has a VM of its own.)
-    static CONTEXTS: RefCell<Contexts> = RefCell::new(Contexts::default());
+    static CONTEXTS: RefCell<FnvHashMap<u32, ContextState>> = RefCell::default();
 }
 
 /// Several roots live side by side while a configuration is replaced: streams keep the one that they began with.
-#[derive(Default)]
-struct Contexts {
-    roots: ById<Root>,
-    streams: ById<Stream>,
-}
-
-type ById<T> = HashMap<u32, T, BuildHasherDefault<ContextIdHasher>>;
-
-/// Context ids are counted up by the proxy, so they are spread already.
-#[derive(Default)]
-struct ContextIdHasher(u64);
-
-impl Hasher for ContextIdHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u32(u32::from(*byte)));
-    }
-    fn write_u32(&mut self, id: u32) {
-        // Fibonacci hashing: the table looks at the upper bits too.
-        self.0 = (self.0 ^ u64::from(id)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
+enum ContextState {
+    Root(Root),
+    Stream(Stream),
 }
 
 /// Says which ABI this is.
@@ -67,43 +46,52 @@ extern "C" fn malloc(size: usize) -> *mut MaybeUninit<u8> {
 #[unsafe(no_mangle)]
 extern "C" fn proxy_on_context_create(context: u32, root: u32) {
     CONTEXTS.with_borrow_mut(|contexts| {
-        if root == 0 {
-            contexts.roots.insert(context, Root::default());
-        } else if let Some(root) = contexts.roots.get(&root) {
-            contexts.streams.insert(context, root.stream());
-        }
+        let state = match contexts.get(&root) {
+            Some(ContextState::Root(root)) => ContextState::Stream(root.stream()),
+            _ => ContextState::Root(Root::default()),
+        };
+        contexts.insert(context, state);
     });
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn proxy_on_configure(root: u32, size: usize) -> u32 {
-    let accepted =
-        CONTEXTS.with_borrow_mut(|contexts| contexts.roots.entry(root).or_default().configure(size));
-    u32::from(accepted)
+    CONTEXTS.with_borrow_mut(|contexts| match contexts.get_mut(&root) {
+        Some(ContextState::Root(root)) => u32::from(root.configure(size)),
+        _ => 0,
+    })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn proxy_on_tick(root: u32) {
-    CONTEXTS.with_borrow(|contexts| contexts.roots.get(&root).map(Root::tick));
+    CONTEXTS.with_borrow(|contexts| {
+        if let Some(ContextState::Root(root)) = contexts.get(&root) {
+            root.tick();
+        }
+    });
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn proxy_on_request_headers(stream: u32, _count: u32, _end_of_stream: u32) -> u32 {
-    CONTEXTS.with_borrow_mut(|contexts| contexts.streams.get_mut(&stream).map(Stream::request));
+    CONTEXTS.with_borrow_mut(|contexts| {
+        if let Some(ContextState::Stream(stream)) = contexts.get_mut(&stream) {
+            stream.request();
+        }
+    });
     CONTINUE
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn proxy_on_response_headers(stream: u32, _count: u32, _end_of_stream: u32) -> u32 {
-    CONTEXTS.with_borrow(|contexts| contexts.streams.get(&stream).map(Stream::answer));
+    CONTEXTS.with_borrow(|contexts| {
+        if let Some(ContextState::Stream(stream)) = contexts.get(&stream) {
+            stream.answer();
+        }
+    });
     CONTINUE
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn proxy_on_delete(context: u32) {
-    CONTEXTS.with_borrow_mut(|contexts| {
-        if contexts.streams.remove(&context).is_none() {
-            contexts.roots.remove(&context);
-        }
-    });
+    CONTEXTS.with_borrow_mut(|contexts| contexts.remove(&context));
 }

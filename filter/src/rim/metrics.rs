@@ -5,39 +5,53 @@ use crate::labels::{self, StatusClass};
 use assignment::contract::Role;
 use assignment::policy::Release;
 use assignment::{Decision, Policy, Reason};
+use fnv::FnvHashMap;
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::HashMap;
 
 /// The most metrics that one VM defines; past it new ones are not counted. Proxies must not grow with what users do,
 /// and they cannot here: names come from the configuration alone. This is the bound for configurations.
 const MAX_METRICS: usize = 50_000;
 
 thread_local! {
-    /// Ids by name, kept across configurations: each definition makes a new id in the VM for ever. (A VM has one thread.)
-    static IDS: RefCell<HashMap<String, u32>> = RefCell::new(HashMap::new());
-    /// The generation that this VM reported last, by release.
-    static REPORTED: RefCell<HashMap<String, u64>> = RefCell::new(HashMap::new());
+    /// Metrics by name, kept across configurations: each definition makes a new id in the VM for ever. (A VM has one
+    /// thread.)
+    static METRICS: RefCell<FnvHashMap<String, Known>> = RefCell::default();
 }
 
-fn id_of(kind: Metric, name: String) -> Option<u32> {
-    IDS.with_borrow_mut(|ids| {
-        if let Some(id) = ids.get(&name) {
-            return Some(*id);
+/// A metric that this VM has defined.
+#[derive(Clone, Copy)]
+struct Known {
+    id: u32,
+    /// The value that a gauge was set to last.
+    recorded: Option<u64>,
+}
+
+fn known(kind: Metric, name: String) -> Option<Known> {
+    METRICS.with_borrow_mut(|metrics| {
+        if let Some(known) = metrics.get(&name) {
+            return Some(*known);
         }
-        if ids.len() >= MAX_METRICS {
+        if metrics.len() >= MAX_METRICS {
             return None;
         }
-        let id = abi::define_metric(kind, &name)?;
-        ids.insert(name, id);
-        Some(id)
+        let known = Known { id: abi::define_metric(kind, &name)?, recorded: None };
+        metrics.insert(name, known);
+        Some(known)
     })
+}
+
+/// Sets a gauge, unless this VM set it to that value already.
+fn record(name: String, value: u64) {
+    let Some(known) = known(Metric::Gauge, name.clone()).filter(|known| known.recorded != Some(value)) else {
+        return;
+    };
+    abi::record_metric(known.id, value);
+    METRICS.with_borrow_mut(|metrics| metrics.insert(name, Known { recorded: Some(value), ..known }));
 }
 
 /// Sets the gauge that says whether this proxy never had a good configuration.
 pub(super) fn record_inert(inert: bool) {
-    if let Some(id) = id_of(Metric::Gauge, labels::INERT.to_owned()) {
-        abi::record_metric(id, u64::from(inert));
-    }
+    record(labels::INERT.to_owned(), u64::from(inert));
 }
 
 /// The counters of one configuration: metric ids by release, version and what is counted.
@@ -103,8 +117,8 @@ impl Counters {
             return;
         };
         if let Slot::New = slot.get() {
-            let id = name().and_then(|name| id_of(Metric::Counter, name));
-            slot.set(id.map_or(Slot::Refused, Slot::Known));
+            let known = name().and_then(|name| known(Metric::Counter, name));
+            slot.set(known.map_or(Slot::Refused, |known| Slot::Known(known.id)));
         }
         if let Slot::Known(id) = slot.get() {
             abi::increment_metric(id);
@@ -113,35 +127,26 @@ impl Counters {
 
     /// Sets the gauge of a release's generation, once for each configuration and worker.
     fn report_generation(&self, index: usize, release: &Release) {
-        let Some(reported) = self.reported.get(index).filter(|reported| !reported.get()) else {
-            return;
-        };
-        reported.set(true);
-        let is_news = REPORTED.with_borrow_mut(|reported| {
-            reported.insert(release.name.clone(), release.generation) != Some(release.generation)
-        });
-        if let Some(id) = id_of(Metric::Gauge, labels::generation(release)).filter(|_| is_news) {
-            abi::record_metric(id, release.generation);
+        if self.reported.get(index).is_some_and(|reported| !reported.replace(true)) {
+            record(labels::generation(release), release.generation);
         }
     }
 
-    /// Reports up to `most` releases whose generation has not been reported; those that changed first. Says whether
-    /// any are left.
+    /// Reports up to `most` releases that have not been reported; those that changed last come first. Says whether any
+    /// are left.
     pub(super) fn report_some(&self, policy: &Policy, most: usize) -> bool {
-        let waiting = || policy.releases().iter().enumerate().filter(|(index, _)| !self.is_reported(*index));
-        let changed = |release: &Release| {
-            REPORTED.with_borrow(|reported| reported.get(&release.name) != Some(&release.generation))
-        };
-        let (first, rest): (Vec<_>, Vec<_>) = waiting().partition(|(_, release)| changed(release));
-        let left = first.len() + rest.len();
-        for (index, release) in first.into_iter().chain(rest).take(most) {
+        let is_waiting =
+            |(index, _): &(usize, &Release)| self.reported.get(*index).is_some_and(|cell| !cell.get());
+        let waiting = || policy.releases().iter().enumerate().filter(is_waiting);
+        let newest = waiting().map(|(_, release)| release.generation).max();
+        for (index, release) in waiting().filter(|(_, release)| Some(release.generation) == newest).take(most)
+        {
             self.report_generation(index, release);
         }
-        left > most
-    }
-
-    fn is_reported(&self, index: usize) -> bool {
-        self.reported.get(index).is_none_or(Cell::get)
+        for (index, release) in waiting().take(most) {
+            self.report_generation(index, release);
+        }
+        waiting().next().is_some()
     }
 }
 

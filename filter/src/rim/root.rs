@@ -7,8 +7,7 @@
 use super::abi::{self, Level};
 use super::metrics::{self, Counters};
 use super::stream::Stream;
-use assignment::contract::ContractError;
-use assignment::{FilterConfig, Policy};
+use assignment::Policy;
 use std::rc::Rc;
 
 /// Set once a good configuration has been in force; shared by all VMs of the process.
@@ -46,7 +45,7 @@ impl Active {
 impl Root {
     /// Takes a configuration of `size` bytes; `false` refuses it.
     pub(super) fn configure(&mut self, size: usize) -> bool {
-        match compile(&abi::plugin_configuration(size)) {
+        match Policy::from_json(&abi::plugin_configuration(size)) {
             Ok(policy) => {
                 abi::set_shared_data(HAD_GOOD_CONFIGURATION, b"1");
                 metrics::record_inert(false);
@@ -57,12 +56,12 @@ impl Root {
             Err(error) if abi::has_shared_data(HAD_GOOD_CONFIGURATION) => {
                 abi::log(
                     Level::Error,
-                    &format!("canary: configuration refused, the old one stays: {}", chain(&error)),
+                    &format!("canary: configuration refused, the old one stays: {}", error.to_line()),
                 );
                 false
             }
             Err(error) => {
-                let said = chain(&error);
+                let said = error.to_line();
                 abi::log(
                     Level::Error,
                     &format!("canary: no usable configuration yet, everyone is on stable: {said}"),
@@ -86,20 +85,4 @@ impl Root {
     pub(super) fn stream(&self) -> Stream {
         Stream::new(Rc::clone(&self.active))
     }
-}
-
-fn compile(json: &[u8]) -> Result<Policy, ContractError> {
-    Policy::compile(&FilterConfig::from_json(json)?)
-}
-
-/// An error with its sources, as one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        source = error.source();
-    }
-    text
 }

@@ -64,7 +64,7 @@ fn note_health(release: &assignment::policy::Release, pending: &Pending, outcome
     if !outcome.may_be_unavailable {
         return;
     }
-    let details = abi::property(&["response", "code_details"]).unwrap_or_default();
+    let details = abi::property("response\0code_details").unwrap_or_default();
     let version = release.versions.get(pending.decision.version);
     if let Some(version) = version.filter(|_| details == b"no_healthy_upstream") {
         health::note_down(&version.routing_value, now_seconds());

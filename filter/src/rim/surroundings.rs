@@ -25,14 +25,17 @@ impl Environment for Surroundings<'_> {
     }
 
     fn jwt_claim(&self, payload: &str, claim: &[String]) -> Option<Vec<u8>> {
-        let mut path = vec!["metadata", "filter_metadata", "envoy.filters.http.jwt_authn", payload];
-        path.extend(claim.iter().map(String::as_str));
+        let mut path = format!("metadata\0filter_metadata\0envoy.filters.http.jwt_authn\0{payload}");
+        for part in claim {
+            path.push('\0');
+            path.push_str(part);
+        }
         abi::property(&path)
     }
 
     /// `source.address` is the trusted client address, as Envoy computes it from `X-Forwarded-For`.
     fn client_address(&self) -> Option<Vec<u8>> {
-        let mut address = abi::property(&["source", "address"])?;
+        let mut address = abi::property("source\0address")?;
         let port = address.iter().rposition(|byte| *byte == b':');
         address.truncate(port.unwrap_or(address.len()));
         Some(address)
