@@ -1,12 +1,12 @@
 //! `simulate`: salt and field from the arguments or the release, one reading of the input, report.
 
-use super::situation::{self, Situation};
+use super::situation::Situation;
 use crate::cli::{self, Simulate};
 use crate::report::Printer;
-use crate::simulate::{Census, Field, Identifier, Progress, Report};
+use crate::simulate::{Census, Field, Identifier, Progress, Report, Rules};
 use crate::{Error, Outcome};
 use assignment::Salt;
-use assignment::contract::{IdentityMode, KeySource, Position, Stickiness};
+use assignment::contract::{IdentityMode, KeySource, Stickiness};
 use assignment::identity::IdentityKey;
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
@@ -16,17 +16,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(super) async fn run(arguments: Simulate, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let rules = Rules::of(&arguments)?;
+    let question = Question::of(&arguments)?;
     let (input, length) = open(&arguments.input)?;
     let stop = StopOnDrop::default();
     let input = Stoppable { input, stop: Arc::clone(&stop.0) };
-    let (distinct, rules) = (arguments.distinct, Arc::new(rules));
-    let counted = Arc::clone(&rules);
+    let (rules, mut progress) = (question.rules, Progress::on_terminal(length));
     // Reading would keep Ctrl-C from being seen.
-    let census = tokio::task::spawn_blocking(move || {
-        let (salt, mut progress) = (Salt::new(&counted.salt), Progress::on_terminal(length));
-        Census::take(input, &counted.field, &counted.identifier, salt, distinct, &mut progress)
-    });
+    let census = tokio::task::spawn_blocking(move || Census::take(input, &rules, &mut progress));
     let failed = |source| Error::File { action: "read", path: arguments.input.clone(), source };
     let census = census.await.map_err(io::Error::other).flatten().map_err(failed)?;
     if census.users() == 0 {
@@ -36,49 +32,43 @@ pub(super) async fn run(arguments: Simulate, printer: &mut Printer) -> Result<Ou
             "check the input, and `--key` where it is a log",
         ));
     }
-    let report = Report::new(rules.salt.clone(), rules.stickiness, &census, &arguments.plan);
+    let report = Report::new(question.salt, question.stickiness, &census, &arguments.plan);
     printer.report(&report)?;
-    if arguments.log && !distinct {
+    if arguments.log && !arguments.distinct {
         printer.hint("a log repeats its users: `--distinct` counts each once");
     }
     Ok(Outcome::Done)
 }
 
-/// How lines become users, and users buckets.
-struct Rules {
+/// What is asked of the input.
+struct Question {
     salt: String,
     stickiness: Stickiness,
-    identifier: Identifier,
-    field: Field,
+    rules: Rules,
 }
 
-impl Rules {
+impl Question {
     fn of(arguments: &Simulate) -> Result<Self, Error> {
         let asked = arguments.stickiness.map(|asked| match asked {
             cli::Stickiness::User => Stickiness::User,
             cli::Stickiness::Session => Stickiness::Session,
         });
-        if let Some(salt) = &arguments.salt {
-            return Ok(Self {
-                salt: salt.clone(),
-                stickiness: asked.unwrap_or(Stickiness::User),
-                identifier: Identifier::Plain,
-                field: field(arguments, None)?,
-            });
+        let distinct = arguments.distinct;
+        if let Some(salt) = arguments.salt.clone() {
+            let (identifier, field) = (Identifier::Plain, field(arguments, None)?);
+            let rules = Rules { field, identifier, salt: Salt::new(&salt), distinct };
+            return Ok(Self { salt, stickiness: asked.unwrap_or(Stickiness::User), rules });
         }
         let situation = Situation::read(&arguments.spec, &arguments.keys)?;
         let release = &situation.release;
-        let policy = situation.policy(Position::Edge)?;
         let cookie = release.keys.iter().find_map(|key| match key {
             KeySource::Cookie(name) => Some(name.as_str()),
             _ => None,
         });
-        Ok(Self {
-            salt: release.salt.clone().unwrap_or_else(|| release.default_salt()),
-            stickiness: asked.unwrap_or(situation::only(&policy)?.stickiness),
-            identifier: identifier(&situation)?,
-            field: field(arguments, cookie)?,
-        })
+        let salt = release.salt.clone().unwrap_or_else(|| release.default_salt());
+        let (identifier, field) = (identifier(&situation)?, field(arguments, cookie)?);
+        let rules = Rules { field, identifier, salt: Salt::new(&salt), distinct };
+        Ok(Self { salt, stickiness: asked.unwrap_or(release.stickiness), rules })
     }
 }
 

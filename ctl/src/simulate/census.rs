@@ -26,6 +26,29 @@ impl Identifier {
     }
 }
 
+/// How lines become users, and users buckets.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// Where the key is in a line.
+    pub field: Field,
+    /// How it becomes an identity.
+    pub identifier: Identifier,
+    /// What the buckets are drawn with.
+    pub salt: Salt,
+    /// Count each identity once. All of them are kept in memory then: 8 bytes each and the table's slack, about 20 bytes.
+    /// Without it the memory is that of the histogram.
+    pub distinct: bool,
+}
+
+#[cfg(test)]
+impl Rules {
+    /// Every line a user.
+    pub(super) fn of_lines(salt: &str) -> Self {
+        let (field, identifier) = (Field::Line, Identifier::Plain);
+        Self { field, identifier, salt: Salt::new(salt), distinct: false }
+    }
+}
+
 /// What was counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Census {
@@ -42,19 +65,10 @@ pub struct Census {
 impl Census {
     /// Counts the users of a list or a log.
     ///
-    /// `distinct` counts each identity once, which keeps all of them in memory: 8 bytes each and the table's slack,
-    /// about 20 bytes. Without it the memory is that of the histogram.
-    ///
     /// # Errors
     /// The reader's.
-    pub fn take(
-        reader: impl Read,
-        field: &Field,
-        identifier: &Identifier,
-        salt: Salt,
-        distinct: bool,
-        progress: &mut Progress,
-    ) -> io::Result<Self> {
+    pub fn take(reader: impl Read, rules: &Rules, progress: &mut Progress) -> io::Result<Self> {
+        let Rules { field, identifier, salt, distinct } = rules;
         let mut histogram = vec![0_u64; usize::from(BUCKETS)];
         let mut seen = distinct.then(HashSet::<u64, BuildHasherDefault<AlreadyHashed>>::default);
         let (mut lines, mut without_key) = (0, 0);
@@ -73,7 +87,7 @@ impl Census {
             }
         };
         lines::for_each_line(reader, count, |bytes| progress.advance(bytes))?;
-        Ok(Self { lines, without_key, is_distinct: distinct, below: running_totals(&histogram) })
+        Ok(Self { lines, without_key, is_distinct: *distinct, below: running_totals(&histogram) })
     }
 
     /// Users counted: lines with a key, or distinct identities.
@@ -124,10 +138,8 @@ mod tests {
     use super::*;
 
     fn count(text: &str, distinct: bool) -> Census {
-        let salt = Salt::new("shop/shop/v2");
-        let mut progress = Progress::hidden();
-        Census::take(text.as_bytes(), &Field::Line, &Identifier::Plain, salt, distinct, &mut progress)
-            .unwrap()
+        let rules = Rules { distinct, ..Rules::of_lines("shop/shop/v2") };
+        Census::take(text.as_bytes(), &rules, &mut Progress::hidden()).unwrap()
     }
 
     #[test]
@@ -168,9 +180,8 @@ mod tests {
         let secret = IdentityKey::new(b"0123456789abcdef").unwrap();
         let salt = Salt::new("s");
         let bucket = salt.bucket(Identity::of_key_with(&secret, b"alice"));
-        let mut progress = Progress::hidden();
-        let keyed = Identifier::Keyed(secret);
-        let census = Census::take(&b"alice"[..], &Field::Line, &keyed, salt, false, &mut progress).unwrap();
+        let rules = Rules { identifier: Identifier::Keyed(secret), ..Rules::of_lines("s") };
+        let census = Census::take(&b"alice"[..], &rules, &mut Progress::hidden()).unwrap();
         let weight = Weight::new(u32::from(bucket.canary_from())).unwrap();
         assert_eq!(census.on_canary(weight), 1);
         assert_eq!(census.on_canary(Weight::new(u32::from(bucket.number())).unwrap()), 0);

@@ -19,7 +19,7 @@ mod report;
 pub(crate) mod share;
 mod walk;
 
-pub use census::{Census, Identifier};
+pub use census::{Census, Identifier, Rules};
 pub use field::{Field, FieldError};
 pub use lines::MAX_LINE;
 pub use plan::{Plan, PlanError};

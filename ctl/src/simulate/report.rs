@@ -162,22 +162,14 @@ fn grouped(count: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Field, Identifier, Progress};
+    use super::super::{Progress, Rules};
     use super::*;
-    use assignment::Salt;
 
     fn report(stickiness: Stickiness) -> Report {
         let keys: Vec<String> = (0..20_000).map(|number| format!("user-{number}")).collect();
         let text = keys.join("\n") + "\n\n";
-        let salt = Salt::new("shop/shop/v2");
-        let census = Census::take(
-            text.as_bytes(),
-            &Field::Line,
-            &Identifier::Plain,
-            salt,
-            false,
-            &mut Progress::hidden(),
-        );
+        let rules = Rules::of_lines("shop/shop/v2");
+        let census = Census::take(text.as_bytes(), &rules, &mut Progress::hidden());
         Report::new("shop/shop/v2".to_owned(), stickiness, &census.unwrap(), &"0,12.5,100".parse().unwrap())
     }
 

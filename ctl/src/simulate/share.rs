@@ -4,9 +4,9 @@ use serde::Serialize;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 /// Below this probability a difference is no accident. Small, because a plan has many steps and each is a test.
-pub(crate) const SIGNIFICANCE: f64 = 0.001;
+pub(crate) const SIGNIFICANCE: f64 = 0.000_1;
 
-/// The least number that a cell must be expected to hold. Twice the textbook's, because a significance of 0.001 looks at the
+/// The least number that a cell must be expected to hold. Twice the textbook's, because so small a significance looks at the
 /// far tail, where chi-square is too strict with small cells.
 const LEAST_EXPECTED: f64 = 10.0;
 
@@ -65,10 +65,8 @@ impl Verdict {
     pub(crate) fn of(cells: &[(u64, f64)]) -> Self {
         let mut impossible = cells.iter().filter(|(_, expected)| *expected == 0.0).peekable();
         if impossible.peek().is_some() {
-            return match impossible.any(|(seen, _)| *seen > 0) {
-                true => Self::Deviates { chi_square: f64::INFINITY, p: 0.0 },
-                false => Self::Exact,
-            };
+            let is_seen = impossible.any(|(seen, _)| *seen > 0);
+            return if is_seen { Self::Deviates { chi_square: f64::INFINITY, p: 0.0 } } else { Self::Exact };
         }
         if cells.iter().any(|(_, expected)| *expected < LEAST_EXPECTED) {
             return Self::TooFew;

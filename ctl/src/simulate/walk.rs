@@ -61,16 +61,22 @@ pub fn walk(census: &Census, plan: &Plan, stickiness: Stickiness) -> Vec<Step> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Field, Identifier, Progress};
+    use super::super::{Progress, Rules};
     use super::*;
-    use assignment::Salt;
 
     fn steps(plan: &str, stickiness: Stickiness) -> Vec<Step> {
         let keys: Vec<String> = (0..10_000).map(|number| format!("user-{number}")).collect();
-        let (text, salt) = (keys.join("\n"), Salt::new("shop/shop/v2"));
-        let (field, identifier) = (Field::Line, Identifier::Plain);
-        let census =
-            Census::take(text.as_bytes(), &field, &identifier, salt, false, &mut Progress::hidden()).unwrap();
+        let rules = Rules::of_lines("shop/shop/v2");
+        let census = Census::take(
+            keys.join(
+                "
+",
+            )
+            .as_bytes(),
+            &rules,
+            &mut Progress::hidden(),
+        )
+        .unwrap();
         walk(&census, &plan.parse().unwrap(), stickiness)
     }
 

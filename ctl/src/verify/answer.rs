@@ -40,8 +40,8 @@ impl Teller {
         let version = match self {
             Self::Header(name) => header(name)?.to_owned(),
             Self::Debug(name) => {
-                let parts = header(name)?.split(';').map(str::trim);
-                parts.filter_map(|part| part.strip_prefix("version=")).next()?.to_owned()
+                let mut parts = header(name)?.split(';').map(str::trim);
+                parts.find_map(|part| part.strip_prefix("version="))?.to_owned()
             }
             Self::Json(keys) => {
                 let body: Value = serde_json::from_slice(body).ok()?;

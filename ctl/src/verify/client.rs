@@ -69,7 +69,7 @@ pub struct Client {
 }
 
 /// Header lines of one request, in order; names may repeat.
-pub type Lines = Vec<(String, String)>;
+pub(super) type Lines = Vec<(String, String)>;
 
 impl Client {
     /// Prepares to ask a URL (`http` or `https`, HTTP/1.1), as this host where one is given.

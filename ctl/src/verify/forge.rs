@@ -10,16 +10,16 @@ use assignment::seal::{Ring, Seal};
 
 /// An attempt to reach the canary.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Forgery {
+pub(super) struct Forgery {
     /// What it tries, for people.
-    pub name: String,
+    pub(super) name: String,
     /// Where it is carried.
-    pub carrier: Carrier,
+    pub(super) carrier: Carrier,
 }
 
 /// Where a forgery is carried.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Carrier {
+pub(super) enum Carrier {
     /// In header lines besides the user's own cookies: the user's version must not change.
     Headers(Vec<(String, String)>),
     /// In a cookie besides the user's own of the same name: the user's version must not change.

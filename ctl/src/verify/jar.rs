@@ -6,20 +6,20 @@ use url::Url;
 
 /// The cookies of one user, for one address.
 #[derive(Clone, Debug)]
-pub struct Jar {
+pub(super) struct Jar {
     store: CookieStore,
     url: Url,
 }
 
 impl Jar {
     /// An empty jar for requests to this URL, whose host decides what is kept.
-    pub fn new(url: Url) -> Self {
+    pub(super) fn new(url: Url) -> Self {
         Self { store: CookieStore::default(), url }
     }
 
     /// Keeps what an answer set, as a browser would; drops what it may not keep (`Secure` without TLS, a foreign domain,
     /// a `__Host-` name without its attributes).
-    pub fn keep(&mut self, set_cookies: &[String]) {
+    pub(super) fn keep(&mut self, set_cookies: &[String]) {
         for line in set_cookies.iter().filter(|line| is_keepable(line)) {
             // An error is a cookie that the browser would drop; that is what happens here too.
             let _dropped = self.store.parse(line, &self.url);
@@ -27,13 +27,13 @@ impl Jar {
     }
 
     /// The cookies that a request carries, as name and value.
-    pub fn pairs(&self) -> Vec<(String, String)> {
+    pub(super) fn pairs(&self) -> Vec<(String, String)> {
         let pairs = self.store.get_request_values(&self.url);
         pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
 
     /// The value of a cookie.
-    pub fn get(&self, name: &str) -> Option<String> {
+    pub(super) fn get(&self, name: &str) -> Option<String> {
         self.pairs().into_iter().find(|(found, _)| found == name).map(|(_, value)| value)
     }
 }
@@ -50,13 +50,13 @@ fn is_keepable(line: &str) -> bool {
 }
 
 /// One `cookie` line of these pairs; none where there are none.
-pub fn cookie_line(pairs: &[(String, String)]) -> Lines {
+pub(super) fn cookie_line(pairs: &[(String, String)]) -> Lines {
     let parts: Vec<String> = pairs.iter().map(|(name, value)| format!("{name}={value}")).collect();
     if parts.is_empty() { Vec::new() } else { vec![("cookie".to_owned(), parts.join("; "))] }
 }
 
 /// The pairs with one cookie replaced, or added where it was not there.
-pub fn with_cookie(pairs: &[(String, String)], name: &str, value: &str) -> Vec<(String, String)> {
+pub(super) fn with_cookie(pairs: &[(String, String)], name: &str, value: &str) -> Vec<(String, String)> {
     let others = pairs.iter().filter(|(found, _)| found != name).cloned();
     others.chain([(name.to_owned(), value.to_owned())]).collect()
 }

@@ -22,37 +22,37 @@ pub struct Size {
 
 /// A user after their visits.
 #[derive(Clone, Debug)]
-pub struct User {
+pub(super) struct User {
     /// What they would send next time.
-    pub jar: Jar,
+    pub(super) jar: Jar,
     /// The version of each answer, in order; `None` where an answer does not say.
-    pub versions: Vec<Option<String>>,
+    pub(super) versions: Vec<Option<String>>,
     /// Answers that were refusals or errors.
-    pub unwell: u32,
+    pub(super) unwell: u32,
     /// Answers that a cache gave.
-    pub cached: u32,
+    pub(super) cached: u32,
 }
 
 impl User {
     /// Somebody who was never here.
-    pub fn new(url: &Url) -> Self {
+    pub(super) fn new(url: &Url) -> Self {
         Self { jar: Jar::new(url.clone()), versions: Vec::new(), unwell: 0, cached: 0 }
     }
 
     /// The version that all answers named; `None` where one does not say or two differ.
-    pub fn version(&self) -> Option<&str> {
+    pub(super) fn version(&self) -> Option<&str> {
         let first = self.versions.first()?.as_deref()?;
         self.versions.iter().all(|version| version.as_deref() == Some(first)).then_some(first)
     }
 
     /// Whether two answers named different versions.
-    pub fn has_flipped(&self) -> bool {
+    pub(super) fn has_flipped(&self) -> bool {
         let mut named = self.versions.iter().flatten();
         named.next().is_some_and(|first| named.any(|other| other != first))
     }
 
     /// Asks like a browser that loads the page, and keeps what the answer sets.
-    pub async fn visit(&mut self, client: &Client) -> Result<Answer, ClientError> {
+    pub(super) async fn visit(&mut self, client: &Client) -> Result<Answer, ClientError> {
         let mut lines = navigation();
         lines.extend(cookie_line(&self.jar.pairs()));
         let answer = client.ask(&lines, None).await?;
@@ -65,7 +65,7 @@ impl User {
 }
 
 /// What a browser sends when it loads a page.
-pub fn navigation() -> Lines {
+pub(super) fn navigation() -> Lines {
     [("accept", "text/html,*/*;q=0.8"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")]
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .to_vec()
@@ -74,7 +74,7 @@ pub fn navigation() -> Lines {
 /// Lets the users come. `done` hears of each who has left.
 ///
 /// Fails with the first request that gets no answer: a system that drops connections is not verified but repaired.
-pub async fn visit_all(
+pub(super) async fn visit_all(
     client: &Arc<Client>,
     url: &Url,
     size: Size,
@@ -106,7 +106,7 @@ pub async fn visit_all(
 }
 
 /// How many users each version has; `?` is a user whose answers do not say.
-pub fn by_version(users: &[User]) -> BTreeMap<String, u64> {
+pub(super) fn by_version(users: &[User]) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for user in users {
         let version = user.versions.first().cloned().flatten().unwrap_or_else(|| "?".to_owned());

@@ -20,7 +20,8 @@ pub(super) fn check(scene: &Scene<'_>) -> Vec<Check> {
     });
     let known = unknown_version(scene);
     let caches = (from_cache > 0).then(|| {
-        let detail = format!("{from_cache} of {all} come from a cache, which hands one user's version to others");
+        let detail =
+            format!("{from_cache} of {all} come from a cache, which hands one user's version to others");
         Check::of("caches", false, detail)
     });
     std::iter::once(well).chain(told).chain(known).chain(caches).collect()

@@ -37,7 +37,7 @@ pub(super) fn check(scene: &Scene<'_>) -> Check {
 
 /// New users of ours have no key but what the filter gives them.
 fn cannot_be_seen(release: &Release) -> Option<&'static str> {
-    if release.keys.iter().any(|key| *key == KeySource::ClientAddress {}) {
+    if release.keys.contains(&KeySource::ClientAddress {}) {
         return Some("the client's address is the key, and all users of this check have one address");
     }
     (release.mint == MintPolicy::Never)

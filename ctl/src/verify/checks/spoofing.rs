@@ -30,6 +30,7 @@ pub(super) async fn check(scene: &Scene<'_>) -> Result<Vec<Check>, ClientError> 
 }
 
 /// What became of a forgery.
+#[derive(Clone, Copy)]
 enum Outcome {
     Ignored,
     Believed,

@@ -1,0 +1,202 @@
+//! `verify` against systems that keep the release's promises, and against systems that break them one by one.
+
+mod verify_system;
+
+use canary_ctl::verify::{Client, Expected, Report, Size, Teller, Verdict, verify};
+use serde_json::{Value, json};
+use std::process::{Command, Output};
+use verify_system::{Fault, KEY, UID, config, now, policy, start};
+
+const SIZE: Size = Size { users: 300, requests: 3, concurrency: 8 };
+
+async fn verified(config: &Value, expected: &Value, fault: Fault, has_keys: bool) -> Report {
+    let address = start(policy(config), fault).await;
+    let url = format!("http://{address}/");
+    let client = Client::new(&url, None, Teller::Header("x-shop-version".to_owned())).unwrap();
+    let expected = Expected::new(policy(expected), has_keys, now()).unwrap();
+    verify(client, &url.parse().unwrap(), &expected, SIZE, || {}).await.unwrap()
+}
+
+async fn faulty(fault: Fault) -> Report {
+    let config = config("session", 2_000);
+    verified(&config, &config, fault, true).await
+}
+
+/// The names of the checks with this verdict.
+fn named(report: &Report, verdict: Verdict) -> Vec<&str> {
+    report.checks.iter().filter(|check| check.verdict == verdict).map(|check| check.name.as_str()).collect()
+}
+
+fn detail<'r>(report: &'r Report, name: &str) -> &'r str {
+    report.checks.iter().find(|check| check.name == name).map_or("", |check| check.detail.as_str())
+}
+
+#[tokio::test]
+async fn a_system_that_keeps_its_promises_passes_with_either_stickiness() {
+    for stickiness in ["session", "user"] {
+        let config = config(stickiness, 2_000);
+        let report = verified(&config, &config, Fault::None, true).await;
+        let expected = [
+            "answers",
+            "share",
+            "stickiness",
+            "override by header",
+            "override by token cookie",
+            "override by token link",
+            "spoofing",
+            "two cookie lines",
+        ];
+        assert_eq!(named(&report, Verdict::Fail), Vec::<&str>::new(), "{:#?}", report.checks);
+        let passed = named(&report, Verdict::Pass);
+        for name in expected.into_iter().filter(|name| *name != "override by header") {
+            assert!(passed.contains(&name), "{stickiness} {name}: {:#?}", report.checks);
+        }
+        assert!(!report.has_failed());
+    }
+}
+
+#[tokio::test]
+async fn at_weight_zero_forgeries_are_still_tried_and_the_rest_is_said_to_be_unseen() {
+    let config = config("session", 0);
+    let report = verified(&config, &config, Fault::None, true).await;
+    assert_eq!(named(&report, Verdict::Fail), Vec::<&str>::new(), "{:#?}", report.checks);
+    assert!(named(&report, Verdict::Pass).contains(&"spoofing"));
+    assert!(named(&report, Verdict::Pass).contains(&"override by token cookie"));
+    assert_eq!(named(&report, Verdict::Skipped), ["stickiness", "two cookie lines"]);
+    assert!(detail(&report, "stickiness").contains("everybody is on v1"));
+}
+
+#[tokio::test]
+async fn without_keys_and_without_minting_the_report_says_what_it_cannot_see() {
+    let mut config = config("user", 2_000);
+    config["releases"]["shop/shop"]["mint"] = json!("never");
+    config["releases"]["shop/shop"]["keys"] = json!([{"header": "x-user"}]);
+    let report = verified(&config, &config, Fault::None, false).await;
+    assert!(detail(&report, "share").contains("`mint: never`"), "{:#?}", report.checks);
+    assert!(detail(&report, "override").contains("needs the proxies' keys"));
+    assert!(detail(&report, "spoofing").contains("outdated pins and tokens need the proxies' keys"));
+    assert!(!report.has_failed());
+}
+
+#[tokio::test]
+async fn another_share_than_the_weight_fails() {
+    let report = verified(&config("session", 4_000), &config("session", 2_000), Fault::None, true).await;
+    assert_eq!(named(&report, Verdict::Fail), ["share"], "{:#?}", report.checks);
+}
+
+#[tokio::test]
+async fn a_system_that_flips_fails() {
+    let report = faulty(Fault::Flips).await;
+    assert!(named(&report, Verdict::Fail).contains(&"stickiness"), "{:#?}", report.checks);
+}
+
+#[tokio::test]
+async fn a_system_that_believes_a_forgery_fails_and_the_forgery_is_named() {
+    for (fault, forgery) in [
+        (Fault::ObeysRoutingHeader, "header x-canary-version"),
+        (Fault::ObeysUnderscores, "header x_canary_version"),
+        (Fault::ObeysIdentityHeader, "header x-canary-id"),
+        (Fault::BelievesAnyPin, "pin by another key, beside"),
+        (Fault::BelievesAnyPin, "pin of an older epoch"),
+        (Fault::BelievesAnyPin, "pin edited"),
+        (Fault::BelievesExpiredTokens, "token cookie expired"),
+    ] {
+        let report = faulty(fault).await;
+        let seen = detail(&report, "spoofing");
+        assert!(seen.starts_with("believed: ") && seen.contains(forgery), "{fault:?}: {seen}");
+        assert!(named(&report, Verdict::Fail).contains(&"spoofing"), "{fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_system_that_reads_one_cookie_line_fails() {
+    let report = faulty(Fault::ReadsOneCookieLine).await;
+    assert_eq!(named(&report, Verdict::Fail), ["two cookie lines"], "{:#?}", report.checks);
+}
+
+#[tokio::test]
+async fn a_system_that_pins_testers_fails() {
+    let report = faulty(Fault::PinsTesters).await;
+    assert!(named(&report, Verdict::Fail).contains(&"override by token cookie"), "{:#?}", report.checks);
+}
+
+#[tokio::test]
+async fn errors_and_cached_answers_fail() {
+    assert!(named(&faulty(Fault::Errs).await, Verdict::Fail).contains(&"answers"));
+    assert!(named(&faulty(Fault::IsCached).await, Verdict::Fail).contains(&"caches"));
+}
+
+/// The release of the system as a file, and its keys.
+fn files(weight: u32) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let spec = format!(
+        "apiVersion: canary-ctl.io/v1alpha1\nkind: Release\n\
+         metadata: {{name: shop, namespace: shop, uid: {UID}}}\n\
+         spec:\n  service: {{name: shop, port: 80}}\n  versions: {{stable: v1, canary: v2}}\n  \
+         hosts: [127.0.0.1]\n  stickiness: user\n  keys: [{{cookie: JSESSIONID}}]\n  weight: {weight}\n  \
+         gateways: [{{name: istio-ingress/shop, namespace: istio-ingress, selector: {{istio: gw}}}}]\n  \
+         cookies: {{tls: false}}\n  delivery: {{mode: envoyfilter, module: 'oci://registry.example.com/f:1'}}\n"
+    );
+    std::fs::write(directory.path().join("canary.yaml"), spec).unwrap();
+    let keys = json!({"keys": [{"id": "k1", "key": KEY, "use": "sign"}]});
+    std::fs::write(directory.path().join("keys.json"), keys.to_string()).unwrap();
+    directory
+}
+
+async fn command(directory: &tempfile::TempDir, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_canary-ctl"));
+    command.current_dir(directory.path()).arg("verify").args(arguments);
+    tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_command_exits_with_0_1_or_2_and_prints_json_for_programs() {
+    let directory = files(20);
+    let right = start(policy(&config("user", 2_000)), Fault::None).await;
+    let wrong = start(policy(&config("user", 2_000)), Fault::Flips).await;
+    let few = [
+        "--users",
+        "200",
+        "--requests",
+        "2",
+        "--keys",
+        "keys.json",
+        "--version-from",
+        "json:.deployment.version",
+    ];
+    let with = |url: &str| {
+        let mut arguments = vec![url.to_owned()];
+        arguments.extend(few.map(str::to_owned));
+        arguments
+    };
+    let run = async |arguments: Vec<String>| {
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        command(&directory, &arguments).await
+    };
+    let mut arguments = with(&format!("http://{right}/"));
+    arguments.extend(["-o".to_owned(), "json".to_owned()]);
+    let output = run(arguments).await;
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{report:#}");
+    assert_eq!((&report["release"], &report["weightPercent"]), (&json!("shop/shop"), &json!(20.0)));
+    let output = run(with(&format!("http://{wrong}/"))).await;
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.lines().any(|line| line.starts_with("FAIL") && line.contains("stickiness")), "{text}");
+    let output = run(with("http://127.0.0.1:1/")).await;
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{message}");
+    assert!(
+        message.starts_with("error: no answer from http://127.0.0.1:1/") && message.contains("hint:"),
+        "{message}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_place_for_the_version_nothing_is_sent() {
+    let directory = files(20);
+    let output = command(&directory, &["http://127.0.0.1:1/"]).await;
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(message.contains("where an answer names its version"), "{message}");
+}
