@@ -62,7 +62,7 @@ impl<'h> Request<'h> {
             has_fetch_metadata: false,
             cookies: Cookies::new(headers),
         };
-        for (name, value) in headers.iter() {
+        for (name, value) in &headers {
             request.note(name, value, names);
         }
         request

@@ -84,7 +84,7 @@ impl<'a> Reply<'a> {
         let session_cookie = release.session_cookie.as_deref().filter(|_| release.pin.is_some());
         let mut session = SessionChange::Untouched;
         let mut caching = Caching::default();
-        for (name, value) in answer.iter() {
+        for (name, value) in &answer {
             match (name, session_cookie) {
                 (b"set-cookie", Some(cookie)) => session = session.or_by(value, cookie, now),
                 _ => caching.note(name, value),

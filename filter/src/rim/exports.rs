@@ -11,6 +11,7 @@ use super::root::Root;
 use super::stream::Stream;
 use fnv::FnvHashMap;
 use std::cell::RefCell;
+use std::hash::BuildHasherDefault;
 use std::mem::MaybeUninit;
 use std::ptr;
 
@@ -19,7 +20,8 @@ const CONTINUE: u32 = 0;
 
 thread_local! {
     /// The contexts of this VM. (A VM has one thread; each worker of the proxy has a VM of its own.)
-    static CONTEXTS: RefCell<FnvHashMap<u32, ContextState>> = RefCell::default();
+    static CONTEXTS: RefCell<FnvHashMap<u32, ContextState>> =
+        const { RefCell::new(FnvHashMap::with_hasher(BuildHasherDefault::new())) };
 }
 
 /// Several roots live side by side while a configuration is replaced: streams keep the one that they began with.

@@ -7,6 +7,7 @@ use assignment::policy::Release;
 use assignment::{Decision, Policy, Reason};
 use fnv::FnvHashMap;
 use std::cell::{Cell, OnceCell, RefCell};
+use std::hash::BuildHasherDefault;
 
 /// The most metrics that one VM defines; past it new ones are not counted. Proxies must not grow with what users do,
 /// and they cannot here: names come from the configuration alone. This is the bound for configurations.
@@ -15,7 +16,8 @@ const MAX_METRICS: usize = 50_000;
 thread_local! {
     /// Metrics by name, kept across configurations: each definition makes a new id in the VM for ever. (A VM has one
     /// thread.)
-    static METRICS: RefCell<FnvHashMap<String, Known>> = RefCell::default();
+    static METRICS: RefCell<FnvHashMap<String, Known>> =
+        const { RefCell::new(FnvHashMap::with_hasher(BuildHasherDefault::new())) };
 }
 
 /// A metric that this VM has defined.
