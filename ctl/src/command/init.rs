@@ -2,7 +2,7 @@
 
 use crate::cli::Init;
 use crate::config::{KeyRing, new_uid};
-use crate::local::{Environment, replace};
+use crate::local::{Environment, Readers, replace_for};
 use crate::report::Printer;
 use crate::spec::Mode;
 use crate::yaml::{EditError, Template};
@@ -26,7 +26,7 @@ pub(super) fn run(arguments: &Init, printer: &mut Printer) -> Result<Outcome, Er
         let message = format!("{} is there already", arguments.file.display());
         return Err(Error::usage(message, "give `--force` to overwrite it, or `-f FILE` for another"));
     }
-    replace(&arguments.file, &text)?;
+    replace_for(Readers::Everyone, &arguments.file, &text)?;
     printer.message(&format!("{} written", arguments.file.display()));
     if document.release.delivery.mode == Mode::Local {
         let environment = Environment::of(&document.release)?;

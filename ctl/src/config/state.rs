@@ -118,3 +118,59 @@ impl Standing {
         self.gone.iter().find(|gone| gone.name == name).map_or(1, |gone| gone.epoch + 1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn release(stable: &str, canary: Option<&str>) -> Release {
+        let canary = canary.map_or(String::new(), |canary| format!("canary: {canary}"));
+        let text = format!(
+            "{{apiVersion: canary-ctl.io/v1alpha1, kind: Release, metadata: {{name: a, namespace: b}}, spec: {{\
+             versions: {{stable: {stable}, {canary}}}, hosts: [x], stickiness: user, weight: 10, \
+             gateways: [{{name: g/g}}], delivery: {{module: 'oci://x/y'}}}}}}"
+        );
+        crate::spec::parse(Path::new("x"), &text).unwrap().release
+    }
+
+    fn epoch(standing: &Standing, name: &str) -> u32 {
+        standing.versions.iter().find(|version| version.name == name).unwrap().epoch
+    }
+
+    #[test]
+    fn a_promotion_swaps_roles_and_keeps_epochs_while_the_old_version_drains() {
+        let first = Standing::first(&release("v1", Some("v2")), "uid".to_owned());
+        let promoted = first.revised(&release("v2", None), |_| true);
+        assert_eq!(promoted.version_of(Role::Stable), Some("v2"));
+        assert_eq!(promoted.version_of(Role::Draining), Some("v1"));
+        assert_eq!((epoch(&promoted, "v1"), epoch(&promoted, "v2")), (1, 1));
+        assert_eq!((promoted.weight, promoted.generation), (Weight::ZERO, 2));
+        assert_eq!(promoted.adopt, "v1");
+    }
+
+    #[test]
+    fn a_version_that_comes_again_gets_a_new_epoch() {
+        let first = Standing::first(&release("v1", Some("v2")), "uid".to_owned());
+        let rolled_back = first.revised(&release("v1", None), |_| false);
+        assert_eq!(rolled_back.gone, [GoneVersion { name: "v2".to_owned(), epoch: 1 }]);
+        let again = rolled_back.revised(&release("v1", Some("v2")), |_| false);
+        assert_eq!(epoch(&again, "v2"), 2);
+        assert_eq!(again.weight.basis_points(), 1000);
+    }
+
+    #[test]
+    fn a_weight_stays_with_its_canary_and_not_with_the_next() {
+        let mut standing = Standing::first(&release("v1", Some("v2")), "uid".to_owned());
+        standing.weight = Weight::FULL;
+        assert_eq!(standing.revised(&release("v1", Some("v2")), |_| true).weight, Weight::FULL);
+        assert_eq!(standing.revised(&release("v1", Some("v3")), |_| true).weight.basis_points(), 1000);
+    }
+
+    #[test]
+    fn a_uid_is_twelve_letters_and_digits() {
+        let uid = new_uid().unwrap();
+        assert_eq!(uid.len(), UID_LEN);
+        assert!(uid.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()));
+    }
+}

@@ -6,19 +6,34 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-/// Only the owner reads: these files hold keys.
-const OWNER_ONLY: u32 = 0o600;
+/// Who may read a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readers {
+    /// Only the owner: the file holds keys.
+    Owner,
+    /// Whoever the process's umask lets.
+    Everyone,
+}
+
+/// Writes a file that only its owner reads; as [`replace_for`].
+pub fn replace(path: &Path, text: &str) -> Result<(), Error> {
+    replace_for(Readers::Owner, path, text)
+}
 
 /// Writes a file beside its place, makes it durable, and renames it into its place.
 ///
 /// Killed at any moment it leaves the old file or the new one; at most a stray `*.tmp` that the next call replaces.
-pub fn replace(path: &Path, text: &str) -> Result<(), Error> {
+pub fn replace_for(readers: Readers, path: &Path, text: &str) -> Result<(), Error> {
+    let mode = match readers {
+        Readers::Owner => 0o600,
+        Readers::Everyone => 0o666,
+    };
     let temporary = path.with_extension("tmp");
     let mut file = OpenOptions::new()
         .write(true)
         .create(true)
         .truncate(true)
-        .mode(OWNER_ONLY)
+        .mode(mode)
         .open(&temporary)
         .map_err(Error::file("write", &temporary))?;
     file.write_all(text.as_bytes())

@@ -35,7 +35,7 @@ pub use bootstrap::{Bootstrap, Filter, bootstrap};
 pub use ecds::{EMPTY_ECDS, RESOURCE_NAME, ecds};
 pub use environment::Environment;
 pub use error::Error;
-pub use files::replace;
+pub use files::{Readers, replace, replace_for};
 pub use layout::Layout;
 pub use lock::Lock;
 pub use state::{Change, Entry, State, Upstream};

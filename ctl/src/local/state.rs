@@ -153,7 +153,8 @@ impl Entry {
                 Standing::first(release, uid)
             }
         };
-        let config = crate::config::release_config(release, &standing, Position::Edge);
+        let mut config = crate::config::release_config(release, &standing, Position::Edge);
+        keep_revocation(&mut config, before);
         let live = |version: &str| standing.versions.iter().any(|live| live.name == version);
         let endpoints = local.endpoints.iter().filter(|(version, _)| live(version));
         Ok(Self {
@@ -179,6 +180,14 @@ impl Entry {
     /// The stable version.
     pub fn stable(&self) -> &str {
         self.standing.version_of(Role::Stable).unwrap_or_default()
+    }
+}
+
+/// A revocation is for ever: a file that does not know of it gives no token back.
+fn keep_revocation(config: &mut ReleaseConfig, before: Option<&Entry>) {
+    let revoked = before.and_then(|before| before.config.overrides.token.as_ref());
+    if let (Some(token), Some(revoked)) = (config.overrides.token.as_mut(), revoked) {
+        token.not_before_seconds = token.not_before_seconds.max(revoked.not_before_seconds);
     }
 }
 

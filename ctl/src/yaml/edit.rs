@@ -66,7 +66,7 @@ impl Template {
         Ok(self)
     }
 
-    /// Removes a field or an item, with its lines. Fails where there is none.
+    /// Removes a field or an item, with its lines; of an item also the comment above it. Fails where there is none.
     pub fn remove(&mut self, path: &str) -> Result<&mut Self, EditError> {
         let root = tree::parse(&self.text)?;
         let missing = || EditError::Missing(path.to_owned());
@@ -83,7 +83,10 @@ impl Template {
             Value::Scalar(..) => return Err(missing()),
         };
         let before = self.text.get(..range.start).unwrap_or_default();
-        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let mut start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        if matches!(parent.value, Value::Sequence(_)) {
+            start = above_comments(&self.text, start);
+        }
         let after = self.text.get(range.end..).unwrap_or_default();
         let end = range.end + after.find('\n').map_or(after.len(), |newline| newline + 1);
         self.text.replace_range(start..end, "");
@@ -128,6 +131,19 @@ impl Template {
             }
             Value::Scalar(..) => None,
         }
+    }
+}
+
+/// The beginning of the comment lines directly above a line.
+fn above_comments(text: &str, mut start: usize) -> usize {
+    loop {
+        let before = text.get(..start).and_then(|before| before.strip_suffix('\n')).unwrap_or_default();
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let line = before.get(line_start..).unwrap_or_default();
+        if !line.trim_start().starts_with('#') {
+            return start;
+        }
+        start = line_start;
     }
 }
 
@@ -204,7 +220,8 @@ mod tests {
 
     #[test]
     fn a_field_and_an_item_are_removed_with_their_lines() {
-        let mut template = Template::new("a:\n  - x: 1\n    y: 2\n  - z: 3\nb: 4 # gone\n").unwrap();
+        let mut template =
+            Template::new("a:\n  # goes too\n  - x: 1\n    y: 2\n  - z: 3\nb: 4 # gone\n").unwrap();
         template.remove("a/0").unwrap().remove("b").unwrap();
         assert_eq!(template.finish().unwrap(), "a:\n  - z: 3\n");
     }

@@ -1,0 +1,82 @@
+//! What Kubernetes is given, byte for byte.
+
+use crate::kit::{Desk, golden, repository};
+use canary_ctl::yaml;
+
+const KEYS: &str = r#"{"keys": [{"id": "k1", "key": "c2VjcmV0IHNlY3JldCBzZWNyZXQ=", "use": "sign"}],
+    "identityKey": "b3RoZXIgb3RoZXIgb3RoZXIgb3RoZXI="}"#;
+
+#[test]
+fn the_objects_of_every_example_are_as_they_were() {
+    for example in ["session-cookie", "jwt-user", "qa-only"] {
+        let file = repository(&format!("examples/{example}/canary.yaml"));
+        let ran = Desk::new().run(&format!("generate --dry-run -f {}", file.display()));
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+        yaml::documents(&ran.stdout).unwrap();
+        golden(&format!("generate-{example}.yaml"), &ran.stdout);
+    }
+}
+
+#[test]
+fn a_train_in_gateway_and_sidecars_shares_one_filter_for_each() {
+    let fixture = |name: &str| repository(&format!("ctl/tests/fixtures/{name}.yaml")).display().to_string();
+    let line = format!(
+        "generate --dry-run --weight 12.5 --generation 7 -f {} -f {}",
+        fixture("web"),
+        fixture("api")
+    );
+    let ran = Desk::new().run(&line);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let named = |name: &str| ran.stdout.matches(&format!("\n  name: {name}\n")).count();
+    assert_eq!((named("canary-ingressgateway-filter"), named("canary-web-filter")), (1, 1));
+    golden("generate-train.yaml", &ran.stdout);
+}
+
+#[test]
+fn keys_are_never_invented_and_never_shown_in_a_dry_run() {
+    let file = repository("examples/jwt-user/canary.yaml");
+    let desk = Desk::new();
+    desk.write("keys.json", KEYS);
+    desk.run(&format!("generate -f {}", file.display())).says(
+        2,
+        "",
+        "error: expected a file of keys, found none: pins, minted ids and tokens are signed
+  hint: `canary-ctl init` draws keys; name their file with `--keys FILE`\n",
+    );
+    let printed = desk.run(&format!("generate --keys keys.json -f {}", file.display()));
+    assert_eq!(printed.code, 0);
+    let dry = desk.run(&format!("generate --dry-run --keys keys.json -f {}", file.display()));
+    for secret in ["c2VjcmV0IHNlY3JldCBzZWNyZXQ=", "b3RoZXIgb3RoZXIgb3RoZXIgb3RoZXI="] {
+        assert!(printed.stdout.contains(secret));
+        assert!(!dry.stdout.contains(secret));
+    }
+}
+
+#[test]
+fn an_object_that_the_api_server_would_refuse_is_refused_first() {
+    let text = std::fs::read_to_string(repository("examples/session-cookie/canary.yaml")).unwrap();
+    let hosts: Vec<String> = (0..40_000).map(|n| format!("shop-{n}.tenants.example.com")).collect();
+    let desk = Desk::new();
+    desk.write("canary.yaml", &text.replacen("[shop.example.com]", &format!("[{}]", hosts.join(",")), 1));
+    let ran = desk.run("generate --dry-run");
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    assert!(
+        ran.stderr.starts_with("error: expected at most 1000000 bytes in `canary-ingressgateway-config`")
+    );
+    assert!(ran.stderr.contains("hint: spread the releases"));
+}
+
+#[test]
+fn releases_that_share_a_proxy_must_agree_about_it() {
+    let text = std::fs::read_to_string(repository("examples/session-cookie/canary.yaml")).unwrap();
+    let other =
+        text.replace("name: shop\n", "name: blog\n").replace("[shop.", "[blog.").replace(":0.1.0", ":0.2.0");
+    let desk = Desk::new();
+    desk.write("a.yaml", &text).write("b.yaml", &other);
+    desk.run("generate --dry-run -f a.yaml -f b.yaml").says(
+        2,
+        "",
+        "error: releases that share a proxy must agree: `shop/shop` and `shop/blog` have other delivery.module
+  hint: give them the same delivery.module\n",
+    );
+}

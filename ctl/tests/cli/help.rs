@@ -1,0 +1,29 @@
+//! `--help` is part of the interface: a change of it shows in the diff.
+
+use crate::kit::{Desk, golden};
+
+#[test]
+fn every_verb_says_what_it_does_and_gives_an_example() {
+    for verb in ["init", "lint", "generate", "weight", "status", "completions"] {
+        let ran = Desk::new().run(&format!("{verb} --help"));
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+        assert!(ran.stdout.contains("Example"), "{verb}");
+        golden(&format!("help-{verb}.txt"), &ran.stdout);
+    }
+}
+
+#[test]
+fn a_misspelt_verb_is_answered_with_the_nearest() {
+    let ran = Desk::new().run("wieght 20");
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    assert!(ran.stderr.contains("a similar subcommand exists: 'weight'"), "{}", ran.stderr);
+}
+
+#[test]
+fn completions_name_every_verb() {
+    for shell in ["bash", "zsh", "fish"] {
+        let ran = Desk::new().run(&format!("completions {shell}"));
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+        assert!(ran.stdout.contains("generate") && ran.stdout.contains("status"));
+    }
+}
