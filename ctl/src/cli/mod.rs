@@ -22,7 +22,7 @@ pub use keys::Keys;
 pub use lint::Lint;
 pub use simulate::{Simulate, Stickiness};
 pub use status::Status;
-pub use token::{Token, TokenCreate, TokenInspect, TokenVerb};
+pub use token::{Token, TokenCreate, TokenInspect, TokenRevoke, TokenVerb};
 pub use verify::Verify;
 pub use weight::{Target, Weigh};
 

@@ -19,6 +19,8 @@ pub enum TokenVerb {
     Create(TokenCreate),
     /// Say what a token says, and whether a proxy would believe it.
     Inspect(TokenInspect),
+    /// End every token that was issued until now.
+    Revoke(TokenRevoke),
 }
 
 /// Sign a token for a version
@@ -62,6 +64,25 @@ pub struct TokenInspect {
     /// The keys.
     #[command(flatten)]
     pub keys: Keys,
+    /// The form of the result.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// End every token that was issued until now
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Example:\n  canary-ctl token revoke --wait\n\n\
+    For the local target. Elsewhere set `tokensNotBefore` in the release.")]
+pub struct TokenRevoke {
+    /// Wait until Envoy refuses them
+    #[arg(long)]
+    pub wait: bool,
+    /// Say what would change, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// The release.
+    #[command(flatten)]
+    pub spec: SpecFile,
     /// The form of the result.
     #[command(flatten)]
     pub output: Output,

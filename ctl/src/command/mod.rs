@@ -5,6 +5,7 @@ mod explain;
 mod generate;
 mod init;
 mod lint;
+mod revoke;
 mod simulate;
 mod situation;
 mod status;
@@ -37,7 +38,7 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::Status(arguments) => status::run(&arguments, printer).await,
         Verb::Explain(arguments) => explain::run(arguments, printer),
         Verb::Simulate(arguments) => simulate::run(arguments, printer).await,
-        Verb::Token(arguments) => token::run(arguments, printer),
+        Verb::Token(arguments) => token::run(arguments, printer).await,
         Verb::Verify(arguments) => verify::run(arguments, printer).await,
         Verb::Completions(arguments) => completions::run(arguments, printer),
     }

@@ -7,10 +7,11 @@ use crate::token::{self, Issued, Verdict};
 use crate::{Error, Outcome, config};
 use assignment::contract::Position;
 
-pub(super) fn run(arguments: Token, printer: &mut Printer) -> Result<Outcome, Error> {
+pub(super) async fn run(arguments: Token, printer: &mut Printer) -> Result<Outcome, Error> {
     match arguments.verb {
         TokenVerb::Create(arguments) => create(&arguments, printer),
         TokenVerb::Inspect(arguments) => inspect(&arguments, printer),
+        TokenVerb::Revoke(arguments) => super::revoke::run(&arguments, printer).await,
     }
 }
 

@@ -91,8 +91,11 @@ pub fn issue(
         asked: version.to_owned(),
         live: live_versions(release, now),
     })?;
-    let expires = now.saturating_add(life);
-    let seal = Seal::token(chosen.name.as_bytes(), chosen.epoch, Identity::from_random(nonce), now, expires);
+    // Right after a revocation the next second counts already: a new token is not born revoked.
+    let issued = now.max(token.not_before_seconds);
+    let expires = issued.saturating_add(life);
+    let seal =
+        Seal::token(chosen.name.as_bytes(), chosen.epoch, Identity::from_random(nonce), issued, expires);
     Ok(Issued {
         token: sign(&policy.ring, &release.uid, &seal)?,
         release: release.name.clone(),

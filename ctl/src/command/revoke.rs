@@ -1,0 +1,82 @@
+//! `token revoke`: read, move the moment before which tokens do not count, write, wait, report.
+
+use super::situation;
+use crate::cli::TokenRevoke;
+use crate::local::{Environment, Lock, wait_for_generation};
+use crate::report::{Printer, Report};
+use crate::spec::{self, Mode};
+use crate::token::{self, IssueError};
+use crate::{Error, Outcome};
+use jiff::Timestamp;
+use serde::Serialize;
+use std::fmt;
+use std::time::Duration;
+
+/// What was revoked.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Revoked {
+    release: String,
+    /// Tokens issued before do not count.
+    tokens_not_before: Timestamp,
+    generation: u64,
+    written: bool,
+}
+
+/// How long `--wait` waits for Envoy.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(super) async fn run(arguments: &TokenRevoke, printer: &mut Printer) -> Result<Outcome, Error> {
+    printer.format = arguments.output.format;
+    let release = spec::load(&arguments.spec.file)?.release;
+    // The present second is over for tokens too: all that were issued until now are meant.
+    let moment = situation::now() + 1;
+    let at = timestamp(moment)?;
+    if release.delivery.mode != Mode::Local {
+        let message = "expected a release with `delivery.mode: local`: other targets have no state here";
+        let hint =
+            format!("set `override: {{mode: token, tokensNotBefore: {at}}}` in the release, and apply it");
+        return Err(Error::usage(message, hint));
+    }
+    let environment = Environment::of(&release)?;
+    let name = release.name.to_string();
+    let lock = if arguments.dry_run { None } else { Some(Lock::take(environment.layout()).await?) };
+    let mut state = environment.state()?;
+    let mut entry = state.release(environment.layout(), &name)?.clone();
+    let off = || token::Error::from(IssueError::NotByToken("off"));
+    let token = entry.config.overrides.token.as_mut().ok_or_else(off)?;
+    token.not_before_seconds = token.not_before_seconds.max(moment);
+    let tokens_not_before = timestamp(token.not_before_seconds)?;
+    let (weight, until) = (entry.standing.weight, entry.standing.until);
+    entry.set_weight(weight, until, "token revoke");
+    let generation = entry.standing.generation;
+    state.releases.insert(name.clone(), entry);
+    let plan = environment.plan_of(state)?;
+    let written = lock.is_some();
+    if let Some(lock) = lock {
+        let applied = environment.apply(&lock, &plan).await?;
+        drop(lock);
+        if arguments.wait {
+            let admin = environment.admin();
+            wait_for_generation(&admin, &name, generation, applied.refusals, PATIENCE).await?;
+        }
+    }
+    printer.report(&Revoked { release: name, tokens_not_before, generation, written })?;
+    Ok(Outcome::Done)
+}
+
+fn timestamp(seconds: u64) -> Result<Timestamp, Error> {
+    let found = i64::try_from(seconds).ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
+    found.ok_or_else(|| Error::usage("expected a moment that a calendar has", "look at the system's clock"))
+}
+
+impl Report for Revoked {
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let Self { release, tokens_not_before, generation, .. } = self;
+        let do_not = if self.written { "do not" } else { "would not" };
+        writeln!(
+            out,
+            "{release}: tokens issued before {tokens_not_before} {do_not} count (generation {generation})"
+        )
+    }
+}

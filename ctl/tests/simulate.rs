@@ -1,0 +1,64 @@
+//! `simulate` as a process: what it prints, and with which exit code.
+
+mod local_release;
+
+use local_release::{Directory, stderr, stdout};
+use serde_json::Value;
+
+fn json(output: &std::process::Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(output)))
+}
+
+#[test]
+fn a_list_of_ids_is_walked_through_the_plan() {
+    let directory = Directory::generated("off");
+    let ids: Vec<String> = (0..20_000).map(|number| format!("session-{number}")).collect();
+    std::fs::write(directory.path().join("ids.txt"), ids.join("\n")).unwrap();
+    let output = directory.run(&["simulate", "ids.txt", "--plan", "0,10,50,0", "-o", "json"]);
+    let report = json(&output);
+    assert_eq!((output.status.code(), &report["salt"]), (Some(0), &Value::from("shop/shop/v2")));
+    assert_eq!(report["users"], 20_000);
+    let steps = report["steps"].as_array().unwrap();
+    let count = |step: usize, field: &str| steps[step][field].as_u64().unwrap();
+    assert_eq!(count(0, "canary"), 0);
+    assert_eq!(count(2, "toCanary"), count(2, "canary") - count(1, "canary"));
+    assert_eq!(count(3, "toStable"), count(2, "canary"));
+    assert_eq!(steps[1]["test"]["verdict"], "fits");
+    let text = stdout(&directory.run(&["simulate", "ids.txt", "--plan", "10"]));
+    assert!(text.contains("20,000 users, one a line"), "{text}");
+}
+
+#[test]
+fn a_log_is_read_by_field_and_its_users_counted_once_where_asked() {
+    let directory = Directory::written("off");
+    let line = |id: usize| {
+        format!(
+            "203.0.113.{id} - - [21/Nov/2026:10:00:00 +0000] \"GET / HTTP/1.1\" 200 5 \"-\" \"Mozilla\" \"JSESSIONID=s{id}; a=b\"\n"
+        )
+    };
+    let log: String = (0..100).map(|number| line(number % 20)).collect();
+    std::fs::write(directory.path().join("access.log"), log + "garbage\n").unwrap();
+    let by_cookie = directory.run(&["simulate", "access.log", "--log", "-o", "json"]);
+    let report = json(&by_cookie);
+    assert_eq!((&report["users"], &report["withoutKey"]), (&Value::from(100), &Value::from(1)));
+    assert!(stderr(&by_cookie).contains("`--distinct` counts each once"), "{}", stderr(&by_cookie));
+    let arguments =
+        ["simulate", "access.log", "--log", "--key", "quoted:4", "--distinct", "--salt", "s", "-o", "json"];
+    let report = json(&directory.run(&arguments));
+    assert_eq!((&report["users"], &report["distinct"]), (&Value::from(20), &Value::from(true)));
+}
+
+#[test]
+fn what_cannot_be_counted_is_refused() {
+    let directory = Directory::written("off");
+    let empty = directory.run(&["simulate", "--salt", "s"]);
+    assert_eq!((empty.status.code(), stdout(&empty)), (Some(2), String::new()));
+    assert!(stderr(&empty).contains("expected users, found none in 0 lines"), "{}", stderr(&empty));
+    let missing = directory.run(&["simulate", "nowhere.txt", "--salt", "s"]);
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(stderr(&missing).starts_with("error: cannot read nowhere.txt"), "{}", stderr(&missing));
+    let unknown = directory.run(&["simulate", "ids.txt", "--log", "--salt", "s"]);
+    assert!(stderr(&unknown).contains("hint: `--key client`"), "{}", stderr(&unknown));
+    let plan = directory.run(&["simulate", "ids.txt", "--plan", "10,200"]);
+    assert!(stderr(&plan).contains("step 2 of the plan"), "{}", stderr(&plan));
+}
