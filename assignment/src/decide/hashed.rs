@@ -6,22 +6,36 @@ use crate::Identity;
 use crate::contract::{KeySource, Position};
 use crate::seal::Kind;
 
-/// The minted id of the request, if a genuine one is there and genuine ones agree.
-pub(super) fn minted_id(facts: &Facts<'_>) -> Option<Identity> {
+/// What the minted ids of a request come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MintedId {
+    /// No genuine one.
+    Absent,
+    /// A genuine one, and all others agree.
+    One(Identity),
+    /// Genuine ones that contradict each other.
+    Conflict,
+}
+
+/// Reads the minted ids.
+pub(super) fn minted_id(facts: &Facts<'_>) -> MintedId {
     let mut genuine = facts
         .ids
         .iter()
         .filter_map(|text| facts.policy.ring.verify(Kind::Id, "", text))
         .map(|seal| seal.identity);
-    let first = genuine.next()?;
-    genuine.all(|other| other == first).then_some(first)
+    match genuine.next() {
+        None => MintedId::Absent,
+        Some(first) if genuine.all(|other| other == first) => MintedId::One(first),
+        Some(_) => MintedId::Conflict,
+    }
 }
 
 /// Row 5: a session cookie and nothing of ours means that the session is older than the filter. It lives where
 /// everybody lived then, and is pinned there.
-pub(super) fn by_adoption(facts: &Facts<'_>, minted: Option<Identity>) -> Option<Decision> {
+pub(super) fn by_adoption(facts: &Facts<'_>, minted: MintedId) -> Option<Decision> {
     let adopt = facts.release.adopt.as_deref().filter(|_| facts.is_session())?;
-    let session = facts.session.filter(|_| minted.is_none())?;
+    let session = facts.session.filter(|_| minted == MintedId::Absent)?;
     let live = facts.release.live(adopt.as_bytes(), || facts.now());
     let plan = match facts.policy.position {
         Position::Edge => PinPlan::Now { issued: facts.now() },
@@ -34,9 +48,17 @@ pub(super) fn by_adoption(facts: &Facts<'_>, minted: Option<Identity>) -> Option
     })
 }
 
-/// Row 6: the first key that is there decides by its bucket.
-pub(super) fn by_key(facts: &Facts<'_>, minted: Option<Identity>, pinned: &Pinned<'_>) -> Option<Decision> {
-    let (identity, origin) = find_key(facts, minted)?;
+/// Row 6: the first key that is there decides by its bucket. Where that would be one of several minted ids the user is
+/// on stable: drawing them anew would add a third id and draw again with the next page.
+pub(super) fn by_key(facts: &Facts<'_>, minted: MintedId, pinned: &Pinned<'_>) -> Option<Decision> {
+    let (identity, origin) = match find_key(facts, minted) {
+        Found::Key(identity, origin) => (identity, origin),
+        Found::Nothing => return None,
+        Found::Conflict => {
+            let decision = facts.decision(facts.release.stable(), Reason::Conflict);
+            return Some(Decision { identity: drawn_identity(facts), ..decision });
+        }
+    };
     let decision = Decision { key: Some(origin), ..facts.by_bucket(identity, Reason::Hash) };
     let pin = match decision.pin {
         PinPlan::WithSession if is_pinned_at_once(facts, pinned) => PinPlan::Now { issued: facts.now() },
@@ -51,19 +73,29 @@ pub(super) fn is_pinned_at_once(facts: &Facts<'_>, pinned: &Pinned<'_>) -> bool 
     facts.release.session_cookie.is_none() || (*pinned == Pinned::Gone && facts.session.is_some())
 }
 
+/// What the release's list of keys comes to.
+enum Found {
+    Key(Identity, KeyOrigin),
+    Nothing,
+    Conflict,
+}
+
 /// The user's identity by the release's list of keys. The minted id stands directly before the first cookie key, so
 /// that a user is not drawn anew when the application opens a session.
-fn find_key(facts: &Facts<'_>, minted: Option<Identity>) -> Option<(Identity, KeyOrigin)> {
-    let mut minted = minted.map(|identity| (identity, KeyOrigin::MintedId));
+fn find_key(facts: &Facts<'_>, minted: MintedId) -> Found {
     for (index, source) in facts.release.keys.iter().enumerate() {
-        if matches!(source, KeySource::Cookie(_)) && minted.is_some() {
-            return minted;
+        if matches!(source, KeySource::Cookie(_)) && minted != MintedId::Absent {
+            break;
         }
         if let Some(identity) = identity_by(facts, source) {
-            return Some((identity, KeyOrigin::Key(index)));
+            return Found::Key(identity, KeyOrigin::Key(index));
         }
     }
-    minted.take()
+    match minted {
+        MintedId::Absent => Found::Nothing,
+        MintedId::One(identity) => Found::Key(identity, KeyOrigin::MintedId),
+        MintedId::Conflict => Found::Conflict,
+    }
 }
 
 /// The identity that one source gives. An empty value is none.
@@ -85,8 +117,10 @@ fn identity_by(facts: &Facts<'_>, source: &KeySource) -> Option<Identity> {
 /// Some identity for a row that does not need one itself but must write one (pod affinity) or may have to pin one:
 /// the user's own where there is a key, else one drawn for this request.
 pub(super) fn any_identity(facts: &Facts<'_>) -> Option<Identity> {
-    let known = find_key(facts, minted_id(facts)).map(|(identity, _)| identity);
-    known.or_else(|| drawn_identity(facts))
+    match find_key(facts, minted_id(facts)) {
+        Found::Key(identity, _) => Some(identity),
+        Found::Nothing | Found::Conflict => drawn_identity(facts),
+    }
 }
 
 /// An identity drawn for this request, where the answer may have to pin one or the next hop needs one.
