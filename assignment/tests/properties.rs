@@ -3,6 +3,12 @@
 //!
 //! The statistics have fixed seeds: they are the same on every machine and fail never or always.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "all of this is test code, but clippy knows only functions marked as tests"
+)]
+
 use assignment::{BUCKETS, Identity, Salt, Weight};
 use proptest::prelude::*;
 use statrs::distribution::{ChiSquared, ContinuousCDF};

@@ -1,5 +1,10 @@
 //! The golden vectors: the same users in Rust, in Python, and in whatever re-implements the algorithm next.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "all of this is test code, but clippy knows only functions marked as tests"
+)]
+
 use assignment::identity::IdentityKey;
 use assignment::{Identity, Salt, Weight};
 use serde::Deserialize;

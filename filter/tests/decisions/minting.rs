@@ -1,0 +1,117 @@
+//! Who is given an id, when, and how it is set.
+
+use crate::fixture::{NOW, Proxy, Visit, get, identity_on, is, page};
+use serde_json::json;
+
+fn is_minted(proxy: &Proxy, visit: &Visit) -> bool {
+    proxy.got(visit).1 == "minted"
+}
+
+#[test]
+fn only_a_navigation_mints_unless_told_otherwise() {
+    let proxy = Proxy::session();
+    let accepting = |accept: &str| get("/").header("accept", accept);
+    for visit in [
+        page("/"),
+        get("/").header("sec-fetch-mode", "navigate"),
+        accepting("text/html,application/xml;q=0.9"),
+    ] {
+        assert!(is_minted(&proxy, &visit), "{visit:?}");
+    }
+    let script = accepting("text/html").header("sec-fetch-mode", "cors");
+    let no_mode = accepting("text/html").header("sec-fetch-site", "same-origin");
+    for visit in [get("/"), accepting("*/*"), accepting("application/json"), script, no_mode] {
+        assert!(!is_minted(&proxy, &visit), "{visit:?}");
+    }
+}
+
+#[test]
+fn mint_always_and_never_do_as_they_say() {
+    let always = Proxy::session().with("mint", json!("always"));
+    assert!(is_minted(&always, &get("/")));
+    let never = Proxy::session().with("mint", json!("never"));
+    assert!(!is_minted(&never, &page("/")));
+}
+
+#[test]
+fn clients_that_keep_no_cookies_are_given_none() {
+    let proxy = Proxy::session().with("mint", json!("always"));
+    let grpc = page("/").header("content-type", "application/grpc+proto");
+    let bearer = page("/").header("authorization", "bEaReR abc");
+    for visit in [page("/").instead(":method", "OPTIONS"), grpc, bearer] {
+        assert_eq!(proxy.got(&visit), is("v1", "fallback"), "{visit:?}");
+        let answer = proxy.send(&visit).answer(&[]);
+        assert!(answer.all("set-cookie").is_empty(), "{visit:?}");
+    }
+    assert!(is_minted(&proxy, &page("/").header("authorization", "Basic abc")), "browsers send that");
+}
+
+#[test]
+fn the_id_that_decided_is_the_id_that_is_set() {
+    let mut proxy = Proxy::user();
+    proxy.world.draws(identity_on(true).as_u64());
+    let sent = proxy.send(&page("/"));
+    let answer = sent.answer(&[]);
+    assert_eq!(sent.id_in(&answer), Some(identity_on(true)));
+    let line = answer.set_cookie_line("__Host-canary-id").unwrap();
+    assert!(line.ends_with("; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=7776000"), "{line}");
+}
+
+#[test]
+fn the_next_request_with_the_id_gets_the_same_version() {
+    let mut proxy = Proxy::user();
+    for number in 0..50_u64 {
+        let bits = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        proxy.world.draws(bits);
+        let first = proxy.got(&page("/")).0;
+        proxy.world.draws(bits);
+        let id = proxy.send(&page("/")).answer(&[]).set_cookie("__Host-canary-id").unwrap();
+        assert_eq!(
+            proxy.got(&page("/").cookie("__Host-canary-id", &id).cookie("S", "new")),
+            is(&first, "hash")
+        );
+    }
+}
+
+#[test]
+fn without_randomness_nothing_is_minted() {
+    let mut proxy = Proxy::session().with("weight", json!(10_000));
+    proxy.world.random = None;
+    assert_eq!(proxy.got(&page("/")), is("v1", "fallback"));
+    let answer = proxy.send(&page("/")).answer(&[]);
+    assert_eq!(answer.set_cookie("__Host-canary-id"), None);
+}
+
+#[test]
+fn a_client_that_returns_no_cookies_and_does_not_navigate_sees_one_version_for_ever() {
+    let proxy = Proxy::session().with("weight", json!(9_999));
+    for _ in 0..1_000 {
+        assert_eq!(proxy.got(&get("/api")), is("v1", "fallback"));
+    }
+}
+
+#[test]
+fn nothing_that_the_client_sends_decides_what_is_drawn() {
+    let mut proxy = Proxy::user();
+    let mut drawn = |visit: &Visit| {
+        proxy.world.draws(7);
+        proxy.send(visit).pending.unwrap().decision.identity
+    };
+    let plain = drawn(&page("/"));
+    let loud = page("/x?y")
+        .header("x-request-id", "1")
+        .header("x-canary-id", "0000000000000001")
+        .header("date", "now");
+    assert_eq!(drawn(&loud), plain);
+}
+
+#[test]
+fn a_minted_session_is_pinned_when_its_session_opens_and_not_before() {
+    let proxy = Proxy::session();
+    let sent = proxy.send(&page("/"));
+    let answer = sent.answer(&[]);
+    assert!(sent.id_in(&answer).is_some());
+    assert_eq!(sent.pin_in(&answer), None);
+    let answer = sent.answer(&[("set-cookie", "S=new")]);
+    assert_eq!(sent.pin_in(&answer).map(|pin| (pin.2, pin.3)), sent.id_in(&answer).map(|id| (id, NOW)));
+}

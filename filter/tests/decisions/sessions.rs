@@ -1,0 +1,142 @@
+//! Session and pin come from the same answer: opened, rotated, ended, adopted.
+
+use crate::fixture::{NOW, Proxy, WHO, get, identity_on, is, key_on, page};
+use assignment::Identity;
+use assignment::seal::Seal;
+use serde_json::{Value, json};
+
+#[test]
+fn the_pin_is_written_in_the_answer_that_sets_the_session_cookie() {
+    let proxy = Proxy::session();
+    let mut first = Proxy::session();
+    first.world.draws(identity_on(true).as_u64());
+    let sent = first.send(&page("/"));
+    let answer = sent.answer(&[("set-cookie", "A=1"), ("set-cookie", "S=new; Path=/; HttpOnly")]);
+    assert_eq!(sent.pin_in(&answer), Some(("v2".to_owned(), 2, identity_on(true), NOW)));
+    let again = proxy.send(&get("/").cookie("S", &key_on(true)));
+    assert_eq!(again.pin_in(&again.answer(&[("set-cookie", "A=1")])), None, "another cookie is no session");
+}
+
+#[test]
+fn the_pin_names_the_version_that_answered() {
+    for (canary, version, epoch) in [(true, "v2", 2), (false, "v1", 1)] {
+        let proxy = Proxy::session();
+        let sent = proxy.send(&get("/").cookie("S", &key_on(canary)));
+        let pin = sent.pin_in(&sent.answer(&[("set-cookie", "S=new")])).unwrap();
+        assert_eq!((pin.0.as_str(), pin.1), (version, epoch));
+    }
+}
+
+#[test]
+fn parallel_first_requests_each_pin_the_version_that_answered_them() {
+    let mut proxy = Proxy::session();
+    for canary in [true, false, true] {
+        proxy.world.draws(identity_on(canary).as_u64());
+        let sent = proxy.send(&page("/"));
+        let answered_by = sent.headers.get("x-canary-version").unwrap();
+        let pin = sent.pin_in(&sent.answer(&[("set-cookie", "S=new")])).unwrap();
+        assert_eq!(answered_by, format!("shop/web/{}", pin.0), "whichever session wins, its pin is its own");
+    }
+}
+
+#[test]
+fn a_session_cookie_is_pinned_also_on_a_cacheable_answer() {
+    let proxy = Proxy::session();
+    let sent = proxy.send(&get("/").cookie("S", &key_on(true)));
+    let answer = sent.answer(&[("set-cookie", "S=new"), ("cache-control", "public, max-age=60")]);
+    assert_eq!(sent.pin_in(&answer).unwrap().0, "v2", "the application has set a cookie there already");
+    assert_eq!(answer.all("set-cookie")[0], "S=new", "the application's own line is left as it is");
+}
+
+#[test]
+fn a_login_changes_neither_version_nor_identity_nor_pod_key() {
+    let proxy = Proxy::session().with("podAffinity", json!("identity"));
+    let visit = get("/login").cookie("S", &key_on(false)).cookie("__Host-pin", &proxy.pin("v2", 2, NOW - 60));
+    let sent = proxy.send(&visit);
+    let answer = sent.answer(&[("set-cookie", &format!("S={}", key_on(false)))]);
+    assert_eq!(sent.pin_in(&answer), Some(("v2".to_owned(), 2, WHO, NOW)));
+    assert_eq!(sent.headers.get("x-canary-id"), Some(WHO.to_string()));
+}
+
+#[test]
+fn a_logout_deletes_the_pin() {
+    let proxy = Proxy::session();
+    let visit = get("/logout").cookie("S", &key_on(false)).cookie("__Host-pin", &proxy.pin("v2", 2, NOW));
+    for line in ["S=; Max-Age=0", "S=x; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "S=", "S=deleted; max-age=-1"]
+    {
+        let answer = proxy.send(&visit).answer(&[("set-cookie", line)]);
+        let deletion = answer.set_cookie_line("__Host-pin").unwrap();
+        assert_eq!(deletion, "__Host-pin=; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=0", "{line}");
+    }
+}
+
+#[test]
+fn a_session_that_is_replaced_in_one_answer_keeps_a_pin() {
+    let proxy = Proxy::session();
+    let sent = proxy.send(&get("/").cookie("S", &key_on(true)));
+    let answer = sent.answer(&[("set-cookie", "S=; Max-Age=0"), ("set-cookie", "S=new")]);
+    assert_eq!(sent.pin_in(&answer).unwrap().0, "v2", "browsers carry the lines out in order");
+}
+
+#[test]
+fn an_adopted_session_is_pinned_at_once() {
+    let proxy = Proxy::session().with("adopt", json!("v1"));
+    let sent = proxy.send(&get("/").cookie("S", "old-session"));
+    let answer = sent.answer(&[("cache-control", "no-store")]);
+    assert_eq!(sent.pin_in(&answer), Some(("v1".to_owned(), 1, Identity::of_key(b"old-session"), NOW)));
+}
+
+#[test]
+fn adoption_after_a_promotion_still_means_the_version_of_back_then() {
+    let roles = json!([
+        {"name": "v1", "role": "draining", "epoch": 1}, {"name": "v2", "role": "stable", "epoch": 2},
+        {"name": "v3", "role": "canary", "epoch": 3},
+    ]);
+    let proxy = Proxy::session().with("adopt", json!("v1")).with("versions", roles);
+    assert_eq!(proxy.got(&get("/").cookie("S", "old-session")), is("v1", "adopted"));
+}
+
+#[test]
+fn adoption_of_a_version_that_is_gone_is_stable() {
+    let proxy = Proxy::session().with("adopt", json!("v0"));
+    assert_eq!(proxy.got(&get("/").cookie("S", &key_on(true))), is("v1", "adopted"));
+}
+
+#[test]
+fn who_has_a_minted_id_is_not_older_than_the_filter() {
+    let proxy = Proxy::session().with("adopt", json!("v1"));
+    let id = proxy.sign(&Seal::id(identity_on(true), NOW));
+    assert_eq!(proxy.got(&get("/").cookie("S", "new").cookie("__Host-canary-id", &id)), is("v2", "hash"));
+}
+
+#[test]
+fn users_of_a_release_without_pins_are_not_adopted() {
+    let proxy = Proxy::user().with("adopt", json!("v1"));
+    assert_eq!(proxy.got(&get("/").cookie("S", &key_on(true))), is("v2", "hash"));
+}
+
+#[test]
+fn a_release_without_a_session_cookie_pins_with_the_decision() {
+    let proxy = Proxy::session().with("sessionCookie", Value::Null).with("keys", json!([]));
+    let sent = proxy.send(&page("/"));
+    let answer = sent.answer(&[]);
+    let identity = sent.id_in(&answer).unwrap();
+    assert_eq!(sent.pin_in(&answer).map(|pin| pin.2), Some(identity), "with the minted id");
+}
+
+#[test]
+fn a_session_opened_without_a_key_before_it_is_pinned_under_one_identity() {
+    let proxy = Proxy::session();
+    let sent = proxy.send(&get("/api/login"));
+    assert_eq!(proxy.got(&get("/api/login")), is("v1", "fallback"));
+    let answer = sent.answer(&[("set-cookie", "S=new")]);
+    let identity = sent.pending.as_ref().unwrap().decision.identity;
+    assert_eq!(sent.pin_in(&answer).map(|pin| (pin.0, Some(pin.2))), Some(("v1".to_owned(), identity)));
+}
+
+#[test]
+fn stickiness_user_writes_no_pin() {
+    let proxy = Proxy::user();
+    let answer = proxy.send(&get("/").cookie("S", &key_on(true))).answer(&[("set-cookie", "S=new")]);
+    assert_eq!(answer.all("set-cookie"), ["S=new"]);
+}

@@ -1,0 +1,141 @@
+//! Override tokens: where they come in, which ones count, and that the application never sees one.
+
+use crate::fixture::{NOW, Proxy, WHO, get, is, key_on};
+use assignment::seal::Seal;
+use serde_json::json;
+
+const DAY: u64 = 24 * 3600;
+
+fn proxy() -> Proxy {
+    let token = json!({"cookie": {"name": "__Host-token"}, "query": "canary-token", "notBeforeSeconds": NOW - 30 * DAY});
+    Proxy::session().with("override", json!({"mode": "token", "token": token}))
+}
+
+fn token(proxy: &Proxy) -> String {
+    proxy.sign(&Seal::token(b"v2", 2, WHO, NOW - 60, NOW + 60))
+}
+
+/// What a token that says this is good for, on a user of the stable half.
+fn got(seal: &Seal<'_>) -> (String, &'static str) {
+    let proxy = proxy();
+    proxy.got(&get("/").header("x-canary-token", proxy.sign(seal)).cookie("S", &key_on(false)))
+}
+
+#[test]
+fn a_token_counts_by_header_cookie_and_query() {
+    let proxy = proxy();
+    let token = token(&proxy);
+    for visit in [
+        get("/").header("x-canary-token", &token),
+        get("/").cookie("__Host-token", &token),
+        get(&format!("/a?x=1&canary-token={token}&y")),
+    ] {
+        assert_eq!(proxy.got(&visit), is("v2", "override"), "{visit:?}");
+    }
+}
+
+#[test]
+fn an_expired_token_is_none() {
+    assert_eq!(got(&Seal::token(b"v2", 2, WHO, NOW - DAY, NOW + 1)), is("v2", "override"));
+    assert_eq!(got(&Seal::token(b"v2", 2, WHO, NOW - DAY, NOW)), is("v1", "hash"));
+}
+
+#[test]
+fn a_token_for_more_than_7_days_is_none_whoever_signed_it() {
+    assert_eq!(got(&Seal::token(b"v2", 2, WHO, NOW, NOW + 7 * DAY)), is("v2", "override"));
+    assert_eq!(got(&Seal::token(b"v2", 2, WHO, NOW, NOW + 7 * DAY + 1)), is("v1", "hash"));
+}
+
+#[test]
+fn a_token_issued_before_the_revocation_is_none() {
+    let since = |not_before: u64| {
+        let token = json!({"cookie": {"name": "t"}, "query": "t", "notBeforeSeconds": not_before});
+        let proxy = Proxy::session().with("override", json!({"mode": "token", "token": token}));
+        let text = proxy.sign(&Seal::token(b"v2", 2, WHO, NOW - 60, NOW + 60));
+        proxy.got(&get("/").header("x-canary-token", text))
+    };
+    assert_eq!(since(NOW - 60), is("v2", "override"));
+    assert_eq!(since(NOW - 59), is("v1", "fallback"));
+}
+
+#[test]
+fn a_token_of_another_version_epoch_release_or_kind_is_none() {
+    for (version, epoch) in [("v2", 1), ("v2", 3), ("v3", 2), ("v0", 9)] {
+        let seal = Seal::token(version.as_bytes(), epoch, WHO, NOW, NOW + 60);
+        assert_eq!(got(&seal), is("v1", "hash"), "{version} {epoch}");
+    }
+    let proxy = proxy();
+    let foreign = proxy.policy().ring.sign("u2", &Seal::token(b"v2", 2, WHO, NOW, NOW + 60)).unwrap();
+    let genuine = token(&proxy);
+    for forged in
+        [&foreign, &proxy.pin("v2", 2, NOW), &genuine[..genuine.len() - 2], &genuine.to_uppercase(), "t1", ""]
+    {
+        let visit = get("/").header("x-canary-token", forged).cookie("S", &key_on(false));
+        assert_eq!(proxy.got(&visit), is("v1", "hash"), "{forged}");
+    }
+}
+
+#[test]
+fn an_invalid_token_does_not_hide_a_valid_one() {
+    let proxy = proxy();
+    let visit = get("/").header("x-canary-token", "forged").cookie("__Host-token", "forged");
+    assert_eq!(proxy.got(&visit.cookie("__Host-token", &token(&proxy))), is("v2", "override"));
+}
+
+#[test]
+fn the_application_sees_neither_token_header_nor_cookie_nor_parameter() {
+    let proxy = proxy();
+    let token = token(&proxy);
+    let visit = get(&format!("/a?x=%20&canary-token={token}&y#f")).header("x-canary-token", &token);
+    let sent = proxy.send(&visit.header("cookie", format!("S=1; __Host-token={token}; A=\"b c\"")));
+    assert_eq!(sent.headers.get(":path").as_deref(), Some("/a?x=%20&y#f"));
+    assert_eq!(sent.headers.get("x-canary-token"), None);
+    assert_eq!(sent.headers.get("cookie").as_deref(), Some("S=1; A=\"b c\""));
+}
+
+#[test]
+fn the_applications_other_cookie_lines_are_left_as_they_are() {
+    let proxy = proxy();
+    let visit =
+        get("/").header("cookie", "A=1 ;B=2").header("x", "y").header("cookie", "__Host-token=forged; C=3");
+    let sent = proxy.send(&visit.header("cookie", "D=\"4\""));
+    assert_eq!(sent.headers.all("cookie"), ["A=1 ;B=2", "C=3", "D=\"4\""]);
+    assert_eq!(sent.headers.get("x").as_deref(), Some("y"));
+    let only = proxy.send(&get("/").cookie("__Host-token", "forged"));
+    assert!(only.headers.all("cookie").is_empty());
+}
+
+#[test]
+fn a_token_by_query_becomes_a_cookie_and_leaves_no_trace() {
+    let proxy = proxy();
+    let token = token(&proxy);
+    let answer = proxy.send(&get(&format!("/?canary-token={token}"))).answer(&[("cache-control", "public")]);
+    let line = answer.set_cookie_line("__Host-token").unwrap();
+    assert_eq!(line, format!("__Host-token={token}; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=60"));
+    assert_eq!(answer.get("referrer-policy").as_deref(), Some("no-referrer"));
+    assert_eq!(answer.get("cache-control").as_deref(), Some("private"), "no cache keeps a tester's page");
+}
+
+#[test]
+fn a_token_by_header_or_cookie_is_not_set_again() {
+    let proxy = proxy();
+    let answer = proxy.send(&get("/").cookie("__Host-token", &token(&proxy))).answer(&[]);
+    assert!(answer.all("set-cookie").is_empty());
+    assert_eq!(answer.get("referrer-policy"), None);
+}
+
+#[test]
+fn a_forged_token_by_query_sets_nothing_but_is_hidden() {
+    let proxy = proxy();
+    let sent = proxy.send(&get("/?canary-token=forged"));
+    assert_eq!(sent.headers.get(":path").as_deref(), Some("/"));
+    assert!(sent.answer(&[]).all("set-cookie").is_empty());
+}
+
+#[test]
+fn a_release_without_tokens_leaves_the_applications_parameters_alone() {
+    let visit = get("/?canary-token=theirs").cookie("__Host-token", "theirs");
+    let proxy = Proxy::session();
+    assert_eq!(proxy.send(&visit).headers.get(":path").as_deref(), Some("/?canary-token=theirs"));
+    assert_eq!(proxy.send(&visit).headers.get("cookie").as_deref(), Some("__Host-token=theirs"));
+}
