@@ -3,7 +3,7 @@
 mod local_release;
 
 use assignment::{Identity, Salt};
-use local_release::{Directory, stderr, stdout};
+use local_release::{Directory, json, stderr, stdout};
 use serde_json::Value;
 
 #[test]
@@ -13,8 +13,7 @@ fn a_request_by_arguments_and_one_by_curl_are_explained_alike() {
         directory.run(&["explain", "--cookie", "JSESSIONID=4b1d", "--path", "/cart", "-o", "json"]);
     let curl = "curl 'https://shop.example.com/cart' \\\n -b 'JSESSIONID=4b1d' --compressed";
     let by_curl = directory.run(&["explain", "--curl", curl, "-o", "json"]);
-    let [left, right]: [Value; 2] =
-        [&by_arguments, &by_curl].map(|output| serde_json::from_slice(&output.stdout).unwrap());
+    let (left, right) = (json(&by_arguments), json(&by_curl));
     assert_eq!(left, right);
     assert_eq!(left["row"], 6);
     let bucket = Salt::new("shop/shop/v2").bucket(Identity::of_key(b"4b1d"));
@@ -27,7 +26,7 @@ fn another_weight_is_a_what_if_and_changes_nothing() {
     let directory = Directory::generated("off");
     let version = |weight: &[&str]| {
         let arguments = [&["explain", "--cookie", "JSESSIONID=4b1d", "-o", "json"], weight].concat();
-        let report: Value = serde_json::from_slice(&directory.run(&arguments).stdout).unwrap();
+        let report = json(&directory.run(&arguments));
         report["version"].as_str().map(str::to_owned)
     };
     assert_eq!(version(&["--weight", "100"]).as_deref(), Some("v2"));

@@ -2,12 +2,8 @@
 
 mod local_release;
 
-use local_release::{Directory, stderr, stdout};
+use local_release::{Directory, json, stderr, stdout};
 use serde_json::Value;
-
-fn json(output: &std::process::Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(output)))
-}
 
 #[test]
 fn a_list_of_ids_is_walked_through_the_plan() {

@@ -2,8 +2,7 @@
 
 mod local_release;
 
-use local_release::{Directory, stderr, stdout};
-use serde_json::Value;
+use local_release::{Directory, json, stderr, stdout};
 
 #[test]
 fn a_token_is_created_inspected_and_revoked_and_stays_revoked() {
@@ -26,7 +25,7 @@ fn a_token_is_created_inspected_and_revoked_and_stays_revoked() {
     let revoked = directory.run(&["token", "revoke"]);
     assert!(stdout(&revoked).contains("do not count (generation 2)"), "{}", stderr(&revoked));
     let inspected = directory.run(&["token", "inspect", &token, "-o", "json"]);
-    let report: Value = serde_json::from_slice(&inspected.stdout).unwrap();
+    let report = json(&inspected);
     assert_eq!((inspected.status.code(), report["verdict"].as_str()), (Some(1), Some("revoked")));
 
     assert!(directory.run(&["generate"]).status.success());

@@ -1,5 +1,7 @@
 //! `verify` against systems that keep the release's promises, and against systems that break them one by one.
 
+#![expect(clippy::unwrap_used, reason = "a panic is a test's failure, in its helpers too")]
+
 mod verify_system;
 
 use canary_ctl::verify::{Client, Expected, Report, Size, Teller, Verdict, verify};

@@ -1,5 +1,8 @@
 //! A release for the local target in a directory of its own, and the tool run in it. No Envoy is needed.
 
+#![expect(clippy::unwrap_used, reason = "a test's helper: a panic is its failure")]
+
+use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
@@ -48,4 +51,11 @@ pub(crate) fn stdout(output: &Output) -> String {
 
 pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The JSON on stdout.
+pub(crate) fn json(output: &Output) -> Value {
+    let parsed = serde_json::from_slice(&output.stdout);
+    assert!(parsed.is_ok(), "{}{}", stdout(output), stderr(output));
+    parsed.unwrap()
 }

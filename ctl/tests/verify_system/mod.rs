@@ -1,5 +1,12 @@
 //! A system to verify: the decision table behind a real HTTP server, sessions and cookies included, and its faults.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test's helper: a panic is its failure"
+)]
+
 use assignment::contract::FilterConfig;
 use assignment::decide::PinPlan;
 use assignment::request::Headers;
