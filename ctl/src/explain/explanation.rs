@@ -107,7 +107,7 @@ impl Scene<'_> {
             key: decision.key.map(|origin| why::key(origin, release, self.policy)),
             identity: decision.identity.filter(|_| !drawn).map(|identity| identity.to_string()),
             bucket: bucket.map(assignment::Bucket::number),
-            weight_percent: Some(self.weight().as_fraction() * 100.0),
+            weight_percent: Some(f64::from(self.weight().basis_points()) / 100.0),
             canary_from_percent: bucket
                 .filter(|_| has_canary)
                 .map(|bucket| f64::from(bucket.canary_from()) / 100.0),
@@ -141,7 +141,7 @@ impl Scene<'_> {
         let canary = self.canary_by_chance();
         let is_open = self.decision.reason == Reason::Minted && self.weight() < assignment::Weight::FULL;
         let Some(canary) = canary.filter(|_| is_open) else { return Vec::new() };
-        let share = self.weight().as_fraction() * 100.0;
+        let share = f64::from(self.weight().basis_points()) / 100.0;
         let chance = |(index, percent): (usize, f64)| {
             self.release.versions.get(index).map(|version| Chance { version: version.name.clone(), percent })
         };

@@ -80,7 +80,7 @@ impl Report {
 impl From<&Step> for ReportedStep {
     fn from(step: &Step) -> Self {
         Self {
-            weight_percent: step.weight.as_fraction() * 100.0,
+            weight_percent: f64::from(step.weight.basis_points()) / 100.0,
             canary: step.canary,
             share_percent: step.share * 100.0,
             interval_percent: (step.interval.0 * 100.0, step.interval.1 * 100.0),
@@ -192,6 +192,16 @@ mod tests {
         assert_eq!(value["steps"][1]["toCanary"], 0);
         assert_eq!(value["steps"][1]["test"]["verdict"], "fits");
         assert_eq!(value["steps"][2]["test"]["verdict"], "exact");
+    }
+
+    #[test]
+    fn a_weight_is_reported_as_it_was_asked_for() {
+        // 0.07 × 100 is 7.000000000000001.
+        let rules = Rules::of_lines("s");
+        let census = Census::take(&b"a"[..], &rules, &mut Progress::hidden()).unwrap();
+        let report = Report::new("s".to_owned(), Stickiness::User, &census, &"7,0.29".parse().unwrap());
+        let weights: Vec<String> = report.steps.iter().map(|step| step.weight_percent.to_string()).collect();
+        assert_eq!(weights, ["7", "0.29"]);
     }
 
     #[test]

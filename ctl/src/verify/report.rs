@@ -40,7 +40,7 @@ impl Report {
         Self {
             url: url.to_string(),
             release: expected.release().map_or_else(String::new, |release| release.name.clone()),
-            weight_percent: expected.weight().as_fraction() * 100.0,
+            weight_percent: f64::from(expected.weight().basis_points()) / 100.0,
             users: size.users,
             requests: size.requests,
             versions: population::by_version(users),
