@@ -38,11 +38,11 @@ pub(super) async fn run(arguments: &Weigh, printer: &mut Printer) -> Result<Outc
     let mut state = environment.state()?;
     let before = state.release(environment.layout(), &name)?.clone();
     // Who wants to wait has to know beforehand that there is nothing to wait for.
-    let stats = match environment.admin().stats().await {
+    let observed = match environment.admin().stats().await {
         Err(error) if arguments.wait && !arguments.dry_run => return Err(error.into()),
-        stats => stats.ok(),
+        seen => seen.ok(),
     };
-    let entry = changed(arguments, &name, &before, stats.as_ref())?;
+    let entry = changed(arguments, &name, &before, observed.as_ref())?;
     let mut report = describe(&name, &before, &entry)?;
     state.releases.insert(name.clone(), entry);
     let plan = environment.plan_of(state)?;

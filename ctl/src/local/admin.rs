@@ -49,25 +49,25 @@ impl Admin {
     }
 
     async fn fetch(&self, path: &str) -> Result<String, Error> {
-        let failed = |error: hyper::Error| self.unreachable(error);
-        let stream = TcpStream::connect(self.address).await.map_err(|error| self.unreachable(error))?;
+        let failed = |error: hyper::Error| self.unreachable(&error);
+        let stream = TcpStream::connect(self.address).await.map_err(|error| self.unreachable(&error))?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
         let driver = tokio::spawn(connection);
         let request = Request::get(path)
             .header(hyper::header::HOST, self.address.to_string())
             .body(Empty::<Bytes>::new())
-            .map_err(|error| self.unreachable(error))?;
+            .map_err(|error| self.unreachable(&error))?;
         let response = sender.send_request(request).await.map_err(failed)?;
         let status = response.status();
         let body = response.into_body().collect().await.map_err(failed)?.to_bytes();
         driver.abort();
         if !status.is_success() {
-            return Err(self.unreachable(format!("{status} for {path}")));
+            return Err(self.unreachable(&format!("{status} for {path}")));
         }
         Ok(String::from_utf8_lossy(&body).into_owned())
     }
 
-    fn unreachable(&self, reason: impl ToString) -> Error {
+    fn unreachable(&self, reason: &(impl ToString + ?Sized)) -> Error {
         Error::Unreachable { address: self.address, reason: reason.to_string() }
     }
 }

@@ -2,11 +2,13 @@
 
 use super::apply::Plan;
 use super::{
-    Admin, Applied, Bootstrap, EMPTY_ECDS, Entry, Error, Layout, Lock, State, apply, bootstrap, ecds, files,
+    Admin, Applied, Bootstrap, EMPTY_ECDS, Entry, Error, Layout, Lock, State, apply, bootstrap, clusters,
+    ecds, files, routes,
 };
 use crate::config::KeyRing;
 use crate::spec::{Local, Mode, Release};
 use assignment::FilterConfig;
+use std::ffi::OsString;
 use std::path::Path;
 
 /// A directory with everything that a local Envoy needs.
@@ -98,7 +100,7 @@ impl Environment {
         let mut state = self.state()?;
         let name = release.name.to_string();
         let before = state.releases.get(&name);
-        let mut entry = Entry::of(release, &self.local, before).map_err(crate::config::Error::from)?;
+        let mut entry = Entry::of(release, &self.local, before)?;
         let from = before.map(|before| before.standing.weight).unwrap_or_default();
         entry.note(from, why);
         state.releases.insert(name, entry);
@@ -139,5 +141,24 @@ impl Environment {
     /// Takes the filter's configuration away: an Envoy that starts now finds none.
     pub fn remove_filter_config(&self) -> Result<(), Error> {
         files::replace(&self.layout.ecds(), EMPTY_ECDS)
+    }
+
+    /// Writes clusters and routes for a state as it is given, unchecked, past everything else: for tests that want routes
+    /// and configuration to disagree. `version` is what Envoy reports back.
+    pub fn write_upstreams(&self, state: &State, version: &str) -> Result<(), Error> {
+        let clusters = clusters::clusters(state)?;
+        files::replace(&self.layout.clusters(), &clusters::cds(&clusters, version)?)?;
+        files::replace(&self.layout.routes(), &routes::rds(&routes::virtual_hosts(state)?, version)?)
+    }
+
+    /// What an Envoy is started with, beside its own name: any number of them may run on one machine.
+    pub fn envoy_arguments(&self, concurrency: u32) -> Vec<OsString> {
+        vec![
+            "--config-path".into(),
+            self.layout.bootstrap().into_os_string(),
+            "--concurrency".into(),
+            concurrency.to_string().into(),
+            "--use-dynamic-base-id".into(),
+        ]
     }
 }

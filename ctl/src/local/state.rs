@@ -146,12 +146,11 @@ impl Entry {
     pub fn of(release: &Release, local: &Local, before: Option<&Self>) -> Result<Self, crate::config::Error> {
         let still_runs =
             |version: &str| local.endpoints.get(version).is_some_and(|endpoints| !endpoints.is_empty());
-        let standing = match before {
-            Some(before) => before.standing.revised(release, still_runs),
-            None => {
-                let uid = release.uid.clone().map_or_else(crate::config::new_uid, Ok)?;
-                Standing::first(release, uid)
-            }
+        let standing = if let Some(before) = before {
+            before.standing.revised(release, still_runs)
+        } else {
+            let uid = release.uid.clone().map_or_else(crate::config::new_uid, Ok)?;
+            Standing::first(release, uid)
         };
         let mut config = crate::config::release_config(release, &standing, Position::Edge);
         keep_revocation(&mut config, before);

@@ -94,5 +94,5 @@ pub fn documents(releases: &[Release], options: Options<'_>) -> Result<String, E
         documents.push(config);
         documents.push(filter::document(&group)?);
     }
-    Ok(documents.iter().map(|document| format!("---\n{document}")).collect())
+    Ok(documents.iter().flat_map(|document| ["---\n", document]).collect())
 }

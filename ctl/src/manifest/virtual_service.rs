@@ -31,7 +31,8 @@ pub(super) fn documents(release: &Release) -> Result<Vec<String>, Error> {
 pub(super) fn for_a_chart(release: &Release) -> Result<String, Error> {
     let failed = |reason| crate::yaml::EditError::Value { path: "spec/http".to_owned(), reason };
     let routes = block(&routes(release)).map_err(failed)?;
-    let lines: String = routes.lines().map(|line| format!("#   {line}\n")).collect();
+    let lines: Vec<String> = routes.lines().map(|line| format!("#   {line}\n")).collect();
+    let lines = lines.concat();
     Ok(format!(
         "# Put these routes first in `spec.http` of the VirtualService that owns {}, for every gateway and for mesh.\n\
          # The last one has to be the default of everything that reaches the Service.\n# http:\n{lines}",
@@ -56,7 +57,7 @@ fn routes(release: &Release) -> Vec<Value> {
     let by_header = |version: &str| {
         let value = format!("{}/{version}", release.name);
         let header = json!({&routing: {"exact": value}});
-        json!({"name": value, "match": matches(release, Some(header)), "route": route(release, version)})
+        json!({"name": value, "match": matches(release, Some(&header)), "route": route(release, version)})
     };
     let mut routes: Vec<Value> = release.roles().map(by_header).collect();
     let mut default = Map::new();
@@ -72,7 +73,7 @@ fn routes(release: &Release) -> Vec<Value> {
 }
 
 /// One alternative for each path; the path `/` is every path and says nothing.
-fn matches(release: &Release, headers: Option<Value>) -> Vec<Value> {
+fn matches(release: &Release, headers: Option<&Value>) -> Vec<Value> {
     let everything = release.paths.iter().any(|path| path == "/");
     let every_path = [String::from("/")];
     let paths = if everything { every_path.as_slice() } else { release.paths.as_slice() };
@@ -81,7 +82,7 @@ fn matches(release: &Release, headers: Option<Value>) -> Vec<Value> {
         if !everything {
             fields.insert("uri".to_owned(), json!({"prefix": path}));
         }
-        if let Some(headers) = &headers {
+        if let Some(headers) = headers {
             fields.insert("headers".to_owned(), headers.clone());
         }
         Value::Object(fields)

@@ -60,9 +60,9 @@ pub fn load(path: &Path) -> Result<Document, Error> {
 
 /// Reads a release from a text; `path` is for messages and for relative paths.
 pub fn parse(path: &Path, text: &str) -> Result<Document, Error> {
-    let faulty = |faults| Error::Faulty { path: path.to_owned(), faults };
+    let refusal = |faults| Error::Faulty { path: path.to_owned(), faults };
     let root = yaml::parse(text)
-        .map_err(|error| faulty(vec![Fault { place: error.place, message: error.message, hint: None }]))?;
+        .map_err(|error| refusal(vec![Fault { place: error.place, message: error.message, hint: None }]))?;
     let faults = Faults::default();
     let folder = path.parent().unwrap_or(Path::new(""));
     let release = read::release(&faults, folder, &root);
@@ -71,7 +71,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Document, Error> {
         Some(release) if found.is_empty() => {
             Ok(Document { release, origin: Origin { path: path.to_owned(), places } })
         }
-        _ => Err(faulty(found)),
+        _ => Err(refusal(found)),
     }
 }
 

@@ -54,12 +54,11 @@ pub struct Section<'a> {
 impl<'a> Section<'a> {
     /// Begins to read a node that should be a mapping; notes a fault and reads nothing where it is none.
     pub fn new(faults: &'a Faults, path: impl Into<String>, node: &'a Node) -> Self {
-        let entries = match &node.value {
-            Value::Mapping(entries) => entries.as_slice(),
-            _ => {
-                faults.note(node.place, format!("expected a mapping, found {}", node.kind()), None);
-                &[]
-            }
+        let entries = if let Value::Mapping(entries) = &node.value {
+            entries.as_slice()
+        } else {
+            faults.note(node.place, format!("expected a mapping, found {}", node.kind()), None);
+            &[]
         };
         Self { faults, path: path.into(), place: node.place, entries, asked: Vec::new() }
     }
@@ -150,13 +149,11 @@ impl<'a> Section<'a> {
     /// The entries of a mapping whose names are the user's.
     pub fn entries_of(&mut self, name: &'static str) -> Option<&'a [Entry]> {
         let node = self.node(name)?;
-        match &node.value {
-            Value::Mapping(entries) => Some(entries),
-            _ => {
-                self.faults.note(node.place, format!("expected a mapping, found {}", node.kind()), None);
-                None
-            }
+        if let Value::Mapping(entries) = &node.value {
+            return Some(entries);
         }
+        self.faults.note(node.place, format!("expected a mapping, found {}", node.kind()), None);
+        None
     }
 
     /// A mapping within.
@@ -210,14 +207,17 @@ impl<'a> Section<'a> {
         self.faults
     }
 
-    /// Ends the reading: every field that nobody asked for is a fault.
-    pub fn finish(self) {
-        for entry in self.entries.iter().filter(|entry| !self.asked.contains(&entry.key.as_str())) {
+    /// Ends the reading: every field that nobody asked for is a fault. Says how many there were.
+    pub fn finish(self) -> usize {
+        let is_unknown = |entry: &&Entry| !self.asked.contains(&entry.key.as_str());
+        let unknown: Vec<&Entry> = self.entries.iter().filter(is_unknown).collect();
+        for entry in &unknown {
             let message = format!("unknown field `{}`", self.path_of(&entry.key));
             let hint = nearest(&entry.key, &self.asked)
                 .or_else(|| Some(format!("fields here: {}", self.asked.join(", "))));
             self.faults.note(entry.place, message, hint);
         }
+        unknown.len()
     }
 
     fn path_of(&self, name: &str) -> String {

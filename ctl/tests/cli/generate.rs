@@ -18,6 +18,32 @@ fn the_objects_of_every_example_are_as_they_were() {
 }
 
 #[test]
+fn a_plugin_has_its_place_from_istio_and_its_headers_from_us() {
+    let text = std::fs::read_to_string(repository("examples/session-cookie/canary.yaml")).unwrap();
+    let desk = Desk::new();
+    desk.write("canary.yaml", &text.replacen("mode: envoyfilter", "mode: wasmplugin", 1));
+    let ran = desk.run("generate --dry-run");
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    assert!(!ran.stdout.contains("config_discovery") && ran.stdout.contains("remove: x_canary_version"));
+    golden("generate-wasmplugin.yaml", &ran.stdout);
+}
+
+#[test]
+fn a_key_from_a_token_puts_the_filter_behind_its_verification() {
+    let text = std::fs::read_to_string(repository("examples/jwt-user/canary.yaml")).unwrap();
+    let desk = Desk::new();
+    desk.write("canary.yaml", &text.replacen("mode: trafficextension", "mode: envoyfilter", 1));
+    let ran = desk.run("generate --dry-run");
+    let (_, patch) = ran.stdout.split_once("applyTo: HTTP_FILTER").unwrap();
+    let patch: String = patch.split_whitespace().take(18).collect::<Vec<_>>().join(" ");
+    assert_eq!(
+        patch,
+        "match: context: GATEWAY listener: filterChain: filter: name: envoy.filters.network.http_connection_manager \
+         subFilter: name: envoy.filters.http.jwt_authn patch: operation: INSERT_AFTER value: # Names of"
+    );
+}
+
+#[test]
 fn a_train_in_gateway_and_sidecars_shares_one_filter_for_each() {
     let fixture = |name: &str| repository(&format!("ctl/tests/fixtures/{name}.yaml")).display().to_string();
     let line = format!(

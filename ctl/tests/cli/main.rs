@@ -1,5 +1,12 @@
 //! The command line as scripts see it: exit code, stdout and stderr of the built binary.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test whose folder or file is not as it has to be cannot go on"
+)]
+
 mod generate;
 mod help;
 mod init;

@@ -15,7 +15,7 @@ use std::fmt;
 #[serde(rename_all = "camelCase")]
 pub(super) struct Standing {
     release: String,
-    weight: Seen,
+    weight: Share,
     generation: Generation,
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<Timestamp>,
@@ -27,7 +27,7 @@ pub(super) struct Standing {
 
 /// The canary's share.
 #[derive(Clone, Debug, Serialize)]
-struct Seen {
+struct Share {
     /// What was asked for, in basis points.
     asked: Weight,
     /// What counts at this moment, in basis points.
@@ -87,7 +87,7 @@ impl Standing {
         let canary = standing.version_of(Role::Canary);
         Self {
             release: release.to_owned(),
-            weight: Seen {
+            weight: Share {
                 asked: standing.weight,
                 effective: standing.weight_at(seconds),
                 seen: canary.and_then(|canary| share(counted.requests_of(canary, false))),
@@ -119,7 +119,7 @@ fn ratio(part: u64, of: u64) -> Option<f64> {
 
 impl Report for Standing {
     fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        let Seen { asked, effective, seen } = &self.weight;
+        let Share { asked, effective, seen } = &self.weight;
         let running =
             self.generation.running.map_or_else(|| "none".to_owned(), |running| running.to_string());
         writeln!(out, "{}: weight {asked}, seen {}", self.release, percent(*seen))?;

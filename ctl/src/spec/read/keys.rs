@@ -1,6 +1,6 @@
 //! `keys`: where the user's key may be, in order.
 
-use crate::yaml::{Fault, Node, Section, Value};
+use crate::yaml::{Node, Section, Value};
 use assignment::contract::KeySource;
 
 const KINDS: &str = "expected one of cookie, header, query, jwt, identity, client-address";
@@ -39,15 +39,13 @@ fn key(spec: &Section<'_>, path: String, node: &Node) -> Option<KeySource> {
     .into_iter()
     .flatten()
     .collect();
-    let place = node.place;
     let faults = section.faults();
-    section.finish();
+    let explained = section.finish() > 0;
     match <[KeySource; 1]>::try_from(found) {
         Ok([key]) => Some(key),
+        Err(_) if explained => None,
         Err(found) => {
-            let Fault { place, message, hint } =
-                Fault { place, message: format!("{KINDS}, found {} of them", found.len()), hint: None };
-            faults.note(place, message, hint);
+            faults.note(node.place, format!("{KINDS}, found {} of them", found.len()), None);
             None
         }
     }

@@ -48,6 +48,13 @@ fn metadata(mut section: Section<'_>) -> (Option<ReleaseName>, Option<String>) {
     (name.zip(namespace).map(|(name, namespace)| ReleaseName { namespace, name }), uid)
 }
 
+const UNTIL_ACTIONS: [(&str, UntilAction); 2] =
+    [("zero", UntilAction::Zero), ("rollback", UntilAction::Rollback)];
+const POD_AFFINITIES: [(&str, PodAffinity); 2] =
+    [("none", PodAffinity::None), ("identity", PodAffinity::Identity)];
+const CACHES: [(&str, CachePolicy); 2] = [("pass", CachePolicy::Pass), ("guard", CachePolicy::Guard)];
+const ROUTES: [(&str, Routes); 2] = [("own", Routes::Own), ("external", Routes::External)];
+
 /// Everything below `spec`. All parts are read before the first missing one ends it, so that no fault hides another.
 fn spec(
     mut spec: Section<'_>,
@@ -64,19 +71,12 @@ fn spec(
     let users = users::users(&mut spec);
     let weight = spec.parsed::<Weight>("weight").unwrap_or_default();
     let max_step = spec.parsed::<Weight>("maxStep").unwrap_or_else(default_max_step);
-    let until_action = spec
-        .choice("untilAction", &[("zero", UntilAction::Zero), ("rollback", UntilAction::Rollback)])
-        .unwrap_or_default();
+    let until_action = spec.choice("untilAction", &UNTIL_ACTIONS).unwrap_or_default();
     let overrides = users::overrides(&mut spec);
     let cookies = spec.section("cookies").map(cookies).unwrap_or_default();
-    let pod_affinity = spec
-        .choice("podAffinity", &[("none", PodAffinity::None), ("identity", PodAffinity::Identity)])
-        .unwrap_or_default();
-    let caches = spec
-        .choice("caches", &[("pass", CachePolicy::Pass), ("guard", CachePolicy::Guard)])
-        .unwrap_or_default();
-    let routes =
-        spec.choice("routes", &[("own", Routes::Own), ("external", Routes::External)]).unwrap_or(Routes::Own);
+    let pod_affinity = spec.choice("podAffinity", &POD_AFFINITIES).unwrap_or_default();
+    let caches = spec.choice("caches", &CACHES).unwrap_or_default();
+    let routes = spec.choice("routes", &ROUTES).unwrap_or(Routes::Own);
     let delivery = spec.required_section("delivery").map(|section| delivery::delivery(section, folder));
     spec.finish();
     let (name, users) = (name?, users?);
