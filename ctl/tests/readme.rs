@@ -1,0 +1,61 @@
+//! The README's commands do what the README shows.
+//!
+//! Every `console` block is run, in order, in one directory; what a command prints must be what stands under it.
+
+use std::path::Path;
+use std::process::Command;
+
+/// Commands of the project itself; `./x test` runs both, and they are recipes.
+const RECIPES: [&str; 2] = ["./x demo --once", "./x test"];
+
+struct Step {
+    command: String,
+    shown: String,
+}
+
+/// The commands of all `console` blocks, each with what is shown under it.
+fn steps(readme: &str) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    for block in readme.split("```console\n").skip(1) {
+        for line in block.split("\n```").next().unwrap().lines() {
+            match line.strip_prefix("$ ") {
+                Some(command) => steps.push(Step { command: command.to_owned(), shown: String::new() }),
+                None => {
+                    let shown = &mut steps.last_mut().unwrap().shown;
+                    shown.push_str(line);
+                    shown.push('\n');
+                }
+            }
+        }
+    }
+    steps
+}
+
+/// What a shell prints for a command, errors and messages included.
+fn run(command: &str, directory: &Path) -> String {
+    let binaries = Path::new(env!("CARGO_BIN_EXE_canary-ctl")).parent().unwrap();
+    let path = format!("{}:{}", binaries.display(), std::env::var("PATH").unwrap());
+    let script = format!("{command} 2>&1");
+    let output = Command::new("sh")
+        .args(["-c", &script])
+        .env("PATH", path)
+        .env("COLUMNS", "200")
+        .current_dir(directory)
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn every_command_of_the_readme_prints_what_it_shows() {
+    let readme = include_str!("../../README.md");
+    let directory = tempfile::tempdir().unwrap();
+    let steps = steps(readme);
+    let ours = steps.iter().filter(|step| !RECIPES.contains(&step.command.as_str()));
+    let mut count = 0;
+    for Step { command, shown } in ours {
+        assert_eq!(&run(command, directory.path()), shown, "`{command}`");
+        count += 1;
+    }
+    assert!(count >= 5, "the README shows its commands in `console` blocks, found {count}");
+}
