@@ -113,7 +113,9 @@ impl Error {
     /// What a person can do about it.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::NotLocal => "the verbs for Kubernetes print manifests: `canary-ctl generate`",
+            Self::NotLocal => {
+                "`canary-ctl generate --weight PERCENT` prints the objects for Kubernetes with another weight"
+            }
             Self::UnknownRelease { known, .. } if known.is_empty() => "run `canary-ctl generate` first",
             Self::UnknownRelease { known, .. } => return Some(format!("known there: {}", known.join(", "))),
             Self::Busy { .. } => "wait until it has ended; the lock goes with its process",

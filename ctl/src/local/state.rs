@@ -13,6 +13,9 @@ use std::path::PathBuf;
 /// The shape of `state.json` that this tool writes.
 const FORMAT: u32 = 1;
 
+/// The changes that are kept: more than anybody reads, and still a small file.
+const MAX_HISTORY: usize = 200;
+
 /// Everything that is known about the releases of one directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -38,7 +41,7 @@ pub struct Entry {
     pub max_step: Weight,
     /// What happens when a weight expires.
     pub until_action: UntilAction,
-    /// Every change, the oldest first.
+    /// The last changes, the oldest first.
     pub history: Vec<Change>,
 }
 
@@ -235,6 +238,8 @@ impl Entry {
     pub(super) fn note(&mut self, from: Weight, why: &str) {
         let by = std::env::var("USER").unwrap_or_else(|_| "unknown".to_owned());
         let (at, generation, to) = (jiff::Timestamp::now(), self.standing.generation, self.standing.weight);
+        let surplus = (self.history.len() + 1).saturating_sub(MAX_HISTORY);
+        self.history.drain(..surplus);
         self.history.push(Change { at, by, generation, from, to, why: why.to_owned() });
     }
 

@@ -133,6 +133,32 @@ fn a_second_generate_keeps_uid_keys_and_weight() {
 }
 
 #[test]
+fn a_call_that_was_killed_between_state_and_configuration_is_finished_by_the_next() {
+    let desk = generated();
+    let old = desk.read("local/ecds.yaml");
+    desk.run("weight 20");
+    // The state is written first: killed behind it, the call leaves the old configuration.
+    desk.write("local/ecds.yaml", &old).write("local/state.tmp", "half a st");
+    assert_eq!(desk.run("generate").code, 0);
+    let release = &configuration(&desk).releases["shop/shop"];
+    assert_eq!((release.generation, release.weight.basis_points()), (3, 2000));
+}
+
+#[test]
+fn a_state_of_another_shape_is_refused_and_left_alone() {
+    let desk = generated();
+    desk.write("local/state.json", "{}");
+    let ran = desk.run("weight 20");
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    assert!(
+        ran.stderr.starts_with("error: expected the state as JSON in local/state.json"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(desk.read("local/state.json"), "{}");
+}
+
+#[test]
 fn releases_of_one_directory_share_its_envoy_and_keep_apart() {
     let desk = generated();
     let blog = release()
