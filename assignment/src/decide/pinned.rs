@@ -17,7 +17,7 @@ pub(super) enum Pinned<'a> {
     /// A genuine pin of a version that is gone: decided anew, and replaced.
     Gone,
     /// A genuine pin of a version that this proxy does not know: stable, and not overwritten.
-    Unknown,
+    Unknown { seal: Seal<'a> },
     /// Several genuine pins that contradict each other.
     Conflict,
 }
@@ -38,7 +38,7 @@ pub(super) fn read<'a>(facts: &Facts<'a>) -> Pinned<'a> {
     }
     match facts.release.standing(seal.version, seal.epoch, || facts.now()) {
         Standing::Gone => Pinned::Gone,
-        Standing::Unknown => Pinned::Unknown,
+        Standing::Unknown => Pinned::Unknown { seal },
         Standing::Live(_) if facts.session.is_none() && age(facts, &seal) > pin.max_age_seconds => {
             Pinned::Aged
         }
@@ -55,8 +55,8 @@ pub(super) fn by_pin(facts: &Facts<'_>, pinned: &Pinned<'_>) -> Option<Decision>
             pin: renewal(facts, seal),
             ..facts.decision(*version, Reason::Pin)
         }),
-        Pinned::Unknown => Some(Decision {
-            identity: super::hashed::any_identity(facts),
+        Pinned::Unknown { seal } => Some(Decision {
+            identity: Some(seal.identity),
             pin: PinPlan::Never,
             ..facts.decision(stable, Reason::Unknown)
         }),
