@@ -1,6 +1,7 @@
 //! The README's commands do what the README shows.
 //!
 //! Every `console` block is run, in order, in one directory; what a command prints must be what stands under it.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
 use std::path::Path;
 use std::process::Command;
@@ -18,13 +19,12 @@ fn steps(readme: &str) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for block in readme.split("```console\n").skip(1) {
         for line in block.split("\n```").next().unwrap().lines() {
-            match line.strip_prefix("$ ") {
-                Some(command) => steps.push(Step { command: command.to_owned(), shown: String::new() }),
-                None => {
-                    let shown = &mut steps.last_mut().unwrap().shown;
-                    shown.push_str(line);
-                    shown.push('\n');
-                }
+            if let Some(command) = line.strip_prefix("$ ") {
+                steps.push(Step { command: command.to_owned(), shown: String::new() });
+            } else {
+                let shown = &mut steps.last_mut().unwrap().shown;
+                shown.push_str(line);
+                shown.push('\n');
             }
         }
     }
