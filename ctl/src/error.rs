@@ -1,6 +1,6 @@
 //! Everything that can end a command, one variant for each stage, with what a person can do about it.
 
-use crate::{config, explain, local, manifest, outcome, report, spec, token, verify};
+use crate::{config, demo, explain, local, manifest, outcome, report, spec, token, verify};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -36,6 +36,9 @@ pub enum Error {
     /// The system that is verified does not answer.
     #[error(transparent)]
     Verify(#[from] verify::ClientError),
+    /// There is no demo.
+    #[error(transparent)]
+    Demo(#[from] demo::Error),
     /// The result cannot be printed.
     #[error(transparent)]
     Report(#[from] report::Error),
@@ -73,6 +76,7 @@ impl Error {
             Self::Local(error) => error.hint(),
             Self::Explain(error) => error.hint(),
             Self::Token(error) => error.hint(),
+            Self::Demo(error) => error.hint(),
             Self::Verify(error) => error.hint().map(str::to_owned),
             Self::File { .. } | Self::Report(_) | Self::Runtime(_) | Self::Interrupted => None,
         }

@@ -13,6 +13,7 @@
 //! simulate   who would be on the canary at each weight               lines        -> shares
 //! token      leave for testers to choose a version                   version      <-> signed text
 //! verify     whether the running system keeps its promises           URL          -> verdicts
+//! demo       all of it on one machine, with shoppers                arguments    -> what they saw
 //! command    one file a verb: its stages in order
 //! report     the only code that prints
 //! ```
@@ -22,6 +23,7 @@
 pub mod cli;
 pub mod command;
 pub mod config;
+pub mod demo;
 pub mod error;
 pub mod explain;
 pub mod lint;

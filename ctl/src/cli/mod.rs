@@ -2,6 +2,7 @@
 
 mod common;
 mod completions;
+mod demo;
 mod explain;
 mod generate;
 mod init;
@@ -15,6 +16,7 @@ mod weight;
 
 pub use common::{Output, SpecFile};
 pub use completions::Completions;
+pub use demo::Demo;
 pub use explain::Explain;
 pub use generate::Generate;
 pub use init::Init;
@@ -61,6 +63,8 @@ pub enum Verb {
     Token(Token),
     /// Send real requests, and check what the release promises
     Verify(Verify),
+    /// Start an Envoy, a shop in two versions and a crowd of shoppers, and watch users being moved
+    Demo(Demo),
     /// Print a completion script for a shell
     Completions(Completions),
 }

@@ -1,6 +1,7 @@
 //! One file for each verb: its stages in order, from arguments to report.
 
 mod completions;
+mod demo;
 mod explain;
 mod generate;
 mod init;
@@ -40,6 +41,7 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::Simulate(arguments) => simulate::run(arguments, printer).await,
         Verb::Token(arguments) => token::run(arguments, printer).await,
         Verb::Verify(arguments) => verify::run(arguments, printer).await,
+        Verb::Demo(arguments) => demo::run(&arguments, printer).await,
         Verb::Completions(arguments) => completions::run(arguments, printer),
     }
 }
