@@ -1,0 +1,119 @@
+//! The filter among others: behind one that has the route cached already, and before access log and metrics.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use wasm_tests::client::{Kind, Visit};
+use wasm_tests::envoy::Options;
+use wasm_tests::scenario::{Document, Story, World};
+
+use crate::support::{SHOP, connection_manager, in_every_world, on_every_envoy, received, shoppers, version};
+
+/// A Lua filter before ours that asks for the route, which Envoy then keeps.
+fn lua_asks_for_the_route(bootstrap: &mut Value, _folder: &Path) {
+    let script = "function envoy_on_request(handle)\n\
+                  handle:metadata()\n\
+                  handle:headers():add('x-early-route', handle:streamInfo():routeName())\n\
+                  end";
+    let lua = json!({
+        "name": "envoy.filters.http.lua",
+        "typed_config": {
+            "@type": "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua",
+            "default_source_code": {"inline_string": script},
+        },
+    });
+    let filters = connection_manager(bootstrap)["http_filters"].as_array_mut();
+    filters.expect("filters").insert(0, lua);
+}
+
+#[tokio::test]
+async fn the_decision_counts_although_an_earlier_filter_has_the_route_cached() {
+    on_every_envoy(|binary, pods| async move {
+        let document = Document::session("shop").with("/spec/weight", "100");
+        let story = Story { bootstrap: lua_asks_for_the_route, ..Story::of([document]) };
+        let world = World::start(&binary, story, &pods).await.expect("a world");
+        for mut user in world.users(5) {
+            let answer = user.navigate("/headers").await.expect("an answer");
+            assert_eq!(version(&answer), "v2");
+            assert_eq!(
+                received(&answer, "x-early-route"),
+                [SHOP],
+                "the default route had been chosen before"
+            );
+        }
+    })
+    .await;
+}
+
+fn log_decisions(bootstrap: &mut Value, folder: &Path) {
+    connection_manager(bootstrap)["access_log"] = json!([{
+        "name": "envoy.access_loggers.file",
+        "typed_config": {
+            "@type": "type.googleapis.com/envoy.extensions.access_loggers.file.v3.FileAccessLog",
+            "path": folder.join("access.log"),
+            "log_format": {"text_format_source": {"inline_string": "%FILTER_STATE(wasm.canary:PLAIN)%\n"}},
+        },
+    }]);
+}
+
+#[tokio::test]
+async fn access_logs_can_tell_version_and_reason() {
+    on_every_envoy(|binary, pods| async move {
+        let document =
+            Document::session("shop").with("/spec/weight", "100").with("/spec/delivery/filterState", true);
+        let arguments = ["--file-flush-interval-msec", "50"].map(str::to_owned).to_vec();
+        let options = Options { arguments, ..Options::default() };
+        let story = Story { bootstrap: log_decisions, options, ..Story::of([document]) };
+        let world = World::start(&binary, story, &pods).await.expect("a world");
+        let mut user = world.user();
+        user.navigate("/").await.expect("an answer");
+        user.navigate("/").await.expect("an answer");
+        user.api("/").await.expect("an answer");
+        let expected = ["shop/shop/v2;minted", "shop/shop/v2;pin", "shop/shop/v1;fallback"];
+        assert_eq!(access_log(&world, expected.len()).await, expected);
+    })
+    .await;
+}
+
+async fn access_log(world: &World, lines: usize) -> Vec<String> {
+    let begun = Instant::now();
+    loop {
+        let log = std::fs::read_to_string(world.directory().join("access.log")).unwrap_or_default();
+        if log.lines().count() >= lines || begun.elapsed() > Duration::from_secs(10) {
+            return log.lines().map(str::to_owned).collect();
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn metrics_carry_release_version_role_and_reason_as_labels() {
+    in_every_world(Document::session("shop").with("/spec/weight", "100"), |world| async move {
+        let (mut user, _) = shoppers(&world, 1).await.remove(0);
+        for _ in 0..3 {
+            user.fetch("/cart").await.expect("an answer");
+        }
+        user.api("/status/404").await.expect("an answer");
+        let token = world.forge(SHOP).expect("keys").token("v2", 1, 3_600);
+        let tester = Visit::new(Kind::Api, "/status/500").header("x-canary-token", token);
+        world.user().send(&tester).await.expect("an answer");
+        let text = world.admin().prometheus().await.expect("metrics");
+        for line in [
+            "canary_requests_total{component=\"shop/shop\",tag=\"v2/canary/minted\"} 1",
+            "canary_requests_total{component=\"shop/shop\",tag=\"v2/canary/pin\"} 3",
+            "canary_requests_total{component=\"shop/shop\",tag=\"v1/stable/fallback\"} 1",
+            "canary_requests_total{component=\"shop/shop\",tag=\"v2/canary/override\"} 1",
+            "canary_responses_total{component=\"shop/shop\",tag=\"v2/canary/2xx\"} 4",
+            "canary_responses_total{component=\"shop/shop\",tag=\"v1/stable/4xx\"} 1",
+            "canary_responses_total{component=\"shop/shop\",tag=\"v2/override/5xx\"} 1",
+            "canary_generation_active{component=\"shop/shop\"} 1",
+        ] {
+            let found: Vec<&str> = text.lines().filter(|found| found.starts_with("canary_")).collect();
+            assert!(found.contains(&line), "expected {line}, found {found:#?}");
+        }
+        // Testers do not colour the analysis.
+        assert!(!text.contains("tag=\"v2/canary/5xx\""));
+    })
+    .await;
+}

@@ -1,0 +1,93 @@
+//! What users get when the VM dies. Our module cannot trap by design, so one that does stands in for it, under the same
+//! `failure_policy` and back-off, and without stripping anything: what is stripped here is stripped natively.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use wasm_tests::client::{Kind, User, Visit};
+use wasm_tests::envoy::Options;
+use wasm_tests::scenario::{BeginsWith, Document, Story, World};
+
+use crate::support::{on_every_envoy, received, version};
+
+const GUEST: &str = include_str!("../guests/crash.wat");
+
+/// The same in every spelling that would lead to the canary if it came as far as the routes.
+fn forged() -> Visit {
+    ["x-canary-version", "x_canary_version", "X-Canary-Version"]
+        .into_iter()
+        .fold(Visit::new(Kind::Navigate, "/headers"), |visit, name| visit.header(name, "shop/shop/v2"))
+}
+
+async fn crash(user: &mut User) {
+    let visit = Visit::new(Kind::Navigate, "/").header("x-crash", "now");
+    assert_eq!(user.send(&visit).await.expect("an answer").status, 503, "the request that crashes the VM");
+}
+
+async fn world(
+    binary: wasm_tests::envoy::EnvoyBinary,
+    pods: &wasm_tests::scenario::Pods,
+    module: PathBuf,
+) -> World {
+    // One worker, so that every request meets the VM that died.
+    let options = Options { concurrency: 1, ..Options::default() };
+    let begins_with = BeginsWith::Module(module);
+    let story = Story { begins_with, options, ..Story::of([Document::session("shop")]) };
+    World::start(&binary, story, pods).await.expect("a world")
+}
+
+#[tokio::test]
+async fn a_crash_of_the_vm_costs_its_own_request_and_the_next_is_served() {
+    on_every_envoy(|binary, pods| async move {
+        let (_guest, module) = guest();
+        let world = world(binary, &pods, module).await;
+        let mut user = world.user();
+        assert_eq!(version(&user.send(&forged()).await.expect("an answer")), "v1");
+        // The back-off counts from the last start of the VM.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        crash(&mut user).await;
+        let next = user.send(&forged()).await.expect("an answer");
+        assert_eq!((next.status, version(&next)), (200, "v1"));
+        let reloads = world.admin().counter("wasm.canary-assign.vm_reload_success").await;
+        assert_eq!(reloads.expect("statistics"), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn crash_after_crash_is_503_at_worst_for_a_moment_and_nothing_forged_gets_through() {
+    on_every_envoy(|binary, pods| async move {
+        let (_guest, module) = guest();
+        let world = world(binary, &pods, module).await;
+        let mut user = world.user();
+        let mut refused = 0;
+        for _ in 0..5 {
+            user.send(&Visit::new(Kind::Navigate, "/").header("x-crash", "now")).await.expect("an answer");
+            for _ in 0..10 {
+                let answer = user.send(&forged()).await.expect("an answer");
+                match answer.status {
+                    503 => refused += 1,
+                    status => {
+                        assert_eq!((status, version(&answer)), (200, "v1"));
+                        assert_eq!(received(&answer, "x-canary-version"), Vec::<String>::new());
+                    }
+                }
+            }
+        }
+        let begun = Instant::now();
+        while user.send(&forged()).await.expect("an answer").status != 200 {
+            assert!(begun.elapsed() < Duration::from_secs(2), "it heals by itself");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        println!("{refused} of 50 requests refused in back-off, healed after {:?}", begun.elapsed());
+    })
+    .await;
+}
+
+/// The module that traps, compiled into a folder of its own.
+fn guest() -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path().join("crash.wasm");
+    std::fs::write(&path, wat::parse_str(GUEST).expect("a guest")).expect("written");
+    (directory, path)
+}

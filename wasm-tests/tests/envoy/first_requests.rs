@@ -1,0 +1,53 @@
+//! A browser opens a page and asks for all its parts at once: several answers open sessions, pin and mint, and come in
+//! any order. What the jar has in the end must fit together.
+
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use wasm_tests::client::{Kind, User, Visit};
+use wasm_tests::scenario::Document;
+
+use crate::support::{home, in_every_world, pinned_version, session, version};
+
+const USERS: usize = 60;
+
+#[tokio::test]
+async fn session_and_pin_agree_whatever_the_order_of_eight_first_answers() {
+    in_every_world(Document::session("shop").with("/spec/weight", "50"), |world| async move {
+        let mut running = JoinSet::new();
+        for user in world.users(USERS) {
+            running.spawn(eight_at_once(user));
+        }
+        let versions = running.join_all().await;
+        let on_canary = versions.iter().filter(|version| *version == "v2").count();
+        assert!((1..USERS).contains(&on_canary), "{on_canary} of {USERS} on the canary prove nothing");
+    })
+    .await;
+}
+
+async fn eight_at_once(mut user: User) -> String {
+    let parts = [
+        (Kind::Navigate, "/"),
+        (Kind::Fetch, "/cart/add?item=tea"),
+        (Kind::Navigate, "/"),
+        (Kind::Fetch, "/landing?session=1"),
+        (Kind::Fetch, "/static/app.js"),
+        (Kind::Fetch, "/"),
+        (Kind::Fetch, "/api/ping"),
+        (Kind::Navigate, "/landing?session=1"),
+    ];
+    let late = |(kind, path)| {
+        let delay = fastrand::u64(0..120).to_string();
+        Visit::new(kind, path).header("x-shop-delay-ms", delay)
+    };
+    let answers = user.send_at_once(&parts.map(late)).await;
+    assert!(answers.iter().all(|answer| answer.as_ref().is_ok_and(|answer| answer.status == 200)));
+    assert!(user.jar.refused().is_empty(), "{:?}", user.jar.refused());
+    let next = user.fetch("/cart").await.expect("an answer");
+    assert_eq!(session(&next), "known", "the pin led to {:?}, jar {:?}", home(&next), user.jar);
+    assert_eq!(pinned_version(&user.jar).as_deref(), Some(version(&next)));
+    tokio::time::sleep(Duration::from_millis(fastrand::u64(0..50))).await;
+    let page = user.navigate("/").await.expect("an answer");
+    assert_eq!((session(&page), home(&page)), ("known", home(&next)));
+    version(&next).to_owned()
+}

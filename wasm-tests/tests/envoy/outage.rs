@@ -1,0 +1,82 @@
+//! All pods of the canary are dead: one request learns it, then everyone is on stable, and pins wait (promise 5).
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use wasm_tests::client::User;
+use wasm_tests::envoy::{Admin, EnvoyError, Options, minors};
+use wasm_tests::scenario::{Document, Pods, Story, World};
+use wasm_tests::shop::Shop;
+
+use crate::support::{PIN, SHOP, on, shoppers, version};
+
+const HEALTHY: &str = "cluster.shop/shop/v2.membership_healthy";
+
+#[tokio::test]
+async fn a_dead_canary_costs_one_request_and_gets_its_users_back() {
+    let mut pods = Pods::start().await.expect("pods start");
+    let mut worlds = Vec::new();
+    for binary in minors().expect("every Envoy is installed") {
+        // One worker: each learns for itself.
+        let options = Options { concurrency: 1, ..Options::default() };
+        let story = Story { options, ..Story::of([Document::session("shop").with("/spec/weight", "100")]) };
+        let world = World::start(&binary, story, &pods).await.expect("a world");
+        let users = shoppers(&world, 5).await;
+        assert_eq!(on(&users, "v2"), 5);
+        worlds.push((world, users.into_iter().map(|(user, _)| user).collect::<Vec<_>>()));
+    }
+    let addresses = pods.kill_v2();
+    for (world, users) in &mut worlds {
+        only_one_fails(world, users).await;
+    }
+    let begun = Instant::now();
+    let _again = start_again(&addresses).await;
+    for (world, users) in &mut worlds {
+        world.admin().wait_for(HEALTHY, 2, Duration::from_secs(10)).await.expect("healthy again");
+        while version(&users[0].fetch("/cart").await.expect("an answer")) != "v2" {
+            assert!(begun.elapsed() < Duration::from_secs(20), "a version that is well again is used again");
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+        for user in users {
+            assert_eq!(version(&user.navigate("/").await.expect("an answer")), "v2");
+        }
+    }
+    println!("back on the canary {:?} after its pods", begun.elapsed());
+}
+
+async fn only_one_fails(world: &World, users: &mut [User]) {
+    until_zero(world.admin(), HEALTHY).await.expect("Envoy notices");
+    let first = users[0].navigate("/cart").await.expect("an answer");
+    assert_eq!(first.status, 503, "{}", first.text());
+    for user in users.iter_mut() {
+        let pin = user.jar.get(PIN).map(str::to_owned);
+        for _ in 0..3 {
+            let answer = user.navigate("/cart").await.expect("an answer");
+            assert_eq!((answer.status, version(&answer)), (200, "v1"));
+        }
+        assert_eq!(user.jar.get(PIN).map(str::to_owned), pin, "pins are kept");
+    }
+    for mut user in world.users(5) {
+        let answer = user.navigate("/").await.expect("an answer");
+        assert_eq!((answer.status, version(&answer)), (200, "v1"), "new users, too");
+    }
+    let labels = [("component", SHOP), ("tag", "v1/stable/unavailable")];
+    let counted = world.admin().metric("canary_requests_total", &labels).await.expect("samples");
+    assert!((counted - 20.0).abs() < f64::EPSILON, "{counted} requests with the reason `unavailable`");
+}
+
+async fn start_again(addresses: &[SocketAddr]) -> Vec<Shop> {
+    let mut shops = Vec::new();
+    for (address, pod) in addresses.iter().zip(["v2-a", "v2-b"]) {
+        shops.push(Shop::start_at(*address, "v2", pod).await.expect("a pod"));
+    }
+    shops
+}
+
+async fn until_zero(admin: &Admin, name: &str) -> Result<(), EnvoyError> {
+    let begun = Instant::now();
+    while admin.counter(name).await? > 0 && begun.elapsed() < Duration::from_secs(10) {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    Ok(())
+}

@@ -1,0 +1,125 @@
+//! Users who log in, log out, stay away, or keep no cookies.
+
+use std::time::Duration;
+
+use http::Method;
+use serde_json::json;
+use wasm_tests::client::{Kind, Visit};
+use wasm_tests::scenario::Document;
+
+use crate::support::{
+    PIN, SHOP, all_find_their_tea, field, home, in_every_world, on, pinned_version, session, shoppers,
+    version,
+};
+
+fn login() -> Visit {
+    Visit::new(Kind::Navigate, "/login?user=ada").method(Method::POST)
+}
+
+#[tokio::test]
+async fn a_login_rotates_the_session_and_changes_neither_version_nor_pod_nor_cart() {
+    in_every_world(Document::session("shop").with("/spec/weight", "50"), |world| async move {
+        let mut shoppers = shoppers(&world, 30).await;
+        assert!((1..30).contains(&on(&shoppers, "v2")));
+        for (user, home_before) in &mut shoppers {
+            let before = user.jar.get("JSESSIONID").map(str::to_owned);
+            let answer = user.send(&login()).await.expect("an answer");
+            assert_ne!(user.jar.get("JSESSIONID").map(str::to_owned), before, "the session id rotates");
+            assert_eq!(&home(&answer), home_before);
+            assert_eq!(answer.json()["cart"], json!(["tea"]));
+        }
+        for percent in ["100", "0"] {
+            world.weight(SHOP, percent).await.expect("the weight arrives");
+            all_find_their_tea(&mut shoppers).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_logout_ends_the_pin_with_the_session() {
+    in_every_world(Document::session("shop").with("/spec/weight", "100"), |world| async move {
+        let mut shoppers = shoppers(&world, 3).await;
+        assert_eq!(on(&shoppers, "v2"), 3);
+        world.weight(SHOP, "0").await.expect("the weight arrives");
+        for (user, _) in &mut shoppers {
+            let logout = Visit::new(Kind::Navigate, "/logout").method(Method::POST);
+            let answer = user.send(&logout).await.expect("an answer");
+            assert_eq!((version(&answer), session(&answer)), ("v2", "known"));
+            assert_eq!((user.jar.get("JSESSIONID"), user.jar.get(PIN)), (None, None));
+            let next = user.navigate("/").await.expect("an answer");
+            assert_eq!((version(&next), session(&next)), ("v1", "none"));
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_aged_pin_is_renewed_with_its_session_and_decided_anew_without() {
+    let document = Document::session("shop").with("/spec/weight", "100").with("/spec/session/maxAge", "2s");
+    in_every_world(document, |world| async move {
+        let mut shoppers = shoppers(&world, 2).await;
+        assert_eq!(on(&shoppers, "v2"), 2);
+        world.weight(SHOP, "0").await.expect("the weight arrives");
+        tokio::time::sleep(Duration::from_millis(3_200)).await;
+        let [(with_session, home_before), (without, _)] = &mut shoppers[..] else { panic!("two shoppers") };
+
+        let old = with_session.jar.get(PIN).map(str::to_owned).expect("a pin");
+        let answer = with_session.navigate("/cart").await.expect("an answer");
+        assert_eq!((session(&answer), &home(&answer)), ("known", &*home_before));
+        let new = with_session.jar.get(PIN).expect("a pin");
+        let issued = |pin: &str| field(pin, 5).parse::<u64>().expect("an issue time");
+        assert!(issued(new) >= issued(&old) + 3, "renewed: {old} to {new}");
+
+        without.jar.remove("JSESSIONID");
+        let answer = without.navigate("/").await.expect("an answer");
+        assert_eq!((version(&answer), session(&answer)), ("v1", "none"));
+        assert_eq!(pinned_version(&without.jar).as_deref(), Some("v1"), "pinned with the new session");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_pin_counts_on_requests_that_do_not_carry_the_session_cookie() {
+    in_every_world(Document::session("shop").with("/spec/weight", "100"), |world| async move {
+        let (mut user, _) = shoppers(&world, 1).await.remove(0);
+        world.weight(SHOP, "0").await.expect("the weight arrives");
+        user.jar.remove("JSESSIONID");
+        let script = user.fetch("/static/app.js").await.expect("an answer");
+        assert_eq!(version(&script), "v2");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_client_without_cookies_sees_one_version_over_a_thousand_requests() {
+    in_every_world(Document::session("shop").with("/spec/weight", "50"), |world| async move {
+        assert_eq!(versions_of_a_thousand(&mut world.user()).await, ["v1"], "stable is the fallback");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_client_without_cookies_sees_one_version_by_its_address_where_the_release_says_so() {
+    let document =
+        Document::session("shop").with("/spec/fallback", "client-address").with("/spec/weight", "50");
+    in_every_world(document, |world| async move {
+        let at_half = versions_of_a_thousand(&mut world.user()).await;
+        assert_eq!(at_half.len(), 1, "{at_half:?}");
+        world.weight(SHOP, "100").await.expect("the weight arrives");
+        assert_eq!(version(&world.user().api("/api/ping").await.expect("an answer")), "v2");
+    })
+    .await;
+}
+
+async fn versions_of_a_thousand(client: &mut wasm_tests::client::User) -> Vec<String> {
+    let mut seen = Vec::new();
+    for _ in 0..1_000 {
+        let answer = client.api("/").await.expect("an answer");
+        assert_eq!(answer.status, 200);
+        seen.push(version(&answer).to_owned());
+    }
+    seen.sort_unstable();
+    seen.dedup();
+    seen
+}

@@ -1,0 +1,122 @@
+//! What many facts need: every Envoy at once, and a look at what an answer says.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+use wasm_tests::client::{Answer, Jar, User};
+use wasm_tests::envoy::{EnvoyBinary, minors};
+use wasm_tests::scenario::{Document, Pods, Story, World};
+
+/// The release of most worlds.
+pub(crate) const SHOP: &str = "shop/shop";
+
+/// The cookies of [`SHOP`].
+pub(crate) const PIN: &str = "__Host-canary-pin.shop.shop";
+pub(crate) const TOKEN: &str = "__Host-canary-token.shop.shop";
+pub(crate) const ID: &str = "__Host-canary-id";
+
+/// Runs a fact against every supported Envoy at the same time; a failure names the version it failed on.
+pub(crate) async fn on_every_envoy<F>(fact: impl Fn(EnvoyBinary, Arc<Pods>) -> F)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let pods = Arc::new(Pods::start().await.expect("pods start"));
+    let (mut running, mut names) = (JoinSet::new(), HashMap::new());
+    for binary in minors().expect("every Envoy is installed") {
+        let minor = binary.minor;
+        names.insert(running.spawn(fact(binary, Arc::clone(&pods))).id(), minor);
+    }
+    let mut failed = Vec::new();
+    while let Some(ended) = running.join_next().await {
+        failed.extend(ended.err().map(|error| names[&error.id()]));
+    }
+    failed.sort_unstable();
+    assert!(failed.is_empty(), "failed under Envoy {}", failed.join(", "));
+}
+
+/// As [`on_every_envoy`], in a world of one release.
+pub(crate) async fn in_every_world<F>(document: Document, fact: impl Fn(World) -> F + Clone + Send + 'static)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    on_every_envoy(move |binary, pods| {
+        let (document, fact) = (document.clone(), fact.clone());
+        let story = Story::of([document]);
+        async move {
+            let world = World::start(&binary, story, &pods).await.expect("a world");
+            fact(world).await;
+        }
+    })
+    .await;
+}
+
+/// Who answered: version and pod.
+pub(crate) fn home(answer: &Answer) -> (String, String) {
+    let text = |name| answer.header(name).unwrap_or_default().to_owned();
+    (text("x-shop-version"), text("x-shop-pod"))
+}
+
+/// The version that answered.
+pub(crate) fn version(answer: &Answer) -> &str {
+    answer.header("x-shop-version").unwrap_or_default()
+}
+
+/// What the pod said about the session that it was shown.
+pub(crate) fn session(answer: &Answer) -> &str {
+    answer.header("x-shop-session").unwrap_or_default()
+}
+
+/// A field of a signed text, `p1~<key id>~<version>~<epoch>~<identity>~<issued>~<mac>`.
+pub(crate) fn field(text: &str, index: usize) -> &str {
+    text.split('~').nth(index).unwrap_or_default()
+}
+
+/// The version that a jar's pin names.
+pub(crate) fn pinned_version(jar: &Jar) -> Option<String> {
+    jar.get(PIN).map(|pin| field(pin, 2).to_owned())
+}
+
+/// New users who have put tea into a cart, with the version and pod that each came to.
+pub(crate) async fn shoppers(world: &World, count: usize) -> Vec<(User, (String, String))> {
+    let mut shoppers = Vec::with_capacity(count);
+    for mut user in world.users(count) {
+        let answer = user.navigate("/cart/add?item=tea").await.expect("an answer");
+        assert_eq!((answer.status, session(&answer)), (200, "none"));
+        let home = home(&answer);
+        shoppers.push((user, home));
+    }
+    shoppers
+}
+
+/// Every shopper comes back to the same version and pod, and finds the tea.
+pub(crate) async fn all_find_their_tea(shoppers: &mut [(User, (String, String))]) {
+    for (user, expected) in shoppers {
+        let answer = user.fetch("/cart").await.expect("an answer");
+        assert_eq!((answer.status, session(&answer)), (200, "known"), "expected {expected:?}: {answer:?}");
+        assert_eq!(&home(&answer), expected);
+        assert_eq!(answer.json()["cart"], json!(["tea"]));
+    }
+}
+
+/// How many shoppers are on this version.
+pub(crate) fn on(shoppers: &[(User, (String, String))], version: &str) -> usize {
+    shoppers.iter().filter(|(_, (at, _))| at == version).count()
+}
+
+/// The values of a header that reached the application, by the shop's `/headers`.
+pub(crate) fn received(answer: &Answer, name: &str) -> Vec<String> {
+    let body = answer.json();
+    let pairs = body["headers"].as_array().cloned().unwrap_or_default();
+    let named = pairs.iter().filter(|pair| pair[0] == *name);
+    named.map(|pair| pair[1].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+/// The HTTP connection manager of a bootstrap.
+pub(crate) fn connection_manager(bootstrap: &mut Value) -> &mut Value {
+    bootstrap
+        .pointer_mut("/static_resources/listeners/0/filter_chains/0/filters/0/typed_config")
+        .expect("a bootstrap with a connection manager")
+}

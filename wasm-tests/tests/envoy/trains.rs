@@ -1,0 +1,71 @@
+//! Several releases on one host, found by their path prefixes: a train agrees about every user, others draw their own.
+
+use serde_json::json;
+use wasm_tests::client::{Kind, Visit};
+use wasm_tests::scenario::{Document, Story, World};
+
+use crate::support::{ID, on_every_envoy, received, version};
+
+/// The whole site and its carts in one train, and a release of its own for `/headers`.
+fn documents() -> [Document; 3] {
+    let train = |name: &str, path: &str| {
+        Document::user(name)
+            .with("/spec/paths", json!([path]))
+            .with("/spec/train", "autumn")
+            .with("/spec/salt", "autumn")
+            .with("/spec/weight", "50")
+    };
+    let alone = Document::user("alone").with("/spec/paths", json!(["/api"])).with("/spec/weight", "50");
+    [train("web", "/"), train("cart", "/cart"), alone]
+}
+
+#[tokio::test]
+async fn releases_of_a_train_agree_about_every_user_and_another_release_draws_its_own() {
+    on_every_envoy(|binary, pods| async move {
+        let world = World::start(&binary, Story::of(documents()), &pods).await.expect("a world");
+        let mut others = 0;
+        let mut on_canary = 0;
+        for mut user in world.users(60) {
+            let web = user.navigate("/").await.expect("an answer");
+            let id = user.jar.get(ID).map(str::to_owned).expect("one id for the host");
+            let cart = user.navigate("/cart").await.expect("an answer");
+            let alone = user.navigate("/api/ping").await.expect("an answer");
+            assert_eq!(user.jar.get(ID), Some(id.as_str()), "one id for all releases");
+            assert_eq!(version(&web), version(&cart), "the train agrees");
+            on_canary += usize::from(version(&web) == "v2");
+            others += usize::from(version(&web) != version(&alone));
+        }
+        assert!((1..60).contains(&on_canary), "{on_canary} of 60 on the canary");
+        assert!((1..60).contains(&others), "{others} of 60 elsewhere: the draws are independent");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_next_hop_is_told_the_decision_of_the_train_alone() {
+    on_every_envoy(|binary, pods| async move {
+        let in_train = Document::user("web").with("/spec/train", "autumn").with("/spec/weight", "100");
+        let world = World::start(&binary, Story::of([in_train]), &pods).await.expect("a world");
+        let forged =
+            Visit::new(Kind::Navigate, "/headers").header("x-canary-cohort", "autumn=stable, spring=canary");
+        let answer = world.user().send(&forged).await.expect("an answer");
+        assert_eq!(received(&answer, "x-canary-cohort"), ["autumn=canary"]);
+        assert_eq!(received(&answer, "x-canary-version"), ["shop/web/v2"]);
+        assert_eq!(received(&answer, "x-canary-id").len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn releases_of_one_host_have_weights_of_their_own() {
+    on_every_envoy(|binary, pods| async move {
+        let world = World::start(&binary, Story::of(documents()), &pods).await.expect("a world");
+        world.weight("shop/cart", "100").await.expect("the weight arrives");
+        world.weight("shop/web", "0").await.expect("the weight arrives");
+        for mut user in world.users(10) {
+            assert_eq!(version(&user.navigate("/").await.expect("an answer")), "v1");
+            assert_eq!(version(&user.navigate("/cart").await.expect("an answer")), "v2");
+        }
+    })
+    .await;
+}
