@@ -1,0 +1,149 @@
+//! What a request costs: instructions, host calls, memory. Instructions are the same on every machine, so the bounds are
+//! narrow; a change that needs more of them says so by changing a number here.
+
+use crate::fixture::{answer, module, pin, session_on, standard, worker};
+use std::collections::{BTreeMap, BTreeSet};
+use wasm_tests::artifact;
+use wasm_tests::host::{Fuel, RequestHead, Vm};
+
+/// What one path may cost: instructions of a request and its answer, all four entries together, measured + 10 %.
+const BOUNDS: [(&str, u64); 4] =
+    [("pinned", 63_000), ("hashed", 32_500), ("minted", 77_600), ("no release", 18_900)];
+
+/// As a browser sends it through Envoy: some twenty headers.
+fn browser(path: &str) -> RequestHead {
+    let headers = [
+        ("user-agent", "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0"),
+        ("accept-language", "de,en-US;q=0.7,en;q=0.3"),
+        ("accept-encoding", "gzip, deflate, br, zstd"),
+        ("referer", "https://shop.example/"),
+        ("dnt", "1"),
+        ("sec-fetch-site", "same-origin"),
+        ("priority", "u=0, i"),
+        ("te", "trailers"),
+        ("x-forwarded-for", "192.0.2.7"),
+        ("x-forwarded-proto", "https"),
+        ("x-request-id", "6f1c2f0e-5f0b-4a37-9d7e-2f4f3f1f7a10"),
+        ("x-envoy-expected-rq-timeout-ms", "15000"),
+    ];
+    headers
+        .into_iter()
+        .fold(RequestHead::get(path).navigation(), |request, (name, value)| request.header(name, value))
+}
+
+/// The request of a path.
+fn request(path: &str) -> RequestHead {
+    let session = session_on(true);
+    match path {
+        "pinned" => browser("/")
+            .header("cookie", format!("lang=de; S={session}; theme=dark; __Host-pin={}", pin("v2", 2))),
+        "hashed" => browser("/").header("cookie", format!("lang=de; S={session}; theme=dark")),
+        "minted" => browser("/").header("cookie", "lang=de; theme=dark"),
+        "no release" => browser("/").authority("other.example").header("cookie", "lang=de; theme=dark"),
+        other => panic!("no path {other}"),
+    }
+}
+
+/// The cost of a request, once the worker has met its kind.
+fn fuel(vm: &Vm, path: &str) -> Fuel {
+    let exchange = || {
+        let mut exchange = vm.request(request(path)).unwrap();
+        exchange.respond(answer().header("content-type", "text/html").header("server", "envoy")).unwrap();
+        exchange.end().unwrap().fuel
+    };
+    (0..3).fold(exchange(), |_, _| exchange())
+}
+
+#[test]
+fn a_request_takes_no_more_instructions_than_committed() {
+    let vm = worker(&standard());
+    let measured = BOUNDS.map(|(path, bound)| (path, fuel(&vm, path), bound));
+    for (path, fuel, _) in measured {
+        println!("{path}: {} instructions, {fuel:?}", fuel.total());
+    }
+    for (path, fuel, bound) in measured {
+        assert!(fuel.total() <= bound, "{path}: {} instructions, at most {bound}", fuel.total());
+        assert!(
+            fuel.total() >= bound / 10 * 7,
+            "{path}: {} instructions: lower the bound of {bound}",
+            fuel.total()
+        );
+    }
+}
+
+/// The host calls of a request and its answer, once the worker has met its kind.
+fn host_calls(vm: &Vm, path: &str) -> BTreeMap<&'static str, u64> {
+    fuel(vm, path);
+    let before = vm.host_calls();
+    let mut exchange = vm.request(request(path)).unwrap();
+    exchange.respond(answer()).unwrap();
+    exchange.end().unwrap();
+    let calls = vm.host_calls().into_iter();
+    let new = calls.map(|(name, count)| (name, count - before.get(name).copied().unwrap_or_default()));
+    new.filter(|(_, count)| *count > 0).collect()
+}
+
+#[test]
+fn a_pinned_or_hashed_user_costs_no_host_call_without_need() {
+    let vm = worker(&standard());
+    let common = [
+        ("proxy_get_header_map_pairs", 2),
+        ("proxy_increment_metric", 2),
+        ("proxy_replace_header_map_value", 1),
+    ];
+    assert_eq!(host_calls(&vm, "hashed"), common.into());
+    let pinned = common.into_iter().chain([("proxy_get_current_time_nanoseconds", 1)]).collect();
+    assert_eq!(host_calls(&vm, "pinned"), pinned, "the clock says how old the pin is");
+    assert_eq!(host_calls(&vm, "no release"), [("proxy_get_header_map_pairs", 1)].into());
+}
+
+#[test]
+fn memory_does_not_grow_with_requests() {
+    let vm = worker(&standard());
+    let rounds = |count: u32| {
+        for number in 0..count {
+            let path = ["pinned", "hashed", "minted", "no release"][number as usize % 4];
+            let mut exchange = vm.request(request(path)).unwrap();
+            exchange.respond(answer().header("set-cookie", format!("S=session-{number}"))).unwrap();
+        }
+    };
+    rounds(2_000);
+    let before = vm.memory_bytes();
+    rounds(100_000);
+    assert_eq!(vm.memory_bytes(), before, "bytes after 100,000 requests");
+}
+
+#[test]
+fn memory_does_not_grow_with_configurations() {
+    let vm = worker(&standard());
+    let update = |count: u32| {
+        for generation in 0..count {
+            let old = vm.serving().unwrap();
+            let config = crate::fixture::with("generation", serde_json::json!(generation));
+            assert!(vm.configure(config.to_string()).unwrap());
+            vm.request(request("hashed")).unwrap();
+            vm.tick().unwrap();
+            vm.retire(old).unwrap();
+        }
+    };
+    update(200);
+    let before = vm.memory_bytes();
+    update(5_000);
+    assert_eq!(vm.memory_bytes(), before, "bytes after 5,000 updates");
+}
+
+#[test]
+fn the_module_exports_exactly_what_the_list_says() {
+    let list = std::fs::read_to_string(artifact::root().join("filter/exports.txt")).unwrap();
+    let lines = list.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let listed: BTreeSet<String> = lines.map(str::to_owned).collect();
+    let exported: BTreeSet<String> = module().exports().into_iter().collect();
+    assert_eq!(exported, listed, "each export is an entry into the VM");
+    assert!(!exported.iter().any(|name| name.contains("body") || name.contains("trailers")));
+}
+
+#[test]
+fn the_module_is_smaller_than_150_kilobytes() {
+    let size = std::fs::metadata(artifact::filter().unwrap()).unwrap().len();
+    assert!(size < 150_000, "{size} bytes");
+}

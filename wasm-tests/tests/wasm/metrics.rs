@@ -1,0 +1,107 @@
+//! Counters and gauges: their names are Istio's tag patterns, their values what happened.
+
+use crate::fixture::{answer, answered, pin, session_on, standard, with, worker, worker_in};
+use serde_json::json;
+use std::collections::BTreeMap;
+use wasm_tests::host::{Proxy, RequestHead, ResponseHead, VmOptions};
+
+const GENERATION: &str = "canary_generation.component.shop/web.active";
+
+fn user(canary: bool) -> RequestHead {
+    RequestHead::get("/").header("cookie", format!("S={}", session_on(canary)))
+}
+
+#[test]
+fn every_metric_has_its_name_and_value() {
+    let vm = worker(&with("override", json!({"mode": "open"})));
+    for (request, status) in [
+        (user(true), 200),
+        (user(true), 204),
+        (user(false), 404),
+        (RequestHead::get("/").header("cookie", format!("__Host-pin={}", pin("v2", 2))), 500),
+        (RequestHead::get("/").header("x-canary-override", "canary"), 302),
+    ] {
+        answered(vm.request(request).unwrap(), ResponseHead::status(status));
+    }
+    let expected: BTreeMap<String, u64> = [
+        ("canary_inert", 0),
+        (GENERATION, 7),
+        ("canary_requests.component.shop/web.tag.v1/stable/hash;.total", 1),
+        ("canary_requests.component.shop/web.tag.v2/canary/hash;.total", 2),
+        ("canary_requests.component.shop/web.tag.v2/canary/override;.total", 1),
+        ("canary_requests.component.shop/web.tag.v2/canary/pin;.total", 1),
+        ("canary_responses.component.shop/web.tag.v1/stable/4xx;.total", 1),
+        ("canary_responses.component.shop/web.tag.v2/canary/2xx;.total", 2),
+        ("canary_responses.component.shop/web.tag.v2/canary/5xx;.total", 1),
+        ("canary_responses.component.shop/web.tag.v2/override/3xx;.total", 1),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into();
+    assert_eq!(vm.proxy().metrics(), expected);
+}
+
+#[test]
+fn the_generation_is_reported_by_the_first_request() {
+    let vm = worker(&standard());
+    assert_eq!(vm.proxy().metric(GENERATION), None, "a configuration that was only tried says nothing");
+    vm.request(user(true)).unwrap();
+    assert_eq!(vm.proxy().metric(GENERATION), Some(7));
+}
+
+#[test]
+fn the_generation_is_reported_by_a_tick_where_no_request_comes() {
+    let vm = worker(&standard());
+    let root = vm.serving().unwrap();
+    assert!(vm.tick_milliseconds(root).is_some_and(|period| period > 0));
+    vm.tick().unwrap();
+    assert_eq!(vm.proxy().metric(GENERATION), Some(7));
+    assert_eq!(vm.tick_milliseconds(root), Some(0), "then the ticking ends");
+    assert!(vm.configure(with("generation", json!(8)).to_string()).unwrap());
+    vm.tick().unwrap();
+    assert_eq!(vm.proxy().metric(GENERATION), Some(8));
+}
+
+#[test]
+fn all_of_many_generations_are_reported_in_time() {
+    let releases: serde_json::Map<String, serde_json::Value> = (0..2_000)
+        .map(|number| {
+            let mut release = crate::fixture::release();
+            (release["hosts"], release["generation"]) =
+                (json!([format!("h{number}.example")]), json!(number));
+            (format!("shop/r{number}"), release)
+        })
+        .collect();
+    let vm = worker(&crate::fixture::config(&releases.into()));
+    for _ in 0..10 {
+        vm.tick().unwrap();
+    }
+    let reported =
+        |number: u64| vm.proxy().metric(&format!("canary_generation.component.shop/r{number}.active"));
+    assert!((0..2_000).all(|number| reported(number) == Some(number)));
+    assert_eq!(vm.tick_milliseconds(vm.serving().unwrap()), Some(0));
+}
+
+#[test]
+fn workers_count_into_the_same_metrics() {
+    let proxy = Proxy::new();
+    for _ in 0..3 {
+        let vm = worker_in(&proxy, VmOptions::default(), &standard());
+        answered(vm.request(user(true)).unwrap(), answer());
+    }
+    assert_eq!(proxy.metric("canary_requests.component.shop/web.tag.v2/canary/hash;.total"), Some(3));
+}
+
+#[test]
+fn what_users_do_defines_no_metrics() {
+    let vm = worker(&standard());
+    let visit = |number: u32| {
+        let request = RequestHead::get(&format!("/{number}"))
+            .header("cookie", format!("S={number}; __Host-pin={number}"));
+        answered(vm.request(request).unwrap(), answer());
+    };
+    (0..50).for_each(visit);
+    let names = vm.proxy().metrics().len();
+    let definitions = vm.host_calls()["proxy_define_metric"];
+    (50..1_000).for_each(visit);
+    assert_eq!((vm.proxy().metrics().len(), vm.host_calls()["proxy_define_metric"]), (names, definitions));
+}
