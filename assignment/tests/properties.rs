@@ -96,17 +96,18 @@ fn all_buckets_are_hit_evenly() {
 
 #[test]
 fn the_share_on_the_canary_is_the_weight() {
-    for salt in ["shop/web/v2", "shop/api/2026-11-21-a"] {
-        let buckets: Vec<u16> = (0..USERS).map(|user| bucket(salt, session(user))).collect();
+    for text in ["shop/web/v2", "shop/api/2026-11-21-a"] {
+        let salt = Salt::new(text);
+        let buckets: Vec<_> = (0..USERS).map(|user| salt.bucket(session(user))).collect();
         for basis_points in [1, 10, 100, 1_250, 2_500, 5_000, 9_999] {
-            let hits =
-                u32::try_from(buckets.iter().filter(|bucket| **bucket < basis_points).count()).unwrap();
-            let share = f64::from(basis_points) / f64::from(BUCKETS);
-            let expected = f64::from(USERS) * share;
+            let weight = Weight::new(basis_points).unwrap();
+            let on_canary = buckets.iter().filter(|bucket| bucket.is_canary_at(weight)).count();
+            let (hits, expected) =
+                (u32::try_from(on_canary).unwrap(), f64::from(USERS) * weight.as_fraction());
             let classes =
                 [(f64::from(hits), expected), (f64::from(USERS - hits), f64::from(USERS) - expected)];
             let p = p_value(classes.into_iter(), 1.0);
-            assert!(p > UNLIKELY, "{salt} at {basis_points} basis points: {hits} of {USERS}, p = {p}");
+            assert!(p > UNLIKELY, "{text} at {weight}: {hits} of {USERS}, p = {p}");
         }
     }
 }

@@ -33,6 +33,8 @@ fn an_empty_value_is_none() {
     let visit = get("/?u=").header("x-user", "").cookie("A", "").cookie("S", "by-s");
     assert_eq!(identity(&proxy, &visit), Some(Identity::of_key(b"by-s")));
     assert_eq!(proxy.got(&get("/?u=").header("x-user", "").cookie("S", "")), is("v1", "fallback"));
+    let repeated = get("/?u=&u=x").header("x-user", "").header("x-user", "ana");
+    assert_eq!(identity(&proxy, &repeated), Some(Identity::of_key(b"ana")), "nor does it hide the next line");
 }
 
 #[test]

@@ -23,7 +23,9 @@ fn the_routing_header_of_the_previous_hop_is_overwritten() {
 
 #[test]
 fn nothing_is_minted_or_pinned() {
-    let proxy = Proxy::mesh().with("mint", json!("always"));
+    let pin = json!({"cookie": {"name": "__Host-pin"}});
+    let proxy =
+        Proxy::mesh().with("mint", json!("always")).with("stickiness", json!("session")).with("pin", pin);
     assert_eq!(proxy.got(&page("/")), is("v1", "fallback"));
     let sent = proxy.send(&page("/").header("x-canary-id", identity_on(true).to_string()));
     let answer = sent.answer(&[("set-cookie", "S=new"), ("cache-control", "no-store")]);
