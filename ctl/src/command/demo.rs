@@ -1,7 +1,7 @@
 //! `demo`: find the programs, start them, tell the story or watch, and end everything, whichever way it ends.
 
 use crate::cli::Demo;
-use crate::demo::{self, Programs, Screen, Stage};
+use crate::demo::{self, Filter, Programs, Screen, Stage};
 use crate::report::Printer;
 use crate::{Error, Outcome};
 use tokio::signal::unix::{SignalKind, signal};
@@ -19,13 +19,16 @@ pub(super) async fn run(arguments: &Demo, printer: &mut Printer) -> Result<Outco
 
 async fn show(arguments: &Demo, printer: &mut Printer) -> Result<Outcome, Error> {
     let programs = Programs::find(arguments)?;
-    let stage = Stage::set(&programs).await?;
+    let filter = if arguments.once { Filter::ComesLater } else { Filter::Installed };
+    let stage = Stage::set(&programs, filter).await?;
     if let Some(taken) = stage.moved() {
         printer.message(&taken);
     }
     let mut screen = Screen::new(printer);
     if !arguments.once {
-        match demo::watch(&stage, arguments.users, &mut screen).await? {}
+        demo::watch(&stage, arguments.users, &mut screen).await?;
+        // Not struck in order: Ctrl-C has been heard, and whoever waits for it now ends us at the next await.
+        return Ok(Outcome::Done);
     }
     let is_true = demo::tell(&stage, arguments.users, &mut screen).await?;
     stage.strike().await;

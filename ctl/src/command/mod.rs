@@ -24,6 +24,8 @@ pub fn run(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Error::Runtime)?;
     runtime.block_on(async {
         tokio::select! {
+            // First: a verb that ends by Ctrl-C as it should (`demo`) says so itself.
+            biased;
             done = dispatch(cli, printer) => done,
             Ok(()) = tokio::signal::ctrl_c() => Err(Error::Interrupted),
         }

@@ -3,17 +3,11 @@
 use super::ledger::{Share, Sums};
 use super::proxy::Deeds;
 use super::stage::CANARY;
+use super::turn::Turn;
 use crate::report::seconds;
 use crate::simulate::share::Verdict;
 use std::fmt;
 use std::time::Duration;
-
-/// One weight, and who came while it held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Turn {
-    pub(super) percent: u32,
-    pub(super) new: Share,
-}
 
 /// Everything that was shown.
 #[derive(Clone, Debug)]
@@ -21,8 +15,10 @@ pub(super) struct Told {
     pub(super) turns: Vec<Turn>,
     /// Shoppers who are older than the filter, when they came.
     pub(super) old: Share,
-    /// How many of them the filter says it has adopted.
-    pub(super) adopted: u64,
+    /// How many of them are on the canary at the end.
+    pub(super) old_on_canary: usize,
+    /// Requests by which the filter says that it kept them where they were; later ones have a pin.
+    pub(super) adoptions: u64,
     pub(super) sums: Sums,
     /// How long the stream was open, or why it broke off.
     pub(super) stream: Result<Duration, String>,
@@ -53,7 +49,7 @@ pub(super) fn all(told: &Told) -> Vec<Check> {
 
 fn share(told: &Told) -> Check {
     let (mut wrong, mut least) = (Vec::new(), 1.0_f64);
-    for Turn { percent, new } in &told.turns {
+    for Turn { percent, new, .. } in &told.turns {
         match Verdict::of_share(new.canary, new.of, f64::from(*percent) / 100.0) {
             Verdict::Exact => {}
             Verdict::Fits { p, .. } => least = least.min(p),
@@ -95,11 +91,11 @@ fn answers(told: &Told) -> Check {
 
 fn older(told: &Told) -> Check {
     let Share { canary, of } = told.old;
+    let stayed = of.saturating_sub(canary).saturating_sub(told.old_on_canary as u64);
     let seen = format!(
-        "{} of {of} sessions older than the filter were adopted by the version they were on",
-        told.adopted
+        "{stayed} of {of} sessions that are older than the filter stayed on the version they were on"
     );
-    Check { name: "install", holds: canary == 0 && of > 0 && told.adopted == of, seen }
+    Check { name: "install", holds: stayed == of && of > 0 && told.adoptions >= of, seen }
 }
 
 fn tester(told: &Told) -> Check {
@@ -111,12 +107,72 @@ fn tester(told: &Told) -> Check {
 fn proxy(told: &Told) -> Check {
     let Deeds { closed, listener_updates, draining, refused, .. } = told.deeds;
     let stream = match &told.stream {
-        Ok(time) => format!("a stream stayed open for {}", seconds(*time)),
+        Ok(time) => format!("one answer streamed for {}", seconds(*time)),
         Err(why) => format!("a stream failed: {why}"),
     };
-    let seen = format!(
-        "{closed} connections closed by Envoy, {listener_updates} listener updates, {draining} drains, {refused} refusals; {stream}"
-    );
+    let seen =
+        format!("{closed} closed by Envoy, {listener_updates} listener updates, {draining} drains; {stream}");
     let holds = (closed, listener_updates, draining, refused) == (0, 0, 0, 0) && told.stream.is_ok();
+    let seen = if refused > 0 { format!("{seen}; {refused} configurations refused") } else { seen };
     Check { name: "connections", holds, seen }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turn(percent: u32, canary: u64) -> Turn {
+        Turn { percent, new: Share { canary, of: 400 }, ..Turn::default() }
+    }
+
+    fn told() -> Told {
+        Told {
+            turns: vec![turn(0, 0), turn(20, 85)],
+            old: Share { canary: 0, of: 100 },
+            old_on_canary: 0,
+            adoptions: 130,
+            sums: Sums { shoppers: 900, requests: 5000, ..Sums::default() },
+            stream: Ok(Duration::from_secs(30)),
+            deeds: Deeds::default(),
+            tester: vec!["v2".to_owned(), "v2".to_owned()],
+        }
+    }
+
+    /// The names of the checks that fail.
+    fn failing(change: impl FnOnce(&mut Told)) -> Vec<&'static str> {
+        let mut told = told();
+        change(&mut told);
+        all(&told).into_iter().filter(|check| !check.holds).map(|check| check.name).collect()
+    }
+
+    #[test]
+    fn a_story_in_which_everything_is_as_promised_holds() {
+        assert_eq!(failing(|_| {}), [""; 0]);
+    }
+
+    #[test]
+    fn each_broken_promise_is_found_by_its_own_check() {
+        assert_eq!(failing(|told| told.turns = vec![turn(20, 160), turn(0, 0)]), ["share"]);
+        assert_eq!(failing(|told| told.turns = vec![turn(20, 80), turn(0, 1)]), ["share"]);
+        assert_eq!(failing(|told| told.sums.flips = 1), ["stickiness"]);
+        assert_eq!(failing(|told| told.sums.lost_carts = 1), ["carts"]);
+        assert_eq!(failing(|told| told.sums.errors = 1), ["answers"]);
+        assert_eq!(failing(|told| told.deeds.reloads = 1), ["answers"]);
+        assert_eq!(failing(|told| told.old_on_canary = 1), ["install"]);
+        assert_eq!(failing(|told| told.adoptions = 0), ["install"]);
+        assert_eq!(failing(|told| told.tester[1] = "v1".to_owned()), ["tester"]);
+        assert_eq!(failing(|told| told.deeds.closed = 1), ["connections"]);
+        assert_eq!(failing(|told| told.deeds.draining = 1), ["connections"]);
+        assert_eq!(failing(|told| told.deeds.refused = 1), ["connections"]);
+        assert_eq!(failing(|told| told.stream = Err("it broke off".to_owned())), ["connections"]);
+    }
+
+    #[test]
+    fn a_story_in_which_nothing_happened_does_not_hold() {
+        let nothing = failing(|told| {
+            (told.turns, told.tester) = (Vec::new(), Vec::new());
+            (told.old, told.sums) = (Share::default(), Sums::default());
+        });
+        assert_eq!(nothing, ["share", "stickiness", "install"]);
+    }
 }

@@ -92,7 +92,7 @@ impl Ledger {
         book.sums.requests += 1;
         if let Some(present) = book.present.get_mut(&shopper.number) {
             present.cookies = shopper.cookies();
-            present.version = shopper.version().unwrap_or_default().to_owned();
+            shopper.version().unwrap_or_default().clone_into(&mut present.version);
         }
         for incident in incidents {
             let (count, what) = match incident {

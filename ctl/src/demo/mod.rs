@@ -14,6 +14,9 @@
 //! ledger    what they all saw
 //! proxy     what Envoy says it did to connections and listeners
 //! story     the weight goes up and down by itself     Stage                -> Told
+//! turn      one weight of it
+//! tester    somebody with a token
+//! explained what explain says about one of them
 //! checks    whether what was shown is true            Told                 -> lines
 //! watch     until Ctrl-C, while somebody else changes the weight
 //! screen    a line that changes, and lines that stay
@@ -23,6 +26,7 @@ mod checks;
 mod client;
 mod crowd;
 mod error;
+mod explained;
 mod find;
 mod ledger;
 mod life;
@@ -34,12 +38,14 @@ mod shopper;
 mod stage;
 mod story;
 mod stream;
+mod tester;
 mod tool;
+mod turn;
 mod watch;
 
 pub use error::Error;
 pub use find::Programs;
 pub use screen::Screen;
-pub use stage::Stage;
+pub use stage::{Filter, Stage};
 pub use story::tell;
 pub use watch::watch;

@@ -18,6 +18,19 @@ pub(super) struct Deeds {
     pub(super) reloads: u64,
 }
 
+impl Deeds {
+    /// What came after an earlier look. Draining is not counted up, so it stays as it is.
+    pub(super) const fn since(self, before: Self) -> Self {
+        Self {
+            closed: self.closed.saturating_sub(before.closed),
+            listener_updates: self.listener_updates.saturating_sub(before.listener_updates),
+            draining: self.draining,
+            refused: self.refused.saturating_sub(before.refused),
+            reloads: self.reloads.saturating_sub(before.reloads),
+        }
+    }
+}
+
 const CLOSED: [&str; 2] =
     ["http.canary.downstream_cx_destroy_local", "http.canary.downstream_cx_drain_close"];
 const UPDATES: [&str; 3] = [

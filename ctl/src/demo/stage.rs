@@ -39,10 +39,18 @@ pub struct Stage {
     pub(super) envoy_version: String,
 }
 
+/// Whether the filter is there when Envoy starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filter {
+    /// It is.
+    Installed,
+    /// As on a gateway where it was never installed: the first `canary-ctl weight` brings it.
+    ComesLater,
+}
+
 impl Stage {
-    /// Starts everything, on other ports than 8080 and 9901 where those are taken. The filter's configuration is kept
-    /// back, as on a gateway where the filter was never installed; the first `canary-ctl weight` brings it.
-    pub async fn set(programs: &Programs) -> Result<Self, Error> {
+    /// Starts everything, on other ports than 8080 and 9901 where those are taken.
+    pub async fn set(programs: &Programs, filter: Filter) -> Result<Self, Error> {
         let folder = tempfile::Builder::new().prefix("canary-demo-").tempdir();
         let folder = folder.map_err(|error| Error::Make("a folder", error))?;
         let (pods, endpoints) = start_pods(programs, folder.path()).await?;
@@ -53,7 +61,9 @@ impl Stage {
         let tool = Tool { program: programs.canary_ctl.clone(), folder: folder.path().to_owned() };
         tool.run(&["generate"]).await?;
         let layout = Layout::new(folder.path().join(".canary"));
-        replace(&layout.ecds(), EMPTY_ECDS)?;
+        if filter == Filter::ComesLater {
+            replace(&layout.ecds(), EMPTY_ECDS)?;
+        }
         let (envoy, envoy_version) = start_envoy(programs, &layout, admin, folder.path()).await?;
         Ok(Self { envoy, pods, _folder: folder, listen, admin, tool, envoy_version })
     }

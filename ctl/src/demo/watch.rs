@@ -24,21 +24,36 @@ struct Held {
     weight: String,
 }
 
-/// Shows it. Ends only by an error, or by being dropped.
-pub async fn watch(stage: &Stage, users: u32, screen: &mut Screen<'_>) -> Result<Infallible, Error> {
-    stage.tool.run(&["weight", "0", "--wait"]).await?;
+/// Shows it until Ctrl-C.
+pub async fn watch(stage: &Stage, users: u32, screen: &mut Screen<'_>) -> Result<(), Error> {
     introduce(stage, screen)?;
     let mut crowd = Crowd::new(stage)?;
     let mut held = Held::default();
+    tokio::select! {
+        ended = keep_coming(stage, users, &mut crowd, &mut held, screen) => { ended?; }
+        // Where no handler can be had Ctrl-C ends the process the hard way.
+        _ = tokio::signal::ctrl_c() => {}
+    }
+    screen.still();
+    screen.line(&now(crowd.ledger(), &held))
+}
+
+async fn keep_coming(
+    stage: &Stage,
+    users: u32,
+    crowd: &mut Crowd,
+    held: &mut Held,
+    screen: &mut Screen<'_>,
+) -> Result<Infallible, Error> {
     let mut next = Instant::now();
     loop {
         while next <= Instant::now() {
             crowd.admit(Stay::Looks(LOOKS));
             next += SPAN / users;
         }
-        follow(stage, crowd.ledger(), &mut held, screen).await?;
+        follow(stage, crowd.ledger(), held, screen).await?;
         crowd.tidy();
-        screen.live(now(crowd.ledger(), &held));
+        screen.live(now(crowd.ledger(), held));
         tokio::time::sleep(LOOK).await;
     }
 }
@@ -50,8 +65,8 @@ async fn follow(
     held: &mut Held,
     screen: &mut Screen<'_>,
 ) -> Result<(), Error> {
-    let state = State::read(&Layout::new(stage.tool.folder.join(".canary")))?;
-    let Some(entry) = state.releases.get(RELEASE) else { return Ok(()) };
+    let known = State::read(&Layout::new(stage.tool.folder.join(".canary")))?;
+    let Some(entry) = known.releases.get(RELEASE) else { return Ok(()) };
     let asked = entry.standing.generation;
     if asked == held.generation {
         return Ok(());
