@@ -2,8 +2,8 @@
 //! and where the filter is missing, inert or not installed, none of it is an error either (promise 5).
 
 use canary_ctl::local::Filter;
-use wasm_tests::client::{Kind, Visit, send_raw};
-use wasm_tests::scenario::{BeginsWith, Document, Forge, Story, World, now_seconds};
+use wasm_tests::client::{Kind, User, Visit, send_raw};
+use wasm_tests::scenario::{BeginsWith, Document, Forge, HOST, Story, World, now_seconds};
 
 use crate::support::{ID, PIN, SHOP, TOKEN, in_every_world, on_every_envoy, received, version};
 
@@ -115,9 +115,13 @@ fn all_attempts(world: &World) -> Vec<(String, Visit)> {
     attempts
 }
 
-/// Sends every attempt as a user of its own.
+/// Sends every attempt as a user of its own, over HTTP/1.1 and over HTTP/2.
 async fn none_reaches_the_canary(world: &World, attempts: &[(String, Visit)]) {
-    let mut client = world.user();
+    none_of_a_client_does(world.user(), attempts).await;
+    none_of_a_client_does(User::http2(world.listener(), HOST).as_if_tls(), attempts).await;
+}
+
+async fn none_of_a_client_does(mut client: User, attempts: &[(String, Visit)]) {
     for (what, visit) in attempts {
         client.jar.clear();
         let answer = client.send(visit).await.unwrap_or_else(|error| panic!("{what}: {error}"));

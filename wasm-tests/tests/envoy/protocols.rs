@@ -1,4 +1,4 @@
-//! HTTP/1.1 with several cookie lines, HTTP/2, WebSockets: a pin counts however it comes.
+//! HTTP/1.1 with several cookie lines, HTTP/2, `WebSocket`s and streams: a pin counts however it comes.
 
 use std::time::Duration;
 

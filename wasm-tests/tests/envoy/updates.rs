@@ -59,8 +59,9 @@ async fn a_broken_configuration_leaves_the_good_one_in_place_and_the_log_names_t
             world.push_text(&text, &format!("broken-{index}")).expect("written");
             world.admin().wait_for(REJECTED, index, PATIENCE).await.expect("Envoy refuses it");
             let log = world.envoy.log();
-            let said = log.lines().filter(|line| line.contains("configuration refused, the old one stays"));
-            assert!(said.last().is_some_and(|line| line.contains(place)), "expected {place}: {log}");
+            let mut latest_first = log.lines().rev();
+            let said = latest_first.find(|line| line.contains("configuration refused, the old one stays"));
+            assert!(said.is_some_and(|line| line.contains(place)), "expected {place}: {log}");
             assert_eq!(new_version(&world).await, "v2");
         }
 
