@@ -5,7 +5,7 @@
 local COOKIE = "SESSIONID"
 local WEIGHT = 2000 -- basis points
 local SEED = 0x5bd1e995 -- stands for the hash of a salt
-local STABLE, CANARY = "shop/v1", "shop/v2"
+local STABLE, CANARY = "shop/shop/v1", "shop/shop/v2"
 
 local band, bxor, rol, shl, shr, tobit = bit.band, bit.bxor, bit.rol, bit.lshift, bit.rshift, bit.tobit
 local byte, find, sub = string.byte, string.find, string.sub

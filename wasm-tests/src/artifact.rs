@@ -25,6 +25,11 @@ pub fn filter() -> Result<PathBuf, MissingArtifact> {
     find("the filter", target().join("wasm/canary_filter.wasm"), "./x wasm")
 }
 
+/// The benchmark's yardstick, `target/wasm/empty_sdk.wasm`.
+pub fn empty_sdk() -> Result<PathBuf, MissingArtifact> {
+    find("the empty SDK filter", target().join("wasm/empty_sdk.wasm"), "tools/baselines.sh")
+}
+
 /// The command-line tool, `target/debug/canary-ctl`.
 pub fn canary_ctl() -> Result<PathBuf, MissingArtifact> {
     find("canary-ctl", target().join("debug/canary-ctl"), "./x build")
