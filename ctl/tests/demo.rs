@@ -48,10 +48,12 @@ impl Programs {
         command
     }
 
-    /// The shops that were started and still live.
+    /// The shops that were started and still live. One that is dead and not yet buried by init has no command line.
     fn living(&self) -> Vec<String> {
         let pids = std::fs::read_to_string(self.path("pids")).unwrap_or_default();
-        pids.lines().filter(|pid| Path::new("/proc").join(pid).exists()).map(str::to_owned).collect()
+        let lives =
+            |pid: &&str| std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty());
+        pids.lines().filter(lives).map(str::to_owned).collect()
     }
 
     fn folders_left(&self) -> usize {

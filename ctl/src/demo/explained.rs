@@ -11,7 +11,7 @@ const SHOWN: [&str; 3] = ["version", "why", "note"];
 pub(super) async fn newcomer(
     stage: &Stage,
     ledger: &Ledger,
-    turn: u64,
+    (turn, came_at): (u64, u32),
     percent: u32,
 ) -> Result<String, Error> {
     for cookies in ledger.on_canary_since(turn) {
@@ -21,12 +21,12 @@ pub(super) async fn newcomer(
         let Some(from) = from.filter(|from| *from > f64::from(percent)) else { continue };
         let text = stage.tool.run(&["explain", "--host", HOST, "--cookie", &cookies]).await?;
         let mut shown =
-            format!("$ canary-ctl explain --cookie …     # of one who came at 50 %, now at {percent} %");
+            format!("$ canary-ctl explain --cookie …     # one who came at {came_at} %, now at {percent} %");
         for line in text.lines().filter(|line| SHOWN.iter().any(|label| line.trim_start().starts_with(label)))
         {
             shown = format!("{shown}\n{line}");
         }
-        return Ok(format!("{shown}\n  (as somebody new: stable below {from} %)"));
+        return Ok(format!("{shown}\n  (somebody new with the same id: canary from {from} % on)"));
     }
     Ok("nobody is left to explain whom only the higher weight gave to the canary".to_owned())
 }

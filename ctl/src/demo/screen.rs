@@ -15,7 +15,8 @@ impl<'p> Screen<'p> {
     pub fn new(printer: &'p mut Printer) -> Self {
         let live = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         live.set_style(
-            ProgressStyle::with_template("{spinner} {msg}").unwrap_or_else(|_| ProgressStyle::default_bar()),
+            ProgressStyle::with_template("{spinner} {wide_msg}")
+                .unwrap_or_else(|_| ProgressStyle::default_bar()),
         );
         Self { printer, live }
     }

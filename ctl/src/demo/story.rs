@@ -33,13 +33,16 @@ pub async fn tell(stage: &Stage, users: u32, screen: &mut Screen<'_>) -> Result<
     crowd.admit_over(old, BEFORE, |_| Stay::ToTheEnd).await?;
     let stream = Stream::open(crowd.client());
     let mut tester = Tester::invite(stage, &mut crowd).await?;
-    let (mut turns, mut explanation) = (Vec::<Turn>::new(), String::new());
+    let (mut turns, mut explanation, mut highest) = (Vec::<Turn>::new(), String::new(), 0);
     for (id, percent) in (0..).zip(PLAN) {
         let turn = Turn::play(stage, &mut crowd, (id, percent), users, screen).await?;
         screen.line(&turn.to_string())?;
         tester.shop(&crowd).await;
-        if id == HIGHEST + 1 {
-            explanation = explained::newcomer(stage, crowd.ledger(), HIGHEST, percent).await?;
+        if id == HIGHEST {
+            highest = percent;
+        } else if id == HIGHEST + 1 {
+            let came = (HIGHEST, highest);
+            explanation = explained::newcomer(stage, crowd.ledger(), came, percent).await?;
         }
         turns.push(turn);
     }

@@ -17,7 +17,7 @@ const FRAME: Duration = Duration::from_millis(100);
 
 /// What the columns of a turn are.
 pub(super) const HEADING: &str =
-    "$ canary-ctl        active in  new shoppers on v2   all sessions on v2   flips  lost carts  errors";
+    "$ canary-ctl …       active in    new shoppers on v2    all sessions on v2  flips  lost carts  errors";
 
 /// A weight, and what was seen while it held.
 #[derive(Clone, Debug, Default)]
@@ -77,10 +77,10 @@ async fn draw(ledger: &Ledger, turn: u64, percent: u32, screen: &Screen<'_>) {
 impl fmt::Display for Turn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { percent, active_in, new, all, sums } = self;
-        write!(f, "weight {percent:<2} --wait    {:>9}", seconds(*active_in))?;
+        write!(f, "    weight {percent:<2} --wait  {:>8}", seconds(*active_in))?;
         for share in [new, all] {
-            write!(f, "  {:>4} of {:<4} {:>5.1} %", share.canary, share.of, share.percent())?;
+            write!(f, "    {:>4} of {:<4} {:>5.1} %", share.canary, share.of, share.percent())?;
         }
-        write!(f, "  {:>6}  {:>10}  {:>6}", sums.flips, sums.lost_carts, sums.errors)
+        write!(f, "  {:>5}  {:>10}  {:>6}", sums.flips, sums.lost_carts, sums.errors)
     }
 }
