@@ -5,7 +5,7 @@ use canary_ctl::local::Filter;
 use wasm_tests::client::{Kind, User, Visit, send_raw};
 use wasm_tests::scenario::{BeginsWith, Document, Forge, HOST, Story, World, now_seconds};
 
-use crate::support::{ID, PIN, SHOP, TOKEN, in_every_world, on_every_envoy, received, version};
+use crate::support::{ID, PIN, SHOP, TOKEN, counted, in_every_world, on_every_envoy, received, version};
 
 const DAY: i64 = 24 * 3600;
 
@@ -202,6 +202,7 @@ async fn two_pins_that_contradict_each_other_lead_to_stable() {
         );
         let answer = send_raw(world.listener(), lines.as_bytes(), std::time::Duration::from_secs(10)).await;
         assert_eq!(answer.expect("an answer").header("x-shop-version"), Some(&b"v1"[..]));
+        assert_eq!(counted(&world, "v1/stable/conflict").await, 1);
     })
     .await;
 }

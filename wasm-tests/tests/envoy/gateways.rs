@@ -8,7 +8,7 @@ use wasm_tests::envoy::EnvoyBinary;
 use wasm_tests::scenario::{Document, Pods, Story, World};
 
 use crate::support::{
-    SHOP, all_find_their_tea, home, on, on_every_envoy, pinned_version, session, shoppers, version,
+    SHOP, all_find_their_tea, counted, home, on, on_every_envoy, pinned_version, session, shoppers, version,
 };
 
 type Shoppers = Vec<(User, (String, String))>;
@@ -66,6 +66,7 @@ async fn a_pin_of_a_version_that_one_gateway_does_not_know_yet_survives_a_visit_
         user.swap_connection(&mut behind.connection());
         let answer = user.fetch("/cart").await.expect("an answer");
         assert_eq!((answer.status, version(&answer)), (200, "v1"), "stable, for want of anything better");
+        assert_eq!(counted(&behind, "v1/stable/unknown").await, 1);
         assert_eq!(pinned_version(&user.jar).as_deref(), Some("v2"));
         user.swap_connection(&mut ahead.connection());
         let answer = user.fetch("/cart").await.expect("an answer");

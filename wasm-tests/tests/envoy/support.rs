@@ -120,3 +120,9 @@ pub(crate) fn connection_manager(bootstrap: &mut Value) -> &mut Value {
         .pointer_mut("/static_resources/listeners/0/filter_chains/0/filters/0/typed_config")
         .expect("a bootstrap with a connection manager")
 }
+
+/// How often the filter counted a request of [`SHOP`] under `<version>/<role>/<reason>`.
+pub(crate) async fn counted(world: &World, tag: &str) -> u64 {
+    let name = format!("wasmcustom.canary_requests.component.{SHOP}.tag.{tag};.total");
+    world.admin().counter(&name).await.expect("statistics")
+}
