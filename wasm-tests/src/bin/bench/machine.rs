@@ -40,7 +40,7 @@ impl Machine {
             return Err(BenchError::Cores(cores));
         }
         let average = read("/proc/loadavg")?;
-        let envoy = envoy::newest()?.path;
+        let envoy = said(Command::new(envoy::newest()?.path).arg("--version"));
         let repository = artifact::root().display().to_string();
         let changed =
             !said(Command::new("git").args(["-C", &repository, "status", "--porcelain"])).is_empty();
@@ -49,7 +49,8 @@ impl Machine {
             processor: processor(&read("/proc/cpuinfo")?),
             cores,
             kernel: read("/proc/sys/kernel/osrelease")?.trim().to_owned(),
-            envoy: said(Command::new(envoy).arg("--version")).replace("version:", "").trim().to_owned(),
+            // What comes before it is the path of the program.
+            envoy: envoy.rsplit_once("version: ").map_or(envoy.clone(), |(_, version)| version.to_owned()),
             wrk: said(Command::new("wrk").arg("--version")),
             rustc: said(Command::new("rustc").arg("--version")),
             commit: if changed { format!("{commit}, with changes") } else { commit },
