@@ -25,6 +25,13 @@ pub fn responses(release: &Release, version: &Version, is_override: bool, class:
     )
 }
 
+/// Milliseconds from a request's headers to its answer's, by release, version and role, where the release asks for it.
+/// Histogram. Testers' answers apart, as in [`responses`].
+pub fn latency(release: &Release, version: &Version, is_override: bool) -> String {
+    let role = if is_override { Reason::Override.as_str() } else { version.role.as_str() };
+    format!("canary_latency.component.{}.tag.{}/{role};.milliseconds", release.name, version.name)
+}
+
 /// The generation that runs. Gauge.
 pub fn generation(release: &Release) -> String {
     format!("canary_generation.component.{}.active", release.name)

@@ -57,6 +57,14 @@ pub struct ReleaseConfig {
     pub pod_affinity: PodAffinity,
     /// What happens to cacheable answers of a version that is not stable.
     pub caches: CachePolicy,
+    /// Whether the time to the answer's headers is kept as a histogram.
+    #[serde(skip_serializing_if = "is_false")]
+    pub latency_histogram: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+const fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 /// Whether a user may move when the weight does.

@@ -35,6 +35,7 @@ impl Read for ReleaseConfig {
             fallback: fields.or_default("fallback"),
             pod_affinity: fields.or_default("podAffinity"),
             caches: fields.or_default("caches"),
+            latency_histogram: fields.or_default("latencyHistogram"),
         }
     }
 }

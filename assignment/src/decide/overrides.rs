@@ -27,15 +27,19 @@ fn by_name(facts: &Facts<'_>) -> Option<Decision> {
     Some(overridden(facts, version))
 }
 
-/// A signed token by header, then cookie, then query parameter. The first that is valid counts.
+/// A signed token by header, then cookie, then query parameter. The first that is valid counts; cookies that contradict
+/// each other send the tester to stable, as pins do.
 fn by_token(facts: &Facts<'_>) -> Option<Decision> {
     let token = facts.release.token.as_ref()?;
-    let by_query = facts.request.query(&token.query);
-    let mut carried = facts.request.token.into_iter().chain(facts.tokens.iter());
-    if let Some((version, _)) = carried.find_map(|text| valid(facts, text)) {
+    if let Some((version, _)) = facts.request.token.and_then(|text| valid(facts, text)) {
         return Some(overridden(facts, version));
     }
-    let text = by_query?;
+    let mut versions = facts.tokens.iter().filter_map(|text| valid(facts, text)).map(|(version, _)| version);
+    if let Some(version) = versions.next() {
+        let agreed = versions.all(|other| other == version);
+        return Some(if agreed { overridden(facts, version) } else { contradicted(facts) });
+    }
+    let text = facts.request.query(&token.query)?;
     let (version, expires) = valid(facts, text)?;
     Some(Decision { token: Some((text.to_vec(), expires)), ..overridden(facts, version) })
 }
@@ -65,4 +69,8 @@ fn overridden(facts: &Facts<'_>, version: usize) -> Decision {
         _ => None,
     };
     Decision { identity, pin: PinPlan::Never, ..facts.decision(version, Reason::Override) }
+}
+
+fn contradicted(facts: &Facts<'_>) -> Decision {
+    Decision { reason: Reason::Conflict, ..overridden(facts, facts.release.stable()) }
 }

@@ -43,6 +43,8 @@ pub struct Release {
     pub pod_affinity: PodAffinity,
     /// What happens to cacheable answers.
     pub caches: CachePolicy,
+    /// Whether latencies are kept.
+    pub latency_histogram: bool,
     pub(super) identity_mode: IdentityMode,
     weight: Weight,
     until: Option<Until>,
@@ -108,6 +110,7 @@ impl Release {
             fallback: config.fallback,
             pod_affinity: config.pod_affinity,
             caches: config.caches,
+            latency_histogram: config.latency_histogram,
             identity_mode: config.identity,
             weight: config.weight,
             until: config.until,

@@ -36,6 +36,7 @@ pub(crate) fn full() -> Value {
                 "cookie": {"name": "tok", "secure": true, "sameSite": "None"}, "query": "t", "notBeforeSeconds": 4,
             }},
             "fallback": "clientAddress", "podAffinity": "identity", "caches": "guard",
+            "latencyHistogram": true,
         }},
     })
 }

@@ -104,6 +104,7 @@ fn edge_config(release: &Release, standing: &Standing) -> ReleaseConfig {
         fallback: release.fallback,
         pod_affinity: release.pod_affinity,
         caches: release.caches,
+        latency_histogram: release.latency_histogram,
     }
 }
 

@@ -59,6 +59,8 @@ pub struct Release {
     pub pod_affinity: PodAffinity,
     /// What happens to cacheable answers of the canary.
     pub caches: CachePolicy,
+    /// Whether the proxies keep a histogram of latencies for each version.
+    pub latency_histogram: bool,
     /// Who writes the `VirtualService`.
     pub routes: Routes,
     /// How the filter reaches the proxies.

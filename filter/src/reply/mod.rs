@@ -23,6 +23,8 @@ use set_cookie::SessionChange;
 pub struct Pending {
     /// What was decided.
     pub decision: Decision,
+    /// When, in nanoseconds since 1970-01-01 UTC, where the release keeps latencies.
+    pub decided_at: Option<u64>,
     is_navigation: bool,
     is_cacheable_method: bool,
 }
@@ -32,6 +34,7 @@ impl Pending {
     pub fn new(decision: Decision, request: &Request<'_>) -> Self {
         Self {
             decision,
+            decided_at: None,
             is_navigation: request.is_navigation(),
             is_cacheable_method: request.is_cacheable_method(),
         }

@@ -20,6 +20,7 @@ pub(super) enum Map {
 pub(super) enum Metric {
     Counter = 0,
     Gauge = 1,
+    Histogram = 2,
 }
 
 /// How loud.
@@ -176,7 +177,7 @@ pub(super) fn increment_metric(id: u32) {
     unsafe { proxy_increment_metric(id, 1) };
 }
 
-/// Sets a gauge.
+/// Sets a gauge, or adds to a histogram.
 pub(super) fn record_metric(id: u32, value: u64) {
     // SAFETY: no pointers.
     unsafe { proxy_record_metric(id, value) };

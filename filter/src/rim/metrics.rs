@@ -70,8 +70,9 @@ enum Slot {
     Refused,
 }
 
-/// Slots of one version: reasons, then status classes, then the testers' status classes.
-const SLOTS: usize = Reason::ALL.len() + 2 * StatusClass::ALL.len();
+/// Slots of one version: reasons, then status classes, then the testers' status classes, then latency and the testers'.
+const SLOTS: usize = LATENCY_SLOT + 2;
+const LATENCY_SLOT: usize = Reason::ALL.len() + 2 * StatusClass::ALL.len();
 
 impl Counters {
     pub(super) fn new(policy: &Policy) -> Self {
@@ -87,9 +88,12 @@ impl Counters {
         let Some(release) = policy.release(decision.release) else {
             return;
         };
-        self.count(release, decision, decision.reason as usize, || {
+        let id = self.id(release, decision, Metric::Counter, decision.reason as usize, || {
             Some(labels::requests(release, release.versions.get(decision.version)?, decision.reason))
         });
+        if let Some(id) = id {
+            abi::increment_metric(id);
+        }
         self.report_generation(decision.release, release);
     }
 
@@ -98,32 +102,46 @@ impl Counters {
         let is_override = decision.reason == Reason::Override;
         let classes = StatusClass::ALL.len();
         let slot = Reason::ALL.len() + if is_override { classes } else { 0 } + class as usize;
-        self.count(release, decision, slot, || {
+        let id = self.id(release, decision, Metric::Counter, slot, || {
             Some(labels::responses(release, release.versions.get(decision.version)?, is_override, class))
         });
+        if let Some(id) = id {
+            abi::increment_metric(id);
+        }
     }
 
-    fn count(
+    /// Keeps the time that an answer took.
+    pub(super) fn keep_latency(&self, release: &Release, decision: &Decision, milliseconds: u64) {
+        let is_override = decision.reason == Reason::Override;
+        let id =
+            self.id(release, decision, Metric::Histogram, LATENCY_SLOT + usize::from(is_override), || {
+                Some(labels::latency(release, release.versions.get(decision.version)?, is_override))
+            });
+        if let Some(id) = id {
+            abi::record_metric(id, milliseconds);
+        }
+    }
+
+    /// The metric in a slot, defined at first use.
+    fn id(
         &self,
         release: &Release,
         decision: &Decision,
+        kind: Metric,
         slot: usize,
         name: impl FnOnce() -> Option<String>,
-    ) {
-        let Some(cell) = self.releases.get(decision.release) else {
-            return;
-        };
+    ) -> Option<u32> {
+        let cell = self.releases.get(decision.release)?;
         let slots =
             cell.get_or_init(|| (0..release.versions.len() * SLOTS).map(|_| Cell::new(Slot::New)).collect());
-        let Some(slot) = slots.get(decision.version * SLOTS + slot) else {
-            return;
-        };
+        let slot = slots.get(decision.version * SLOTS + slot)?;
         if let Slot::New = slot.get() {
-            let known = name().and_then(|name| known(Metric::Counter, name));
+            let known = name().and_then(|name| known(kind, name));
             slot.set(known.map_or(Slot::Refused, |known| Slot::Known(known.id)));
         }
-        if let Slot::Known(id) = slot.get() {
-            abi::increment_metric(id);
+        match slot.get() {
+            Slot::Known(id) => Some(id),
+            Slot::New | Slot::Refused => None,
         }
     }
 

@@ -11,6 +11,8 @@ use assignment::request::Headers;
 use assignment::{Request, decide};
 use std::rc::Rc;
 
+const NANOSECONDS_PER_MILLISECOND: u64 = 1_000_000;
+
 /// The state between a request and its answer.
 pub(super) struct Stream {
     active: Rc<Active>,
@@ -37,10 +39,15 @@ impl Stream {
         };
         forward::decided(policy, &decision, &request, &mut edits);
         counters.count_request(policy, &decision);
-        if let Some(release) = policy.release(decision.release).filter(|_| policy.filter_state) {
+        let release = policy.release(decision.release);
+        if let Some(release) = release.filter(|_| policy.filter_state) {
             abi::set_filter_state("canary", &labels::filter_state(release, &decision));
         }
-        self.pending = Some(Pending::new(decision, &request));
+        let keeps_latency = release.is_some_and(|release| release.latency_histogram);
+        let decided_at = keeps_latency.then(abi::now_nanoseconds);
+        let mut pending = Pending::new(decision, &request);
+        pending.decided_at = decided_at;
+        self.pending = Some(pending);
     }
 
     /// Writes what the decision must be remembered by.
@@ -54,6 +61,10 @@ impl Stream {
         let outcome = reply::answered(policy, pending, answer, now_seconds, &mut HostHeaders(Map::Response));
         if let Some(release) = policy.release(pending.decision.release) {
             counters.count_response(release, &pending.decision, outcome.class);
+            if let Some(decided_at) = pending.decided_at {
+                let nanoseconds = abi::now_nanoseconds().saturating_sub(decided_at);
+                counters.keep_latency(release, &pending.decision, nanoseconds / NANOSECONDS_PER_MILLISECOND);
+            }
             note_health(release, pending, outcome);
         }
     }

@@ -73,3 +73,13 @@ fn minted_ids_that_contradict_each_other_are_stable_and_no_third_is_minted() {
         "a key before them is not in doubt"
     );
 }
+
+#[test]
+fn token_cookies_that_contradict_each_other_are_stable() {
+    let token = json!({"cookie": {"name": "tok"}, "query": "t"});
+    let proxy = Proxy::session().with("override", json!({"mode": "token", "token": token}));
+    let cookie = |version: &[u8], epoch| proxy.sign(&Seal::token(version, epoch, WHO, NOW, NOW + 60));
+    let (canary, stable) = (cookie(b"v2", 2), cookie(b"v1", 1));
+    assert_eq!(proxy.got(&get("/").cookie("tok", &canary).cookie("tok", &canary)), is("v2", "override"));
+    assert_eq!(proxy.got(&get("/").cookie("tok", &canary).cookie("tok", &stable)), is("v1", "conflict"));
+}

@@ -105,3 +105,15 @@ fn what_users_do_defines_no_metrics() {
     (50..1_000).for_each(visit);
     assert_eq!((vm.proxy().metrics().len(), vm.host_calls()["proxy_define_metric"]), (names, definitions));
 }
+
+#[test]
+fn latencies_are_kept_where_the_release_asks_for_them() {
+    let name = "canary_latency.component.shop/web.tag.v2/canary;.milliseconds";
+    for (asked, kept) in [(true, Some(vec![250])), (false, None)] {
+        let vm = worker(&with("latencyHistogram", json!(asked)));
+        let exchange = vm.request(user(true)).unwrap();
+        vm.proxy().advance(std::time::Duration::from_millis(250));
+        answered(exchange, ResponseHead::status(200));
+        assert_eq!(vm.proxy().recorded(name), kept, "asked: {asked}");
+    }
+}

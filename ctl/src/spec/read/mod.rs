@@ -76,6 +76,7 @@ fn spec(
     let cookies = spec.section("cookies").map(cookies).unwrap_or_default();
     let pod_affinity = spec.choice("podAffinity", &POD_AFFINITIES).unwrap_or_default();
     let caches = spec.choice("caches", &CACHES).unwrap_or_default();
+    let latency_histogram = spec.flag("latencyHistogram").unwrap_or_default();
     let routes = spec.choice("routes", &ROUTES).unwrap_or(Routes::Own);
     let delivery = spec.required_section("delivery").map(|section| delivery::delivery(section, folder));
     spec.finish();
@@ -106,6 +107,7 @@ fn spec(
         cookies,
         pod_affinity,
         caches,
+        latency_histogram,
         routes,
     })
 }
