@@ -84,6 +84,8 @@ async fn crash_after_crash_is_503_at_worst_for_a_moment_and_nothing_forged_gets_
             user.send(&Visit::new(Kind::Navigate, "/").header("x-crash", "now")).await.expect("an answer");
             for _ in 0..10 {
                 refused += u32::from(forge(&mut user).await == 503);
+                // Long enough for requests before, during and after the reload.
+                tokio::time::sleep(Duration::from_millis(30)).await;
             }
         }
         let begun = Instant::now();
