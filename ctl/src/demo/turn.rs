@@ -66,9 +66,8 @@ async fn draw(ledger: &Ledger, turn: u64, percent: u32, screen: &Screen<'_>) {
     loop {
         let (new, all, sums) = (ledger.arrivals(turn), ledger.present(), ledger.sums());
         screen.live(format!(
-            "weight {percent} %: {} of {} new and {} of {} in all on {CANARY}; {} requests, {} flips, {} lost carts, \
-             {} errors",
-            new.canary, new.of, all.canary, all.of, sums.requests, sums.flips, sums.lost_carts, sums.errors
+            "weight {percent} %: {} of {} new, {} of {} in all on {CANARY}; {} flips, {} lost, {} errors",
+            new.canary, new.of, all.canary, all.of, sums.flips, sums.lost_carts, sums.errors
         ));
         tokio::time::sleep(FRAME).await;
     }

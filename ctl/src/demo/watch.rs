@@ -86,7 +86,7 @@ async fn follow(
 fn now(ledger: &Ledger, held: &Held) -> String {
     let (new, all, sums) = (ledger.arrivals(held.generation), ledger.present(), ledger.sums());
     format!(
-        "weight {:<4} new on {CANARY}: {:>5.1} % of {:<5} all on {CANARY}: {:>5.1} % of {:<5} {} flips, {} lost carts, {} errors",
+        "weight {:<4} {CANARY} has {:.1} % of {} new, {:.1} % of {} in all; {} flips, {} lost, {} errors",
         held.weight,
         new.percent(),
         new.of,
