@@ -46,6 +46,5 @@ fuzz SECONDS='60': wasm
 
 # Compare the filter's cost with its alternatives and write docs/benchmarks.md.
 [group('test')]
-bench *ARGS: wasm envoys
-    @tools/baselines.sh
-    cargo run --release -p wasm-tests --bin bench -- {{ ARGS }}
+bench *ARGS:
+    @tools/bench.sh {{ ARGS }}

@@ -8,5 +8,7 @@ tools/wasm.sh
 tools/baselines.sh
 tools/envoy.sh 1.40 >/dev/null
 say "building the benchmark"
-cargo build --quiet --release -p wasm-tests --bin bench # before the run: a compiler beside it would be noise
-exec "$TARGET_DIR"/release/bench "$@"
+# Before the run: a compiler beside it would be noise. Unoptimised: what is timed are Envoy, wrk and canary-ctl.
+cargo build --quiet -p wasm-tests --bin bench
+cargo build --quiet --release -p canary-ctl
+exec "$TARGET_DIR"/debug/bench "$@"

@@ -12,4 +12,5 @@ stage "filter" tools/wasm.sh
 stage "Envoys" tools/envoy.sh
 stage "programs" cargo build ${CI:+--locked} -p canary-ctl -p demo-shop
 stage "tests" cargo test --workspace ${CI:+--locked}
+stage "demo" "$TARGET_DIR"/debug/canary-ctl demo --once
 say "everything passed in $SECONDS s"

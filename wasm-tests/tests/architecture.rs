@@ -1,9 +1,5 @@
 //! `ARCHITECTURE.md` and the docs are true: the crates depend on each other as drawn, and what they name exists.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test that cannot go on says so by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
 use serde_json::Value;
 use std::collections::BTreeSet;

@@ -41,6 +41,10 @@ pub struct ReleaseConfig {
     /// The version that was stable when the filter came: where sessions older than the filter live.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adopt: Option<String>,
+    /// When this release came to the proxy, seconds since 1970-01-01 UTC: a minted id from before then does not say that
+    /// its session is younger than the release. 0 where it is not known.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub installed_at_seconds: u64,
     /// Whether identities of this release are keyed.
     pub identity: IdentityMode,
     /// The pin, needed for `stickiness: session`.
@@ -65,6 +69,11 @@ pub struct ReleaseConfig {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
 const fn is_false(flag: &bool) -> bool {
     !*flag
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Whether a user may move when the weight does.

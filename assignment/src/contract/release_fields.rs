@@ -28,6 +28,7 @@ impl Read for ReleaseConfig {
             keys: fields.or_default("keys"),
             session_cookie: fields.optional("sessionCookie"),
             adopt: fields.optional("adopt"),
+            installed_at_seconds: fields.or_default("installedAtSeconds"),
             identity: fields.or_default("identity"),
             pin: fields.optional("pin"),
             mint: fields.or_default("mint"),

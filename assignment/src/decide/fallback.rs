@@ -1,20 +1,19 @@
 //! Rows 7 and 8: a user without a key.
 
 use super::hashed::{drawn_identity, is_pinned_at_once};
-use super::pinned::Pinned;
 use super::{Decision, Facts, PinPlan, Reason};
 use crate::Identity;
 use crate::contract::{Fallback, MintPolicy, Position};
 
 /// Row 7: draw an id, decide by its bucket now, and remember both in this answer.
-pub(super) fn by_minting(facts: &Facts<'_>, pinned: &Pinned<'_>) -> Option<Decision> {
+pub(super) fn by_minting(facts: &Facts<'_>) -> Option<Decision> {
     if !can_mint(facts) {
         return None;
     }
     let identity = Identity::from_random(facts.environment.random()?);
     let decision = facts.by_bucket(identity, Reason::Minted);
     let pin = match decision.pin {
-        PinPlan::WithSession if is_pinned_at_once(facts, pinned) => PinPlan::Now { issued: facts.now() },
+        PinPlan::WithSession if is_pinned_at_once(facts) => PinPlan::Now { issued: facts.now() },
         plan => plan,
     };
     Some(Decision { pin, mints: true, ..decision })

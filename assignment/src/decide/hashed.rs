@@ -1,6 +1,5 @@
 //! Rows 5 and 6: a session older than the filter, and a user with a key.
 
-use super::pinned::Pinned;
 use super::{Decision, Facts, KeyOrigin, PinPlan, Reason};
 use crate::Identity;
 use crate::contract::{KeySource, Position};
@@ -11,38 +10,46 @@ use crate::seal::Kind;
 pub(super) enum MintedId {
     /// No genuine one.
     Absent,
-    /// A genuine one, and all others agree.
-    One(Identity),
+    /// A genuine one, and all others agree; issued at this second, the earliest if there are several.
+    One { identity: Identity, issued: u64 },
     /// Genuine ones that contradict each other.
     Conflict,
 }
 
 /// Reads the minted ids.
 pub(super) fn minted_id(facts: &Facts<'_>) -> MintedId {
-    let mut genuine = facts
-        .ids
-        .iter()
-        .filter_map(|text| facts.policy.ring.verify(Kind::Id, "", text))
-        .map(|seal| seal.identity);
-    match genuine.next() {
-        None => MintedId::Absent,
-        Some(first) if genuine.all(|other| other == first) => MintedId::One(first),
-        Some(_) => MintedId::Conflict,
+    let mut genuine = facts.ids.iter().filter_map(|text| facts.policy.ring.verify(Kind::Id, "", text));
+    let Some(first) = genuine.next() else {
+        return MintedId::Absent;
+    };
+    let mut issued = first.issued;
+    for other in genuine {
+        if other.identity != first.identity {
+            return MintedId::Conflict;
+        }
+        issued = issued.min(other.issued);
     }
+    MintedId::One { identity: first.identity, issued }
 }
 
 /// Row 5: a session cookie and nothing of ours means that the session is older than the filter. It lives where
-/// everybody lived then, and is pinned there.
+/// everybody lived then, and is pinned there. (An id from before this release says nothing of the kind: ids are per host,
+/// and another release may have minted it long ago.)
 pub(super) fn by_adoption(facts: &Facts<'_>, minted: MintedId) -> Option<Decision> {
     let adopt = facts.release.adopt.as_deref().filter(|_| facts.is_session())?;
-    let session = facts.session.filter(|_| minted == MintedId::Absent)?;
+    let session = facts.session?;
+    let identity = match minted {
+        MintedId::Absent => facts.policy.identity_of(facts.release, session),
+        MintedId::One { identity, issued } if issued < facts.release.installed_at_seconds => identity,
+        MintedId::One { .. } | MintedId::Conflict => return None,
+    };
     let live = facts.release.live(adopt.as_bytes(), || facts.now());
     let plan = match facts.policy.position {
         Position::Edge => PinPlan::Now { issued: facts.now() },
         Position::Mesh => PinPlan::Never,
     };
     Some(Decision {
-        identity: Some(facts.policy.identity_of(facts.release, session)),
+        identity: Some(identity),
         pin: plan,
         ..facts.decision(live.unwrap_or(facts.release.stable()), Reason::Adopted)
     })
@@ -50,7 +57,7 @@ pub(super) fn by_adoption(facts: &Facts<'_>, minted: MintedId) -> Option<Decisio
 
 /// Row 6: the first key that is there decides by its bucket. Where that would be one of several minted ids the user is
 /// on stable: drawing them anew would add a third id and draw again with the next page.
-pub(super) fn by_key(facts: &Facts<'_>, minted: MintedId, pinned: &Pinned<'_>) -> Option<Decision> {
+pub(super) fn by_key(facts: &Facts<'_>, minted: MintedId) -> Option<Decision> {
     let (identity, origin) = match find_key(facts, minted) {
         Found::Key(identity, origin) => (identity, origin),
         Found::Nothing => return None,
@@ -61,16 +68,17 @@ pub(super) fn by_key(facts: &Facts<'_>, minted: MintedId, pinned: &Pinned<'_>) -
     };
     let decision = Decision { key: Some(origin), ..facts.by_bucket(identity, Reason::Hash) };
     let pin = match decision.pin {
-        PinPlan::WithSession if is_pinned_at_once(facts, pinned) => PinPlan::Now { issued: facts.now() },
+        PinPlan::WithSession if is_pinned_at_once(facts) => PinPlan::Now { issued: facts.now() },
         plan => plan,
     };
     Some(Decision { pin, ..decision })
 }
 
-/// Whether a session that is decided by its bucket is pinned without waiting for a session cookie: there is none to
-/// wait for, or its old pin is gone and the next weight change must not move it again.
-pub(super) fn is_pinned_at_once(facts: &Facts<'_>, pinned: &Pinned<'_>) -> bool {
-    facts.release.session_cookie.is_none() || (*pinned == Pinned::Gone && facts.session.is_some())
+/// Whether a session that is decided by its bucket is pinned without waiting for an answer that sets its cookie: the
+/// release names none to wait for, or the session is there already (another release of the host saw it begin, or its
+/// old pin is gone) and the next weight change must not move it.
+pub(super) fn is_pinned_at_once(facts: &Facts<'_>) -> bool {
+    facts.release.session_cookie.is_none() || facts.session.is_some()
 }
 
 /// What the release's list of keys comes to.
@@ -93,7 +101,7 @@ fn find_key(facts: &Facts<'_>, minted: MintedId) -> Found {
     }
     match minted {
         MintedId::Absent => Found::Nothing,
-        MintedId::One(identity) => Found::Key(identity, KeyOrigin::MintedId),
+        MintedId::One { identity, .. } => Found::Key(identity, KeyOrigin::MintedId),
         MintedId::Conflict => Found::Conflict,
     }
 }

@@ -195,10 +195,10 @@ fn first_row_that_fits(facts: &Facts<'_>) -> Decision {
     {
         return decision;
     }
-    if let Some(decision) = hashed::by_key(facts, minted, &pinned) {
+    if let Some(decision) = hashed::by_key(facts, minted) {
         return decision;
     }
-    fallback::by_minting(facts, &pinned).unwrap_or_else(|| fallback::by_fallback(facts))
+    fallback::by_minting(facts).unwrap_or_else(|| fallback::by_fallback(facts))
 }
 
 impl Facts<'_> {

@@ -29,6 +29,8 @@ pub struct Release {
     pub session_cookie: Option<String>,
     /// Where sessions older than the filter live.
     pub adopt: Option<String>,
+    /// When this release came to the proxy; 0 where it is not known.
+    pub installed_at_seconds: u64,
     /// The pin's cookie and ages.
     pub pin: Option<PinConfig>,
     /// When ids are minted.
@@ -103,6 +105,7 @@ impl Release {
             keys: config.keys,
             session_cookie: config.session_cookie,
             adopt: config.adopt,
+            installed_at_seconds: config.installed_at_seconds,
             pin: config.pin,
             mint: config.mint,
             override_mode: config.overrides.mode,

@@ -92,6 +92,7 @@ fn edge_config(release: &Release, standing: &Standing) -> ReleaseConfig {
         gone: standing.gone.clone(),
         keys: release.keys.clone(),
         session_cookie: release.session.cookie.clone(),
+        installed_at_seconds: standing.installed_at_seconds,
         adopt: (is_session && release.session.adopt).then(|| standing.adopt.clone()),
         identity: release.identity,
         pin: is_session.then(|| PinConfig {

@@ -25,6 +25,9 @@ pub struct Standing {
     pub gone: Vec<GoneVersion>,
     /// The version that was stable when the filter came.
     pub adopt: String,
+    /// When the release came to its proxies, seconds since 1970-01-01 UTC; 0 where nobody noted it.
+    #[serde(default)]
+    pub installed_at_seconds: u64,
 }
 
 /// The number of characters of a uid: with a version of as many, a MAC takes two compressions.
@@ -61,6 +64,7 @@ impl Standing {
                 .collect(),
             gone: Vec::new(),
             adopt: release.versions.stable.clone(),
+            installed_at_seconds: 0,
         }
     }
 

@@ -153,7 +153,8 @@ impl Entry {
             before.standing.revised(release, still_runs)
         } else {
             let uid = release.uid.clone().map_or_else(crate::config::new_uid, Ok)?;
-            Standing::first(release, uid)
+            let installed_at_seconds = u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default();
+            Standing { installed_at_seconds, ..Standing::first(release, uid) }
         };
         let mut config = crate::config::release_config(release, &standing, Position::Edge);
         keep_revocation(&mut config, before);

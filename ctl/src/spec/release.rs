@@ -204,8 +204,12 @@ pub type Endpoint = SocketAddr;
 
 impl Release {
     /// `<namespace>/<name>/<canary version>`, so that the same people are not the test subjects of every release.
-    /// Without a canary the stable version takes its place: nobody is drawn then.
+    /// Without a canary the stable version takes its place: nobody is drawn then. Releases of a train share the train's
+    /// salt, whatever their versions are called, or they would not agree on the user.
     pub fn default_salt(&self) -> String {
+        if let Some(train) = &self.train {
+            return format!("train/{train}");
+        }
         let version = self.versions.canary.as_ref().unwrap_or(&self.versions.stable);
         format!("{}/{version}", self.name)
     }

@@ -140,3 +140,23 @@ fn stickiness_user_writes_no_pin() {
     let answer = proxy.send(&get("/").cookie("S", &key_on(true))).answer(&[("set-cookie", "S=new")]);
     assert_eq!(answer.all("set-cookie"), ["S=new"]);
 }
+
+#[test]
+fn a_session_that_another_release_saw_begin_is_pinned_before_a_weight_can_move_it() {
+    let proxy = Proxy::session();
+    let id = proxy.sign(&Seal::id(identity_on(true), NOW));
+    let sent = proxy.send(&page("/").cookie("S", "opened elsewhere").cookie("__Host-canary-id", &id));
+    let pin = sent.pin_in(&sent.answer(&[])).map(|(version, epoch, identity, _)| (version, epoch, identity));
+    assert_eq!(pin, Some(("v2".to_owned(), 2, identity_on(true))));
+}
+
+#[test]
+fn an_id_from_before_the_release_does_not_keep_a_session_from_being_adopted() {
+    let proxy = Proxy::session().with("adopt", json!("v1")).with("installedAtSeconds", json!(NOW - 10));
+    let with_id_of = |issued: u64| {
+        let id = proxy.sign(&Seal::id(identity_on(true), issued));
+        proxy.got(&page("/").cookie("S", "old").cookie("__Host-canary-id", &id))
+    };
+    assert_eq!(with_id_of(NOW - 11), is("v1", "adopted"));
+    assert_eq!(with_id_of(NOW - 10), is("v2", "hash"), "the session began under this release");
+}

@@ -69,3 +69,26 @@ async fn releases_of_one_host_have_weights_of_their_own() {
     })
     .await;
 }
+#[tokio::test]
+async fn a_session_that_two_releases_share_moves_in_neither() {
+    on_every_envoy(|binary, pods| async move {
+        let web = Document::session("web").with("/spec/weight", "50");
+        let cart = Document::session("cart").with("/spec/paths", json!(["/cart"])).with("/spec/weight", "50");
+        let [web, cart] = [web, cart].map(|document| document.with("/spec/salt", "one"));
+        let world = World::start(&binary, Story::of([web, cart]), &pods).await.expect("a world");
+        let mut users = world.users(20);
+        let mut homes = Vec::new();
+        for user in &mut users {
+            user.navigate("/").await.expect("an answer");
+            let cart = user.navigate("/cart").await.expect("an answer");
+            homes.push(crate::support::home(&cart));
+        }
+        for percent in ["0", "100"] {
+            world.weight("shop/cart", percent).await.expect("the weight arrives");
+            for (user, home) in users.iter_mut().zip(&homes) {
+                assert_eq!(&crate::support::home(&user.navigate("/cart").await.expect("an answer")), home);
+            }
+        }
+    })
+    .await;
+}

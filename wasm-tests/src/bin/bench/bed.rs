@@ -177,9 +177,12 @@ fn cluster(version: &str, address: SocketAddr) -> Value {
 }
 
 fn routes(kind: Routes, has_upstream: bool) -> Value {
-    let action = |version: &str| match has_upstream {
-        true => ("route", json!({"cluster": version})),
-        false => ("direct_response", json!({"status": 200, "body": {"inline_string": version}})),
+    let action = |version: &str| {
+        if has_upstream {
+            ("route", json!({"cluster": version}))
+        } else {
+            ("direct_response", json!({"status": 200, "body": {"inline_string": version}}))
+        }
     };
     let header = json!([{"name": "x-canary-version", "string_match": {"exact": "shop/shop/v2"}}]);
     let route = |matches: Value, (kind, action): (&str, Value)| json!({"match": matches, kind: action});

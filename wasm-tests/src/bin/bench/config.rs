@@ -132,7 +132,7 @@ fn another(release: &Release, measured: &ReleaseConfig, number: usize) -> (Relea
 /// A session id of 32 digits whose user is on the canary: all contenders then take the same route.
 pub(crate) fn canary_session() -> String {
     let is_canary = |session: &String| is_canary(Identity::of_key(session.as_bytes()));
-    (0_u128..).map(|number| format!("{number:032x}")).find(is_canary).unwrap_or_default()
+    (0..u128::from(u16::MAX)).map(|number| format!("{number:032x}")).find(is_canary).unwrap_or_default()
 }
 
 fn canary_identity() -> Identity {

@@ -14,7 +14,7 @@ use std::time::Duration;
 const UPDATES: u32 = 5;
 
 /// Reading ten thousand releases takes a busy machine seconds.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Resident memory of an Envoy, bytes.
 #[derive(Clone, Copy, Debug)]

@@ -95,8 +95,9 @@ impl Report {
     }
 
     fn verdict_list(&self) -> String {
-        let lines =
-            self.verdicts().iter().map(|verdict| format!("* {}\n", verdict.line())).collect::<String>();
+        let lines: Vec<String> =
+            self.verdicts().iter().map(|verdict| format!("* {}\n", verdict.line())).collect();
+        let lines = lines.concat();
         format!("## In short\n\n{lines}")
     }
 
@@ -111,7 +112,7 @@ impl Report {
     }
 
     fn update_section(&self) -> String {
-        let rows: String = self
+        let rows: Vec<String> = self
             .updates
             .iter()
             .map(|update| {
@@ -124,6 +125,7 @@ impl Report {
                 )
             })
             .collect();
+        let rows = rows.concat();
         format!(
             "## A weight change under load\n\n\
              One worker, requests one after the other a millisecond apart on one connection, all releases in one file whose \

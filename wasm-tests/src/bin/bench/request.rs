@@ -32,7 +32,8 @@ const BROWSER: [(&str, &str); 12] = [
 /// A browser with these cookies, after those that every site has.
 pub(crate) fn browser(cookies: &[(String, String)]) -> Headers {
     let others = "theme=dark; consent=necessary";
-    let ours: String = cookies.iter().map(|(name, value)| format!("; {name}={value}")).collect();
+    let ours: Vec<String> = cookies.iter().map(|(name, value)| format!("; {name}={value}")).collect();
+    let ours = ours.concat();
     let analytics = COOKIE_BYTES.saturating_sub("_ga=; ".len() + others.len() + ours.len());
     let cookie =
         format!("_ga={}; {others}{ours}", "1.9".repeat(analytics).get(..analytics).unwrap_or_default());

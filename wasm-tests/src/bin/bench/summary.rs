@@ -51,7 +51,7 @@ mod tests {
     fn quartiles_lie_between_neighbours() {
         let summary = Summary::of([4.0, 1.0, 3.0, 2.0]).unwrap();
         assert_eq!(summary, Summary { low: 1.75, median: 2.5, high: 3.25, max: 4.0 });
-        assert_eq!(Summary::of([7.0]).unwrap().low, 7.0);
+        assert_eq!(Summary::of([7.0]).unwrap(), Summary { low: 7.0, median: 7.0, high: 7.0, max: 7.0 });
         assert_eq!(Summary::of([]), None);
     }
 
