@@ -8,13 +8,11 @@ readonly TARGET=wasm32-unknown-unknown
 readonly REFUSED=$TOOLS_DIR/rustup-has-no-wasm # a machine without access to rustup's server waits for it once, not every time
 readonly BUILD=(build --target "$TARGET" --profile wasm --target-dir "$TARGET_DIR/wasm-build")
 
-# Shorter, and the same on every machine: where the sources lay is part of what a panic would say. And SHA-256 as a loop:
-# unrolled it is 5 kB more in every worker, and a MAC of two blocks is not where a request's time goes.
+# Shorter, and the same on every machine: where the sources lay is part of what a panic would say.
 wasm_flags() {
     local registry
     for registry in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/; do printf '%s ' "--remap-path-prefix=$registry="; done
-    printf '%s ' "--remap-path-prefix=/usr/lib/rustlib/src/rust/library/=std/" "--remap-path-prefix=$PWD/="
-    printf '%s' '--cfg sha2_backend_soft="compact"'
+    printf '%s' "--remap-path-prefix=/usr/lib/rustlib/src/rust/library/=std/ --remap-path-prefix=$PWD/="
 }
 CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS=$(wasm_flags)
 export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS

@@ -1,13 +1,11 @@
 //! Keys, which are never printed.
 
 use super::read::{Fields, Place, Read, deserialize_by_reading, words};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
-use std::fmt;
+use std::fmt::{self, Write as _};
 
-/// Secret bytes: base64 on the wire, redacted everywhere else.
+/// Secret bytes: hexadecimal on the wire, redacted everywhere else.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Vec<u8>);
 
@@ -34,19 +32,36 @@ impl fmt::Debug for Secret {
 
 impl Serialize for Secret {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&STANDARD.encode(&self.0))
+        let mut digits = String::with_capacity(2 * self.0.len());
+        for byte in &self.0 {
+            // Writing to a string cannot fail.
+            let _ = write!(digits, "{byte:02x}");
+        }
+        serializer.serialize_str(&digits)
     }
 }
 
 impl Read for Secret {
     fn read(value: &Value, at: &Place<'_>) -> Self {
-        let bytes = value.as_str().and_then(|text| STANDARD.decode(text.trim()).ok());
+        let bytes = value.as_str().and_then(|text| from_hex(text.trim().as_bytes()));
         if bytes.is_none() {
             // What stands there is not repeated: it is a secret, if a broken one.
-            at.fault("expected a secret in base64");
+            at.fault("expected a secret in hexadecimal digits");
         }
         Self(bytes.unwrap_or_default())
     }
+}
+
+fn from_hex(digits: &[u8]) -> Option<Vec<u8>> {
+    let pairs = digits.chunks(2).map(|pair| match pair {
+        [high, low] => Some(digit(*high)? << 4 | digit(*low)?),
+        _ => None,
+    });
+    pairs.collect()
+}
+
+fn digit(text: u8) -> Option<u8> {
+    char::from(text).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
 
 /// One key of the ring.

@@ -67,7 +67,7 @@ pub struct Decision {
     /// Whether the answer sets the minted id's cookie to `identity`.
     pub mints: bool,
     /// A token that came by query parameter, which the answer turns into a cookie, and its last second.
-    pub token: Option<(Vec<u8>, u64)>,
+    pub token: Option<(String, u64)>,
 }
 
 /// Why a request got its version.

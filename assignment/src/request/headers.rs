@@ -88,7 +88,7 @@ fn take_terminated(bytes: &[u8], length: usize) -> Option<(&[u8], &[u8])> {
 }
 
 fn little_endian(bytes: &[u8]) -> u32 {
-    bytes.iter().rev().fold(0, |number, byte| (number << 8) | u32::from(*byte))
+    bytes.try_into().map_or(0, u32::from_le_bytes)
 }
 
 #[cfg(test)]

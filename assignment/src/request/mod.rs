@@ -62,13 +62,19 @@ impl<'h> Request<'h> {
             has_fetch_metadata: false,
             cookies: Cookies::new(headers),
         };
+        // Most headers are not as long as any of ours: one bit says so.
+        let ours = [&names.routing, &names.identity, &names.cohort, &names.overrides, &names.token];
+        let our_lengths = ours.iter().fold(0_u64, |lengths, name| lengths | bit(name.len()));
         for (name, value) in &headers {
-            request.note(name, value, names);
+            if our_lengths & bit(name.len()) != 0 && request.note_ours(name, value, names) {
+                continue;
+            }
+            request.note(name, value);
         }
         request
     }
 
-    fn note(&mut self, name: &'h [u8], value: &'h [u8], names: &HeaderNames) {
+    fn note(&mut self, name: &'h [u8], value: &'h [u8]) {
         match name {
             b":authority" | b"host" if self.authority.is_empty() => self.authority = value,
             b":path" => self.path = value,
@@ -82,11 +88,12 @@ impl<'h> Request<'h> {
                 self.fetch_mode = Some(value);
             }
             b"sec-fetch-site" | b"sec-fetch-dest" => self.has_fetch_metadata = true,
-            _ => self.note_ours(name, value, names),
+            _ => {}
         }
     }
 
-    fn note_ours(&mut self, name: &'h [u8], value: &'h [u8], names: &HeaderNames) {
+    /// Notes a header of ours; says whether it was one.
+    fn note_ours(&mut self, name: &'h [u8], value: &'h [u8], names: &HeaderNames) -> bool {
         let slots = [
             (&names.routing, &mut self.routing, true),
             (&names.identity, &mut self.identity, true),
@@ -101,13 +108,14 @@ impl<'h> Request<'h> {
             if ours.as_bytes() == name {
                 self.has_odd_spelling |= trusted && slot.is_some();
                 slot.get_or_insert(value);
-                return;
+                return true;
             }
             if trusted && same_with_underscores(ours.as_bytes(), name) {
                 self.has_odd_spelling = true;
-                return;
+                return true;
             }
         }
+        false
     }
 
     /// All cookies of all `cookie` headers, in the order sent.
@@ -156,6 +164,11 @@ impl<'h> Request<'h> {
     pub fn is_cacheable_method(&self) -> bool {
         matches!(self.method, b"GET" | b"HEAD")
     }
+}
+
+/// A set of lengths has a bit for each; the longest share one.
+const fn bit(length: usize) -> u64 {
+    1 << if length < 63 { length } else { 63 }
 }
 
 /// The media type of a page.

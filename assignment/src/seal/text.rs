@@ -19,7 +19,7 @@ pub(super) fn read(kind: Kind, text: &[u8]) -> Option<Unverified<'_>> {
     if text.len() > MAX_TEXT_LEN {
         return None;
     }
-    let mut fields = text.split(|byte| *byte == b'~');
+    let mut fields = Fields { rest: Some(text) };
     if fields.next()? != [kind.letter(), FORMAT] {
         return None;
     }
@@ -40,9 +40,26 @@ pub(super) fn read(kind: Kind, text: &[u8]) -> Option<Unverified<'_>> {
     Some(Unverified { key_id, seal: Seal { kind, version, epoch, identity, issued, expires }, mac })
 }
 
+/// The fields between `~`.
+struct Fields<'t> {
+    rest: Option<&'t [u8]>,
+}
+
+impl<'t> Iterator for Fields<'t> {
+    type Item = &'t [u8];
+
+    fn next(&mut self) -> Option<&'t [u8]> {
+        let rest = self.rest?;
+        let end = memchr::memchr(b'~', rest);
+        self.rest = end.and_then(|end| rest.get(end + 1..));
+        rest.get(..end.unwrap_or(rest.len()))
+    }
+}
+
 /// Writes a seal and its MAC as text.
 pub(super) fn write(seal: &Seal<'_>, key_id: &str, mac: &[u8]) -> String {
-    let version = String::from_utf8_lossy(seal.version);
+    // A version is a label value: ASCII, checked by the policy.
+    let version = std::str::from_utf8(seal.version).unwrap_or_default();
     let (kind, format) = (char::from(seal.kind.letter()), char::from(FORMAT));
     let mut text =
         format!("{kind}{format}~{key_id}~{version}~{}~{}~{}", seal.epoch, seal.identity, seal.issued);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// Every field of the contract, none at its default where another value is possible.
 pub(crate) fn full() -> Value {
-    let key = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
+    let key = "3031323334353637383961626364656630313233343536373839616263646566";
     json!({
         "format": 1, "position": "edge",
         "headers": {"routing": "x-r", "identity": "x-i", "cohort": "x-c", "overrides": "x-o", "token": "x-t"},

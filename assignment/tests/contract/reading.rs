@@ -103,6 +103,6 @@ fn no_secret_is_printed() {
         );
     }
     assert!(format!("{config:?}").contains("redacted"));
-    let broken = read(&with("/keys/0/key", json!("not base64: s3cret"))).unwrap_err();
+    let broken = read(&with("/keys/0/key", json!("not hex: s3cret"))).unwrap_err();
     assert!(!format!("{broken:?} {broken}").contains("s3cret"), "{broken}");
 }

@@ -41,7 +41,7 @@ fn the_proxys_own_fields_are_refused_in_their_place() {
             ("idCookie", json!({"name": "id", "secure": false, "sameSite": "None"}), "idCookie: "),
             ("idCookie", json!({"name": "id", "sameSite": "lax"}), "idCookie.sameSite: "),
             ("idCookie", json!({"name": "id", "domain": "*.example.com"}), "idCookie: "),
-            ("identityKey", json!("c2hvcnQ="), "identityKey: "),
+            ("identityKey", json!("73686f7274"), "identityKey: "),
             ("identityKey", json!("%"), "identityKey: "),
             ("keys", json!([]), "releases.shop/web.pin: "),
             ("idMaxAgeSeconds", json!(-1), "idMaxAgeSeconds: "),
@@ -51,13 +51,14 @@ fn the_proxys_own_fields_are_refused_in_their_place() {
 
 #[test]
 fn a_ring_that_could_not_be_trusted_is_refused_by_key() {
-    let key = |id: &str, usage: &str| json!({"id": id, "key": "MDEyMzQ1Njc4OWFiY2RlZg==", "use": usage});
+    let key =
+        |id: &str, usage: &str| json!({"id": id, "key": "30313233343536373839616263646566", "use": usage});
     check(
         "",
         &[
             (
                 "keys",
-                json!([{"id": "k", "key": "c2hvcnQ=", "use": "sign"}]),
+                json!([{"id": "k", "key": "73686f7274", "use": "sign"}]),
                 "keys[0]: expected at least 16 bytes",
             ),
             ("keys", json!([key("a", "sign"), key("b", "sign")]), "keys[1]: expected one key"),

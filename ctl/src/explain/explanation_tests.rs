@@ -21,7 +21,7 @@ fn config(edit: impl FnOnce(&mut Value)) -> Policy {
     edit(&mut release);
     let config = json!({
         "format": 1,
-        "keys": [{"id": "k1", "key": "MDEyMzQ1Njc4OWFiY2RlZg==", "use": "sign"}],
+        "keys": [{"id": "k1", "key": "30313233343536373839616263646566", "use": "sign"}],
         "releases": {"shop/shop": release},
     });
     Policy::compile(&FilterConfig::from_json_strict(config.to_string().as_bytes()).unwrap()).unwrap()

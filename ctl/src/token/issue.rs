@@ -136,7 +136,7 @@ pub(super) mod tests {
             }},
         });
         edit(&mut release);
-        let keys = json!([{"id": "k1", "key": "MDEyMzQ1Njc4OWFiY2RlZg==", "use": "sign"}]);
+        let keys = json!([{"id": "k1", "key": "30313233343536373839616263646566", "use": "sign"}]);
         let config = json!({"format": 1, "keys": keys, "releases": {"shop/shop": release}});
         Policy::compile(&FilterConfig::from_json_strict(config.to_string().as_bytes()).unwrap()).unwrap()
     }

@@ -26,7 +26,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::net::TcpListener;
 
 pub(crate) const UID: &str = "abcdefghijkl";
-pub(crate) const KEY: &str = "MDEyMzQ1Njc4OWFiY2RlZg==";
+pub(crate) const KEY: &str = "30313233343536373839616263646566";
 
 /// What a system may do wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

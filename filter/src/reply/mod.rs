@@ -180,8 +180,7 @@ impl<'a> Reply<'a> {
             return false;
         };
         let left = expires.saturating_sub(now());
-        let text = String::from_utf8_lossy(text);
-        edits.add("set-cookie", set_cookie::write(&token.cookie, &text, Some(left)).as_bytes());
+        edits.add("set-cookie", set_cookie::write(&token.cookie, text, Some(left)).as_bytes());
         edits.set("referrer-policy", b"no-referrer");
         true
     }

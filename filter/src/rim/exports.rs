@@ -10,9 +10,9 @@
 use super::root::Root;
 use super::stream::Stream;
 use fnv::FnvHashMap;
+use std::alloc::{Layout, alloc};
 use std::cell::RefCell;
 use std::hash::BuildHasherDefault;
-use std::mem::MaybeUninit;
 use std::ptr;
 
 /// `Action::Continue`.
@@ -34,15 +34,15 @@ enum ContextState {
 #[unsafe(no_mangle)]
 extern "C" fn proxy_abi_version_0_2_1() {}
 
-/// Memory for what the proxy hands us; [`super::abi`] takes it over as a boxed slice of this size.
+/// Memory for what the proxy hands us, not zeroed; [`super::abi`] takes it over as a vector of this size. Null when there is
+/// none, which the proxy takes as a failed call.
 #[unsafe(no_mangle)]
-extern "C" fn malloc(size: usize) -> *mut MaybeUninit<u8> {
-    let mut memory = Vec::<MaybeUninit<u8>>::new();
-    if memory.try_reserve_exact(size).is_err() {
-        return ptr::null_mut();
+extern "C" fn malloc(size: usize) -> *mut u8 {
+    match Layout::array::<u8>(size) {
+        // SAFETY: the size is not zero. What we do not write first the host does.
+        Ok(layout) if size > 0 => unsafe { alloc(layout) },
+        _ => ptr::null_mut(),
     }
-    memory.resize_with(size, MaybeUninit::uninit);
-    Box::into_raw(memory.into_boxed_slice()).cast()
 }
 
 #[unsafe(no_mangle)]

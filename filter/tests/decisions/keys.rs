@@ -122,7 +122,7 @@ fn a_forged_or_foreign_minted_id_is_none() {
 #[test]
 fn a_keyed_identity_is_not_the_plain_one() {
     let proxy = with_keys(json!([{"header": "x-user"}])).with("identity", json!("keyed"));
-    let proxy = proxy.with_proxy("identityKey", json!("AAECAwQFBgcICQoLDA0ODw=="));
+    let proxy = proxy.with_proxy("identityKey", json!("000102030405060708090a0b0c0d0e0f"));
     let found = identity(&proxy, &get("/").header("x-user", "ana@example.com"));
     assert_eq!(found.unwrap().to_string(), "0109060ebcee4844", "the README's worked number");
 }

@@ -36,7 +36,7 @@ fn config(random: &mut Rng) -> Value {
         let (field, values) = one(random, &fields);
         release[field] = one(random, &values);
     }
-    let key = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
+    let key = "0707070707070707070707070707070707070707070707070707070707070707";
     let mut config = json!({
         "format": 1, "keys": [{"id": "k1", "key": key, "use": "sign"}], "identityKey": key,
         "releases": {"shop/web": release},

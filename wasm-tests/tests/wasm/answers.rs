@@ -16,8 +16,22 @@ fn the_pin_comes_with_the_session_cookie_and_names_who_answered() {
         let set = answered(vm.request(request()).unwrap(), answer().header("set-cookie", "S=new; Path=/"));
         assert_eq!(pinned(&set).as_deref(), Some(version));
         assert_eq!(set.texts("set-cookie")[0], "S=new; Path=/", "the application's line is left as it is");
-        let unset = answered(vm.request(request()).unwrap(), answer());
-        assert_eq!(pinned(&unset), None);
+        let later = answered(vm.request(request()).unwrap(), answer());
+        assert_eq!(
+            pinned(&later).as_deref(),
+            Some(version),
+            "a session without a pin gets one, whoever saw it begin"
+        );
+    }
+}
+
+#[test]
+fn no_answer_without_a_session_carries_a_pin() {
+    let vm = worker(&standard());
+    let id = sign(&Seal::id(WHO, NOW));
+    for cookie in [format!("__Host-canary-id={id}"), "lang=de".to_owned()] {
+        let request = RequestHead::get("/").navigation().header("cookie", cookie);
+        assert_eq!(pinned(&answered(vm.request(request).unwrap(), answer())), None);
     }
 }
 

@@ -13,7 +13,7 @@ pub(crate) const NOW: u64 = 1_767_225_600;
 /// Who pins and tokens name.
 pub(crate) const WHO: Identity = Identity::from_random(0x0123_4567_89ab_cdef);
 
-pub(crate) const KEY: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
+pub(crate) const KEY: &str = "3031323334353637383961626364656630313233343536373839616263646566";
 
 /// `stickiness: session`, half of the users on the canary `v2` (epoch 2), pinned with the session cookie `S`.
 pub(crate) fn release() -> Value {
