@@ -11,6 +11,6 @@ stage "check" tools/check.sh
 stage "filter" tools/wasm.sh
 stage "Envoys" tools/envoy.sh
 stage "programs" cargo build ${CI:+--locked} -p canary-ctl -p demo-shop
-stage "tests" cargo test --workspace ${CI:+--locked}
+stage "tests" cargo test --workspace --no-fail-fast ${CI:+--locked}
 stage "demo" "$TARGET_DIR"/debug/canary-ctl demo --once
 say "everything passed in $SECONDS s"

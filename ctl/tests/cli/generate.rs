@@ -72,7 +72,9 @@ fn keys_are_never_invented_and_never_shown_in_a_dry_run() {
     let printed = desk.run(&format!("generate --keys keys.json -f {}", file.display()));
     assert_eq!(printed.code, 0);
     let dry = desk.run(&format!("generate --dry-run --keys keys.json -f {}", file.display()));
-    for secret in ["7365637265742073656372657420736563726574", "6f74686572206f74686572206f74686572206f74686572"] {
+    for secret in
+        ["7365637265742073656372657420736563726574", "6f74686572206f74686572206f74686572206f74686572"]
+    {
         assert!(printed.stdout.contains(secret));
         assert!(!dry.stdout.contains(secret));
     }

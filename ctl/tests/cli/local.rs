@@ -45,8 +45,9 @@ fn a_dry_run_prints_the_files_and_writes_nothing() {
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     assert!(!desk.path("local").exists());
     let folder = std::path::absolute(desk.path("local")).unwrap().display().to_string();
-    let uid = |text: &str| text.split("\"uid\":\"").nth(1).unwrap()[..12].to_owned();
-    let text = ran.stdout.replace(&folder, "DIRECTORY").replace(&uid(&ran.stdout), "UID");
+    let after = |mark: &str, length: usize| ran.stdout.split(mark).nth(1).unwrap()[..length].to_owned();
+    let (uid, now) = (after("\"uid\":\"", 12), after("\"installedAtSeconds\":", 10));
+    let text = ran.stdout.replace(&folder, "DIRECTORY").replace(&uid, "UID").replace(&now, "NOW");
     golden("generate-local.yaml", &text);
 }
 
