@@ -25,9 +25,11 @@ pub(super) fn seconds_since_1970(text: &[u8]) -> Option<i64> {
     valid.then(|| days_since_1970(year, month, day) * 86_400 + time)
 }
 
+/// A number of up to four digits; no part of a date has more, and longer ones would overflow.
 fn number(word: &[u8]) -> Option<i64> {
-    word.iter()
-        .try_fold(0, |number, byte| byte.is_ascii_digit().then(|| number * 10 + i64::from(byte - b'0')))
+    let digits = word.iter().map(|byte| byte.is_ascii_digit().then(|| i64::from(byte - b'0')));
+    let mut digits = if word.len() <= 4 { digits } else { return None };
+    digits.try_fold(0, |number, digit| digit.map(|digit| number * 10 + digit))
 }
 
 fn full_year(year: i64) -> i64 {
@@ -86,9 +88,15 @@ mod tests {
 
     #[test]
     fn what_is_no_date_is_none() {
-        for text in
-            ["", "soon", "0", "Sun, 06 Nov 1994", "99:99:99 1 Jan 1994", "Sun, 32 Nov 1994 08:49:37 GMT"]
-        {
+        for text in [
+            "",
+            "soon",
+            "0",
+            "Sun, 06 Nov 1994",
+            "99:99:99 1 Jan 1994",
+            "Sun, 32 Nov 1994 08:49:37 GMT",
+            "99999999999999999999:1:1",
+        ] {
             assert_eq!(seconds_since_1970(text.as_bytes()), None, "{text}");
         }
     }
