@@ -24,6 +24,11 @@ impl Faults {
         Self { first: Cell::new(None), strict }
     }
 
+    /// Never in the module, which always reads tolerantly: so what strictness needs is not in it either.
+    const fn is_strict(&self) -> bool {
+        cfg!(not(target_arch = "wasm32")) && self.strict
+    }
+
     pub(crate) fn note(&self, fault: ContractError) {
         let first = self.first.take().unwrap_or(fault);
         self.first.set(Some(first));
@@ -150,7 +155,7 @@ impl<'v> Fields<'v> {
 
     #[inline(never)]
     fn value(&self, name: &'static str) -> Option<&'v Value> {
-        if self.at.faults.strict {
+        if self.at.faults.is_strict() {
             self.asked.borrow_mut().push(name);
         }
         self.object?.get(name).filter(|value| !value.is_null())
@@ -160,7 +165,7 @@ impl<'v> Fields<'v> {
 impl Drop for Fields<'_> {
     #[inline(never)]
     fn drop(&mut self) {
-        if let (Some(object), true) = (self.object, self.at.faults.strict) {
+        if let (Some(object), true) = (self.object, self.at.faults.is_strict()) {
             let asked = self.asked.borrow();
             if let Some(key) = object.keys().find(|key| !asked.contains(&key.as_str())) {
                 self.at.faults.note(ContractError::UnknownField { place: self.at.field(key).to_string() });
