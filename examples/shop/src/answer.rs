@@ -4,13 +4,11 @@ use std::time::Duration;
 
 use ::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, SET_COOKIE};
 use ::http::{Response, StatusCode};
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Empty, Full};
+use http_body_util::Full;
 use hyper::body::Bytes;
-use std::convert::Infallible;
 
-/// The body of every response.
-pub(crate) type Body = UnsyncBoxBody<Bytes, Infallible>;
+/// The body of every response; one type for HTTP and gRPC, as both leave by the same connections.
+pub(crate) type Body = tonic::body::Body;
 
 /// A response, and the time to wait before it is sent.
 #[derive(Debug)]
@@ -56,10 +54,10 @@ impl Answer {
 
 /// A body that is there as a whole.
 pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
-    Full::new(bytes.into()).boxed_unsync()
+    Body::new(Full::new(bytes.into()))
 }
 
 /// No body.
 pub(crate) fn empty() -> Body {
-    Empty::new().boxed_unsync()
+    Body::empty()
 }

@@ -1,18 +1,23 @@
-//! The rim of a request: body in, route, wait, response out with the names of version and pod on it.
+//! The rim of a request: body in, the catalog asked, route, wait, response out with the names of version and pod on it.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use ::http::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
+use ::http::request::Parts;
 use ::http::{Method, Request, Response};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::{Body as _, Incoming};
 
 use crate::answer::{Answer, Body, empty};
+use crate::grpc;
+use crate::hop::HopError;
+use crate::life::Life;
+use crate::proto;
 use crate::refusal::{MAX_BODY, Refusal};
 use crate::routes;
+use crate::serve::Answering;
 use crate::shop::Shop;
 use crate::visit::{Brought, Visit};
 use crate::ws;
@@ -25,13 +30,29 @@ const SESSION: HeaderName = HeaderName::from_static("x-shop-session");
 const DELAY: &str = "x-shop-delay-ms";
 const MAX_DELAY_MS: u64 = 5_000;
 
-/// Answers one request. The work is done at once and the answer held, so that parallel requests change the
-/// store in the order they came in and are answered in the order the test asks for.
-pub(crate) async fn handle(
-    shop: Arc<Shop>,
-    mut request: Request<Incoming>,
-) -> Result<Response<Body>, Infallible> {
-    shop.counters.requests.fetch_add(1, Ordering::Relaxed);
+impl Answering for Shop {
+    fn life(&self) -> &Arc<Life> {
+        &self.life
+    }
+
+    async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Response<Body> {
+        self.counters.requests.fetch_add(1, Ordering::Relaxed);
+        let mut response = if grpc::is_call(&request) {
+            self.calls.answer(request).await
+        } else {
+            page(&self, request).await
+        };
+        let (version, pod) = self.config.pod_config().identity_headers();
+        response.headers_mut().insert(VERSION, version);
+        response.headers_mut().insert(POD, pod);
+        response
+    }
+}
+
+/// Answers one request that is no gRPC call. The work is done at once and the answer held, so that parallel
+/// requests change the store in the order they came in and are answered in the order the test asks for. (Where
+/// the catalog is asked, its answer is awaited before the work.)
+async fn page(shop: &Arc<Shop>, mut request: Request<Incoming>) -> Response<Body> {
     let handshake = ws::handshake(&mut request);
     let (parts, body) = request.into_parts();
     let drained = match handshake {
@@ -40,12 +61,13 @@ pub(crate) async fn handle(
         None => drain(body).await,
     };
 
-    let visit = Visit::new(&shop, &parts);
+    let catalog = ask_catalog(shop, &parts).await;
+    let visit = Visit::new(shop, &parts, catalog);
     let answer = match (drained, delay(&parts.headers)) {
         (Err(refusal), _) | (_, Err(refusal)) => routes::refused(&visit, &refusal),
         (Ok(()), Ok(delay)) => {
             let answer = match handshake {
-                Some(handshake) => ws::accept(&shop, handshake),
+                Some(handshake) => ws::accept(shop, handshake),
                 None => routes::answer(&visit),
             };
             let wait = answer.wait.max(delay);
@@ -53,20 +75,26 @@ pub(crate) async fn handle(
         }
     };
     let Answer { mut response, wait } = answer;
-    sign(&visit, response.headers_mut());
+    response.headers_mut().insert(SESSION, brought(&visit.brought));
     if !wait.is_zero() {
         tokio::time::sleep(wait).await;
     }
-    Ok(if parts.method == Method::HEAD { without_body(response) } else { response })
+    if parts.method == Method::HEAD { without_body(response) } else { response }
 }
 
 /// Reads the body and throws it away: a connection with an unread body could not be kept.
-async fn drain(body: Incoming) -> Result<(), Refusal> {
+pub(crate) async fn drain(body: Incoming) -> Result<(), Refusal> {
     let mut body = Limited::new(body, MAX_BODY);
     while let Some(frame) = body.frame().await {
         frame.map_err(|found| Refusal::Body { found: found.to_string() })?;
     }
     Ok(())
+}
+
+/// What the catalog answers on behalf of this request; `None` where it need not be asked.
+async fn ask_catalog(shop: &Shop, request: &Parts) -> Option<Result<proto::Answer, HopError>> {
+    let via = routes::asks_catalog(request)?;
+    Some(shop.hop.as_ref()?.ask(via, &request.headers).await)
 }
 
 fn delay(headers: &HeaderMap) -> Result<Duration, Refusal> {
@@ -79,16 +107,12 @@ fn delay(headers: &HeaderMap) -> Result<Duration, Refusal> {
     })
 }
 
-fn sign(visit: &Visit<'_>, headers: &mut HeaderMap) {
-    let (version, pod) = visit.shop.config.identity_headers();
-    let brought = match visit.brought {
+fn brought(brought: &Brought) -> HeaderValue {
+    HeaderValue::from_static(match brought {
         Brought::Nothing => "none",
         Brought::Known(_) => "known",
         Brought::Lost => "lost",
-    };
-    headers.insert(VERSION, version);
-    headers.insert(POD, pod);
-    headers.insert(SESSION, HeaderValue::from_static(brought));
+    })
 }
 
 /// The head alone, with the length that the body would have had.

@@ -4,6 +4,8 @@
 //! version or another pod than the one before finds its session unknown and its cart gone, and says so
 //! (`"lost": true`, header `x-shop-session: lost`). The README lists the endpoints.
 //!
+//! Behind it may stand a catalog ([`serve_catalog`]), which says what of a decision reaches a second service.
+//!
 //! ```no_run
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
@@ -16,9 +18,16 @@
 //! ```
 
 mod answer;
+mod catalog;
 mod config;
 mod cookie;
+mod grpc;
+mod hop;
 mod http;
+mod life;
+mod pod;
+pub mod process;
+pub mod proto;
 mod refusal;
 mod routes;
 mod serve;
@@ -27,7 +36,11 @@ mod shop;
 mod visit;
 mod ws;
 
-pub use config::{ConfigError, ShopConfig};
-pub use serve::{RunningShop, Stopped, serve};
+pub use catalog::serve_catalog;
+pub use config::ShopConfig;
+pub use hop::{CatalogAt, CatalogAtError, Propagate};
+pub use life::Stopped;
+pub use pod::{ConfigError, PodConfig};
+pub use serve::RunningPod;
 pub use session::Session;
-pub use shop::{Inspector, Stats};
+pub use shop::{Inspector, RunningShop, Stats, serve};

@@ -1,14 +1,10 @@
 //! The shop as a process: one pod of one version, until SIGTERM or Ctrl-C.
 
-use std::io::{self, Write as _};
 use std::net::SocketAddr;
-use std::time::Duration;
 
-use anyhow::Context as _;
 use clap::Parser;
-use demo_shop::{ShopConfig, Stopped};
-use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use demo_shop::process::{PodArgs, Process, listen};
+use demo_shop::{CatalogAt, Propagate, ShopConfig};
 
 /// A small stateful shop. Sessions and carts live in this process's memory, so a request that reaches another
 /// version or pod finds its cart gone.
@@ -21,49 +17,42 @@ struct Args {
     /// Address to listen on; port 0 takes a free one
     #[arg(long, default_value = "127.0.0.1:9001", env = "SHOP_LISTEN", value_name = "ADDRESS")]
     listen: SocketAddr,
-    /// Version this pod is of, in `x-shop-version`
-    #[arg(long = "version", env = "SHOP_VERSION", value_name = "NAME")]
-    name: String,
-    /// Name of this pod, in `x-shop-pod`
-    #[arg(long, env = "SHOP_POD", value_name = "NAME")]
-    pod: String,
+    #[command(flatten)]
+    pod: PodArgs,
     /// Name of the session cookie
     #[arg(long, default_value = "JSESSIONID", env = "SHOP_SESSION_COOKIE", value_name = "NAME")]
     session_cookie: String,
-    /// Seconds that requests in flight have to finish after SIGTERM
-    #[arg(long, default_value_t = 10, value_name = "SECONDS")]
-    grace: u64,
+    /// Catalog to ask, http://HOST:PORT; without it none is asked
+    #[arg(long, env = "SHOP_CATALOG", value_name = "URL")]
+    catalog: Option<String>,
+    /// Connect to this address instead of where the catalog's name leads; the name is still asked for
+    #[arg(long, env = "SHOP_CATALOG_ADDRESS", value_name = "ADDRESS", requires = "catalog")]
+    catalog_address: Option<SocketAddr>,
+    /// What is passed on from a request to the catalog
+    #[arg(long, default_value = "headers", env = "SHOP_PROPAGATE", value_name = "WHAT")]
+    propagate: Propagate,
+}
+
+impl Args {
+    fn config(&self) -> anyhow::Result<ShopConfig> {
+        let config = ShopConfig::from(self.pod.config()?).with_session_cookie(&self.session_cookie)?;
+        let Some(url) = &self.catalog else { return Ok(config) };
+        let mut catalog = CatalogAt::new(url)?.with_propagate(self.propagate);
+        if let Some(address) = self.catalog_address {
+            catalog = catalog.with_address(address);
+        }
+        Ok(config.with_catalog(catalog))
+    }
 }
 
 /// One thread: several pods share a machine, and one shop is never the bottleneck.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
     let args = Args::parse();
-    let config = ShopConfig::new(&args.name, &args.pod)?
-        .with_session_cookie(&args.session_cookie)?
-        .with_grace(Duration::from_secs(args.grace));
-
-    // Before the address is printed: whoever reads it may send a signal at once.
-    let mut terminate = signal(SignalKind::terminate()).context("listen for SIGTERM")?;
-    let mut interrupt = signal(SignalKind::interrupt()).context("listen for Ctrl-C")?;
-    let listener =
-        TcpListener::bind(args.listen).await.with_context(|| format!("listen on {}", args.listen))?;
-    let names = format!("demo-shop {} {}", config.version(), config.pod());
-    let shop = demo_shop::serve(listener, config)?;
-    say(&format!("{names}: listening on http://{}", shop.local_addr()));
-
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
-    match shop.stop().await {
-        Stopped::Clean => say(&format!("{names}: stopped")),
-        Stopped::Cut => say(&format!("{names}: stopped, requests were still in flight")),
-    }
+    let config = args.config()?;
+    let mut process = Process::new("demo-shop", config.pod_config())?;
+    let shop = demo_shop::serve(listen(args.listen).await?, config)?;
+    process.until_told(shop.local_addr()).await;
+    process.ended(shop.stop().await);
     Ok(())
-}
-
-/// One line to stderr; a closed stderr is no reason to stop selling.
-fn say(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
 }

@@ -22,6 +22,12 @@ pub(crate) enum Refusal {
     Header(#[from] InvalidHeaderValue),
     #[error("session id: expected random bytes from the system, found an error: {0}")]
     Randomness(#[from] getrandom::Error),
+    #[error("readiness: expected a pod that stays, found one that was told to stop")]
+    Leaving,
+    #[error("no catalog here: expected a shop started with --catalog, found one without")]
+    NoCatalog,
+    #[error("catalog: {0}")]
+    Catalog(String),
     #[error("answer: expected to write it as JSON, found an error: {0}")]
     Json(#[from] serde_json::Error),
 }
@@ -29,11 +35,13 @@ pub(crate) enum Refusal {
 impl Refusal {
     pub(crate) fn status(&self) -> StatusCode {
         match self {
-            Self::NotFound { .. } => StatusCode::NOT_FOUND,
+            Self::NotFound { .. } | Self::NoCatalog => StatusCode::NOT_FOUND,
             Self::Method { .. } => StatusCode::METHOD_NOT_ALLOWED,
             Self::Value { .. } | Self::Header(_) => StatusCode::BAD_REQUEST,
             Self::Body { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::NoHandshake => StatusCode::UPGRADE_REQUIRED,
+            Self::Catalog(_) => StatusCode::BAD_GATEWAY,
+            Self::Leaving => StatusCode::SERVICE_UNAVAILABLE,
             Self::Randomness(_) | Self::Json(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }

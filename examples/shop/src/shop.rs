@@ -1,13 +1,18 @@
-//! The state that all requests of one pod share: its names, its sessions, its counters, its life.
+//! The shop: what all requests of one pod share, and a handle on it while it serves.
 
+use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Serialize;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
+use tokio::net::TcpListener;
 
 use crate::config::ShopConfig;
+use crate::grpc::Calls;
+use crate::hop::Hop;
+use crate::life::{Life, Stopped};
+use crate::serve::RunningPod;
 use crate::session::{Session, Store};
 
 /// One pod of one version.
@@ -16,7 +21,9 @@ pub(crate) struct Shop {
     pub(crate) config: ShopConfig,
     pub(crate) store: Store,
     pub(crate) counters: Counters,
-    pub(crate) life: Life,
+    pub(crate) life: Arc<Life>,
+    pub(crate) hop: Option<Hop>,
+    pub(crate) calls: Calls,
 }
 
 /// What happened since the start.
@@ -30,17 +37,12 @@ pub(crate) struct Counters {
     pub(crate) sockets: AtomicU64,
 }
 
-/// How a shop ends: `stopping` asks every task to finish what it does, `killed` drops it.
-#[derive(Debug, Default)]
-pub(crate) struct Life {
-    pub(crate) stopping: CancellationToken,
-    pub(crate) killed: CancellationToken,
-    pub(crate) tasks: TaskTracker,
-}
-
 impl Shop {
     pub(crate) fn new(config: ShopConfig) -> Self {
-        Self { config, store: Store::default(), counters: Counters::default(), life: Life::default() }
+        let life = Arc::new(Life::new(config.pod_config()));
+        let hop = config.catalog.as_ref().map(Hop::new);
+        let calls = Calls::new("shop", config.pod_config(), &life, hop.clone());
+        Self { config, store: Store::default(), counters: Counters::default(), life, hop, calls }
     }
 
     pub(crate) fn stats(&self) -> Stats {
@@ -51,7 +53,50 @@ impl Shop {
             requests: self.counters.requests.load(Ordering::Relaxed),
             lost: self.counters.lost.load(Ordering::Relaxed),
             sockets: self.counters.sockets.load(Ordering::Relaxed),
+            streams: self.calls.open(),
         }
+    }
+}
+
+/// Serves a shop on `listener` until the handle is stopped, killed or dropped.
+///
+/// # Errors
+/// When the listener cannot say its address.
+///
+/// # Panics
+/// Outside a tokio runtime.
+pub fn serve(listener: TcpListener, config: ShopConfig) -> io::Result<RunningShop> {
+    let shop = Arc::new(Shop::new(config));
+    let pod = RunningPod::start(listener, Arc::clone(&shop))?;
+    Ok(RunningShop { pod, shop })
+}
+
+/// A shop that serves. Dropping it kills it.
+#[derive(Debug)]
+pub struct RunningShop {
+    pod: RunningPod,
+    shop: Arc<Shop>,
+}
+
+impl RunningShop {
+    /// Where it listens.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.pod.local_addr()
+    }
+
+    /// A look inside, which may outlive the shop.
+    pub fn inspector(&self) -> Inspector {
+        Inspector(Arc::clone(&self.shop))
+    }
+
+    /// Stops it, see [`RunningPod::stop`].
+    pub async fn stop(self) -> Stopped {
+        self.pod.stop().await
+    }
+
+    /// Kills it, see [`RunningPod::kill`].
+    pub async fn kill(self) {
+        self.pod.kill().await;
     }
 }
 
@@ -68,11 +113,13 @@ pub struct Stats {
     pub lost: u64,
     /// `WebSocket`s open now.
     pub sockets: u64,
+    /// gRPC streams open now.
+    pub streams: u64,
 }
 
 /// Looks into a shop from the test that runs it; stays valid after the shop has stopped.
 #[derive(Debug, Clone)]
-pub struct Inspector(pub(crate) Arc<Shop>);
+pub struct Inspector(Arc<Shop>);
 
 impl Inspector {
     /// The figures now.

@@ -10,6 +10,8 @@ use serde::Serialize;
 
 use crate::answer::{Answer, full};
 use crate::cookie;
+use crate::hop::HopError;
+use crate::proto;
 use crate::refusal::Refusal;
 use crate::session::{Session, SessionId};
 use crate::shop::Shop;
@@ -30,6 +32,7 @@ pub(crate) struct Visit<'a> {
     pub(crate) shop: &'a Shop,
     pub(crate) request: &'a Parts,
     pub(crate) brought: Brought,
+    catalog: Option<Result<proto::Answer, HopError>>,
 }
 
 /// The session as it is after the request, and the cookie line that tells the client when it is new.
@@ -61,7 +64,12 @@ pub(crate) struct Nothing {}
 impl<'a> Visit<'a> {
     /// Looks the request's session up. Of several session cookies the first one known counts, as in servlet
     /// containers.
-    pub(crate) fn new(shop: &'a Shop, request: &'a Parts) -> Self {
+    /// `catalog` is what the catalog answered on its behalf, where it was asked.
+    pub(crate) fn new(
+        shop: &'a Shop,
+        request: &'a Parts,
+        catalog: Option<Result<proto::Answer, HopError>>,
+    ) -> Self {
         let mut brought = Brought::Nothing;
         for value in cookie::values(&request.headers, shop.config.session_cookie()) {
             brought = Brought::Lost;
@@ -73,7 +81,16 @@ impl<'a> Visit<'a> {
         if brought == Brought::Lost {
             shop.counters.lost.fetch_add(1, Ordering::Relaxed);
         }
-        Self { shop, request, brought }
+        Self { shop, request, brought, catalog }
+    }
+
+    /// What the catalog answered, if it was asked; a question without an answer is a refusal.
+    pub(crate) fn catalog(&self) -> Result<Option<&proto::Answer>, Refusal> {
+        match &self.catalog {
+            Some(Err(error)) => Err(Refusal::Catalog(error.to_string())),
+            Some(Ok(answer)) => Ok(Some(answer)),
+            None => Ok(None),
+        }
     }
 
     /// The first value of the query parameter `name`, decoded; an empty one is none.

@@ -1,6 +1,8 @@
-//! Which endpoint answers a request. Routes are plain functions of the visit and the store: no I/O, no clock.
+//! Which endpoint answers a request. Routes are plain functions of the visit and the store: no I/O, no
+//! clock; the catalog has answered before.
 
 mod assets;
+mod hops;
 mod page;
 mod probes;
 mod shopping;
@@ -12,6 +14,8 @@ use serde::Serialize;
 use crate::answer::Answer;
 use crate::refusal::Refusal;
 use crate::visit::{Nothing, Visit};
+
+pub(crate) use hops::asks_catalog;
 
 /// The answer to a visit; what goes wrong is an answer as well.
 pub(crate) fn answer(visit: &Visit<'_>) -> Answer {
@@ -31,6 +35,8 @@ fn dispatch(visit: &Visit<'_>) -> Result<Answer, Refusal> {
         "/logout" => shopping::logout(visit),
         "/static/app.js" => Ok(assets::script()),
         "/landing" => assets::landing(visit),
+        "/catalog" => hops::catalog(visit),
+        "/healthz" if !visit.shop.life.is_ready() => Err(Refusal::Leaving),
         "/api/ping" | "/healthz" => visit.json(&visit.current(), Nothing {}),
         "/stats" => visit.json(&visit.current(), visit.shop.stats()),
         "/headers" => probes::headers(visit),

@@ -3,13 +3,14 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::answer::{Answer, full};
+use crate::proto;
 use crate::visit::{Brought, Current, Visit};
 
 /// What the shop sells.
 const GOODS: [&str; 3] = ["tea", "cup", "kettle"];
 
 /// The home page for `current`; every text that a visitor gave is escaped.
-pub(super) fn home(visit: &Visit<'_>, current: &Current) -> Answer {
+pub(super) fn home(visit: &Visit<'_>, current: &Current, catalog: Option<&proto::Answer>) -> Answer {
     let config = &visit.shop.config;
     let page = html! {
         (DOCTYPE)
@@ -23,6 +24,9 @@ pub(super) fn home(visit: &Visit<'_>, current: &Current) -> Answer {
             body style={ "--hue: " (hue(config.version())) } {
                 h1 { "Demo shop" }
                 p.from { span { "version " (config.version()) } span { "pod " (config.pod()) } }
+                @if let Some(catalog) = catalog {
+                    p.from { span { "catalog " (catalog.version) } span { "pod " (catalog.pod) } }
+                }
                 @if visit.brought == Brought::Lost {
                     p.lost {
                         strong { "Your session was lost. " }

@@ -6,11 +6,11 @@ use std::time::Duration;
 use ::http::header::{HOST, HeaderValue};
 use ::http::{HeaderMap, StatusCode};
 use futures_util::stream;
-use http_body_util::{BodyExt, StreamBody};
+use http_body_util::StreamBody;
 use hyper::body::{Bytes, Frame};
 use serde::Serialize;
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Body};
 use crate::refusal::Refusal;
 use crate::visit::{Nothing, Visit};
 
@@ -70,7 +70,7 @@ pub(super) fn stream(visit: &Visit<'_>) -> Result<Answer, Refusal> {
             Some((Ok::<_, Infallible>(Frame::data(Bytes::from(text))), line.saturating_add(1)))
         }
     });
-    Ok(Answer::new("text/plain; charset=utf-8", StreamBody::new(lines).boxed_unsync()))
+    Ok(Answer::new("text/plain; charset=utf-8", Body::new(StreamBody::new(lines))))
 }
 
 /// `GET /status/CODE`: that status, 200 to 599.

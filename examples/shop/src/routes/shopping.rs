@@ -1,21 +1,32 @@
 //! The shop itself: a page, a cart, login and logout, with sessions as a servlet container has them.
 
 use ::http::Method;
+use serde::Serialize;
 
 use super::{only, page};
 use crate::answer::Answer;
 use crate::cookie;
+use crate::proto;
 use crate::refusal::Refusal;
 use crate::visit::{Brought, Current, Nothing, Visit};
 
+/// What the home page says beside the session.
+#[derive(Serialize)]
+struct Home<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    catalog: Option<&'a proto::Answer>,
+}
+
 /// `GET /`: the page for a browser, JSON for others; opens a session when none is known.
+/// The catalog's part is there where the shop has one. When it does not answer, neither does the page.
 pub(super) fn home(visit: &Visit<'_>) -> Result<Answer, Refusal> {
     only(visit, &[Method::GET], "GET, HEAD")?;
+    let catalog = visit.catalog()?;
     let current = visit.current_or_new()?;
     if !visit.wants_html() {
-        return visit.json(&current, Nothing {});
+        return visit.json(&current, Home { catalog });
     }
-    let answer = page::home(visit, &current);
+    let answer = page::home(visit, &current, catalog);
     Ok(match current.set_cookie {
         Some(line) => answer.cookie(line),
         None => answer,

@@ -1,8 +1,11 @@
 //! The shop over real sockets, as a proxy or a browser meets it.
 
 mod browser;
+mod caller;
+mod hops;
 mod probes;
 mod process;
 mod shopping;
 mod sockets;
 mod stopping;
+mod streams;

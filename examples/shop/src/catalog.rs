@@ -1,0 +1,83 @@
+//! The catalog: a second service behind the shop, which says who it is and what of a decision reached it.
+
+use std::io;
+use std::sync::Arc;
+
+use ::http::header::HeaderName;
+use ::http::{Request, Response};
+use hyper::body::Incoming;
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use crate::answer::{Answer, Body, full};
+use crate::grpc::{self, Calls};
+use crate::hop::Via;
+use crate::http::drain;
+use crate::life::Life;
+use crate::pod::PodConfig;
+use crate::refusal::Refusal;
+use crate::serve::{Answering, RunningPod};
+
+const VERSION: HeaderName = HeaderName::from_static("x-catalog-version");
+const POD: HeaderName = HeaderName::from_static("x-catalog-pod");
+
+/// Serves a pod of the catalog on `listener` until the handle is stopped, killed or dropped.
+///
+/// # Errors
+/// When the listener cannot say its address.
+///
+/// # Panics
+/// Outside a tokio runtime.
+pub fn serve_catalog(listener: TcpListener, config: PodConfig) -> io::Result<RunningPod> {
+    let life = Arc::new(Life::new(&config));
+    let calls = Calls::new("catalog", &config, &life, None);
+    RunningPod::start(listener, Arc::new(Catalog { config, life, calls }))
+}
+
+struct Catalog {
+    config: PodConfig,
+    life: Arc<Life>,
+    calls: Calls,
+}
+
+impl Answering for Catalog {
+    fn life(&self) -> &Arc<Life> {
+        &self.life
+    }
+
+    async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Response<Body> {
+        let mut response = if grpc::is_call(&request) {
+            self.calls.answer(request).await
+        } else {
+            self.page(request).await.unwrap_or_else(|refusal| refused(&refusal)).response
+        };
+        let (version, pod) = self.config.identity_headers();
+        response.headers_mut().insert(VERSION, version);
+        response.headers_mut().insert(POD, pod);
+        response
+    }
+}
+
+impl Catalog {
+    /// `/` as `Pod.Ask` over gRPC, and `/healthz`.
+    async fn page(&self, request: Request<Incoming>) -> Result<Answer, Refusal> {
+        let (head, body) = request.into_parts();
+        drain(body).await?;
+        match head.uri.path() {
+            "/" => {}
+            "/healthz" if self.life.is_ready() => {}
+            "/healthz" => return Err(Refusal::Leaving),
+            path => return Err(Refusal::NotFound { path: path.to_owned() }),
+        }
+        Ok(json_answer(serde_json::to_vec(&self.calls.identity(Via::Http, &head.headers))?))
+    }
+}
+
+fn refused(refusal: &Refusal) -> Answer {
+    json_answer(json!({"error": refusal.to_string()}).to_string().into_bytes()).status(refusal.status())
+}
+
+fn json_answer(mut body: Vec<u8>) -> Answer {
+    body.push(b'\n');
+    Answer::new("application/json", full(body))
+}
