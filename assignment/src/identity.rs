@@ -1,7 +1,6 @@
 //! Who a user is, as 64 bits that do not give the key away.
 
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
+use crate::hmac::HmacKey;
 use std::fmt;
 use std::str::FromStr;
 
@@ -31,10 +30,7 @@ impl Identity {
 
     /// The identity of a key that names a person: the first 8 bytes of HMAC-SHA-256(`secret`, key), big-endian.
     pub fn of_key_with(secret: &IdentityKey, key: &[u8]) -> Self {
-        let mut mac = secret.0.clone();
-        mac.update(key);
-        let tag = mac.finalize().into_bytes();
-        Self(tag.iter().take(8).fold(0, |number, byte| (number << 8) | u64::from(*byte)))
+        Self(secret.0.tag(key).first_chunk().map_or(0, |first| u64::from_be_bytes(*first)))
     }
 
     /// An identity drawn at random by the caller, for a user who has no key yet.
@@ -101,12 +97,12 @@ pub struct NotAnIdentity(String);
 
 /// The secret that keeps personal keys from being found by dictionary, its HMAC pads computed once.
 #[derive(Clone)]
-pub struct IdentityKey(Hmac<Sha256>);
+pub struct IdentityKey(HmacKey);
 
 impl IdentityKey {
     /// Prepares a secret of any length (HMAC takes all; the contract asks for at least 16 bytes).
-    pub fn new(secret: &[u8]) -> Option<Self> {
-        Hmac::new_from_slice(secret).ok().map(Self)
+    pub fn new(secret: &[u8]) -> Self {
+        Self(HmacKey::new(secret))
     }
 }
 

@@ -26,6 +26,7 @@
 pub mod bucket;
 pub mod contract;
 pub mod decide;
+mod hmac;
 pub mod identity;
 pub mod policy;
 pub mod request;

@@ -29,7 +29,7 @@ impl Vector {
     fn identity(&self) -> Identity {
         let key = bytes(&self.key_hex);
         match &self.identity_key_hex {
-            Some(secret) => Identity::of_key_with(&IdentityKey::new(&bytes(secret)).unwrap(), &key),
+            Some(secret) => Identity::of_key_with(&IdentityKey::new(&bytes(secret)), &key),
             None => Identity::of_key(&key),
         }
     }

@@ -78,7 +78,7 @@ impl Policy {
             id_max_age_seconds: proxy.id_max_age_seconds,
             filter_state: proxy.filter_state,
             debug_header: proxy.debug_header.clone(),
-            identity_key: proxy.identity_key.as_ref().and_then(|secret| IdentityKey::new(secret.expose())),
+            identity_key: proxy.identity_key.as_ref().map(|secret| IdentityKey::new(secret.expose())),
             releases,
             hosts,
         })

@@ -3,9 +3,9 @@
 use super::text::{self, MAC_LEN};
 use super::{Kind, MAX_TEXT_LEN, Seal};
 use crate::contract::{ContractError, KeyUse, RingKey, Secret};
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
+use crate::hmac::HmacKey;
 use std::fmt;
+use std::hint::black_box;
 
 /// A ring of keys, the HMAC pads of each computed once.
 #[derive(Clone, Default)]
@@ -17,7 +17,7 @@ pub struct Ring {
 #[derive(Clone)]
 struct Key {
     id: String,
-    mac: Hmac<Sha256>,
+    hmac: HmacKey,
 }
 
 impl Ring {
@@ -46,9 +46,7 @@ impl Ring {
                     "expected one key with `use: sign`, found a second",
                 ));
             }
-            let mac = Hmac::new_from_slice(key.key.expose())
-                .map_err(|error| ContractError::invalid(place, error.to_string()))?;
-            ring.keys.push(Key { id: key.id.clone(), mac });
+            ring.keys.push(Key { id: key.id.clone(), hmac: HmacKey::new(key.key.expose()) });
         }
         Ok(ring)
     }
@@ -61,8 +59,7 @@ impl Ring {
     /// Signs; `None` where no key signs, or where the seal would not be read back.
     pub fn sign(&self, release_uid: &str, seal: &Seal<'_>) -> Option<String> {
         let key = self.keys.get(self.signer?)?;
-        let tag = message(key.mac.clone(), release_uid, seal)?.finalize().into_bytes();
-        let text = text::write(seal, &key.id, tag.get(..MAC_LEN)?);
+        let text = text::write(seal, &key.id, &key.mac(release_uid, seal)?);
         (text.len() <= MAX_TEXT_LEN).then_some(text)
     }
 
@@ -72,27 +69,31 @@ impl Ring {
     pub fn verify<'t>(&self, kind: Kind, release_uid: &str, text: &'t [u8]) -> Option<Seal<'t>> {
         let unverified = text::read(kind, text)?;
         let key = self.keys.iter().find(|key| key.id.as_bytes() == unverified.key_id)?;
-        message(key.mac.clone(), release_uid, &unverified.seal)?
-            .verify_truncated_left(&unverified.mac)
-            .ok()?;
-        Some(unverified.seal)
+        let mac = key.mac(release_uid, &unverified.seal)?;
+        is_equal_in_constant_time(&mac, &unverified.mac).then_some(unverified.seal)
     }
 }
 
-/// Feeds the MAC. Texts carry their length, so no two field lists make the same message.
-fn message(mut mac: Hmac<Sha256>, release_uid: &str, seal: &Seal<'_>) -> Option<Hmac<Sha256>> {
-    let mut bytes = MessageBuffer::default();
-    bytes.push(&[seal.kind.letter(), super::FORMAT])?;
-    bytes.push_text(release_uid.as_bytes())?;
-    bytes.push_text(seal.version)?;
-    bytes.push(&seal.epoch.to_be_bytes())?;
-    bytes.push(&seal.identity.as_u64().to_be_bytes())?;
-    bytes.push(&seal.issued.to_be_bytes())?;
-    if let Some(expires) = seal.expires {
-        bytes.push(&expires.to_be_bytes())?;
+impl Key {
+    /// The MAC of a seal. Texts carry their length, so no two field lists make the same message.
+    fn mac(&self, release_uid: &str, seal: &Seal<'_>) -> Option<[u8; MAC_LEN]> {
+        let mut message = MessageBuffer::default();
+        message.push(&[seal.kind.letter(), super::FORMAT])?;
+        message.push_text(release_uid.as_bytes())?;
+        message.push_text(seal.version)?;
+        message.push(&seal.epoch.to_be_bytes())?;
+        message.push(&seal.identity.as_u64().to_be_bytes())?;
+        message.push(&seal.issued.to_be_bytes())?;
+        if let Some(expires) = seal.expires {
+            message.push(&expires.to_be_bytes())?;
+        }
+        self.hmac.tag(message.as_slice()).first_chunk().copied()
     }
-    mac.update(bytes.as_slice());
-    Some(mac)
+}
+
+/// Compares without telling by its time where the first difference is.
+fn is_equal_in_constant_time(one: &[u8; MAC_LEN], other: &[u8; MAC_LEN]) -> bool {
+    black_box(u128::from_ne_bytes(*one) ^ u128::from_ne_bytes(*other)) == 0
 }
 
 /// One contiguous message on the stack: a MAC over one slice is cheaper than over eight.

@@ -95,7 +95,8 @@ fn identifier(situation: &Situation) -> Result<Identifier, Error> {
             "name the proxy's keys with `--keys FILE`",
         )
     };
-    secret.and_then(|secret| IdentityKey::new(secret.expose())).map(Identifier::Keyed).ok_or_else(missing)
+    let secret = secret.ok_or_else(missing)?;
+    Ok(Identifier::Keyed(IdentityKey::new(secret.expose())))
 }
 
 /// The input and its length in bytes, where it has one.

@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn keyed_identities_are_those_of_the_algorithm() {
-        let secret = IdentityKey::new(b"0123456789abcdef").unwrap();
+        let secret = IdentityKey::new(b"0123456789abcdef");
         let salt = Salt::new("s");
         let bucket = salt.bucket(Identity::of_key_with(&secret, b"alice"));
         let rules = Rules { identifier: Identifier::Keyed(secret), ..Rules::of_lines("s") };

@@ -7,27 +7,18 @@
 //! Proxy-Wasm ABI 0.2.1: <https://github.com/proxy-wasm/spec/tree/main/abi-versions/v0.2.1>
 #![expect(unsafe_code, reason = "the ABI names its functions")]
 
-use super::root::Root;
-use super::stream::Stream;
-use fnv::FnvHashMap;
+use super::contexts::Contexts;
 use std::alloc::{Layout, alloc};
 use std::cell::RefCell;
-use std::hash::BuildHasherDefault;
 use std::ptr;
 
 /// `Action::Continue`.
 const CONTINUE: u32 = 0;
 
 thread_local! {
-    /// The contexts of this VM. (A VM has one thread; each worker of the proxy has a VM of its own.)
-    static CONTEXTS: RefCell<FnvHashMap<u32, ContextState>> =
-        const { RefCell::new(FnvHashMap::with_hasher(BuildHasherDefault::new())) };
-}
-
-/// Several roots live side by side while a configuration is replaced: streams keep the one that they began with.
-enum ContextState {
-    Root(Root),
-    Stream(Stream),
+    /// The contexts of this VM. (A VM has one thread; each worker of the proxy has a VM of its own.) Several roots live
+    /// side by side while a configuration is replaced: streams keep the one that they began with.
+    static CONTEXTS: RefCell<Contexts> = RefCell::new(Contexts::default());
 }
 
 /// Says which ABI this is.
@@ -47,27 +38,19 @@ extern "C" fn malloc(size: usize) -> *mut u8 {
 
 #[unsafe(no_mangle)]
 extern "C" fn proxy_on_context_create(context: u32, root: u32) {
-    CONTEXTS.with_borrow_mut(|contexts| {
-        let state = match contexts.get(&root) {
-            Some(ContextState::Root(root)) => ContextState::Stream(root.stream()),
-            _ => ContextState::Root(Root::default()),
-        };
-        contexts.insert(context, state);
-    });
+    CONTEXTS.with_borrow_mut(|contexts| contexts.create(context, root));
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn proxy_on_configure(root: u32, size: usize) -> u32 {
-    CONTEXTS.with_borrow_mut(|contexts| match contexts.get_mut(&root) {
-        Some(ContextState::Root(root)) => u32::from(root.configure(size)),
-        _ => 0,
-    })
+    CONTEXTS
+        .with_borrow_mut(|contexts| contexts.root_mut(root).is_some_and(|root| root.configure(size)).into())
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn proxy_on_tick(root: u32) {
     CONTEXTS.with_borrow(|contexts| {
-        if let Some(ContextState::Root(root)) = contexts.get(&root) {
+        if let Some(root) = contexts.root(root) {
             root.tick();
         }
     });
@@ -76,7 +59,7 @@ extern "C" fn proxy_on_tick(root: u32) {
 #[unsafe(no_mangle)]
 extern "C" fn proxy_on_request_headers(stream: u32, _count: u32, _end_of_stream: u32) -> u32 {
     CONTEXTS.with_borrow_mut(|contexts| {
-        if let Some(ContextState::Stream(stream)) = contexts.get_mut(&stream) {
+        if let Some(stream) = contexts.stream_mut(stream) {
             stream.request();
         }
     });
@@ -85,8 +68,8 @@ extern "C" fn proxy_on_request_headers(stream: u32, _count: u32, _end_of_stream:
 
 #[unsafe(no_mangle)]
 extern "C" fn proxy_on_response_headers(stream: u32, _count: u32, _end_of_stream: u32) -> u32 {
-    CONTEXTS.with_borrow(|contexts| {
-        if let Some(ContextState::Stream(stream)) = contexts.get(&stream) {
+    CONTEXTS.with_borrow_mut(|contexts| {
+        if let Some(stream) = contexts.stream_mut(stream) {
             stream.answer();
         }
     });
@@ -95,5 +78,5 @@ extern "C" fn proxy_on_response_headers(stream: u32, _count: u32, _end_of_stream
 
 #[unsafe(no_mangle)]
 extern "C" fn proxy_on_delete(context: u32) {
-    CONTEXTS.with_borrow_mut(|contexts| contexts.remove(&context));
+    CONTEXTS.with_borrow_mut(|contexts| contexts.delete(context));
 }

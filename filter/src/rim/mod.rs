@@ -11,6 +11,7 @@
 //! of callbacks alive that no request of ours ever takes. `docs/benchmarks.md` compares with an empty filter built on it.
 
 mod abi;
+mod contexts;
 mod exports;
 mod health;
 mod metrics;

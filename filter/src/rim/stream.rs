@@ -16,7 +16,8 @@ const NANOSECONDS_PER_MILLISECOND: u64 = 1_000_000;
 /// The state between a request and its answer.
 pub(super) struct Stream {
     active: Rc<Active>,
-    pending: Option<Pending>,
+    /// Boxed: most of a stream's life it is only kept, and its place in the table should be small.
+    pending: Option<Box<Pending>>,
 }
 
 impl Stream {
@@ -47,7 +48,7 @@ impl Stream {
         let decided_at = keeps_latency.then(abi::now_nanoseconds);
         let mut pending = Pending::new(decision, &request);
         pending.decided_at = decided_at;
-        self.pending = Some(pending);
+        self.pending = Some(Box::new(pending));
     }
 
     /// Writes what the decision must be remembered by.
