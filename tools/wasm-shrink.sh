@@ -12,6 +12,7 @@ readonly FEATURES=(--mvp-features --enable-mutable-globals --enable-sign-ext --e
 
 wanted_exports() { grep -v -e '^#' -e '^[[:space:]]*$' "$exports" | sort; }
 
+# (--low-memory-unused: the stack grows down to address 0, so no valid address is below 1024 that something is added to.)
 # A graph for wasm-metadce: the host reaches the wanted exports, and nothing else is a root.
 export_graph() {
     wanted_exports | awk '
@@ -33,7 +34,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export_graph >"$work/graph.json"
 wasm-metadce "$input" --graph-file="$work/graph.json" "${FEATURES[@]}" -o "$work/kept.wasm" >"$work/removed.txt"
-wasm-opt "$work/kept.wasm" -Oz --converge "${FEATURES[@]}" --strip-debug --strip-producers --strip-target-features -o "$work/out.wasm"
+wasm-opt "$work/kept.wasm" -Oz --converge --low-memory-unused "${FEATURES[@]}" --strip-debug --strip-producers --strip-target-features -o "$work/out.wasm"
 check_exports "$work/out.wasm"
 
 size=$(wc -c <"$work/out.wasm")

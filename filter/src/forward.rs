@@ -3,6 +3,7 @@
 //! The routing header always says what was decided here, whatever came in. Of identity and cohort the edge writes its
 //! own or removes the client's; inside the mesh they pass as they came. Testers' tokens never reach the application.
 
+use crate::baggage;
 use crate::edit::HeaderEdits;
 use assignment::contract::{OverrideMode, Position, TokenConfig};
 use assignment::decide::OVERRIDE_MARK;
@@ -10,11 +11,21 @@ use assignment::policy::Release;
 use assignment::request::{cookie_pairs, query_parameters};
 use assignment::{Decision, Policy, Reason, Request};
 
-/// Edits a request that concerns a release.
-pub fn decided(policy: &Policy, decision: &Decision, request: &Request<'_>, edits: &mut impl HeaderEdits) {
+/// Edits a request that concerns a release. `now` is asked for only where something is signed.
+pub fn decided(
+    policy: &Policy,
+    decision: &Decision,
+    request: &Request<'_>,
+    now: impl FnOnce() -> u64,
+    edits: &mut impl HeaderEdits,
+) {
     let Some(release) = policy.release(decision.release) else {
         return;
     };
+    // First: where a token stands in one of several cookie lines, the whole map is written anew from what came in.
+    if let (OverrideMode::Token, Some(token)) = (release.override_mode, &release.token) {
+        hide_token(policy, token, request, edits);
+    }
     remove_odd_spellings(policy, request, edits);
     if let Some(version) = release.versions.get(decision.version) {
         let value = version.routing_value.as_bytes();
@@ -22,11 +33,13 @@ pub fn decided(policy: &Policy, decision: &Decision, request: &Request<'_>, edit
             write(&policy.headers.routing, value, request.routing, edits);
         }
     }
-    if policy.position == Position::Edge {
-        tell_next_hop(policy, release, decision, request, edits);
-    }
-    if let (OverrideMode::Token, Some(token)) = (release.override_mode, &release.token) {
-        hide_token(policy, token, request, edits);
+    match policy.position {
+        Position::Edge => {
+            tell_next_hop(policy, release, decision, request, edits);
+            let carried = baggage::value(policy, release, decision, now);
+            baggage::tell(policy, carried.as_deref(), request, edits);
+        }
+        Position::Mesh => tell_pods(policy, release, decision, request, edits),
     }
 }
 
@@ -34,6 +47,9 @@ pub fn decided(policy: &Policy, decision: &Decision, request: &Request<'_>, edit
 pub fn undecided(policy: &Policy, request: &Request<'_>, edits: &mut impl HeaderEdits) {
     remove_odd_spellings(policy, request, edits);
     let edge = policy.position == Position::Edge;
+    if edge {
+        baggage::tell(policy, None, request, edits);
+    }
     let sent = [
         (&policy.headers.routing, request.routing.is_some()),
         (&policy.headers.identity, edge && request.identity.is_some()),
@@ -65,6 +81,21 @@ fn tell_next_hop(
         Some(cohort) => write(&policy.headers.cohort, cohort, request.cohort, edits),
         None if request.cohort.is_some() => edits.remove(policy.headers.cohort.as_bytes()),
         None => {}
+    }
+}
+
+/// Inside the mesh the identity passes as it came. Where it came by baggage, pods that are chosen by it need the header.
+fn tell_pods(
+    policy: &Policy,
+    release: &Release,
+    decision: &Decision,
+    request: &Request<'_>,
+    edits: &mut impl HeaderEdits,
+) {
+    if let (Some(identity), None) =
+        (decision.identity.filter(|_| release.writes_identity()), request.identity)
+    {
+        edits.add(&policy.headers.identity, &identity.to_hex());
     }
 }
 

@@ -6,6 +6,7 @@
 //! ```text
 //! rim        the only code that knows Proxy-Wasm: contexts, host calls      (wasm32 only)
 //! forward    decision -> edits of the request's headers
+//! baggage    the same for the second carrier of decisions to the next services
 //! reply      decision + answer -> edits of the answer's headers, and what it was worth
 //! labels     decision -> names of metrics, texts for logs
 //! edit       the edits themselves, as the rim carries them out
@@ -13,6 +14,7 @@
 //!
 //! Nothing here panics and nothing fails a request: a trap in Wasm takes every request in flight on that worker with it.
 
+mod baggage;
 pub mod edit;
 pub mod forward;
 pub mod labels;

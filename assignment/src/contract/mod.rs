@@ -48,11 +48,16 @@ pub struct FilterConfig {
     pub id_cookie: CookieConfig,
     /// How long a browser keeps a minted id, in seconds.
     pub id_max_age_seconds: u64,
-    /// The ring that signs and verifies pins, minted ids and tokens. At most one key signs.
+    /// The ring that signs and verifies pins, minted ids and tokens. At most one key signs. Inside the mesh: the keys that
+    /// `carried_keys` derives from it, which verify what travels in baggage.
     pub keys: Vec<RingKey>,
     /// The secret behind `identity: keyed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub identity_key: Option<Secret>,
+    /// The key of our member in W3C baggage, which carries the edge's decision through applications that forward baggage
+    /// and not our headers. Absent: neither written nor read nor removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baggage: Option<String>,
     /// Writes `wasm.canary` filter state for access logs.
     pub filter_state: bool,
     /// Says in a response header what was decided and why. For test systems: it tells users their bucket.
@@ -124,6 +129,7 @@ impl FilterConfig {
             id_max_age_seconds: default_id_max_age(),
             keys: Vec::new(),
             identity_key: None,
+            baggage: None,
             filter_state: false,
             debug_header: None,
             releases: BTreeMap::new(),
@@ -165,6 +171,7 @@ impl Read for FilterConfig {
             id_max_age_seconds: fields.optional("idMaxAgeSeconds").unwrap_or_else(default_id_max_age),
             keys: fields.or_default("keys"),
             identity_key: fields.optional("identityKey"),
+            baggage: fields.optional("baggage"),
             filter_state: fields.or_default("filterState"),
             debug_header: fields.optional("debugHeader"),
             releases: BTreeMap::new(),

@@ -1,5 +1,6 @@
 //! Row 4: inside the mesh the edge's decision for the train is followed.
 
+use super::carried::{self, carried};
 use super::{Decision, Facts, Reason};
 use crate::Identity;
 use crate::contract::{Position, Role};
@@ -11,12 +12,25 @@ pub(super) fn by_cohort(facts: &Facts<'_>) -> Option<Decision> {
     if facts.policy.position != Position::Mesh {
         return None;
     }
-    let train = facts.release.train.as_deref()?;
-    let (role, is_override) = cohort_of(facts.request.cohort?, train.as_bytes())?;
+    let train = facts.release.train.as_deref()?.as_bytes();
+    let ((role, is_override), identity) = by_header(facts, train).or_else(|| by_baggage(facts, train))?;
     let version = facts.release.live_role(role, || facts.now())?;
     let reason = if is_override { Reason::Override } else { Reason::Cohort };
-    let identity = facts.request.identity.and_then(Identity::from_hex);
     Some(Decision { identity, ..facts.decision(version, reason) })
+}
+
+/// A role, whether a tester asked for it, and who the user is.
+type Told = ((Role, bool), Option<Identity>);
+
+fn by_header(facts: &Facts<'_>, train: &[u8]) -> Option<Told> {
+    let told = cohort_of(facts.request.cohort?, train)?;
+    Some((told, facts.request.identity.and_then(Identity::from_hex)))
+}
+
+/// The second carrier: where the header did not come through, an application may have passed the baggage on.
+fn by_baggage(facts: &Facts<'_>, train: &[u8]) -> Option<Told> {
+    let seal = carried(facts)?;
+    Some((carried::cohort_of(&seal, train)?, Some(seal.identity)))
 }
 
 /// The role of a train in `<train>=<role>[;override], …`, and whether a tester asked for it.

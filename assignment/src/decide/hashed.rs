@@ -1,5 +1,6 @@
 //! Rows 5 and 6: a session older than the filter, and a user with a key.
 
+use super::carried::carried;
 use super::{Decision, Facts, KeyOrigin, PinPlan, Reason};
 use crate::Identity;
 use crate::contract::{KeySource, Position};
@@ -117,7 +118,10 @@ fn identity_by(facts: &Facts<'_>, source: &KeySource) -> Option<Identity> {
         KeySource::Query(name) => of_key(request.query(name)?),
         KeySource::Jwt { claim, payload } => of_key(&facts.environment.jwt_claim(payload, claim)?),
         KeySource::ClientAddress {} => of_key(&facts.environment.client_address()?),
-        KeySource::Identity {} if policy.position == Position::Mesh => Identity::from_hex(request.identity?),
+        KeySource::Identity {} if policy.position == Position::Mesh => {
+            let told = request.identity.and_then(Identity::from_hex);
+            told.or_else(|| carried(facts).map(|seal| seal.identity))
+        }
         KeySource::Identity {} => None,
     }
 }

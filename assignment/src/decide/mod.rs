@@ -17,6 +17,7 @@
 //!
 //! One file a row: `overrides`, `pinned`, `cohort`, `hashed` (rows 5 and 6), `fallback` (rows 7 and 8).
 
+mod carried;
 mod cohort;
 mod facts;
 mod fallback;
@@ -24,6 +25,7 @@ mod hashed;
 mod overrides;
 mod pinned;
 
+pub use carried::MAX_CARRIED_SECONDS;
 pub use cohort::OVERRIDE_MARK;
 pub use facts::Facts;
 pub use overrides::MAX_TOKEN_LIFE_SECONDS;

@@ -40,6 +40,8 @@ pub(super) fn proxy(config: &FilterConfig) -> Result<(), ContractError> {
             && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
         checks.ensure(legal, "headers", "names of a-z 0-9 -", name);
     }
+    let baggage = config.baggage.as_deref();
+    checks.ensure(baggage.is_none_or(is_token), "baggage", "a key", baggage.unwrap_or_default());
     let long_enough =
         config.identity_key.as_ref().is_none_or(|secret| secret.expose().len() >= Secret::MIN_LEN);
     checks.ensure(long_enough, "identityKey", "at least 16 bytes", "fewer");
@@ -60,6 +62,13 @@ pub(super) fn release(
     checks.ensure(is_named, "name", "<namespace>/<name>, two DNS labels", name);
     let uid_fits = (1..=MAX_NAME_LEN).contains(&release.uid.len());
     checks.ensure(uid_fits, "uid", "1 to 63 characters", &release.uid);
+    let train = release.train.as_deref();
+    checks.ensure(
+        train.is_none_or(is_label_value),
+        "train",
+        "a label value of up to 63 characters",
+        train.unwrap_or_default(),
+    );
     hosts_and_paths(&mut checks, release);
     versions(&mut checks, release);
     keys(&mut checks, release);

@@ -14,7 +14,7 @@ use crate::contract::{
     read_document,
 };
 use crate::identity::IdentityKey;
-use crate::seal::Ring;
+use crate::seal::{Ring, carried_keys};
 use hosts::HostIndex;
 
 /// A configuration in force.
@@ -24,12 +24,16 @@ pub struct Policy {
     pub position: Position,
     /// The names of our headers.
     pub headers: HeaderNames,
-    /// Signs and verifies.
+    /// Signs and verifies pins, minted ids and tokens.
     pub ring: Ring,
+    /// Signs and verifies what travels in baggage; empty where it is not used.
+    pub carried_ring: Ring,
     /// The minted id's cookie.
     pub id_cookie: CookieConfig,
     /// How long a browser keeps a minted id, in seconds.
     pub id_max_age_seconds: u64,
+    /// The key of our member in W3C baggage, if it is used.
+    pub baggage: Option<String>,
     /// Whether filter state is written.
     pub filter_state: bool,
     /// The debug response header, if any.
@@ -70,12 +74,19 @@ impl Policy {
             hosts.insert(&name, &config, &releases)?;
             releases.push(Release::prepare(name, config));
         }
+        let carried_ring = match (proxy.position, &proxy.baggage) {
+            (_, None) => Ring::default(),
+            (Position::Edge, Some(_)) => Ring::new(&carried_keys(&proxy.keys))?,
+            (Position::Mesh, Some(_)) => ring.clone(),
+        };
         Ok(Self {
             position: proxy.position,
             headers: proxy.headers.clone(),
             ring,
+            carried_ring,
             id_cookie: proxy.id_cookie.clone(),
             id_max_age_seconds: proxy.id_max_age_seconds,
+            baggage: proxy.baggage.clone(),
             filter_state: proxy.filter_state,
             debug_header: proxy.debug_header.clone(),
             identity_key: proxy.identity_key.as_ref().map(|secret| IdentityKey::new(secret.expose())),
@@ -90,8 +101,10 @@ impl Policy {
             position: Position::Edge,
             headers: HeaderNames::default(),
             ring: Ring::default(),
+            carried_ring: Ring::default(),
             id_cookie: CookieConfig::default_id(),
             id_max_age_seconds: 0,
+            baggage: None,
             filter_state: false,
             debug_header: None,
             identity_key: None,

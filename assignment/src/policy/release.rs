@@ -68,6 +68,8 @@ pub struct Version {
     pub routing_value: String,
     /// The cohort header's value for the release's train, ready to be written; empty without a train.
     pub cohort_value: String,
+    /// The same for baggage, `<train>.<role>`; empty without a train.
+    pub carried_value: String,
 }
 
 /// What became of a version that a pin names.
@@ -81,6 +83,11 @@ pub enum Standing {
     Unknown,
 }
 
+/// What the next services are told of a version; nothing outside a train.
+fn told(train: Option<&str>, between: &str, role: Role) -> String {
+    train.map_or(String::new(), |train| [train, between, role.as_str()].concat())
+}
+
 impl Release {
     /// Prepares a release that has passed the checks.
     pub(super) fn prepare(name: String, config: ReleaseConfig) -> Self {
@@ -89,9 +96,8 @@ impl Release {
         let train = config.train;
         let prepare_version = |version: VersionConfig| Version {
             routing_value: format!("{name}/{}", version.name),
-            cohort_value: train
-                .as_ref()
-                .map_or(String::new(), |train| format!("{train}={}", version.role.as_str())),
+            cohort_value: told(train.as_deref(), "=", version.role),
+            carried_value: told(train.as_deref(), ".", version.role),
             name: version.name,
             role: version.role,
             epoch: version.epoch,

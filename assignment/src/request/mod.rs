@@ -2,9 +2,11 @@
 //!
 //! Third stage: takes header pairs, gives a [`Request`] of slices into them. Nothing is copied, decoded or judged.
 
+mod baggage;
 mod cookies;
 mod headers;
 
+pub use baggage::{BAGGAGE, baggage_members, baggage_value};
 pub use cookies::{Cookies, cookie_pairs};
 pub use headers::Headers;
 
@@ -31,6 +33,8 @@ pub struct Request<'h> {
     pub overrides: Option<&'h [u8]>,
     /// The token header that came in.
     pub token: Option<&'h [u8]>,
+    /// The first line of W3C baggage that came in; all are in `headers`.
+    pub baggage: Option<&'h [u8]>,
     /// Whether one of our trusted headers came in spelt with underscores, or more than once.
     pub has_odd_spelling: bool,
     accept: Option<&'h [u8]>,
@@ -54,6 +58,7 @@ impl<'h> Request<'h> {
             cohort: None,
             overrides: None,
             token: None,
+            baggage: None,
             has_odd_spelling: false,
             accept: None,
             authorization: None,
@@ -80,6 +85,7 @@ impl<'h> Request<'h> {
             b":path" => self.path = value,
             b":method" => self.method = value,
             b"cookie" => self.cookies.note_line(value),
+            b"baggage" => self.baggage = self.baggage.or(Some(value)),
             b"accept" => self.accept = self.accept.or(Some(value)),
             b"authorization" => self.authorization = self.authorization.or(Some(value)),
             b"content-type" => self.content_type = self.content_type.or(Some(value)),

@@ -4,6 +4,7 @@
 //! p1~<key id>~<version>~<epoch>~<identity>~<issued>~<mac>              a pin
 //! i1~<key id>~~0~<identity>~<issued>~<mac>                             a minted id
 //! t1~<key id>~<version>~<epoch>~<identity>~<issued>~<expires>~<mac>    an override token
+//! b1~<key id>~<train>.<role>~<0|1>~<identity>~<issued>~<mac>           a decision that travels in baggage; 1: a tester's
 //! ```
 //!
 //! The MAC is HMAC-SHA-256, cut to 128 bits, over kind ‖ format ‖ release uid ‖ version ‖ epoch ‖ identity ‖ issued
@@ -14,7 +15,7 @@
 mod ring;
 mod text;
 
-pub use ring::Ring;
+pub use ring::{Ring, carried_keys};
 
 use crate::Identity;
 
@@ -27,6 +28,8 @@ pub enum Kind {
     Id,
     /// Lets a tester choose a version.
     Token,
+    /// Tells the next services what the edge decided.
+    Carried,
 }
 
 impl Kind {
@@ -36,6 +39,7 @@ impl Kind {
             Self::Pin => b'p',
             Self::Id => b'i',
             Self::Token => b't',
+            Self::Carried => b'b',
         }
     }
 }
@@ -46,6 +50,9 @@ const FORMAT: u8 = b'1';
 /// The longest version name and uid that fit their length prefix and a label value.
 pub const MAX_NAME_LEN: usize = 63;
 
+/// The longest version field of a text: a version, or a train and a role.
+pub(crate) const MAX_VERSION_LEN: usize = MAX_NAME_LEN + ".draining".len();
+
 /// The longest text that is looked at: longer ones are nobody's.
 pub const MAX_TEXT_LEN: usize = 256;
 
@@ -54,9 +61,9 @@ pub const MAX_TEXT_LEN: usize = 256;
 pub struct Seal<'t> {
     /// What it is for.
     pub kind: Kind,
-    /// The version it names; empty for minted ids.
+    /// The version it names; empty for minted ids, `<train>.<role>` for what travels.
     pub version: &'t [u8],
-    /// The version's epoch; 0 for minted ids.
+    /// The version's epoch; 0 for minted ids; for what travels 1 if a tester asked, else 0.
     pub epoch: u32,
     /// The user.
     pub identity: Identity,
@@ -75,6 +82,18 @@ impl Seal<'_> {
     /// A minted id.
     pub const fn id(identity: Identity, issued: u64) -> Seal<'static> {
         Seal { kind: Kind::Id, version: b"", epoch: 0, identity, issued, expires: None }
+    }
+
+    /// A decision that travels: `cohort` is `<train>.<role>`.
+    pub const fn carried(cohort: &[u8], is_override: bool, identity: Identity, issued: u64) -> Seal<'_> {
+        Seal {
+            kind: Kind::Carried,
+            version: cohort,
+            epoch: is_override as u32,
+            identity,
+            issued,
+            expires: None,
+        }
     }
 
     /// An override token. `identity` is a random number that tells tokens apart in logs.

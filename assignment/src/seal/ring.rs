@@ -20,6 +20,20 @@ struct Key {
     hmac: HmacKey,
 }
 
+/// What [`carried_keys`] is derived by.
+const CARRIED: &[u8] = b"canary baggage";
+
+/// The keys for what travels in baggage, derived from those of the edge: proxies inside the mesh get these, so that who
+/// reads their configuration can forge neither pins nor ids nor tokens.
+pub fn carried_keys(keys: &[RingKey]) -> Vec<RingKey> {
+    let derive = |key: &RingKey| RingKey {
+        id: key.id.clone(),
+        key: Secret::new(HmacKey::new(key.key.expose()).tag(CARRIED).to_vec()),
+        usage: key.usage,
+    };
+    keys.iter().map(derive).collect()
+}
+
 impl Ring {
     /// Prepares the ring.
     ///

@@ -1,6 +1,6 @@
 //! The text form: fields between `~`, in one order, in one spelling.
 
-use super::{FORMAT, Kind, MAX_NAME_LEN, MAX_TEXT_LEN, Seal};
+use super::{FORMAT, Kind, MAX_TEXT_LEN, MAX_VERSION_LEN, Seal};
 use crate::Identity;
 use std::fmt::Write as _;
 
@@ -24,13 +24,13 @@ pub(super) fn read(kind: Kind, text: &[u8]) -> Option<Unverified<'_>> {
         return None;
     }
     let key_id = fields.next()?;
-    let version = fields.next().filter(|version| version.len() <= MAX_NAME_LEN)?;
+    let version = fields.next().filter(|version| version.len() <= MAX_VERSION_LEN)?;
     let epoch = u32::try_from(number(fields.next()?)?).ok()?;
     let identity = Identity::from_hex(fields.next()?)?;
     let issued = number(fields.next()?)?;
     let expires = match kind {
         Kind::Token => Some(number(fields.next()?)?),
-        Kind::Pin | Kind::Id => None,
+        Kind::Pin | Kind::Id | Kind::Carried => None,
     };
     let mac_text = fields.next()?;
     if fields.next().is_some() {

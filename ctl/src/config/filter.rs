@@ -3,11 +3,15 @@
 use super::{Error, KeyRing, Standing, cookies};
 use crate::spec::{Release, ReleaseName};
 use assignment::contract::{
-    ContractError, FilterConfig, HeaderNames, IdentityMode, KeySource, MintPolicy, OverrideConfig,
-    OverrideMode, PinConfig, Position, ReleaseConfig, Stickiness, TokenConfig,
+    ContractError, FilterConfig, HeaderNames, IdentityMode, KeySource, KeyUse, MintPolicy, OverrideConfig,
+    OverrideMode, PinConfig, Position, ReleaseConfig, RingKey, Stickiness, TokenConfig,
 };
+use assignment::seal::carried_keys;
 use assignment::{FilterConfig as Config, Policy};
 use std::collections::BTreeMap;
+
+/// The key of our member in W3C baggage.
+const BAGGAGE_KEY: &str = "canary";
 
 /// What a proxy has once, whatever its releases.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,12 +138,18 @@ pub fn filter_config(
 ) -> Result<FilterConfig, Error> {
     let is_edge = settings.position == Position::Edge;
     let is_keyed = releases.values().any(|release| release.identity == IdentityMode::Keyed);
+    // A release outside a train has no decision that travels.
+    let is_carried = releases.values().any(|release| release.train.is_some());
     let config = Config {
         position: settings.position,
         headers: HeaderNames::default(),
         id_cookie: settings.id_cookie.clone(),
-        // Inside the mesh nothing is signed or verified, so the keys stay at the edge.
-        keys: if is_edge { keys.keys.clone() } else { Vec::new() },
+        keys: match (is_edge, is_carried) {
+            (true, _) => keys.keys.clone(),
+            (false, true) => verifying(carried_keys(&keys.keys)),
+            (false, false) => Vec::new(),
+        },
+        baggage: is_carried.then(|| BAGGAGE_KEY.to_owned()),
         // A secret goes only where it is used.
         identity_key: keys.identity_key.clone().filter(|_| is_keyed),
         filter_state: settings.filter_state,
@@ -149,6 +159,11 @@ pub fn filter_config(
     };
     Policy::compile(&config)?;
     Ok(config)
+}
+
+/// Inside the mesh nothing is signed.
+fn verifying(keys: Vec<RingKey>) -> Vec<RingKey> {
+    keys.into_iter().map(|key| RingKey { usage: KeyUse::Verify, ..key }).collect()
 }
 
 /// Whether the filter would accept this release at its first generation, whatever the keys.

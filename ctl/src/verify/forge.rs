@@ -6,6 +6,7 @@ use assignment::Identity;
 use assignment::contract::{KeyUse, RingKey, Secret};
 use assignment::decide::MAX_TOKEN_LIFE_SECONDS;
 use assignment::policy::Release;
+use assignment::request::BAGGAGE;
 use assignment::seal::{Ring, Seal};
 
 /// An attempt to reach the canary.
@@ -123,6 +124,12 @@ impl Forger<'_> {
         let mut all = self.pin(ring.sign(uid, &Seal::pin(name, epoch, self.lucky, now)), what);
         if let Some(token) = ring.sign(uid, &Seal::token(name, epoch, self.lucky, now, now + 300)) {
             all.extend(self.token_text(&token, what));
+        }
+        let train = self.release.train.as_deref().unwrap_or(&self.release.name);
+        let cohort = format!("{train}.canary");
+        if let Some(text) = ring.sign("", &Seal::carried(cohort.as_bytes(), true, self.lucky, now)) {
+            let member = format!("a=1,canary={text}");
+            all.push(Forgery { name: format!("baggage {what}"), ..by_header(BAGGAGE, &member) });
         }
         // Ids are one per host and belong to no release: another release's is genuine.
         if uid == self.release.uid

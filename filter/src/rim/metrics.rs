@@ -7,17 +7,22 @@ use assignment::policy::Release;
 use assignment::{Decision, Policy, Reason};
 use fnv::FnvHashMap;
 use std::cell::{Cell, OnceCell, RefCell};
-use std::hash::BuildHasherDefault;
 
 /// The most metrics that one VM defines; past it new ones are not counted. Proxies must not grow with what users do,
 /// and they cannot here: names come from the configuration alone. This is the bound for configurations.
 const MAX_METRICS: usize = 50_000;
 
 thread_local! {
-    /// Metrics by name, kept across configurations: each definition makes a new id in the VM for ever. (A VM has one
-    /// thread.)
-    static METRICS: RefCell<FnvHashMap<String, Known>> =
-        const { RefCell::new(FnvHashMap::with_hasher(BuildHasherDefault::new())) };
+    /// Kept across configurations: each definition makes a new id in the VM for ever. (A VM has one thread.)
+    static METRICS: RefCell<Metrics> = RefCell::new(Metrics::default());
+}
+
+/// The metrics that this VM has defined. (The map is of the type that hosts have: another one would be 2 kB of module.)
+#[derive(Default)]
+struct Metrics {
+    /// Indices into `known` by name.
+    by_name: FnvHashMap<Box<[u8]>, usize>,
+    known: Vec<Known>,
 }
 
 /// A metric that this VM has defined.
@@ -28,32 +33,41 @@ struct Known {
     recorded: Option<u64>,
 }
 
-fn known(kind: Metric, name: String) -> Option<Known> {
-    METRICS.with_borrow_mut(|metrics| {
-        if let Some(known) = metrics.get(&name) {
-            return Some(*known);
-        }
-        if metrics.len() >= MAX_METRICS {
-            return None;
-        }
-        let known = Known { id: abi::define_metric(kind, &name)?, recorded: None };
-        metrics.insert(name, known);
-        Some(known)
-    })
+impl Metrics {
+    fn known(&mut self, kind: Metric, name: &str) -> Option<&mut Known> {
+        let index = match self.by_name.get(name.as_bytes()) {
+            Some(index) => *index,
+            None if self.known.len() >= MAX_METRICS => return None,
+            None => {
+                let index = self.known.len();
+                self.known.push(Known { id: abi::define_metric(kind, name)?, recorded: None });
+                self.by_name.insert(name.as_bytes().into(), index);
+                index
+            }
+        };
+        self.known.get_mut(index)
+    }
+}
+
+/// The id of a metric, defined at first use.
+fn id_of(kind: Metric, name: &str) -> Option<u32> {
+    METRICS.with_borrow_mut(|metrics| metrics.known(kind, name).map(|known| known.id))
 }
 
 /// Sets a gauge, unless this VM set it to that value already.
-fn record(name: String, value: u64) {
-    let Some(known) = known(Metric::Gauge, name.clone()).filter(|known| known.recorded != Some(value)) else {
-        return;
-    };
-    abi::record_metric(known.id, value);
-    METRICS.with_borrow_mut(|metrics| metrics.insert(name, Known { recorded: Some(value), ..known }));
+fn record(name: &str, value: u64) {
+    METRICS.with_borrow_mut(|metrics| {
+        if let Some(known) = metrics.known(Metric::Gauge, name).filter(|known| known.recorded != Some(value))
+        {
+            known.recorded = Some(value);
+            abi::record_metric(known.id, value);
+        }
+    });
 }
 
 /// Sets the gauge that says whether this proxy never had a good configuration.
 pub(super) fn record_inert(inert: bool) {
-    record(labels::INERT.to_owned(), u64::from(inert));
+    record(labels::INERT, u64::from(inert));
 }
 
 /// The counters of one configuration: metric ids by release, version and what is counted.
@@ -136,8 +150,8 @@ impl Counters {
             cell.get_or_init(|| (0..release.versions.len() * SLOTS).map(|_| Cell::new(Slot::New)).collect());
         let slot = slots.get(decision.version * SLOTS + slot)?;
         if let Slot::New = slot.get() {
-            let known = name().and_then(|name| known(kind, name));
-            slot.set(known.map_or(Slot::Refused, |known| Slot::Known(known.id)));
+            let id = name().and_then(|name| id_of(kind, &name));
+            slot.set(id.map_or(Slot::Refused, Slot::Known));
         }
         match slot.get() {
             Slot::Known(id) => Some(id),
@@ -148,7 +162,7 @@ impl Counters {
     /// Sets the gauge of a release's generation, once for each configuration and worker.
     fn report_generation(&self, index: usize, release: &Release) {
         if self.reported.get(index).is_some_and(|reported| !reported.replace(true)) {
-            record(labels::generation(release), release.generation);
+            record(&labels::generation(release), release.generation);
         }
     }
 

@@ -38,7 +38,7 @@ impl Stream {
             forward::undecided(policy, &request, &mut edits);
             return;
         };
-        forward::decided(policy, &decision, &request, &mut edits);
+        forward::decided(policy, &decision, &request, now_seconds, &mut edits);
         counters.count_request(policy, &decision);
         let release = policy.release(decision.release);
         if let Some(release) = release.filter(|_| policy.filter_state) {

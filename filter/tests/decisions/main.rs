@@ -11,6 +11,7 @@
 
 mod fixture;
 
+mod baggage;
 mod caching;
 mod conflicts;
 mod ends;

@@ -106,6 +106,18 @@ fn the_applications_other_cookie_lines_are_left_as_they_are() {
 }
 
 #[test]
+fn a_token_in_one_of_several_cookie_lines_leads_to_its_version_like_any_other() {
+    let proxy = proxy().with("train", json!("autumn"));
+    let visit =
+        get("/").header("cookie", "A=1").cookie("__Host-token", &token(&proxy)).header("cookie", "B=2");
+    let sent = proxy.send(&visit.header("x_canary_id", "forged"));
+    assert_eq!(sent.headers.all("cookie"), ["A=1", "B=2"]);
+    assert_eq!(sent.headers.get("x-canary-version").as_deref(), Some("shop/web/v2"));
+    assert_eq!(sent.headers.get("x-canary-cohort").as_deref(), Some("autumn=canary;override"));
+    assert_eq!(sent.headers.get("x_canary_id"), None);
+}
+
+#[test]
 fn a_token_by_query_becomes_a_cookie_and_leaves_no_trace() {
     let proxy = proxy();
     let token = token(&proxy);

@@ -4,7 +4,7 @@ use crate::case::{Case, Lines};
 use crate::mutate::{damage, sometimes};
 use assignment::Identity;
 use assignment::contract::{KeyUse, RingKey, Secret};
-use assignment::seal::{Ring, Seal};
+use assignment::seal::{Kind, Ring, Seal};
 use fastrand::Rng;
 use serde_json::{Value, json};
 
@@ -38,12 +38,13 @@ fn config(random: &mut Rng) -> Value {
     }
     let key = "0707070707070707070707070707070707070707070707070707070707070707";
     let mut config = json!({
-        "format": 1, "keys": [{"id": "k1", "key": key, "use": "sign"}], "identityKey": key,
+        "format": 1, "keys": [{"id": "k1", "key": key, "use": "sign"}], "identityKey": key, "baggage": "canary",
         "releases": {"shop/web": release},
     });
     let proxy = [
         ("position", json!("mesh")),
         ("filterState", json!(true)),
+        ("baggage", Value::Null),
         ("debugHeader", json!("x-debug")),
         ("headers", json!({"routing": "x-r", "identity": "x-i"})),
         ("idCookie", json!({"name": "id", "secure": false, "domain": "shop.example"})),
@@ -96,12 +97,17 @@ fn sealed(random: &mut Rng) -> Vec<u8> {
     let (epoch, who) = (one(random, &[1, 2, 2, 3, u32::MAX]), Identity::from_random(random.u64(..3)));
     let issued = one(random, &[NOW, NOW - 400, NOW - 90_000, 0, u64::MAX >> 1]);
     let expires = one(random, &[issued.saturating_add(60), NOW + 60, 0]);
-    let seal = match random.u8(..4) {
+    let seal = match random.u8(..5) {
         0 => Seal::id(who, issued),
+        4 => Seal::carried(one(random, &[b"autumn.canary", b"autumn.stable"]), epoch == 1, who, issued),
         1 => Seal::token(version, epoch, who, issued, expires),
         _ => Seal::pin(version, epoch, who, issued),
     };
-    let uid = if seal.version.is_empty() { "" } else { one(random, &["u1", "u1", "u1", "u2"]) };
+    let uid = if matches!(seal.kind, Kind::Id | Kind::Carried) {
+        ""
+    } else {
+        one(random, &["u1", "u1", "u1", "u2"])
+    };
     let mut text = ring.sign(uid, &seal).unwrap_or_default().into_bytes();
     sometimes(random, 4, &mut text);
     text
@@ -142,7 +148,7 @@ fn request(random: &mut Rng) -> Lines {
         (text(":path"), path(random)),
     ];
     for _ in 0..random.usize(..7) {
-        let (name, value) = match random.u8(..12) {
+        let (name, value) = match random.u8(..13) {
             0..4 => ("cookie", cookie_line(random)),
             4 => (one(random, &["x-canary-version", "x_canary_version"]), text("shop/web/v2")),
             5 => (one(random, &["x-canary-id", "x-canary_id", "x-i"]), text("0123456789abcdef")),
@@ -153,7 +159,8 @@ fn request(random: &mut Rng) -> Lines {
             7 => ("x-canary-override", text(one(random, &["canary", "stable", "v2"]))),
             8 => ("x-canary-token", sealed(random)),
             9 => ("sec-fetch-mode", text(one(random, &["navigate", "cors"]))),
-            10 => ("authorization", text("Bearer x")),
+            10 => ("baggage", [b"a=1, canary=", &sealed(random)[..], b";p"].concat()),
+            11 => ("authorization", text("Bearer x")),
             _ => (
                 one(random, &["x-user", "accept", "content-type"]),
                 text(one(random, &["text/html", "application/grpc"])),

@@ -40,7 +40,7 @@ fn exchange(policy: &Policy, request: &Lines, answer: &Lines) -> Outcome {
     match decision {
         None => forward::undecided(policy, &read, &mut edits),
         Some(decision) => {
-            forward::decided(policy, &decision, &read, &mut edits);
+            forward::decided(policy, &decision, &read, || NOW, &mut edits);
             let release = &policy.releases()[decision.release];
             assert!(!labels::filter_state(release, &decision).is_empty());
             let pending = Pending::new(decision, &read);

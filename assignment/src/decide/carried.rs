@@ -1,0 +1,51 @@
+//! What the edge decided, as an application with OpenTelemetry passed it on: a signed member of W3C baggage.
+//!
+//! The headers `x-canary-id` and `x-canary-cohort` are believed inside the mesh because the edge removes what clients
+//! send, natively and for every host. A member of a header that belongs to others cannot be removed natively, so it is
+//! believed for its MAC instead: also while the filter is missing at the edge, no client can write one.
+
+use super::Facts;
+use crate::contract::{Position, Role};
+use crate::request::{BAGGAGE, baggage_members, baggage_value};
+use crate::seal::{Kind, Seal};
+
+/// How long a decision may travel, in seconds. Long enough for a queue between two services; a later one would name a
+/// role that other pods may have by then.
+pub const MAX_CARRIED_SECONDS: u64 = 3600;
+
+/// How many members of our key are looked at: the edge leaves one.
+const MAX_MEMBERS: usize = 4;
+
+/// The genuine decision that the request carries. Several that contradict each other are none.
+pub(super) fn carried<'a>(facts: &Facts<'a>) -> Option<Seal<'a>> {
+    let key = facts.policy.baggage.as_deref().filter(|_| facts.policy.position == Position::Mesh)?;
+    facts.request.baggage?;
+    let mut first: Option<Seal<'a>> = None;
+    let mut looked_at = 0;
+    for (name, line) in &facts.request.headers {
+        for member in baggage_members(if name == BAGGAGE.as_bytes() { line } else { b"" }) {
+            let text = baggage_value(member, key).filter(|_| looked_at < MAX_MEMBERS);
+            looked_at += usize::from(text.is_some());
+            let Some(seal) = text.and_then(|text| genuine(facts, text)) else {
+                continue;
+            };
+            let content = |seal: &Seal<'a>| (seal.version, seal.epoch, seal.identity);
+            if first.as_ref().is_some_and(|first| content(first) != content(&seal)) {
+                return None;
+            }
+            first = Some(seal);
+        }
+    }
+    first
+}
+
+fn genuine<'a>(facts: &Facts<'_>, text: &'a [u8]) -> Option<Seal<'a>> {
+    let seal = facts.policy.carried_ring.verify(Kind::Carried, "", text)?;
+    (facts.now().saturating_sub(seal.issued) <= MAX_CARRIED_SECONDS).then_some(seal)
+}
+
+/// The role that a carried decision gives a train, and whether a tester asked for it.
+pub(super) fn cohort_of(seal: &Seal<'_>, train: &[u8]) -> Option<(Role, bool)> {
+    let role = seal.version.strip_prefix(train)?.strip_prefix(b".")?;
+    Some((Role::from_name(role)?, seal.epoch != 0))
+}
