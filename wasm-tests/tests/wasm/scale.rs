@@ -52,6 +52,25 @@ fn ten_thousand_releases_fit_into_40_megabytes() {
     assert!(many <= 40 << 20, "{many} bytes for {} bytes of JSON", document.len());
 }
 
+/// While a configuration replaces another both are held, and Wasm memory never shrinks; after that it must not grow.
+#[test]
+fn replacing_ten_thousand_releases_takes_the_memory_of_two_and_never_more() {
+    let vm = worker(&releases(10_000));
+    let document = releases(10_000).to_string();
+    let one = vm.memory_bytes();
+    let mut after = || {
+        let old = vm.serving().unwrap();
+        assert!(vm.configure(document.clone()).unwrap());
+        vm.retire(old).unwrap();
+        vm.memory_bytes()
+    };
+    let bytes: Vec<usize> = (0..12).map(|_| after()).collect();
+    println!("{one} bytes, then {bytes:?}");
+    assert!(bytes.iter().all(|bytes| *bytes <= 2 * one), "{one} bytes, then {bytes:?}");
+    let (_, settled) = bytes.split_at(bytes.len() / 2);
+    assert!(settled.iter().all(|bytes| Some(bytes) == settled.first()), "it goes on growing: {bytes:?}");
+}
+
 #[test]
 fn a_request_costs_the_same_with_one_release_and_with_ten_thousand() {
     let (one, many) = (worker(&releases(1)), worker(&releases(10_000)));
