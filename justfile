@@ -9,6 +9,11 @@ default:
 demo *ARGS:
     @tools/demo.sh {{ ARGS }}
 
+# Start a real Kubernetes and Istio with the demo shop, for kubectl, curl and canary-ctl, until Ctrl-C.
+[group('use')]
+lab *ARGS:
+    @tools/lab-run.sh {{ ARGS }}
+
 # Build the filter to target/wasm/canary_filter.wasm.
 [group('build')]
 wasm:
@@ -18,6 +23,11 @@ wasm:
 [group('build')]
 build:
     cargo build -p canary-ctl -p demo-shop
+
+# Build the real Kubernetes and Istio that the mesh tests and the lab run, into .tools/lab (ten minutes, once).
+[group('build')]
+lab-tools:
+    @tools/lab.sh
 
 # Install every Envoy that the tests use, into .tools/envoy.
 [group('build')]

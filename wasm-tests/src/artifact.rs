@@ -45,6 +45,11 @@ pub fn envoy(minor: &str) -> Result<PathBuf, MissingArtifact> {
     find("Envoy", root().join(".tools/envoy").join(minor).join("envoy"), "./x envoys")
 }
 
+/// A part of the mesh, below `.tools/lab`.
+pub fn lab(what: &'static str, path: &str) -> Result<PathBuf, MissingArtifact> {
+    find(what, root().join(".tools/lab").join(path), "./x lab-tools")
+}
+
 /// Cargo's target directory, which `CARGO_TARGET_DIR` may move.
 fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |path| root().join(path))

@@ -7,6 +7,7 @@ pub mod child;
 pub mod client;
 pub mod envoy;
 pub mod host;
+pub mod lab;
 pub mod scenario;
 pub mod shop;
 pub mod stats;

@@ -37,6 +37,12 @@ impl Document {
         Self::session(name).with("/spec/stickiness", "user")
     }
 
+    /// A `canary.yaml` that is there already, e.g. one of the examples.
+    pub fn from_value(value: Value) -> Self {
+        let field = |name| value.pointer(name).and_then(Value::as_str).unwrap_or_default();
+        Self { name: format!("{}/{}", field("/metadata/namespace"), field("/metadata/name")), value }
+    }
+
     /// Sets a field by its JSON pointer, whose parent is there: `/spec/weight`.
     #[must_use]
     pub fn with(mut self, pointer: &str, value: impl Into<Value>) -> Self {
@@ -65,12 +71,12 @@ impl Document {
     }
 
     /// The name of the file that it is written to.
-    pub(super) fn file_name(&self) -> String {
+    pub(crate) fn file_name(&self) -> String {
         format!("{}.yaml", self.name.replace('/', "."))
     }
 
     /// The text of the file.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         self.value.to_string()
     }
 }

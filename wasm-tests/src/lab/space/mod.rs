@@ -1,0 +1,27 @@
+//! A corner of the machine of its own: namespaces of the kernel, and processes born in them.
+//!
+//! Nothing here has a name that another lab could see, and nothing outlives the test: the process namespace ends with its
+//! first process, which ends when the test's end of a pipe closes, also when the test is killed; networks are held by
+//! open files.
+
+mod exec;
+mod network;
+mod pod_network;
+mod process;
+mod processes;
+mod root;
+mod thread;
+
+pub(super) use exec::exec;
+pub(super) use network::Network;
+pub(super) use pod_network::{node, pod};
+pub(super) use process::{Ended, Process, tail};
+pub(super) use processes::Processes;
+pub(super) use root::{Mount, Root};
+pub(super) use thread::on_thread;
+
+/// The address of the lab's node: API server, kubelet, and the next hop of every pod.
+pub(super) const NODE: std::net::Ipv4Addr = std::net::Ipv4Addr::new(10, 244, 0, 1);
+
+/// Addresses of services; pods are in 10.244.0.0/16.
+pub(super) const SERVICES: &str = "10.96.0.0/16";

@@ -1,0 +1,77 @@
+//! A process namespace: the kernel kills everything in it when its first process ends.
+
+use std::fs::{File, read_link};
+use std::io;
+use std::os::fd::AsRawFd as _;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use nix::sched::{CloneFlags, setns};
+
+use super::network::Network;
+use super::thread::on_thread;
+
+/// How often, and how long apart, it is looked whether the first process is there: two seconds in all.
+const LOOKS: (usize, Duration) = (400, Duration::from_millis(5));
+
+/// The namespace. Its first process waits for the end of a pipe that only the test holds, and reaps orphans meanwhile.
+#[derive(Debug)]
+pub(in super::super) struct Processes {
+    first: Child,
+    pipe: Option<ChildStdin>,
+    namespace: File,
+}
+
+impl Processes {
+    /// A new one, whose first process is in this network.
+    pub(in super::super) fn start(network: &Network) -> io::Result<Self> {
+        let mut command = Command::new("unshare");
+        command.args(["--pid", "--fork", "--kill-child", "--", "bash", "-c", "read -r _"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::null());
+        let mut first = on_thread(|| {
+            network.enter()?;
+            command.spawn()
+        })??;
+        let pipe = first.stdin.take();
+        let namespace = open(first.id())?;
+        Ok(Self { first, pipe, namespace })
+    }
+
+    /// What the calling thread starts from now on is born in it; the thread itself stays where it is.
+    pub(in super::super) fn enter(&self) -> io::Result<()> {
+        Ok(setns(&self.namespace, CloneFlags::CLONE_NEWPID)?)
+    }
+
+    /// A process whose network is the lab's, for `nsenter`.
+    pub(in super::super) fn id(&self) -> u32 {
+        self.first.id()
+    }
+}
+
+impl Drop for Processes {
+    fn drop(&mut self) {
+        drop(self.pipe.take());
+        // Fails only where somebody else has waited for it.
+        drop(self.first.wait());
+    }
+}
+
+/// Opens the namespace that this `unshare` makes. Before it has made it, its file is the machine's; then, until the first
+/// process is there, it cannot be opened.
+fn open(unshare: u32) -> io::Result<File> {
+    let ours = read_link("/proc/self/ns/pid")?;
+    let path = format!("/proc/{unshare}/ns/pid_for_children");
+    let (looks, pause) = LOOKS;
+    for _ in 0..looks {
+        let file = File::open(&path);
+        // Asked after it was opened: once it is another one, it stays.
+        if let Ok(file) = file
+            && read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))? != ours
+        {
+            return Ok(file);
+        }
+        sleep(pause);
+    }
+    Err(io::Error::other("unshare made no process namespace"))
+}

@@ -1,0 +1,181 @@
+//! A place for one test: the shop in a namespace, a gateway in another, and releases for them.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::error::LabError;
+use super::kubelet::FILTER;
+use super::lab::Lab;
+use super::manifest::{Objects, documents};
+use crate::artifact;
+use crate::client::User;
+use crate::scenario::{Document, HOST};
+
+/// What differs from test to test.
+#[derive(Clone, Debug)]
+pub struct StageOptions {
+    /// The Envoy of the gateway, by its minor version.
+    pub envoy: String,
+    /// Whether the shop's pods have sidecars.
+    pub sidecars: bool,
+}
+
+impl Default for StageOptions {
+    /// The newest Envoy, and sidecars.
+    fn default() -> Self {
+        Self { envoy: "1.40".to_owned(), sidecars: true }
+    }
+}
+
+/// The shop as Deployments `shop-v1` and `shop-v2` behind one Service, and a gateway of its own.
+#[derive(Debug)]
+pub struct Stage {
+    /// Where the shop is.
+    pub namespace: String,
+    /// Where the gateway is.
+    pub ingress: String,
+    /// The label `istio` of the gateway's pods.
+    pub selector: String,
+    /// The gateway's Service, which stays while its pods come and go.
+    pub gateway: SocketAddr,
+    /// Keys and release files.
+    folder: TempDir,
+}
+
+impl Stage {
+    /// Sets it up in the namespaces `<name>` and `<name>-ingress` and waits until all pods are ready.
+    pub async fn set_up(lab: &Lab, name: &str, options: &StageOptions) -> Result<Self, LabError> {
+        Self::named(lab, [name, &format!("{name}-ingress"), &format!("{name}-gateway")], options).await
+    }
+
+    /// With the names that the examples have: namespaces `shop` and `istio-ingress`, `istio: ingressgateway`.
+    pub async fn of_the_examples(lab: &Lab, options: &StageOptions) -> Result<Self, LabError> {
+        Self::named(lab, ["shop", "istio-ingress", "ingressgateway"], options).await
+    }
+
+    async fn named(
+        lab: &Lab,
+        [namespace, ingress, selector]: [&str; 3],
+        options: &StageOptions,
+    ) -> Result<Self, LabError> {
+        lab.apply(&namespaces(namespace, ingress, options.sidecars)).await?;
+        let shop = Objects::read("shop", namespace)?;
+        let mut gateway = Objects::read("gateway", ingress)?;
+        for pointer in [
+            "/spec/selector/istio",
+            "/spec/selector/matchLabels/istio",
+            "/spec/template/metadata/labels/istio",
+        ] {
+            gateway.replace(pointer, selector);
+        }
+        let image = format!("docker.io/istio/proxyv2:envoy-{}", options.envoy);
+        gateway.replace("/spec/template/metadata/annotations/sidecar.istio.io~1proxyImage", &image);
+        lab.apply(&(shop.text() + &gateway.text())).await?;
+        for version in ["v1", "v2"] {
+            lab.rolled_out(namespace, &format!("deployment/shop-{version}")).await?;
+        }
+        lab.rolled_out(ingress, "deployment/gateway").await?;
+        Ok(Self {
+            namespace: namespace.to_owned(),
+            ingress: ingress.to_owned(),
+            selector: selector.to_owned(),
+            gateway: lab.service(ingress, "gateway", 80).await?,
+            folder: tempfile::tempdir().map_err(LabError::system("make a folder"))?,
+        })
+    }
+
+    /// A release of the shop behind this gateway: the example `session-cookie`, with the filter from a file of the image.
+    pub fn release(&self) -> Result<Document, LabError> {
+        let path = artifact::root().join("examples/session-cookie/canary.yaml");
+        let mut value = documents(&path)?.into_iter().next().unwrap_or_default();
+        if let Some(namespace) = value.pointer_mut("/metadata/namespace") {
+            *namespace = self.namespace.as_str().into();
+        }
+        let release = Document::from_value(value);
+        let gateways = json!([{
+            "name": format!("{}/shop", self.ingress),
+            "namespace": self.ingress,
+            "selector": {"istio": self.selector},
+        }]);
+        let delivery = json!({"mode": "envoyfilter", "module": format!("file://{FILTER}"), "debugHeader": "x-canary-debug"});
+        Ok(release
+            .with("/spec/gateways", gateways)
+            .with("/spec/hosts", json!([HOST]))
+            .with("/spec/delivery", delivery))
+    }
+
+    /// What `canary-ctl generate` prints for these releases at this generation.
+    pub fn generate(&self, releases: &[&Document], generation: u64) -> Result<String, LabError> {
+        let mut command = Command::new(artifact::canary_ctl()?);
+        command.args(["generate", "--generation", &generation.to_string()]).arg("--keys").arg(self.keys()?);
+        for release in releases {
+            let path = self.folder.path().join(release.file_name());
+            std::fs::write(&path, release.text()).map_err(LabError::system("write a release"))?;
+            command.arg("--file").arg(path);
+        }
+        run(&mut command)
+    }
+
+    /// A file of keys, drawn once by `canary-ctl init`.
+    pub fn keys(&self) -> Result<PathBuf, LabError> {
+        let keys = self.folder.path().join("keys.json");
+        if !keys.exists() {
+            let mut command = Command::new(artifact::canary_ctl()?);
+            command.args([
+                "init",
+                "--name",
+                "shop",
+                "--host",
+                HOST,
+                "--session-cookie",
+                "JSESSIONID",
+                "--canary",
+                "v2",
+            ]);
+            command.arg("--keys").arg(&keys).arg("--file").arg(self.folder.path().join("unused.yaml"));
+            run(&mut command)?;
+        }
+        Ok(keys)
+    }
+
+    /// A browser in front of the gateway, as behind a load balancer that ends TLS.
+    pub fn user(&self) -> User {
+        User::http1(self.gateway, HOST).as_if_tls()
+    }
+
+    /// The name of the gateway's pod.
+    pub async fn gateway_pod(&self, lab: &Lab) -> Result<String, LabError> {
+        let pods = lab.pods(&self.ingress, &format!("istio={}", self.selector)).await?;
+        pods.into_iter().next().ok_or_else(|| LabError::Unexpected {
+            what: "gateway",
+            expected: "a pod",
+            found: format!("none in {}", self.ingress),
+        })
+    }
+}
+
+fn namespaces(shop: &str, ingress: &str, sidecars: bool) -> String {
+    let injection = if sidecars { "enabled" } else { "disabled" };
+    let namespace = |name: &str, labels: serde_json::Value| {
+        format!(
+            "---\n{}\n",
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}})
+        )
+    };
+    namespace(shop, json!({"istio-injection": injection})) + &namespace(ingress, json!({}))
+}
+
+fn run(command: &mut Command) -> Result<String, LabError> {
+    let output = command.output().map_err(LabError::system(format!("run {command:?}")))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    Err(LabError::Command {
+        command: format!("{command:?}"),
+        output: String::from_utf8_lossy(&output.stderr).into_owned(),
+    })
+}

@@ -1,0 +1,62 @@
+//! The lab that all tests of this program share.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use wasm_tests::lab::{Lab, Options, Stage};
+use wasm_tests::scenario::Document;
+
+/// The lab while a test has it.
+static LAB: Mutex<Weak<Lab>> = Mutex::new(Weak::new());
+
+/// Runs a test in the lab, which starts with the first and ends with the last of the tests that run at the same time.
+pub(crate) fn in_the_mesh<T: Send>(test: impl AsyncFnOnce(&Lab) -> T + Send) -> T {
+    lab().run(test)
+}
+
+fn lab() -> Arc<Lab> {
+    let mut shared = LAB.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(lab) = shared.upgrade() {
+        return lab;
+    }
+    // Its own text, not its fields: logs have lines.
+    let lab = Arc::new(Lab::start(Options::default()).map_err(|error| error.to_string()).expect("a lab"));
+    *shared = Arc::downgrade(&lab);
+    lab
+}
+
+/// Moved by whatever arrives by LDS, and by every drain.
+pub(crate) const UNDISTURBED: [&str; 6] = [
+    "envoy_listener_manager_listener_added",
+    "envoy_listener_manager_listener_modified",
+    "envoy_listener_manager_listener_removed",
+    "envoy_listener_manager_listener_in_place_updated",
+    "envoy_listener_manager_total_listeners_draining",
+    "envoy_listener_manager_total_filter_chains_draining",
+];
+
+/// Applies what `canary-ctl generate` prints for this release, and returns when the gateway runs it and answers.
+pub(crate) async fn apply(lab: &Lab, stage: &Stage, release: &Document, generation: u64) {
+    let manifests = stage.generate(&[release], generation).unwrap();
+    lab.apply(&manifests).await.unwrap();
+    let pod = stage.gateway_pod(lab).await.unwrap();
+    let release = [("component", release.name())];
+    lab.until(&format!("generation {generation} in {pod}"), async || {
+        // Workers report what they run when they see a request, so they are given one.
+        let answered = stage.user().fetch("/").await.is_ok_and(|answer| answer.status == 200);
+        let active =
+            lab.proxy_metric(&stage.ingress, &pod, "canary_generation_active", &release).await.ok()?;
+        #[expect(clippy::cast_precision_loss, reason = "generations of tests are small")]
+        (answered && active >= generation as f64).then_some(())
+    })
+    .await
+    .unwrap();
+}
+
+/// What these metrics of the gateway say now.
+pub(crate) async fn counters<'n>(lab: &Lab, stage: &Stage, names: &[&'n str]) -> Vec<(&'n str, f64)> {
+    let pod = stage.gateway_pod(lab).await.unwrap();
+    let samples = lab.proxy_stats(&stage.ingress, &pod).await.unwrap();
+    let value =
+        |name: &str| samples.iter().filter(|sample| sample.is(name, &[])).map(|sample| sample.value).sum();
+    names.iter().map(|name| (*name, value(name))).collect()
+}
