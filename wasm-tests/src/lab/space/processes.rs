@@ -75,3 +75,23 @@ fn open(unshare: u32) -> io::Result<File> {
     }
     Err(io::Error::other("unshare made no process namespace"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Ended, Process};
+    use super::*;
+
+    #[tokio::test]
+    async fn what_was_started_ends_with_its_namespace() {
+        let network = Network::create().unwrap();
+        let processes = Processes::start(&network).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = Command::new("sleep");
+        command.arg("60");
+        let sleeper =
+            Process::start(&processes, &network, None, command, &folder.path().join("log")).unwrap();
+        assert!(sleeper.is_running());
+        drop(processes);
+        assert_eq!(sleeper.ended().await, Ended(128 + 9), "killed by the kernel");
+    }
+}
