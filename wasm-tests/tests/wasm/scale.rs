@@ -58,7 +58,7 @@ fn replacing_ten_thousand_releases_takes_the_memory_of_two_and_never_more() {
     let vm = worker(&releases(10_000));
     let document = releases(10_000).to_string();
     let one = vm.memory_bytes();
-    let mut after = || {
+    let after = || {
         let old = vm.serving().unwrap();
         assert!(vm.configure(document.clone()).unwrap());
         vm.retire(old).unwrap();
