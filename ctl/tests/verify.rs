@@ -7,7 +7,7 @@ mod verify_system;
 use canary_ctl::verify::{Client, Expected, Report, Size, Teller, Verdict, verify};
 use serde_json::{Value, json};
 use std::process::{Command, Output};
-use verify_system::{Fault, KEY, UID, config, now, policy, start};
+use verify_system::{Fault, KEY, UID, config, now, policy, start, start_tls};
 
 const SIZE: Size = Size { users: 300, requests: 3, concurrency: 8 };
 
@@ -201,4 +201,33 @@ async fn without_a_place_for_the_version_nothing_is_sent() {
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2));
     assert!(message.contains("where an answer names its version"), "{message}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gateway_is_verified_over_tls_by_its_address_and_the_users_name() {
+    let directory = files(20);
+    let (address, authority) = start_tls(policy(&config("user", 2_000)), "127.0.0.1").await;
+    std::fs::write(directory.path().join("ca.pem"), authority).unwrap();
+    let verify = async |host: &str, ca: Option<&str>| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_canary-ctl"));
+        command.current_dir(directory.path()).args([
+            "verify",
+            &format!("https://{address}/"),
+            "--host",
+            host,
+        ]);
+        command.args(["--users", "100", "--requests", "2", "--keys", "keys.json"]);
+        command.args(["--version-from", "json:.deployment.version"]);
+        command.envs(ca.map(|ca| ("SSL_CERT_FILE", ca)));
+        tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap()
+    };
+    // The release's host is the address here, so it is the other name that stands in the URL.
+    let trusted = verify("127.0.0.1", Some("ca.pem")).await;
+    assert_eq!(trusted.status.code(), Some(0), "{}", String::from_utf8_lossy(&trusted.stderr));
+    for (host, ca) in [("127.0.0.1", None), ("localhost", Some("ca.pem"))] {
+        let refused = verify(host, ca).await;
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{said}");
+        assert!(said.contains("certificate"), "{said}");
+    }
 }

@@ -4,11 +4,13 @@ use super::answer::{Answer, Teller};
 use http_body_util::{BodyExt as _, Empty, Limited};
 use hyper::body::Bytes;
 use hyper::header::{HeaderName, HeaderValue};
+use hyper::http::uri::Authority;
 use hyper::{Request, Uri};
-use hyper_rustls::{ConfigBuilderExt as _, HttpsConnector};
+use hyper_rustls::{ConfigBuilderExt as _, FixedServerNameResolver, HttpsConnector};
 use hyper_util::client::legacy::Client as Pool;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use rustls::pki_types::ServerName;
 use std::time::Duration;
 
 /// How long an answer may take. Longer means that the system under test is not fit to be verified.
@@ -77,13 +79,15 @@ impl Client {
         let wrong = || ClientError::Url(url.to_owned());
         let parsed: Uri = url.parse().map_err(|_| wrong())?;
         let is_web = matches!(parsed.scheme_str(), Some("http" | "https")) && parsed.host().is_some();
-        let host = host.map(HeaderValue::from_str).transpose();
-        let host = host.map_err(|_| ClientError::Header("host".to_owned()))?;
+        let wrong_host = || ClientError::Header("host".to_owned());
+        let authority = host.map(Authority::try_from).transpose().map_err(|_| wrong_host())?;
+        let host = host.map(HeaderValue::from_str).transpose().map_err(|_| wrong_host())?;
         if !is_web {
             return Err(wrong());
         }
-        let pool =
-            Pool::builder(TokioExecutor::new()).build(connector(parsed.scheme_str() == Some("https"))?);
+        let is_tls = parsed.scheme_str() == Some("https");
+        let server_name = authority.as_ref().map(Authority::host);
+        let pool = Pool::builder(TokioExecutor::new()).build(connector(is_tls, server_name)?);
         Ok(Self { pool, url: parsed, host, teller })
     }
 
@@ -136,8 +140,12 @@ impl Client {
     }
 }
 
-/// The system's certificates are read for TLS alone: a machine without any can still verify over plain HTTP.
-fn connector(needs_tls: bool) -> Result<HttpsConnector<HttpConnector>, ClientError> {
+/// The system's certificates are read for TLS alone: a machine without any can still verify over plain HTTP. Where users'
+/// name is not the address's, it is the one that TLS asks for, so that a gateway can be verified by its address.
+fn connector(
+    needs_tls: bool,
+    server_name: Option<&str>,
+) -> Result<HttpsConnector<HttpConnector>, ClientError> {
     let provider = rustls::crypto::ring::default_provider();
     let builder =
         rustls::ClientConfig::builder_with_provider(provider.into()).with_safe_default_protocol_versions()?;
@@ -146,9 +154,13 @@ fn connector(needs_tls: bool) -> Result<HttpsConnector<HttpConnector>, ClientErr
     } else {
         builder.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth()
     };
-    Ok(hyper_rustls::HttpsConnectorBuilder::new()
-        .with_tls_config(config)
-        .https_or_http()
-        .enable_http1()
-        .build())
+    let builder = hyper_rustls::HttpsConnectorBuilder::new().with_tls_config(config).https_or_http();
+    Ok(match server_name {
+        None => builder.enable_http1().build(),
+        Some(name) => {
+            let name = ServerName::try_from(name.to_owned())
+                .map_err(|_| ClientError::Header(format!("host: {name}")))?;
+            builder.with_server_name_resolver(FixedServerNameResolver::new(name)).enable_http1().build()
+        }
+    })
 }

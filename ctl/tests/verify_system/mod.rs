@@ -18,12 +18,16 @@ use hyper::header::{HOST, SET_COOKIE};
 use hyper::service::service_fn;
 use hyper::{Response, StatusCode};
 use hyper_util::rt::TokioIo;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::ServerConfig;
+use rustls::pki_types::PrivateKeyDer;
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
 
 pub(crate) const UID: &str = "abcdefghijkl";
 pub(crate) const KEY: &str = "30313233343536373839616263646566";
@@ -84,6 +88,28 @@ pub(crate) fn now() -> u64 {
 
 /// Starts a system on a free port; it ends with the runtime.
 pub(crate) async fn start(policy: Policy, fault: Fault) -> SocketAddr {
+    serve(policy, fault, None).await
+}
+
+/// The same with TLS, by the certificate of an authority of its own; answers its address and the authority's PEM.
+pub(crate) async fn start_tls(policy: Policy, host: &str) -> (SocketAddr, String) {
+    let mut authority = CertificateParams::new(Vec::new()).unwrap();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate().unwrap()).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let server = CertificateParams::new([host.to_owned()]).unwrap().signed_by(&key, &authority).unwrap();
+    let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+    let config = ServerConfig::builder_with_provider(rustls::crypto::ring::default_provider().into())
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![server.der().clone()], key)
+        .unwrap();
+    let address = serve(policy, Fault::None, Some(TlsAcceptor::from(Arc::new(config)))).await;
+    (address, authority.pem())
+}
+
+async fn serve(policy: Policy, fault: Fault, tls: Option<TlsAcceptor>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let system = Arc::new(System { policy, fault });
@@ -95,9 +121,20 @@ pub(crate) async fn start(policy: Policy, fault: Fault) -> SocketAddr {
                 let system = Arc::clone(&system);
                 async move { Ok::<_, Infallible>(system.answer(&request)) }
             });
-            tokio::spawn(
-                hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service),
-            );
+            let http = hyper::server::conn::http1::Builder::new();
+            match tls.clone() {
+                None => {
+                    tokio::spawn(http.serve_connection(TokioIo::new(stream), service));
+                }
+                Some(tls) => {
+                    // A client that does not trust us ends here.
+                    tokio::spawn(async move {
+                        if let Ok(stream) = tls.accept(stream).await {
+                            let _ = http.serve_connection(TokioIo::new(stream), service).await;
+                        }
+                    });
+                }
+            }
         }
     });
     address
