@@ -62,8 +62,8 @@ impl Situation {
             (Some(entry), Position::Edge) => entry.filter_config(),
             (Some(entry), Position::Mesh) => config::release_config(&self.release, &entry.standing, position),
             (None, _) => {
-                let uid = self.release.uid.clone().unwrap_or_else(|| "unknown".to_owned());
-                config::release_config(&self.release, &Standing::first(&self.release, uid), position)
+                let standing = Standing::first(&self.release, self.release.uid_or_derived());
+                config::release_config(&self.release, &standing, position)
             }
         }
     }

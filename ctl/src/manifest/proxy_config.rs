@@ -6,8 +6,8 @@ use super::{Error, Options, redact};
 use crate::config::{ProxySettings, Standing, filter_config, release_config};
 use crate::spec::{Mode, Module, Release};
 use crate::yaml::Template;
+use assignment::FilterConfig;
 use assignment::contract::{Position, ReleaseConfig};
-use assignment::{FilterConfig, Identity};
 use serde_json::{Value, json};
 
 const GATEWAY: &str = include_str!("../../../envoyfilter-templates/gateway-config.yaml");
@@ -34,20 +34,13 @@ pub(super) fn document(group: &Group<'_>, options: Options<'_>) -> Result<String
 fn configuration(group: &Group<'_>, options: Options<'_>) -> Result<FilterConfig, Error> {
     let settings = ProxySettings::shared(group.releases.iter().copied(), group.position)?;
     let one = |release: &&Release| {
-        let first = Standing::first(release, uid(release));
+        let first = Standing::first(release, release.uid_or_derived());
         let standing = Standing { generation: options.generation, ..first };
         let config = release_config(release, &standing, group.position);
         (release.name.clone(), with_hosts(config, release, group))
     };
     let releases = group.releases.iter().map(one).collect();
     Ok(filter_config(&settings, options.keys, releases)?)
-}
-
-/// The file's uid, or one that follows from the name: two calls have to make the same objects.
-fn uid(release: &Release) -> String {
-    let derived =
-        || Identity::of_key(release.name.to_string().as_bytes()).to_string().chars().take(12).collect();
-    release.uid.clone().unwrap_or_else(derived)
 }
 
 /// Inside the mesh callers name the Service, in one of its spellings; the short one only within its namespace.

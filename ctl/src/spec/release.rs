@@ -1,11 +1,11 @@
 //! What `canary.yaml` says, once it has been read without a fault.
 
 use super::{Label, ReleaseName, Seconds};
-use assignment::Weight;
 use assignment::contract::{
     CachePolicy, Fallback, IdentityMode, KeySource, MintPolicy, OverrideMode, PodAffinity, SameSite,
     Stickiness, UntilAction,
 };
+use assignment::{Identity, Weight};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -212,6 +212,14 @@ impl Release {
         }
         let version = self.versions.canary.as_ref().unwrap_or(&self.versions.stable);
         format!("{}/{version}", self.name)
+    }
+
+    /// The file's uid, or one that follows from the name: whoever makes objects or tokens of this release, now or later,
+    /// has to come to the same.
+    pub fn uid_or_derived(&self) -> String {
+        let derived =
+            || Identity::of_key(self.name.to_string().as_bytes()).to_string().chars().take(12).collect();
+        self.uid.clone().unwrap_or_else(derived)
     }
 
     /// The host name of the Service inside the cluster.

@@ -59,6 +59,21 @@ fn a_train_in_gateway_and_sidecars_shares_one_filter_for_each() {
 }
 
 #[test]
+fn a_token_is_for_the_release_that_is_generated_also_where_the_file_names_no_uid() {
+    let text = std::fs::read_to_string(repository("examples/session-cookie/canary.yaml")).unwrap();
+    let desk = Desk::new();
+    desk.write("keys.json", KEYS).write("canary.yaml", &text);
+    let printed = desk.run("generate --keys keys.json").stdout;
+    let (_, uid) = printed.split_once(r#""uid":""#).unwrap();
+    let (uid, _) = uid.split_once('"').unwrap();
+    desk.write("named.yaml", &text.replacen("name: shop\n", &format!("name: shop\n  uid: {uid}\n"), 1));
+    let token = desk.run("token create --keys keys.json --version v2");
+    let inspected =
+        desk.run(&format!("token inspect --keys keys.json -f named.yaml {}", token.stdout.trim()));
+    assert!(inspected.stdout.starts_with("shop/shop: valid"), "{}{}", inspected.stdout, inspected.stderr);
+}
+
+#[test]
 fn keys_are_never_invented_and_never_shown_in_a_dry_run() {
     let file = repository("examples/jwt-user/canary.yaml");
     let desk = Desk::new();
