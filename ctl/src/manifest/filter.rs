@@ -7,16 +7,21 @@ use assignment::contract::{HeaderNames, Position};
 use serde_json::json;
 
 const GATEWAY: &str = include_str!("../../../envoyfilter-templates/gateway-filter.yaml");
+const GATEWAY_JWT: &str = include_str!("../../../envoyfilter-templates/gateway-filter-jwt.yaml");
 const SIDECAR: &str = include_str!("../../../envoyfilter-templates/sidecar-filter.yaml");
 const MUTATION: &str =
     "spec/configPatches/0/patch/value/typed_config/early_header_mutation_extensions/0/typed_config";
 
 /// The object of a group.
 pub(super) fn document(group: &Group<'_>) -> Result<String, Error> {
-    let mut template = Template::new(match group.position {
-        Position::Edge => GATEWAY,
-        Position::Mesh => SIDECAR,
-    })?;
+    // The plugin's own object says where the filter is.
+    let is_plugin = group.is_plugin();
+    let (text, place) = match group.position {
+        Position::Edge if group.needs_jwt() && !is_plugin => (GATEWAY_JWT, 3),
+        Position::Edge => (GATEWAY, 1),
+        Position::Mesh => (SIDECAR, 1),
+    };
+    let mut template = Template::new(text)?;
     let headers = untrusted_headers(&HeaderNames::default(), group.position);
     let removals: Vec<_> = headers.into_iter().map(|name| json!({"remove": name})).collect();
     template
@@ -24,17 +29,11 @@ pub(super) fn document(group: &Group<'_>) -> Result<String, Error> {
         .set("metadata/namespace", group.pods.namespace.as_str())?
         .set(&format!("{MUTATION}/mutations"), removals)?;
     select(&mut template, group)?;
-    if group.is_plugin() {
-        // The plugin's own object says where the filter is.
-        template.remove("spec/configPatches/1")?;
-        return Ok(template.finish()?);
-    }
-    template.set("spec/configPatches/1/patch/value/name", group.resource_name())?;
-    if group.needs_jwt() {
-        let filter = "spec/configPatches/1/match/listener/filterChain/filter/subFilter";
-        template
-            .set(filter, json!({"name": "envoy.filters.http.jwt_authn"}))?
-            .set("spec/configPatches/1/patch/operation", "INSERT_AFTER")?;
+    let place = format!("spec/configPatches/{place}");
+    if is_plugin {
+        template.remove(&place)?;
+    } else {
+        template.set(&format!("{place}/patch/value/name"), group.resource_name())?;
     }
     Ok(template.finish()?)
 }

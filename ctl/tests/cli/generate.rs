@@ -34,13 +34,28 @@ fn a_key_from_a_token_puts_the_filter_behind_its_verification() {
     let desk = Desk::new();
     desk.write("canary.yaml", &text.replacen("mode: trafficextension", "mode: envoyfilter", 1));
     let ran = desk.run("generate --dry-run");
-    let (_, patch) = ran.stdout.split_once("applyTo: HTTP_FILTER").unwrap();
-    let patch: String = patch.split_whitespace().take(18).collect::<Vec<_>>().join(" ");
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let steps: Vec<&str> = ran.stdout.lines().map(str::trim).filter(|line| is_step(line)).collect();
     assert_eq!(
-        patch,
-        "match: context: GATEWAY listener: filterChain: filter: name: envoy.filters.network.http_connection_manager \
-         subFilter: name: envoy.filters.http.jwt_authn patch: operation: INSERT_AFTER value: # Names of"
+        steps,
+        [
+            "subFilter: {name: envoy.filters.http.jwt_authn}",
+            "operation: INSERT_AFTER",
+            "subFilter: {name: envoy.filters.http.router}",
+            "operation: INSERT_BEFORE",
+            "subFilter: {name: canary-place}",
+            "operation: INSERT_AFTER",
+            "subFilter: {name: canary-place}",
+            "operation: REMOVE",
+        ]
     );
+    golden("generate-jwt-envoyfilter.yaml", &ran.stdout);
+}
+
+/// What a patch does to the chain, and where.
+fn is_step(line: &str) -> bool {
+    line.starts_with("subFilter")
+        || ["INSERT", "REMOVE"].iter().any(|operation| line.starts_with(&format!("operation: {operation}")))
 }
 
 #[test]
