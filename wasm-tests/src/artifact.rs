@@ -40,6 +40,11 @@ pub fn demo_shop() -> Result<PathBuf, MissingArtifact> {
     find("the demo shop", target().join("debug/demo-shop"), "./x build")
 }
 
+/// The catalog behind the demo shop, `target/debug/demo-catalog`.
+pub fn demo_catalog() -> Result<PathBuf, MissingArtifact> {
+    find("the demo catalog", target().join("debug/demo-catalog"), "./x build")
+}
+
 /// The Envoy of this minor version, e.g. `1.40`.
 pub fn envoy(minor: &str) -> Result<PathBuf, MissingArtifact> {
     find("Envoy", root().join(".tools/envoy").join(minor).join("envoy"), "./x envoys")

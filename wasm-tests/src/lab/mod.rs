@@ -9,12 +9,14 @@
 //! lab            all of it together, and how a test is run in it
 //! kubectl        what a test does to the cluster
 //! stage          the shop and a gateway, for one test
+//! catalog        a second service, which the shop calls
 //! forward        ways in from outside, for a person
 //! ```
 //!
 //! What is real and what stands in for something is in `docs/istio.md`.
 
 mod binaries;
+mod catalog;
 mod control_plane;
 mod error;
 mod forward;

@@ -120,6 +120,14 @@ impl Stage {
         run(&mut command)
     }
 
+    /// A token for testers of this release, as `canary-ctl token create` prints it; the release has been generated before.
+    pub fn token(&self, release: &Document, version: &str) -> Result<String, LabError> {
+        let mut command = Command::new(artifact::canary_ctl()?);
+        command.args(["token", "create", "--version", version, "--keys"]).arg(self.keys()?);
+        command.arg("--file").arg(self.folder.path().join(release.file_name()));
+        Ok(run(&mut command)?.trim().to_owned())
+    }
+
     /// A file of keys, drawn once by `canary-ctl init`.
     pub fn keys(&self) -> Result<PathBuf, LabError> {
         let keys = self.folder.path().join("keys.json");

@@ -60,6 +60,12 @@ impl Document {
         }
     }
 
+    /// The same under another name in the same namespace.
+    #[must_use]
+    pub fn renamed(self, name: &str) -> Self {
+        Self::from_value(self.with("/metadata/name", name).value)
+    }
+
     /// A field by its JSON pointer; `null` where there is none.
     pub fn get(&self, pointer: &str) -> Value {
         self.value.pointer(pointer).cloned().unwrap_or_default()

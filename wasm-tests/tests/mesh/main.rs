@@ -8,5 +8,7 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
+mod east_west;
 mod gateway;
+mod position;
 mod support;

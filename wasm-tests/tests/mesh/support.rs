@@ -19,7 +19,8 @@ fn lab() -> Arc<Lab> {
         return lab;
     }
     // Its own text, not its fields: logs have lines.
-    let lab = Arc::new(Lab::start(Options::default()).map_err(|error| error.to_string()).expect("a lab"));
+    let options = Options { settings: crate::position::policies::settings(), ..Options::default() };
+    let lab = Arc::new(Lab::start(options).map_err(|error| error.to_string()).expect("a lab"));
     *shared = Arc::downgrade(&lab);
     lab
 }

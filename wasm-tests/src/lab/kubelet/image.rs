@@ -41,11 +41,12 @@ impl Image {
 pub(in super::super) struct Images(BTreeMap<String, Image>);
 
 impl Images {
-    /// Those of Istio and of the demo shop, and these.
+    /// Those of Istio, of the demo shop and of its catalog, and these.
     pub(in super::super) fn new(more: BTreeMap<String, Image>) -> Result<Self, LabError> {
         let mut images = BTreeMap::from([
             ("pilot".to_owned(), Image::of_program(Program::PILOT.path()?)),
             ("demo-shop".to_owned(), Image::of_program(artifact::demo_shop()?)),
+            ("demo-catalog".to_owned(), Image::of_program(artifact::demo_catalog()?)),
         ]);
         images.extend(more);
         Ok(Self(images))
