@@ -10,6 +10,8 @@ use wasm_tests::client::{Answer, Jar, User};
 use wasm_tests::envoy::{EnvoyBinary, minors};
 use wasm_tests::scenario::{Document, Pods, Story, World};
 
+pub(crate) use wasm_tests::scenario::received;
+
 /// The release of most worlds.
 pub(crate) const SHOP: &str = "shop/shop";
 
@@ -104,14 +106,6 @@ pub(crate) async fn all_find_their_tea(shoppers: &mut [(User, (String, String))]
 /// How many shoppers are on this version.
 pub(crate) fn on(shoppers: &[(User, (String, String))], version: &str) -> usize {
     shoppers.iter().filter(|(_, (at, _))| at == version).count()
-}
-
-/// The values of a header that reached the application, by the shop's `/headers`.
-pub(crate) fn received(answer: &Answer, name: &str) -> Vec<String> {
-    let body = answer.json();
-    let pairs = body["headers"].as_array().cloned().unwrap_or_default();
-    let named = pairs.iter().filter(|pair| pair[0] == *name);
-    named.map(|pair| pair[1].as_str().unwrap_or_default().to_owned()).collect()
 }
 
 /// The HTTP connection manager of a bootstrap.
