@@ -63,18 +63,8 @@ impl Stage {
         options: &StageOptions,
     ) -> Result<Self, LabError> {
         lab.apply(&namespaces(namespace, ingress, options.sidecars)).await?;
-        let shop = Objects::read("shop", namespace)?;
-        let mut gateway = Objects::read("gateway", ingress)?;
-        for pointer in [
-            "/spec/selector/istio",
-            "/spec/selector/matchLabels/istio",
-            "/spec/template/metadata/labels/istio",
-        ] {
-            gateway.replace(pointer, selector);
-        }
-        let image = format!("docker.io/istio/proxyv2:envoy-{}", options.envoy);
-        gateway.replace("/spec/template/metadata/annotations/sidecar.istio.io~1proxyImage", &image);
-        lab.apply(&(shop.text() + &gateway.text())).await?;
+        let gateway = gateway(ingress, selector, &options.envoy)?;
+        lab.apply(&(Objects::read("shop", namespace)?.text() + &gateway.text())).await?;
         for version in ["v1", "v2"] {
             lab.rolled_out(namespace, &format!("deployment/shop-{version}")).await?;
         }
@@ -150,6 +140,14 @@ impl Stage {
         Ok(keys)
     }
 
+    /// Sets up another gateway, in a namespace of this name and with this label `istio`; answers where it is.
+    pub async fn another_gateway(&self, lab: &Lab, name: &str, envoy: &str) -> Result<SocketAddr, LabError> {
+        let namespace = namespace(name, &json!({}));
+        lab.apply(&(namespace + &gateway(name, name, envoy)?.text())).await?;
+        lab.rolled_out(name, "deployment/gateway").await?;
+        lab.service(name, "gateway", 80).await
+    }
+
     /// A browser in front of the gateway, as behind a load balancer that ends TLS.
     pub fn user(&self) -> User {
         User::http1(self.gateway, HOST).as_if_tls()
@@ -166,15 +164,27 @@ impl Stage {
     }
 }
 
+/// A gateway in this namespace, with this label `istio` and this Envoy.
+fn gateway(ingress: &str, selector: &str, envoy: &str) -> Result<Objects, LabError> {
+    let mut gateway = Objects::read("gateway", ingress)?;
+    for pointer in
+        ["/spec/selector/istio", "/spec/selector/matchLabels/istio", "/spec/template/metadata/labels/istio"]
+    {
+        gateway.replace(pointer, selector);
+    }
+    let image = format!("docker.io/istio/proxyv2:envoy-{envoy}");
+    gateway.replace("/spec/template/metadata/annotations/sidecar.istio.io~1proxyImage", &image);
+    Ok(gateway)
+}
+
 fn namespaces(shop: &str, ingress: &str, sidecars: bool) -> String {
     let injection = if sidecars { "enabled" } else { "disabled" };
-    let namespace = |name: &str, labels: serde_json::Value| {
-        format!(
-            "---\n{}\n",
-            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}})
-        )
-    };
-    namespace(shop, json!({"istio-injection": injection})) + &namespace(ingress, json!({}))
+    namespace(shop, &json!({"istio-injection": injection})) + &namespace(ingress, &json!({}))
+}
+
+fn namespace(name: &str, labels: &serde_json::Value) -> String {
+    let metadata = json!({"name": name, "labels": labels});
+    format!("---\n{}\n", json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}))
 }
 
 fn run(command: &mut Command) -> Result<String, LabError> {

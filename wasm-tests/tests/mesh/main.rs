@@ -1,14 +1,21 @@
 //! `canary-ctl`'s objects in a real mesh: what `kubectl apply` makes of them, in real gateways and sidecars.
 //!
-//! One lab serves all tests of this program; each has namespaces and a gateway of its own.
+//! One lab serves all tests of this program, but those that take istiod away; each has namespaces and a gateway of its own.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "a test that cannot go on says so by panicking"
+    clippy::print_stdout,
+    reason = "a test that cannot go on says so by panicking, and figures are for people to read"
 )]
 
+mod coverage;
 mod east_west;
-mod gateway;
+mod forgery;
+mod outages;
 mod position;
+mod sessions;
 mod support;
+mod ticks;
+mod users;
+mod weights;

@@ -37,6 +37,11 @@ pub(crate) const UNDISTURBED: [&str; 4] = [
 pub(crate) async fn apply(lab: &Lab, stage: &Stage, release: &Document, generation: u64) {
     let manifests = stage.generate(&[release], generation).unwrap();
     lab.apply(&manifests).await.unwrap();
+    arrived(lab, stage, release, generation).await;
+}
+
+/// Returns when the gateway runs this generation of a release of the shop, and answers.
+pub(crate) async fn arrived(lab: &Lab, stage: &Stage, release: &Document, generation: u64) {
     let pod = stage.gateway_pod(lab).await.unwrap();
     let release = [("component", release.name())];
     lab.until(&format!("generation {generation} in {pod}"), async || {
@@ -50,6 +55,24 @@ pub(crate) async fn apply(lab: &Lab, stage: &Stage, release: &Document, generati
     .await
     .unwrap();
 }
+
+/// Of the objects that `generate` prints, those in which this text occurs.
+pub(crate) fn with(manifests: &str, text: &str) -> String {
+    those(manifests, |object| object.contains(text))
+}
+
+/// Of the objects that `generate` prints, those in which this text does not occur.
+pub(crate) fn without(manifests: &str, text: &str) -> String {
+    those(manifests, |object| !object.contains(text))
+}
+
+fn those(manifests: &str, wanted: impl Fn(&str) -> bool) -> String {
+    let objects: Vec<&str> = manifests.split("---\n").filter(|object| wanted(object)).collect();
+    objects.join("---\n")
+}
+
+/// Marks the object that a weight changes, and no other.
+pub(crate) const CONFIGURATION: &str = "applyTo: EXTENSION_CONFIG";
 
 /// What these metrics of the gateway say now.
 pub(crate) async fn counters<'n>(lab: &Lab, stage: &Stage, names: &[&'n str]) -> Vec<(&'n str, f64)> {

@@ -1,0 +1,88 @@
+//! At weight 0 nobody comes to the canary by another way in: a gateway without the filter, a pod in the mesh (promise 5).
+
+use std::net::SocketAddr;
+
+use serde_json::json;
+use wasm_tests::client::{Kind, User, Visit};
+use wasm_tests::lab::{Stage, StageOptions};
+use wasm_tests::scenario::HOST;
+
+use crate::support::{arrived, in_the_mesh, without};
+
+const REQUESTS: u64 = 1_000;
+
+#[test]
+fn at_weight_0_nobody_comes_to_the_canary_by_a_gateway_without_the_filter_or_from_a_pod_in_the_mesh() {
+    in_the_mesh(async |lab| {
+        let stage = Stage::set_up(lab, "coverage", &StageOptions::default()).await.unwrap();
+        let bare = stage.another_gateway(lab, "coverage-bare", "1.40").await.unwrap();
+        let mut release = stage.release().unwrap().with("/spec/weight", "0");
+        let mut gateways = release.get("/spec/gateways");
+        gateways.as_array_mut().unwrap().push(json!({
+            "name": "coverage-bare/shop",
+            "namespace": "coverage-bare",
+            "selector": {"istio": "coverage-bare"},
+        }));
+        release.set("/spec/gateways", gateways);
+        let manifests = stage.generate(&[&release], 1).unwrap();
+        // What its operator forgot: the filter. Our routes are there.
+        lab.apply(&without(&manifests, "namespace: coverage-bare")).await.unwrap();
+        arrived(lab, &stage, &release, 1).await;
+        lab.until("our routes in the other gateway", async || {
+            let answer = User::http1(bare, HOST).navigate("/").await.ok()?;
+            (answer.status == 200).then_some(())
+        })
+        .await
+        .unwrap();
+        assert_eq!(on_stable(bare, HOST).await, REQUESTS, "by the gateway without the filter");
+
+        lab.apply(&client()).await.unwrap();
+        lab.rolled_out("coverage-client", "deployment/client").await.unwrap();
+        let pod = lab.pods("coverage-client", "app=client").await.unwrap().remove(0);
+        let service = lab.service(&stage.namespace, "shop", 80).await.unwrap();
+        let from_pod = async move || on_stable(service, "shop.coverage").await;
+        let count = lab.in_pod("coverage-client", &pod, from_pod).unwrap();
+        assert_eq!(count, REQUESTS, "from a pod in the mesh");
+    });
+}
+
+/// How many of all requests were answered by stable: pages, data, and sessions that are older than the filter.
+async fn on_stable(address: SocketAddr, host: &str) -> u64 {
+    let mut user = User::http1(address, host).as_if_tls();
+    let mut count = 0;
+    for request in 0..REQUESTS {
+        user.jar.clear();
+        let visit = match request % 3 {
+            0 => Visit::new(Kind::Navigate, "/"),
+            1 => Visit::new(Kind::Api, "/api/ping"),
+            _ => Visit::new(Kind::Fetch, "/cart").header("cookie", format!("JSESSIONID=session-{request}")),
+        };
+        let answer = user.send(&visit).await.unwrap();
+        count += u64::from(answer.status == 200 && answer.header("x-shop-version") == Some("v1"));
+    }
+    count
+}
+
+/// A pod that has nothing to do but to be in the mesh, in a namespace of its own.
+fn client() -> String {
+    let labels = json!({"app": "client"});
+    let namespace = json!({
+        "apiVersion": "v1", "kind": "Namespace",
+        "metadata": {"name": "coverage-client", "labels": {"istio-injection": "enabled"}},
+    });
+    let deployment = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "client", "namespace": "coverage-client"},
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {"containers": [{
+                    "name": "client", "image": "demo-shop",
+                    "args": ["--listen=0.0.0.0:8080", "--version=none", "--pod=client"],
+                }]},
+            },
+        },
+    });
+    format!("---\n{namespace}\n---\n{deployment}\n")
+}

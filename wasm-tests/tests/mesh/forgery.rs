@@ -1,0 +1,53 @@
+//! Nothing that a client can send leads to the canary at weight 0, behind a real gateway, while the filter's configuration
+//! is missing and when it is there (promise 6); while it is missing everyone is on stable (promise 5).
+
+use canary_ctl::config::KeyRing;
+use wasm_tests::client::{Kind, Visit};
+use wasm_tests::lab::{Lab, Stage, StageOptions};
+use wasm_tests::scenario::Attempts;
+
+use crate::support::{CONFIGURATION, arrived, in_the_mesh, with, without};
+
+const UID: &str = "forgery-test";
+
+#[test]
+fn nothing_forged_reaches_the_canary_behind_the_oldest_envoy() {
+    in_the_mesh(async |lab| nothing_forged_reaches_the_canary(lab, "forgery-oldest", "1.36").await);
+}
+
+#[test]
+fn nothing_forged_reaches_the_canary_behind_the_newest_envoy() {
+    in_the_mesh(async |lab| nothing_forged_reaches_the_canary(lab, "forgery-newest", "1.40").await);
+}
+
+async fn nothing_forged_reaches_the_canary(lab: &Lab, name: &str, envoy: &str) {
+    let options = StageOptions { envoy: envoy.to_owned(), sidecars: false };
+    let stage = Stage::set_up(lab, name, &options).await.unwrap();
+    let release = stage.release().unwrap().with("/metadata/uid", UID).with("/spec/weight", "0");
+    let keys = KeyRing::read(&stage.keys().unwrap()).unwrap();
+    let attempts = Attempts::at(release.name(), UID, &keys.keys).unwrap();
+    // A gateway waits this long for its configuration; nobody needs to wait longer here.
+    let manifests = stage
+        .generate(&[&release], 1)
+        .unwrap()
+        .replace("initial_fetch_timeout: 30s", "initial_fetch_timeout: 1s");
+
+    lab.apply(&without(&manifests, CONFIGURATION)).await.unwrap();
+    lab.until("a gateway that removes the routing header", async || {
+        let value = format!("{}/v2", release.name());
+        let visit = Visit::new(Kind::Api, "/").header("x-canary-version", value);
+        let answer = stage.user().send(&visit).await.ok()?;
+        (answer.header("x-shop-version") == Some("v1")).then_some(())
+    })
+    .await
+    .unwrap();
+    assert_eq!(attempts.send(stage.gateway).await.unwrap(), Vec::<String>::new(), "without a configuration");
+    let pod = stage.gateway_pod(lab).await.unwrap();
+    let decided = lab.proxy_metric(&stage.ingress, &pod, "canary_requests_total", &[]).await.unwrap();
+    assert!(decided < 1.0, "the filter had a configuration");
+
+    lab.apply(&with(&manifests, CONFIGURATION)).await.unwrap();
+    arrived(lab, &stage, &release, 1).await;
+    assert_eq!(attempts.send(stage.gateway).await.unwrap(), Vec::<String>::new(), "with a configuration");
+    println!("envoy {envoy}: {} attempts, each over HTTP/1.1 and HTTP/2, twice", attempts.count());
+}

@@ -1,0 +1,114 @@
+//! What goes away and comes back: a gateway, istiod, a pod. Nobody changes version, and nothing fails that need not.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use wasm_tests::client::User;
+use wasm_tests::client::load::{Flip, Plan, Record, run};
+use wasm_tests::lab::{Lab, Options, Stage, StageOptions};
+use wasm_tests::scenario::{Crowd, Document, Faults, Sessions};
+
+use crate::support::{UNDISTURBED, apply, counters, in_the_mesh};
+
+const SESSIONS: usize = 60;
+
+#[test]
+fn no_session_moves_and_no_request_fails_while_the_gateway_is_replaced() {
+    in_the_mesh(async |lab| {
+        let (stage, _, mut sessions) = half_on_the_canary(lab, "replaced").await;
+        let old = stage.gateway_pod(lab).await.unwrap();
+        let moving = sessions.set_out(SESSIONS / 2);
+        lab.kubectl(&["rollout", "restart", "-n", &stage.ingress, "deployment/gateway"]).await.unwrap();
+        lab.rolled_out(&stage.ingress, "deployment/gateway").await.unwrap();
+        lab.until("the end of the old gateway", async || {
+            let old = format!("pod/{old}");
+            lab.kubectl(&["get", "-n", &stage.ingress, &old]).await.is_err().then_some(())
+        })
+        .await
+        .unwrap();
+        // Its connections end with it, and are opened again.
+        let faults = sessions.settle(moving).await.expect("they come back");
+        println!("connections closed while the gateway was replaced: {}", faults.closed);
+        assert_eq!(faults.but_closed(), Faults::default());
+        assert_eq!(sessions.come_back(true).await, Faults::default());
+    });
+}
+
+/// In a lab of its own: others need istiod. Seconds stand for a minute, as nothing counts them here.
+#[test]
+fn nothing_changes_while_istiod_is_away_and_a_weight_arrives_when_it_is_back() {
+    let lab = Lab::start(Options::default()).map_err(|error| error.to_string()).expect("a lab");
+    lab.run(async |lab| {
+        let (stage, release, mut sessions) = half_on_the_canary(lab, "away").await;
+        let before = counters(lab, &stage, &UNDISTURBED).await;
+        let moving = sessions.set_out(SESSIONS / 2);
+        lab.stop_istiod().await.unwrap();
+        let away = Instant::now();
+        while away.elapsed() < Duration::from_secs(5) {
+            assert_eq!(sessions.come_back(false).await, Faults::default(), "while istiod is away");
+        }
+        let (_, faults) = sessions.begin(users(&stage)).await;
+        assert_eq!(faults, Faults::default(), "sessions that begin while istiod is away");
+        lab.start_istiod().await.unwrap();
+        println!("istiod was away for {:?}", away.elapsed());
+        apply(lab, &stage, &release.with("/spec/weight", "0"), 2).await;
+        assert_eq!(sessions.begin(users(&stage)).await, (0, Faults::default()), "new sessions at weight 0");
+        assert_eq!(sessions.settle(moving).await.expect("they come back"), Faults::default());
+        assert_eq!(sessions.come_back(true).await, Faults::default());
+        assert_eq!(counters(lab, &stage, &UNDISTURBED).await, before);
+    });
+}
+
+#[test]
+fn a_pod_that_dies_costs_its_own_users_a_request_at_most_and_nobody_their_version() {
+    in_the_mesh(async |lab| {
+        let (stage, _, _) = half_on_the_canary(lab, "dies").await;
+        let begin = Plan::navigate("/cart/add?item=tea", 1);
+        let (users, mut report) = run(users(&stage), &begin).await;
+        let victim = lab.pods(&stage.namespace, "app=shop,version=v2").await.unwrap().remove(0);
+        let its_own = |record: &&Record| record.seen.pod.as_deref() == Some(&victim);
+        let owed: BTreeSet<usize> = report.records.iter().filter(its_own).map(|record| record.user).collect();
+        assert!(!owed.is_empty(), "nobody on {victim}");
+
+        let crowd = Crowd::start(users, Plan { concurrency: 4, ..Plan::navigate("/cart", 5) });
+        let delete = ["delete", "pod", "-n", &stage.namespace, &victim, "--grace-period=0", "--force"];
+        lab.kubectl(&delete).await.unwrap();
+        lab.rolled_out(&stage.namespace, "deployment/shop-v2").await.unwrap();
+        let (_, during) = crowd.stop().await.expect("they come back");
+        report.append(during);
+
+        assert_eq!(report.version_flips(), []);
+        let failed: Vec<&Record> = report.failures();
+        println!(
+            "{} of {} requests failed, {} users on the dead pod",
+            failed.len(),
+            report.records.len(),
+            owed.len()
+        );
+        let others: Vec<_> = failed.iter().filter(|record| !owed.contains(&record.user)).collect();
+        assert!(others.is_empty(), "of users of other pods: {others:?}");
+        let mut per_user: Vec<usize> = failed.iter().map(|record| record.user).collect();
+        let failures = per_user.len();
+        per_user.dedup();
+        assert_eq!(failures, per_user.len(), "somebody failed twice: {failed:?}");
+        let of_stable = |flip: &Flip| flip.from.version.as_deref() == Some("v1");
+        assert!(!report.pod_flips().iter().any(of_stable), "pods of the other version are not concerned");
+    });
+}
+
+/// A stage at 50 %, with sessions in it.
+async fn half_on_the_canary(lab: &Lab, name: &str) -> (Stage, Document, Sessions) {
+    let options = StageOptions { sidecars: false, ..StageOptions::default() };
+    let stage = Stage::set_up(lab, name, &options).await.unwrap();
+    let release = stage.release().unwrap().with("/spec/podAffinity", "identity").with("/spec/weight", "50");
+    apply(lab, &stage, &release, 1).await;
+    let mut sessions = Sessions::default();
+    let (on_canary, faults) = sessions.begin(users(&stage)).await;
+    assert_eq!(faults, Faults::default());
+    assert!((1..SESSIONS as u64).contains(&on_canary), "{on_canary} of {SESSIONS} on the canary");
+    (stage, release, sessions)
+}
+
+fn users(stage: &Stage) -> Vec<User> {
+    (0..SESSIONS).map(|_| stage.user()).collect()
+}

@@ -1,0 +1,63 @@
+//! Sessions while the weight walks behind a real gateway: new ones get the share, live ones lose nothing (promises 3, 4, 7, 8).
+
+use std::time::Duration;
+
+use wasm_tests::client::{Heartbeat, WebSocket};
+use wasm_tests::lab::{Lab, Stage, StageOptions};
+use wasm_tests::scenario::{Faults, HOST, Sessions};
+use wasm_tests::stats::{UNLIKELY, share_p_value};
+
+use crate::support::{UNDISTURBED, apply, counters, in_the_mesh};
+
+/// Percent, and the share it is.
+const WALK: [(&str, f64); 6] =
+    [("0", 0.0), ("10", 0.10), ("50", 0.50), ("100", 1.0), ("20", 0.20), ("0", 0.0)];
+const NEW: usize = 150;
+
+#[test]
+fn no_session_moves_while_the_weight_walks_behind_the_oldest_envoy() {
+    in_the_mesh(async |lab| walk(lab, "sessions-oldest", "1.36").await);
+}
+
+#[test]
+fn no_session_moves_while_the_weight_walks_behind_the_newest_envoy() {
+    in_the_mesh(async |lab| walk(lab, "sessions-newest", "1.40").await);
+}
+
+async fn walk(lab: &Lab, name: &str, envoy: &str) {
+    let options = StageOptions { envoy: envoy.to_owned(), sidecars: false };
+    let stage = Stage::set_up(lab, name, &options).await.unwrap();
+    let release = stage.release().unwrap().with("/spec/podAffinity", "identity");
+    apply(lab, &stage, &release, 1).await;
+    let before = counters(lab, &stage, &UNDISTURBED).await;
+    let (mut sessions, mut sockets) = (Sessions::default(), Vec::new());
+    for (generation, (percent, share)) in (2..).zip(WALK) {
+        // A part of the old ones is on the move at the moment of the change.
+        let moving = sessions.set_out(50);
+        apply(lab, &stage, &release.clone().with("/spec/weight", percent), generation).await;
+        assert_eq!(sessions.settle(moving).await.expect("they come back"), Faults::default());
+        assert_eq!(sessions.come_back(true).await, Faults::default());
+        let (on_canary, faults) = sessions.begin((0..NEW).map(|_| stage.user()).collect()).await;
+        assert_eq!(faults, Faults::default());
+        for version in ["v1", "v2"] {
+            sockets.extend(open(&stage, &sessions, version).await);
+        }
+        let p_value = share_p_value(on_canary, NEW as u64, share);
+        println!("envoy {envoy}: {on_canary} of {NEW} new sessions at {percent} %, p = {p_value:.3}");
+        assert!(p_value > UNLIKELY, "{on_canary} of {NEW} new sessions at {percent} %");
+    }
+    assert_eq!(sessions.come_back(false).await, Faults::default());
+    for socket in sockets {
+        assert!(socket.stop().await.expect("the websocket lives") > 0);
+    }
+    assert_eq!(counters(lab, &stage, &UNDISTURBED).await, before);
+}
+
+/// A WebSocket of a session on this version, if there is one.
+async fn open(stage: &Stage, sessions: &Sessions, version: &str) -> Option<Heartbeat> {
+    let cookies = sessions.on(version)?.cookies_for("/ws")?;
+    let mut socket = WebSocket::open(stage.gateway, HOST, "/ws", &[("cookie", &cookies)]).await.unwrap();
+    let echo = socket.echo("where am I").await.unwrap();
+    assert!(echo.starts_with(version), "{echo} of a session on {version}");
+    Some(Heartbeat::start(socket, Duration::from_millis(50)))
+}
