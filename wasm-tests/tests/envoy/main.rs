@@ -5,7 +5,6 @@
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
-    clippy::panic,
     clippy::print_stdout,
     reason = "all of this is test code, but clippy knows only functions marked as tests"
 )]
