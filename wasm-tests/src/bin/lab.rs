@@ -37,7 +37,8 @@ fn main() -> ExitCode {
 
 fn run(arguments: Arguments) -> Result<(), LabError> {
     let lab = Lab::start(Options { settings: arguments.settings, ..Options::default() })?;
-    let options = StageOptions { envoy: arguments.envoy, sidecars: !arguments.no_sidecars };
+    let options =
+        StageOptions { envoy: arguments.envoy, sidecars: !arguments.no_sidecars, ..StageOptions::default() };
     let stage = lab.run(async |lab| Stage::of_the_examples(lab, &options).await)?;
     let gateway = lab.forward(arguments.port, stage.gateway)?;
     let kubeconfig = lab.forward_api(arguments.api_port)?;

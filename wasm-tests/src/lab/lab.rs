@@ -47,6 +47,9 @@ impl Lab {
     /// Where proxies find the filter as a file, for `file://` urls.
     pub const FILTER: &'static str = kubelet::FILTER;
 
+    /// Where pods reach what a test itself listens on.
+    pub const NODE: std::net::Ipv4Addr = NODE;
+
     /// Starts everything and waits until istiod is ready: some ten seconds.
     pub fn start(options: Options) -> Result<Self, LabError> {
         let start = Instant::now();

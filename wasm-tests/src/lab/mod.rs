@@ -10,6 +10,7 @@
 //! kubectl        what a test does to the cluster
 //! stage          the shop and a gateway, for one test
 //! catalog        a second service, which the shop calls
+//! registry       images of the filter, and where the agents fetch them
 //! forward        ways in from outside, for a person
 //! ```
 //!
@@ -26,6 +27,7 @@ mod kubelet;
 #[expect(clippy::module_inception, reason = "the lab itself, beside its parts")]
 mod lab;
 mod manifest;
+mod registry;
 mod space;
 mod stage;
 
@@ -33,4 +35,5 @@ pub use control_plane::Account;
 pub use error::LabError;
 pub use kubelet::Image;
 pub use lab::{Lab, Options};
+pub use registry::{Pushed, Registry, sha256};
 pub use stage::{Stage, StageOptions};

@@ -22,12 +22,14 @@ pub struct StageOptions {
     pub envoy: String,
     /// Whether the shop's pods have sidecars.
     pub sidecars: bool,
+    /// How long the gateway lets connections live on after a listener update, in seconds.
+    pub drain: u16,
 }
 
 impl Default for StageOptions {
-    /// The newest Envoy, and sidecars.
+    /// The newest Envoy, sidecars, and Istio's own drain time.
     fn default() -> Self {
-        Self { envoy: "1.40".to_owned(), sidecars: true }
+        Self { envoy: "1.40".to_owned(), sidecars: true, drain: 45 }
     }
 }
 
@@ -63,7 +65,9 @@ impl Stage {
         options: &StageOptions,
     ) -> Result<Self, LabError> {
         lab.apply(&namespaces(namespace, ingress, options.sidecars)).await?;
-        let gateway = gateway(ingress, selector, &options.envoy)?;
+        let mut gateway = gateway(ingress, selector, &options.envoy)?;
+        let drain = format!("drainDuration: {}s", options.drain);
+        gateway.replace("/spec/template/metadata/annotations/proxy.istio.io~1config", &drain);
         lab.apply(&(Objects::read("shop", namespace)?.text() + &gateway.text())).await?;
         for version in ["v1", "v2"] {
             lab.rolled_out(namespace, &format!("deployment/shop-{version}")).await?;

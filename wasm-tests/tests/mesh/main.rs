@@ -10,12 +10,17 @@
 )]
 
 mod coverage;
+mod delivery;
 mod east_west;
 mod forgery;
+mod hazards;
+mod modules;
 mod outages;
 mod position;
+mod scale;
 mod sessions;
 mod support;
+mod teams;
 mod ticks;
 mod users;
 mod weights;

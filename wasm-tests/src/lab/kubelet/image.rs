@@ -41,12 +41,13 @@ impl Image {
 pub(in super::super) struct Images(BTreeMap<String, Image>);
 
 impl Images {
-    /// Those of Istio, of the demo shop and of its catalog, and these.
+    /// Those of Istio, of the demo shop and of its catalog, a registry of images, and these.
     pub(in super::super) fn new(more: BTreeMap<String, Image>) -> Result<Self, LabError> {
         let mut images = BTreeMap::from([
             ("pilot".to_owned(), Image::of_program(Program::PILOT.path()?)),
             ("demo-shop".to_owned(), Image::of_program(artifact::demo_shop()?)),
             ("demo-catalog".to_owned(), Image::of_program(artifact::demo_catalog()?)),
+            ("registry".to_owned(), Image::of_program("/usr/bin/docker-registry".into())),
         ]);
         images.extend(more);
         Ok(Self(images))

@@ -1,0 +1,127 @@
+//! Installing the filter, changing a weight and removing the filter fail no request: three kinds of objects, three places of
+//! the module.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::modules::{Module, Parts, Web, everywhere, route};
+use crate::support::in_the_mesh;
+use crate::support::{UNDISTURBED, counters};
+use wasm_tests::client::load::{Connections, Plan, Report, Seen};
+use wasm_tests::client::{Heartbeat, Kind, Visit, WebSocket};
+use wasm_tests::lab::{Lab, Stage, StageOptions};
+use wasm_tests::scenario::{Crowd, Document, HOST};
+
+/// Shorter than Istio's 45 s, so that the end of a drain is part of the test.
+const DRAIN: u16 = 3;
+
+/// The debug header, which only a running filter sets.
+const DEBUG: &str = "x-canary-debug";
+
+#[test]
+fn an_envoyfilter_comes_changes_and_goes_without_a_failed_request() {
+    in_the_mesh(async |lab| comes_changes_and_goes(lab, "envoyfilter").await);
+}
+
+#[test]
+fn a_wasmplugin_comes_changes_and_goes_without_a_failed_request() {
+    in_the_mesh(async |lab| comes_changes_and_goes(lab, "wasmplugin").await);
+}
+
+#[test]
+fn a_trafficextension_comes_changes_and_goes_without_a_failed_request() {
+    in_the_mesh(async |lab| comes_changes_and_goes(lab, "trafficextension").await);
+}
+
+async fn comes_changes_and_goes(lab: &Lab, mode: &str) {
+    let options = StageOptions { sidecars: false, drain: DRAIN, ..StageOptions::default() };
+    let stage = Stage::set_up(lab, mode, &options).await.unwrap();
+    let web = Web::start().await;
+    let modules = everywhere(lab, &stage.namespace, &web).await;
+    let release = stage.release().unwrap().with("/spec/weight", "100");
+    route(lab, &stage, &release).await;
+
+    let crowds = [Connections::PerUser, Connections::PerWorker].map(|connections| crowd(&stage, connections));
+    for module in &modules {
+        one_life(lab, &stage, &module.of(&release, mode), module).await;
+    }
+    for crowd in crowds {
+        let (_, report) = crowd.stop().await.unwrap();
+        assert_none_failed(mode, &report);
+    }
+    assert_eq!(web.missed(), 0, "the agent asks only for what it was told");
+}
+
+/// Users all the time, on connections that stay (`PerUser`) or that are new for each request.
+fn crowd(stage: &Stage, connections: Connections) -> Crowd {
+    let visit = move |_, _| {
+        let visit = Visit::new(Kind::Navigate, "/slow?ms=40");
+        if connections == Connections::PerUser { visit } else { visit.header("connection", "close") }
+    };
+    let users = (0..4).map(|_| stage.user()).collect();
+    let plan = Plan { rounds: 1, concurrency: 4, connections, visit: Arc::new(visit), read: Seen::by_shop };
+    Crowd::start(users, plan)
+}
+
+/// Installs the filter with its module from there, lowers the weight, and takes the filter away.
+#[expect(clippy::print_stderr, reason = "what was measured, for whoever reads the test's output")]
+async fn one_life(lab: &Lab, stage: &Stage, release: &Document, module: &Module) {
+    let older = heartbeat(stage).await;
+    let parts = Parts::of(&stage.generate(&[release], 1).unwrap());
+    let start = Instant::now();
+    lab.apply(&parts.delivery()).await.unwrap();
+    until_new_users_are_on(lab, stage, Some("v2")).await;
+    let installed = start.elapsed();
+    tokio::time::sleep(Duration::from_secs(u64::from(DRAIN) + 1)).await;
+    let cut = u8::from(older.stop().await.is_err());
+    // Two objects may be two listener updates: what is opened between them is cut as well.
+    let newer = heartbeat(stage).await;
+
+    let before = counters(lab, stage, &UNDISTURBED).await;
+    let lower = Parts::of(&stage.generate(&[&release.clone().with("/spec/weight", "0")], 2).unwrap());
+    lab.apply(&lower.delivery()).await.unwrap();
+    until_new_users_are_on(lab, stage, Some("v1")).await;
+    assert_eq!(
+        counters(lab, stage, &UNDISTURBED).await,
+        before,
+        "{}: a weight is no listener update",
+        module.url
+    );
+    assert!(newer.stop().await.unwrap() > 0, "a weight closes no WebSocket");
+
+    lab.delete(&lower.delivery()).await.unwrap();
+    until_new_users_are_on(lab, stage, None).await;
+    eprintln!(
+        "{}: active {installed:?} after `kubectl apply` began; {cut} of 1 older WebSocket was cut by the drain",
+        module.url
+    );
+}
+
+async fn heartbeat(stage: &Stage) -> Heartbeat {
+    let socket = WebSocket::open(stage.gateway, HOST, "/ws", &[]).await.unwrap();
+    Heartbeat::start(socket, Duration::from_millis(100))
+}
+
+/// Waits until a new user is answered by this version and the filter, or by stable without the filter.
+async fn until_new_users_are_on(lab: &Lab, stage: &Stage, version: Option<&str>) {
+    lab.until(&format!("{version:?} by the filter"), async || {
+        let answer = stage.user().navigate("/").await.ok()?;
+        let found = answer.header("x-shop-version");
+        let filtered = answer.header(DEBUG).is_some();
+        (found == version.or(Some("v1")) && filtered == version.is_some()).then_some(())
+    })
+    .await
+    .unwrap();
+}
+
+#[expect(clippy::print_stderr, reason = "what was measured, for whoever reads the test's output")]
+fn assert_none_failed(mode: &str, report: &Report) {
+    let (requests, failures) = (report.records.len(), report.failures());
+    eprintln!(
+        "{mode}: {requests} requests, {} failed, {} closed their connection",
+        failures.len(),
+        report.closed()
+    );
+    assert!(failures.is_empty(), "{} of {requests} requests failed: {:?}", failures.len(), failures.first());
+    assert!(requests > 100, "there was hardly any load: {requests} requests");
+}

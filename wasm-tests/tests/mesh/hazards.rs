@@ -1,0 +1,216 @@
+//! What breaks a gateway that carries the filter in another way: no configuration, a bad one, no module, a name used twice.
+//!
+//! Each shows the way out that our manifests have: everybody is on stable, nothing is refused, and what is good works at once.
+
+use std::time::{Duration, Instant};
+
+use crate::modules::{Module, Parts, Web, route};
+use crate::support::in_the_mesh;
+use wasm_tests::lab::{Lab, Stage, StageOptions, sha256};
+use wasm_tests::scenario::Document;
+
+/// How long it is watched that nothing happens: ECDS takes a tenth of it.
+const WATCHED: Duration = Duration::from_secs(2);
+
+#[test]
+fn a_gateway_that_starts_without_its_configuration_becomes_ready_with_everyone_on_stable() {
+    in_the_mesh(async |lab| {
+        let (stage, release) = set_up(lab, "early").await;
+        let parts = Parts::of(&stage.generate(&[&release], 1).unwrap());
+        lab.apply(&parts.filter).await.unwrap();
+        let took = restart(lab, &stage).await;
+        eprintln!("a gateway without its configuration is ready after {took:?}");
+        assert_everyone_is_on(&stage, "v1").await;
+
+        lab.apply(&parts.config).await.unwrap();
+        until_everyone_is_on(lab, &stage, "v2").await;
+    });
+}
+
+#[test]
+fn a_bad_first_configuration_leaves_everyone_on_stable_and_a_later_one_the_good_one_in_force() {
+    in_the_mesh(async |lab| {
+        let (stage, release) = set_up(lab, "bad").await;
+        let good = Parts::of(&stage.generate(&[&release], 1).unwrap());
+        let [bad, worse] = [98, 99].map(|format| {
+            let bad = good.config.replace("\"format\":1", &format!("\"format\":{format}"));
+            assert_ne!(bad, good.config, "the generated configuration names its format");
+            bad
+        });
+        lab.apply(&format!("{bad}{}", good.filter)).await.unwrap();
+        until_metric(lab, &stage, "canary_inert", 1.0).await;
+        assert_everyone_is_on(&stage, "v1").await;
+
+        lab.apply(&good.config).await.unwrap();
+        until_everyone_is_on(lab, &stage, "v2").await;
+
+        let before = refused(lab, &stage);
+        // Another one: Envoy remembers of a text whether it was accepted, and would not ask the filter about it twice.
+        lab.apply(&worse).await.unwrap();
+        until_refused(lab, &stage, before).await;
+        tokio::time::sleep(WATCHED).await;
+        assert_everyone_is_on(&stage, "v2").await;
+    });
+}
+
+#[test]
+fn a_second_object_with_the_same_resource_name_fails_no_request_and_is_over_when_it_goes() {
+    in_the_mesh(async |lab| {
+        let (stage, release) = set_up(lab, "twice").await;
+        let parts = Parts::of(&stage.generate(&[&release], 1).unwrap());
+        lab.apply(&parts.delivery()).await.unwrap();
+        until_everyone_is_on(lab, &stage, "v2").await;
+        let before = refused(lab, &stage);
+        let name = parts.config.lines().find(|line| line.starts_with("  name: ")).unwrap();
+        let second = parts.config.replacen(name, "  name: somebody-elses", 1);
+        lab.apply(&second).await.unwrap();
+        until_refused(lab, &stage, before).await;
+
+        let lower = Parts::of(&stage.generate(&[&release.with("/spec/weight", "0")], 2).unwrap());
+        lab.apply(&lower.config).await.unwrap();
+        tokio::time::sleep(WATCHED).await;
+        assert_everyone_is_on(&stage, "v2").await;
+        let took = restart(lab, &stage).await;
+        eprintln!("a gateway with a name used twice is ready after {took:?}");
+        assert_everyone_is_on(&stage, "v1").await;
+
+        lab.apply(&parts.config).await.unwrap();
+        lab.delete(&second).await.unwrap();
+        until_everyone_is_on(lab, &stage, "v2").await;
+    });
+}
+
+#[test]
+fn an_envoyfilter_whose_module_cannot_be_fetched_leaves_the_one_that_works_and_answers_no_403() {
+    in_the_mesh(async |lab| {
+        let (stage, release) = set_up(lab, "unfetched").await;
+        let web = Web::start().await;
+        let apply = async |module: &Module| {
+            let parts = Parts::of(&stage.generate(&[&module.of(&release, "envoyfilter")], 1).unwrap());
+            let before = refused(lab, &stage);
+            lab.apply(&parts.delivery()).await.unwrap();
+            before
+        };
+        for bad in [missing(&web), altered(&web)] {
+            let before = apply(&bad).await;
+            until_refused(lab, &stage, before).await;
+            assert_everyone_is_on(&stage, "v1").await;
+        }
+        apply(&good(&web)).await;
+        until_everyone_is_on(lab, &stage, "v2").await;
+        for bad in [missing(&web), altered(&web)] {
+            let before = apply(&bad).await;
+            until_refused(lab, &stage, before).await;
+            tokio::time::sleep(WATCHED).await;
+            assert_everyone_is_on(&stage, "v2").await;
+        }
+        assert!(web.missed() > 0, "the agent asked for the module that is not there");
+    });
+}
+
+#[test]
+fn a_plugin_whose_module_cannot_be_fetched_puts_everyone_on_stable_and_answers_no_403() {
+    in_the_mesh(async |lab| {
+        let (stage, release) = set_up(lab, "unplugged").await;
+        let web = Web::start().await;
+        for mode in ["wasmplugin", "trafficextension"] {
+            let apply = async |module: &Module| {
+                let parts = Parts::of(&stage.generate(&[&module.of(&release, mode)], 1).unwrap());
+                lab.apply(&parts.delivery()).await.unwrap();
+                parts
+            };
+            let missed = web.missed();
+            apply(&missing(&web)).await;
+            lab.until("the agent's request", async || (web.missed() > missed).then_some(())).await.unwrap();
+            tokio::time::sleep(WATCHED).await;
+            assert_everyone_is_on(&stage, "v1").await;
+            apply(&good(&web)).await;
+            until_everyone_is_on(lab, &stage, "v2").await;
+            let parts = apply(&altered(&web)).await;
+            until_everyone_is_on(lab, &stage, "v1").await;
+            lab.delete(&parts.delivery()).await.unwrap();
+        }
+    });
+}
+
+/// A stage with routes to the shop, and a release of which everybody new is on the canary once the filter runs.
+async fn set_up(lab: &Lab, name: &str) -> (Stage, Document) {
+    let options = StageOptions { sidecars: false, ..StageOptions::default() };
+    let stage = Stage::set_up(lab, name, &options).await.unwrap();
+    let release = stage.release().unwrap().with("/spec/weight", "100");
+    route(lab, &stage, &release).await;
+    (stage, release)
+}
+
+fn good(web: &Web) -> Module {
+    Module { url: web.url("filter.wasm"), sha256: None }
+}
+
+/// A module that the server does not have.
+fn missing(web: &Web) -> Module {
+    Module { url: web.url("missing.wasm"), sha256: None }
+}
+
+/// A module that is not the one that was meant.
+fn altered(web: &Web) -> Module {
+    Module { url: web.url("filter.wasm"), sha256: Some(sha256(b"another module")) }
+}
+
+/// Ends the gateway's pod, and returns how long it takes until its successor is ready.
+async fn restart(lab: &Lab, stage: &Stage) -> Duration {
+    let pod = stage.gateway_pod(lab).await.unwrap();
+    let start = Instant::now();
+    lab.kubectl(&["delete", "pod", "-n", &stage.ingress, &pod, "--grace-period=1"]).await.unwrap();
+    lab.rolled_out(&stage.ingress, "deployment/gateway").await.unwrap();
+    start.elapsed()
+}
+
+/// New users, one after the other: all of them get 200 from this version.
+async fn assert_everyone_is_on(stage: &Stage, version: &str) {
+    for _ in 0..20 {
+        let answer = stage.user().navigate("/").await.unwrap();
+        assert_eq!((answer.status, answer.header("x-shop-version")), (200, Some(version)));
+    }
+}
+
+/// Waits for that; on the way there nobody is refused and no request is lost.
+async fn until_everyone_is_on(lab: &Lab, stage: &Stage, version: &str) {
+    lab.until(&format!("new users on {version} in {}", stage.namespace), async || {
+        let answer = stage.user().navigate("/").await.ok()?;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        (answer.header("x-shop-version") == Some(version)).then_some(())
+    })
+    .await
+    .unwrap();
+}
+
+async fn until_metric(lab: &Lab, stage: &Stage, name: &str, value: f64) {
+    let pod = stage.gateway_pod(lab).await.unwrap();
+    lab.until(&format!("{name} in {pod}"), async || {
+        drop(stage.user().fetch("/").await);
+        let found = lab.proxy_metric(&stage.ingress, &pod, name, &[]).await.ok()?;
+        ((found - value).abs() < 0.5).then_some(())
+    })
+    .await
+    .unwrap();
+}
+
+/// How many configurations of extensions the gateway's pods have refused, by their logs.
+fn refused(lab: &Lab, stage: &Stage) -> usize {
+    let files = std::fs::read_dir(lab.logs()).unwrap().map(|file| file.unwrap());
+    let of_the_gateway = files.filter(|file| file.file_name().to_string_lossy().starts_with(&stage.ingress));
+    let refusals =
+        |log: String| log.lines().filter(|line| line.contains("TypedExtensionConfig rejected")).count();
+    of_the_gateway.map(|file| refusals(std::fs::read_to_string(file.path()).unwrap())).sum()
+}
+
+/// Waits until the gateway has refused one since it had refused this many; on the way there every user gets 200.
+async fn until_refused(lab: &Lab, stage: &Stage, before: usize) {
+    lab.until(&format!("a refusal by the gateway of {}", stage.namespace), async || {
+        let answer = stage.user().navigate("/").await.unwrap();
+        assert_eq!(answer.status, 200, "{answer:?}");
+        (refused(lab, stage) > before).then_some(())
+    })
+    .await
+    .unwrap();
+}
