@@ -30,6 +30,7 @@ pub mod lint;
 pub mod local;
 pub mod manifest;
 pub mod outcome;
+pub mod plan;
 pub mod report;
 pub mod simulate;
 pub mod spec;

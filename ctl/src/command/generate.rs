@@ -3,10 +3,11 @@
 use crate::cli::Generate;
 use crate::config::{self, KeyError, KeyRing};
 use crate::local::{Bootstrap, Environment, Layout, Lock, Plan, bootstrap};
-use crate::manifest::{self, Options};
+use crate::manifest::{self, Member, Options};
 use crate::report::Printer;
 use crate::spec::{Local, Mode, Release};
 use crate::{Error, Outcome, spec};
+use std::collections::BTreeMap;
 
 pub(super) async fn run(arguments: &Generate, printer: &mut Printer) -> Result<Outcome, Error> {
     let mut releases = Vec::new();
@@ -43,8 +44,11 @@ fn print_manifests(
         None => Err(KeyError::Missing),
     };
     let keys = keys.map_err(config::Error::from)?;
-    let options = Options { keys: &keys, show_keys: !arguments.dry_run, generation: arguments.generation };
-    printer.data(&manifest::documents(releases, options)?)?;
+    let nothing = BTreeMap::new();
+    let options = Options { keys: &keys, show_keys: !arguments.dry_run, held: &nothing };
+    let members: Vec<_> =
+        releases.iter().map(|release| Member::first(release, arguments.generation)).collect();
+    printer.data(&manifest::documents(&members, options)?)?;
     Ok(Outcome::Done)
 }
 

@@ -1,6 +1,6 @@
 //! The `DestinationRule`: a subset for each version, named by version and not by role.
 
-use super::Error;
+use super::{Error, Member};
 use crate::spec::{Release, version_subset};
 use crate::yaml::Template;
 use assignment::contract::{HeaderNames, PodAffinity};
@@ -9,13 +9,14 @@ use serde_json::json;
 const TEMPLATE: &str = include_str!("../../../envoyfilter-templates/destinationrule.yaml");
 
 /// The object of a release.
-pub(super) fn document(release: &Release) -> Result<String, Error> {
+pub(super) fn document(member: &Member<'_>) -> Result<String, Error> {
+    let release = member.release;
     let mut template = Template::new(TEMPLATE)?;
     let subset = |version: &str| {
         let label = &release.versions.label;
         json!({"name": version_subset(version), "labels": {label: version}})
     };
-    let subsets: Vec<_> = release.roles().map(subset).collect();
+    let subsets: Vec<_> = member.routed().map(subset).collect();
     template
         .set("metadata/name", object_name(release))?
         .set("metadata/namespace", release.name.namespace.as_str())?

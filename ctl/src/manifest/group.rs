@@ -2,7 +2,8 @@
 
 use super::Error;
 use crate::config;
-use crate::spec::{Delivery, Mode, Release, Selector};
+use super::Member;
+use crate::spec::{Delivery, Mode, Selector};
 use assignment::contract::{KeySource, Position};
 use std::collections::BTreeMap;
 
@@ -14,36 +15,37 @@ pub(super) struct Group<'r> {
     /// Where they stand.
     pub(super) position: Position,
     /// Their releases. Never empty.
-    pub(super) releases: Vec<&'r Release>,
+    pub(super) members: Vec<&'r Member<'r>>,
     /// How the filter reaches them, which the releases agree about.
     pub(super) delivery: &'r Delivery,
 }
 
 /// All groups, gateways first. Fails where the releases of a group disagree about the module or the mode.
-pub(super) fn groups(releases: &[Release]) -> Result<Vec<Group<'_>>, Error> {
-    let mut members: BTreeMap<(bool, &Selector), Vec<&Release>> = BTreeMap::new();
-    for release in releases {
+pub(super) fn groups<'r>(all: &'r [Member<'r>]) -> Result<Vec<Group<'r>>, Error> {
+    let mut members: BTreeMap<(bool, &Selector), Vec<&Member<'_>>> = BTreeMap::new();
+    for member in all {
+        let release = member.release;
         let gateways = release.gateways.iter().map(|gateway| (false, &gateway.pods));
         let sidecars = release.sidecars.iter().map(|pods| (true, pods));
         for key in gateways.chain(sidecars) {
             let members = members.entry(key).or_default();
             // Two Gateway objects on the same pods are one proxy.
-            if !members.iter().any(|other| other.name == release.name) {
-                members.push(release);
+            if !members.iter().any(|other| other.release.name == release.name) {
+                members.push(member);
             }
         }
     }
-    members.into_iter().filter_map(|((is_mesh, pods), releases)| group(is_mesh, pods, releases)).collect()
+    members.into_iter().filter_map(|((is_mesh, pods), members)| group(is_mesh, pods, members)).collect()
 }
 
 fn group<'r>(
     is_mesh: bool,
     pods: &'r Selector,
-    releases: Vec<&'r Release>,
+    members: Vec<&'r Member<'r>>,
 ) -> Option<Result<Group<'r>, Error>> {
-    let first = *releases.first()?;
+    let first = members.first()?.release;
     let delivery = &first.delivery;
-    for other in &releases {
+    for other in members.iter().map(|member| member.release) {
         let what = match &other.delivery {
             theirs if theirs.mode != delivery.mode => "delivery.mode",
             theirs if theirs.module != delivery.module || theirs.sha256 != delivery.sha256 => {
@@ -55,13 +57,18 @@ fn group<'r>(
         return Some(Err(config::Error::Disagree { first, second, what }.into()));
     }
     let position = if is_mesh { Position::Mesh } else { Position::Edge };
-    Some(Ok(Group { pods, position, releases, delivery }))
+    Some(Ok(Group { pods, position, members, delivery }))
 }
 
 impl Group<'_> {
     /// The name of the object that holds the configuration.
     pub(super) fn config_name(&self) -> String {
         self.object_name("config")
+    }
+
+    /// Where the configuration is.
+    pub(super) fn place(&self) -> super::Place {
+        (self.pods.namespace.to_string(), self.config_name())
     }
 
     /// The name of the object that inserts the filter.
@@ -77,7 +84,7 @@ impl Group<'_> {
     /// Whether a key of a release is what `jwt_authn` wrote: at a gateway only, a sidecar has none on the way out.
     pub(super) fn needs_jwt(&self) -> bool {
         let is_jwt = |key: &KeySource| matches!(key, KeySource::Jwt { .. });
-        self.position == Position::Edge && self.releases.iter().any(|release| release.keys.iter().any(is_jwt))
+        self.position == Position::Edge && self.members.iter().any(|member| member.release.keys.iter().any(is_jwt))
     }
 
     /// Whether the mesh's own objects carry the module.

@@ -9,22 +9,31 @@
 //! ```
 //!
 //! In this order they are printed, which is the order in which they may be applied: no route names a subset before it
-//! is there, and no filter names a version before its route is.
+//! is there, and no filter names a version before its route is. `member` is what goes in, a release and what it is now;
+//! `held` reads a configuration back from an object.
 
 mod destination_rule;
 mod filter;
 mod group;
 mod headers;
+mod held;
+mod member;
 mod proxy_config;
 mod redact;
 mod virtual_service;
 
 pub use headers::untrusted_headers;
+pub use held::{held_configuration, with_configuration};
+pub use member::Member;
+pub(crate) use redact::REDACTED;
 pub use redact::redacted;
 
 use crate::config::{self, KeyRing};
-use crate::spec::{Release, Routes};
+use crate::spec::Routes;
 use crate::yaml::EditError;
+use assignment::FilterConfig;
+use assignment::contract::Position;
+use std::collections::BTreeMap;
 
 /// Why no manifests can be made.
 #[derive(Debug, thiserror::Error)]
@@ -69,30 +78,70 @@ pub struct Options<'k> {
     pub keys: &'k KeyRing,
     /// Whether keys are shown as what they are or redacted.
     pub show_keys: bool,
-    /// What the proxies report back.
-    pub generation: u64,
+    /// The configurations that the proxies hold already, by [`Place`]: what other releases have there is kept.
+    pub held: &'k BTreeMap<Place, FilterConfig>,
 }
 
-/// All objects of some releases, as a stream of YAML documents.
+/// Namespace and name of an object that holds a configuration.
+pub type Place = (String, String);
+
+/// What an object is for, in the order in which objects may come. They go in reverse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Stage {
+    /// The pods of each version, by name.
+    Subsets,
+    /// The way to each version.
+    Routes,
+    /// What the filter knows: the only object that a weight changes.
+    Configuration,
+    /// The filter's place in the proxies.
+    Filter,
+}
+
+/// One object as text, its comments included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manifest {
+    /// What it is for.
+    pub stage: Stage,
+    /// A YAML document. One of comments alone is for a person, and no object.
+    pub text: String,
+}
+
+/// All objects of some releases, in the order of their stages.
 ///
 /// Fails where releases that share a proxy disagree about it, where the filter would refuse its configuration, and
 /// where an object becomes too large.
-pub fn documents(releases: &[Release], options: Options<'_>) -> Result<String, Error> {
-    let mut documents = Vec::new();
-    for release in releases {
-        documents.push(destination_rule::document(release)?);
-        match release.routes {
-            Routes::Own => documents.extend(virtual_service::documents(release)?),
-            Routes::External => documents.push(virtual_service::for_a_chart(release)?),
+pub fn manifests(members: &[Member<'_>], options: Options<'_>) -> Result<Vec<Manifest>, Error> {
+    let mut all = Vec::new();
+    let mut add = |stage, text| all.push(Manifest { stage, text });
+    for member in members {
+        add(Stage::Subsets, destination_rule::document(member)?);
+        match member.release.routes {
+            Routes::Own => {
+                virtual_service::documents(member)?.into_iter().for_each(|text| add(Stage::Routes, text));
+            }
+            Routes::External => add(Stage::Routes, virtual_service::for_a_chart(member)?),
         }
     }
-    for group in group::groups(releases)? {
+    for group in group::groups(members)? {
         let config = proxy_config::document(&group, options)?;
         if config.len() > MAX_OBJECT {
             return Err(Error::TooLarge { object: group.config_name(), found: config.len() });
         }
-        documents.push(config);
-        documents.push(filter::document(&group)?);
+        add(Stage::Configuration, config);
+        add(Stage::Filter, filter::document(&group)?);
     }
-    Ok(documents.iter().flat_map(|document| ["---\n", document]).collect())
+    Ok(all)
+}
+
+/// All objects of some releases, as a stream of YAML documents. Fails as [`manifests`] does.
+pub fn documents(members: &[Member<'_>], options: Options<'_>) -> Result<String, Error> {
+    Ok(manifests(members, options)?.iter().flat_map(|manifest| ["---\n", &manifest.text]).collect())
+}
+
+/// Where the configurations of a release are, for reading what is there before anything is made.
+pub fn places(member: &Member<'_>) -> Result<Vec<(Place, Position)>, Error> {
+    let groups = group::groups(std::slice::from_ref(member))?;
+    Ok(groups.iter().map(|group| (group.place(), group.position)).collect())
 }

@@ -3,12 +3,13 @@
 use super::filter::select;
 use super::group::Group;
 use super::{Error, Options, redact};
-use crate::config::{ProxySettings, Standing, filter_config, release_config};
-use crate::spec::{Mode, Module, Release};
+use crate::config::{ProxySettings, filter_config, release_config};
+use crate::spec::{Mode, Module, Release, ReleaseName};
 use crate::yaml::Template;
 use assignment::FilterConfig;
 use assignment::contract::{Position, ReleaseConfig};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 const GATEWAY: &str = include_str!("../../../envoyfilter-templates/gateway-config.yaml");
 const SIDECAR: &str = include_str!("../../../envoyfilter-templates/sidecar-config.yaml");
@@ -31,16 +32,44 @@ pub(super) fn document(group: &Group<'_>, options: Options<'_>) -> Result<String
     }
 }
 
+/// Our releases, beside those of others that the proxies hold already.
 fn configuration(group: &Group<'_>, options: Options<'_>) -> Result<FilterConfig, Error> {
-    let settings = ProxySettings::shared(group.releases.iter().copied(), group.position)?;
-    let one = |release: &&Release| {
-        let first = Standing::first(release, release.uid_or_derived());
-        let standing = Standing { generation: options.generation, ..first };
-        let config = release_config(release, &standing, group.position);
-        (release.name.clone(), with_hosts(config, release, group))
-    };
-    let releases = group.releases.iter().map(one).collect();
+    let ours = group.members.iter().map(|member| member.release);
+    let settings = ProxySettings::shared(ours, group.position)?;
+    let mut releases = BTreeMap::new();
+    if let Some(held) = options.held.get(&group.place()) {
+        releases = others(held, group);
+        agree(&settings, held, group, &releases)?;
+    }
+    for member in &group.members {
+        let config = release_config(member.release, &member.standing, group.position);
+        releases.insert(member.release.name.clone(), with_hosts(config, member.release, group));
+    }
     Ok(filter_config(&settings, options.keys, releases)?)
+}
+
+fn others(held: &FilterConfig, group: &Group<'_>) -> BTreeMap<ReleaseName, ReleaseConfig> {
+    let is_ours = |name: &ReleaseName| group.members.iter().any(|member| member.release.name == *name);
+    let named = |(name, config): (&String, &ReleaseConfig)| Some((name.parse().ok()?, config.clone()));
+    held.releases.iter().filter_map(named).filter(|(name, _)| !is_ours(name)).collect()
+}
+
+/// What a proxy has once must be what the releases of others were promised.
+fn agree(
+    settings: &ProxySettings,
+    held: &FilterConfig,
+    group: &Group<'_>,
+    others: &BTreeMap<ReleaseName, ReleaseConfig>,
+) -> Result<(), Error> {
+    let (Some(other), Some(first)) = (others.keys().next(), group.members.first()) else { return Ok(()) };
+    let what = match () {
+        () if held.id_cookie != settings.id_cookie => "cookies",
+        () if held.debug_header != settings.debug_header => "delivery.debugHeader",
+        () if held.filter_state != settings.filter_state => "delivery.filterState",
+        () => return Ok(()),
+    };
+    let first = first.release.name.to_string();
+    Err(crate::config::Error::Disagree { first, second: other.to_string(), what }.into())
 }
 
 /// Inside the mesh callers name the Service, in one of its spellings; the short one only within its namespace.

@@ -1,6 +1,6 @@
 //! The `VirtualService`s: by the filter's header to a version, everything else to stable.
 
-use super::Error;
+use super::{Error, Member};
 use super::destination_rule::object_name;
 use crate::spec::{Release, version_subset};
 use crate::yaml::{Template, block};
@@ -12,54 +12,57 @@ const TEMPLATE: &str = include_str!("../../../envoyfilter-templates/virtualservi
 /// One for the gateways, and one for `mesh`: calls inside the mesh must not reach a canary's pods by chance either.
 ///
 /// Two objects, because a host `*` is legal at a gateway and not in the mesh.
-pub(super) fn documents(release: &Release) -> Result<Vec<String>, Error> {
+pub(super) fn documents(member: &Member<'_>) -> Result<Vec<String>, Error> {
+    let release = member.release;
     let name = object_name(release);
     let mut documents = Vec::new();
     if !release.gateways.is_empty() {
         let gateways = release.gateways.iter().map(|gateway| gateway.name.to_string()).collect();
-        documents.push(document(release, &name, &release.hosts, gateways)?);
+        documents.push(document(member, &name, &release.hosts, gateways)?);
     }
     let inside = [release.service_host()];
     let mesh = format!("{name}-mesh");
     // Istio merges no VirtualServices inside the mesh: this one answers for every path of the Service.
     let whole = Release { paths: vec!["/".to_owned()], ..release.clone() };
+    let whole = Member { release: &whole, ..member.clone() };
     documents.push(document(&whole, &mesh, &inside, vec!["mesh".to_owned()])?);
     Ok(documents)
 }
 
 /// The routes as comments, for the owner of the `VirtualService` to take over: applied as they are they do nothing.
-pub(super) fn for_a_chart(release: &Release) -> Result<String, Error> {
+pub(super) fn for_a_chart(member: &Member<'_>) -> Result<String, Error> {
     let failed = |reason| crate::yaml::EditError::Value { path: "spec/http".to_owned(), reason };
-    let routes = block(&routes(release)).map_err(failed)?;
+    let routes = block(&routes(member)).map_err(failed)?;
     let lines: Vec<String> = routes.lines().map(|line| format!("#   {line}\n")).collect();
     let lines = lines.concat();
     Ok(format!(
         "# Put these routes first in `spec.http` of the VirtualService that owns {}, for every gateway and for mesh.\n\
          # The last one has to be the default of everything that reaches the Service.\n# http:\n{lines}",
-        release.hosts.join(", ")
+        member.release.hosts.join(", ")
     ))
 }
 
-fn document(release: &Release, name: &str, hosts: &[String], gateways: Vec<String>) -> Result<String, Error> {
+fn document(member: &Member<'_>, name: &str, hosts: &[String], gateways: Vec<String>) -> Result<String, Error> {
     let mut template = Template::new(TEMPLATE)?;
     template
         .set("metadata/name", name)?
-        .set("metadata/namespace", release.name.namespace.as_str())?
+        .set("metadata/namespace", member.release.name.namespace.as_str())?
         .set("spec/hosts", hosts)?
         .set("spec/gateways", gateways)?
-        .set("spec/http", routes(release))?;
+        .set("spec/http", routes(member))?;
     Ok(template.finish()?)
 }
 
 /// A route for each version, then stable.
-fn routes(release: &Release) -> Vec<Value> {
+fn routes(member: &Member<'_>) -> Vec<Value> {
+    let release = member.release;
     let routing = HeaderNames::default().routing;
     let by_header = |version: &str| {
         let value = format!("{}/{version}", release.name);
         let header = json!({&routing: {"exact": value}});
         json!({"name": value, "match": matches(release, Some(&header)), "route": route(release, version)})
     };
-    let mut routes: Vec<Value> = release.roles().map(by_header).collect();
+    let mut routes: Vec<Value> = member.routed().map(by_header).collect();
     let mut default = Map::new();
     default.insert("name".to_owned(), release.name.to_string().into());
     let paths = matches(release, None);
@@ -67,7 +70,7 @@ fn routes(release: &Release) -> Vec<Value> {
     if paths.iter().any(|paths| paths.as_object().is_some_and(|fields| !fields.is_empty())) {
         default.insert("match".to_owned(), paths.into());
     }
-    default.insert("route".to_owned(), route(release, &release.versions.stable));
+    default.insert("route".to_owned(), route(release, member.stable()));
     routes.push(default.into());
     routes
 }

@@ -1,0 +1,35 @@
+//! What would be written, and why, before anything is: pure, so that every order of writes can be looked at.
+//!
+//! ```text
+//! object     what an object is called, and its fields     text, API object -> Object
+//! ownership  which of its fields are ours                 managedFields    -> Owners
+//! fields     what differs, field by field, keys redacted  two objects      -> fields
+//! change     one object of it, with its reason
+//! install    make before break                            desired+observed -> Plan
+//! removal    break in reverse                             observed         -> Plan
+//! reweigh    a weight, and nothing else                   observed         -> Plan
+//! record     what is kept between two calls               ConfigMap       <-> Record
+//! ```
+
+mod change;
+mod error;
+mod fields;
+mod install;
+mod object;
+mod ownership;
+mod record;
+mod removal;
+mod reweigh;
+
+pub use change::{Action, Change, Plan, Why};
+pub use error::Error;
+pub use fields::Field;
+pub use install::{install, narrow};
+pub use object::{Object, Reference};
+pub use ownership::Owners;
+pub use record::{Entry, Kept, Proxies, Record};
+pub use removal::removal;
+pub use reweigh::reweigh;
+
+/// The field manager of everything that we write.
+pub const FIELD_MANAGER: &str = "canary-ctl";

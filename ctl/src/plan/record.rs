@@ -1,0 +1,146 @@
+//! What is kept of a release between two calls: what it is asked to be, where its objects are, and who did what.
+//!
+//! The record is written before the objects, so it is never behind them: a call that was killed leaves a record that
+//! the next call carries out.
+
+use super::{Error, Reference};
+use crate::config::Standing;
+use crate::manifest::Stage;
+use crate::spec::{Release, Selector};
+use assignment::Weight;
+use serde::{Deserialize, Serialize};
+
+/// The shape that this tool writes.
+pub(super) const FORMAT: u32 = 1;
+
+/// The changes that are kept: more than anybody reads, and still a small object.
+const MAX_HISTORY: usize = 100;
+
+/// An object that we have written, or are about to.
+pub type Kept = (Stage, Reference);
+
+/// What is kept of a release.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Record {
+    format: u32,
+    /// Versions, roles, epochs, weight, generation.
+    pub standing: Standing,
+    /// The weight of the file, until the first configuration has been seen everywhere at weight 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begin_with: Option<Weight>,
+    /// Versions that have left, whose routes and subsets are there until every proxy ignores their pins.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leaving: Vec<String>,
+    /// The proxies that serve the release.
+    pub proxies: Vec<Proxies>,
+    /// The objects that we have written for it, or are about to.
+    pub objects: Vec<Kept>,
+    /// The last changes, the oldest first.
+    pub history: Vec<Entry>,
+}
+
+/// Pods whose proxies serve a release.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Proxies {
+    /// Their namespace.
+    pub namespace: String,
+    /// Their labels; none selects all of the namespace.
+    pub labels: std::collections::BTreeMap<String, String>,
+}
+
+/// One change of a release.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Entry {
+    /// When.
+    pub at: jiff::Timestamp,
+    /// Who, as the API server knows them.
+    pub by: String,
+    /// The generation that it made.
+    pub generation: u64,
+    /// The weight before, in basis points.
+    pub from: Weight,
+    /// The weight after, in basis points.
+    pub to: Weight,
+    /// The verb that did it.
+    pub why: String,
+}
+
+impl Record {
+    /// A release that nobody has seen yet. Its configuration comes at weight 0, whatever its file says.
+    pub fn first(release: &Release, standing: Standing) -> Self {
+        let asked = standing.weight;
+        Self {
+            format: FORMAT,
+            standing: Standing { weight: Weight::ZERO, ..standing },
+            begin_with: (asked > Weight::ZERO).then_some(asked),
+            leaving: Vec::new(),
+            proxies: proxies(release),
+            objects: Vec::new(),
+            history: Vec::new(),
+        }
+    }
+
+    /// Reads a record. Fails on another format.
+    pub fn parse(json: &str) -> Result<Self, Error> {
+        let record: Self = serde_json::from_str(json).map_err(Error::NoRecord)?;
+        if record.format == FORMAT {
+            return Ok(record);
+        }
+        let found = format!("found format {}", record.format);
+        Err(Error::NoRecord(serde::de::Error::custom(found)))
+    }
+
+    /// The record as JSON.
+    pub fn to_json(&self) -> Result<String, Error> {
+        serde_json::to_string_pretty(self).map_err(Error::NoRecord)
+    }
+
+    /// Follows the file: roles, and the proxies that serve the release. The generation is the caller's: it rises only if
+    /// something else does.
+    pub fn follow(&mut self, release: &Release, still_runs: impl Fn(&str) -> bool) {
+        let generation = self.standing.generation;
+        let revised = self.standing.revised(release, still_runs);
+        let left = self.standing.versions.iter().map(|version| version.name.clone());
+        let has_left = |name: &String| revised.versions.iter().all(|version| version.name != *name);
+        let left: Vec<String> = left.filter(has_left).collect();
+        self.leaving.retain(|name| has_left(name) && !left.contains(name));
+        self.leaving.extend(left);
+        self.standing = Standing { generation, ..revised };
+        self.proxies = proxies(release);
+    }
+
+    /// Notes who did what, as the generation that the record is at.
+    pub fn note(&mut self, by: &str, from: Weight, why: &str) {
+        let surplus = (self.history.len() + 1).saturating_sub(MAX_HISTORY);
+        self.history.drain(..surplus);
+        self.history.push(Entry {
+            at: jiff::Timestamp::now(),
+            by: by.to_owned(),
+            generation: self.standing.generation,
+            from,
+            to: self.standing.weight,
+            why: why.to_owned(),
+        });
+    }
+}
+
+fn proxies(release: &Release) -> Vec<Proxies> {
+    let gateways = release.gateways.iter().map(|gateway| &gateway.pods);
+    let named =
+        |pods: &Selector| Proxies { namespace: pods.namespace.to_string(), labels: pods.labels.clone() };
+    let mut all: Vec<_> = gateways.chain(&release.sidecars).map(named).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+impl std::fmt::Display for Entry {
+    /// `alice: weight 0% -> 20% (generation 4) at 2026-11-21T14:00:00Z`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { at, by, generation, from, to, why } = self;
+        let at = at.strftime("%Y-%m-%dT%H:%M:%SZ");
+        write!(f, "{by}: {why} {from} -> {to} (generation {generation}) at {at}")
+    }
+}

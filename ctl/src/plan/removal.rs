@@ -1,0 +1,47 @@
+//! Taking a release away: the way it came, backwards.
+//!
+//! First no filter knows it, then no route, then no subset. An object that serves other releases too loses ours alone.
+
+use super::{Change, Error, Kept, Object, Plan, Reference};
+use crate::manifest::{Stage, held_configuration, with_configuration};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The plan that takes a release away. `kept` are the objects that we have written for it; what is not there has gone.
+///
+/// Fails on a configuration that is not ours.
+pub fn removal(
+    release: &str,
+    observed: &BTreeMap<Reference, Value>,
+    kept: &[Kept],
+) -> Result<Plan, Error> {
+    let mut changes = Vec::new();
+    let mut shared = BTreeSet::new();
+    for (stage, reference) in kept.iter().filter(|(stage, _)| *stage == Stage::Configuration) {
+        let Some(body) = observed.get(reference) else { continue };
+        let Some(mut config) = held_configuration(body)? else { continue };
+        config.releases.remove(release);
+        if config.releases.is_empty() {
+            continue;
+        }
+        shared.insert(filter_of(reference));
+        shared.insert((reference.namespace.clone(), reference.name.clone()));
+        let body = super::reweigh::applicable(&with_configuration(body, &config)?);
+        let desired = Object { reference: reference.clone(), stage: *stage, body };
+        changes.extend(Change::between(&desired, observed.get(reference)));
+    }
+    let mut goes: Vec<Change> = kept
+        .iter()
+        .filter(|(_, reference)| !shared.contains(&(reference.namespace.clone(), reference.name.clone())))
+        .filter_map(|(stage, reference)| Change::leaving(*stage, reference, observed.get(reference)))
+        .collect();
+    goes.sort_by_key(|change| std::cmp::Reverse(change.stage));
+    changes.extend(goes);
+    Ok(Plan { changes })
+}
+
+/// The object that inserts the filter which reads this configuration.
+fn filter_of(configuration: &Reference) -> (String, String) {
+    let pods = configuration.name.strip_suffix("-config").unwrap_or(&configuration.name);
+    (configuration.namespace.clone(), format!("{pods}-filter"))
+}

@@ -1,0 +1,63 @@
+//! A release's standing in the objects that carry it, and nothing else: what a weight writes.
+//!
+//! Worked out from the objects and not from the release's file: a file that was edited and not applied yet does not
+//! come along with a weight.
+
+use super::{Change, Error, Kept, Object, Plan, Reference};
+use crate::config::Standing;
+use crate::manifest::{Stage, held_configuration, with_configuration};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// The plan that gives a release another standing, in every configuration that we have written for it.
+///
+/// Fails where one is not there or does not know the release: `apply` did not come to its end.
+pub fn reweigh(
+    release: &str,
+    standing: &Standing,
+    observed: &BTreeMap<Reference, Value>,
+    kept: &[Kept],
+) -> Result<Plan, Error> {
+    let mut changes = Vec::new();
+    for (stage, reference) in kept.iter().filter(|(stage, _)| *stage == Stage::Configuration) {
+        let missing = |found| Error::NotCarried {
+            release: release.to_owned(),
+            object: reference.to_string(),
+            found,
+        };
+        let body = observed.get(reference).ok_or_else(|| missing("no such object"))?;
+        let mut config = held_configuration(body)?.ok_or_else(|| missing("no configuration"))?;
+        let entry = config.releases.get_mut(release).ok_or_else(|| missing("other releases only"))?;
+        let Standing { uid, generation, weight, until, versions, gone, .. } = standing.clone();
+        *entry = assignment::contract::ReleaseConfig {
+            uid,
+            generation,
+            weight,
+            until,
+            versions,
+            gone,
+            ..entry.clone()
+        };
+        let body = applicable(&with_configuration(body, &config)?);
+        let desired = Object { reference: reference.clone(), stage: *stage, body };
+        changes.extend(Change::between(&desired, observed.get(reference)));
+    }
+    Ok(Plan { changes })
+}
+
+/// The part of an observed object that we apply again: its name, and the fields that are ours. The rest belongs to the
+/// API server or to others.
+pub(super) fn applicable(observed: &Value) -> Value {
+    let mut body = super::Owners::of(observed).ours(observed);
+    let metadata = observed.get("metadata");
+    let field = |name: &str| metadata.and_then(|metadata| metadata.get(name)).cloned().unwrap_or_default();
+    if let Some(fields) = body.as_object_mut() {
+        fields.insert("apiVersion".to_owned(), observed.get("apiVersion").cloned().unwrap_or_default());
+        fields.insert("kind".to_owned(), observed.get("kind").cloned().unwrap_or_default());
+        let ours = fields.entry("metadata").or_insert_with(|| json!({}));
+        if let Some(ours) = ours.as_object_mut() {
+            ours.extend(Map::from_iter(["name", "namespace"].map(|name| (name.to_owned(), field(name)))));
+        }
+    }
+    body
+}
