@@ -1,6 +1,6 @@
 //! Everything that can end a command, one variant for each stage, with what a person can do about it.
 
-use crate::{config, demo, explain, local, manifest, outcome, report, spec, token, verify};
+use crate::{cluster, config, demo, explain, local, manifest, outcome, report, spec, token, verify};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -27,6 +27,9 @@ pub enum Error {
     /// The local target refused, or its files cannot be read or written.
     #[error(transparent)]
     Local(#[from] local::Error),
+    /// The cluster refused, or does not answer.
+    #[error(transparent)]
+    Cluster(#[from] cluster::Error),
     /// The request to explain cannot be read.
     #[error(transparent)]
     Explain(#[from] explain::AskedError),
@@ -74,6 +77,7 @@ impl Error {
             Self::Config(error) => error.hint(),
             Self::Manifest(error) => error.hint(),
             Self::Local(error) => error.hint(),
+            Self::Cluster(error) => error.hint(),
             Self::Explain(error) => error.hint(),
             Self::Token(error) => error.hint(),
             Self::Demo(error) => error.hint(),

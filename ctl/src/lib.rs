@@ -8,6 +8,8 @@
 //! lint       what is legal and still dangerous                        Release      -> findings
 //! config     what the filter will read                                Release+state -> FilterConfig
 //! manifest   what Kubernetes will read                                Release      -> YAML documents
+//! plan       what would be written, and why             desired+observed -> Plan
+//! cluster    Kubernetes: reads, applies, waits          Release      -> objects
 //! local      one Envoy on this machine, steered by files              Release      -> files, waiting
 //! explain    which version a request would get, and why               request      -> Explanation
 //! simulate   who would be on the canary at each weight               lines        -> shares
@@ -21,6 +23,7 @@
 //! `yaml` reads YAML with places and edits it without losing its comments; `spec` and `manifest` stand on it.
 
 pub mod cli;
+pub mod cluster;
 pub mod command;
 pub mod config;
 pub mod demo;

@@ -1,8 +1,11 @@
 //! What the command line may say, as clap types: one file for each verb. Nothing is done here.
 
+mod apply;
+mod cluster;
 mod common;
 mod completions;
 mod demo;
+mod diff;
 mod explain;
 mod generate;
 mod init;
@@ -11,12 +14,16 @@ mod lint;
 mod simulate;
 mod status;
 mod token;
+mod uninstall;
 mod verify;
 mod weight;
 
+pub use apply::{Apply, DryRun};
+pub use cluster::ClusterAccess;
 pub use common::{Output, SpecFile};
 pub use completions::Completions;
 pub use demo::Demo;
+pub use diff::Diff;
 pub use explain::Explain;
 pub use generate::Generate;
 pub use init::Init;
@@ -25,6 +32,7 @@ pub use lint::Lint;
 pub use simulate::{Simulate, Stickiness};
 pub use status::Status;
 pub use token::{Token, TokenCreate, TokenInspect, TokenRevoke, TokenVerb};
+pub use uninstall::Uninstall;
 pub use verify::Verify;
 pub use weight::{Target, Weigh};
 
@@ -51,10 +59,16 @@ pub enum Verb {
     Lint(Lint),
     /// Print the Kubernetes objects of a release, or write the files of a local Envoy
     Generate(Generate),
+    /// Show what `apply` would change on the cluster
+    Diff(Diff),
+    /// Bring the cluster to what a release asks for, make before break
+    Apply(Apply),
     /// Change the canary's share of users
     Weight(Box<Weigh>),
     /// Say what a release is asked to do, what the proxies do, and what users get
     Status(Status),
+    /// Take a release off the cluster: only what `apply` has put there
+    Uninstall(Uninstall),
     /// Say which version a request would get, and why
     Explain(Explain),
     /// Say who would be on the canary at each weight of a plan

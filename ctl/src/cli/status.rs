@@ -1,6 +1,6 @@
 //! `canary-ctl status`.
 
-use super::{Output, SpecFile};
+use super::{ClusterAccess, Output, SpecFile};
 use clap::Args;
 
 /// Say what a release is asked to do, what the proxies do, and what users get
@@ -13,12 +13,15 @@ pub struct Status {
     /// The release.
     #[command(flatten)]
     pub spec: SpecFile,
-    /// Another release of the same local directory, as NAMESPACE/NAME or NAME
+    /// Another release of the same cluster or local directory, as NAMESPACE/NAME or NAME
     #[arg(short, long, value_name = "RELEASE")]
     pub release: Option<String>,
     /// Again every two seconds, until Ctrl-C
     #[arg(short, long)]
     pub watch: bool,
+    /// The cluster.
+    #[command(flatten)]
+    pub cluster: ClusterAccess,
     /// The form of the result.
     #[command(flatten)]
     pub output: Output,

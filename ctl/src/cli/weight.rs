@@ -1,6 +1,6 @@
 //! `canary-ctl weight`.
 
-use super::{Output, SpecFile};
+use super::{ClusterAccess, Output, SpecFile};
 use crate::spec::Seconds;
 use assignment::Weight;
 use assignment::weight::WeightError;
@@ -22,7 +22,7 @@ pub struct Weigh {
     /// The release.
     #[command(flatten)]
     pub spec: SpecFile,
-    /// Another release of the same local directory, as NAMESPACE/NAME or NAME
+    /// Another release of the same cluster or local directory, as NAMESPACE/NAME or NAME
     #[arg(short, long, value_name = "RELEASE")]
     pub release: Option<String>,
     /// Wait until every proxy runs it
@@ -34,7 +34,7 @@ pub struct Weigh {
     /// End by itself after this time: then nobody new, or a rollback, as the release's `untilAction` says
     #[arg(long = "for", value_name = "DURATION")]
     pub expires_in: Option<Seconds>,
-    /// Take a step that is larger than the release's `maxStep`, or a canary without a healthy process
+    /// Take a step that is larger than the release's `maxStep`, a canary that is not ready, routes that are not there
     #[arg(long)]
     pub force: bool,
     /// Refuse unless the release is at this generation
@@ -43,6 +43,9 @@ pub struct Weigh {
     /// Say what would change, and change nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// The cluster.
+    #[command(flatten)]
+    pub cluster: ClusterAccess,
     /// The form of the result.
     #[command(flatten)]
     pub output: Output,

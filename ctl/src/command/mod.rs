@@ -1,7 +1,9 @@
 //! One file for each verb: its stages in order, from arguments to report.
 
+mod apply;
 mod completions;
 mod demo;
+mod diff;
 mod explain;
 mod generate;
 mod init;
@@ -10,7 +12,9 @@ mod revoke;
 mod simulate;
 mod situation;
 mod status;
+mod target;
 mod token;
+mod uninstall;
 mod verify;
 mod weight;
 
@@ -37,6 +41,9 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::Init(arguments) => init::run(&arguments, printer),
         Verb::Lint(arguments) => lint::run(&arguments, printer),
         Verb::Generate(arguments) => generate::run(&arguments, printer).await,
+        Verb::Diff(arguments) => diff::run(&arguments, printer).await,
+        Verb::Apply(arguments) => apply::run(&arguments, printer).await,
+        Verb::Uninstall(arguments) => uninstall::run(&arguments, printer).await,
         Verb::Weight(arguments) => weight::run(&arguments, printer).await,
         Verb::Status(arguments) => status::run(&arguments, printer).await,
         Verb::Explain(arguments) => explain::run(arguments, printer),

@@ -1,8 +1,8 @@
 //! Releases that share a proxy: one filter and one configuration for all of them.
 
 use super::Error;
-use crate::config;
 use super::Member;
+use crate::config;
 use crate::spec::{Delivery, Mode, Selector};
 use assignment::contract::{KeySource, Position};
 use std::collections::BTreeMap;
@@ -84,7 +84,8 @@ impl Group<'_> {
     /// Whether a key of a release is what `jwt_authn` wrote: at a gateway only, a sidecar has none on the way out.
     pub(super) fn needs_jwt(&self) -> bool {
         let is_jwt = |key: &KeySource| matches!(key, KeySource::Jwt { .. });
-        self.position == Position::Edge && self.members.iter().any(|member| member.release.keys.iter().any(is_jwt))
+        self.position == Position::Edge
+            && self.members.iter().any(|member| member.release.keys.iter().any(is_jwt))
     }
 
     /// Whether the mesh's own objects carry the module.

@@ -32,7 +32,6 @@ use crate::config::{self, KeyRing};
 use crate::spec::Routes;
 use crate::yaml::EditError;
 use assignment::FilterConfig;
-use assignment::contract::Position;
 use std::collections::BTreeMap;
 
 /// Why no manifests can be made.
@@ -141,7 +140,6 @@ pub fn documents(members: &[Member<'_>], options: Options<'_>) -> Result<String,
 }
 
 /// Where the configurations of a release are, for reading what is there before anything is made.
-pub fn places(member: &Member<'_>) -> Result<Vec<(Place, Position)>, Error> {
-    let groups = group::groups(std::slice::from_ref(member))?;
-    Ok(groups.iter().map(|group| (group.place(), group.position)).collect())
+pub fn places(member: &Member<'_>) -> Result<Vec<Place>, Error> {
+    Ok(group::groups(std::slice::from_ref(member))?.iter().map(group::Group::place).collect())
 }

@@ -1,7 +1,7 @@
 //! The `VirtualService`s: by the filter's header to a version, everything else to stable.
 
-use super::{Error, Member};
 use super::destination_rule::object_name;
+use super::{Error, Member};
 use crate::spec::{Release, version_subset};
 use crate::yaml::{Template, block};
 use assignment::contract::HeaderNames;
@@ -42,7 +42,12 @@ pub(super) fn for_a_chart(member: &Member<'_>) -> Result<String, Error> {
     ))
 }
 
-fn document(member: &Member<'_>, name: &str, hosts: &[String], gateways: Vec<String>) -> Result<String, Error> {
+fn document(
+    member: &Member<'_>,
+    name: &str,
+    hosts: &[String],
+    gateways: Vec<String>,
+) -> Result<String, Error> {
     let mut template = Template::new(TEMPLATE)?;
     template
         .set("metadata/name", name)?

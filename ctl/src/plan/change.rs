@@ -1,6 +1,6 @@
 //! What would be written: ordered changes, each with its reason.
 
-use super::{Field, Object, Reference, fields};
+use super::{Field, Object, Owners, Reference, fields};
 use crate::manifest::Stage;
 use serde::Serialize;
 use serde_json::Value;
@@ -97,8 +97,10 @@ impl Change {
         Some(change(Action::Update, why, fields, version(observed)))
     }
 
-    /// An object that goes; `None` where it has gone.
+    /// An object that goes; `None` where it has gone, or has become somebody else's.
     pub(super) fn leaving(stage: Stage, object: &Reference, observed: Option<&Value>) -> Option<Self> {
+        let is_ours = |body: &&Value| Owners::of(body).ours(body).get("spec").is_some();
+        let observed = observed.filter(is_ours);
         Some(Self {
             stage,
             object: object.clone(),

@@ -24,8 +24,7 @@ pub fn install(
         .collect();
     changes.sort_by_key(|change| change.stage);
     let is_desired = |reference: &Reference| desired.iter().any(|object| object.reference == *reference);
-    let goes: Vec<Kept> =
-        kept.iter().filter(|(_, reference)| !is_desired(reference)).cloned().collect();
+    let goes: Vec<Kept> = kept.iter().filter(|(_, reference)| !is_desired(reference)).cloned().collect();
     changes.extend(removal(release, observed, &goes)?.changes);
     Ok(Plan { changes })
 }

@@ -27,7 +27,7 @@ pub use fields::Field;
 pub use install::{install, narrow};
 pub use object::{Object, Reference};
 pub use ownership::Owners;
-pub use record::{Entry, Kept, Proxies, Record};
+pub use record::{Entry, Kept, Proxies, Record, Service};
 pub use removal::removal;
 pub use reweigh::reweigh;
 

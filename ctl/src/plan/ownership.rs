@@ -96,8 +96,7 @@ mod tests {
     #[test]
     fn what_is_ours_is_told_from_what_is_theirs() {
         let owners = Owners::of(&object());
-        let ours =
-            json!({"metadata": {"labels": {"ours": "x"}}, "spec": {"configPatches": [{"a": 1}]}});
+        let ours = json!({"metadata": {"labels": {"ours": "x"}}, "spec": {"configPatches": [{"a": 1}]}});
         assert_eq!(owners.ours(&object()), ours);
         assert_eq!(owners.others(&["spec", "priority"]), ["helm"]);
         assert_eq!(owners.others(&["spec", "configPatches"]), [] as [&str; 0]);

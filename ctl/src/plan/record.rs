@@ -6,8 +6,9 @@
 use super::{Error, Reference};
 use crate::config::Standing;
 use crate::manifest::Stage;
-use crate::spec::{Release, Selector};
+use crate::spec::{Release, Routes, Selector};
 use assignment::Weight;
+use assignment::contract::{Role, Until, UntilAction};
 use serde::{Deserialize, Serialize};
 
 /// The shape that this tool writes.
@@ -32,8 +33,17 @@ pub struct Record {
     /// Versions that have left, whose routes and subsets are there until every proxy ignores their pins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leaving: Vec<String>,
+    /// The largest raise without being asked twice.
+    pub max_step: Weight,
+    /// What happens when a weight expires.
+    pub until_action: UntilAction,
+    /// The pods behind the release.
+    pub service: Service,
     /// The proxies that serve the release.
     pub proxies: Vec<Proxies>,
+    /// Whether the routes are somebody else's.
+    #[serde(default)]
+    pub external_routes: bool,
     /// The objects that we have written for it, or are about to.
     pub objects: Vec<Kept>,
     /// The last changes, the oldest first.
@@ -47,6 +57,15 @@ pub struct Proxies {
     pub namespace: String,
     /// Their labels; none selects all of the namespace.
     pub labels: std::collections::BTreeMap<String, String>,
+}
+
+/// The pods behind a release, as its file names them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Service {
+    /// The Kubernetes Service.
+    pub name: String,
+    /// The label that tells versions apart.
+    pub label: String,
 }
 
 /// One change of a release.
@@ -76,7 +95,11 @@ impl Record {
             standing: Standing { weight: Weight::ZERO, ..standing },
             begin_with: (asked > Weight::ZERO).then_some(asked),
             leaving: Vec::new(),
+            max_step: release.max_step,
+            until_action: release.until_action,
+            service: service(release),
             proxies: proxies(release),
+            external_routes: release.routes == Routes::External,
             objects: Vec::new(),
             history: Vec::new(),
         }
@@ -107,8 +130,33 @@ impl Record {
         let left: Vec<String> = left.filter(has_left).collect();
         self.leaving.retain(|name| has_left(name) && !left.contains(name));
         self.leaving.extend(left);
-        self.standing = Standing { generation, ..revised };
+        // A new canary begins like a first one: at weight 0, until its routes are seen.
+        let is_new = revised.version_of(Role::Canary) != self.standing.version_of(Role::Canary);
+        if is_new {
+            self.begin_with = Some(revised.weight).filter(|weight| *weight > Weight::ZERO);
+        }
+        let weight = if is_new { Weight::ZERO } else { revised.weight };
+        self.standing = Standing { generation, weight, ..revised };
+        self.max_step = release.max_step;
+        self.until_action = release.until_action;
+        self.service = service(release);
         self.proxies = proxies(release);
+        self.external_routes = release.routes == Routes::External;
+    }
+
+    /// Gives the canary another share, as the next generation. `why` is the verb that does it.
+    pub fn set_weight(&mut self, weight: Weight, until: Option<Until>, by: &str, why: &str) {
+        let from = self.standing.weight;
+        self.standing.weight = weight;
+        self.standing.until = until;
+        self.standing.generation += 1;
+        self.begin_with = None;
+        self.note(by, from, why);
+    }
+
+    /// The last thing that was done, as a person says it.
+    pub fn last(&self) -> Option<String> {
+        self.history.last().map(ToString::to_string)
     }
 
     /// Notes who did what, as the generation that the record is at.
@@ -124,6 +172,10 @@ impl Record {
             why: why.to_owned(),
         });
     }
+}
+
+fn service(release: &Release) -> Service {
+    Service { name: release.service.name.to_string(), label: release.versions.label.clone() }
 }
 
 fn proxies(release: &Release) -> Vec<Proxies> {

@@ -10,11 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The plan that takes a release away. `kept` are the objects that we have written for it; what is not there has gone.
 ///
 /// Fails on a configuration that is not ours.
-pub fn removal(
-    release: &str,
-    observed: &BTreeMap<Reference, Value>,
-    kept: &[Kept],
-) -> Result<Plan, Error> {
+pub fn removal(release: &str, observed: &BTreeMap<Reference, Value>, kept: &[Kept]) -> Result<Plan, Error> {
     let mut changes = Vec::new();
     let mut shared = BTreeSet::new();
     for (stage, reference) in kept.iter().filter(|(stage, _)| *stage == Stage::Configuration) {

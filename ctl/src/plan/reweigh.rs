@@ -20,11 +20,8 @@ pub fn reweigh(
 ) -> Result<Plan, Error> {
     let mut changes = Vec::new();
     for (stage, reference) in kept.iter().filter(|(stage, _)| *stage == Stage::Configuration) {
-        let missing = |found| Error::NotCarried {
-            release: release.to_owned(),
-            object: reference.to_string(),
-            found,
-        };
+        let missing =
+            |found| Error::NotCarried { release: release.to_owned(), object: reference.to_string(), found };
         let body = observed.get(reference).ok_or_else(|| missing("no such object"))?;
         let mut config = held_configuration(body)?.ok_or_else(|| missing("no configuration"))?;
         let entry = config.releases.get_mut(release).ok_or_else(|| missing("other releases only"))?;

@@ -1,8 +1,11 @@
 //! The only code that prints: data to stdout in the form asked for, messages and hints to stderr.
 
+mod paint;
+mod plan;
 mod printer;
 mod table;
 
+pub use paint::Paint;
 pub use printer::{Error, Format, Printer, Report, usage};
 pub use table::Table;
 

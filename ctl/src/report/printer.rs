@@ -1,5 +1,6 @@
 //! Prints reports, messages and errors.
 
+use super::Paint;
 use serde::Serialize;
 use std::error::Error as _;
 use std::fmt;
@@ -22,6 +23,11 @@ pub enum Format {
 pub trait Report: Serialize {
     /// Writes it for people, with a newline at the end.
     fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result;
+
+    /// Writes it for people, in colours where there are some.
+    fn painted(&self, out: &mut dyn fmt::Write, _paint: Paint) -> fmt::Result {
+        self.text(out)
+    }
 }
 
 /// The result cannot be printed.
@@ -46,6 +52,7 @@ pub struct Printer {
     out: Box<dyn Write>,
     err: Box<dyn Write>,
     colour: bool,
+    paint: Paint,
     /// The form of data.
     pub format: Format,
 }
@@ -59,7 +66,8 @@ impl Printer {
     pub fn of_process() -> Self {
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let colour = wanted && io::stderr().is_terminal();
-        Self { out: Box::new(io::stdout()), err: Box::new(io::stderr()), colour, format: Format::Text }
+        let paint = Paint(wanted && io::stdout().is_terminal());
+        Self { out: Box::new(io::stdout()), err: Box::new(io::stderr()), colour, paint, format: Format::Text }
     }
 
     /// Prints a command's result.
@@ -67,7 +75,7 @@ impl Printer {
         let text = match self.format {
             Format::Text => {
                 let mut text = String::new();
-                report.text(&mut text)?;
+                report.painted(&mut text, self.paint)?;
                 text
             }
             Format::Json => serde_json::to_string_pretty(report)? + "\n",

@@ -1,39 +1,21 @@
-//! `weight`: read, judge the step, write, wait, report.
+//! A weight for a local Envoy: its files.
 
+use super::report::{Changed, judge_step};
 use crate::cli::Weigh;
-use crate::local::{Arrival, Entry, Environment, Lock, Stats, wait_for_generation};
-use crate::report::{Printer, Report, seconds};
-use crate::{Error, Outcome, spec};
-use assignment::Weight;
+use crate::local::{Entry, Environment, Lock, Stats, wait_for_generation};
+use crate::report::Printer;
+use crate::spec::Document;
+use crate::{Error, Outcome};
 use assignment::contract::{Role, Until};
-use serde::Serialize;
-use std::fmt;
 use std::time::Duration;
 
-/// What changed. Weights in basis points.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Changed {
-    release: String,
-    canary: String,
-    from: Weight,
-    to: Weight,
-    generation: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    until: Option<jiff::Timestamp>,
-    written: bool,
-    /// The generation that every worker runs, where it was waited for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    running: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    waited_seconds: Option<f64>,
-}
-
-pub(super) async fn run(arguments: &Weigh, printer: &mut Printer) -> Result<Outcome, Error> {
-    printer.format = arguments.output.format;
-    let document = spec::load(&arguments.spec.file)?;
+pub(super) async fn run(
+    arguments: &Weigh,
+    document: &Document,
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
     let environment = Environment::of(&document.release)?;
-    let name = super::release_name(arguments.release.as_deref(), &document);
+    let name = crate::command::release_name(arguments.release.as_deref(), document);
     let lock = if arguments.dry_run { None } else { Some(Lock::take(environment.layout()).await?) };
     let mut state = environment.state()?;
     let before = state.release(environment.layout(), &name)?.clone();
@@ -58,7 +40,7 @@ pub(super) async fn run(arguments: &Weigh, printer: &mut Printer) -> Result<Outc
         let admin = environment.admin();
         let arrival =
             wait_for_generation(&admin, &name, report.generation, applied.refusals, patience).await?;
-        report.note(arrival);
+        report.arrived(arrival.generation, arrival.waited);
     }
     printer.report(&report)?;
     if !applied.running {
@@ -81,7 +63,7 @@ fn changed(arguments: &Weigh, name: &str, before: &Entry, stats: Option<&Stats>)
         return Err(Error::usage(format!("`{name}` has no canary to give users to"), hint));
     };
     if to > from && !arguments.force {
-        judge_step(before, from, to)?;
+        judge_step(before.max_step, from, to)?;
         judge_health(name, canary, stats)?;
     }
     let until = arguments
@@ -90,16 +72,6 @@ fn changed(arguments: &Weigh, name: &str, before: &Entry, stats: Option<&Stats>)
     let mut entry = before.clone();
     entry.set_weight(to, until, "weight");
     Ok(entry)
-}
-
-/// Only raises are judged: taking users off a canary is never refused.
-fn judge_step(before: &Entry, from: Weight, to: Weight) -> Result<(), Error> {
-    let step = to.basis_points().saturating_sub(from.basis_points());
-    if step <= before.max_step.basis_points() {
-        return Ok(());
-    }
-    let message = format!("expected a step of at most {}, found {from} to {to}", before.max_step);
-    Err(Error::usage(message, "take smaller steps, change `maxStep`, or give `--force`"))
 }
 
 /// Where no Envoy runs nobody knows, and nobody is hurt.
@@ -114,44 +86,5 @@ fn judge_health(name: &str, canary: &str, stats: Option<&Stats>) -> Result<(), E
 }
 
 fn describe(name: &str, before: &Entry, after: &Entry) -> Result<Changed, Error> {
-    let at = |until: Until| {
-        let seconds = i64::try_from(until.at_seconds).unwrap_or(i64::MAX);
-        jiff::Timestamp::from_second(seconds).map_err(|error| {
-            Error::usage(format!("expected a nearer end: {error}"), "give a shorter `--for`")
-        })
-    };
-    Ok(Changed {
-        release: name.to_owned(),
-        canary: after.standing.version_of(Role::Canary).unwrap_or_default().to_owned(),
-        from: before.standing.weight,
-        to: after.standing.weight,
-        generation: after.standing.generation,
-        until: after.standing.until.map(at).transpose()?,
-        written: false,
-        running: None,
-        waited_seconds: None,
-    })
-}
-
-impl Changed {
-    fn note(&mut self, arrival: Arrival) {
-        self.running = Some(arrival.generation);
-        self.waited_seconds = Some(arrival.waited.as_secs_f64());
-    }
-}
-
-impl Report for Changed {
-    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        let would = if self.written { "" } else { "would be " };
-        let Self { release, canary, from, to, generation, .. } = self;
-        write!(out, "{release}: {canary} {would}{from} -> {to} (generation {generation}")?;
-        if let Some(waited) = self.waited_seconds {
-            write!(out, ", active after {}", seconds(Duration::from_secs_f64(waited)))?;
-        }
-        write!(out, ")")?;
-        if let Some(until) = self.until {
-            write!(out, ", until {until}")?;
-        }
-        writeln!(out)
-    }
+    Changed::between(name, &before.standing, &after.standing)
 }

@@ -1,0 +1,265 @@
+//! Brings a cluster to what a release asks for: the record first, then the objects, make before break.
+//!
+//! ```text
+//! keys         drawn or copied where they are missing
+//! record       what is going to be: killed after it, the next call carries it out
+//! objects      subset -> route -> configuration at weight 0 -> filter
+//! wait         until every proxy runs it, where a weight or a removal depends on it
+//! weight       the file's, once
+//! narrow       routes, then subsets, of versions that have left
+//! ```
+
+use super::desired::Picture;
+use super::keys::Found;
+use super::objects::Really;
+use super::weigh::Asked;
+use super::{Arrival, Cluster, Error, Stored, Waiting};
+use crate::config::{self, Standing, new_uid};
+use crate::manifest::Stage;
+use crate::plan::{Plan, Record, Reference, install, narrow};
+use crate::spec::Release;
+use assignment::contract::Role;
+use std::time::Duration;
+
+/// How long istiod takes at most to send what it was told: its debounce, and a push.
+pub(super) const PUSH: Duration = Duration::from_secs(2);
+
+/// How a release is applied.
+pub struct Applying<'a> {
+    /// How long proxies are waited for, where the order of writes asks for it.
+    pub waiting: Waiting<'a>,
+    /// Whether to wait for them at the end too.
+    pub wait: bool,
+    /// Whether stable may have no ready pod.
+    pub allow_unready: bool,
+}
+
+/// What was applied.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Applied {
+    /// The changes of the first round: what `diff` would have shown.
+    pub plan: Plan,
+    /// The record afterwards.
+    pub record: Record,
+    /// Where it was waited for.
+    pub arrival: Option<Arrival>,
+}
+
+/// Everything that is worked out before the first write.
+struct Prepared {
+    before: Option<Record>,
+    stored: Stored,
+    keys: Found,
+    picture: Picture,
+    plan: Plan,
+}
+
+impl Cluster {
+    /// What `apply` would write. Reads only.
+    pub async fn plan(&self, release: &Release) -> Result<Plan, Error> {
+        Ok(self.prepare(release).await?.plan)
+    }
+
+    /// Lets the API server check what `apply` would write, and forget it.
+    pub async fn rehearse(&self, release: &Release) -> Result<Plan, Error> {
+        let plan = self.plan(release).await?;
+        for change in &plan.changes {
+            self.carry_out(change, Really::OnlyAsk).await?;
+        }
+        Ok(plan)
+    }
+
+    /// Brings the cluster to what a release asks for. Writes nothing where nothing differs.
+    ///
+    /// Fails before the first write where stable has no ready pod. Killed anywhere, the next call continues.
+    pub async fn apply(&self, release: &Release, mut how: Applying<'_>) -> Result<Applied, Error> {
+        let name = release.name.to_string();
+        let mut prepared = self.prepare(release).await?;
+        let is_settled = |record: &Record| record.begin_with.is_none() && record.leaving.is_empty();
+        if prepared.is_nothing() && is_settled(&prepared.stored.record) {
+            let Prepared { stored, plan, .. } = prepared;
+            let mut arrival = None;
+            if how.wait {
+                arrival = Some(self.wait(&name, &stored.record, &mut how.waiting).await?);
+            }
+            return Ok(Applied { plan, record: stored.record, arrival });
+        }
+        if !how.allow_unready {
+            self.protect_stable(release, &prepared.stored.record).await?;
+        }
+        if !prepared.keys.is_complete() {
+            self.ensure_keys(&prepared.keys).await?;
+            prepared = self.prepare(release).await?;
+        }
+        let Prepared { before, mut stored, picture, plan, .. } = prepared;
+        stored.record.objects = union(&stored.record.objects, &picture);
+        if before.as_ref() != Some(&stored.record) {
+            self.keep(&release.name, &mut stored).await?;
+        }
+        self.make(release, &stored, &plan).await?;
+        let mut arrival = None;
+        if how.wait || !is_settled(&stored.record) {
+            arrival = Some(self.wait(&name, &stored.record, &mut how.waiting).await?);
+        }
+        self.narrow(release, &mut stored).await?;
+        if let Some(weight) = stored.record.begin_with {
+            self.protect_canary(release, &stored.record).await?;
+            let asked = Asked { weight, until: None, why: "apply" };
+            stored = self.weigh(&release.name, stored, asked).await?.stored;
+            if how.wait {
+                arrival = Some(self.wait(&name, &stored.record, &mut how.waiting).await?);
+            }
+        }
+        Ok(Applied { plan, record: stored.record, arrival })
+    }
+
+    async fn prepare(&self, release: &Release) -> Result<Prepared, Error> {
+        let found = self.stored(&release.name).await?;
+        let before = found.as_ref().map(|stored| stored.record.clone());
+        let mut stored = match found {
+            Some(stored) => stored,
+            None => Stored::new(Record::first(release, first(release)?)),
+        };
+        if before.is_some() {
+            let running = self.running(release, &stored.record).await?;
+            stored.record.follow(release, |version| running.iter().any(|other| other == version));
+        }
+        let sight = self.look(release, &stored.record).await?;
+        let keys = self.keys(release).await?.or_signing(sight.signing());
+        let ring = keys.or_placeholder();
+        let picture = self.picture(release, &stored.record, &ring, sight).await?;
+        let plan = planned(release, &stored.record, &picture)?;
+        let Some(old) = &before else {
+            stored.record.note(&self.user, assignment::Weight::ZERO, "apply");
+            return Ok(Prepared { before, stored, keys, picture, plan });
+        };
+        let configures = plan.changes.iter().any(|change| change.stage == Stage::Configuration);
+        if stored.record.standing == old.standing && !(picture.is_held && configures) {
+            return Ok(Prepared { before, stored, keys, picture, plan });
+        }
+        stored.record.standing.generation += 1;
+        stored.record.note(&self.user, old.standing.weight, "apply");
+        let sight = self.look(release, &stored.record).await?;
+        let picture = self.picture(release, &stored.record, &ring, sight).await?;
+        let plan = planned(release, &stored.record, &picture)?;
+        Ok(Prepared { before, stored, keys, picture, plan })
+    }
+
+    /// The versions of a release, live ones and those of its file, that have pods.
+    async fn running(&self, release: &Release, record: &Record) -> Result<Vec<String>, Error> {
+        let mut running = Vec::new();
+        for version in &record.standing.versions {
+            let pods = self.ready(release.name.namespace.as_str(), &record.service, &version.name).await?;
+            if pods.all > 0 {
+                running.push(version.name.clone());
+            }
+        }
+        Ok(running)
+    }
+
+    /// Writes what comes, stage by stage, and again where releases that share a proxy were quicker.
+    async fn make(&self, release: &Release, stored: &Stored, first: &Plan) -> Result<(), Error> {
+        let adds_subsets = first.changes.iter().any(|change| change.stage == Stage::Subsets);
+        let adds_routes = first.changes.iter().any(|change| change.stage == Stage::Routes);
+        if adds_subsets && adds_routes {
+            for change in first.changes.iter().filter(|change| change.stage == Stage::Subsets) {
+                self.carry_out(change, Really::Write).await?;
+            }
+            // No route may name a cluster that a proxy does not have.
+            tokio::time::sleep(PUSH).await;
+        }
+        let remade = async || {
+            let sight = self.look(release, &stored.record).await?;
+            let keys = self.keys(release).await?.or_signing(sight.signing()).required()?;
+            let picture = self.picture(release, &stored.record, &keys, sight).await?;
+            planned(release, &stored.record, &picture)
+        };
+        self.settle(remade).await.map(drop)
+    }
+
+    /// Takes away what only served versions that have left. Every proxy ignores them by now.
+    async fn narrow(&self, release: &Release, stored: &mut Stored) -> Result<(), Error> {
+        let before = stored.record.clone();
+        stored.record.leaving.clear();
+        let sight = self.look(release, &stored.record).await?;
+        let keys = self.keys(release).await?.or_signing(sight.signing()).required()?;
+        let picture = self.picture(release, &stored.record, &keys, sight).await?;
+        if !before.leaving.is_empty() {
+            let plan = narrow(&picture.desired, &picture.observed);
+            for change in &plan.changes {
+                self.carry_out(change, Really::Write).await?;
+                tokio::time::sleep(PUSH).await;
+            }
+        }
+        stored.record.objects = picture.kept();
+        if before != stored.record {
+            self.keep(&release.name, stored).await?;
+        }
+        Ok(())
+    }
+
+    async fn protect_stable(&self, release: &Release, record: &Record) -> Result<(), Error> {
+        let stable = record.standing.version_of(Role::Stable).unwrap_or_default();
+        self.protect(release.name.namespace.as_str(), record, stable, "--allow unready-stable").await
+    }
+
+    async fn protect_canary(&self, release: &Release, record: &Record) -> Result<(), Error> {
+        let canary = record.standing.version_of(Role::Canary).unwrap_or_default();
+        let hint = "`canary-ctl weight 0`, or start its pods and apply again";
+        self.protect(release.name.namespace.as_str(), record, canary, hint).await
+    }
+
+    /// Refuses to send users to a version that has nobody to serve them.
+    pub(crate) async fn protect(
+        &self,
+        namespace: &str,
+        record: &Record,
+        version: &str,
+        instead: &str,
+    ) -> Result<(), Error> {
+        let pods = self.ready(namespace, &record.service, version).await?;
+        if pods.ready > 0 {
+            return Ok(());
+        }
+        let service = &record.service.name;
+        let message =
+            format!("version `{version}` has no ready pod of {} behind Service `{service}`", pods.all);
+        Err(Error::Protected { message, hint: format!("start its pods, or: {instead}") })
+    }
+}
+
+impl Prepared {
+    /// Whether nothing has to be written.
+    fn is_nothing(&self) -> bool {
+        self.plan.is_empty() && self.before.as_ref() == Some(&self.stored.record) && self.keys.is_complete()
+    }
+}
+
+impl Picture {
+    /// The objects that a release needs.
+    fn kept(&self) -> Vec<(Stage, Reference)> {
+        self.desired.iter().map(|object| (object.stage, object.reference.clone())).collect()
+    }
+}
+
+fn first(release: &Release) -> Result<Standing, Error> {
+    let uid = release.uid.clone().map_or_else(new_uid, Ok).map_err(config::Error::from)?;
+    let installed_at_seconds = u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default();
+    Ok(Standing { installed_at_seconds, ..Standing::first(release, uid) })
+}
+
+fn planned(release: &Release, record: &Record, picture: &Picture) -> Result<Plan, Error> {
+    Ok(install(&release.name.to_string(), &picture.desired, &picture.observed, &record.objects)?)
+}
+
+/// Everything that is there or going to be.
+fn union(before: &[(Stage, Reference)], picture: &Picture) -> Vec<(Stage, Reference)> {
+    let mut all = picture.kept();
+    all.extend(
+        before
+            .iter()
+            .filter(|kept| !picture.desired.iter().any(|object| object.reference == kept.1))
+            .cloned(),
+    );
+    all
+}

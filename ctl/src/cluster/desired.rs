@@ -1,0 +1,97 @@
+//! What a release should be on the cluster now: its file, its record, its keys, and what others have in the same proxies.
+
+use super::{Cluster, Error};
+use crate::config::KeyRing;
+use crate::manifest::{self, Manifest, Member, Options, Place, held_configuration};
+use crate::plan::{Object, Record, Reference};
+use crate::spec::{Mode, Release};
+use assignment::FilterConfig;
+use assignment::contract::Position;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What is there before anything is worked out.
+pub(super) struct Sight {
+    observed: BTreeMap<Reference, Value>,
+    held: BTreeMap<Place, FilterConfig>,
+}
+
+/// What a release should be, and what is there.
+pub(super) struct Picture {
+    pub(super) desired: Vec<Object>,
+    pub(super) observed: BTreeMap<Reference, Value>,
+    /// Whether a proxy holds this generation of the release already.
+    pub(super) is_held: bool,
+}
+
+impl Sight {
+    /// The keys that a gateway signs with, whoever has lost them.
+    pub(super) fn signing(&self) -> Option<KeyRing> {
+        let signs = |config: &&FilterConfig| config.position == Position::Edge && !config.keys.is_empty();
+        let config = self.held.values().find(signs)?;
+        Some(KeyRing { keys: config.keys.clone(), identity_key: config.identity_key.clone() })
+    }
+}
+
+impl Cluster {
+    /// Looks at the configurations that the proxies hold, and at everything that we have written for a release.
+    pub(super) async fn look(&self, release: &Release, record: &Record) -> Result<Sight, Error> {
+        let member = member(release, record);
+        let places: Vec<Reference> =
+            manifest::places(&member)?.into_iter().map(|place| configuration(release, place)).collect();
+        let known = record.objects.iter().map(|(_, reference)| reference);
+        let observed = self.observe(places.iter().chain(known)).await?;
+        let mut held = BTreeMap::new();
+        for reference in &places {
+            if let Some(config) = observed.get(reference).map(held_configuration).transpose()?.flatten() {
+                held.insert((reference.namespace.clone(), reference.name.clone()), config);
+            }
+        }
+        Ok(Sight { observed, held })
+    }
+
+    /// Works out what a release should be.
+    pub(super) async fn picture(
+        &self,
+        release: &Release,
+        record: &Record,
+        keys: &KeyRing,
+        sight: Sight,
+    ) -> Result<Picture, Error> {
+        let Sight { mut observed, held } = sight;
+        let options = Options { keys, show_keys: true, held: &held };
+        let desired = objects(&manifest::manifests(&[member(release, record)], options)?)?;
+        observed.extend(self.observe(unseen(&desired, &observed)).await?);
+        let name = release.name.to_string();
+        let generation = |config: &FilterConfig| config.releases.get(&name).map(|entry| entry.generation);
+        let is_held = held.values().filter_map(generation).any(|held| held >= record.standing.generation);
+        Ok(Picture { desired, observed, is_held })
+    }
+}
+
+fn member<'r>(release: &'r Release, record: &Record) -> Member<'r> {
+    Member { release, standing: record.standing.clone(), leaving: record.leaving.clone() }
+}
+
+fn objects(manifests: &[Manifest]) -> Result<Vec<Object>, Error> {
+    let mut objects = Vec::new();
+    for manifest in manifests {
+        objects.extend(Object::of(manifest)?);
+    }
+    Ok(objects)
+}
+
+fn unseen<'o>(desired: &'o [Object], observed: &BTreeMap<Reference, Value>) -> Vec<&'o Reference> {
+    let is_unseen = |reference: &&Reference| !observed.contains_key(*reference);
+    desired.iter().map(|object| &object.reference).filter(is_unseen).collect()
+}
+
+/// The object that holds the configuration at a place.
+fn configuration(release: &Release, (namespace, name): manifest::Place) -> Reference {
+    let (api_version, kind) = match release.delivery.mode {
+        Mode::WasmPlugin => ("extensions.istio.io/v1alpha1", "WasmPlugin"),
+        Mode::TrafficExtension => ("extensions.istio.io/v1alpha1", "TrafficExtension"),
+        Mode::EnvoyFilter | Mode::Local => ("networking.istio.io/v1alpha3", "EnvoyFilter"),
+    };
+    Reference { api_version: api_version.to_owned(), kind: kind.to_owned(), namespace, name }
+}

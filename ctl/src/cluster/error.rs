@@ -1,0 +1,186 @@
+//! Why a cluster cannot be steered, and what to do about it.
+
+use super::Proxy;
+use crate::{config, manifest, plan};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Why a cluster cannot be steered.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is no usable kubeconfig.
+    #[error("cannot use the kubeconfig{}", path.as_ref().map(|path| format!(" {}", path.display())).unwrap_or_default())]
+    Kubeconfig {
+        /// The file, where one was named.
+        path: Option<PathBuf>,
+        /// Why.
+        source: kube::config::KubeconfigError,
+    },
+    /// The API server does not answer.
+    #[error("the API server {address} does not answer")]
+    Unreachable {
+        /// Its address, where it is known.
+        address: String,
+        /// Why.
+        source: Box<kube::Error>,
+    },
+    /// A right is missing.
+    #[error("not allowed to {verb} {resource} in namespace `{namespace}`")]
+    Forbidden {
+        /// `get`, `patch` …
+        verb: &'static str,
+        /// `envoyfilters`, `pods/proxy` …
+        resource: String,
+        /// Its API group; empty for the core.
+        group: String,
+        /// Where.
+        namespace: String,
+    },
+    /// Fields have another owner.
+    #[error("cannot write {object}: {}", conflicts.iter().map(|(field, owner)| format!("`{field}` belongs to `{owner}`")).collect::<Vec<_>>().join(", "))]
+    Conflict {
+        /// The object.
+        object: String,
+        /// Field and owner, each.
+        conflicts: Vec<(String, String)>,
+    },
+    /// An object has changed since it was read.
+    #[error("{object} has changed meanwhile")]
+    Stale {
+        /// The object.
+        object: String,
+    },
+    /// Somebody else has changed the release since it was read.
+    #[error("somebody else has changed `{release}` meanwhile{}", last.as_ref().map(|last| format!(": {last}")).unwrap_or_default())]
+    Overtaken {
+        /// The release.
+        release: String,
+        /// Who, and what.
+        last: Option<String>,
+    },
+    /// The release is at another generation than the caller believes.
+    #[error("expected generation {expected} of `{release}`, found {found}{}", last.as_ref().map(|last| format!(": {last}")).unwrap_or_default())]
+    Generation {
+        /// The release.
+        release: String,
+        /// What the caller believes.
+        expected: u64,
+        /// What is there.
+        found: u64,
+        /// Who made it, and how.
+        last: Option<String>,
+    },
+    /// The release is not there.
+    #[error("release `{release}` is not on this cluster")]
+    Unknown {
+        /// The release.
+        release: String,
+    },
+    /// The API server refuses an object.
+    #[error("the API server refuses to {verb} {object}: {message}")]
+    Refused {
+        /// What was tried.
+        verb: &'static str,
+        /// The object.
+        object: String,
+        /// What it says.
+        message: String,
+    },
+    /// Two namespaces have other keys.
+    #[error(
+        "the keys in namespaces `{first}` and `{second}` differ: pins of one gateway would not count at the other"
+    )]
+    KeysDiffer {
+        /// One.
+        first: String,
+        /// Another.
+        second: String,
+    },
+    /// The Secret went away while it was needed.
+    #[error("expected keys in {namespaces}, found none")]
+    LostKeys {
+        /// Where they should be.
+        namespaces: String,
+    },
+    /// A Secret of ours has another shape.
+    #[error("expected keys in Secret {namespace}/{name}")]
+    NoKeys {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: &'static str,
+        /// Why it holds none.
+        source: serde_json::Error,
+    },
+    /// The proxies did not run it in time.
+    #[error("generation {generation} is not everywhere after {}: {}", crate::report::seconds(*waited), laggards(behind))]
+    Late {
+        /// What was waited for.
+        generation: u64,
+        /// The proxies that do not run it.
+        behind: Vec<Proxy>,
+        /// For how long.
+        waited: Duration,
+    },
+    /// A protection of users says no.
+    #[error("{message}")]
+    Protected {
+        /// What would go wrong.
+        message: String,
+        /// What to do instead.
+        hint: String,
+    },
+    /// As many writes as were allowed.
+    #[error("stopped after {writes} writes, as asked")]
+    Stopped {
+        /// How many.
+        writes: u32,
+    },
+    /// There is no plan.
+    #[error(transparent)]
+    Plan(#[from] plan::Error),
+    /// There are no manifests.
+    #[error(transparent)]
+    Manifest(#[from] manifest::Error),
+    /// There is no configuration.
+    #[error(transparent)]
+    Config(#[from] config::Error),
+}
+
+fn laggards(behind: &[Proxy]) -> String {
+    behind.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+impl Error {
+    pub(super) fn unreachable(address: &str, source: kube::Error) -> Self {
+        Self::Unreachable { address: address.to_owned(), source: Box::new(source) }
+    }
+
+    /// What a person can do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Kubeconfig { .. } => Some("name one by `--kubeconfig` or KUBECONFIG".to_owned()),
+            Self::Forbidden { verb, resource, group, namespace } => Some(format!(
+                "add to a Role in `{namespace}`: {{apiGroups: [\"{group}\"], resources: [\"{resource}\"], verbs: [\"{verb}\"]}}"
+            )),
+            Self::Conflict { .. } => {
+                Some("let the owner give the field up, or take it with `--force-conflicts`".to_owned())
+            }
+            Self::Stale { .. } => Some("try again".to_owned()),
+            Self::Overtaken { .. } | Self::Generation { .. } => {
+                Some("look at `canary-ctl status`, and try again if it is still right".to_owned())
+            }
+            Self::LostKeys { .. } | Self::Unknown { .. } => {
+                Some("`canary-ctl apply` puts it there".to_owned())
+            }
+            Self::KeysDiffer { .. } => Some("decide for one of them, and copy it".to_owned()),
+            Self::Late { behind, .. } => behind.iter().find_map(Proxy::likely_cause),
+            Self::Protected { hint, .. } => Some(hint.clone()),
+            Self::Plan(error) => error.hint(),
+            Self::Manifest(error) => error.hint(),
+            Self::Config(error) => error.hint(),
+            Self::Stopped { .. } => Some("the next call continues".to_owned()),
+            Self::Unreachable { .. } | Self::Refused { .. } | Self::NoKeys { .. } => None,
+        }
+    }
+}

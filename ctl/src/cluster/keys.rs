@@ -1,0 +1,127 @@
+//! What signs: one Secret in each namespace whose gateways sign, drawn once and never by anything but `apply`.
+//!
+//! All gateways of a release have the same keys, or a pin of one would be a forgery at another. A gateway that comes
+//! later gets a copy.
+
+use super::refusal::Attempt;
+use super::{Cluster, Error};
+use crate::config::{self, KeyRing};
+use crate::plan::FIELD_MANAGER;
+use crate::spec::Release;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Api;
+use kube::api::PostParams;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The name of the Secret.
+const NAME: &str = "canary-ctl-keys";
+/// The key under which the ring stands, as JSON.
+const KEY: &str = "keys.json";
+
+/// The keys of a release's gateways, and where they are missing.
+pub(super) struct Found {
+    ring: Option<KeyRing>,
+    missing: Vec<String>,
+}
+
+impl Found {
+    /// Takes the keys that the gateways sign with where the Secret is lost: new ones would make every pin a forgery.
+    pub(super) fn or_signing(mut self, signing: Option<KeyRing>) -> Self {
+        self.ring = self.ring.or(signing);
+        self
+    }
+
+    /// The keys. Fails where there are none: what is written is never signed by a placeholder.
+    pub(super) fn required(self) -> Result<KeyRing, Error> {
+        self.ring.ok_or_else(|| Error::LostKeys { namespaces: self.missing.join(", ") })
+    }
+
+    /// Whether something has to be written before there are keys everywhere.
+    pub(super) fn is_complete(&self) -> bool {
+        self.missing.is_empty()
+    }
+
+    /// The keys; where there are none yet, some that show where keys will be and sign nothing.
+    pub(super) fn or_placeholder(&self) -> KeyRing {
+        self.ring.clone().unwrap_or_else(KeyRing::placeholder)
+    }
+}
+
+impl Cluster {
+    /// Looks for the keys of a release. Fails where two gateways have other ones.
+    pub(super) async fn keys(&self, release: &Release) -> Result<Found, Error> {
+        let mut found: Option<(String, KeyRing)> = None;
+        let mut missing = Vec::new();
+        for namespace in namespaces(release) {
+            match (self.ring_of(&namespace).await?, &found) {
+                (None, _) => missing.push(namespace),
+                (Some(ring), None) => found = Some((namespace, ring)),
+                (Some(ring), Some((first, other))) if ring != *other => {
+                    return Err(Error::KeysDiffer { first: first.clone(), second: namespace });
+                }
+                (Some(_), Some(_)) => {}
+            }
+        }
+        Ok(Found { ring: found.map(|(_, ring)| ring), missing })
+    }
+
+    /// The keys, drawn where there are none and copied where they are missing. Fails where somebody else drew some at the
+    /// same time: those count.
+    pub(super) async fn ensure_keys(&self, found: &Found) -> Result<KeyRing, Error> {
+        let drawn = || KeyRing::draw().map_err(config::Error::from);
+        let ring = match found.ring.clone() {
+            Some(ring) if ring.identity_key.is_some() => ring,
+            Some(ring) => KeyRing { identity_key: drawn()?.identity_key, ..ring },
+            None => drawn()?,
+        };
+        for namespace in &found.missing {
+            self.count_write()?;
+            let json = serde_json::to_vec(&ring).map_err(|source| Error::NoKeys {
+                namespace: namespace.clone(),
+                name: NAME,
+                source,
+            })?;
+            let labels =
+                BTreeMap::from([("app.kubernetes.io/managed-by".to_owned(), FIELD_MANAGER.to_owned())]);
+            let metadata =
+                ObjectMeta { name: Some(NAME.to_owned()), labels: Some(labels), ..ObjectMeta::default() };
+            let data = Some(BTreeMap::from([(KEY.to_owned(), ByteString(json))]));
+            let secret = Secret { metadata, data, ..Secret::default() };
+            let how = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+            let made = self.secrets(namespace).create(&how, &secret).await;
+            made.map_err(|error| attempt("create", namespace).refused(error))?;
+        }
+        Ok(ring)
+    }
+
+    async fn ring_of(&self, namespace: &str) -> Result<Option<KeyRing>, Error> {
+        let found = self.secrets(namespace).get_opt(NAME).await;
+        let Some(secret) = found.map_err(|error| attempt("get", namespace).refused(error))? else {
+            return Ok(None);
+        };
+        let json = secret.data.and_then(|mut data| data.remove(KEY)).unwrap_or_default();
+        let ring = serde_json::from_slice(&json.0).map_err(|source| Error::NoKeys {
+            namespace: namespace.to_owned(),
+            name: NAME,
+            source,
+        })?;
+        Ok(Some(ring))
+    }
+
+    fn secrets(&self, namespace: &str) -> Api<Secret> {
+        Api::namespaced(self.client.clone(), namespace)
+    }
+}
+
+/// Where keys have to be: with the gateways, because they sign; without any, with the release.
+fn namespaces(release: &Release) -> BTreeSet<String> {
+    let gateways: BTreeSet<String> =
+        release.gateways.iter().map(|gateway| gateway.pods.namespace.to_string()).collect();
+    if gateways.is_empty() { BTreeSet::from([release.name.namespace.to_string()]) } else { gateways }
+}
+
+fn attempt<'a>(verb: &'static str, namespace: &'a str) -> Attempt<'a> {
+    Attempt { verb, resource: "secrets", group: "", namespace, name: NAME }
+}

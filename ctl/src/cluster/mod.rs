@@ -1,0 +1,40 @@
+//! A Kubernetes cluster: the only code that names `kube`.
+//!
+//! ```text
+//! connect    kubeconfig and context, as kubectl has them     Access           -> Cluster
+//! objects    reads, applies and deletes objects of any kind  Change           -> API calls
+//! refusal    what the API server says no to, and why         its answer       -> Error
+//! state      one ConfigMap for each release, with history    Record          <-> ConfigMap
+//! keys       what signs: a Secret, drawn once                namespaces       -> KeyRing
+//! desired    what a release should be now                    Release+Record   -> objects
+//! apply      carries out a plan, make before break           Release          -> Applied
+//! weigh      writes a weight, and nothing else               Record           -> Weighed
+//! uninstall  takes everything away that is ours
+//! pods       which pods are ready                            labels           -> counts
+//! proxies    what the proxies run, by their own metrics      Record           -> Proxies
+//! wait       until every proxy runs a generation
+//! ```
+
+mod apply;
+mod connect;
+mod desired;
+mod error;
+mod keys;
+mod objects;
+mod pods;
+mod proxies;
+mod refusal;
+mod routes;
+mod state;
+mod uninstall;
+mod wait;
+mod weigh;
+
+pub use apply::{Applied, Applying};
+pub use connect::{Access, Cluster, Writing};
+pub use error::Error;
+pub use pods::Ready;
+pub use proxies::Proxy;
+pub use state::Stored;
+pub use wait::{Arrival, Waiting};
+pub use weigh::{Asked, Weighed};

@@ -1,0 +1,103 @@
+//! Reads, applies and deletes objects of any kind, by their own words: no types for kinds that Istio owns.
+
+use super::refusal::Attempt;
+use super::{Cluster, Error};
+use crate::plan::{Action, Change, FIELD_MANAGER, Reference};
+use kube::Api;
+use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, Preconditions};
+use kube::core::GroupVersionKind;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
+/// Whether a write is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Really {
+    /// It is.
+    Write,
+    /// The API server checks it and forgets it.
+    OnlyAsk,
+}
+
+impl Cluster {
+    /// An object as it is; `None` where it is not, or its kind is not.
+    pub(super) async fn get(&self, reference: &Reference) -> Result<Option<Value>, Error> {
+        let (api, resource) = self.api(reference);
+        let found = api.get_opt(&reference.name).await;
+        let found = found.map_err(|error| attempt("get", reference, &resource).refused(error))?;
+        Ok(found.map(|object| serde_json::to_value(object).unwrap_or_default()))
+    }
+
+    /// The objects that are there, by their names.
+    pub(super) async fn observe<'r>(
+        &self,
+        references: impl IntoIterator<Item = &'r Reference>,
+    ) -> Result<BTreeMap<Reference, Value>, Error> {
+        let mut observed = BTreeMap::new();
+        for reference in references {
+            if !observed.contains_key(reference)
+                && let Some(body) = self.get(reference).await?
+            {
+                observed.insert(reference.clone(), body);
+            }
+        }
+        Ok(observed)
+    }
+
+    /// Carries out one change. Fails where fields have other owners, and where the object has changed since it was seen.
+    pub(super) async fn carry_out(&self, change: &Change, really: Really) -> Result<(), Error> {
+        if really == Really::Write {
+            self.count_write()?;
+        }
+        let (api, resource) = self.api(&change.object);
+        match change.action {
+            Action::Delete => {
+                let condition =
+                    Preconditions { resource_version: change.seen.clone(), ..Preconditions::default() };
+                let mut how = DeleteParams::default().preconditions(condition);
+                how.dry_run = really == Really::OnlyAsk;
+                match api.delete(&change.object.name, &how).await {
+                    Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+                    Err(error) => Err(attempt("delete", &change.object, &resource).refused(error)),
+                    Ok(_) => Ok(()),
+                }
+            }
+            Action::Create | Action::Update => {
+                let mut body = change.body.clone();
+                if let (Some(seen), Some(metadata)) = (&change.seen, body.get_mut("metadata")) {
+                    metadata["resourceVersion"] = json!(seen);
+                }
+                let mut how = PatchParams::apply(FIELD_MANAGER);
+                how.force = self.writing.force_conflicts;
+                how.dry_run = really == Really::OnlyAsk;
+                let done = api.patch(&change.object.name, &how, &Patch::Apply(body)).await;
+                done.map(drop).map_err(|error| attempt("patch", &change.object, &resource).refused(error))
+            }
+        }
+    }
+
+    /// Counts a write before it is made. Fails where no more are allowed.
+    pub(super) fn count_write(&self) -> Result<(), Error> {
+        let written = self.written.fetch_add(1, Ordering::SeqCst);
+        match self.writing.at_most {
+            Some(most) if written >= most => Err(Error::Stopped { writes: most }),
+            _ => Ok(()),
+        }
+    }
+
+    fn api(&self, reference: &Reference) -> (Api<DynamicObject>, ApiResource) {
+        let (group, version) = reference.api_version.split_once('/').unwrap_or(("", &reference.api_version));
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, &reference.kind));
+        (Api::namespaced_with(self.client.clone(), &reference.namespace, &resource), resource)
+    }
+}
+
+fn attempt<'a>(verb: &'static str, object: &'a Reference, resource: &'a ApiResource) -> Attempt<'a> {
+    Attempt {
+        verb,
+        resource: &resource.plural,
+        group: &resource.group,
+        namespace: &object.namespace,
+        name: &object.name,
+    }
+}

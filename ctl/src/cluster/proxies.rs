@@ -1,0 +1,137 @@
+//! What the proxies of a release run, by their own word: the gauge that their workers set, read through the API server.
+
+use super::pods::is_ready;
+use super::refusal::Attempt;
+use super::{Cluster, Error};
+use crate::plan::Record;
+use http::Request;
+use serde::Serialize;
+use std::fmt;
+use std::time::Duration;
+use tokio::task::JoinSet;
+
+/// Every istio-proxy serves its metrics here.
+const PORT: u16 = 15090;
+/// The gauge of the generation that the workers run.
+const GAUGE: &str = "canary_generation_active";
+/// The part of its name that it has in the proxy too, where labels are still part of names: fewer lines travel.
+const FILTER: &str = "canary_generation";
+/// A proxy answers from memory; what takes longer is stuck.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// A proxy that serves a release.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Proxy {
+    /// The pod's namespace.
+    pub namespace: String,
+    /// The pod.
+    pub pod: String,
+    /// The generation that it runs; `None` where it runs none, or does not say.
+    pub generation: Option<u64>,
+    /// Why it does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+}
+
+impl Cluster {
+    /// The proxies that serve a release and are ready, as they are at this moment.
+    pub async fn proxies(&self, release: &str, record: &Record) -> Result<Vec<Proxy>, Error> {
+        let mut asked = JoinSet::new();
+        for proxies in &record.proxies {
+            for pod in
+                self.pods(&proxies.namespace, &proxies.labels).await?.iter().filter(|pod| is_ready(pod))
+            {
+                let pod = pod.metadata.name.clone().unwrap_or_default();
+                let (client, namespace) = (self.client.clone(), proxies.namespace.clone());
+                let release = release.to_owned();
+                asked.spawn(async move { ask(client, namespace, pod, &release).await });
+            }
+        }
+        let answered = asked.join_all().await.into_iter().collect::<Result<Vec<_>, _>>();
+        let mut proxies = answered?;
+        proxies.sort();
+        proxies.dedup();
+        Ok(proxies)
+    }
+}
+
+/// A missing right is our failure; a proxy that does not answer is a fact about the proxy.
+async fn ask(client: kube::Client, namespace: String, pod: String, release: &str) -> Result<Proxy, Error> {
+    let path =
+        format!("/api/v1/namespaces/{namespace}/pods/{pod}:{PORT}/proxy/stats/prometheus?filter={FILTER}");
+    let request = Request::get(path).body(Vec::new()).map_err(kube::Error::HttpError);
+    let answer = match request {
+        Ok(request) => tokio::time::timeout(PATIENCE, client.request_text(request)).await,
+        Err(error) => Ok(Err(error)),
+    };
+    let silent = |fault: &str| {
+        let (namespace, pod) = (namespace.clone(), pod.clone());
+        Proxy { namespace, pod, generation: None, fault: Some(fault.to_owned()) }
+    };
+    match answer {
+        Ok(Ok(text)) => {
+            let generation = generation(&text, release);
+            Ok(Proxy { namespace, pod, generation, fault: None })
+        }
+        Ok(Err(kube::Error::Api(status))) if status.is_forbidden() => {
+            let attempt =
+                Attempt { verb: "get", resource: "pods/proxy", group: "", namespace: &namespace, name: &pod };
+            Err(attempt.refused(kube::Error::Api(status)))
+        }
+        Ok(Err(_)) => Ok(silent("does not answer on port 15090")),
+        Err(_) => Ok(silent("does not answer in time on port 15090")),
+    }
+}
+
+/// The value of the gauge of one release, in Prometheus' text: `canary_generation_active{component="shop/shop"} 3`.
+fn generation(text: &str, release: &str) -> Option<u64> {
+    let label = format!("component=\"{release}\"");
+    let of_release = |line: &&str| line.starts_with(GAUGE) && line.contains(&label);
+    text.lines().find(of_release)?.rsplit_once(' ')?.1.parse().ok()
+}
+
+impl Proxy {
+    /// Whether it runs this generation or a later one.
+    pub fn runs(&self, generation: u64) -> bool {
+        self.generation.is_some_and(|found| found >= generation)
+    }
+
+    /// What a person should look at where it does not run what it should.
+    pub fn likely_cause(&self) -> Option<String> {
+        let Self { namespace, pod, generation, fault } = self;
+        Some(match (fault, generation) {
+            (Some(_), _) => format!("has pod `{pod}` in `{namespace}` an istio-proxy? look at its log"),
+            (None, None) => format!(
+                "the filter is not in pod `{pod}`, or could not be fetched: `kubectl -n {namespace} logs {pod} -c istio-proxy` says why"
+            ),
+            (None, Some(_)) => format!(
+                "istiod may be away, or the proxy refused the configuration: `kubectl -n {namespace} logs {pod} -c istio-proxy`"
+            ),
+        })
+    }
+}
+
+impl fmt::Display for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{} ", self.namespace, self.pod)?;
+        match (&self.fault, self.generation) {
+            (Some(fault), _) => f.write_str(fault),
+            (None, Some(generation)) => write!(f, "runs generation {generation}"),
+            (None, None) => f.write_str("does not run the release"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_generation_of_a_release_is_not_that_of_another() {
+        let text = "# TYPE canary_generation_active gauge\n\
+                    canary_generation_active{component=\"shop/shop-b\"} 9\n\
+                    canary_generation_active{component=\"shop/shop\"} 3\n";
+        assert_eq!(generation(text, "shop/shop"), Some(3));
+        assert_eq!(generation(text, "shop/sho"), None);
+    }
+}

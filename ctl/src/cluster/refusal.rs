@@ -1,0 +1,111 @@
+//! What the API server says no to, in words that name what a person can change.
+
+use super::Error;
+use kube::core::Status;
+use std::fmt;
+
+/// What was tried, for the words of a refusal.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Attempt<'a> {
+    pub(super) verb: &'static str,
+    /// `envoyfilters`, `pods/proxy` …
+    pub(super) resource: &'a str,
+    /// Empty for the core.
+    pub(super) group: &'a str,
+    pub(super) namespace: &'a str,
+    /// Empty for a list.
+    pub(super) name: &'a str,
+}
+
+impl Attempt<'_> {
+    /// The error of an answer.
+    pub(super) fn refused(self, error: kube::Error) -> Error {
+        match error {
+            kube::Error::Api(status) => self.because(&status),
+            other => Error::unreachable("", other),
+        }
+    }
+
+    fn because(self, status: &Status) -> Error {
+        let conflicts = conflicts(status);
+        let object = self.to_string();
+        if status.is_forbidden() {
+            return Error::Forbidden {
+                verb: self.verb,
+                resource: self.resource.to_owned(),
+                group: self.group.to_owned(),
+                namespace: self.namespace.to_owned(),
+            };
+        }
+        if !conflicts.is_empty() {
+            return Error::Conflict { object, conflicts };
+        }
+        if status.is_conflict() || status.is_already_exists() {
+            return Error::Stale { object };
+        }
+        let message = if status.is_not_found() && self.verb == "patch" {
+            format!("it has no `{}`: is Istio installed?", self.resource)
+        } else {
+            status.message.clone()
+        };
+        Error::Refused { verb: self.verb, object, message }
+    }
+}
+
+impl fmt::Display for Attempt<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}/{}", self.resource, self.namespace, self.name)
+    }
+}
+
+/// Field and owner of every conflict of a server-side apply. The owner stands in the message: `conflict with "helm" using …`.
+fn conflicts(status: &Status) -> Vec<(String, String)> {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    let conflict = |cause: &kube::core::response::StatusCause| {
+        let owner = cause.message.split('"').nth(1).unwrap_or("somebody else");
+        (cause.field.trim_start_matches('.').to_owned(), owner.to_owned())
+    };
+    causes.filter(|cause| cause.reason == "FieldManagerConflict").map(conflict).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn told(status: serde_json::Value) -> Error {
+        let attempt = Attempt {
+            verb: "patch",
+            resource: "virtualservices",
+            group: "networking.istio.io",
+            namespace: "shop",
+            name: "a",
+        };
+        attempt.because(&serde_json::from_value(status).unwrap())
+    }
+
+    #[test]
+    fn a_conflict_names_field_and_owner() {
+        let error = told(json!({"reason": "Conflict", "code": 409, "details": {"causes": [{
+            "reason": "FieldManagerConflict",
+            "message": "conflict with \"helm\" using networking.istio.io/v1",
+            "field": ".spec.http",
+        }]}}));
+        assert_eq!(error.to_string(), "cannot write virtualservices shop/a: `spec.http` belongs to `helm`");
+    }
+
+    #[test]
+    fn a_missing_right_names_the_line_to_add() {
+        let error = told(json!({"reason": "Forbidden", "code": 403}));
+        assert_eq!(error.to_string(), "not allowed to patch virtualservices in namespace `shop`");
+        assert_eq!(
+            error.hint().unwrap(),
+            "add to a Role in `shop`: {apiGroups: [\"networking.istio.io\"], resources: [\"virtualservices\"], verbs: [\"patch\"]}"
+        );
+    }
+
+    #[test]
+    fn a_lost_race_is_no_conflict_of_owners() {
+        assert!(matches!(told(json!({"reason": "Conflict", "code": 409})), Error::Stale { .. }));
+    }
+}

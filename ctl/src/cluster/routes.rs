@@ -1,0 +1,68 @@
+//! Whether the routes of a release are there: without them the filter's word leads nowhere, and a session that it calls
+//! canary would be answered by stable.
+
+use super::refusal::Attempt;
+use super::{Cluster, Error};
+use crate::manifest::Stage;
+use crate::plan::Record;
+use crate::spec::ReleaseName;
+use assignment::contract::HeaderNames;
+use kube::Api;
+use kube::api::{ApiResource, DynamicObject, ListParams};
+use kube::core::GroupVersionKind;
+use serde_json::Value;
+
+impl Cluster {
+    /// Whether a `VirtualService` leads to this version by its header: one of ours, or where the routes are somebody
+    /// else's, any in the release's namespace.
+    pub async fn has_route(
+        &self,
+        release: &ReleaseName,
+        record: &Record,
+        version: &str,
+    ) -> Result<bool, Error> {
+        let value = format!("{release}/{version}");
+        let ours = record.objects.iter().filter(|(stage, _)| *stage == Stage::Routes);
+        let ours: Vec<_> = ours.map(|(_, reference)| reference).collect();
+        if !record.external_routes {
+            let observed = self.observe(ours.iter().copied()).await?;
+            return Ok(observed.len() == ours.len() && observed.values().all(|body| leads(body, &value)));
+        }
+        let theirs = self.virtual_services(release.namespace.as_str()).await?;
+        Ok(theirs.iter().any(|body| leads(body, &value)))
+    }
+
+    async fn virtual_services(&self, namespace: &str) -> Result<Vec<Value>, Error> {
+        let kind = GroupVersionKind::gvk("networking.istio.io", "v1", "VirtualService");
+        let resource = ApiResource::from_gvk(&kind);
+        let api: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), namespace, &resource);
+        let (plural, group) = (resource.plural.as_str(), resource.group.as_str());
+        let attempt = Attempt { verb: "list", resource: plural, group, namespace, name: "" };
+        let found = api.list(&ListParams::default()).await.map_err(|error| attempt.refused(error))?;
+        Ok(found.items.into_iter().map(|object| object.data).collect())
+    }
+}
+
+/// Whether one of its routes is taken when our header has this value.
+fn leads(virtual_service: &Value, value: &str) -> bool {
+    let path = format!("/headers/{}/exact", HeaderNames::default().routing);
+    let routes = virtual_service.pointer("/spec/http").and_then(Value::as_array).into_iter().flatten();
+    let matches = routes.filter_map(|route| route.get("match")?.as_array()).flatten();
+    matches.filter_map(|one| one.pointer(&path)?.as_str()).any(|found| found == value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_route_leads_to_the_version_that_its_header_names_and_to_no_other() {
+        let body = json!({"spec": {"http": [
+            {"match": [{"uri": {"prefix": "/"}, "headers": {"x-canary-version": {"exact": "shop/shop/v2"}}}]},
+            {"route": []},
+        ]}});
+        assert!(leads(&body, "shop/shop/v2"));
+        assert!(!leads(&body, "shop/shop/v1"));
+    }
+}

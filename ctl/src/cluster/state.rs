@@ -1,0 +1,121 @@
+//! One ConfigMap for each release: what it is asked to be, and who did what. Every write says what it was worked out from.
+//!
+//! It is written whole and not by server-side apply, because apply would let two first calls make it one after the other,
+//! the second without knowing of the first.
+
+use super::refusal::Attempt;
+use super::{Cluster, Error};
+use crate::plan::{FIELD_MANAGER, Record};
+use crate::spec::ReleaseName;
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Api;
+use kube::api::{DeleteParams, PostParams, Preconditions};
+use std::collections::BTreeMap;
+
+/// The key under which the record stands.
+const KEY: &str = "release.json";
+
+/// A record, and the object that it is kept in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored {
+    /// The record.
+    pub record: Record,
+    object: Option<ConfigMap>,
+}
+
+impl Stored {
+    /// A record that is nowhere yet.
+    pub(super) const fn new(record: Record) -> Self {
+        Self { record, object: None }
+    }
+
+    /// Whether it is on the cluster.
+    pub const fn is_there(&self) -> bool {
+        self.object.is_some()
+    }
+}
+
+impl Cluster {
+    /// What is kept of a release. Fails where it was written by a newer tool.
+    pub async fn stored(&self, release: &ReleaseName) -> Result<Option<Stored>, Error> {
+        let found = self.config_maps(release).get_opt(&name(release)).await;
+        let found = found.map_err(|error| attempt("get", release, &name(release)).refused(error))?;
+        let Some(object) = found else { return Ok(None) };
+        let text = object.data.as_ref().and_then(|data| data.get(KEY)).map_or("", String::as_str);
+        Ok(Some(Stored { record: Record::parse(text)?, object: Some(object) }))
+    }
+
+    /// The same; fails where the release is not there.
+    pub async fn known(&self, release: &ReleaseName) -> Result<Stored, Error> {
+        let unknown = || Error::Unknown { release: release.to_string() };
+        self.stored(release).await?.ok_or_else(unknown)
+    }
+
+    /// Keeps a record. Fails where somebody else has written one since this one was read, and says who.
+    pub(super) async fn keep(&self, release: &ReleaseName, stored: &mut Stored) -> Result<(), Error> {
+        self.count_write()?;
+        let data = BTreeMap::from([(KEY.to_owned(), stored.record.to_json()?)]);
+        let api = self.config_maps(release);
+        let how = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+        let (verb, written) = match stored.object.clone() {
+            None => ("create", api.create(&how, &ConfigMap { data: Some(data), ..empty(release) }).await),
+            Some(before) => {
+                let object = ConfigMap { data: Some(data), ..before };
+                ("update", api.replace(&name(release), &how, &object).await)
+            }
+        };
+        match written.map_err(|error| attempt(verb, release, &name(release)).refused(error)) {
+            Ok(object) => stored.object = Some(object),
+            Err(Error::Stale { .. }) => return Err(self.overtaken(release).await),
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Forgets a release. Fails where somebody else has changed it since it was read.
+    pub(super) async fn forget(&self, release: &ReleaseName, stored: &Stored) -> Result<(), Error> {
+        self.count_write()?;
+        let version = stored.object.as_ref().and_then(|object| object.metadata.resource_version.clone());
+        let condition = Preconditions { resource_version: version, ..Preconditions::default() };
+        let how = DeleteParams::default().preconditions(condition);
+        let gone = self.config_maps(release).delete(&name(release), &how).await;
+        match gone.map_err(|error| attempt("delete", release, &name(release)).refused(error)) {
+            Err(Error::Stale { .. }) => Err(self.overtaken(release).await),
+            done => done.map(drop),
+        }
+    }
+
+    async fn overtaken(&self, release: &ReleaseName) -> Error {
+        match self.stored(release).await {
+            Ok(now) => {
+                let last = now.and_then(|now| now.record.last());
+                Error::Overtaken { release: release.to_string(), last }
+            }
+            Err(error) => error,
+        }
+    }
+
+    fn config_maps(&self, release: &ReleaseName) -> Api<ConfigMap> {
+        Api::namespaced(self.client.clone(), release.namespace.as_str())
+    }
+}
+
+fn name(release: &ReleaseName) -> String {
+    format!("{}-canary", release.name)
+}
+
+fn empty(release: &ReleaseName) -> ConfigMap {
+    let labels = BTreeMap::from([("app.kubernetes.io/managed-by".to_owned(), FIELD_MANAGER.to_owned())]);
+    let metadata = ObjectMeta {
+        name: Some(name(release)),
+        namespace: Some(release.namespace.to_string()),
+        labels: Some(labels),
+        ..ObjectMeta::default()
+    };
+    ConfigMap { metadata, ..ConfigMap::default() }
+}
+
+fn attempt<'a>(verb: &'static str, release: &'a ReleaseName, name: &'a str) -> Attempt<'a> {
+    Attempt { verb, resource: "configmaps", group: "", namespace: release.namespace.as_str(), name }
+}

@@ -1,0 +1,74 @@
+//! Takes a release off a cluster, the way it came, backwards: only what we have written, and only while it is ours.
+
+use super::apply::PUSH;
+use super::objects::Really;
+use super::{Cluster, Error, Stored, Waiting};
+use crate::manifest::Stage;
+use crate::plan::{Plan, removal};
+use crate::spec::ReleaseName;
+use assignment::Weight;
+use assignment::contract::{GoneVersion, Role};
+
+impl Cluster {
+    /// What `uninstall` would write. Reads only.
+    pub async fn removal(&self, release: &ReleaseName, stored: &Stored) -> Result<Plan, Error> {
+        let observed = self.observe(stored.record.objects.iter().map(|(_, reference)| reference)).await?;
+        Ok(removal(&release.to_string(), &observed, &stored.record.objects)?)
+    }
+
+    /// Takes a release away. First every proxy learns that there is no canary, then objects go: filter and
+    /// configuration, routes, subsets, and the record at last, so that a call that was killed can be continued.
+    ///
+    /// Keys stay: other releases sign with them.
+    pub async fn uninstall(
+        &self,
+        release: &ReleaseName,
+        mut stored: Stored,
+        waiting: &mut Waiting<'_>,
+    ) -> Result<Plan, Error> {
+        let name = release.to_string();
+        if self.end_canary(release, &mut stored).await? {
+            self.wait(&name, &stored.record, waiting).await?;
+        }
+        let plan = self.removal(release, &stored).await?;
+        let mut stage = None;
+        for change in &plan.changes {
+            if let Some(before) = stage.replace(change.stage)
+                && before != change.stage
+                && matches!(change.stage, Stage::Routes | Stage::Subsets)
+            {
+                // What still names it has to be gone from the proxies.
+                tokio::time::sleep(PUSH).await;
+            }
+            self.carry_out(change, Really::Write).await?;
+        }
+        self.forget(release, &stored).await?;
+        Ok(plan)
+    }
+
+    /// Makes the canary a version that is gone, in every proxy that holds it. Says whether there was one to end.
+    async fn end_canary(&self, release: &ReleaseName, stored: &mut Stored) -> Result<bool, Error> {
+        let record = &mut stored.record;
+        let is_other = |role: Role| role != Role::Stable;
+        if record.standing.versions.iter().any(|version| is_other(version.role)) {
+            let from = record.standing.weight;
+            for version in record.standing.versions.iter().filter(|version| is_other(version.role)) {
+                record.standing.gone.retain(|gone| gone.name != version.name);
+                record.standing.gone.push(GoneVersion { name: version.name.clone(), epoch: version.epoch });
+            }
+            record.standing.versions.retain(|version| !is_other(version.role));
+            record.standing.weight = Weight::ZERO;
+            record.standing.until = None;
+            record.begin_with = None;
+            record.standing.generation += 1;
+            record.note(&self.user, from, "uninstall");
+            self.keep(release, stored).await?;
+        }
+        match self.reweigh(release, stored).await {
+            Ok(_) => Ok(true),
+            // An earlier call has come further, or `apply` never came so far: no proxy holds it.
+            Err(Error::Plan(crate::plan::Error::NotCarried { .. })) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}

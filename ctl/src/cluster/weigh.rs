@@ -1,0 +1,100 @@
+//! A weight on a cluster: the record, then the objects that carry it, and nothing else.
+
+use super::objects::Really;
+use super::{Cluster, Error, Stored};
+use crate::plan::{Kept, Plan, Reference, reweigh};
+use crate::spec::ReleaseName;
+use assignment::Weight;
+use assignment::contract::Until;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Writes of other releases to the same object can come between; so many in a row are somebody's loop.
+const ATTEMPTS: u32 = 8;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// The share.
+    pub weight: Weight,
+    /// When it ends by itself.
+    pub until: Option<Until>,
+    /// The verb that asks.
+    pub why: &'static str,
+}
+
+/// What was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Weighed {
+    /// The record afterwards.
+    pub stored: Stored,
+    /// The changes.
+    pub plan: Plan,
+}
+
+impl Cluster {
+    /// Gives a release's canary another share.
+    ///
+    /// Fails where somebody else has changed the release since it was read, and where `apply` did not come to its end.
+    /// Killed after the record was written, the next `weight` or `apply` carries it out.
+    pub async fn weigh(
+        &self,
+        release: &ReleaseName,
+        mut stored: Stored,
+        asked: Asked,
+    ) -> Result<Weighed, Error> {
+        stored.record.set_weight(asked.weight, asked.until, &self.user, asked.why);
+        // Made before the first write, so that a release that is not carried anywhere is no half-done weight.
+        self.reweighed(release, &stored).await?;
+        self.keep(release, &mut stored).await?;
+        let plan = self.reweigh(release, &stored).await?;
+        Ok(Weighed { stored, plan })
+    }
+
+    /// What a weight would write.
+    pub async fn reweighed(&self, release: &ReleaseName, stored: &Stored) -> Result<Plan, Error> {
+        let observed = self.configurations(&stored.record.objects).await?;
+        Ok(reweigh(&release.to_string(), &stored.record.standing, &observed, &stored.record.objects)?)
+    }
+
+    /// Writes what the record says into the objects that carry it, again where others were quicker.
+    pub(super) async fn reweigh(&self, release: &ReleaseName, stored: &Stored) -> Result<Plan, Error> {
+        self.settle(async || self.reweighed(release, stored).await).await
+    }
+
+    /// Carries out a plan that writes shared objects, and makes it anew where somebody else was quicker.
+    pub(super) async fn settle(&self, plan: impl AsyncFn() -> Result<Plan, Error>) -> Result<Plan, Error> {
+        let mut attempt = 0;
+        loop {
+            let made = plan().await?;
+            match self.carry_out_all(&made).await {
+                Err(Error::Stale { .. }) if attempt < ATTEMPTS => attempt += 1,
+                done => return done.map(|()| made),
+            }
+            tokio::time::sleep(pause(attempt)).await;
+        }
+    }
+
+    async fn carry_out_all(&self, plan: &Plan) -> Result<(), Error> {
+        for change in &plan.changes {
+            self.carry_out(change, Really::Write).await?;
+        }
+        Ok(())
+    }
+
+    async fn configurations(&self, kept: &[Kept]) -> Result<BTreeMap<Reference, Value>, Error> {
+        let holds = |(stage, _): &&Kept| *stage == crate::manifest::Stage::Configuration;
+        self.observe(kept.iter().filter(holds).map(|(_, reference)| reference)).await
+    }
+}
+
+/// Longer each time, and never the same for two that wait: 20 to 40 ms at first, 0.6 to 1.3 s at last.
+fn pause(attempt: u32) -> Duration {
+    let mut byte = [0];
+    // Without randomness they meet again, which the next attempt survives.
+    let _unlucky = getrandom::fill(&mut byte);
+    let [jitter] = byte;
+    let base = 20_u64 << attempt.min(5);
+    Duration::from_millis(base + base * u64::from(jitter) / 256)
+}

@@ -1,0 +1,55 @@
+//! `apply`: read, plan, write make before break, wait, report.
+
+use super::target;
+use crate::cli::{Apply, DryRun};
+use crate::cluster::{Applied, Applying};
+use crate::report::{Printer, seconds};
+use crate::{Error, Outcome, spec};
+
+pub(super) async fn run(arguments: &Apply, printer: &mut Printer) -> Result<Outcome, Error> {
+    printer.format = arguments.output.format;
+    let document = spec::load(&arguments.spec.file)?;
+    target::for_a_cluster(&document)?;
+    let release = &document.release;
+    let cluster = target::connect(&arguments.cluster, arguments.force_conflicts).await?;
+    if let Some(by) = arguments.dry_run {
+        let plan = match by {
+            DryRun::Client => cluster.plan(release).await?,
+            DryRun::Server => cluster.rehearse(release).await?,
+        };
+        printer.report(&plan)?;
+        printer.message(if plan.is_empty() { "nothing to do" } else { "nothing written" });
+        return Ok(Outcome::Done);
+    }
+    let applied = {
+        let mut progress = target::progress(printer);
+        let waiting = target::waiting(arguments.timeout, &mut progress);
+        let how = Applying { waiting, wait: arguments.wait, allow_unready: arguments.allow_unready };
+        cluster.apply(release, how).await?
+    };
+    printer.report(&applied.plan)?;
+    summarise(&release.name.to_string(), &applied, printer);
+    Ok(Outcome::Done)
+}
+
+fn summarise(release: &str, applied: &Applied, printer: &mut Printer) {
+    let standing = &applied.record.standing;
+    if applied.plan.is_empty() {
+        printer.message(&format!("{release}: everything is as the file says"));
+    } else {
+        let count = applied.plan.changes.len();
+        printer.message(&format!("{release}: {count} objects written (generation {})", standing.generation));
+    }
+    match &applied.arrival {
+        Some(arrival) if arrival.proxies.is_empty() => {
+            printer.message("no proxy serves it yet; those that come begin with it");
+        }
+        Some(arrival) => printer.message(&format!(
+            "active in {} proxies after {}, weight {}",
+            arrival.proxies.len(),
+            seconds(arrival.waited),
+            standing.weight
+        )),
+        None => printer.hint("`canary-ctl status` says when the proxies run it"),
+    }
+}

@@ -1,0 +1,20 @@
+//! `diff`: read, plan, report; a valid no where there are differences.
+
+use super::target;
+use crate::cli::Diff;
+use crate::report::Printer;
+use crate::{Error, Outcome, spec};
+
+pub(super) async fn run(arguments: &Diff, printer: &mut Printer) -> Result<Outcome, Error> {
+    printer.format = arguments.output.format;
+    let document = spec::load(&arguments.spec.file)?;
+    target::for_a_cluster(&document)?;
+    let cluster = target::connect(&arguments.cluster, false).await?;
+    let plan = cluster.plan(&document.release).await?;
+    printer.report(&plan)?;
+    if plan.is_empty() {
+        printer.message("no differences");
+        return Ok(Outcome::Done);
+    }
+    Ok(Outcome::No)
+}

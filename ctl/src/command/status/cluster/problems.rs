@@ -1,0 +1,69 @@
+//! What is wrong with a release on a cluster, and what to do about it.
+
+use super::Seen;
+use assignment::Weight;
+use assignment::contract::Role;
+use serde::Serialize;
+
+/// Something that a person should look at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Problem {
+    pub(super) message: String,
+    pub(super) hint: String,
+}
+
+fn problem(message: impl Into<String>, hint: impl Into<String>) -> Problem {
+    Problem { message: message.into(), hint: hint.into() }
+}
+
+/// Everything that is wrong, the worst first.
+pub(super) fn of(seen: &Seen, now: u64) -> Vec<Problem> {
+    let mut problems: Vec<Problem> = pods(seen).collect();
+    problems.extend(routes(seen));
+    problems.extend(seen.behind.iter().map(|object| {
+        let message = format!("{object} does not carry generation {}", seen.record.standing.generation);
+        problem(message, "a call did not come to its end: `canary-ctl apply` continues it")
+    }));
+    problems.extend(proxies(seen));
+    problems.extend(expired(seen, now));
+    problems
+}
+
+/// A version that users are sent to, and nobody there.
+fn pods(seen: &Seen) -> impl Iterator<Item = Problem> {
+    let weight = seen.record.standing.weight;
+    let versions = seen.record.standing.versions.iter().zip(&seen.ready);
+    versions
+        .filter(move |(version, ready)| {
+            ready.ready == 0 && (version.role != Role::Canary || weight > Weight::ZERO)
+        })
+        .map(|(version, ready)| {
+            let message = format!("version `{}` has no ready pod of {}", version.name, ready.all);
+            problem(message, "start its pods; `canary-ctl weight 0` takes no new users to a canary")
+        })
+}
+
+fn routes(seen: &Seen) -> Option<Problem> {
+    let message = "no VirtualService leads to the canary by the filter's header";
+    let hint = if seen.record.external_routes {
+        "put the routes that `canary-ctl generate` prints into it"
+    } else {
+        "`canary-ctl apply` puts them back"
+    };
+    (seen.routed == Some(false)).then(|| problem(message, hint))
+}
+
+fn proxies(seen: &Seen) -> impl Iterator<Item = Problem> {
+    let generation = seen.record.standing.generation;
+    seen.proxies.iter().filter(move |proxy| !proxy.runs(generation)).map(move |proxy| {
+        let hint = proxy.likely_cause().unwrap_or_default();
+        problem(format!("{proxy}, {generation} is asked for"), hint)
+    })
+}
+
+fn expired(seen: &Seen, now: u64) -> Option<Problem> {
+    let standing = &seen.record.standing;
+    let is_over = standing.weight > Weight::ZERO && standing.weight_at(now) == Weight::ZERO;
+    let message = format!("the weight {} was given for a time that is over", standing.weight);
+    is_over.then(|| problem(message, "give it again with `canary-ctl weight`, or leave it"))
+}

@@ -1,0 +1,108 @@
+//! What a release on a cluster is asked to do, and what is there: as fields, and as text.
+
+use super::Seen;
+use super::problems::{self, Problem};
+use crate::cluster::Proxy;
+use crate::plan::Entry;
+use crate::report::{Report, Table};
+use crate::spec::ReleaseName;
+use assignment::Weight;
+use assignment::contract::Role;
+use jiff::Timestamp;
+use serde::Serialize;
+use std::fmt;
+
+/// The changes that are shown to people.
+const LAST: usize = 5;
+
+/// A release as it stands. Weights in basis points.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Standing {
+    release: String,
+    weight: Share,
+    generation: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<Timestamp>,
+    versions: Vec<Version>,
+    proxies: Vec<Proxy>,
+    /// The oldest first.
+    history: Vec<Entry>,
+    problems: Vec<Problem>,
+}
+
+/// The canary's share.
+#[derive(Clone, Debug, Serialize)]
+struct Share {
+    /// What was asked for, in basis points.
+    asked: Weight,
+    /// What counts at this moment, in basis points.
+    effective: Weight,
+}
+
+/// One version.
+#[derive(Clone, Debug, Serialize)]
+struct Version {
+    name: String,
+    role: Role,
+    epoch: u32,
+    ready: usize,
+    pods: usize,
+}
+
+impl Standing {
+    pub(super) fn new(name: &ReleaseName, seen: Seen, now: Timestamp) -> Self {
+        let seconds = u64::try_from(now.as_second()).unwrap_or_default();
+        let problems = problems::of(&seen, seconds);
+        let Seen { record, ready, proxies, .. } = seen;
+        let version = |(version, ready): (&assignment::contract::VersionConfig, &crate::cluster::Ready)| {
+            let (name, role, epoch) = (version.name.clone(), version.role, version.epoch);
+            Version { name, role, epoch, ready: ready.ready, pods: ready.all }
+        };
+        let standing = &record.standing;
+        Self {
+            release: name.to_string(),
+            weight: Share { asked: standing.weight, effective: standing.weight_at(seconds) },
+            generation: standing.generation,
+            until: standing
+                .until
+                .and_then(|until| Timestamp::from_second(i64::try_from(until.at_seconds).ok()?).ok()),
+            versions: standing.versions.iter().zip(&ready).map(version).collect(),
+            history: record.history,
+            proxies,
+            problems,
+        }
+    }
+}
+
+impl Report for Standing {
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let Share { asked, effective } = &self.weight;
+        let current = self.proxies.iter().filter(|proxy| proxy.runs(self.generation)).count();
+        writeln!(out, "{}: weight {asked}, generation {}", self.release, self.generation)?;
+        writeln!(out, "{current} of {} proxies run it", self.proxies.len())?;
+        if let Some(until) = self.until {
+            let over = if effective == asked { "" } else { " (over)" };
+            writeln!(out, "until {until}{over}")?;
+        }
+        let mut table = Table::new(["VERSION", "ROLE", "EPOCH", "READY"]);
+        for Version { name, role, epoch, ready, pods } in &self.versions {
+            let row = [name.clone(), role.as_str().to_owned(), epoch.to_string(), format!("{ready}/{pods}")];
+            table.row(row);
+        }
+        write!(out, "\n{table}")?;
+        let mut table = Table::new(["PROXY", "GENERATION"]);
+        for proxy in &self.proxies {
+            let generation = proxy.generation.map_or_else(|| "-".to_owned(), |found| found.to_string());
+            table.row([format!("{}/{}", proxy.namespace, proxy.pod), generation]);
+        }
+        write!(out, "\n{table}\n")?;
+        for entry in self.history.iter().rev().take(LAST) {
+            writeln!(out, "{entry}")?;
+        }
+        for problem in &self.problems {
+            write!(out, "\nproblem: {}\n  hint: {}\n", problem.message, problem.hint)?;
+        }
+        Ok(())
+    }
+}

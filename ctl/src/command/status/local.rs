@@ -1,0 +1,27 @@
+//! The status of a local Envoy's release: its state, and what its proxy says.
+
+mod problems;
+mod report;
+
+use crate::Error;
+use crate::cli::Status;
+use crate::local::{Admin, Entry, Environment, Stats};
+use crate::report::Report;
+use crate::spec::Document;
+use report::Standing;
+
+/// A release as it stands at this moment.
+pub(super) async fn look(arguments: &Status, document: &Document) -> Result<impl Report + use<>, Error> {
+    let environment = Environment::of(&document.release)?;
+    let name = crate::command::release_name(arguments.release.as_deref(), document);
+    let state = environment.state()?;
+    let entry = state.release(environment.layout(), &name)?;
+    Ok(observe(&name, entry, &environment.admin()).await)
+}
+
+async fn observe(name: &str, entry: &Entry, admin: &Admin) -> Standing {
+    let stats: Result<Stats, _> = admin.stats().await;
+    let now = jiff::Timestamp::now();
+    let problems = problems::of(name, entry, stats.as_ref(), now);
+    Standing::new(name, entry, stats.ok().as_ref(), now, problems)
+}

@@ -1,0 +1,44 @@
+//! `status`: look, compare, report; again and again where asked.
+
+mod cluster;
+mod local;
+
+use super::target;
+use crate::cli::Status;
+use crate::report::Printer;
+use crate::{Error, Outcome, spec};
+use std::time::Duration;
+
+/// Between two reports of `--watch`.
+const PAUSE: Duration = Duration::from_secs(2);
+
+pub(super) async fn run(arguments: &Status, printer: &mut Printer) -> Result<Outcome, Error> {
+    printer.format = arguments.output.format;
+    let document = spec::load(&arguments.spec.file)?;
+    let connected = if target::is_local(&document) {
+        None
+    } else {
+        Some(target::connect(&arguments.cluster, false).await?)
+    };
+    loop {
+        if let Some(cluster) = &connected {
+            let name = target::release(arguments.release.as_deref(), &arguments.cluster, &document)?;
+            let report = cluster::look(&name, cluster).await?;
+            show(&report, arguments.watch, printer)?;
+        } else {
+            let report = local::look(arguments, &document).await?;
+            show(&report, arguments.watch, printer)?;
+        }
+        if !arguments.watch {
+            return Ok(Outcome::Done);
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+fn show(report: &impl crate::report::Report, watch: bool, printer: &mut Printer) -> Result<(), Error> {
+    if watch {
+        printer.clear()?;
+    }
+    Ok(printer.report(report)?)
+}

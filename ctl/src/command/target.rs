@@ -1,0 +1,53 @@
+//! The cluster that a verb is about, and the release there.
+
+use crate::cli::ClusterAccess;
+use crate::cluster::{Cluster, Waiting, Writing};
+use crate::report::Printer;
+use crate::spec::{Document, Mode, ReleaseName, Seconds};
+use crate::{Error, spec};
+use std::time::Duration;
+
+/// Whether a release's proxies are a local Envoy.
+pub(super) fn is_local(document: &Document) -> bool {
+    document.release.delivery.mode == Mode::Local
+}
+
+/// Reads a file for a verb that is for clusters alone.
+pub(super) fn for_a_cluster(file: &spec::Document) -> Result<(), Error> {
+    if !is_local(file) {
+        return Ok(());
+    }
+    let message = "expected a release for a cluster, found `delivery.mode: local`";
+    Err(Error::usage(message, "`canary-ctl generate` writes the files of a local Envoy"))
+}
+
+/// Finds the cluster.
+pub(super) async fn connect(access: &ClusterAccess, force_conflicts: bool) -> Result<Cluster, Error> {
+    let writing = Writing { force_conflicts, ..Writing::default() };
+    Ok(Cluster::connect(&access.access(), writing).await?)
+}
+
+/// The release of the file, or the one that `-r` and `-n` name.
+pub(super) fn release(
+    asked: Option<&str>,
+    access: &ClusterAccess,
+    document: &Document,
+) -> Result<ReleaseName, Error> {
+    let mut own = document.release.name.clone();
+    if let Some(namespace) = &access.namespace {
+        own.namespace = namespace.clone();
+    }
+    let Some(asked) = asked else { return Ok(own) };
+    let name = if asked.contains('/') { asked.to_owned() } else { format!("{}/{asked}", own.namespace) };
+    name.parse().map_err(|error| Error::usage(format!("{error}"), "give NAMESPACE/NAME or NAME"))
+}
+
+/// Tells a person how far the proxies are.
+pub(super) fn progress(printer: &mut Printer) -> impl FnMut(usize, usize) {
+    |running, all| printer.message(&format!("{running} of {all} proxies run it"))
+}
+
+/// Waits as long as the command line says.
+pub(super) fn waiting(timeout: Seconds, progress: &mut dyn FnMut(usize, usize)) -> Waiting<'_> {
+    Waiting { patience: Duration::from_secs(timeout.get()), progress }
+}

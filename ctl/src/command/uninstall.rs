@@ -1,0 +1,34 @@
+//! `uninstall`: read the record, ask twice where users would move, take away, report.
+
+use super::target;
+use crate::cli::Uninstall;
+use crate::report::Printer;
+use crate::{Error, Outcome, spec};
+use assignment::Weight;
+
+pub(super) async fn run(arguments: &Uninstall, printer: &mut Printer) -> Result<Outcome, Error> {
+    printer.format = arguments.output.format;
+    let document = spec::load(&arguments.spec.file)?;
+    target::for_a_cluster(&document)?;
+    let name = target::release(arguments.release.as_deref(), &arguments.cluster, &document)?;
+    let cluster = target::connect(&arguments.cluster, false).await?;
+    let stored = cluster.known(&name).await?;
+    if arguments.dry_run {
+        printer.report(&cluster.removal(&name, &stored).await?)?;
+        printer.message("nothing taken away");
+        return Ok(Outcome::Done);
+    }
+    let weight = stored.record.standing.weight;
+    if weight > Weight::ZERO && !arguments.force {
+        let message = format!("`{name}` has {weight} of its users on the canary: they would be moved");
+        return Err(Error::usage(message, "`canary-ctl weight 0` first, or give `--force`"));
+    }
+    let plan = {
+        let mut progress = target::progress(printer);
+        let mut waiting = target::waiting(arguments.timeout, &mut progress);
+        cluster.uninstall(&name, stored, &mut waiting).await?
+    };
+    printer.report(&plan)?;
+    printer.message(&format!("{name}: taken off the cluster; its keys stay"));
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,20 @@
+//! `weight`: read, judge the step, write, wait, report.
+
+mod cluster;
+mod local;
+mod report;
+
+use super::target;
+use crate::cli::Weigh;
+use crate::report::Printer;
+use crate::{Error, Outcome, spec};
+
+pub(super) async fn run(arguments: &Weigh, printer: &mut Printer) -> Result<Outcome, Error> {
+    printer.format = arguments.output.format;
+    let document = spec::load(&arguments.spec.file)?;
+    if target::is_local(&document) {
+        local::run(arguments, &document, printer).await
+    } else {
+        cluster::run(arguments, &document, printer).await
+    }
+}

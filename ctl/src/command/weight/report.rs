@@ -1,0 +1,84 @@
+//! What a weight changed, wherever it was written.
+
+use crate::Error;
+use crate::config::Standing;
+use crate::report::{Report, seconds};
+use assignment::Weight;
+use assignment::contract::{Role, Until};
+use serde::Serialize;
+use std::fmt;
+use std::time::Duration;
+
+/// What changed. Weights in basis points.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Changed {
+    release: String,
+    canary: String,
+    from: Weight,
+    to: Weight,
+    pub(super) generation: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<jiff::Timestamp>,
+    pub(super) written: bool,
+    /// The generation that every worker runs, where it was waited for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    running: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waited_seconds: Option<f64>,
+}
+
+impl Changed {
+    /// From one standing of a release to the next. Fails on an end that no calendar has.
+    pub(super) fn between(name: &str, before: &Standing, after: &Standing) -> Result<Self, Error> {
+        let at = |until: Until| {
+            let seconds = i64::try_from(until.at_seconds).unwrap_or(i64::MAX);
+            jiff::Timestamp::from_second(seconds).map_err(|error| {
+                Error::usage(format!("expected a nearer end: {error}"), "give a shorter `--for`")
+            })
+        };
+        Ok(Self {
+            release: name.to_owned(),
+            canary: after.version_of(Role::Canary).unwrap_or_default().to_owned(),
+            from: before.weight,
+            to: after.weight,
+            generation: after.generation,
+            until: after.until.map(at).transpose()?,
+            written: false,
+            running: None,
+            waited_seconds: None,
+        })
+    }
+
+    /// Notes when it was seen everywhere.
+    pub(super) fn arrived(&mut self, generation: u64, waited: Duration) {
+        self.running = Some(generation);
+        self.waited_seconds = Some(waited.as_secs_f64());
+    }
+}
+
+/// Only raises are judged: taking users off a canary is never refused.
+pub(super) fn judge_step(max_step: Weight, from: Weight, to: Weight) -> Result<(), Error> {
+    let step = to.basis_points().saturating_sub(from.basis_points());
+    if step <= max_step.basis_points() {
+        return Ok(());
+    }
+    let message = format!("expected a step of at most {max_step}, found {from} to {to}");
+    Err(Error::usage(message, "take smaller steps, change `maxStep`, or give `--force`"))
+}
+
+impl Report for Changed {
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let would = if self.written { "" } else { "would be " };
+        let Self { release, canary, from, to, generation, .. } = self;
+        write!(out, "{release}: {canary} {would}{from} -> {to} (generation {generation}")?;
+        if let Some(waited) = self.waited_seconds {
+            write!(out, ", active after {}", seconds(Duration::from_secs_f64(waited)))?;
+        }
+        write!(out, ")")?;
+        if let Some(until) = self.until {
+            write!(out, ", until {until}")?;
+        }
+        writeln!(out)
+    }
+}
