@@ -1,6 +1,5 @@
 //! Takes a release off a cluster, the way it came, backwards: only what we have written, and only while it is ours.
 
-use super::apply::PUSH;
 use super::objects::Really;
 use super::{Cluster, Error, Stored, Waiting};
 use crate::manifest::Stage;
@@ -38,7 +37,7 @@ impl Cluster {
                 && matches!(change.stage, Stage::Routes | Stage::Subsets)
             {
                 // What still names it has to be gone from the proxies.
-                tokio::time::sleep(PUSH).await;
+                self.pushed(&name, &stored.record).await?;
             }
             self.carry_out(change, Really::Write).await?;
         }

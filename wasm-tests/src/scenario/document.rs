@@ -82,7 +82,7 @@ impl Document {
     }
 
     /// The text of the file.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         self.value.to_string()
     }
 }

@@ -9,6 +9,7 @@
     reason = "a test that cannot go on says so by panicking, and figures are for people to read"
 )]
 
+mod cluster;
 mod coverage;
 mod delivery;
 mod east_west;

@@ -1,0 +1,161 @@
+//! The order of writes: what comes is there before it is named, what goes is not named any more.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on says so by panicking"
+)]
+
+use canary_ctl::config::{KeyRing, Standing};
+use canary_ctl::manifest::{Member, Options, Stage, held_configuration, manifests};
+use canary_ctl::plan::{Action, Kept, Object, Plan, Reference, Why, install, narrow, removal, reweigh};
+use canary_ctl::spec::{Release, load};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+fn release() -> Release {
+    load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/session-cookie/canary.yaml"))
+        .unwrap()
+        .release
+}
+
+/// The same each time: two calls have to make the same objects.
+fn keys() -> KeyRing {
+    serde_json::from_value(
+        json!({"keys": [{"id": "k1", "key": "00112233445566778899aabbccddeeff", "use": "sign"}]}),
+    )
+    .unwrap()
+}
+
+fn objects(member: Member<'_>) -> Vec<Object> {
+    let (keys, held) = (keys(), BTreeMap::new());
+    let options = Options { keys: &keys, show_keys: true, held: &held };
+    let manifests = manifests(&[member], options).unwrap();
+    manifests.iter().filter_map(|manifest| Object::of(manifest).unwrap()).collect()
+}
+
+fn kept(objects: &[Object]) -> Vec<Kept> {
+    objects.iter().map(|object| (object.stage, object.reference.clone())).collect()
+}
+
+/// The objects as the API server gives them back when we have applied them.
+fn applied(objects: &[Object]) -> BTreeMap<Reference, Value> {
+    let given = |object: &Object| {
+        let mut body = object.body.clone();
+        body["metadata"]["resourceVersion"] = json!("7");
+        body["metadata"]["managedFields"] =
+            json!([{"manager": "canary-ctl", "fieldsV1": {"f:metadata": {"f:labels": {}}, "f:spec": {}}}]);
+        (object.reference.clone(), body)
+    };
+    objects.iter().map(given).collect()
+}
+
+fn stages(plan: &Plan) -> Vec<(Stage, Action)> {
+    plan.changes.iter().map(|change| (change.stage, change.action)).collect()
+}
+
+#[test]
+fn what_comes_is_there_before_it_is_named() {
+    let release = release();
+    let mut desired = objects(Member::first(&release, 1));
+    desired.reverse();
+    let plan = install("shop/shop", &desired, &BTreeMap::new(), &[]).unwrap();
+    let expected = [Stage::Subsets, Stage::Routes, Stage::Routes, Stage::Configuration, Stage::Filter];
+    assert_eq!(stages(&plan), expected.map(|stage| (stage, Action::Create)));
+}
+
+#[test]
+fn where_nothing_differs_there_is_no_plan() {
+    let release = release();
+    let desired = objects(Member::first(&release, 1));
+    assert!(install("shop/shop", &desired, &applied(&desired), &kept(&desired)).unwrap().is_empty());
+}
+
+#[test]
+fn what_goes_is_not_named_any_more() {
+    let release = release();
+    let objects = objects(Member::first(&release, 1));
+    let plan = removal("shop/shop", &applied(&objects), &kept(&objects)).unwrap();
+    let expected = [Stage::Filter, Stage::Configuration, Stage::Routes, Stage::Routes, Stage::Subsets];
+    assert_eq!(stages(&plan), expected.map(|stage| (stage, Action::Delete)));
+}
+
+#[test]
+fn an_object_that_has_become_somebody_elses_stays() {
+    let release = release();
+    let objects = objects(Member::first(&release, 1));
+    let mut observed = applied(&objects);
+    let rule = &objects.iter().find(|object| object.stage == Stage::Subsets).unwrap().reference;
+    observed.get_mut(rule).unwrap()["metadata"]["managedFields"][0]["manager"] = json!("helm");
+    let plan = removal("shop/shop", &observed, &kept(&objects)).unwrap();
+    assert!(plan.changes.iter().all(|change| change.object != *rule));
+    assert_eq!(plan.changes.len(), 4);
+}
+
+#[test]
+fn a_weight_changes_the_configuration_alone_and_one_object() {
+    let release = release();
+    let objects = objects(Member::first(&release, 1));
+    let first = Standing::first(&release, "uid".to_owned());
+    let standing = Standing { generation: 2, weight: "20".parse().unwrap(), ..first };
+    let plan = reweigh("shop/shop", &standing, &applied(&objects), &kept(&objects)).unwrap();
+    assert_eq!(stages(&plan), [(Stage::Configuration, Action::Update)]);
+    let paths: Vec<_> =
+        plan.changes[0].fields.iter().map(|field| field.path.rsplit('.').next().unwrap()).collect();
+    assert_eq!(paths, ["generation", "uid", "weight"]);
+    assert_eq!(plan.changes[0].seen.as_deref(), Some("7"));
+    let config = held_configuration(&plan.changes[0].body).unwrap().unwrap();
+    assert_eq!(config.releases["shop/shop"].weight, standing.weight);
+}
+
+#[test]
+fn a_release_leaves_the_configuration_of_another_alone() {
+    let release = release();
+    let objects = objects(Member::first(&release, 1));
+    let mut observed = applied(&objects);
+    let config = objects.iter().find(|object| object.stage == Stage::Configuration).unwrap();
+    let mut held = held_configuration(&config.body).unwrap().unwrap();
+    held.releases.insert("other/blog".to_owned(), held.releases["shop/shop"].clone());
+    let body = canary_ctl::manifest::with_configuration(&observed[&config.reference], &held).unwrap();
+    observed.insert(config.reference.clone(), body);
+    let plan = removal("shop/shop", &observed, &kept(&objects)).unwrap();
+    let expected = [
+        (Stage::Configuration, Action::Update),
+        (Stage::Routes, Action::Delete),
+        (Stage::Routes, Action::Delete),
+        (Stage::Subsets, Action::Delete),
+    ];
+    assert_eq!(stages(&plan), expected);
+    let left = held_configuration(&plan.changes[0].body).unwrap().unwrap();
+    assert_eq!(left.releases.keys().collect::<Vec<_>>(), ["other/blog"]);
+}
+
+#[test]
+fn a_hand_in_our_fields_is_a_repair_that_names_whose_hand() {
+    let release = release();
+    let desired = objects(Member::first(&release, 1));
+    let mut observed = applied(&desired);
+    let rule = &desired.iter().find(|object| object.stage == Stage::Subsets).unwrap().reference;
+    let body = observed.get_mut(rule).unwrap();
+    body["spec"]["host"] = json!("elsewhere");
+    body["metadata"]["managedFields"] = json!([
+        {"manager": "canary-ctl", "fieldsV1": {"f:metadata": {"f:labels": {}}, "f:spec": {"f:subsets": {}}}},
+        {"manager": "kubectl-edit", "fieldsV1": {"f:spec": {"f:host": {}}}},
+    ]);
+    let plan = install("shop/shop", &desired, &observed, &kept(&desired)).unwrap();
+    let [change] = plan.changes.as_slice() else { panic!("{plan:?}") };
+    assert_eq!(change.why, Why::Repair { by: vec!["kubectl-edit".to_owned()] });
+    assert_eq!(change.fields[0].path, "spec.host");
+}
+
+#[test]
+fn a_version_that_left_loses_its_route_before_its_subset() {
+    let release = release();
+    let mut wide = Member::first(&release, 2);
+    wide.leaving = vec!["v0".to_owned()];
+    let observed = applied(&objects(wide));
+    let plan = narrow(&objects(Member::first(&release, 2)), &observed);
+    let expected = [Stage::Routes, Stage::Routes, Stage::Subsets];
+    assert_eq!(stages(&plan), expected.map(|stage| (stage, Action::Update)));
+}

@@ -1,0 +1,7 @@
+//! `canary-ctl`'s verbs against a real API server. Most of these tests need no pod, and so no time.
+
+mod arrival;
+mod desk;
+mod killed;
+mod owners;
+mod writes;
