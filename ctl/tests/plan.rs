@@ -1,7 +1,6 @@
 //! The order of writes: what comes is there before it is named, what goes is not named any more.
 #![expect(
     clippy::unwrap_used,
-    clippy::panic,
     clippy::indexing_slicing,
     reason = "a test that cannot go on says so by panicking"
 )]

@@ -14,7 +14,7 @@ use super::keys::Found;
 use super::objects::Really;
 use super::weigh::Asked;
 use super::{Arrival, Cluster, Error, Stored, Waiting};
-use crate::config::{self, Standing, new_uid};
+use crate::config::Standing;
 use crate::manifest::Stage;
 use crate::plan::{Plan, Record, Reference, install, narrow};
 use crate::spec::Release;
@@ -119,7 +119,7 @@ impl Cluster {
         let before = found.as_ref().map(|stored| stored.record.clone());
         let mut stored = match found {
             Some(stored) => stored,
-            None => Stored::new(Record::first(release, first(release)?)),
+            None => Stored::new(Record::first(release, first(release))),
         };
         if before.is_some() {
             let running = self.running(release, &stored.record).await?;
@@ -251,10 +251,10 @@ impl Picture {
     }
 }
 
-fn first(release: &Release) -> Result<Standing, Error> {
-    let uid = release.uid.clone().map_or_else(new_uid, Ok).map_err(config::Error::from)?;
+/// With the uid that `generate` and `token` go by, who do not ask the cluster: what they have signed counts here.
+fn first(release: &Release) -> Standing {
     let installed_at_seconds = u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default();
-    Ok(Standing { installed_at_seconds, ..Standing::first(release, uid) })
+    Standing { installed_at_seconds, ..Standing::first(release, release.uid_or_derived()) }
 }
 
 fn planned(release: &Release, record: &Record, picture: &Picture) -> Result<Plan, Error> {

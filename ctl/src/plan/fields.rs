@@ -184,7 +184,7 @@ mod tests {
     fn in_a_list_everything_counts() {
         let desired = json!({"spec": {"subsets": [{"name": "v1"}, {"name": "v2"}]}});
         let observed = json!({"spec": {"subsets": [{"name": "v1", "labels": {"a": "b"}}]}});
-        assert_eq!(paths(&desired, &observed), ["spec.subsets[0].labels", "spec.subsets[1]"]);
+        assert_eq!(paths(&desired, &observed), ["spec.subsets[0].labels", "spec.subsets[1].name"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
+    clippy::indexing_slicing,
     clippy::print_stdout,
     reason = "a test that cannot go on says so by panicking, and figures are for people to read"
 )]

@@ -17,9 +17,9 @@ fn a_weight_is_active_in_the_gateway_when_the_wait_is_over() {
         let cluster = Cluster::connect(&access, Writing::default()).await.unwrap();
         let mut counts = Vec::new();
         let mut progress = |running, all| counts.push((running, all));
-        let mut waiting = Waiting { patience: Duration::from_secs(60), progress: &mut progress };
+        let mut waiting = Waiting { patience: Duration::from_mins(1), progress: &mut progress };
         let how = Applying {
-            waiting: Waiting { patience: Duration::from_secs(60), progress: &mut |_, _| {} },
+            waiting: Waiting { patience: Duration::from_mins(1), progress: &mut |_, _| {} },
             wait: false,
             allow_unready: false,
         };

@@ -77,7 +77,7 @@ impl<'l> Desk<'l> {
 
 fn is_of_a_release(object: &Value) -> bool {
     let name = object["metadata"]["name"].as_str().unwrap();
-    name != "kube-root-ca.crt" && name != "istio-ca-root-cert"
+    name != "kube-root-ca.crt" && !name.starts_with("istio-ca-")
 }
 
 pub(super) fn name(release: &Release) -> ReleaseName {

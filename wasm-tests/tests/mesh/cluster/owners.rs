@@ -55,8 +55,8 @@ fn of_two_operators_one_wins_and_the_other_is_told_who_and_what() {
         let seen = cluster.known(&name(&release)).await.unwrap();
         cluster.weigh(&name(&release), seen.clone(), percent("20")).await.unwrap();
         let won = desk.versions().await;
-        let lost = cluster.weigh(&name(&release), seen, percent("50")).await;
-        let Err(Error::Overtaken { last: Some(last), .. }) = lost else { panic!("{lost:?}") };
+        let second = cluster.weigh(&name(&release), seen, percent("50")).await;
+        let Err(Error::Overtaken { last: Some(last), .. }) = second else { panic!("{second:?}") };
         assert!(last.starts_with("admin: weight 0% -> 20% (generation 2) at "), "{last}");
         assert_eq!(desk.versions().await, won);
     });
