@@ -24,7 +24,7 @@ wasm:
 build:
     cargo build -p canary-ctl -p demo-shop
 
-# Build the real Kubernetes and Istio that the mesh tests and the lab run, into .tools/lab (ten minutes, once).
+# Build the real Kubernetes and Istio that the mesh tests and the lab run, into .tools/lab (long, once).
 [group('build')]
 lab-tools:
     @tools/lab.sh
