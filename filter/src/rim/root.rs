@@ -3,21 +3,34 @@
 //! A refused update leaves the old configuration in force. A refused *first* configuration would be an error for every
 //! request (or leave the proxy on its default for ever), so the first one is never refused: the filter goes inert,
 //! everyone is on stable, and a metric says so.
+//!
+//! Envoy keeps our answer to each text and asks once (proxy-wasm-cpp-host, `WasmHandleBase::plugin_canary_cache_`): a text
+//! that was accepted so goes to every worker when it comes again, and a worker that refused it then would be without a
+//! filter. So it is not refused; the last good configuration goes on under its name.
 
 use super::abi::{self, Level};
 use super::metrics::{self, Counters};
 use super::stream::Stream;
-use assignment::Policy;
+use assignment::{Identity, Policy};
+use std::cell::RefCell;
 use std::rc::Rc;
 
 /// Set once a good configuration has been in force; shared by all VMs of the process.
 const HAD_GOOD_CONFIGURATION: &str = "canary.configured";
+
+/// Followed by a text's hash: set once that text has been accepted as a first configuration; shared likewise.
+const ACCEPTED_INERT: &str = "canary.inert.";
 
 /// How long after a configuration the workers report it, milliseconds: long enough for every worker to have it.
 const REPORT_AFTER_MILLISECONDS: u32 = 50;
 
 /// How many releases are reported in one tick, so that ten thousand of them do not hold a worker up.
 const REPORTS_PER_TICK: usize = 512;
+
+thread_local! {
+    /// The last good configuration of this VM. (A VM has one thread.)
+    static LAST_GOOD: RefCell<Option<Rc<Active>>> = const { RefCell::new(None) };
+}
 
 /// One configuration in force, with the counters that go with it.
 pub(super) struct Active {
@@ -45,32 +58,45 @@ impl Active {
 impl Root {
     /// Takes a configuration of `size` bytes; `false` refuses it.
     pub(super) fn configure(&mut self, size: usize) -> bool {
-        match Policy::from_json(&abi::plugin_configuration(size)) {
+        let text = abi::plugin_configuration(size);
+        let error = match Policy::from_json(&text) {
             Ok(policy) => {
-                abi::set_shared_data(HAD_GOOD_CONFIGURATION, b"1");
-                metrics::record_inert(false);
-                abi::set_tick_period(REPORT_AFTER_MILLISECONDS);
-                self.active = Rc::new(Active::new(policy));
-                true
+                self.take(policy);
+                return true;
             }
-            Err(error) if abi::has_shared_data(HAD_GOOD_CONFIGURATION) => {
-                abi::log(
-                    Level::Error,
-                    &format!("canary: configuration refused, the old one stays: {}", error.to_line()),
-                );
-                false
-            }
-            Err(error) => {
-                let said = error.to_line();
-                abi::log(
-                    Level::Error,
-                    &format!("canary: no usable configuration yet, everyone is on stable: {said}"),
-                );
-                metrics::record_inert(true);
-                self.active = Rc::new(Active::new(Policy::inert()));
-                true
-            }
+            Err(error) => error.to_line(),
+        };
+        let accepted_inert = format!("{ACCEPTED_INERT}{}", Identity::of_key(&text));
+        let had_good = abi::has_shared_data(HAD_GOOD_CONFIGURATION);
+        if had_good && !abi::has_shared_data(&accepted_inert) {
+            abi::log(Level::Error, &format!("canary: configuration refused, the old one stays: {error}"));
+            return false;
         }
+        abi::set_shared_data(&accepted_inert, b"1");
+        self.do_without(&error);
+        true
+    }
+
+    fn take(&mut self, policy: Policy) {
+        abi::set_shared_data(HAD_GOOD_CONFIGURATION, b"1");
+        metrics::record_inert(false);
+        abi::set_tick_period(REPORT_AFTER_MILLISECONDS);
+        self.active = Rc::new(Active::new(policy));
+        LAST_GOOD.set(Some(Rc::clone(&self.active)));
+    }
+
+    /// Goes on with the last good configuration; without one, with nothing.
+    fn do_without(&mut self, error: &str) {
+        if let Some(active) = LAST_GOOD.with_borrow(Option::clone) {
+            abi::log(Level::Error, &format!("canary: configuration not taken, the old one stays: {error}"));
+            self.active = active;
+            return;
+        }
+        abi::log(
+            Level::Error,
+            &format!("canary: no usable configuration yet, everyone is on stable: {error}"),
+        );
+        metrics::record_inert(true);
     }
 
     /// Reports generations, some releases at a time, until all are.

@@ -1,6 +1,6 @@
 //! Where the filter has no configuration, or none that it can use, everyone is on stable and nothing fails (promise 5).
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use wasm_tests::scenario::{BeginsWith, Document, Story, World};
 
@@ -13,9 +13,13 @@ fn canary_for_all() -> Document {
 }
 
 async fn everyone_is_on_stable(world: &World) {
+    everyone_is_on(world, "v1").await;
+}
+
+async fn everyone_is_on(world: &World, wanted: &str) {
     for mut user in world.users(10) {
         let answer = user.navigate("/").await.expect("an answer");
-        assert_eq!((answer.status, version(&answer)), (200, "v1"));
+        assert_eq!((answer.status, version(&answer)), (200, wanted));
     }
 }
 
@@ -47,6 +51,16 @@ async fn a_first_configuration_that_is_broken_is_stable_for_everyone_and_a_metri
         let log = world.envoy.log();
         assert!(log.contains("no usable configuration yet") && log.contains("releases.shop/shop"), "{log}");
         a_good_one_works(&world).await;
+        assert_eq!(world.admin().counter("wasmcustom.canary_inert").await.expect("the gauge"), 0);
+
+        // Once more, now over a good one: Envoy has kept the filter's answer to this text and does not ask again.
+        world.push_text(BROKEN, "broken again").expect("written");
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while !world.envoy.log().contains("configuration not taken, the old one stays") {
+            assert!(Instant::now() < deadline, "{}", world.envoy.log());
+            everyone_is_on(&world, "v2").await;
+        }
+        everyone_is_on(&world, "v2").await;
         assert_eq!(world.admin().counter("wasmcustom.canary_inert").await.expect("the gauge"), 0);
     })
     .await;

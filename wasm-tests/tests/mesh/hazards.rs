@@ -45,10 +45,14 @@ fn a_bad_first_configuration_leaves_everyone_on_stable_and_a_later_one_the_good_
         until_everyone_is_on(lab, &stage, "v2").await;
 
         let before = refused(lab, &stage);
-        // Another one: Envoy remembers of a text whether it was accepted, and would not ask the filter about it twice.
         lab.apply(&worse).await.unwrap();
         until_refused(lab, &stage, before).await;
         tokio::time::sleep(WATCHED).await;
+        assert_everyone_is_on(&stage, "v2").await;
+
+        // Of this one Envoy remembers that it was accepted, and does not ask the filter about it twice.
+        lab.apply(&bad).await.unwrap();
+        until_said(lab, &stage, "configuration not taken, the old one stays").await;
         assert_everyone_is_on(&stage, "v2").await;
     });
 }
@@ -197,11 +201,26 @@ async fn until_metric(lab: &Lab, stage: &Stage, name: &str, value: f64) {
 
 /// How many configurations of extensions the gateway's pods have refused, by their logs.
 fn refused(lab: &Lab, stage: &Stage) -> usize {
+    said(lab, stage, "TypedExtensionConfig rejected")
+}
+
+/// How many lines of the logs of the gateway's pods have this in them.
+fn said(lab: &Lab, stage: &Stage, words: &str) -> usize {
     let files = std::fs::read_dir(lab.logs()).unwrap().map(|file| file.unwrap());
     let of_the_gateway = files.filter(|file| file.file_name().to_string_lossy().starts_with(&stage.ingress));
-    let refusals =
-        |log: String| log.lines().filter(|line| line.contains("TypedExtensionConfig rejected")).count();
-    of_the_gateway.map(|file| refusals(std::fs::read_to_string(file.path()).unwrap())).sum()
+    let lines = |log: String| log.lines().filter(|line| line.contains(words)).count();
+    of_the_gateway.map(|file| lines(std::fs::read_to_string(file.path()).unwrap())).sum()
+}
+
+/// Waits until the gateway has said so; on the way there every new user gets v2.
+async fn until_said(lab: &Lab, stage: &Stage, words: &str) {
+    lab.until(&format!("'{words}' in the log of the gateway of {}", stage.namespace), async || {
+        let answer = stage.user().navigate("/").await.unwrap();
+        assert_eq!((answer.status, answer.header("x-shop-version")), (200, Some("v2")));
+        (said(lab, stage, words) > 0).then_some(())
+    })
+    .await
+    .unwrap();
 }
 
 /// Waits until the gateway has refused one since it had refused this many; on the way there every user gets 200.

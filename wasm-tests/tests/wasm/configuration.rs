@@ -57,6 +57,34 @@ fn a_bad_configuration_after_a_good_one_is_refused_by_place_and_the_old_one_goes
 }
 
 #[test]
+fn a_text_that_was_accepted_as_the_first_is_never_refused_and_leaves_a_good_one_in_force() {
+    for (config, place) in bad() {
+        let vm = Vm::start(&module()).unwrap();
+        assert!(vm.configure(&config).unwrap());
+        assert!(vm.configure(standard().to_string()).unwrap());
+        assert!(
+            vm.configure(&config).unwrap(),
+            "Envoy would not ask again: the workers would be without a filter"
+        );
+        let last = vm.logs().pop().unwrap();
+        assert!(last.level == LogLevel::Error && last.message.contains(place), "{last:?}");
+        assert_eq!(routed(&vm, canary_user()).as_deref(), Some("shop/web/v2"));
+        assert_eq!(vm.proxy().metric("canary_inert"), Some(0));
+        assert!(!vm.configure("another bad one").unwrap(), "that one Envoy asks about");
+    }
+}
+
+#[test]
+fn a_worker_that_starts_with_such_a_text_is_inert() {
+    let proxy = Proxy::new();
+    let first = Vm::start_in(&module(), &proxy, VmOptions::default()).unwrap();
+    assert!(first.configure("{").unwrap() && first.configure(standard().to_string()).unwrap());
+    let late = Vm::start_in(&module(), &proxy, VmOptions::default()).unwrap();
+    assert!(late.configure("{").unwrap());
+    assert_eq!(routed(&late, canary_user()), None);
+}
+
+#[test]
 fn a_worker_that_starts_later_knows_that_a_good_one_is_in_force() {
     let proxy = Proxy::new();
     crate::fixture::worker_in(&proxy, VmOptions::default(), &standard());
