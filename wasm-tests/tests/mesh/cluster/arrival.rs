@@ -46,6 +46,28 @@ fn a_weight_is_active_in_the_gateway_when_the_wait_is_over() {
 }
 
 #[test]
+fn the_first_generation_is_seen_in_a_gateway_that_nobody_has_used() {
+    in_the_mesh(async |lab| {
+        let options = StageOptions { sidecars: false, ..StageOptions::default() };
+        let stage = Stage::set_up(lab, "idle", &options).await.unwrap();
+        let document = stage.release().unwrap().with("/spec/weight", "100");
+        let release = parse(Path::new("canary.yaml"), &document.text()).unwrap().release;
+        let access = Access { kubeconfig: Some(lab.kubeconfig("admin").unwrap()), context: None };
+        let cluster = Cluster::connect(&access, Writing::default()).await.unwrap();
+        let how = Applying {
+            waiting: Waiting { patience: Duration::from_secs(20), progress: &mut |_, _| {} },
+            wait: true,
+            allow_unready: false,
+        };
+        let applied = cluster.apply(&release, how).await.unwrap();
+        eprintln!(
+            "the first generation of an idle gateway: {:?}",
+            applied.arrival.map(|arrival| arrival.waited)
+        );
+    });
+}
+
+#[test]
 fn nobody_is_sent_to_a_stable_version_without_ready_pods() {
     in_the_mesh(async |lab| {
         let desk = super::desk::Desk::new(lab, "unready").await;
