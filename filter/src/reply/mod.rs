@@ -50,6 +50,48 @@ pub struct Outcome {
     pub may_be_unavailable: bool,
 }
 
+/// What of an answer decides what happens to it: the less, the fewer bytes the proxy hands over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interest {
+    /// All headers.
+    All,
+    /// All, if it sets a cookie; else its status.
+    Cookies,
+    /// Its status: nothing is written whatever it says.
+    Status,
+}
+
+impl Pending {
+    /// What of the answer must be read.
+    pub fn interest(&self, policy: &Policy) -> Interest {
+        let Some(release) = policy.release(self.decision.release) else {
+            return Interest::Status;
+        };
+        let decision = &self.decision;
+        let writes = decision.mints
+            || decision.token.is_some()
+            || matches!(decision.pin, PinPlan::Now { .. })
+            || policy.debug_header.is_some()
+            || (release.caches == CachePolicy::Guard && decision.version != release.stable());
+        let follows_session =
+            release.pin.is_some() && release.session_cookie.is_some() && policy.position == Position::Edge;
+        match (writes, follows_session) {
+            (true, _) => Interest::All,
+            (false, true) => Interest::Cookies,
+            (false, false) => Interest::Status,
+        }
+    }
+}
+
+impl Outcome {
+    /// Of an answer with this `:status`.
+    pub fn of(policy: &Policy, pending: &Pending, status: &[u8]) -> Self {
+        let release = policy.release(pending.decision.release);
+        let is_stable = release.is_none_or(|release| pending.decision.version == release.stable());
+        Self { class: StatusClass::of(status), may_be_unavailable: status == b"503" && !is_stable }
+    }
+}
+
 /// Edits an answer. `now` is asked for only where something is written or a date is compared.
 pub fn answered(
     policy: &Policy,
@@ -58,13 +100,11 @@ pub fn answered(
     now: impl Fn() -> u64,
     edits: &mut impl HeaderEdits,
 ) -> Outcome {
-    let reply = Reply::read(policy, pending, answer, &now);
-    if let Some(reply) = &reply {
+    if let Some(reply) = Reply::read(policy, pending, answer, &now) {
         reply.edit(&now, edits);
     }
     let status = answer.iter().find(|(name, _)| *name == b":status").map_or(&b""[..], |(_, value)| value);
-    let is_stable = reply.is_none_or(|reply| pending.decision.version == reply.release.stable());
-    Outcome { class: StatusClass::of(status), may_be_unavailable: status == b"503" && !is_stable }
+    Outcome::of(policy, pending, status)
 }
 
 /// An answer, read in one pass, beside the decision it belongs to.

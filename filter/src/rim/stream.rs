@@ -5,10 +5,10 @@ use super::health;
 use super::root::Active;
 use super::surroundings::{Surroundings, now_seconds};
 use crate::edit::HeaderEdits;
-use crate::reply::{Outcome, Pending};
+use crate::reply::{Interest, Outcome, Pending};
 use crate::{forward, labels, reply};
 use assignment::request::Headers;
-use assignment::{Request, decide};
+use assignment::{Policy, Request, decide};
 use std::rc::Rc;
 
 const NANOSECONDS_PER_MILLISECOND: u64 = 1_000_000;
@@ -57,9 +57,7 @@ impl Stream {
             return;
         };
         let Active { policy, counters } = &*self.active;
-        let pairs = abi::header_pairs(Map::Response);
-        let answer = Headers::from_wire(&pairs);
-        let outcome = reply::answered(policy, pending, answer, now_seconds, &mut HostHeaders(Map::Response));
+        let outcome = outcome(policy, pending);
         if let Some(release) = policy.release(pending.decision.release) {
             counters.count_response(release, &pending.decision, outcome.class);
             if let Some(decided_at) = pending.decided_at {
@@ -69,6 +67,22 @@ impl Stream {
             note_health(release, pending, outcome);
         }
     }
+}
+
+/// Reads of the answer what is of interest, and writes what must be written.
+fn outcome(policy: &Policy, pending: &Pending) -> Outcome {
+    let reads_all = match pending.interest(policy) {
+        Interest::All => true,
+        Interest::Cookies => abi::header(Map::Response, "set-cookie").is_some(),
+        Interest::Status => false,
+    };
+    if !reads_all {
+        let status = abi::header(Map::Response, ":status").unwrap_or_default();
+        return Outcome::of(policy, pending, &status);
+    }
+    let pairs = abi::header_pairs(Map::Response);
+    let answer = Headers::from_wire(&pairs);
+    reply::answered(policy, pending, answer, now_seconds, &mut HostHeaders(Map::Response))
 }
 
 /// Remembers a version for which the proxy found no healthy pod. Its name is asked for only after a 503.

@@ -76,6 +76,9 @@ fn guard_makes_cacheable_answers_of_the_canary_private() {
     assert_eq!(silent.get("cache-control").as_deref(), Some("private"), "caches guess");
     let unstored = proxy.send(&visit).answer(&[("cache-control", "no-store")]);
     assert_eq!(unstored.get("cache-control").as_deref(), Some("no-store"));
+    let pinned = visit.cookie("__Host-pin", &proxy.pin("v2", 2, NOW));
+    let answer = proxy.send(&pinned).answer(&[("cache-control", "public, max-age=60")]);
+    assert_eq!(answer.get("cache-control").as_deref(), Some("private, max-age=60"), "of pinned users too");
 }
 
 #[test]

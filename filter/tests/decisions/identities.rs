@@ -72,4 +72,7 @@ fn the_debug_header_says_what_was_decided_only_where_asked() {
     for part in ["release=shop/web", "version=v2", "role=canary", "reason=hash", "bucket=", "generation=7"] {
         assert!(said.contains(part), "{said}");
     }
+    let pinned = get("/").cookie("S", &key_on(true)).cookie("__Host-pin", &proxy.pin("v2", 2, NOW));
+    let said = proxy.send(&pinned).answer(&[]).get("x-debug").unwrap();
+    assert!(said.contains("reason=pin"), "{said}");
 }
