@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds a real Kubernetes and a real Istio from the Go module proxy into .tools/lab, for wasm-tests/src/lab; what is
-# there and up to date stays. The versions are those of wasm-tests/lab/go/*/go.mod. The first time takes long: half an hour was
-# seen on two busy cores.
+# there and up to date stays. The versions are those of wasm-tests/lab/go/*/go.mod. The first time takes 15 to
+# 40 minutes on two cores, by how busy they are, and 5 GB of disk.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 readonly SOURCES=wasm-tests/lab/go # one Go module for each, so that their dependencies do not mix

@@ -60,7 +60,18 @@ fn what_comes_is_there_before_it_is_named() {
     let mut desired = objects(Member::first(&release, 1));
     desired.reverse();
     let plan = install("shop/shop", &desired, &BTreeMap::new(), &[]).unwrap();
-    let expected = [Stage::Subsets, Stage::Routes, Stage::Routes, Stage::Configuration, Stage::Filter];
+    let expected = [Stage::Configuration, Stage::Filter, Stage::Subsets, Stage::Routes, Stage::Routes];
+    assert_eq!(
+        stages(&plan),
+        expected.map(|stage| (stage, Action::Create)),
+        "nothing leads where nothing guards"
+    );
+
+    let mut guarded = applied(&desired);
+    guarded
+        .retain(|reference, _| desired.iter().any(|o| o.reference == *reference && o.stage == Stage::Filter));
+    let plan = install("shop/shop", &desired, &guarded, &[]).unwrap();
+    let expected = [Stage::Subsets, Stage::Routes, Stage::Routes, Stage::Configuration];
     assert_eq!(stages(&plan), expected.map(|stage| (stage, Action::Create)));
 }
 
@@ -76,7 +87,7 @@ fn what_goes_is_not_named_any_more() {
     let release = release();
     let objects = objects(Member::first(&release, 1));
     let plan = removal("shop/shop", &applied(&objects), &kept(&objects)).unwrap();
-    let expected = [Stage::Filter, Stage::Configuration, Stage::Routes, Stage::Routes, Stage::Subsets];
+    let expected = [Stage::Routes, Stage::Routes, Stage::Filter, Stage::Configuration, Stage::Subsets];
     assert_eq!(stages(&plan), expected.map(|stage| (stage, Action::Delete)));
 }
 

@@ -3,7 +3,8 @@
 //! ```text
 //! keys         drawn or copied where they are missing
 //! record       what is going to be: killed after it, the next call carries it out
-//! objects      subset -> route -> configuration at weight 0 -> filter
+//! objects      where the filter comes: configuration at weight 0 -> filter, seen in every proxy;
+//!              then subset -> route -> configuration at weight 0
 //! wait         until every proxy runs it, where a weight or a removal depends on it
 //! weight       the file's, once
 //! narrow       routes, then subsets, of versions that have left
@@ -16,14 +17,9 @@ use super::weigh::Asked;
 use super::{Arrival, Cluster, Error, Stored, Waiting};
 use crate::config::Standing;
 use crate::manifest::Stage;
-use crate::plan::{Plan, Record, Reference, install, narrow};
+use crate::plan::{Plan, Record, Reference, install};
 use crate::spec::Release;
 use assignment::contract::Role;
-use std::time::Duration;
-
-/// How long istiod takes to send what it was told, on a good day: its debounce, and a push. No metric of a default proxy
-/// says which routes it has.
-const PUSH: Duration = Duration::from_secs(2);
 
 /// How a release is applied.
 pub struct Applying<'a> {
@@ -97,7 +93,7 @@ impl Cluster {
         if before.as_ref() != Some(&stored.record) {
             self.keep(&release.name, &mut stored).await?;
         }
-        self.make(release, &stored, &plan).await?;
+        self.make(release, &stored, &plan, &mut how.waiting).await?;
         let mut arrival = None;
         if how.wait || !is_settled(&stored.record) {
             arrival = Some(self.wait(&name, &stored.record, &mut how.waiting).await?);
@@ -158,55 +154,6 @@ impl Cluster {
         Ok(running)
     }
 
-    /// Writes what comes, stage by stage, and again where releases that share a proxy were quicker.
-    async fn make(&self, release: &Release, stored: &Stored, first: &Plan) -> Result<(), Error> {
-        let adds_subsets = first.changes.iter().any(|change| change.stage == Stage::Subsets);
-        let adds_routes = first.changes.iter().any(|change| change.stage == Stage::Routes);
-        if adds_subsets && adds_routes {
-            for change in first.changes.iter().filter(|change| change.stage == Stage::Subsets) {
-                self.carry_out(change, Really::Write).await?;
-            }
-            // No route may name a cluster that a proxy does not have.
-            self.pushed(release.name.to_string().as_str(), &stored.record).await?;
-        }
-        let remade = async || {
-            let sight = self.look(release, &stored.record).await?;
-            let keys = self.keys(release).await?.or_signing(sight.signing()).required()?;
-            let picture = self.picture(release, &stored.record, &keys, sight).await?;
-            planned(release, &stored.record, &picture)
-        };
-        self.settle(remade).await.map(drop)
-    }
-
-    /// Takes away what only served versions that have left. Every proxy ignores them by now.
-    async fn narrow(&self, release: &Release, stored: &mut Stored) -> Result<(), Error> {
-        let before = stored.record.clone();
-        stored.record.leaving.clear();
-        let sight = self.look(release, &stored.record).await?;
-        let keys = self.keys(release).await?.or_signing(sight.signing()).required()?;
-        let picture = self.picture(release, &stored.record, &keys, sight).await?;
-        if !before.leaving.is_empty() {
-            let plan = narrow(&picture.desired, &picture.observed);
-            for change in &plan.changes {
-                self.carry_out(change, Really::Write).await?;
-                self.pushed(release.name.to_string().as_str(), &stored.record).await?;
-            }
-        }
-        stored.record.objects = picture.kept();
-        if before != stored.record {
-            self.keep(&release.name, stored).await?;
-        }
-        Ok(())
-    }
-
-    /// Gives istiod time to send what was written, where there is a proxy to send it to.
-    pub(super) async fn pushed(&self, release: &str, record: &Record) -> Result<(), Error> {
-        if !self.proxies(release, record).await?.is_empty() {
-            tokio::time::sleep(PUSH).await;
-        }
-        Ok(())
-    }
-
     async fn protect_stable(&self, release: &Release, record: &Record) -> Result<(), Error> {
         let stable = record.standing.version_of(Role::Stable).unwrap_or_default();
         self.protect(release.name.namespace.as_str(), record, stable, "--allow unready-stable").await
@@ -246,7 +193,7 @@ impl Prepared {
 
 impl Picture {
     /// The objects that a release needs.
-    fn kept(&self) -> Vec<(Stage, Reference)> {
+    pub(super) fn kept(&self) -> Vec<(Stage, Reference)> {
         self.desired.iter().map(|object| (object.stage, object.reference.clone())).collect()
     }
 }
@@ -257,7 +204,7 @@ fn first(release: &Release) -> Standing {
     Standing { installed_at_seconds, ..Standing::first(release, release.uid_or_derived()) }
 }
 
-fn planned(release: &Release, record: &Record, picture: &Picture) -> Result<Plan, Error> {
+pub(super) fn planned(release: &Release, record: &Record, picture: &Picture) -> Result<Plan, Error> {
     Ok(install(&release.name.to_string(), &picture.desired, &picture.observed, &record.objects)?)
 }
 

@@ -7,7 +7,8 @@
 //! state      one ConfigMap for each release, with history    Record          <-> ConfigMap
 //! keys       what signs: a Secret, drawn once                namespaces       -> KeyRing
 //! desired    what a release should be now                    Release+Record   -> objects
-//! apply      carries out a plan, make before break           Release          -> Applied
+//! apply      brings it all to what a release asks for        Release          -> Applied
+//! make       carries out its plan, make before break
 //! weigh      writes a weight, and nothing else               Record           -> Weighed
 //! uninstall  takes everything away that is ours
 //! pods       which pods are ready                            labels           -> counts
@@ -20,6 +21,7 @@ mod connect;
 mod desired;
 mod error;
 mod keys;
+mod make;
 mod objects;
 mod pods;
 mod proxies;

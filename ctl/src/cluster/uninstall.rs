@@ -15,8 +15,8 @@ impl Cluster {
         Ok(removal(&release.to_string(), &observed, &stored.record.objects)?)
     }
 
-    /// Takes a release away. First every proxy learns that there is no canary, then objects go: filter and
-    /// configuration, routes, subsets, and the record at last, so that a call that was killed can be continued.
+    /// Takes a release away. First every proxy learns that there is no canary, then objects go: routes, filter
+    /// and configuration, subsets, and the record at last, so that a call that was killed can be continued.
     ///
     /// Keys stay: other releases sign with them.
     pub async fn uninstall(
@@ -32,11 +32,8 @@ impl Cluster {
         let plan = self.removal(release, &stored).await?;
         let mut stage = None;
         for change in &plan.changes {
-            if let Some(before) = stage.replace(change.stage)
-                && before != change.stage
-                && matches!(change.stage, Stage::Routes | Stage::Subsets)
-            {
-                // What still names it has to be gone from the proxies.
+            if stage.replace(change.stage) == Some(Stage::Routes) && change.stage != Stage::Routes {
+                // They have to be gone from the proxies before the filter that guards them, and the subsets that they name.
                 self.pushed(&name, &stored.record).await?;
             }
             self.carry_out(change, Really::Write).await?;

@@ -84,7 +84,7 @@ pub struct Options<'k> {
 /// Namespace and name of an object that holds a configuration.
 pub type Place = (String, String);
 
-/// What an object is for, in the order in which objects may come. They go in reverse.
+/// What an object is for, in the order in which objects may come to proxies that have the filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Stage {

@@ -69,6 +69,25 @@ impl Plan {
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
+
+    /// Whether something of this stage would be written.
+    pub fn has(&self, stage: Stage) -> bool {
+        self.changes.iter().any(|change| change.stage == stage)
+    }
+
+    /// Whether the filter comes to proxies that do not have it: until it is there, nothing keeps clients from naming a
+    /// version themselves.
+    pub fn brings_filter(&self) -> bool {
+        let comes = |change: &Change| change.stage == Stage::Filter && change.action == Action::Create;
+        self.changes.iter().any(comes)
+    }
+
+    /// The part of these stages.
+    #[must_use]
+    pub fn of(mut self, stages: &[Stage]) -> Self {
+        self.changes.retain(|change| stages.contains(&change.stage));
+        self
+    }
 }
 
 impl Change {

@@ -1,7 +1,8 @@
 //! From what is there to what a release needs: make before break.
 //!
-//! What comes goes from the pods to the users: subset, route, configuration, filter. What goes takes the same way back,
-//! and only when everything that comes is there; no route names a subset that is not there, no filter a route.
+//! What comes goes from the pods to the users: subset, route, configuration; no route names a subset that is not there, no
+//! configuration a route. Where the filter itself comes, it comes first, with a configuration that gives the canary nobody:
+//! as long as it is missing a client can name the version of a route itself. What goes does so when all that comes is there.
 
 use super::{Change, Error, Kept, Object, Plan, Reference, removal};
 use crate::manifest::Stage;
@@ -18,15 +19,16 @@ pub fn install(
     observed: &BTreeMap<Reference, Value>,
     kept: &[Kept],
 ) -> Result<Plan, Error> {
-    let mut changes: Vec<Change> = desired
-        .iter()
-        .filter_map(|object| Change::between(object, observed.get(&object.reference)))
-        .collect();
-    changes.sort_by_key(|change| change.stage);
+    let changes =
+        desired.iter().filter_map(|object| Change::between(object, observed.get(&object.reference)));
+    let mut plan = Plan { changes: changes.collect() };
+    let filter_first = plan.brings_filter();
+    let is_way = |stage| matches!(stage, Stage::Subsets | Stage::Routes);
+    plan.changes.sort_by_key(|change| (filter_first && is_way(change.stage), change.stage));
     let is_desired = |reference: &Reference| desired.iter().any(|object| object.reference == *reference);
     let goes: Vec<Kept> = kept.iter().filter(|(_, reference)| !is_desired(reference)).cloned().collect();
-    changes.extend(removal(release, observed, &goes)?.changes);
-    Ok(Plan { changes })
+    plan.changes.extend(removal(release, observed, &goes)?.changes);
+    Ok(plan)
 }
 
 /// The plan that takes away what only served versions that have left: routes first, then their subsets.

@@ -1,6 +1,7 @@
 //! Taking a release away: the way it came, backwards.
 //!
-//! First no filter knows it, then no route, then no subset. An object that serves other releases too loses ours alone.
+//! First no route leads to its versions, then no filter knows it, then no subset is left. The filter does not go before the
+//! routes: without it a client could name their versions itself. An object that serves other releases too loses ours alone.
 
 use super::{Change, Error, Kept, Object, Plan, Reference};
 use crate::manifest::{Stage, held_configuration, with_configuration};
@@ -31,7 +32,7 @@ pub fn removal(release: &str, observed: &BTreeMap<Reference, Value>, kept: &[Kep
         .filter(|(_, reference)| !shared.contains(&(reference.namespace.clone(), reference.name.clone())))
         .filter_map(|(stage, reference)| Change::leaving(*stage, reference, observed.get(reference)))
         .collect();
-    goes.sort_by_key(|change| std::cmp::Reverse(change.stage));
+    goes.sort_by_key(|change| (change.stage != Stage::Routes, std::cmp::Reverse(change.stage)));
     changes.extend(goes);
     Ok(Plan { changes })
 }

@@ -2,6 +2,7 @@
 
 mod arrival;
 mod desk;
+mod guarded;
 mod killed;
 mod owners;
 mod writes;
