@@ -5,54 +5,14 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
-use canary_ctl::config::{KeyRing, Standing};
-use canary_ctl::manifest::{Member, Options, Stage, held_configuration, manifests};
-use canary_ctl::plan::{Action, Kept, Object, Plan, Reference, Why, install, narrow, removal, reweigh};
-use canary_ctl::spec::{Release, load};
-use serde_json::{Value, json};
+mod cluster_objects;
+
+use canary_ctl::config::Standing;
+use canary_ctl::manifest::{Member, Stage, held_configuration};
+use canary_ctl::plan::{Action, Why, install, narrow, removal, reweigh};
+use cluster_objects::{applied, kept, objects, release, stages};
+use serde_json::json;
 use std::collections::BTreeMap;
-use std::path::Path;
-
-fn release() -> Release {
-    load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/session-cookie/canary.yaml"))
-        .unwrap()
-        .release
-}
-
-/// The same each time: two calls have to make the same objects.
-fn keys() -> KeyRing {
-    serde_json::from_value(
-        json!({"keys": [{"id": "k1", "key": "00112233445566778899aabbccddeeff", "use": "sign"}]}),
-    )
-    .unwrap()
-}
-
-fn objects(member: Member<'_>) -> Vec<Object> {
-    let (keys, held) = (keys(), BTreeMap::new());
-    let options = Options { keys: &keys, show_keys: true, held: &held };
-    let manifests = manifests(&[member], options).unwrap();
-    manifests.iter().filter_map(|manifest| Object::of(manifest).unwrap()).collect()
-}
-
-fn kept(objects: &[Object]) -> Vec<Kept> {
-    objects.iter().map(|object| (object.stage, object.reference.clone())).collect()
-}
-
-/// The objects as the API server gives them back when we have applied them.
-fn applied(objects: &[Object]) -> BTreeMap<Reference, Value> {
-    let given = |object: &Object| {
-        let mut body = object.body.clone();
-        body["metadata"]["resourceVersion"] = json!("7");
-        body["metadata"]["managedFields"] =
-            json!([{"manager": "canary-ctl", "fieldsV1": {"f:metadata": {"f:labels": {}}, "f:spec": {}}}]);
-        (object.reference.clone(), body)
-    };
-    objects.iter().map(given).collect()
-}
-
-fn stages(plan: &Plan) -> Vec<(Stage, Action)> {
-    plan.changes.iter().map(|change| (change.stage, change.action)).collect()
-}
 
 #[test]
 fn what_comes_is_there_before_it_is_named() {

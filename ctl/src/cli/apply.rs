@@ -5,6 +5,7 @@ use crate::spec::Seconds;
 use clap::{Args, ValueEnum};
 
 /// Bring the cluster to what a release asks for, make before break
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
   canary-ctl apply --dry-run=client     what would be written
@@ -29,6 +30,9 @@ pub struct Apply {
     /// Send everybody to a stable version that has no ready pod
     #[arg(long)]
     pub allow_unready: bool,
+    /// Let a version come again that was rolled back: at the file's weight, and old pins do not count
+    #[arg(long)]
+    pub again: bool,
     /// The cluster.
     #[command(flatten)]
     pub cluster: ClusterAccess,

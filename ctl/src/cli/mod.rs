@@ -11,6 +11,8 @@ mod generate;
 mod init;
 mod keys;
 mod lint;
+mod promote;
+mod rollback;
 mod simulate;
 mod status;
 mod token;
@@ -29,6 +31,8 @@ pub use generate::Generate;
 pub use init::Init;
 pub use keys::Keys;
 pub use lint::Lint;
+pub use promote::Promote;
+pub use rollback::Rollback;
 pub use simulate::{Simulate, Stickiness};
 pub use status::Status;
 pub use token::{Token, TokenCreate, TokenInspect, TokenRevoke, TokenVerb};
@@ -67,6 +71,10 @@ pub enum Verb {
     Weight(Box<Weigh>),
     /// Say what a release is asked to do, what the proxies do, and what users get
     Status(Status),
+    /// Make the canary stable; the version that was drains, and no session moves
+    Promote(Box<Promote>),
+    /// Take the canary back, or the last promotion
+    Rollback(Box<Rollback>),
     /// Take a release off the cluster: only what `apply` has put there
     Uninstall(Uninstall),
     /// Say which version a request would get, and why

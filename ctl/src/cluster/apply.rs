@@ -29,6 +29,8 @@ pub struct Applying<'a> {
     pub wait: bool,
     /// Whether stable may have no ready pod.
     pub allow_unready: bool,
+    /// Whether a version that was rolled back may come again.
+    pub again: bool,
 }
 
 /// What was applied.
@@ -54,24 +56,29 @@ struct Prepared {
 impl Cluster {
     /// What `apply` would write. Reads only.
     pub async fn plan(&self, release: &Release) -> Result<Plan, Error> {
-        Ok(self.prepare(release).await?.plan)
+        self.plan_again(release, false).await
     }
 
-    /// Lets the API server check what `apply` would write, and forget it.
-    pub async fn rehearse(&self, release: &Release) -> Result<Plan, Error> {
-        let plan = self.plan(release).await?;
+    /// The same; `again` says whether a version that was rolled back may come again.
+    pub async fn plan_again(&self, release: &Release, again: bool) -> Result<Plan, Error> {
+        Ok(self.prepare(release, again).await?.plan)
+    }
+
+    /// Lets the API server check a plan, and forget it.
+    pub async fn rehearse(&self, plan: &Plan) -> Result<(), Error> {
         for change in &plan.changes {
             self.carry_out(change, Really::OnlyAsk).await?;
         }
-        Ok(plan)
+        Ok(())
     }
 
     /// Brings the cluster to what a release asks for. Writes nothing where nothing differs.
     ///
-    /// Fails before the first write where stable has no ready pod. Killed anywhere, the next call continues.
+    /// Fails before the first write where stable has no ready pod, and where the file is older than a promotion or a
+    /// rollback. Killed anywhere, the next call continues.
     pub async fn apply(&self, release: &Release, mut how: Applying<'_>) -> Result<Applied, Error> {
         let name = release.name.to_string();
-        let mut prepared = self.prepare(release).await?;
+        let mut prepared = self.prepare(release, how.again).await?;
         let is_settled = |record: &Record| record.begin_with.is_none() && record.leaving.is_empty();
         if prepared.is_nothing() && is_settled(&prepared.stored.record) {
             let Prepared { stored, plan, .. } = prepared;
@@ -86,7 +93,7 @@ impl Cluster {
         }
         if !prepared.keys.is_complete() {
             self.ensure_keys(&prepared.keys).await?;
-            prepared = self.prepare(release).await?;
+            prepared = self.prepare(release, how.again).await?;
         }
         let Prepared { before, mut stored, picture, plan, .. } = prepared;
         stored.record.objects = union(&stored.record.objects, &picture);
@@ -110,7 +117,7 @@ impl Cluster {
         Ok(Applied { plan, record: stored.record, arrival })
     }
 
-    async fn prepare(&self, release: &Release) -> Result<Prepared, Error> {
+    async fn prepare(&self, release: &Release, again: bool) -> Result<Prepared, Error> {
         let found = self.stored(&release.name).await?;
         let before = found.as_ref().map(|stored| stored.record.clone());
         let mut stored = match found {
@@ -118,8 +125,10 @@ impl Cluster {
             None => Stored::new(Record::first(release, first(release))),
         };
         if before.is_some() {
+            stored.record.accept(release, again)?;
             let running = self.running(release, &stored.record).await?;
-            stored.record.follow(release, |version| running.iter().any(|other| other == version));
+            let still_runs = |version: &str| running.iter().any(|other| other == version);
+            stored.record.follow(release, &self.user, still_runs);
         }
         let sight = self.look(release, &stored.record).await?;
         let keys = self.keys(release).await?.or_signing(sight.signing());
@@ -142,10 +151,14 @@ impl Cluster {
         Ok(Prepared { before, stored, keys, picture, plan })
     }
 
-    /// The versions of a release, live ones and those of its file, that have pods.
+    /// The live versions that drain until a later moment, and of the others those that have pods.
     async fn running(&self, release: &Release, record: &Record) -> Result<Vec<String>, Error> {
         let mut running = Vec::new();
         for version in &record.standing.versions {
+            if let Some(deadline) = record.draining.get(&version.name) {
+                running.extend((*deadline > jiff::Timestamp::now()).then(|| version.name.clone()));
+                continue;
+            }
             let pods = self.ready(release.name.namespace.as_str(), &record.service, &version.name).await?;
             if pods.all > 0 {
                 running.push(version.name.clone());

@@ -10,9 +10,11 @@
 //! apply      brings it all to what a release asks for        Release          -> Applied
 //! make       carries out its plan, make before break
 //! weigh      writes a weight, and nothing else               Record           -> Weighed
+//! turn       promotions and rollbacks                     Record           -> Turned
 //! uninstall  takes everything away that is ours
 //! pods       which pods are ready                            labels           -> counts
 //! proxies    what the proxies run, by their own metrics      Record           -> Proxies
+//! traffic    who is still on a version, by their counters Record           -> Traffic
 //! wait       until every proxy runs a generation
 //! ```
 
@@ -28,6 +30,8 @@ mod proxies;
 mod refusal;
 mod routes;
 mod state;
+mod traffic;
+mod turn;
 mod uninstall;
 mod wait;
 mod weigh;
@@ -38,5 +42,7 @@ pub use error::Error;
 pub use pods::Ready;
 pub use proxies::Proxy;
 pub use state::Stored;
+pub use traffic::{Part, Traffic};
+pub use turn::{Manner, TakingBack, Turned};
 pub use wait::{Arrival, Waiting};
 pub use weigh::{Asked, Weighed};

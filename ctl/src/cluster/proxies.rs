@@ -55,31 +55,37 @@ impl Cluster {
     }
 }
 
-/// A missing right is our failure; a proxy that does not answer is a fact about the proxy.
 async fn ask(client: kube::Client, namespace: String, pod: String, release: &str) -> Result<Proxy, Error> {
+    let (generation, fault) = match metrics(client, &namespace, &pod, FILTER).await? {
+        Ok(text) => (generation(&text, release), None),
+        Err(fault) => (None, Some(fault.to_owned())),
+    };
+    Ok(Proxy { namespace, pod, generation, fault })
+}
+
+/// The metrics of a proxy whose names hold `filter`, or why it does not say them. A missing right is our failure; a proxy
+/// that does not answer is a fact about the proxy.
+pub(super) async fn metrics(
+    client: kube::Client,
+    namespace: &str,
+    pod: &str,
+    filter: &str,
+) -> Result<Result<String, &'static str>, Error> {
     let path =
-        format!("/api/v1/namespaces/{namespace}/pods/{pod}:{PORT}/proxy/stats/prometheus?filter={FILTER}");
+        format!("/api/v1/namespaces/{namespace}/pods/{pod}:{PORT}/proxy/stats/prometheus?filter={filter}");
     let request = Request::get(path).body(Vec::new()).map_err(kube::Error::HttpError);
     let answer = match request {
         Ok(request) => tokio::time::timeout(PATIENCE, client.request_text(request)).await,
         Err(error) => Ok(Err(error)),
     };
-    let silent = |fault: &str| {
-        let (namespace, pod) = (namespace.clone(), pod.clone());
-        Proxy { namespace, pod, generation: None, fault: Some(fault.to_owned()) }
-    };
     match answer {
-        Ok(Ok(text)) => {
-            let generation = generation(&text, release);
-            Ok(Proxy { namespace, pod, generation, fault: None })
-        }
+        Ok(Ok(text)) => Ok(Ok(text)),
         Ok(Err(kube::Error::Api(status))) if status.is_forbidden() => {
-            let attempt =
-                Attempt { verb: "get", resource: "pods/proxy", group: "", namespace: &namespace, name: &pod };
+            let attempt = Attempt { verb: "get", resource: "pods/proxy", group: "", namespace, name: pod };
             Err(attempt.refused(kube::Error::Api(status)))
         }
-        Ok(Err(_)) => Ok(silent("does not answer on port 15090")),
-        Err(_) => Ok(silent("does not answer in time on port 15090")),
+        Ok(Err(_)) => Ok(Err("does not answer on port 15090")),
+        Err(_) => Ok(Err("does not answer in time on port 15090")),
     }
 }
 

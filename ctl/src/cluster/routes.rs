@@ -5,7 +5,7 @@ use super::refusal::Attempt;
 use super::{Cluster, Error};
 use crate::manifest::Stage;
 use crate::plan::Record;
-use crate::spec::ReleaseName;
+use crate::spec::{ReleaseName, version_subset};
 use assignment::contract::HeaderNames;
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject, ListParams};
@@ -32,6 +32,19 @@ impl Cluster {
         Ok(theirs.iter().any(|body| leads(body, &value)))
     }
 
+    /// The first `VirtualService` of the release's namespace that is not ours and leads to the subset of a version.
+    pub(super) async fn names_subset(
+        &self,
+        release: &ReleaseName,
+        record: &Record,
+        version: &str,
+    ) -> Result<Option<String>, Error> {
+        let (namespace, host) = (release.namespace.as_str(), record.service.name.as_str());
+        let theirs = self.virtual_services(namespace).await?;
+        let found = theirs.iter().find(|body| leads_to(body, host, &version_subset(version)));
+        Ok(found.and_then(|body| body.pointer("/metadata/name")?.as_str().map(str::to_owned)))
+    }
+
     async fn virtual_services(&self, namespace: &str) -> Result<Vec<Value>, Error> {
         let kind = GroupVersionKind::gvk("networking.istio.io", "v1", "VirtualService");
         let resource = ApiResource::from_gvk(&kind);
@@ -39,7 +52,8 @@ impl Cluster {
         let (plural, group) = (resource.plural.as_str(), resource.group.as_str());
         let attempt = Attempt { verb: "list", resource: plural, group, namespace, name: "" };
         let found = api.list(&ListParams::default()).await.map_err(|error| attempt.refused(error))?;
-        Ok(found.items.into_iter().map(|object| object.data).collect())
+        let body = |object| serde_json::to_value(object).unwrap_or_default();
+        Ok(found.items.into_iter().map(body).collect())
     }
 }
 
@@ -51,10 +65,34 @@ fn leads(virtual_service: &Value, value: &str) -> bool {
     matches.filter_map(|one| one.pointer(&path)?.as_str()).any(|found| found == value)
 }
 
+/// Whether one of its routes, mirrors left out, ends at this subset of a Service, in whichever spelling of its name.
+fn leads_to(virtual_service: &Value, service: &str, subset: &str) -> bool {
+    let routes = virtual_service.pointer("/spec/http").and_then(Value::as_array).into_iter().flatten();
+    let destinations = routes.filter_map(|route| route.get("route")?.as_array()).flatten();
+    let text = |one: &Value, field: &str| {
+        let found = one.pointer(&format!("/destination/{field}")).and_then(Value::as_str);
+        found.unwrap_or_default().to_owned()
+    };
+    let is_it = |one: &Value| {
+        let host = text(one, "host");
+        host.split('.').next() == Some(service) && text(one, "subset") == subset
+    };
+    destinations.into_iter().any(is_it)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_route_ends_at_a_subset_of_its_service_however_that_is_spelled() {
+        let body = |host: &str| json!({"spec": {"http": [{"route": [{"destination": {"host": host, "subset": "v1"}}]}]}});
+        assert!(leads_to(&body("shop"), "shop", "v1"));
+        assert!(leads_to(&body("shop.shop.svc.cluster.local"), "shop", "v1"));
+        assert!(!leads_to(&body("blog"), "shop", "v1"));
+        assert!(!leads_to(&body("shop"), "shop", "v2"));
+    }
 
     #[test]
     fn a_route_leads_to_the_version_that_its_header_names_and_to_no_other() {

@@ -5,8 +5,7 @@ use super::{Cluster, Error, Stored, Waiting};
 use crate::manifest::Stage;
 use crate::plan::{Plan, removal};
 use crate::spec::ReleaseName;
-use assignment::Weight;
-use assignment::contract::{GoneVersion, Role};
+use assignment::contract::{Role, VersionConfig};
 
 impl Cluster {
     /// What `uninstall` would write. Reads only.
@@ -45,18 +44,11 @@ impl Cluster {
     /// Makes the canary a version that is gone, in every proxy that holds it. Says whether there was one to end.
     async fn end_canary(&self, release: &ReleaseName, stored: &mut Stored) -> Result<bool, Error> {
         let record = &mut stored.record;
-        let is_other = |role: Role| role != Role::Stable;
-        if record.standing.versions.iter().any(|version| is_other(version.role)) {
+        let is_stable = |version: &VersionConfig| version.role == Role::Stable;
+        if !record.standing.versions.iter().all(is_stable) {
             let from = record.standing.weight;
-            for version in record.standing.versions.iter().filter(|version| is_other(version.role)) {
-                record.standing.gone.retain(|gone| gone.name != version.name);
-                record.standing.gone.push(GoneVersion { name: version.name.clone(), epoch: version.epoch });
-            }
-            record.standing.versions.retain(|version| !is_other(version.role));
-            record.standing.weight = Weight::ZERO;
-            record.standing.until = None;
+            record.standing = record.standing.turned(|version| is_stable(version).then_some(Role::Stable));
             record.begin_with = None;
-            record.standing.generation += 1;
             record.note(&self.user, from, "uninstall");
             self.keep(release, stored).await?;
         }

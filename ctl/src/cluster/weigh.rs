@@ -83,7 +83,7 @@ impl Cluster {
         Ok(())
     }
 
-    async fn configurations(&self, kept: &[Kept]) -> Result<BTreeMap<Reference, Value>, Error> {
+    pub(super) async fn configurations(&self, kept: &[Kept]) -> Result<BTreeMap<Reference, Value>, Error> {
         let holds = |(stage, _): &&Kept| *stage == crate::manifest::Stage::Configuration;
         self.observe(kept.iter().filter(holds).map(|(_, reference)| reference)).await
     }

@@ -13,10 +13,10 @@ pub(super) async fn run(arguments: &Apply, printer: &mut Printer) -> Result<Outc
     let release = &document.release;
     let cluster = target::connect(&arguments.cluster, arguments.force_conflicts).await?;
     if let Some(by) = arguments.dry_run {
-        let plan = match by {
-            DryRun::Client => cluster.plan(release).await?,
-            DryRun::Server => cluster.rehearse(release).await?,
-        };
+        let plan = cluster.plan_again(release, arguments.again).await?;
+        if by == DryRun::Server {
+            cluster.rehearse(&plan).await?;
+        }
         printer.report(&plan)?;
         printer.message(if plan.is_empty() { "nothing to do" } else { "nothing written" });
         return Ok(Outcome::Done);
@@ -24,7 +24,12 @@ pub(super) async fn run(arguments: &Apply, printer: &mut Printer) -> Result<Outc
     let applied = {
         let mut progress = target::progress(printer);
         let waiting = target::waiting(arguments.timeout, &mut progress);
-        let how = Applying { waiting, wait: arguments.wait, allow_unready: arguments.allow_unready };
+        let how = Applying {
+            waiting,
+            wait: arguments.wait,
+            allow_unready: arguments.allow_unready,
+            again: arguments.again,
+        };
         cluster.apply(release, how).await?
     };
     printer.report(&applied.plan)?;

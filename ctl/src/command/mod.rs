@@ -8,12 +8,15 @@ mod explain;
 mod generate;
 mod init;
 mod lint;
+mod promote;
 mod revoke;
+mod rollback;
 mod simulate;
 mod situation;
 mod status;
 mod target;
 mod token;
+mod turn;
 mod uninstall;
 mod verify;
 mod weight;
@@ -45,6 +48,8 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::Apply(arguments) => apply::run(&arguments, printer).await,
         Verb::Uninstall(arguments) => uninstall::run(&arguments, printer).await,
         Verb::Weight(arguments) => weight::run(&arguments, printer).await,
+        Verb::Promote(arguments) => promote::run(&arguments, printer).await,
+        Verb::Rollback(arguments) => rollback::run(&arguments, printer).await,
         Verb::Status(arguments) => status::run(&arguments, printer).await,
         Verb::Explain(arguments) => explain::run(arguments, printer),
         Verb::Simulate(arguments) => simulate::run(arguments, printer).await,

@@ -4,6 +4,7 @@ mod cookies;
 mod filter;
 mod keys;
 mod state;
+mod turn;
 
 pub use filter::{ProxySettings, acceptable, filter_config, release_config};
 pub use keys::{KeyError, KeyRing};

@@ -3,6 +3,7 @@
 use crate::config::Standing;
 use crate::spec::Release;
 use assignment::contract::Role;
+use std::collections::BTreeSet;
 
 /// A release and what it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,11 +24,12 @@ impl<'r> Member<'r> {
         Self { release, standing, leaving: Vec::new() }
     }
 
-    /// The versions that have a subset and a route: the live ones, then those that leave.
+    /// The versions that have a subset and a route, the live ones and those that leave: by name, so that a change of roles
+    /// changes nothing here.
     pub(super) fn routed(&self) -> impl Iterator<Item = &str> {
-        let live = || self.standing.versions.iter().map(|version| version.name.as_str());
-        let leaving = self.leaving.iter().map(String::as_str);
-        live().chain(leaving.filter(move |name| live().all(|other| other != *name)))
+        let live = self.standing.versions.iter().map(|version| version.name.as_str());
+        let all: BTreeSet<&str> = live.chain(self.leaving.iter().map(String::as_str)).collect();
+        all.into_iter()
     }
 
     /// Where everyone is on doubt.

@@ -1,5 +1,6 @@
 //! Why there is no plan.
 
+use super::{Turn, Way};
 use crate::manifest;
 
 /// Why there is no plan.
@@ -27,6 +28,34 @@ pub enum Error {
         /// What is there instead.
         found: &'static str,
     },
+    /// There is nothing to promote, and nothing to roll back.
+    #[error("expected a canary, found none{}", last.as_ref().map(|last| format!("; the last change was by {last}")).unwrap_or_default())]
+    NoCanary {
+        /// What was done last.
+        last: Option<String>,
+    },
+    /// The version before the promotion has left.
+    #[error("expected version `{version}` to drain, found it gone: its routes and subset are taken away")]
+    NoWayBack {
+        /// The version.
+        version: String,
+    },
+    /// A file is older than a promotion or a rollback.
+    #[error("the file names `{named}` stable, and `{stable}` is{}", since(turn.as_deref()))]
+    OldStable {
+        /// The file's stable version.
+        named: String,
+        /// The one that is.
+        stable: String,
+        /// Who made it so.
+        turn: Option<Box<Turn>>,
+    },
+    /// A file is older than a rollback.
+    #[error("the file names `{}` canary: {turn}", turn.from)]
+    OldCanary {
+        /// The rollback.
+        turn: Box<Turn>,
+    },
     /// A configuration cannot be read or made.
     #[error(transparent)]
     Manifest(#[from] manifest::Error),
@@ -39,7 +68,30 @@ impl Error {
             Self::NoRecord(_) => Some("a newer canary-ctl may have written it: use that one".to_owned()),
             Self::NotCarried { .. } => Some("`canary-ctl apply` puts it there".to_owned()),
             Self::Manifest(error) => error.hint(),
+            Self::NoCanary { .. } => Some("name one in `versions.canary`, and `canary-ctl apply`".to_owned()),
+            Self::NoWayBack { version } => Some(format!(
+                "name `{version}` in `versions.canary`, `canary-ctl apply`, give it its users, and promote it"
+            )),
+            Self::OldStable { stable, turn, .. } => Some(old_stable(stable, turn.as_deref())),
+            Self::OldCanary { turn } => Some(format!(
+                "take `versions.canary` out of the file; or give `--again` where `{}` is another build now: it comes at the file's weight, and old pins do not count",
+                turn.from
+            )),
             Self::NoObject { .. } | Self::NoYaml(_) => None,
         }
+    }
+}
+
+fn since(turn: Option<&Turn>) -> String {
+    turn.map(|turn| format!(" since {turn}")).unwrap_or_default()
+}
+
+/// What the file has to say. Without that, applying it would move everybody back.
+fn old_stable(stable: &str, turn: Option<&Turn>) -> String {
+    let file =
+        format!("set `versions.stable: {stable}`, and take `versions.canary` out or name the next one there");
+    match turn.map(|turn| turn.way) {
+        Some(Way::Promoted) => format!("{file}; `canary-ctl rollback` takes the promotion back"),
+        _ => file,
     }
 }

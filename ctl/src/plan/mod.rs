@@ -8,7 +8,9 @@
 //! install    make before break                            desired+observed -> Plan
 //! removal    break in reverse                             observed         -> Plan
 //! reweigh    a weight, and nothing else                   observed         -> Plan
+//! reroute    another stable version, versions that left   observed         -> Plan
 //! record     what is kept between two calls               ConfigMap       <-> Record
+//! turn       promoted, rolled back, finished              Record           -> Record
 //! ```
 
 mod change;
@@ -19,7 +21,9 @@ mod object;
 mod ownership;
 mod record;
 mod removal;
+mod reroute;
 mod reweigh;
+mod turn;
 
 pub use change::{Action, Change, Plan, Why};
 pub use error::Error;
@@ -29,7 +33,9 @@ pub use object::{Object, Reference};
 pub use ownership::Owners;
 pub use record::{Entry, Kept, Proxies, Record, Service};
 pub use removal::removal;
+pub use reroute::reroute;
 pub use reweigh::reweigh;
+pub use turn::{Back, Turn, Way, drains_for, ends_after};
 
 /// The field manager of everything that we write.
 pub const FIELD_MANAGER: &str = "canary-ctl";

@@ -3,13 +3,14 @@
 //! The record is written before the objects, so it is never behind them: a call that was killed leaves a record that
 //! the next call carries out.
 
-use super::{Error, Reference};
+use super::{Error, Reference, Turn};
 use crate::config::Standing;
 use crate::manifest::Stage;
 use crate::spec::{Release, Routes, Selector};
 use assignment::Weight;
 use assignment::contract::{Role, Until, UntilAction};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The shape that this tool writes.
 pub(super) const FORMAT: u32 = 1;
@@ -33,6 +34,12 @@ pub struct Record {
     /// Versions that have left, whose routes and subsets are there until every proxy ignores their pins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leaving: Vec<String>,
+    /// The versions that drain, and until when.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub draining: BTreeMap<String, jiff::Timestamp>,
+    /// The last promotion or rollback, until another canary comes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<Turn>,
     /// The largest raise without being asked twice.
     pub max_step: Weight,
     /// What happens when a weight expires.
@@ -56,7 +63,7 @@ pub struct Proxies {
     /// Their namespace.
     pub namespace: String,
     /// Their labels; none selects all of the namespace.
-    pub labels: std::collections::BTreeMap<String, String>,
+    pub labels: BTreeMap<String, String>,
 }
 
 /// The pods behind a release, as its file names them.
@@ -95,6 +102,8 @@ impl Record {
             standing: Standing { weight: Weight::ZERO, ..standing },
             begin_with: (asked > Weight::ZERO).then_some(asked),
             leaving: Vec::new(),
+            draining: BTreeMap::new(),
+            turn: None,
             max_step: release.max_step,
             until_action: release.until_action,
             service: service(release),
@@ -121,9 +130,11 @@ impl Record {
     }
 
     /// Follows the file: roles, and the proxies that serve the release. The generation is the caller's: it rises only if
-    /// something else does.
-    pub fn follow(&mut self, release: &Release, still_runs: impl Fn(&str) -> bool) {
+    /// something else does. `by` is who asks.
+    pub fn follow(&mut self, release: &Release, by: &str, still_runs: impl Fn(&str) -> bool) {
         let generation = self.standing.generation;
+        let before =
+            [Role::Stable, Role::Canary].map(|role| self.standing.version_of(role).map(str::to_owned));
         let revised = self.standing.revised(release, still_runs);
         let left = self.standing.versions.iter().map(|version| version.name.clone());
         let has_left = |name: &String| revised.versions.iter().all(|version| version.name != *name);
@@ -137,6 +148,7 @@ impl Record {
         }
         let weight = if is_new { Weight::ZERO } else { revised.weight };
         self.standing = Standing { generation, weight, ..revised };
+        self.follow_turns(release, &before, by);
         self.max_step = release.max_step;
         self.until_action = release.until_action;
         self.service = service(release);

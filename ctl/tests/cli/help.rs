@@ -4,8 +4,19 @@ use crate::kit::{Desk, golden};
 
 #[test]
 fn every_verb_says_what_it_does_and_gives_an_example() {
-    for verb in ["init", "lint", "generate", "diff", "apply", "weight", "status", "uninstall", "completions"]
-    {
+    for verb in [
+        "init",
+        "lint",
+        "generate",
+        "diff",
+        "apply",
+        "weight",
+        "status",
+        "promote",
+        "rollback",
+        "uninstall",
+        "completions",
+    ] {
         let ran = Desk::new().run(&format!("{verb} --help"));
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
         assert!(ran.stdout.contains("Example"), "{verb}");

@@ -4,7 +4,8 @@ mod problems;
 mod report;
 
 use crate::Error;
-use crate::cluster::{Cluster, Ready};
+use crate::cluster::{Cluster, Ready, Traffic};
+use crate::command::turn;
 use crate::report::Report;
 use crate::spec::ReleaseName;
 use assignment::contract::Role;
@@ -20,6 +21,8 @@ struct Seen {
     behind: Vec<String>,
     /// Whether a route leads to the canary; `None` without a canary.
     routed: Option<bool>,
+    /// The requests of a moment, where a version drains.
+    traffic: Option<Traffic>,
 }
 
 /// A release as it stands at this moment.
@@ -29,7 +32,7 @@ pub(super) async fn look(name: &ReleaseName, cluster: &Cluster) -> Result<impl R
     for version in &stored.record.standing.versions {
         ready.push(cluster.ready(name.namespace.as_str(), &stored.record.service, &version.name).await?);
     }
-    let behind = match cluster.reweighed(name, &stored).await {
+    let behind = match cluster.unfinished(name, &stored.record).await {
         Ok(plan) => plan.changes.iter().map(|change| change.object.to_string()).collect(),
         Err(crate::cluster::Error::Plan(error @ crate::plan::Error::NotCarried { .. })) => {
             vec![error.to_string()]
@@ -41,6 +44,10 @@ pub(super) async fn look(name: &ReleaseName, cluster: &Cluster) -> Result<impl R
         None => None,
     };
     let proxies = cluster.proxies(&name.to_string(), &stored.record).await?;
-    let seen = Seen { record: stored.record, ready, proxies, behind, routed };
+    let mut traffic = None;
+    if !stored.record.draining_versions().is_empty() {
+        traffic = Some(turn::watch(name, &stored, cluster).await?);
+    }
+    let seen = Seen { record: stored.record, ready, proxies, behind, routed, traffic };
     Ok(Standing::new(name, seen, jiff::Timestamp::now()))
 }

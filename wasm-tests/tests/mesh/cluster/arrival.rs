@@ -22,6 +22,7 @@ fn a_weight_is_active_in_the_gateway_when_the_wait_is_over() {
             waiting: Waiting { patience: Duration::from_mins(1), progress: &mut |_, _| {} },
             wait: false,
             allow_unready: false,
+            again: false,
         };
         cluster.apply(&release, how).await.unwrap();
         lab.until("the way to the shop", async || {
@@ -58,6 +59,7 @@ fn the_first_generation_is_seen_in_a_gateway_that_nobody_has_used() {
             waiting: Waiting { patience: Duration::from_secs(20), progress: &mut |_, _| {} },
             wait: true,
             allow_unready: false,
+            again: false,
         };
         let applied = cluster.apply(&release, how).await.unwrap();
         eprintln!(
@@ -76,6 +78,7 @@ fn nobody_is_sent_to_a_stable_version_without_ready_pods() {
             waiting: Waiting { patience: Duration::from_secs(1), progress: &mut |_, _| {} },
             wait: false,
             allow_unready: false,
+            again: false,
         };
         let refused = cluster.apply(&desk.release("shop"), how).await;
         let Err(Error::Protected { message, .. }) = refused else { panic!("{refused:?}") };

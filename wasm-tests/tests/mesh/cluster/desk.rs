@@ -88,7 +88,7 @@ pub(super) fn name(release: &Release) -> ReleaseName {
 pub(super) async fn apply(cluster: &Cluster, release: &Release) -> Result<Applied, Error> {
     let mut progress = |_, _| {};
     let waiting = Waiting { patience: Duration::from_secs(5), progress: &mut progress };
-    cluster.apply(release, Applying { waiting, wait: false, allow_unready: true }).await
+    cluster.apply(release, Applying { waiting, wait: false, allow_unready: true, again: false }).await
 }
 
 pub(super) async fn uninstall(cluster: &Cluster, release: &Release) -> Result<(), Error> {

@@ -1,8 +1,10 @@
 //! What is wrong with a release on a cluster, and what to do about it.
 
 use super::Seen;
+use crate::plan::Record;
 use assignment::Weight;
 use assignment::contract::Role;
+use jiff::Timestamp;
 use serde::Serialize;
 
 /// Something that a person should look at.
@@ -22,11 +24,47 @@ pub(super) fn of(seen: &Seen, now: u64) -> Vec<Problem> {
     problems.extend(routes(seen));
     problems.extend(seen.behind.iter().map(|object| {
         let message = format!("{object} does not carry generation {}", seen.record.standing.generation);
-        problem(message, "a call did not come to its end: `canary-ctl apply` continues it")
+        let verb = unfinished(&seen.record);
+        problem(message, format!("a call did not come to its end: `canary-ctl {verb}` continues it"))
     }));
     problems.extend(proxies(seen));
     problems.extend(expired(seen, now));
+    problems.extend(overdue(seen, now));
+    problems.extend(leaving(seen));
     problems
+}
+
+/// The verb that carries a record out. A file that is older than a promotion or a rollback cannot.
+fn unfinished(record: &Record) -> &'static str {
+    match record.history.last().map(|entry| entry.why.as_str()) {
+        Some("promote") => "promote",
+        Some("rollback") => "rollback",
+        Some("finish") => "promote --finish",
+        _ => "apply",
+    }
+}
+
+/// Sessions had the time that they were given.
+fn overdue(seen: &Seen, now: u64) -> impl Iterator<Item = Problem> {
+    let now =
+        i64::try_from(now).ok().and_then(|now| Timestamp::from_second(now).ok()).unwrap_or(Timestamp::MAX);
+    let record = &seen.record;
+    record.draining_versions().into_iter().filter(move |version| record.is_overdue(version, now)).map(
+        |version| {
+            let message = format!("the time that version `{version}` had to drain is over");
+            problem(
+                message,
+                "`canary-ctl promote --finish` takes its routes and its subset away; so does `apply`",
+            )
+        },
+    )
+}
+
+fn leaving(seen: &Seen) -> impl Iterator<Item = Problem> {
+    seen.record.leaving.iter().map(|version| {
+        let message = format!("version `{version}` is gone, and its routes and its subset are there");
+        problem(message, "`canary-ctl promote --finish` takes them away when every proxy ignores it")
+    })
 }
 
 /// A version that users are sent to, and nobody there.
@@ -39,7 +77,11 @@ fn pods(seen: &Seen) -> impl Iterator<Item = Problem> {
         })
         .map(|(version, ready)| {
             let message = format!("version `{}` has no ready pod of {}", version.name, ready.all);
-            problem(message, "start its pods; `canary-ctl weight 0` takes no new users to a canary")
+            let hint = match version.role {
+                Role::Draining => "its sessions are on stable; `canary-ctl promote --finish` ends it",
+                _ => "start its pods; `canary-ctl weight 0` takes no new users to a canary",
+            };
+            problem(message, hint)
         })
 }
 

@@ -2,7 +2,8 @@
 
 use super::Seen;
 use super::problems::{self, Problem};
-use crate::cluster::Proxy;
+use crate::cluster::{Part, Proxy};
+use crate::command::turn;
 use crate::plan::Entry;
 use crate::report::{Report, Table};
 use crate::spec::ReleaseName;
@@ -25,6 +26,8 @@ pub(super) struct Standing {
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<Timestamp>,
     versions: Vec<Version>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    draining: Vec<Draining>,
     proxies: Vec<Proxy>,
     /// The oldest first.
     history: Vec<Entry>,
@@ -50,11 +53,28 @@ struct Version {
     pods: usize,
 }
 
+/// A version whose sessions finish.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Draining {
+    version: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<Timestamp>,
+    /// What it had of the requests of the last two seconds.
+    now: Part,
+}
+
 impl Standing {
     pub(super) fn new(name: &ReleaseName, seen: Seen, now: Timestamp) -> Self {
         let seconds = u64::try_from(now.as_second()).unwrap_or_default();
         let problems = problems::of(&seen, seconds);
-        let Seen { record, ready, proxies, .. } = seen;
+        let Seen { record, ready, proxies, traffic, .. } = seen;
+        let traffic = traffic.unwrap_or_default();
+        let drains = |version: String| Draining {
+            until: record.draining.get(&version).copied(),
+            now: traffic.of(&version),
+            version,
+        };
         let version = |(version, ready): (&assignment::contract::VersionConfig, &crate::cluster::Ready)| {
             let (name, role, epoch) = (version.name.clone(), version.role, version.epoch);
             Version { name, role, epoch, ready: ready.ready, pods: ready.all }
@@ -68,6 +88,7 @@ impl Standing {
                 .until
                 .and_then(|until| Timestamp::from_second(i64::try_from(until.at_seconds).ok()?).ok()),
             versions: standing.versions.iter().zip(&ready).map(version).collect(),
+            draining: record.draining_versions().into_iter().map(drains).collect(),
             history: record.history,
             proxies,
             problems,
@@ -91,6 +112,10 @@ impl Report for Standing {
             table.row(row);
         }
         write!(out, "\n{table}")?;
+        for Draining { version, until, now } in &self.draining {
+            let until = until.map_or_else(String::new, |until| format!(" until {until:.0}"));
+            writeln!(out, "\n{version} drains{until}: {}", turn::said(version, *now))?;
+        }
         let mut table = Table::new(["PROXY", "GENERATION"]);
         for proxy in &self.proxies {
             let generation = proxy.generation.map_or_else(|| "-".to_owned(), |found| found.to_string());

@@ -1,0 +1,215 @@
+//! Promotions and rollbacks: the record first, then the objects, in the order in which every state between serves everybody.
+//!
+//! ```text
+//! promote    record -> default routes -> configuration                -> wait
+//! roll back  record -> configuration  -> wait -> default routes, then routes and subsets of what is gone
+//! finish     the same: ignored by the filter everywhere -> route -> subset
+//! ```
+//!
+//! Routes and subsets of both versions are there all the time, so no order of these writes can fail a request; it is
+//! chosen by who must move first. Nothing that serves is scaled or deleted.
+
+use super::objects::Really;
+use super::{Arrival, Cluster, Error, Stored, Waiting};
+use crate::manifest::{Stage, held_configuration};
+use crate::plan::{Back, Plan, Record, Reference, reroute, reweigh};
+use crate::spec::{ReleaseName, Seconds};
+use assignment::contract::{Position, ReleaseConfig, Stickiness};
+use jiff::Timestamp;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What a promotion or a rollback has come to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Turned {
+    /// The record afterwards.
+    pub stored: Stored,
+    /// Where it was waited for.
+    pub arrival: Option<Arrival>,
+}
+
+/// How users stick to versions, as the proxies hold it: a file that was edited and not applied yet says something else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Manner {
+    /// Whether a user may move when the weight does.
+    pub stickiness: Stickiness,
+    /// How long pins live.
+    pub max_age: Seconds,
+}
+
+/// How something is taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TakingBack<'b> {
+    /// What.
+    pub back: &'b Back,
+    /// Until when sessions finish on it; without one they end at once.
+    pub deadline: Option<Timestamp>,
+}
+
+impl Cluster {
+    /// How the users of a release stick to their versions. Fails where no proxy holds it: `apply` did not come so far.
+    pub async fn manner(&self, release: &ReleaseName, stored: &Stored) -> Result<Manner, Error> {
+        let name = release.to_string();
+        let mut held: Vec<(Position, ReleaseConfig)> = Vec::new();
+        for body in self.configurations(&stored.record.objects).await?.values() {
+            let Some(mut config) = held_configuration(body)? else { continue };
+            held.extend(config.releases.remove(&name).map(|entry| (config.position, entry)));
+        }
+        // Inside the mesh nobody is pinned, whatever the file says.
+        let edge = held.iter().find(|(position, _)| *position == Position::Edge).or_else(|| held.first());
+        let Some((_, config)) = edge else {
+            let found = "no proxy that holds it";
+            return Err(
+                crate::plan::Error::NotCarried { release: name, object: "gateways".into(), found }.into()
+            );
+        };
+        let max_age = config.pin.as_ref().and_then(|pin| Seconds::new(pin.max_age_seconds));
+        Ok(Manner { stickiness: config.stickiness, max_age: max_age.unwrap_or(Seconds::DAY) })
+    }
+
+    /// What is missing until the cluster is as a record says: routes, then configurations. Reads only.
+    pub async fn unfinished(&self, release: &ReleaseName, record: &Record) -> Result<Plan, Error> {
+        let observed = self.observe(record.objects.iter().map(|(_, reference)| reference)).await?;
+        let mut plan = rerouted(release, record, &observed)?;
+        plan.changes
+            .extend(reweigh(&release.to_string(), &record.standing, &observed, &record.objects)?.changes);
+        Ok(plan)
+    }
+
+    /// Makes the canary stable. `stored` is what was read; the old version drains until the deadline. Where the last
+    /// promotion did not come to its end it is continued.
+    ///
+    /// Fails before the first write where there is no canary, where objects are missing, and where somebody else was
+    /// quicker. Does not ask whether the canary's pods are ready.
+    pub async fn promote(
+        &self,
+        release: &ReleaseName,
+        mut stored: Stored,
+        deadline: Timestamp,
+        wait: Option<&mut Waiting<'_>>,
+    ) -> Result<Turned, Error> {
+        if stored.record.to_promote()?.is_some() {
+            stored.record.promote(deadline, &self.user);
+            self.unfinished(release, &stored.record).await?;
+            self.keep(release, &mut stored).await?;
+        }
+        if !self.reroute(release, &stored.record).await?.is_empty() {
+            self.pushed(&release.to_string(), &stored.record).await?;
+        }
+        self.reweigh(release, &stored).await?;
+        let mut arrival = None;
+        if let Some(waiting) = wait {
+            arrival = Some(self.leave(release, &mut stored, waiting).await?);
+        }
+        Ok(Turned { stored, arrival })
+    }
+
+    /// Takes a canary or a promotion back, at once or with a deadline until which sessions finish. Where the last
+    /// rollback did not come to its end it is continued.
+    ///
+    /// Users move with the first object that is written; the rest waits for every proxy. Fails as [`Cluster::promote`]
+    /// does, and where a proxy does not run it in time: the routes stay then, and the next call continues.
+    pub async fn roll_back(
+        &self,
+        release: &ReleaseName,
+        mut stored: Stored,
+        how: TakingBack<'_>,
+        waiting: &mut Waiting<'_>,
+    ) -> Result<Turned, Error> {
+        if *how.back != Back::Done {
+            stored.record.roll_back(how.back, how.deadline, &self.user);
+            self.reweighed(release, &stored).await?;
+            self.keep(release, &mut stored).await?;
+        }
+        self.end(release, stored, waiting).await
+    }
+
+    /// Ends these versions: their sessions are on stable with their next request, then their routes and subsets go.
+    /// Fails as [`Cluster::roll_back`] does, and where a `VirtualService` of somebody else still leads to one of them.
+    pub async fn finish(
+        &self,
+        release: &ReleaseName,
+        mut stored: Stored,
+        versions: &[String],
+        waiting: &mut Waiting<'_>,
+    ) -> Result<Turned, Error> {
+        if !versions.is_empty() {
+            stored.record.finish(versions, &self.user);
+            self.reweighed(release, &stored).await?;
+            self.keep(release, &mut stored).await?;
+        }
+        self.end(release, stored, waiting).await
+    }
+
+    async fn end(
+        &self,
+        release: &ReleaseName,
+        mut stored: Stored,
+        waiting: &mut Waiting<'_>,
+    ) -> Result<Turned, Error> {
+        self.reweigh(release, &stored).await?;
+        self.reroute(release, &stored.record).await?;
+        let arrival = Some(self.leave(release, &mut stored, waiting).await?);
+        Ok(Turned { stored, arrival })
+    }
+
+    /// Waits until every proxy runs the record, and takes away what only served versions that have left.
+    async fn leave(
+        &self,
+        release: &ReleaseName,
+        stored: &mut Stored,
+        waiting: &mut Waiting<'_>,
+    ) -> Result<Arrival, Error> {
+        let arrival = self.wait(&release.to_string(), &stored.record, waiting).await?;
+        if stored.record.leaving.is_empty() {
+            return Ok(arrival);
+        }
+        self.protect_routes(release, &stored.record).await?;
+        let mut narrow = stored.record.clone();
+        narrow.leaving.clear();
+        for change in self.reroutes(release, &narrow).await?.changes {
+            self.carry_out(&change, Really::Write).await?;
+            // What still names it has to be gone from the proxies before the next goes.
+            self.pushed(&release.to_string(), &narrow).await?;
+        }
+        stored.record = narrow;
+        self.keep(release, stored).await?;
+        Ok(arrival)
+    }
+
+    /// Routes of others go before the subsets that they name, and only their owners can take them out.
+    async fn protect_routes(&self, release: &ReleaseName, record: &Record) -> Result<(), Error> {
+        if !record.external_routes {
+            return Ok(());
+        }
+        for version in &record.leaving {
+            if let Some(name) = self.names_subset(release, record, version).await? {
+                let message = format!("version `{version}` is gone, and VirtualService `{name}` leads to it");
+                let hint = format!(
+                    "take the subset of `{version}` out of its routes; the next call takes the subset away"
+                );
+                return Err(Error::Protected { message, hint });
+            }
+        }
+        Ok(())
+    }
+
+    async fn reroute(&self, release: &ReleaseName, record: &Record) -> Result<Plan, Error> {
+        self.settle(async || self.reroutes(release, record).await).await
+    }
+
+    async fn reroutes(&self, release: &ReleaseName, record: &Record) -> Result<Plan, Error> {
+        let leads = |(stage, _): &&(Stage, Reference)| matches!(stage, Stage::Routes | Stage::Subsets);
+        let observed =
+            self.observe(record.objects.iter().filter(leads).map(|(_, reference)| reference)).await?;
+        rerouted(release, record, &observed)
+    }
+}
+
+fn rerouted(
+    release: &ReleaseName,
+    record: &Record,
+    observed: &BTreeMap<Reference, Value>,
+) -> Result<Plan, Error> {
+    Ok(reroute(&release.to_string(), record, observed)?)
+}

@@ -1,0 +1,187 @@
+//! `promote`: read the record, judge, say who moves, write make before break, wait, report. And its end, `--finish`.
+
+use super::turn::{self, Subject};
+use super::{situation, target};
+use crate::cli::Promote;
+use crate::cluster::Manner;
+use crate::plan::{Record, drains_for, ends_after};
+use crate::report::Printer;
+use crate::spec::Seconds;
+use crate::{Error, Outcome};
+use assignment::Weight;
+use assignment::contract::{Role, Stickiness};
+use jiff::Timestamp;
+
+pub(super) async fn run(arguments: &Promote, printer: &mut Printer) -> Result<Outcome, Error> {
+    printer.format = arguments.output.format;
+    let subject = turn::subject(&arguments.spec, arguments.release.as_deref(), &arguments.cluster).await?;
+    if arguments.finish {
+        return finish(arguments, subject, printer).await;
+    }
+    let Subject { name, cluster, stored } = &subject;
+    let manner = cluster.manner(name, stored).await?;
+    let drain = arguments.drain.or_else(|| drains_for(manner.stickiness, manner.max_age));
+    let is_new = match stored.record.to_promote().map_err(crate::cluster::Error::from)? {
+        Some(canary) => {
+            judge_canary(&subject, canary).await?;
+            announce(&stored.record, canary, manner, drain, printer);
+            true
+        }
+        None => false,
+    };
+    if let Some(by) = arguments.dry_run {
+        let mut record = stored.record.clone();
+        record.promote(ends_after(drain), "");
+        turn::rehearse(by, &subject, &record, printer).await?;
+        return Ok(Outcome::Done);
+    }
+    if is_new {
+        judge_step(arguments, &stored.record, manner)?;
+        up_to_date(arguments, &subject, printer).await?;
+    } else {
+        printer.message("promoted already: what is missing of it is written");
+    }
+    let turned = {
+        let mut progress = target::progress(printer);
+        let mut waiting = target::waiting(arguments.timeout, &mut progress);
+        let wait = arguments.wait.then_some(&mut waiting);
+        cluster.promote(name, stored.clone(), ends_after(drain), wait).await?
+    };
+    printer.report(&turn::Roles::of(name, &turned))?;
+    afterwards(&turned.stored.record, printer);
+    Ok(Outcome::Done)
+}
+
+/// Everybody new is sent only where somebody serves, and where a route leads.
+async fn judge_canary(subject: &Subject, canary: &str) -> Result<(), Error> {
+    let Subject { name, cluster, stored } = subject;
+    let record = &stored.record;
+    cluster.protect(name.namespace.as_str(), record, canary, "`canary-ctl rollback`").await?;
+    if cluster.has_route(name, record, canary).await? {
+        return Ok(());
+    }
+    let message = format!("no VirtualService leads to version `{canary}` by the filter's header");
+    Err(Error::usage(message, "`canary-ctl diff` says what is missing"))
+}
+
+/// A lagging proxy would get a default route to pods that it may not know.
+async fn up_to_date(arguments: &Promote, subject: &Subject, printer: &mut Printer) -> Result<(), Error> {
+    let Subject { name, cluster, stored } = subject;
+    let mut progress = target::progress(printer);
+    let mut waiting = target::waiting(arguments.timeout, &mut progress);
+    cluster.wait(&name.to_string(), &stored.record, &mut waiting).await?;
+    Ok(())
+}
+
+/// Says who moves, before anybody does.
+fn announce(record: &Record, canary: &str, manner: Manner, drain: Option<Seconds>, printer: &mut Printer) {
+    let stable = record.standing.version_of(Role::Stable).unwrap_or_default();
+    let from = record.standing.weight_at(situation::now());
+    match manner.stickiness {
+        Stickiness::Session => printer.message(&format!(
+            "no session moves; `{canary}` gets {} of the new ones instead of {from}, `{stable}` drains for {}",
+            Weight::FULL,
+            drain.map_or_else(|| "no time".to_owned(), |drain| drain.to_string()),
+        )),
+        Stickiness::User => printer.message(&format!(
+            "{} of the users move from `{stable}` to `{canary}` with their next request",
+            rest(from)
+        )),
+    }
+}
+
+/// More than the release's `maxStep` at once is asked for twice.
+fn judge_step(arguments: &Promote, record: &Record, manner: Manner) -> Result<(), Error> {
+    let from = record.standing.weight_at(situation::now());
+    if rest(from) <= record.max_step || arguments.yes {
+        return Ok(());
+    }
+    let whose = match manner.stickiness {
+        Stickiness::Session => "new sessions",
+        Stickiness::User => "users",
+    };
+    let message = format!(
+        "expected a step of at most {}, found {from} to {} of the {whose}",
+        record.max_step,
+        Weight::FULL
+    );
+    Err(Error::usage(message, "raise the weight in smaller steps before, or give `--yes`"))
+}
+
+/// Everybody who is not on the canary.
+fn rest(weight: Weight) -> Weight {
+    let points = u32::from(Weight::FULL.basis_points().saturating_sub(weight.basis_points()));
+    Weight::new(points).unwrap_or(Weight::FULL)
+}
+
+/// What the operator has to do, now and later.
+fn afterwards(record: &Record, printer: &mut Printer) {
+    let stable = record.standing.version_of(Role::Stable).unwrap_or_default();
+    printer.hint(&format!(
+        "set `versions.stable: {stable}` in the file and take `versions.canary` out: an older file is refused"
+    ));
+    if record.external_routes {
+        printer.hint(&format!(
+            "the routes are yours: let the default route of every path name the subset of `{stable}`"
+        ));
+    }
+    if !record.draining.is_empty() {
+        printer.hint("leave the old pods; `canary-ctl promote --finish` takes their routes away when they have drained");
+    }
+}
+
+/// The end of a drain, in order: ignored by the filter everywhere, then routes, then subsets.
+async fn finish(arguments: &Promote, subject: Subject, printer: &mut Printer) -> Result<Outcome, Error> {
+    let Subject { name, cluster, stored } = &subject;
+    let versions = stored.record.draining_versions();
+    if versions.is_empty() && stored.record.leaving.is_empty() {
+        printer.message("no version drains");
+    }
+    if !versions.is_empty() && !judge_end(arguments, &subject, &versions, printer).await? {
+        return Ok(Outcome::No);
+    }
+    if let Some(by) = arguments.dry_run {
+        let mut record = stored.record.clone();
+        record.finish(&versions, "");
+        record.leaving.clear();
+        turn::rehearse(by, &subject, &record, printer).await?;
+        return Ok(Outcome::Done);
+    }
+    let turned = {
+        let mut progress = target::progress(printer);
+        let mut waiting = target::waiting(arguments.timeout, &mut progress);
+        cluster.finish(name, stored.clone(), &versions, &mut waiting).await?
+    };
+    printer.report(&turn::Roles::of(name, &turned))?;
+    if !versions.is_empty() {
+        printer.hint(&format!("nothing leads to the pods of {} any more", versions.join(", ")));
+    }
+    Ok(Outcome::Done)
+}
+
+/// Says whose sessions would end. Before a deadline that is a valid no.
+async fn judge_end(
+    arguments: &Promote,
+    subject: &Subject,
+    versions: &[String],
+    printer: &mut Printer,
+) -> Result<bool, Error> {
+    let Subject { name, cluster, stored } = subject;
+    let traffic = turn::watch(name, stored, cluster).await?;
+    for version in versions {
+        printer.message(&turn::said(version, traffic.of(version)));
+    }
+    let now = Timestamp::now();
+    let early: Vec<&String> =
+        versions.iter().filter(|version| !stored.record.is_overdue(version, now)).collect();
+    for version in &early {
+        let deadline = stored.record.draining.get(*version).copied().unwrap_or(now);
+        printer
+            .message(&format!("`{version}` drains until {deadline:.0}: its sessions would lose their state"));
+    }
+    if early.is_empty() || arguments.yes || arguments.dry_run.is_some() {
+        return Ok(true);
+    }
+    printer.hint("wait, or give `--yes`");
+    Ok(false)
+}

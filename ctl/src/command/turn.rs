@@ -1,0 +1,133 @@
+//! What promotions and rollbacks have in common: what is left to write, and the report.
+
+use super::target;
+use crate::cli::{ClusterAccess, DryRun, SpecFile};
+use crate::cluster::{Cluster, Part, Stored, Traffic, Turned};
+use crate::plan::Record;
+use crate::report::{Printer, Report, seconds};
+use crate::spec::ReleaseName;
+use crate::{Error, spec};
+use assignment::contract::Role;
+use jiff::Timestamp;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+/// How long requests are counted where sessions would end: long enough for a page with its assets.
+const WINDOW: Duration = Duration::from_secs(2);
+
+/// The release that turns, as it was read.
+pub(super) struct Subject {
+    pub(super) name: ReleaseName,
+    pub(super) cluster: Cluster,
+    pub(super) stored: Stored,
+}
+
+/// Reads the release that a command line names. Fails for one of a local Envoy.
+pub(super) async fn subject(
+    spec: &SpecFile,
+    release: Option<&str>,
+    access: &ClusterAccess,
+) -> Result<Subject, Error> {
+    let document = spec::load(&spec.file)?;
+    target::for_a_cluster(&document)?;
+    let name = target::release(release, access, &document)?;
+    let cluster = target::connect(access, false).await?;
+    let stored = cluster.known(&name).await?;
+    Ok(Subject { name, cluster, stored })
+}
+
+/// The roles of a release after a verb.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Roles {
+    release: String,
+    stable: String,
+    /// The versions that drain, and until when.
+    draining: BTreeMap<String, Timestamp>,
+    /// The versions whose pins no longer count.
+    gone: Vec<String>,
+    /// Versions that are gone and whose routes and subsets are still there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    leaving: Vec<String>,
+    generation: u64,
+    /// How long it took until every proxy ran it, where that was waited for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waited_seconds: Option<f64>,
+    /// How many proxies run it, where that was waited for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proxies: Option<usize>,
+}
+
+impl Roles {
+    pub(super) fn of(name: &ReleaseName, turned: &Turned) -> Self {
+        let Record { standing, draining, leaving, .. } = &turned.stored.record;
+        let gone = standing.gone.iter().filter(|gone| standing.has_gone(&gone.name));
+        Self {
+            release: name.to_string(),
+            stable: standing.version_of(Role::Stable).unwrap_or_default().to_owned(),
+            draining: draining.clone(),
+            gone: gone.map(|gone| gone.name.clone()).collect(),
+            leaving: leaving.clone(),
+            generation: standing.generation,
+            waited_seconds: turned.arrival.as_ref().map(|arrival| arrival.waited.as_secs_f64()),
+            proxies: turned.arrival.as_ref().map(|arrival| arrival.proxies.len()),
+        }
+    }
+}
+
+impl Report for Roles {
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let Self { release, stable, generation, .. } = self;
+        write!(out, "{release}: {stable} is stable (generation {generation}")?;
+        if let (Some(waited), Some(proxies)) = (self.waited_seconds, self.proxies) {
+            write!(out, ", active in {proxies} proxies after {}", seconds(Duration::from_secs_f64(waited)))?;
+        }
+        writeln!(out, ")")?;
+        for (version, until) in &self.draining {
+            writeln!(out, "{version} drains until {until:.0}")?;
+        }
+        for version in &self.leaving {
+            writeln!(out, "{version} is gone; its routes and subset go when every proxy ignores it")?;
+        }
+        Ok(())
+    }
+}
+
+/// Says what would be written for a record that is not kept, and has the API server check it where asked.
+pub(super) async fn rehearse(
+    by: DryRun,
+    subject: &Subject,
+    record: &Record,
+    printer: &mut Printer,
+) -> Result<(), Error> {
+    let plan = subject.cluster.unfinished(&subject.name, record).await?;
+    if by == DryRun::Server {
+        subject.cluster.rehearse(&plan).await?;
+    }
+    printer.report(&plan)?;
+    printer.message("nothing written");
+    Ok(())
+}
+
+/// The requests of the next two seconds.
+pub(super) async fn watch(
+    name: &ReleaseName,
+    stored: &Stored,
+    cluster: &Cluster,
+) -> Result<Traffic, crate::cluster::Error> {
+    let name = name.to_string();
+    let before = cluster.traffic(&name, &stored.record).await?;
+    tokio::time::sleep(WINDOW).await;
+    Ok(cluster.traffic(&name, &stored.record).await?.since(&before))
+}
+
+/// A version's part of the last two seconds, as a person says it.
+pub(super) fn said(version: &str, part: Part) -> String {
+    let Part { sessions, requests, of } = part;
+    let window = WINDOW.as_secs();
+    format!(
+        "in the last {window}s `{version}` had {requests} of {of} requests, {sessions} of them by sessions that stay there"
+    )
+}

@@ -1,0 +1,226 @@
+//! Turns of a release: a promotion, a rollback, and the end of a version that drains. Each is a change of its record, from
+//! which everything that is written follows.
+
+use super::{Error, Record};
+use crate::spec::{Release, Seconds};
+use assignment::contract::{Role, Stickiness};
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// The last time that users were sent from one version to another for good.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Turn {
+    /// Which way.
+    pub way: Way,
+    /// The version that takes nobody new any more.
+    pub from: String,
+    /// The version that is stable since.
+    pub to: String,
+    /// Who, as the API server knows them.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Which way a release has turned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Way {
+    /// The canary became stable.
+    Promoted,
+    /// The canary, or the version that had been promoted, was taken back.
+    RolledBack,
+}
+
+/// What a rollback takes back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Back {
+    /// This canary.
+    Canary(String),
+    /// The promotion of this version: the one before is stable again.
+    Promotion(String),
+    /// Nothing new: this version was rolled back and its sessions finish.
+    Draining(String),
+    /// Nothing new: it is rolled back.
+    Done,
+}
+
+impl Record {
+    /// The version that a promotion makes stable; `None` where the last one has done it. Fails where there is no canary
+    /// and no promotion that could be continued.
+    pub fn to_promote(&self) -> Result<Option<&str>, Error> {
+        let canary = self.standing.version_of(Role::Canary);
+        if canary.is_none() && self.turned(Way::Promoted).is_none() {
+            return Err(Error::NoCanary { last: self.last() });
+        }
+        Ok(canary)
+    }
+
+    /// Makes the canary stable, as the next generation. The version that was drains until the deadline: its pins, its
+    /// route and its subset stay.
+    pub fn promote(&mut self, deadline: Timestamp, by: &str) {
+        let (Some(from), Some(to)) =
+            (self.owned_version_of(Role::Stable), self.owned_version_of(Role::Canary))
+        else {
+            return;
+        };
+        let weight = self.standing.weight;
+        self.standing = self.standing.with_stable(&to);
+        self.draining.insert(from.clone(), deadline);
+        self.turn(Way::Promoted, from, to, by);
+        self.note(by, weight, "promote");
+    }
+
+    /// What a rollback takes back: the canary, else the last promotion while the version before it drains. A promotion
+    /// that another canary has followed is not taken back: a second call must not go further than the first one meant.
+    ///
+    /// Fails where there is nothing, and where the version before has gone.
+    pub fn to_roll_back(&self) -> Result<Back, Error> {
+        if let Some(canary) = self.standing.version_of(Role::Canary) {
+            return Ok(Back::Canary(canary.to_owned()));
+        }
+        if let Some(turn) = self.turned(Way::Promoted) {
+            if !self.standing.is_live(&turn.from) {
+                return Err(Error::NoWayBack { version: turn.from.clone() });
+            }
+            return Ok(Back::Promotion(turn.to.clone()));
+        }
+        let turn = self.turned(Way::RolledBack).ok_or_else(|| Error::NoCanary { last: self.last() })?;
+        let drains = self.standing.is_live(&turn.from);
+        Ok(if drains { Back::Draining(turn.from.clone()) } else { Back::Done })
+    }
+
+    /// Takes back what [`Record::to_roll_back`] has found, as the next generation. With a deadline sessions finish on the
+    /// version that is taken back; without one they are on stable with their next request.
+    pub fn roll_back(&mut self, back: &Back, deadline: Option<Timestamp>, by: &str) {
+        let (Back::Canary(from) | Back::Promotion(from) | Back::Draining(from)) = back else { return };
+        let weight = self.standing.weight;
+        let before = match back {
+            Back::Promotion(_) => self.turned(Way::Promoted).map(|turn| turn.from.clone()),
+            _ => None,
+        };
+        self.standing = self.standing.turned(|version| match version.role {
+            _ if version.name == *from => deadline.map(|_| Role::Draining),
+            _ if Some(&version.name) == before.as_ref() => Some(Role::Stable),
+            role => Some(role),
+        });
+        self.draining.extend(deadline.map(|deadline| (from.clone(), deadline)));
+        self.keep_deadlines();
+        self.leaving.retain(|version| version != from);
+        self.leaving.extend(deadline.is_none().then(|| from.clone()));
+        let to = self.owned_version_of(Role::Stable).unwrap_or_default();
+        self.turn(Way::RolledBack, from.clone(), to, by);
+        self.note(by, weight, "rollback");
+    }
+
+    /// The versions that drain, whoever has sent them away.
+    pub fn draining_versions(&self) -> Vec<String> {
+        let drains = |version: &&assignment::contract::VersionConfig| version.role == Role::Draining;
+        self.standing.versions.iter().filter(drains).map(|version| version.name.clone()).collect()
+    }
+
+    /// Whether the deadline of a version that drains is over. A version without one is not waited for.
+    pub fn is_overdue(&self, version: &str, now: Timestamp) -> bool {
+        self.draining.get(version).is_none_or(|deadline| *deadline <= now)
+    }
+
+    /// Ends these versions, as the next generation: their sessions are on stable with their next request.
+    pub fn finish(&mut self, versions: &[String], by: &str) {
+        let weight = self.standing.weight;
+        self.standing = self.standing.without(versions);
+        self.leaving.retain(|version| !versions.contains(version));
+        self.leaving.extend_from_slice(versions);
+        self.keep_deadlines();
+        self.note(by, weight, "finish");
+    }
+
+    /// Refuses a file that is older than a promotion or a rollback. Such a file would undo it without anybody having
+    /// asked for that: in a pipeline that applies on every commit, the next typo fixed would move every user.
+    ///
+    /// A file that says what is already so is accepted, and one that names another canary. `again` says that a version
+    /// that was rolled back is meant to come again.
+    pub fn accept(&self, release: &Release, again: bool) -> Result<(), Error> {
+        let versions = &release.versions;
+        let stable = self.standing.version_of(Role::Stable).unwrap_or_default();
+        let drains = self.draining_versions().contains(&versions.stable);
+        if versions.stable != stable && (drains || self.standing.has_gone(&versions.stable)) {
+            return Err(Error::OldStable {
+                named: versions.stable.clone(),
+                stable: stable.to_owned(),
+                turn: self.turn.clone().map(Box::new),
+            });
+        }
+        let rolled_back = self.turned(Way::RolledBack).filter(|_| !again);
+        match rolled_back.filter(|turn| versions.canary.as_ref() == Some(&turn.from)) {
+            Some(turn) => Err(Error::OldCanary { turn: Box::new(turn.clone()) }),
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps deadline and turn true after the file was followed: a version that has left the file drains as long as its
+    /// pins may live, a new canary ends the time in which the last promotion can be taken back, and a file that no longer
+    /// names a version that was rolled back has taken note of it.
+    pub(super) fn follow_turns(&mut self, release: &Release, before: &[Option<String>; 2], by: &str) {
+        let deadline = ends_after(drains_for(release.stickiness, release.session.max_age));
+        self.keep_deadlines();
+        for version in self.draining_versions() {
+            self.draining.entry(version).or_insert(deadline);
+        }
+        let now = [self.owned_version_of(Role::Stable), self.owned_version_of(Role::Canary)];
+        if let ([Some(to), None], [Some(from), Some(promoted)]) = (&now, before)
+            && to == promoted
+        {
+            self.turn(Way::Promoted, from.clone(), to.clone(), by);
+        }
+        let is_noted = self.turned(Way::RolledBack).is_some_and(|turn| turn.to == release.versions.stable);
+        if self.standing.version_of(Role::Canary).is_some() || is_noted {
+            self.turn = None;
+        }
+    }
+
+    /// Only versions that drain have a deadline.
+    fn keep_deadlines(&mut self) {
+        let drains = self.draining_versions();
+        self.draining.retain(|version, _| drains.contains(version));
+    }
+
+    fn turn(&mut self, way: Way, from: String, to: String, by: &str) {
+        // What the file began with was for another state of things.
+        self.begin_with = None;
+        self.turn = Some(Turn { way, from, to, by: by.to_owned(), at: Timestamp::now() });
+    }
+
+    fn turned(&self, way: Way) -> Option<&Turn> {
+        self.turn.as_ref().filter(|turn| turn.way == way)
+    }
+
+    fn owned_version_of(&self, role: Role) -> Option<String> {
+        self.standing.version_of(role).map(str::to_owned)
+    }
+}
+
+/// How long a version drains unless somebody says otherwise: as long as its pins live; `None` where there are no sessions,
+/// and so nobody is on it.
+pub fn drains_for(stickiness: Stickiness, max_age: Seconds) -> Option<Seconds> {
+    (stickiness == Stickiness::Session).then_some(max_age)
+}
+
+/// The moment after so long; now without a duration.
+pub fn ends_after(duration: Option<Seconds>) -> Timestamp {
+    let seconds = duration.map_or(0, |duration| i64::try_from(duration.get()).unwrap_or(i64::MAX));
+    let end = Timestamp::now().saturating_add(SignedDuration::from_secs(seconds));
+    end.unwrap_or(Timestamp::MAX)
+}
+
+impl std::fmt::Display for Turn {
+    /// `alice promoted v2 at 2026-11-21T14:00:00Z`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { way, from, to, by, at } = self;
+        let at = at.strftime("%Y-%m-%dT%H:%M:%SZ");
+        match way {
+            Way::Promoted => write!(f, "{by} promoted `{to}` at {at}"),
+            Way::RolledBack => write!(f, "{by} rolled `{from}` back at {at}"),
+        }
+    }
+}

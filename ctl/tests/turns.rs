@@ -1,0 +1,256 @@
+//! Promotions and rollbacks: what the record says afterwards, which files it accepts, and which objects change.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on says so by panicking"
+)]
+
+mod cluster_objects;
+
+use assignment::contract::Role;
+use canary_ctl::config::Standing;
+use canary_ctl::manifest::{Member, Stage};
+use canary_ctl::plan::{Action, Back, Error, Record, Reference, Way, ends_after, reroute};
+use canary_ctl::spec::{Release, Seconds};
+use cluster_objects::{applied, kept, objects, release, stages};
+use jiff::Timestamp;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The example with these versions.
+fn file(stable: &str, canary: Option<&str>) -> Release {
+    let mut release = release();
+    stable.clone_into(&mut release.versions.stable);
+    release.versions.canary = canary.map(str::to_owned);
+    release
+}
+
+fn at_a_fifth() -> Record {
+    let release = file("v1", Some("v2"));
+    let mut record = Record::first(&release, Standing::first(&release, "uid".to_owned()));
+    record.set_weight("20".parse().unwrap(), None, "ada", "weight");
+    record
+}
+
+fn promoted() -> Record {
+    let mut record = at_a_fifth();
+    record.promote(ends_after(Some(Seconds::DAY)), "ada");
+    record
+}
+
+fn rolled_back(mut record: Record, deadline: Option<Timestamp>) -> Record {
+    let back = record.to_roll_back().unwrap();
+    record.roll_back(&back, deadline, "ada");
+    record
+}
+
+fn role(record: &Record, version: &str) -> Option<Role> {
+    record.standing.versions.iter().find(|live| live.name == version).map(|live| live.role)
+}
+
+fn epoch(record: &Record, version: &str) -> u32 {
+    record.standing.versions.iter().find(|live| live.name == version).unwrap().epoch
+}
+
+#[test]
+fn a_promotion_lets_the_old_version_drain_until_its_deadline() {
+    let record = promoted();
+    assert_eq!((role(&record, "v2"), role(&record, "v1")), (Some(Role::Stable), Some(Role::Draining)));
+    assert!(!record.is_overdue("v1", Timestamp::now()));
+    assert!(record.is_overdue("v1", ends_after(Some(Seconds::DAY))));
+    assert_eq!(record.to_promote().unwrap(), None, "done, and nothing to do twice");
+}
+
+#[test]
+fn nothing_is_promoted_without_a_canary() {
+    let release = file("v1", None);
+    let record = Record::first(&release, Standing::first(&release, "uid".to_owned()));
+    assert!(matches!(record.to_promote(), Err(Error::NoCanary { .. })));
+    assert!(matches!(record.to_roll_back(), Err(Error::NoCanary { .. })));
+}
+
+#[test]
+fn a_canary_that_was_rolled_back_is_gone_and_its_routes_wait_for_the_proxies() {
+    let record = rolled_back(at_a_fifth(), None);
+    assert_eq!((role(&record, "v1"), role(&record, "v2")), (Some(Role::Stable), None));
+    assert_eq!(
+        (record.standing.gone[0].name.as_str(), record.leaving.as_slice()),
+        ("v2", ["v2".to_owned()].as_slice())
+    );
+    assert_eq!(record.to_roll_back().unwrap(), Back::Done);
+}
+
+#[test]
+fn a_rollback_with_a_deadline_lets_sessions_finish_and_a_second_one_can_end_them() {
+    let mut record = rolled_back(at_a_fifth(), Some(ends_after(Some(Seconds::DAY))));
+    assert_eq!(role(&record, "v2"), Some(Role::Draining));
+    assert_eq!(record.to_roll_back().unwrap(), Back::Draining("v2".to_owned()));
+    record = rolled_back(record, None);
+    assert_eq!((role(&record, "v2"), record.draining.len()), (None, 0));
+}
+
+#[test]
+fn a_promotion_is_taken_back_by_swapping_roles_with_the_epochs_they_had() {
+    let record = rolled_back(promoted(), Some(ends_after(Some(Seconds::DAY))));
+    assert_eq!((role(&record, "v1"), role(&record, "v2")), (Some(Role::Stable), Some(Role::Draining)));
+    assert_eq!((epoch(&record, "v1"), epoch(&record, "v2")), (1, 1));
+    assert_eq!(record.draining.keys().collect::<Vec<_>>(), ["v2"]);
+    assert_eq!(record.standing.generation, promoted().standing.generation + 1);
+}
+
+#[test]
+fn a_second_rollback_does_not_take_back_an_earlier_promotion() {
+    let mut record = promoted();
+    record.follow(&file("v2", Some("v3")), "ada", |_| true);
+    assert_eq!(record.to_roll_back().unwrap(), Back::Canary("v3".to_owned()));
+    let record = rolled_back(record, None);
+    assert_eq!(record.to_roll_back().unwrap(), Back::Done);
+    assert_eq!((role(&record, "v2"), role(&record, "v1")), (Some(Role::Stable), Some(Role::Draining)));
+}
+
+#[test]
+fn a_promotion_whose_old_version_has_left_cannot_be_taken_back() {
+    let mut record = promoted();
+    record.finish(&["v1".to_owned()], "ada");
+    assert!(matches!(record.to_roll_back(), Err(Error::NoWayBack { version }) if version == "v1"));
+    assert_eq!((record.leaving, record.draining.len()), (vec!["v1".to_owned()], 0));
+}
+
+#[test]
+fn the_file_of_before_a_promotion_is_refused_and_the_changed_one_changes_nothing() {
+    let mut record = promoted();
+    for canary in [Some("v2"), None] {
+        let refused = record.accept(&file("v1", canary), true);
+        assert!(matches!(refused, Err(Error::OldStable { .. })), "{refused:?}");
+    }
+    let changed = file("v2", None);
+    record.accept(&changed, false).unwrap();
+    let before = record.clone();
+    record.follow(&changed, "bob", |_| true);
+    assert_eq!(record, before);
+    record.accept(&file("v2", Some("v3")), false).unwrap();
+}
+
+#[test]
+fn the_file_of_before_a_promotion_is_refused_after_the_old_version_has_left_too() {
+    let mut record = promoted();
+    record.finish(&["v1".to_owned()], "ada");
+    assert!(matches!(record.accept(&file("v1", Some("v2")), false), Err(Error::OldStable { .. })));
+    record.accept(&file("v2", Some("v1")), false).unwrap();
+}
+
+#[test]
+fn a_version_that_was_rolled_back_comes_again_only_when_asked_to_and_with_another_epoch() {
+    let mut record = rolled_back(at_a_fifth(), None);
+    let unchanged = file("v1", Some("v2"));
+    assert!(matches!(record.accept(&unchanged, false), Err(Error::OldCanary { .. })));
+    record.accept(&unchanged, true).unwrap();
+    record.follow(&unchanged, "ada", |_| true);
+    assert_eq!((role(&record, "v2"), epoch(&record, "v2")), (Some(Role::Canary), 2));
+    record.accept(&unchanged, false).unwrap();
+}
+
+#[test]
+fn a_file_that_has_taken_note_of_a_rollback_may_name_the_version_again() {
+    let mut record = rolled_back(at_a_fifth(), None);
+    record.accept(&file("v1", None), false).unwrap();
+    record.follow(&file("v1", None), "ada", |_| true);
+    record.accept(&file("v1", Some("v2")), false).unwrap();
+}
+
+#[test]
+fn the_file_of_a_promotion_that_was_taken_back_is_refused() {
+    let record = rolled_back(promoted(), Some(ends_after(Some(Seconds::DAY))));
+    assert!(matches!(record.accept(&file("v2", None), false), Err(Error::OldStable { .. })));
+    assert!(matches!(record.accept(&file("v1", Some("v2")), false), Err(Error::OldCanary { .. })));
+    record.accept(&file("v1", None), false).unwrap();
+}
+
+#[test]
+fn roles_that_are_swapped_in_the_file_are_a_promotion_that_can_be_taken_back() {
+    let mut record = at_a_fifth();
+    record.follow(&file("v2", None), "ada", |_| true);
+    let turn = record.turn.clone().unwrap();
+    assert_eq!((turn.way, turn.from.as_str(), turn.to.as_str()), (Way::Promoted, "v1", "v2"));
+    assert!(record.draining.contains_key("v1"));
+    assert_eq!(record.to_roll_back().unwrap(), Back::Promotion("v2".to_owned()));
+}
+
+#[test]
+fn a_record_goes_there_and_back() {
+    for record in [at_a_fifth(), promoted(), rolled_back(promoted(), None)] {
+        assert_eq!(Record::parse(&record.to_json().unwrap()).unwrap(), record);
+    }
+}
+
+/// The objects of a release at 20 %, and its record that knows them.
+fn on_the_cluster() -> (Record, BTreeMap<Reference, Value>) {
+    let (release, mut record) = (file("v1", Some("v2")), at_a_fifth());
+    let member = Member { release: &release, standing: record.standing.clone(), leaving: Vec::new() };
+    let objects = objects(member);
+    record.objects = kept(&objects);
+    (record, applied(&objects))
+}
+
+/// The subsets of a `VirtualService`'s routes, by the routes' names.
+fn subsets(body: &Value) -> Vec<(&str, &str)> {
+    let routes = body["spec"]["http"].as_array().unwrap().iter();
+    routes
+        .map(|route| {
+            let name = route["name"].as_str().unwrap();
+            (name, route["route"][0]["destination"]["subset"].as_str().unwrap())
+        })
+        .collect()
+}
+
+#[test]
+fn a_promotion_changes_where_default_routes_lead_and_nothing_else() {
+    let (mut record, observed) = on_the_cluster();
+    assert!(reroute("shop/shop", &record, &observed).unwrap().is_empty());
+    record.promote(ends_after(None), "ada");
+    let plan = reroute("shop/shop", &record, &observed).unwrap();
+    assert_eq!(stages(&plan), [(Stage::Routes, Action::Update); 2], "gateways, and mesh");
+    for change in &plan.changes {
+        let expected = [("shop/shop/v1", "v1"), ("shop/shop/v2", "v2"), ("shop/shop", "v2")];
+        assert_eq!(subsets(&change.body), expected);
+        let paths: Vec<_> = change.fields.iter().map(|field| field.path.as_str()).collect();
+        assert_eq!(paths, ["spec.http[2].route[0].destination.subset"]);
+    }
+}
+
+#[test]
+fn what_is_gone_loses_its_routes_and_then_its_subset_when_it_leaves_no_longer() {
+    let (record, observed) = on_the_cluster();
+    let mut record = rolled_back(record, None);
+    assert!(reroute("shop/shop", &record, &observed).unwrap().is_empty(), "a proxy may still send somebody");
+    record.leaving.clear();
+    let plan = reroute("shop/shop", &record, &observed).unwrap();
+    let expected = [Stage::Routes, Stage::Routes, Stage::Subsets];
+    assert_eq!(stages(&plan), expected.map(|stage| (stage, Action::Update)));
+    assert_eq!(subsets(&plan.changes[0].body), [("shop/shop/v1", "v1"), ("shop/shop", "v1")]);
+    assert_eq!(plan.changes[2].body["spec"]["subsets"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_default_route_that_is_not_there_is_no_promotion() {
+    let (mut record, mut observed) = on_the_cluster();
+    record.promote(ends_after(None), "ada");
+    for body in observed.values_mut().filter(|body| body["kind"] == "VirtualService") {
+        body["spec"]["http"].as_array_mut().unwrap().pop();
+    }
+    let refused = reroute("shop/shop", &record, &observed);
+    let Err(Error::NotCarried { found, .. }) = refused else { panic!("{refused:?}") };
+    assert_eq!(found, "no default route of ours");
+}
+
+#[test]
+fn routes_that_another_owner_has_taken_are_asked_for_and_not_forgotten() {
+    let (mut record, mut observed) = on_the_cluster();
+    for body in observed.values_mut().filter(|body| body["kind"] == "VirtualService") {
+        body["metadata"]["managedFields"][0]["manager"] = "helm".into();
+    }
+    record.promote(ends_after(None), "ada");
+    let plan = reroute("shop/shop", &record, &observed).unwrap();
+    assert_eq!(plan.changes.len(), 2);
+    assert_eq!(plan.changes[0].fields[0].owners, ["helm"]);
+}
