@@ -1,6 +1,9 @@
 //! Namespaces for one test, and an operator in front of them.
 
-use canary_ctl::cluster::{Access, Applied, Applying, Asked, Cluster, Error, Waiting, Writing};
+use canary_ctl::cluster::{
+    Access, Applied, Applying, Asked, Cluster, Error, TakingBack, Turned, Waiting, Writing,
+};
+use canary_ctl::plan::{Back, ends_after};
 use canary_ctl::spec::{Release, ReleaseName, parse};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -101,4 +104,37 @@ pub(super) async fn uninstall(cluster: &Cluster, release: &Release) -> Result<()
 /// So many percent.
 pub(super) fn percent(share: &str) -> Asked {
     Asked { weight: share.parse().unwrap(), until: None, why: "weight" }
+}
+
+/// The ways in which a release turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verb {
+    Promote,
+    /// The canary at once, a promotion with a deadline.
+    RollBack,
+    Finish,
+}
+
+/// Turns a release as `canary-ctl promote`, `rollback` and `promote --finish` do, or continues what is under way.
+pub(super) async fn turn(cluster: &Cluster, release: &Release, verb: Verb) -> Result<Turned, Error> {
+    let stored = cluster.known(&release.name).await?;
+    let mut progress = |_, _| {};
+    let mut waiting = Waiting { patience: Duration::from_mins(1), progress: &mut progress };
+    let day = Some(canary_ctl::spec::Seconds::DAY);
+    match verb {
+        Verb::Promote => cluster.promote(&release.name, stored, ends_after(day), Some(&mut waiting)).await,
+        Verb::RollBack => {
+            let back = match stored.record.to_roll_back()? {
+                Back::Draining(_) => Back::Done,
+                back => back,
+            };
+            let deadline = matches!(back, Back::Promotion(_)).then(|| ends_after(day));
+            let how = TakingBack { back: &back, deadline };
+            cluster.roll_back(&release.name, stored, how, &mut waiting).await
+        }
+        Verb::Finish => {
+            let versions = stored.record.draining_versions();
+            cluster.finish(&release.name, stored, &versions, &mut waiting).await
+        }
+    }
 }

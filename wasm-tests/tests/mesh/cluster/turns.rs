@@ -1,0 +1,124 @@
+//! What a promotion and a rollback write, and what they say no to.
+
+use super::desk::{Desk, Verb, apply, name, percent, turn};
+use crate::support::in_the_mesh;
+use canary_ctl::cluster::{Applying, Error, Waiting};
+use canary_ctl::plan::{self, ends_after};
+use canary_ctl::spec::Release;
+use std::time::Duration;
+
+/// The same file with other versions.
+fn with_versions(release: &Release, stable: &str, canary: Option<&str>) -> Release {
+    let mut release = release.clone();
+    stable.clone_into(&mut release.versions.stable);
+    release.versions.canary = canary.map(str::to_owned);
+    release
+}
+
+#[test]
+fn a_promotion_writes_record_default_routes_and_configuration_and_nothing_else() {
+    in_the_mesh(async |lab| {
+        let desk = Desk::new(lab, "a-promotion").await;
+        let (cluster, release) = (desk.cluster().await, desk.release("shop"));
+        apply(&cluster, &release).await.unwrap();
+        let before = desk.versions().await;
+        turn(&cluster, &release, Verb::Promote).await.unwrap();
+        let after = desk.versions().await;
+        let written: Vec<_> = after.keys().filter(|object| after[*object] != before[*object]).collect();
+        let expected = [
+            "ConfigMap shop-canary",
+            "EnvoyFilter canary-gateway-config",
+            "VirtualService shop-canary",
+            "VirtualService shop-canary-mesh",
+        ];
+        assert_eq!(written, expected);
+        turn(&cluster, &release, Verb::Promote).await.unwrap();
+        assert_eq!(desk.versions().await, after, "done is done");
+    });
+}
+
+#[test]
+fn the_file_of_before_a_promotion_is_refused_and_the_changed_file_finds_nothing_to_do() {
+    in_the_mesh(async |lab| {
+        let desk = Desk::new(lab, "old-file").await;
+        let (cluster, release) = (desk.cluster().await, desk.release("shop"));
+        apply(&cluster, &release).await.unwrap();
+        turn(&cluster, &release, Verb::Promote).await.unwrap();
+        let promoted = desk.versions().await;
+
+        let refused = apply(&cluster, &release).await;
+        let Err(error @ Error::Plan(plan::Error::OldStable { .. })) = refused else { panic!("{refused:?}") };
+        let told = error.to_string();
+        assert!(
+            told.starts_with("the file names `v1` stable, and `v2` is since admin promoted `v2` at "),
+            "{told}"
+        );
+        assert!(error.hint().unwrap().starts_with("set `versions.stable: v2`"), "{:?}", error.hint());
+        let changed = with_versions(&release, "v2", None);
+        assert!(cluster.plan(&changed).await.unwrap().is_empty());
+        apply(&cluster, &changed).await.unwrap();
+        assert_eq!(desk.versions().await, promoted);
+    });
+}
+
+#[test]
+fn a_version_that_was_rolled_back_comes_again_when_asked_to_and_its_old_pins_do_not_count() {
+    in_the_mesh(async |lab| {
+        let desk = Desk::new(lab, "comes-again").await;
+        let (cluster, release) = (desk.cluster().await, desk.release("shop"));
+        apply(&cluster, &release).await.unwrap();
+        turn(&cluster, &release, Verb::RollBack).await.unwrap();
+        let refused = apply(&cluster, &release).await;
+        assert!(matches!(refused, Err(Error::Plan(plan::Error::OldCanary { .. }))), "{refused:?}");
+
+        let mut progress = |_, _| {};
+        let waiting = Waiting { patience: Duration::from_secs(5), progress: &mut progress };
+        let how = Applying { waiting, wait: false, allow_unready: true, again: true };
+        let record = cluster.apply(&release, how).await.unwrap().record;
+        let versions: Vec<_> =
+            record.standing.versions.iter().map(|live| (live.name.as_str(), live.epoch)).collect();
+        assert_eq!(versions, [("v1", 1), ("v2", 2)]);
+        assert!(cluster.unfinished(&name(&release), &record).await.unwrap().is_empty());
+    });
+}
+
+#[test]
+fn a_drain_whose_time_is_over_is_ended_by_the_next_apply() {
+    in_the_mesh(async |lab| {
+        let desk = Desk::new(lab, "time-is-over").await;
+        let (cluster, release) = (desk.cluster().await, desk.release("shop"));
+        apply(&cluster, &release).await.unwrap();
+        let stored = cluster.known(&name(&release)).await.unwrap();
+        cluster.promote(&name(&release), stored, ends_after(None), None).await.unwrap();
+        let record = apply(&cluster, &with_versions(&release, "v2", None)).await.unwrap().record;
+        assert!(record.standing.has_gone("v1") && record.leaving.is_empty());
+        assert!(cluster.unfinished(&name(&release), &record).await.unwrap().is_empty());
+        let rules = lab.kubectl(&[
+            "get",
+            "destinationrule",
+            "-n",
+            "time-is-over",
+            "-o",
+            "jsonpath={..subsets[*].name}",
+        ]);
+        assert_eq!(rules.await.unwrap(), "v2");
+    });
+}
+
+#[test]
+fn of_two_operators_who_turn_a_release_one_wins_and_the_other_is_told() {
+    in_the_mesh(async |lab| {
+        let desk = Desk::new(lab, "two-turns").await;
+        let (cluster, release) = (desk.cluster().await, desk.release("shop"));
+        apply(&cluster, &release).await.unwrap();
+        let seen = cluster.known(&name(&release)).await.unwrap();
+        turn(&cluster, &release, Verb::RollBack).await.unwrap();
+        let won = desk.versions().await;
+        let second = cluster.promote(&name(&release), seen.clone(), ends_after(None), None).await;
+        let Err(Error::Overtaken { last: Some(last), .. }) = second else { panic!("{second:?}") };
+        assert!(last.starts_with("admin: rollback 0% -> 0% (generation 2) at "), "{last}");
+        let third = cluster.weigh(&name(&release), seen, percent("50")).await;
+        assert!(matches!(third, Err(Error::Overtaken { .. })), "{third:?}");
+        assert_eq!(desk.versions().await, won);
+    });
+}
