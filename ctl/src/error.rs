@@ -1,6 +1,6 @@
 //! Everything that can end a command, one variant for each stage, with what a person can do about it.
 
-use crate::{cluster, config, demo, explain, local, manifest, outcome, report, spec, token, verify};
+use crate::{cluster, config, demo, explain, local, manifest, outcome, plan, report, spec, token, verify};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -30,6 +30,9 @@ pub enum Error {
     /// The cluster refused, or does not answer.
     #[error(transparent)]
     Cluster(#[from] cluster::Error),
+    /// A guard says no.
+    #[error(transparent)]
+    Guarded(#[from] plan::Refusal),
     /// The request to explain cannot be read.
     #[error(transparent)]
     Explain(#[from] explain::AskedError),
@@ -78,6 +81,7 @@ impl Error {
             Self::Manifest(error) => error.hint(),
             Self::Local(error) => error.hint(),
             Self::Cluster(error) => error.hint(),
+            Self::Guarded(refusal) => Some(refusal.hint()),
             Self::Explain(error) => error.hint(),
             Self::Token(error) => error.hint(),
             Self::Demo(error) => error.hint(),

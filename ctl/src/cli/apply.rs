@@ -1,11 +1,10 @@
 //! `canary-ctl apply`.
 
-use super::{ClusterAccess, Output, SpecFile};
+use super::{ClusterAccess, Guards, Output, SpecFile};
 use crate::spec::Seconds;
 use clap::{Args, ValueEnum};
 
 /// Bring the cluster to what a release asks for, make before break
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
   canary-ctl apply --dry-run=client     what would be written
@@ -27,12 +26,12 @@ pub struct Apply {
     /// Take fields from their owners
     #[arg(long)]
     pub force_conflicts: bool,
-    /// Send everybody to a stable version that has no ready pod
-    #[arg(long)]
-    pub allow_unready: bool,
     /// Let a version come again that was rolled back: at the file's weight, and old pins do not count
     #[arg(long)]
     pub again: bool,
+    /// The guards.
+    #[command(flatten)]
+    pub guards: Guards,
     /// The cluster.
     #[command(flatten)]
     pub cluster: ClusterAccess,

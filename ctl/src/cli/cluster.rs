@@ -1,12 +1,13 @@
 //! Which cluster, as `kubectl` is told.
 
 use crate::cluster::Access;
-use crate::spec::Label;
+use crate::spec::{Label, Seconds};
 use clap::Args;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Which cluster.
-#[derive(Clone, Debug, Default, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct ClusterAccess {
     /// The kubeconfig (default: as kubectl finds it, else the pod's service account)
     #[arg(long, value_name = "FILE")]
@@ -14,6 +15,9 @@ pub struct ClusterAccess {
     /// The context in it (default: its current one)
     #[arg(long, value_name = "CONTEXT")]
     pub context: Option<String>,
+    /// An API call that is silent for so long has failed
+    #[arg(long, value_name = "DURATION", default_value = "30s")]
+    pub request_timeout: Seconds,
     /// The namespace of `--release` (default: that of the file)
     #[arg(short, long, value_name = "NAMESPACE")]
     pub namespace: Option<Label>,
@@ -22,6 +26,10 @@ pub struct ClusterAccess {
 impl ClusterAccess {
     /// The same as data.
     pub fn access(&self) -> Access {
-        Access { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() }
+        Access {
+            kubeconfig: self.kubeconfig.clone(),
+            context: self.context.clone(),
+            request_timeout: Some(Duration::from_secs(self.request_timeout.get())),
+        }
     }
 }

@@ -1,16 +1,24 @@
 //! `canary-ctl generate`.
 
+use super::Rbac;
 use assignment::Weight;
-use clap::Args;
+use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
 /// Print the Kubernetes objects of a release, or write the files of a local Envoy
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "Examples:
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:
   canary-ctl generate --keys keys.json | kubectl apply --server-side -f -
   canary-ctl generate -f shop.yaml -f api.yaml --keys keys.json     two releases of one gateway
-  canary-ctl generate -f examples/local/canary.yaml --dry-run       a local Envoy's files, not written")]
+  canary-ctl generate -f examples/local/canary.yaml --dry-run       a local Envoy's files, not written
+  canary-ctl generate rbac --user alice | kubectl apply -f -                 who may steer it"
+)]
 pub struct Generate {
+    /// Something else than the objects of the release.
+    #[command(subcommand)]
+    pub instead: Option<Instead>,
     /// The file that describes the release; several share what they have in common
     #[arg(short, long = "file", value_name = "FILE", default_value = "canary.yaml")]
     pub files: Vec<PathBuf>,
@@ -26,4 +34,11 @@ pub struct Generate {
     /// Print what would be written, keys redacted, and write nothing
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// What else can be printed of a release.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Instead {
+    /// Print the rights that steering a release needs, as roles and their bindings
+    Rbac(Rbac),
 }

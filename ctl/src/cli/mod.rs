@@ -8,10 +8,13 @@ mod demo;
 mod diff;
 mod explain;
 mod generate;
+mod guards;
 mod init;
 mod keys;
 mod lint;
+mod pause;
 mod promote;
+mod rbac;
 mod rollback;
 mod simulate;
 mod status;
@@ -27,11 +30,14 @@ pub use completions::Completions;
 pub use demo::Demo;
 pub use diff::Diff;
 pub use explain::Explain;
-pub use generate::Generate;
+pub use generate::{Generate, Instead};
+pub use guards::Guards;
 pub use init::Init;
 pub use keys::Keys;
 pub use lint::Lint;
+pub use pause::{Pause, Resume};
 pub use promote::Promote;
+pub use rbac::{Rbac, Subject};
 pub use rollback::Rollback;
 pub use simulate::{Simulate, Stickiness};
 pub use status::Status;
@@ -69,6 +75,10 @@ pub enum Verb {
     Apply(Apply),
     /// Change the canary's share of users
     Weight(Box<Weigh>),
+    /// Let nobody else change a release
+    Pause(Pause),
+    /// Let a paused release change again
+    Resume(Resume),
     /// Say what a release is asked to do, what the proxies do, and what users get
     Status(Status),
     /// Make the canary stable; the version that was drains, and no session moves

@@ -1,6 +1,6 @@
 //! `canary-ctl promote`.
 
-use super::{ClusterAccess, DryRun, Output, SpecFile};
+use super::{ClusterAccess, DryRun, Guards, Output, SpecFile};
 use crate::spec::Seconds;
 use clap::Args;
 
@@ -31,6 +31,9 @@ pub struct Promote {
     /// Do it although many users move at once, or sessions would be cut
     #[arg(short, long)]
     pub yes: bool,
+    /// The guards.
+    #[command(flatten)]
+    pub guards: Guards,
     /// Write nothing: say what would be written (client), and let the API server check it (server)
     #[arg(long, value_name = "WHERE", value_enum)]
     pub dry_run: Option<DryRun>,

@@ -1,6 +1,6 @@
 //! `canary-ctl rollback`.
 
-use super::{ClusterAccess, DryRun, Output, SpecFile};
+use super::{ClusterAccess, DryRun, Guards, Output, SpecFile};
 use crate::spec::Seconds;
 use clap::Args;
 
@@ -28,9 +28,9 @@ pub struct Rollback {
     /// End sessions too: everyone is on stable with the next request
     #[arg(long)]
     pub now: bool,
-    /// Send everybody to a stable version that has no ready pod
-    #[arg(long)]
-    pub allow_unready: bool,
+    /// The guards.
+    #[command(flatten)]
+    pub guards: Guards,
     /// Write nothing: say what would be written (client), and let the API server check it (server)
     #[arg(long, value_name = "WHERE", value_enum)]
     pub dry_run: Option<DryRun>,

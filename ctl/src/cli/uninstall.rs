@@ -1,6 +1,6 @@
 //! `canary-ctl uninstall`.
 
-use super::{ClusterAccess, Output, SpecFile};
+use super::{ClusterAccess, Guards, Output, SpecFile};
 use crate::spec::Seconds;
 use clap::Args;
 
@@ -23,9 +23,9 @@ pub struct Uninstall {
     /// Say what would go, and take nothing away
     #[arg(long)]
     pub dry_run: bool,
-    /// Move the users that the canary has at this moment
-    #[arg(long)]
-    pub force: bool,
+    /// The guards.
+    #[command(flatten)]
+    pub guards: Guards,
     /// How long to wait until no proxy sends anybody to the canary
     #[arg(long, value_name = "DURATION", default_value = "60s")]
     pub timeout: Seconds,

@@ -1,6 +1,7 @@
 //! Brings a cluster to what a release asks for: the record first, then the objects, make before break.
 //!
 //! ```text
+//! lease        of the release, to the end; and of what releases share, as long as it is read and written
 //! keys         drawn or copied where they are missing
 //! record       what is going to be: killed after it, the next call carries it out
 //! objects      where the filter comes: configuration at weight 0 -> filter, seen in every proxy;
@@ -12,14 +13,14 @@
 
 use super::desired::Picture;
 use super::keys::Found;
+use super::lease::{self, Task};
 use super::objects::Really;
 use super::weigh::Asked;
 use super::{Arrival, Cluster, Error, Stored, Waiting};
 use crate::config::Standing;
-use crate::manifest::Stage;
-use crate::plan::{Plan, Record, Reference, install};
+use crate::manifest::{self, Member, Stage};
+use crate::plan::{Guard, Plan, Record, Reference, install};
 use crate::spec::Release;
-use assignment::contract::Role;
 
 /// How a release is applied.
 pub struct Applying<'a> {
@@ -27,8 +28,8 @@ pub struct Applying<'a> {
     pub waiting: Waiting<'a>,
     /// Whether to wait for them at the end too.
     pub wait: bool,
-    /// Whether stable may have no ready pod.
-    pub allow_unready: bool,
+    /// The guards that may not refuse it.
+    pub overridden: &'a [Guard],
     /// Whether a version that was rolled back may come again.
     pub again: bool,
 }
@@ -74,25 +75,38 @@ impl Cluster {
 
     /// Brings the cluster to what a release asks for. Writes nothing where nothing differs.
     ///
-    /// Fails before the first write where stable has no ready pod, and where the file is older than a promotion or a
-    /// rollback. Killed anywhere, the next call continues.
+    /// Fails before the first write where a guard says no, where the file is older than a promotion or a rollback, and
+    /// where somebody else is at it. Killed anywhere, the next call continues.
     pub async fn apply(&self, release: &Release, mut how: Applying<'_>) -> Result<Applied, Error> {
-        let name = release.name.to_string();
-        let mut prepared = self.prepare(release, how.again).await?;
-        let is_settled = |record: &Record| record.begin_with.is_none() && record.leaving.is_empty();
-        if prepared.is_nothing() && is_settled(&prepared.stored.record) {
-            let Prepared { stored, plan, .. } = prepared;
+        let Prepared { before, stored, plan, keys, .. } = self.prepare(release, how.again).await?;
+        let is_nothing = plan.is_empty() && before.as_ref() == Some(&stored.record) && keys.is_complete();
+        if is_nothing && is_settled(&stored.record) {
             let mut arrival = None;
             if how.wait {
+                let name = release.name.to_string();
                 arrival = Some(self.wait(&name, &stored.record, &mut how.waiting).await?);
             }
             return Ok(Applied { plan, record: stored.record, arrival });
         }
-        if !how.allow_unready {
-            self.protect_stable(release, &prepared.stored.record).await?;
-        }
+        let task = Task { verb: "apply", release: &release.name };
+        self.alone(vec![task.place()], task, async || self.apply_alone(release, task, how).await).await
+    }
+
+    /// The same, as the only one who does anything to the release.
+    async fn apply_alone(
+        &self,
+        release: &Release,
+        task: Task<'_>,
+        mut how: Applying<'_>,
+    ) -> Result<Applied, Error> {
+        let name = release.name.to_string();
+        let mut prepared = self.prepare(release, how.again).await?;
+        let around = (prepared.before.as_ref(), &prepared.stored.record);
+        self.judge_apply(release, around, how.overridden).await?;
         if !prepared.keys.is_complete() {
-            self.ensure_keys(&prepared.keys).await?;
+            // Of releases that come at the same moment one draws them, and the others find them.
+            let shared = shared(release, &prepared.stored.record)?;
+            self.alone(shared, task, async || self.ensure_keys(release, &prepared.keys).await).await?;
             prepared = self.prepare(release, how.again).await?;
         }
         let Prepared { before, mut stored, picture, plan, .. } = prepared;
@@ -107,7 +121,7 @@ impl Cluster {
         }
         self.narrow(release, &mut stored).await?;
         if let Some(weight) = stored.record.begin_with {
-            self.protect_canary(release, &stored.record).await?;
+            self.judge_canary(&release.name, &stored.record, how.overridden).await?;
             let asked = Asked { weight, until: None, why: "apply" };
             stored = self.weigh(&release.name, stored, asked).await?.stored;
             if how.wait {
@@ -166,42 +180,6 @@ impl Cluster {
         }
         Ok(running)
     }
-
-    async fn protect_stable(&self, release: &Release, record: &Record) -> Result<(), Error> {
-        let stable = record.standing.version_of(Role::Stable).unwrap_or_default();
-        self.protect(release.name.namespace.as_str(), record, stable, "--allow unready-stable").await
-    }
-
-    async fn protect_canary(&self, release: &Release, record: &Record) -> Result<(), Error> {
-        let canary = record.standing.version_of(Role::Canary).unwrap_or_default();
-        let hint = "`canary-ctl weight 0`, or start its pods and apply again";
-        self.protect(release.name.namespace.as_str(), record, canary, hint).await
-    }
-
-    /// Refuses to send users to a version that has nobody to serve them.
-    pub(crate) async fn protect(
-        &self,
-        namespace: &str,
-        record: &Record,
-        version: &str,
-        instead: &str,
-    ) -> Result<(), Error> {
-        let pods = self.ready(namespace, &record.service, version).await?;
-        if pods.ready > 0 {
-            return Ok(());
-        }
-        let service = &record.service.name;
-        let message =
-            format!("version `{version}` has no ready pod of {} behind Service `{service}`", pods.all);
-        Err(Error::Protected { message, hint: format!("start its pods, or: {instead}") })
-    }
-}
-
-impl Prepared {
-    /// Whether nothing has to be written.
-    fn is_nothing(&self) -> bool {
-        self.plan.is_empty() && self.before.as_ref() == Some(&self.stored.record) && self.keys.is_complete()
-    }
 }
 
 impl Picture {
@@ -209,6 +187,17 @@ impl Picture {
     pub(super) fn kept(&self) -> Vec<(Stage, Reference)> {
         self.desired.iter().map(|object| (object.stage, object.reference.clone())).collect()
     }
+}
+
+/// Whether nothing is left to do but what was asked.
+fn is_settled(record: &Record) -> bool {
+    record.begin_with.is_none() && record.leaving.is_empty()
+}
+
+/// The Leases of the objects that a release shares with others.
+pub(super) fn shared(release: &Release, record: &Record) -> Result<Vec<lease::Place>, Error> {
+    let member = Member { release, standing: record.standing.clone(), leaving: record.leaving.clone() };
+    Ok(manifest::places(&member)?)
 }
 
 /// With the uid that `generate` and `token` go by, who do not ask the cluster: what they have signed counts here.

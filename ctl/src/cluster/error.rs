@@ -19,10 +19,38 @@ pub enum Error {
     /// The API server does not answer.
     #[error("the API server {address} does not answer")]
     Unreachable {
-        /// Its address, where it is known.
+        /// Its address.
         address: String,
         /// Why.
         source: Box<kube::Error>,
+    },
+    /// The API server does not know who asks.
+    #[error("the API server {address} does not know who we are")]
+    Unauthorized {
+        /// Its address.
+        address: String,
+    },
+    /// A call was not answered, however often it was made.
+    #[error("no answer to: {verb} {object}")]
+    Unanswered {
+        /// What was tried.
+        verb: &'static str,
+        /// The object.
+        object: String,
+        /// Why.
+        source: Box<kube::Error>,
+    },
+    /// The API server has troubles of its own.
+    #[error("the API server could not {verb} {object}: {code} {message}")]
+    Unable {
+        /// What was tried.
+        verb: &'static str,
+        /// The object.
+        object: String,
+        /// The HTTP status.
+        code: u16,
+        /// What it says.
+        message: String,
     },
     /// A right is missing.
     #[error("not allowed to {verb} {resource} in namespace `{namespace}`")]
@@ -83,6 +111,8 @@ pub enum Error {
         verb: &'static str,
         /// The object.
         object: String,
+        /// The HTTP status.
+        code: u16,
         /// What it says.
         message: String,
     },
@@ -122,13 +152,32 @@ pub enum Error {
         /// For how long.
         waited: Duration,
     },
-    /// A protection of users says no.
+    /// What others have would break.
     #[error("{message}")]
     Protected {
         /// What would go wrong.
         message: String,
         /// What to do instead.
         hint: String,
+    },
+    /// A guard says no.
+    #[error(transparent)]
+    Guarded(#[from] plan::Refusal),
+    /// Somebody else is changing the same thing.
+    #[error("lease {lease} is held by `{holder}`{}", since.as_ref().map(|since| format!(" since {}", since.strftime("%Y-%m-%dT%H:%M:%SZ"))).unwrap_or_default())]
+    Held {
+        /// Namespace and name.
+        lease: String,
+        /// Who, and what they do.
+        holder: String,
+        /// Since when.
+        since: Option<jiff::Timestamp>,
+    },
+    /// A Lease of ours was taken over, or could not be renewed.
+    #[error("lost lease `{lease}`: somebody else may be writing now")]
+    LostLease {
+        /// Its name.
+        lease: String,
     },
     /// As many writes as were allowed.
     #[error("stopped after {writes} writes, as asked")]
@@ -167,8 +216,11 @@ impl Error {
                 Some("let the owner give the field up, or take it with `--force-conflicts`".to_owned())
             }
             Self::Stale { .. } => Some("try again".to_owned()),
-            Self::Overtaken { .. } | Self::Generation { .. } => {
+            Self::Overtaken { .. } | Self::Generation { .. } | Self::LostLease { .. } => {
                 Some("look at `canary-ctl status`, and try again if it is still right".to_owned())
+            }
+            Self::Held { .. } => {
+                Some("wait until it has ended; a process that is gone is not waited for".to_owned())
             }
             Self::LostKeys { .. } | Self::Unknown { .. } => {
                 Some("`canary-ctl apply` puts it there".to_owned())
@@ -176,10 +228,17 @@ impl Error {
             Self::KeysDiffer { .. } => Some("decide for one of them, and copy it".to_owned()),
             Self::Late { behind, .. } => behind.iter().find_map(Proxy::likely_cause),
             Self::Protected { hint, .. } => Some(hint.clone()),
+            Self::Guarded(refusal) => Some(refusal.hint()),
             Self::Plan(error) => error.hint(),
             Self::Manifest(error) => error.hint(),
             Self::Config(error) => error.hint(),
             Self::Stopped { .. } => Some("the next call continues".to_owned()),
+            Self::Unauthorized { .. } => {
+                Some("the credentials in the kubeconfig have expired or are wrong: log in again".to_owned())
+            }
+            Self::Unanswered { .. } | Self::Unable { .. } => {
+                Some("`canary-ctl status` says what was done; `canary-ctl apply` continues it".to_owned())
+            }
             Self::Unreachable { .. } | Self::Refused { .. } | Self::NoKeys { .. } => None,
         }
     }

@@ -6,17 +6,15 @@
 use super::refusal::Attempt;
 use super::{Cluster, Error};
 use crate::config::{self, KeyRing};
-use crate::plan::FIELD_MANAGER;
+use crate::plan::{FIELD_MANAGER, KEYS as NAME};
 use crate::spec::Release;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Api;
 use kube::api::PostParams;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-/// The name of the Secret.
-const NAME: &str = "canary-ctl-keys";
 /// The key under which the ring stands, as JSON.
 const KEY: &str = "keys.json";
 
@@ -54,7 +52,7 @@ impl Cluster {
     pub(super) async fn keys(&self, release: &Release) -> Result<Found, Error> {
         let mut found: Option<(String, KeyRing)> = None;
         let mut missing = Vec::new();
-        for namespace in namespaces(release) {
+        for namespace in release.signing_namespaces() {
             match (self.ring_of(&namespace).await?, &found) {
                 (None, _) => missing.push(namespace),
                 (Some(ring), None) => found = Some((namespace, ring)),
@@ -67,9 +65,10 @@ impl Cluster {
         Ok(Found { ring: found.map(|(_, ring)| ring), missing })
     }
 
-    /// The keys, drawn where there are none and copied where they are missing. Fails where somebody else drew some at the
-    /// same time: those count.
-    pub(super) async fn ensure_keys(&self, found: &Found) -> Result<KeyRing, Error> {
+    /// Draws keys where there are none and copies them where they are missing. `known` are those that were found before
+    /// we were alone.
+    pub(super) async fn ensure_keys(&self, release: &Release, known: &Found) -> Result<(), Error> {
+        let found = self.keys(release).await?.or_signing(known.ring.clone());
         let drawn = || KeyRing::draw().map_err(config::Error::from);
         let ring = match found.ring.clone() {
             Some(ring) if ring.identity_key.is_some() => ring,
@@ -93,7 +92,7 @@ impl Cluster {
             let made = self.secrets(namespace).create(&how, &secret).await;
             made.map_err(|error| attempt("create", namespace).refused(error))?;
         }
-        Ok(ring)
+        Ok(())
     }
 
     async fn ring_of(&self, namespace: &str) -> Result<Option<KeyRing>, Error> {
@@ -113,13 +112,6 @@ impl Cluster {
     fn secrets(&self, namespace: &str) -> Api<Secret> {
         Api::namespaced(self.client.clone(), namespace)
     }
-}
-
-/// Where keys have to be: with the gateways, because they sign; without any, with the release.
-fn namespaces(release: &Release) -> BTreeSet<String> {
-    let gateways: BTreeSet<String> =
-        release.gateways.iter().map(|gateway| gateway.pods.namespace.to_string()).collect();
-    if gateways.is_empty() { BTreeSet::from([release.name.namespace.to_string()]) } else { gateways }
 }
 
 fn attempt<'a>(verb: &'static str, namespace: &'a str) -> Attempt<'a> {

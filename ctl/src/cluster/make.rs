@@ -1,6 +1,7 @@
 //! Carries out what `apply` has planned: part by part where a part must have arrived before the next one is written.
 
-use super::apply::planned;
+use super::apply::{planned, shared};
+use super::lease::Task;
 use super::objects::Really;
 use super::{Cluster, Error, Stored, Waiting};
 use crate::manifest::Stage;
@@ -24,10 +25,9 @@ impl Cluster {
         let name = release.name.to_string();
         let adds_routes = first.has(Stage::Routes);
         if first.brings_filter() && adds_routes {
-            self.settle(async || {
-                Ok(self.remade(release, stored).await?.of(&[Stage::Configuration, Stage::Filter]))
-            })
-            .await?;
+            let stages = [Stage::Configuration, Stage::Filter];
+            self.settle_alone(release, stored, async || Ok(self.remade(release, stored).await?.of(&stages)))
+                .await?;
             // Without the filter a client can name the version of a route itself.
             self.wait(&name, &stored.record, waiting).await?;
         }
@@ -36,12 +36,27 @@ impl Cluster {
             // No route may name a cluster that a proxy does not have.
             self.pushed(&name, &stored.record).await?;
         }
-        self.settle(async || self.remade(release, stored).await).await.map(drop)
+        self.settle_alone(release, stored, async || self.remade(release, stored).await).await
     }
 
-    /// The plan as it would be now.
+    /// Carries out a plan as the only one who makes the objects that releases share: of two who find none, the second
+    /// would write its own over the first one's.
+    async fn settle_alone(
+        &self,
+        release: &Release,
+        stored: &Stored,
+        plan: impl AsyncFn() -> Result<Plan, Error>,
+    ) -> Result<(), Error> {
+        let task = Task { verb: "apply", release: &release.name };
+        let shared = shared(release, &stored.record)?;
+        self.alone(shared, task, async || self.settle(plan).await).await.map(drop)
+    }
+
+    /// The plan as it would be now. Fails where somebody has changed the release meanwhile: a weight waits for nobody, and
+    /// must not be undone by what was read before it.
     async fn remade(&self, release: &Release, stored: &Stored) -> Result<Plan, Error> {
         let sight = self.look(release, &stored.record).await?;
+        self.unless_overtaken(&release.name, stored).await?;
         let keys = self.keys(release).await?.or_signing(sight.signing()).required()?;
         let picture = self.picture(release, &stored.record, &keys, sight).await?;
         planned(release, &stored.record, &picture)

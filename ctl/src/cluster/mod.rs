@@ -3,14 +3,18 @@
 //! ```text
 //! connect    kubeconfig and context, as kubectl has them     Access           -> Cluster
 //! objects    reads, applies and deletes objects of any kind  Change           -> API calls
+//! retry      which failed calls are made again, and when
 //! refusal    what the API server says no to, and why         its answer       -> Error
 //! state      one ConfigMap for each release, with history    Record          <-> ConfigMap
+//! lease      one operator at a time                         places           -> Lease
 //! keys       what signs: a Secret, drawn once                namespaces       -> KeyRing
 //! desired    what a release should be now                    Release+Record   -> objects
 //! apply      brings it all to what a release asks for        Release          -> Applied
 //! make       carries out its plan, make before break
 //! weigh      writes a weight, and nothing else               Record           -> Weighed
 //! turn       promotions and rollbacks                     Record           -> Turned
+//! guards     what is looked at before users are moved        Record           -> Refusal
+//! pause      stops a release from changing, and lets it      Record           -> Stored
 //! uninstall  takes everything away that is ours
 //! pods       which pods are ready                            labels           -> counts
 //! proxies    what the proxies run, by their own metrics      Record           -> Proxies
@@ -22,12 +26,16 @@ mod apply;
 mod connect;
 mod desired;
 mod error;
+mod guards;
 mod keys;
+mod lease;
 mod make;
 mod objects;
+mod pause;
 mod pods;
 mod proxies;
 mod refusal;
+mod retry;
 mod routes;
 mod state;
 mod traffic;
@@ -39,6 +47,7 @@ mod weigh;
 pub use apply::{Applied, Applying};
 pub use connect::{Access, Cluster, Writing};
 pub use error::Error;
+pub use lease::Patience;
 pub use pods::Ready;
 pub use proxies::Proxy;
 pub use state::Stored;

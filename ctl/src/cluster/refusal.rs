@@ -22,7 +22,9 @@ impl Attempt<'_> {
     pub(super) fn refused(self, error: kube::Error) -> Error {
         match error {
             kube::Error::Api(status) => self.because(&status),
-            other => Error::unreachable("", other),
+            source => {
+                Error::Unanswered { verb: self.verb, object: self.to_string(), source: Box::new(source) }
+            }
         }
     }
 
@@ -31,11 +33,18 @@ impl Attempt<'_> {
         let object = self.to_string();
         if status.is_forbidden() {
             return Error::Forbidden {
-                verb: self.verb,
+                verb: denied(&status.message).unwrap_or(self.verb),
                 resource: self.resource.to_owned(),
                 group: self.group.to_owned(),
                 namespace: self.namespace.to_owned(),
             };
+        }
+        if status.code == 401 {
+            return Error::Unauthorized { address: String::new() };
+        }
+        if status.code >= 500 || status.code == 429 {
+            let message = status.message.clone();
+            return Error::Unable { verb: self.verb, object, code: status.code, message };
         }
         if !conflicts.is_empty() {
             return Error::Conflict { object, conflicts };
@@ -48,7 +57,7 @@ impl Attempt<'_> {
         } else {
             status.message.clone()
         };
-        Error::Refused { verb: self.verb, object, message }
+        Error::Refused { verb: self.verb, object, code: status.code, message }
     }
 }
 
@@ -56,6 +65,12 @@ impl fmt::Display for Attempt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}/{}", self.resource, self.namespace, self.name)
     }
+}
+
+/// The right that is missing where it is another than what was tried: applying an object that is not there creates it.
+fn denied(message: &str) -> Option<&'static str> {
+    let verb = message.split_once(" cannot ")?.1.split(' ').next()?;
+    ["get", "list", "create", "update", "patch", "delete"].into_iter().find(|known| *known == verb)
 }
 
 /// Field and owner of every conflict of a server-side apply. The owner stands in the message: `conflict with "helm" using …`.
@@ -102,6 +117,13 @@ mod tests {
             error.hint().unwrap(),
             "add to a Role in `shop`: {apiGroups: [\"networking.istio.io\"], resources: [\"virtualservices\"], verbs: [\"patch\"]}"
         );
+    }
+
+    #[test]
+    fn the_right_to_create_is_named_where_an_apply_lacks_it() {
+        let message = "virtualservices.networking.istio.io \"a\" is forbidden: User \"bob\" cannot create resource \"virtualservices\"";
+        let error = told(json!({"reason": "Forbidden", "code": 403, "message": message}));
+        assert_eq!(error.to_string(), "not allowed to create virtualservices in namespace `shop`");
     }
 
     #[test]

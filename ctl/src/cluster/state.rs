@@ -52,6 +52,17 @@ impl Cluster {
         self.stored(release).await?.ok_or_else(unknown)
     }
 
+    /// Fails where somebody else has written the record since this one was read or written.
+    pub(super) async fn unless_overtaken(&self, release: &ReleaseName, stored: &Stored) -> Result<(), Error> {
+        let version = |object: &ConfigMap| object.metadata.resource_version.clone();
+        let now = self.stored(release).await?;
+        let is = now.as_ref().and_then(|now| now.object.as_ref()).and_then(version);
+        if is == stored.object.as_ref().and_then(version) {
+            return Ok(());
+        }
+        Err(overtaken(release, now))
+    }
+
     /// Keeps a record. Fails where somebody else has written one since this one was read, and says who.
     pub(super) async fn keep(&self, release: &ReleaseName, stored: &mut Stored) -> Result<(), Error> {
         self.count_write()?;
@@ -67,7 +78,11 @@ impl Cluster {
         };
         match written.map_err(|error| attempt(verb, release, &name(release)).refused(error)) {
             Ok(object) => stored.object = Some(object),
-            Err(Error::Stale { .. }) => return Err(self.overtaken(release).await),
+            Err(Error::Stale { .. }) => match self.stored(release).await? {
+                // Ours, by an attempt whose answer was lost.
+                Some(now) if now.record == stored.record => stored.object = now.object,
+                now => return Err(overtaken(release, now)),
+            },
             Err(error) => return Err(error),
         }
         Ok(())
@@ -81,24 +96,20 @@ impl Cluster {
         let how = DeleteParams::default().preconditions(condition);
         let gone = self.config_maps(release).delete(&name(release), &how).await;
         match gone.map_err(|error| attempt("delete", release, &name(release)).refused(error)) {
-            Err(Error::Stale { .. }) => Err(self.overtaken(release).await),
+            Err(Error::Stale { .. }) => Err(overtaken(release, self.stored(release).await?)),
+            // Gone by an attempt whose answer was lost.
+            Err(Error::Refused { code: 404, .. }) => Ok(()),
             done => done.map(drop),
-        }
-    }
-
-    async fn overtaken(&self, release: &ReleaseName) -> Error {
-        match self.stored(release).await {
-            Ok(now) => {
-                let last = now.and_then(|now| now.record.last());
-                Error::Overtaken { release: release.to_string(), last }
-            }
-            Err(error) => error,
         }
     }
 
     fn config_maps(&self, release: &ReleaseName) -> Api<ConfigMap> {
         Api::namespaced(self.client.clone(), release.namespace.as_str())
     }
+}
+
+fn overtaken(release: &ReleaseName, now: Option<Stored>) -> Error {
+    Error::Overtaken { release: release.to_string(), last: now.and_then(|now| now.record.last()) }
 }
 
 fn name(release: &ReleaseName) -> String {

@@ -1,6 +1,8 @@
 //! Takes a release off a cluster, the way it came, backwards: only what we have written, and only while it is ours.
 
+use super::lease::Task;
 use super::objects::Really;
+use super::weigh::{ATTEMPTS, pause};
 use super::{Cluster, Error, Stored, Waiting};
 use crate::manifest::Stage;
 use crate::plan::{Plan, removal};
@@ -17,28 +19,53 @@ impl Cluster {
     /// Takes a release away. First every proxy learns that there is no canary, then objects go: routes, filter
     /// and configuration, subsets, and the record at last, so that a call that was killed can be continued.
     ///
-    /// Keys stay: other releases sign with them.
+    /// Keys stay: other releases sign with them. Fails before the first write where somebody else is at it.
     pub async fn uninstall(
         &self,
         release: &ReleaseName,
         mut stored: Stored,
         waiting: &mut Waiting<'_>,
     ) -> Result<Plan, Error> {
-        let name = release.to_string();
-        if self.end_canary(release, &mut stored).await? {
-            self.wait(&name, &stored.record, waiting).await?;
+        let task = Task { verb: "uninstall", release };
+        let alone = async || {
+            if self.end_canary(release, &mut stored).await? {
+                self.wait(&release.to_string(), &stored.record, waiting).await?;
+            }
+            let shared = stored.record.objects.iter().filter(|(stage, _)| *stage == Stage::Configuration);
+            let shared = shared.map(|(_, object)| (object.namespace.clone(), object.name.clone())).collect();
+            let plan = self.alone(shared, task, async || self.remove(release, &stored).await).await?;
+            self.forget(release, &stored).await?;
+            Ok(plan)
+        };
+        self.alone(vec![task.place()], task, alone).await
+    }
+
+    /// Takes its objects away, as the only one who makes or deletes those that releases share; again where the weight of
+    /// another one of them was quicker.
+    async fn remove(&self, release: &ReleaseName, stored: &Stored) -> Result<Plan, Error> {
+        let plan = self.removal(release, stored).await?;
+        let mut done = self.take_away(release, stored, &plan).await;
+        for attempt in 0..ATTEMPTS {
+            if !matches!(done, Err(Error::Stale { .. })) {
+                break;
+            }
+            tokio::time::sleep(pause(attempt)).await;
+            let rest = self.removal(release, stored).await?;
+            done = self.take_away(release, stored, &rest).await;
         }
-        let plan = self.removal(release, &stored).await?;
+        done.map(|()| plan)
+    }
+
+    async fn take_away(&self, release: &ReleaseName, stored: &Stored, plan: &Plan) -> Result<(), Error> {
         let mut stage = None;
         for change in &plan.changes {
             if stage.replace(change.stage) == Some(Stage::Routes) && change.stage != Stage::Routes {
                 // They have to be gone from the proxies before the filter that guards them, and the subsets that they name.
-                self.pushed(&name, &stored.record).await?;
+                self.pushed(&release.to_string(), &stored.record).await?;
             }
             self.carry_out(change, Really::Write).await?;
         }
-        self.forget(release, &stored).await?;
-        Ok(plan)
+        Ok(())
     }
 
     /// Makes the canary a version that is gone, in every proxy that holds it. Says whether there was one to end.

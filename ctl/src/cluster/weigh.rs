@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Writes of other releases to the same object can come between; so many in a row are somebody's loop.
-const ATTEMPTS: u32 = 8;
+pub(super) const ATTEMPTS: u32 = 8;
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +90,7 @@ impl Cluster {
 }
 
 /// Longer each time, and never the same for two that wait: 20 to 40 ms at first, 0.6 to 1.3 s at last.
-fn pause(attempt: u32) -> Duration {
+pub(super) fn pause(attempt: u32) -> Duration {
     let mut byte = [0];
     // Without randomness they meet again, which the next attempt survives.
     let _unlucky = getrandom::fill(&mut byte);

@@ -27,7 +27,7 @@ pub(super) async fn run(arguments: &Apply, printer: &mut Printer) -> Result<Outc
         let how = Applying {
             waiting,
             wait: arguments.wait,
-            allow_unready: arguments.allow_unready,
+            overridden: &arguments.guards.overridden,
             again: arguments.again,
         };
         cluster.apply(release, how).await?

@@ -1,6 +1,6 @@
 //! `generate`: read, make everything, and only then print it or write it.
 
-use crate::cli::Generate;
+use crate::cli::{Generate, Instead};
 use crate::config::{self, KeyError, KeyRing};
 use crate::local::{Bootstrap, Environment, Layout, Lock, Plan, bootstrap};
 use crate::manifest::{self, Member, Options};
@@ -10,6 +10,9 @@ use crate::{Error, Outcome, spec};
 use std::collections::BTreeMap;
 
 pub(super) async fn run(arguments: &Generate, printer: &mut Printer) -> Result<Outcome, Error> {
+    if let Some(Instead::Rbac(arguments)) = &arguments.instead {
+        return super::rbac::run(arguments, printer);
+    }
     let mut releases = Vec::new();
     for file in &arguments.files {
         let mut release = spec::load(file)?.release;

@@ -8,7 +8,9 @@ mod explain;
 mod generate;
 mod init;
 mod lint;
+mod pause;
 mod promote;
+mod rbac;
 mod revoke;
 mod rollback;
 mod simulate;
@@ -50,6 +52,8 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::Weight(arguments) => weight::run(&arguments, printer).await,
         Verb::Promote(arguments) => promote::run(&arguments, printer).await,
         Verb::Rollback(arguments) => rollback::run(&arguments, printer).await,
+        Verb::Pause(arguments) => pause::pause(&arguments, printer).await,
+        Verb::Resume(arguments) => pause::resume(&arguments, printer).await,
         Verb::Status(arguments) => status::run(&arguments, printer).await,
         Verb::Explain(arguments) => explain::run(arguments, printer),
         Verb::Simulate(arguments) => simulate::run(arguments, printer).await,

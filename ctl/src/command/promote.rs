@@ -19,11 +19,14 @@ pub(super) async fn run(arguments: &Promote, printer: &mut Printer) -> Result<Ou
         return finish(arguments, subject, printer).await;
     }
     let Subject { name, cluster, stored } = &subject;
+    let overridden = &arguments.guards.overridden;
+    cluster.judge_pause(&stored.record, overridden)?;
     let manner = cluster.manner(name, stored).await?;
     let drain = arguments.drain.or_else(|| drains_for(manner.stickiness, manner.max_age));
     let is_new = match stored.record.to_promote().map_err(crate::cluster::Error::from)? {
         Some(canary) => {
-            judge_canary(&subject, canary).await?;
+            // Everybody new is sent only where somebody serves, and where a route leads.
+            cluster.judge_canary(name, &stored.record, overridden).await?;
             announce(&stored.record, canary, manner, drain, printer);
             true
         }
@@ -50,18 +53,6 @@ pub(super) async fn run(arguments: &Promote, printer: &mut Printer) -> Result<Ou
     printer.report(&turn::Roles::of(name, &turned))?;
     afterwards(&turned.stored.record, printer);
     Ok(Outcome::Done)
-}
-
-/// Everybody new is sent only where somebody serves, and where a route leads.
-async fn judge_canary(subject: &Subject, canary: &str) -> Result<(), Error> {
-    let Subject { name, cluster, stored } = subject;
-    let record = &stored.record;
-    cluster.protect(name.namespace.as_str(), record, canary, "`canary-ctl rollback`").await?;
-    if cluster.has_route(name, record, canary).await? {
-        return Ok(());
-    }
-    let message = format!("no VirtualService leads to version `{canary}` by the filter's header");
-    Err(Error::usage(message, "`canary-ctl diff` says what is missing"))
 }
 
 /// A lagging proxy would get a default route to pods that it may not know.

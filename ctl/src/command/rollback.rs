@@ -64,10 +64,7 @@ async fn judge_target(arguments: &Rollback, subject: &Subject, back: &Back) -> R
     let mut after = record.clone();
     after.roll_back(back, None, "");
     let stable = after.standing.version_of(Role::Stable).unwrap_or_default();
-    if !arguments.allow_unready {
-        cluster.protect(name.namespace.as_str(), record, stable, "`--allow-unready`").await?;
-    }
-    Ok(())
+    Ok(cluster.judge_pods(name, record, stable, &arguments.guards.overridden).await?)
 }
 
 /// Says who loses what, before anybody does. It takes no time that an emergency has not: one look at the counters.

@@ -2,6 +2,7 @@
 
 use super::target;
 use crate::cli::Uninstall;
+use crate::plan::Guard;
 use crate::report::Printer;
 use crate::{Error, Outcome, spec};
 use assignment::Weight;
@@ -19,9 +20,11 @@ pub(super) async fn run(arguments: &Uninstall, printer: &mut Printer) -> Result<
         return Ok(Outcome::Done);
     }
     let weight = stored.record.standing.weight;
-    if weight > Weight::ZERO && !arguments.force {
+    let overridden = &arguments.guards.overridden;
+    cluster.judge_pause(&stored.record, overridden)?;
+    if weight > Weight::ZERO {
         let message = format!("`{name}` has {weight} of its users on the canary: they would be moved");
-        return Err(Error::usage(message, "`canary-ctl weight 0` first, or give `--force`"));
+        Guard::MovesUsers.refuse(overridden, message, "`canary-ctl weight 0` first")?;
     }
     let plan = {
         let mut progress = target::progress(printer);

@@ -11,30 +11,39 @@
 //! reroute    another stable version, versions that left   observed         -> Plan
 //! record     what is kept between two calls               ConfigMap       <-> Record
 //! turn       promoted, rolled back, finished              Record           -> Record
+//! pause      who has stopped it from changing
+//! rights     what steering it needs                       Release          -> rules
+//! guard      what is refused unless its name is given     Record           -> Refusal
 //! ```
 
 mod change;
 mod error;
 mod fields;
+mod guard;
 mod install;
 mod object;
 mod ownership;
+mod pause;
 mod record;
 mod removal;
 mod reroute;
 mod reweigh;
+mod rights;
 mod turn;
 
 pub use change::{Action, Change, Plan, Why};
 pub use error::Error;
 pub use fields::Field;
+pub use guard::{Guard, Refusal, judge_pause, judge_step, judge_stickiness};
 pub use install::{install, narrow};
 pub use object::{Object, Reference};
 pub use ownership::Owners;
+pub use pause::Pause;
 pub use record::{Entry, Kept, Proxies, Record, Service};
 pub use removal::removal;
 pub use reroute::reroute;
 pub use reweigh::reweigh;
+pub use rights::{KEYS, Rule, rights};
 pub use turn::{Back, Turn, Way, drains_for, ends_after};
 
 /// The field manager of everything that we write.

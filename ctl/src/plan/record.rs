@@ -3,7 +3,7 @@
 //! The record is written before the objects, so it is never behind them: a call that was killed leaves a record that
 //! the next call carries out.
 
-use super::{Error, Reference, Turn};
+use super::{Error, Pause, Reference, Turn};
 use crate::config::Standing;
 use crate::manifest::Stage;
 use crate::spec::{Release, Routes, Selector};
@@ -40,6 +40,9 @@ pub struct Record {
     /// The last promotion or rollback, until another canary comes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<Turn>,
+    /// Who has stopped it from changing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<Pause>,
     /// The largest raise without being asked twice.
     pub max_step: Weight,
     /// What happens when a weight expires.
@@ -104,6 +107,7 @@ impl Record {
             leaving: Vec::new(),
             draining: BTreeMap::new(),
             turn: None,
+            paused: None,
             max_step: release.max_step,
             until_action: release.until_action,
             service: service(release),
@@ -190,7 +194,7 @@ fn service(release: &Release) -> Service {
     Service { name: release.service.name.to_string(), label: release.versions.label.clone() }
 }
 
-fn proxies(release: &Release) -> Vec<Proxies> {
+pub(super) fn proxies(release: &Release) -> Vec<Proxies> {
     let gateways = release.gateways.iter().map(|gateway| &gateway.pods);
     let named =
         |pods: &Selector| Proxies { namespace: pods.namespace.to_string(), labels: pods.labels.clone() };

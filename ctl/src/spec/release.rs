@@ -6,7 +6,7 @@ use assignment::contract::{
     Stickiness, UntilAction,
 };
 use assignment::{Identity, Weight};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -225,6 +225,13 @@ impl Release {
     /// The host name of the Service inside the cluster.
     pub fn service_host(&self) -> String {
         format!("{}.{}.svc.cluster.local", self.service.name, self.name.namespace)
+    }
+
+    /// Where keys have to be: with the gateways, because they sign; without any, with the release.
+    pub fn signing_namespaces(&self) -> BTreeSet<String> {
+        let gateways: BTreeSet<String> =
+            self.gateways.iter().map(|gateway| gateway.pods.namespace.to_string()).collect();
+        if gateways.is_empty() { BTreeSet::from([self.name.namespace.to_string()]) } else { gateways }
     }
 
     /// The versions that have a role, stable first.

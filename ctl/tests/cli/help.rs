@@ -8,9 +8,12 @@ fn every_verb_says_what_it_does_and_gives_an_example() {
         "init",
         "lint",
         "generate",
+        "generate rbac",
         "diff",
         "apply",
         "weight",
+        "pause",
+        "resume",
         "status",
         "promote",
         "rollback",
@@ -20,7 +23,7 @@ fn every_verb_says_what_it_does_and_gives_an_example() {
         let ran = Desk::new().run(&format!("{verb} --help"));
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
         assert!(ran.stdout.contains("Example"), "{verb}");
-        golden(&format!("help-{verb}.txt"), &ran.stdout);
+        golden(&format!("help-{}.txt", verb.replace(' ', "-")), &ran.stdout);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use wasm_tests::lab::{Lab, Options, Stage};
+use wasm_tests::lab::{Account, Lab, Options, Stage};
 use wasm_tests::scenario::Document;
 
 /// The lab while a test has it.
@@ -19,10 +19,20 @@ fn lab() -> Arc<Lab> {
         return lab;
     }
     // Its own text, not its fields: logs have lines.
-    let options = Options { settings: crate::position::policies::settings(), ..Options::default() };
+    let settings = crate::position::policies::settings();
+    let options = Options { settings, accounts: accounts(), ..Options::default() };
     let lab = Arc::new(Lab::start(options).map_err(|error| error.to_string()).expect("a lab"));
     *shared = Arc::downgrade(&lab);
     lab
+}
+
+/// Operators besides `admin`: one who may do everything, too, and one who may do what a test lets them.
+fn accounts() -> Vec<Account> {
+    let account = |name: &str, groups: &[&str]| Account {
+        name: name.to_owned(),
+        groups: groups.iter().map(|group| (*group).to_owned()).collect(),
+    };
+    vec![account("bob", &["system:masters"]), account("restricted", &[])]
 }
 
 /// Moved by whatever arrives by LDS, and so before every drain.

@@ -1,10 +1,9 @@
 //! A weight on a cluster: one object, and the record.
 
-use super::report::{Changed, judge_step};
+use super::report::Changed;
 use crate::cli::Weigh;
 use crate::cluster::{Asked, Cluster, Stored};
 use crate::command::{situation, target};
-use crate::plan::Record;
 use crate::report::Printer;
 use crate::spec::{Document, ReleaseName};
 use crate::{Error, Outcome};
@@ -47,7 +46,7 @@ pub(super) async fn run(
     Ok(Outcome::Done)
 }
 
-/// What is asked for, once it was judged. Taking users off a canary is never refused.
+/// What is asked for, once it was judged.
 async fn judged(
     arguments: &Weigh,
     name: &ReleaseName,
@@ -63,36 +62,13 @@ async fn judged(
     let now = situation::now();
     let from = record.standing.weight_at(now);
     let weight = arguments.target.from(from);
-    let Some(canary) = record.standing.version_of(Role::Canary) else {
+    if record.standing.version_of(Role::Canary).is_none() {
         let hint = "name one in `versions.canary`, and `canary-ctl apply`";
         return Err(Error::usage(format!("`{name}` has no canary to give users to"), hint));
-    };
-    if weight > from && !arguments.force {
-        judge_step(record.max_step, from, weight)?;
-        judge_canary(name, record, canary, cluster).await?;
     }
+    cluster.judge_weight(name, record, weight, &arguments.guards.overridden).await?;
     let until = arguments
         .expires_in
         .map(|life| Until { at_seconds: now.saturating_add(life.get()), action: record.until_action });
     Ok(Asked { weight, until, why: "weight" })
-}
-
-/// Users are sent only where somebody serves them, and where a route leads.
-async fn judge_canary(
-    name: &ReleaseName,
-    record: &Record,
-    canary: &str,
-    cluster: &Cluster,
-) -> Result<(), Error> {
-    cluster.protect(name.namespace.as_str(), record, canary, "give `--force`").await?;
-    if cluster.has_route(name, record, canary).await? {
-        return Ok(());
-    }
-    let message = format!("no VirtualService leads to version `{canary}` by the filter's header");
-    let hint = if record.external_routes {
-        "put the routes that `canary-ctl generate` prints into it, or give `--force`"
-    } else {
-        "`canary-ctl apply` puts them back, or give `--force`"
-    };
-    Err(Error::usage(message, hint))
 }

@@ -1,8 +1,9 @@
 //! A weight for a local Envoy: its files.
 
-use super::report::{Changed, judge_step};
+use super::report::Changed;
 use crate::cli::Weigh;
 use crate::local::{Entry, Environment, Lock, Stats, wait_for_generation};
+use crate::plan::{Guard, Refusal, judge_step};
 use crate::report::Printer;
 use crate::spec::Document;
 use crate::{Error, Outcome};
@@ -62,9 +63,11 @@ fn changed(arguments: &Weigh, name: &str, before: &Entry, stats: Option<&Stats>)
         let hint = "name one in `versions.canary`, and `canary-ctl generate`";
         return Err(Error::usage(format!("`{name}` has no canary to give users to"), hint));
     };
-    if to > from && !arguments.force {
-        judge_step(before.max_step, from, to)?;
-        judge_health(name, canary, stats)?;
+    if to > from {
+        let overridden = &arguments.guards.overridden;
+        judge_step(before.max_step, from, to, overridden)?;
+        let members = stats.and_then(|stats| stats.membership(&format!("{name}/{canary}")));
+        judge_health(canary, members, overridden)?;
     }
     let until = arguments
         .expires_in
@@ -75,14 +78,10 @@ fn changed(arguments: &Weigh, name: &str, before: &Entry, stats: Option<&Stats>)
 }
 
 /// Where no Envoy runs nobody knows, and nobody is hurt.
-fn judge_health(name: &str, canary: &str, stats: Option<&Stats>) -> Result<(), Error> {
-    match stats.and_then(|stats| stats.membership(&format!("{name}/{canary}"))) {
-        Some((0, total)) => {
-            let message = format!("version `{canary}` has no healthy process of {total}");
-            Err(Error::usage(message, "start it, or give `--force`"))
-        }
-        _ => Ok(()),
-    }
+fn judge_health(canary: &str, members: Option<(u64, u64)>, overridden: &[Guard]) -> Result<(), Refusal> {
+    let Some((0, total)) = members else { return Ok(()) };
+    let message = format!("version `{canary}` has no healthy process of {total}");
+    Guard::NoReadyPods.refuse(overridden, message, "start it")
 }
 
 fn describe(name: &str, before: &Entry, after: &Entry) -> Result<Changed, Error> {

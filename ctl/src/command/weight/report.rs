@@ -57,16 +57,6 @@ impl Changed {
     }
 }
 
-/// Only raises are judged: taking users off a canary is never refused.
-pub(super) fn judge_step(max_step: Weight, from: Weight, to: Weight) -> Result<(), Error> {
-    let step = to.basis_points().saturating_sub(from.basis_points());
-    if step <= max_step.basis_points() {
-        return Ok(());
-    }
-    let message = format!("expected a step of at most {max_step}, found {from} to {to}");
-    Err(Error::usage(message, "take smaller steps, change `maxStep`, or give `--force`"))
-}
-
 impl Report for Changed {
     fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         let would = if self.written { "" } else { "would be " };

@@ -2,6 +2,7 @@
 
 use crate::support::in_the_mesh;
 use canary_ctl::cluster::{Access, Applying, Asked, Cluster, Error, Waiting, Writing};
+use canary_ctl::plan::{Guard, Refusal};
 use canary_ctl::spec::parse;
 use std::path::Path;
 use std::time::Duration;
@@ -13,7 +14,7 @@ fn a_weight_is_active_in_the_gateway_when_the_wait_is_over() {
         let stage = Stage::set_up(lab, "arrival", &StageOptions::default()).await.unwrap();
         let document = stage.release().unwrap().with("/spec/weight", "0");
         let release = parse(Path::new("canary.yaml"), &document.text()).unwrap().release;
-        let access = Access { kubeconfig: Some(lab.kubeconfig("admin").unwrap()), context: None };
+        let access = Access { kubeconfig: Some(lab.kubeconfig("admin").unwrap()), ..Access::default() };
         let cluster = Cluster::connect(&access, Writing::default()).await.unwrap();
         let mut counts = Vec::new();
         let mut progress = |running, all| counts.push((running, all));
@@ -21,7 +22,7 @@ fn a_weight_is_active_in_the_gateway_when_the_wait_is_over() {
         let how = Applying {
             waiting: Waiting { patience: Duration::from_mins(1), progress: &mut |_, _| {} },
             wait: false,
-            allow_unready: false,
+            overridden: &[],
             again: false,
         };
         cluster.apply(&release, how).await.unwrap();
@@ -53,12 +54,12 @@ fn the_first_generation_is_seen_in_a_gateway_that_nobody_has_used() {
         let stage = Stage::set_up(lab, "idle", &options).await.unwrap();
         let document = stage.release().unwrap().with("/spec/weight", "100");
         let release = parse(Path::new("canary.yaml"), &document.text()).unwrap().release;
-        let access = Access { kubeconfig: Some(lab.kubeconfig("admin").unwrap()), context: None };
+        let access = Access { kubeconfig: Some(lab.kubeconfig("admin").unwrap()), ..Access::default() };
         let cluster = Cluster::connect(&access, Writing::default()).await.unwrap();
         let how = Applying {
             waiting: Waiting { patience: Duration::from_secs(20), progress: &mut |_, _| {} },
             wait: true,
-            allow_unready: false,
+            overridden: &[Guard::MaxStep],
             again: false,
         };
         let applied = cluster.apply(&release, how).await.unwrap();
@@ -77,11 +78,11 @@ fn nobody_is_sent_to_a_stable_version_without_ready_pods() {
         let how = Applying {
             waiting: Waiting { patience: Duration::from_secs(1), progress: &mut |_, _| {} },
             wait: false,
-            allow_unready: false,
+            overridden: &[],
             again: false,
         };
         let refused = cluster.apply(&desk.release("shop"), how).await;
-        let Err(Error::Protected { message, .. }) = refused else { panic!("{refused:?}") };
+        let Err(Error::Guarded(Refusal { message, .. })) = refused else { panic!("{refused:?}") };
         assert!(message.starts_with("version `v1` has no ready pod of 0"), "{message}");
         assert!(desk.versions().await.is_empty());
     });

@@ -3,12 +3,16 @@
 use canary_ctl::cluster::{
     Access, Applied, Applying, Asked, Cluster, Error, TakingBack, Turned, Waiting, Writing,
 };
-use canary_ctl::plan::{Back, ends_after};
+use canary_ctl::plan::{Back, Guard, ends_after};
 use canary_ctl::spec::{Release, ReleaseName, parse};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::Duration;
+use tempfile::NamedTempFile;
+use tokio::process::Command;
+use wasm_tests::artifact;
 use wasm_tests::lab::Lab;
 use wasm_tests::scenario::Document;
 
@@ -32,14 +36,22 @@ impl<'l> Desk<'l> {
 
     /// A release in these namespaces, behind the one gateway.
     pub(super) fn release(&self, name: &str) -> Release {
+        Self::read(&self.document(name))
+    }
+
+    pub(super) fn read(document: &Document) -> Release {
+        parse(Path::new("canary.yaml"), &document.text()).unwrap().release
+    }
+
+    /// Its file.
+    pub(super) fn document(&self, name: &str) -> Document {
         let gateway = format!("{}-ingress", self.namespace);
         let gateways = json!([{"name": format!("{gateway}/gateway"), "selector": {"istio": "gateway"}}]);
-        let document = Document::session(name)
+        Document::session(name)
             .with("/metadata/namespace", self.namespace.as_str())
             .with("/spec/hosts", json!([format!("{name}.example.com")]))
             .with("/spec/gateways", gateways)
-            .with("/spec/delivery", json!({"module": "oci://registry.example.com/filter:1"}));
-        parse(Path::new("canary.yaml"), &document.text()).unwrap().release
+            .with("/spec/delivery", json!({"module": "oci://registry.example.com/filter:1"}))
     }
 
     pub(super) async fn cluster(&self) -> Cluster {
@@ -47,8 +59,40 @@ impl<'l> Desk<'l> {
     }
 
     pub(super) async fn cluster_that(&self, writing: Writing) -> Cluster {
-        let kubeconfig = Some(self.lab.kubeconfig("admin").unwrap());
-        Cluster::connect(&Access { kubeconfig, context: None }, writing).await.unwrap()
+        self.cluster_of("admin", writing).await
+    }
+
+    /// The same as another of the lab's accounts.
+    pub(super) async fn cluster_of(&self, account: &str, writing: Writing) -> Cluster {
+        let kubeconfig = Some(self.lab.kubeconfig(account).unwrap());
+        Cluster::connect(&Access { kubeconfig, ..Access::default() }, writing).await.unwrap()
+    }
+
+    /// Its file, on this machine.
+    pub(super) fn file(&self, name: &str) -> NamedTempFile {
+        let file = NamedTempFile::with_suffix(".yaml").unwrap();
+        std::fs::write(file.path(), self.document(name).text()).unwrap();
+        file
+    }
+
+    /// The program, in the lab's network, as this account.
+    pub(super) fn command(&self, account: &str, file: &NamedTempFile, arguments: &[&str]) -> Command {
+        let mut command = Command::new(artifact::canary_ctl().unwrap());
+        command.args(arguments).arg("-f").arg(file.path());
+        command.arg("--kubeconfig").arg(self.lab.kubeconfig(account).unwrap());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        command
+    }
+
+    /// Runs it to its end.
+    pub(super) async fn run(&self, account: &str, file: &NamedTempFile, arguments: &[&str]) -> Ran {
+        let output = self.command(account, file, arguments).output().await.unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Ran {
+            code: output.status.code().unwrap(),
+            stdout: text(&output.stdout),
+            stderr: text(&output.stderr),
+        }
     }
 
     /// What is there of ours, each object with its version; what Kubernetes puts into every namespace left out.
@@ -78,6 +122,13 @@ impl<'l> Desk<'l> {
     }
 }
 
+/// What a call of the program came to.
+pub(super) struct Ran {
+    pub(super) code: i32,
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+}
+
 fn is_of_a_release(object: &Value) -> bool {
     let name = object["metadata"]["name"].as_str().unwrap();
     name != "kube-root-ca.crt" && !name.starts_with("istio-ca-")
@@ -89,9 +140,17 @@ pub(super) fn name(release: &Release) -> ReleaseName {
 
 /// Applies a release whose pods nobody asks for.
 pub(super) async fn apply(cluster: &Cluster, release: &Release) -> Result<Applied, Error> {
+    apply_although(cluster, release, &[Guard::NoReadyPods, Guard::NoRoutes]).await
+}
+
+pub(super) async fn apply_although(
+    cluster: &Cluster,
+    release: &Release,
+    overridden: &[Guard],
+) -> Result<Applied, Error> {
     let mut progress = |_, _| {};
     let waiting = Waiting { patience: Duration::from_secs(5), progress: &mut progress };
-    cluster.apply(release, Applying { waiting, wait: false, allow_unready: true, again: false }).await
+    cluster.apply(release, Applying { waiting, wait: false, overridden, again: false }).await
 }
 
 pub(super) async fn uninstall(cluster: &Cluster, release: &Release) -> Result<(), Error> {

@@ -31,13 +31,13 @@ fn nobody_can_name_the_canary_while_a_release_is_applied_and_uninstalled() {
 
         let document = stage.release().unwrap().with("/spec/weight", "0");
         let release = parse(Path::new("canary.yaml"), &document.text()).unwrap().release;
-        let access = Access { kubeconfig: Some(lab.kubeconfig("admin").unwrap()), context: None };
+        let access = Access { kubeconfig: Some(lab.kubeconfig("admin").unwrap()), ..Access::default() };
         let cluster = Cluster::connect(&access, Writing::default()).await.unwrap();
         let done = Cell::new(false);
         let operate = async {
             for _ in 0..3 {
                 let waiting = Waiting { patience: Duration::from_mins(1), progress: &mut |_, _| {} };
-                let how = Applying { waiting, wait: true, allow_unready: false, again: false };
+                let how = Applying { waiting, wait: true, overridden: &[], again: false };
                 cluster.apply(&release, how).await.unwrap();
                 lab.until("the way to the shop", async || {
                     stage.user().navigate("/").await.is_ok_and(|answer| answer.status == 200).then_some(())

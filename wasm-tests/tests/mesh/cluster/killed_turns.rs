@@ -43,7 +43,7 @@ fn killed_everywhere(namespace: &str, before: &[Verb], verb: Verb, expected: usi
                 turn(&cluster, &release, *verb).await.unwrap();
             }
             let begun = cluster.known(&name(&release)).await.unwrap().record.standing.generation;
-            let stopping = desk.cluster_that(Writing { at_most: Some(writes), force_conflicts: false }).await;
+            let stopping = desk.cluster_that(Writing { at_most: Some(writes), ..Writing::default() }).await;
             match turn(&stopping, &release, verb).await {
                 Err(Error::Stopped { .. }) => points += 1,
                 done => {

@@ -27,7 +27,7 @@ fn a_field_of_another_owner_stops_the_call_which_names_both() {
         assert_eq!(conflicts, [("spec.http".to_owned(), "helm".to_owned())]);
         assert_eq!(desk.versions().await, theirs);
 
-        let forceful = desk.cluster_that(Writing { force_conflicts: true, at_most: None }).await;
+        let forceful = desk.cluster_that(Writing { force_conflicts: true, ..Writing::default() }).await;
         apply(&forceful, &release).await.unwrap();
         assert!(cluster.plan(&release).await.unwrap().is_empty());
     });

@@ -35,7 +35,7 @@ impl Scene {
             .with("/spec/maxStep", "100")
             .with("/spec/weight", "0");
         let release = parse(Path::new("canary.yaml"), &document.text()).unwrap().release;
-        let access = Access { kubeconfig: Some(lab.kubeconfig("admin").unwrap()), context: None };
+        let access = Access { kubeconfig: Some(lab.kubeconfig("admin").unwrap()), ..Access::default() };
         let cluster = Cluster::connect(&access, Writing::default()).await.unwrap();
         let scene = Self { stage, cluster, release };
         // Proxies say what they run with their first request.
@@ -52,7 +52,7 @@ impl Scene {
     async fn apply(&self, wait: bool, again: bool) {
         let mut progress = |_, _| {};
         let waiting = Waiting { patience: Duration::from_mins(1), progress: &mut progress };
-        let how = Applying { waiting, wait, allow_unready: false, again };
+        let how = Applying { waiting, wait, overridden: &[], again };
         self.cluster.apply(&self.release, how).await.unwrap();
     }
 

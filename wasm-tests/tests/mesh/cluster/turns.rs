@@ -3,7 +3,7 @@
 use super::desk::{Desk, Verb, apply, name, percent, turn};
 use crate::support::in_the_mesh;
 use canary_ctl::cluster::{Applying, Error, Waiting};
-use canary_ctl::plan::{self, ends_after};
+use canary_ctl::plan::{self, Guard, ends_after};
 use canary_ctl::spec::Release;
 use std::time::Duration;
 
@@ -73,7 +73,7 @@ fn a_version_that_was_rolled_back_comes_again_when_asked_to_and_its_old_pins_do_
 
         let mut progress = |_, _| {};
         let waiting = Waiting { patience: Duration::from_secs(5), progress: &mut progress };
-        let how = Applying { waiting, wait: false, allow_unready: true, again: true };
+        let how = Applying { waiting, wait: false, overridden: &[Guard::NoReadyPods], again: true };
         let record = cluster.apply(&release, how).await.unwrap().record;
         let versions: Vec<_> =
             record.standing.versions.iter().map(|live| (live.name.as_str(), live.epoch)).collect();

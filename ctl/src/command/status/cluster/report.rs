@@ -4,7 +4,7 @@ use super::Seen;
 use super::problems::{self, Problem};
 use crate::cluster::{Part, Proxy};
 use crate::command::turn;
-use crate::plan::Entry;
+use crate::plan::{Entry, Pause};
 use crate::report::{Report, Table};
 use crate::spec::ReleaseName;
 use assignment::Weight;
@@ -25,6 +25,9 @@ pub(super) struct Standing {
     generation: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<Timestamp>,
+    /// Who has paused it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    paused: Option<Pause>,
     versions: Vec<Version>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     draining: Vec<Draining>,
@@ -90,6 +93,7 @@ impl Standing {
             versions: standing.versions.iter().zip(&ready).map(version).collect(),
             draining: record.draining_versions().into_iter().map(drains).collect(),
             history: record.history,
+            paused: record.paused,
             proxies,
             problems,
         }
@@ -105,6 +109,9 @@ impl Report for Standing {
         if let Some(until) = self.until {
             let over = if effective == asked { "" } else { " (over)" };
             writeln!(out, "until {until}{over}")?;
+        }
+        if let Some(pause) = &self.paused {
+            writeln!(out, "paused by {pause}")?;
         }
         let mut table = Table::new(["VERSION", "ROLE", "EPOCH", "READY"]);
         for Version { name, role, epoch, ready, pods } in &self.versions {

@@ -1,0 +1,42 @@
+//! `canary-ctl generate rbac`.
+
+use super::SpecFile;
+use clap::Args;
+
+/// Print the rights that steering a release needs, as roles and their bindings
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:
+  canary-ctl generate rbac --user alice | kubectl apply -f -
+  canary-ctl generate rbac --service-account ci/deployer -f shop.yaml")]
+pub struct Rbac {
+    /// The release.
+    #[command(flatten)]
+    pub spec: SpecFile,
+    /// Whose rights.
+    #[command(flatten)]
+    pub subject: Subject,
+}
+
+/// Whose rights.
+#[derive(Clone, Debug, Args)]
+#[group(required = true, multiple = false)]
+pub struct Subject {
+    /// A user, as the API server knows them
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
+    /// A group
+    #[arg(long, value_name = "NAME")]
+    pub group: Option<String>,
+    /// A service account, as NAMESPACE/NAME
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = account)]
+    pub service_account: Option<String>,
+}
+
+fn account(text: &str) -> Result<String, String> {
+    match text.split_once('/') {
+        Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() && !name.contains('/') => {
+            Ok(text.to_owned())
+        }
+        _ => Err("expected NAMESPACE/NAME".to_owned()),
+    }
+}

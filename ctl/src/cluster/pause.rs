@@ -1,0 +1,38 @@
+//! A pause on a cluster: one write of the record. Nothing that proxies read changes.
+
+use super::{Cluster, Error, Stored};
+use crate::plan::Guard;
+use crate::spec::ReleaseName;
+
+impl Cluster {
+    /// Pauses a release: from now on a weight, an `apply` that moves users and the like are its pauser's alone.
+    ///
+    /// Fails where somebody else has paused it already, and where the release has changed since it was read.
+    pub async fn pause(
+        &self,
+        release: &ReleaseName,
+        mut stored: Stored,
+        why: Option<String>,
+        overridden: &[Guard],
+    ) -> Result<Stored, Error> {
+        self.judge_pause(&stored.record, overridden)?;
+        stored.record.pause(&self.user, why);
+        self.keep(release, &mut stored).await?;
+        Ok(stored)
+    }
+
+    /// Ends a pause. Writes nothing where there is none; fails as [`Cluster::pause`] does.
+    pub async fn resume(
+        &self,
+        release: &ReleaseName,
+        mut stored: Stored,
+        overridden: &[Guard],
+    ) -> Result<Stored, Error> {
+        self.judge_pause(&stored.record, overridden)?;
+        if stored.record.paused.is_some() {
+            stored.record.resume(&self.user);
+            self.keep(release, &mut stored).await?;
+        }
+        Ok(stored)
+    }
+}

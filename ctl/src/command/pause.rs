@@ -1,0 +1,36 @@
+//! `pause` and `resume`: read the record, write who may change it, report.
+
+use super::target;
+use crate::cli::{Pause, Resume};
+use crate::report::Printer;
+use crate::{Error, Outcome, spec};
+
+pub(super) async fn pause(arguments: &Pause, printer: &mut Printer) -> Result<Outcome, Error> {
+    let document = spec::load(&arguments.spec.file)?;
+    target::for_a_cluster(&document)?;
+    let name = target::release(arguments.release.as_deref(), &arguments.cluster, &document)?;
+    let cluster = target::connect(&arguments.cluster, false).await?;
+    let stored = cluster.known(&name).await?;
+    let overridden = &arguments.guards.overridden;
+    let stored = cluster.pause(&name, stored, arguments.why.clone(), overridden).await?;
+    let weight = stored.record.standing.weight;
+    printer.message(&format!("{name}: paused at {weight}; users go on as they are"));
+    printer.hint("`canary-ctl resume` ends it; `canary-ctl weight 0` is never refused");
+    Ok(Outcome::Done)
+}
+
+pub(super) async fn resume(arguments: &Resume, printer: &mut Printer) -> Result<Outcome, Error> {
+    let document = spec::load(&arguments.spec.file)?;
+    target::for_a_cluster(&document)?;
+    let name = target::release(arguments.release.as_deref(), &arguments.cluster, &document)?;
+    let cluster = target::connect(&arguments.cluster, false).await?;
+    let stored = cluster.known(&name).await?;
+    let was = stored.record.paused.clone();
+    let stored = cluster.resume(&name, stored, &arguments.guards.overridden).await?;
+    let weight = stored.record.standing.weight;
+    printer.message(&match was {
+        Some(pause) => format!("{name}: goes on at {weight}; it was paused by {pause}"),
+        None => format!("{name}: is not paused"),
+    });
+    Ok(Outcome::Done)
+}

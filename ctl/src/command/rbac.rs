@@ -1,0 +1,75 @@
+//! `generate rbac`: read, make the objects, and print the rights that steering them needs.
+
+use crate::cli::{Rbac, Subject};
+use crate::config::KeyRing;
+use crate::manifest::{self, Member, Options};
+use crate::plan::{Object, Reference, Rule, rights};
+use crate::report::Printer;
+use crate::spec::{Mode, Release};
+use crate::{Error, Outcome, cluster, report, spec, yaml};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+const GROUP: &str = "rbac.authorization.k8s.io";
+
+pub(super) fn run(arguments: &Rbac, printer: &mut Printer) -> Result<Outcome, Error> {
+    let release = spec::load(&arguments.spec.file)?.release;
+    if release.delivery.mode == Mode::Local {
+        let message = "expected a release for a cluster, found `delivery.mode: local`";
+        return Err(Error::usage(message, "a local Envoy needs no rights but those of its files"));
+    }
+    let name = format!("canary-ctl-{}-{}", release.name.namespace, release.name.name);
+    let mut text = String::new();
+    for (namespace, rules) in rights(&release, &objects(&release)?) {
+        for object in [role(&name, &namespace, &rules), binding(&name, &namespace, &arguments.subject)] {
+            text += "---\n";
+            text += &yaml::block(&object).map_err(report::Error::Yaml)?;
+        }
+    }
+    printer.data(&text)?;
+    Ok(Outcome::Done)
+}
+
+/// The objects that a release needs, whatever its keys.
+fn objects(release: &Release) -> Result<Vec<Reference>, Error> {
+    let (keys, held) = (KeyRing::placeholder(), BTreeMap::new());
+    let options = Options { keys: &keys, show_keys: false, held: &held };
+    let mut objects = Vec::new();
+    for manifest in manifest::manifests(&[Member::first(release, 1)], options)? {
+        let object = Object::of(&manifest).map_err(cluster::Error::from)?;
+        objects.extend(object.map(|object| object.reference));
+    }
+    Ok(objects)
+}
+
+fn metadata(name: &str, namespace: &str) -> Value {
+    json!({"name": name, "namespace": namespace})
+}
+
+fn role(name: &str, namespace: &str, rules: &[Rule]) -> Value {
+    json!({
+        "apiVersion": format!("{GROUP}/v1"),
+        "kind": "Role",
+        "metadata": metadata(name, namespace),
+        "rules": rules,
+    })
+}
+
+fn binding(name: &str, namespace: &str, subject: &Subject) -> Value {
+    let subject = match (&subject.user, &subject.group, &subject.service_account) {
+        (Some(user), _, _) => json!({"kind": "User", "name": user, "apiGroup": GROUP}),
+        (_, Some(group), _) => json!({"kind": "Group", "name": group, "apiGroup": GROUP}),
+        (_, _, account) => {
+            let (namespace, account) =
+                account.as_deref().and_then(|account| account.split_once('/')).unwrap_or_default();
+            json!({"kind": "ServiceAccount", "name": account, "namespace": namespace})
+        }
+    };
+    json!({
+        "apiVersion": format!("{GROUP}/v1"),
+        "kind": "RoleBinding",
+        "metadata": metadata(name, namespace),
+        "roleRef": {"apiGroup": GROUP, "kind": "Role", "name": name},
+        "subjects": [subject],
+    })
+}

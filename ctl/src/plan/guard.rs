@@ -1,0 +1,136 @@
+//! What stands between an operator and a mistake that users would pay for: each guard has a name, and is overridden by it.
+
+use super::Record;
+use assignment::Weight;
+use assignment::contract::{Fallback, MintPolicy, ReleaseConfig, Stickiness};
+use std::fmt;
+
+/// Something that is refused unless its name is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Guard {
+    /// Users would be sent to a version without a ready pod
+    NoReadyPods,
+    /// No route leads to the canary by the filter's header
+    NoRoutes,
+    /// Somebody else has paused the release
+    Paused,
+    /// The weight rises by more than `maxStep`
+    MaxStep,
+    /// Nothing that users send tells one from another, so nobody can stick to a version
+    NoKey,
+    /// Users who are on the canary at this moment would be moved
+    MovesUsers,
+}
+
+/// A guard's no.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    /// Which guard.
+    pub guard: Guard,
+    /// What was expected and what was found.
+    pub message: String,
+    /// What to do instead of overriding it.
+    pub instead: String,
+}
+
+impl Guard {
+    /// This guard's no, unless it is overridden.
+    pub fn refuse(
+        self,
+        overridden: &[Self],
+        message: impl Into<String>,
+        instead: impl Into<String>,
+    ) -> Result<(), Refusal> {
+        if overridden.contains(&self) {
+            return Ok(());
+        }
+        Err(Refusal { guard: self, message: message.into(), instead: instead.into() })
+    }
+}
+
+impl Refusal {
+    /// What a person can do: something else, or the same with the guard's name.
+    pub fn hint(&self) -> String {
+        format!("{}, or give `--override {}`", self.instead, self.guard)
+    }
+}
+
+impl fmt::Display for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoReadyPods => "no-ready-pods",
+            Self::NoRoutes => "no-routes",
+            Self::Paused => "paused",
+            Self::MaxStep => "max-step",
+            Self::NoKey => "no-key",
+            Self::MovesUsers => "moves-users",
+        })
+    }
+}
+
+/// Refuses a raise beyond the release's `maxStep`. Taking users off a canary is never refused.
+pub fn judge_step(max: Weight, from: Weight, to: Weight, overridden: &[Guard]) -> Result<(), Refusal> {
+    let step = to.basis_points().saturating_sub(from.basis_points());
+    if step <= max.basis_points() {
+        return Ok(());
+    }
+    let message = format!("expected a step of at most {max}, found {from} to {to}");
+    Guard::MaxStep.refuse(overridden, message, "take smaller steps, change `maxStep`")
+}
+
+/// Refuses a release in which nobody can stick to a version, whatever its weight.
+pub fn judge_stickiness(config: &ReleaseConfig, overridden: &[Guard]) -> Result<(), Refusal> {
+    let Some((message, instead)) = unsticky(config) else { return Ok(()) };
+    Guard::NoKey.refuse(overridden, message, instead)
+}
+
+/// Refuses what only who has paused a release may do.
+pub fn judge_pause(record: &Record, user: &str, overridden: &[Guard]) -> Result<(), Refusal> {
+    let Some(pause) = record.paused.as_ref().filter(|pause| pause.by != user) else { return Ok(()) };
+    let instead = format!("ask `{}`", pause.by);
+    Guard::Paused.refuse(overridden, format!("the release is paused by {pause}"), instead)
+}
+
+fn unsticky(config: &ReleaseConfig) -> Option<(&'static str, &'static str)> {
+    if config.mint != MintPolicy::Never {
+        return None;
+    }
+    if config.keys.is_empty() && config.fallback != Fallback::ClientAddress {
+        return Some((
+            "expected a key of users, found none, and no id is minted: everyone is on stable",
+            "add one to `keys`, or set `mint: navigation`",
+        ));
+    }
+    (config.stickiness == Stickiness::Session && config.session_cookie.is_none()).then_some((
+        "expected a session cookie to pin with, found none, and no id is minted: no session can stick",
+        "name the application's cookie in `session.cookie`",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::ValueEnum as _;
+
+    #[test]
+    fn a_guard_is_called_on_the_command_line_as_it_calls_itself() {
+        for guard in Guard::value_variants() {
+            assert_eq!(guard.to_possible_value().unwrap().get_name(), guard.to_string());
+        }
+    }
+
+    #[test]
+    fn only_a_raise_beyond_the_largest_step_is_refused() {
+        let weight = |percent: &str| percent.parse::<Weight>().unwrap();
+        let judged = |from, to| judge_step(weight("20"), weight(from), weight(to), &[]);
+        assert_eq!(judged("10", "30"), Ok(()));
+        assert_eq!(judged("100", "0"), Ok(()));
+        let refused = judged("10", "30.01").unwrap_err();
+        assert_eq!(refused.to_string(), "expected a step of at most 20%, found 10% to 30.01%");
+        assert_eq!(refused.hint(), "take smaller steps, change `maxStep`, or give `--override max-step`");
+        assert_eq!(judge_step(weight("20"), weight("0"), weight("21"), &[Guard::MaxStep]), Ok(()));
+        let other = judge_step(weight("20"), weight("0"), weight("21"), &[Guard::Paused]);
+        assert_eq!(other.unwrap_err().guard, Guard::MaxStep, "a name overrides its own guard alone");
+    }
+}
