@@ -1,11 +1,19 @@
 //! `canary-ctl`'s verbs against a real API server. Most of these tests need no pod, and so no time.
 
 mod arrival;
+mod break_glass;
+mod calls;
 mod desk;
+mod failures;
+mod faulty;
 mod guarded;
+mod guards;
 mod killed;
 mod killed_turns;
+mod leases;
 mod owners;
+mod pauses;
+mod rights;
 mod roles;
 mod spoken;
 mod turns;

@@ -1,0 +1,77 @@
+//! How many calls of the API server a verb makes, and that none of them is for what belongs to others.
+
+use super::desk::{Desk, apply, name, percent, uninstall};
+use super::faulty::Faulty;
+use crate::support::in_the_mesh;
+use canary_ctl::cluster::{Access, Cluster, Writing};
+use canary_ctl::plan::Guard;
+use serde_json::{Value, json};
+
+/// The calls of each verb, one after the other.
+async fn counted(desk: &Desk<'_>, way: &Faulty, release: &str) -> Vec<(&'static str, usize)> {
+    let release = desk.release(release);
+    let access = Access { kubeconfig: Some(way.kubeconfig()), ..Access::default() };
+    let mut counts = Vec::new();
+    way.calls();
+    let cluster = Cluster::connect(&access, Writing::default()).await.unwrap();
+    let mut count = |verb| counts.push((verb, way.calls().len()));
+    count("connect");
+    cluster.plan(&release).await.unwrap();
+    count("diff");
+    apply(&cluster, &release).await.unwrap();
+    count("apply, the first");
+    apply(&cluster, &release).await.unwrap();
+    count("apply, nothing to do");
+    let stored = cluster.known(&name(&release)).await.unwrap();
+    let asked = percent("20");
+    cluster.judge_weight(&release.name, &stored.record, asked.weight, &[Guard::NoReadyPods]).await.unwrap();
+    cluster.weigh(&name(&release), stored, asked).await.unwrap();
+    count("weight");
+    let stored = cluster.known(&name(&release)).await.unwrap();
+    let stored = cluster.pause(&name(&release), stored, None, &[]).await.unwrap();
+    cluster.resume(&name(&release), stored, &[]).await.unwrap();
+    count("pause and resume");
+    uninstall(&cluster, &release).await.unwrap();
+    count("uninstall");
+    counts
+}
+
+fn unrelated(kind: &str, api_version: &str, namespace: &str, spec: &Value) -> String {
+    let object = |number: u32| {
+        let metadata =
+            json!({"name": format!("other-{number}"), "namespace": namespace, "labels": {"app": "other"}});
+        let mut object = json!({"apiVersion": api_version, "kind": kind, "metadata": metadata});
+        if !spec.is_null() {
+            object["spec"] = spec.clone();
+        }
+        format!("---\n{object}\n")
+    };
+    (0..50).map(object).collect()
+}
+
+#[test]
+fn a_verb_makes_as_many_calls_however_much_belongs_to_others() {
+    in_the_mesh(async |lab| {
+        let desk = Desk::new(lab, "calls").await;
+        let way = Faulty::new(lab).await;
+        let before = counted(&desk, &way, "shop").await;
+        println!("calls of the API server: {before:?}");
+        let networking = "networking.istio.io/v1";
+        let route = json!({"hosts": ["other.example.com"], "http": [{"route": [{"destination": {"host": "other"}}]}]});
+        let filter = json!({"workloadSelector": {"labels": {"app": "other"}}, "configPatches": []});
+        // On a node that nobody runs, so that they stay what they are.
+        let pod = json!({"nodeName": "elsewhere", "containers": [{"name": "other", "image": "other"}]});
+        for namespace in ["calls", "calls-ingress"] {
+            let text = unrelated("VirtualService", networking, namespace, &route)
+                + &unrelated("EnvoyFilter", "networking.istio.io/v1alpha3", namespace, &filter)
+                + &unrelated("ConfigMap", "v1", namespace, &Value::Null)
+                + &unrelated("Pod", "v1", namespace, &pod);
+            lab.apply(&text).await.unwrap();
+        }
+        lab.kubectl(&["delete", "secret", "canary-ctl-keys", "-n", "calls-ingress"]).await.unwrap();
+        assert_eq!(counted(&desk, &way, "shop").await, before);
+        let most = |verb: &str| before.iter().find(|(name, _)| *name == verb).unwrap().1;
+        assert!(most("weight") <= 10, "{before:?}");
+        assert!(most("apply, nothing to do") <= 20, "{before:?}");
+    });
+}

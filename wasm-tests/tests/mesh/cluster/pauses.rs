@@ -1,0 +1,97 @@
+//! A paused release: who may still change it, and how.
+
+use super::desk::{Desk, apply, apply_although, name};
+use crate::support::in_the_mesh;
+use canary_ctl::cluster::{Cluster, Error, Writing};
+use canary_ctl::plan::{Guard, Refusal};
+use canary_ctl::spec::Release;
+
+/// What pods and routes would say is another test's.
+const PODS: [Guard; 1] = [Guard::NoReadyPods];
+const PAUSED: [Guard; 2] = [Guard::NoReadyPods, Guard::Paused];
+
+async fn judge(cluster: &Cluster, release: &Release, share: &str, overridden: &[Guard]) -> Result<(), Error> {
+    let stored = cluster.known(&release.name).await.unwrap();
+    cluster.judge_weight(&release.name, &stored.record, share.parse().unwrap(), overridden).await
+}
+
+#[track_caller]
+fn is_paused(refused: &Result<impl std::fmt::Debug, Error>) -> String {
+    match refused {
+        Err(Error::Guarded(Refusal { guard: Guard::Paused, message, .. })) => message.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_paused_release_changes_for_its_pauser_alone() {
+    in_the_mesh(async |lab| {
+        let desk = Desk::new(lab, "paused").await;
+        let (admin, release) = (desk.cluster().await, desk.release("shop"));
+        let bob = desk.cluster_of("bob", Writing::default()).await;
+        apply(&admin, &release).await.unwrap();
+        let stored = admin.known(&name(&release)).await.unwrap();
+        let why = Some("the p99 looks odd".to_owned());
+        admin.pause(&name(&release), stored, why, &[]).await.unwrap();
+
+        let message = is_paused(&judge(&bob, &release, "20", &PODS).await);
+        assert!(message.starts_with("the release is paused by `admin` since 20"), "{message}");
+        assert!(message.ends_with(": the p99 looks odd"), "{message}");
+        judge(&bob, &release, "0", &[]).await.unwrap();
+        judge(&bob, &release, "20", &PAUSED).await.unwrap();
+        judge(&admin, &release, "20", &PODS).await.unwrap();
+
+        let stored = bob.known(&name(&release)).await.unwrap();
+        is_paused(&bob.resume(&name(&release), stored.clone(), &[]).await);
+        is_paused(&bob.pause(&name(&release), stored.clone(), None, &[]).await);
+        let stored = admin.resume(&name(&release), stored, &[]).await.unwrap();
+        assert_eq!(stored.record.paused, None);
+        let last = stored.record.last().unwrap();
+        assert!(last.starts_with("admin: resume 0% -> 0% (generation 1) at "), "{last}");
+        judge(&bob, &release, "20", &PODS).await.unwrap();
+    });
+}
+
+#[test]
+fn on_a_paused_release_others_repair_and_do_not_move_users() {
+    in_the_mesh(async |lab| {
+        let desk = Desk::new(lab, "paused-apply").await;
+        let (admin, release) = (desk.cluster().await, desk.release("shop"));
+        let bob = desk.cluster_of("bob", Writing::default()).await;
+        apply(&admin, &release).await.unwrap();
+        let stored = admin.known(&name(&release)).await.unwrap();
+        admin.pause(&name(&release), stored, None, &[]).await.unwrap();
+
+        lab.kubectl(&["delete", "destinationrule", "shop-canary", "-n", "paused-apply"]).await.unwrap();
+        assert_eq!(apply(&bob, &release).await.unwrap().plan.changes.len(), 1);
+        let other = Desk::read(&desk.document("shop").with("/spec/versions/canary", "v3"));
+        let before = desk.versions().await;
+        is_paused(&apply(&bob, &other).await);
+        assert_eq!(desk.versions().await, before);
+        let overridden = [Guard::NoReadyPods, Guard::NoRoutes, Guard::Paused];
+        apply_although(&bob, &other, &overridden).await.unwrap();
+    });
+}
+
+#[test]
+fn status_says_who_has_paused_a_release_and_why() {
+    in_the_mesh(async |lab| {
+        let desk = Desk::new(lab, "paused-status").await;
+        apply(&desk.cluster().await, &desk.release("shop")).await.unwrap();
+        let file = desk.file("shop");
+        let ran = desk.run("bob", &file, &["pause", "--why", "lunch"]).await;
+        assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+        assert!(ran.stderr.starts_with("paused-status/shop: paused at 0%;"), "{}", ran.stderr);
+        let ran = desk.run("admin", &file, &["status"]).await;
+        assert!(ran.stdout.contains("\npaused by `bob` since 20"), "{}", ran.stdout);
+        let ran = desk.run("admin", &file, &["weight", "20", "--override", "no-ready-pods"]).await;
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+        assert!(
+            ran.stderr.contains(": lunch\n  hint: ask `bob`, or give `--override paused`\n"),
+            "{}",
+            ran.stderr
+        );
+        let ran = desk.run("bob", &file, &["resume"]).await;
+        assert!(ran.stderr.starts_with("paused-status/shop: goes on at 0%; it was paused by `bob`"));
+    });
+}
