@@ -1,6 +1,8 @@
 //! Everything that can end a command, one variant for each stage, with what a person can do about it.
 
-use crate::{cluster, config, demo, explain, local, manifest, outcome, plan, report, spec, token, verify};
+use crate::{
+    cluster, config, demo, explain, local, manifest, outcome, plan, report, spec, survey, token, verify,
+};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -33,6 +35,9 @@ pub enum Error {
     /// A guard says no.
     #[error(transparent)]
     Guarded(#[from] plan::Refusal),
+    /// What is on the cluster makes no release.
+    #[error(transparent)]
+    Survey(#[from] survey::Error),
     /// The request to explain cannot be read.
     #[error(transparent)]
     Explain(#[from] explain::AskedError),
@@ -82,6 +87,7 @@ impl Error {
             Self::Local(error) => error.hint(),
             Self::Cluster(error) => error.hint(),
             Self::Guarded(refusal) => Some(refusal.hint()),
+            Self::Survey(error) => error.hint(),
             Self::Explain(error) => error.hint(),
             Self::Token(error) => error.hint(),
             Self::Demo(error) => error.hint(),

@@ -10,6 +10,7 @@
 //! manifest   what Kubernetes will read                                Release      -> YAML documents
 //! plan       what would be written, and why             desired+observed -> Plan
 //! cluster    Kubernetes: reads, applies, waits          Release      -> objects
+//! survey     what a cluster says about an application    its objects  -> Survey
 //! local      one Envoy on this machine, steered by files              Release      -> files, waiting
 //! explain    which version a request would get, and why               request      -> Explanation
 //! simulate   who would be on the canary at each weight               lines        -> shares
@@ -37,6 +38,7 @@ pub mod plan;
 pub mod report;
 pub mod simulate;
 pub mod spec;
+pub mod survey;
 pub mod token;
 pub mod verify;
 pub mod yaml;

@@ -6,9 +6,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// Write a commented canary.yaml, and keys where there are none yet
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
   canary-ctl init --name shop --namespace shop --host shop.example.com --session-cookie JSESSIONID --canary v2
+  canary-ctl init --from-cluster --name shop --namespace shop --canary v2
   canary-ctl init --name api --namespace shop --host api.example.com --jwt-claim sub --canary v2
   canary-ctl init --name shop --host localhost --session-cookie SESSION --canary v2 --local \\
     --endpoint v1=127.0.0.1:9001 --endpoint v2=127.0.0.1:9002")]
@@ -19,21 +21,30 @@ pub struct Init {
     /// The namespace of the Service
     #[arg(long, default_value = "default")]
     pub namespace: Label,
+    /// Look at the Service, its pods and its routes on the cluster, and ask only for what they do not say
+    #[arg(long, conflicts_with = "local")]
+    pub from_cluster: bool,
+    /// The kubeconfig (default: as kubectl finds it, else the pod's service account)
+    #[arg(long, value_name = "FILE", requires = "from_cluster")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The context in it (default: its current one)
+    #[arg(long, value_name = "CONTEXT", requires = "from_cluster")]
+    pub context: Option<String>,
     /// A host name that its users type
-    #[arg(long = "host", value_name = "HOST", required = true)]
+    #[arg(long = "host", value_name = "HOST", required_unless_present = "from_cluster")]
     pub hosts: Vec<String>,
     /// What users are known by.
     #[command(flatten)]
     pub key: Key,
-    /// The version that everyone is on
-    #[arg(long, value_name = "VERSION", default_value = "v1")]
-    pub stable: String,
-    /// The version under test
+    /// The version that everyone is on (default: v1, or what the cluster says)
     #[arg(long, value_name = "VERSION")]
-    pub canary: String,
-    /// The Gateway object that serves the host
-    #[arg(long, value_name = "NAMESPACE/NAME", default_value = "istio-ingress/gateway")]
-    pub gateway: ReleaseName,
+    pub stable: Option<String>,
+    /// The version under test
+    #[arg(long, value_name = "VERSION", required_unless_present = "from_cluster")]
+    pub canary: Option<String>,
+    /// The Gateway object that serves the host (default: istio-ingress/gateway, or what the cluster says)
+    #[arg(long, value_name = "NAMESPACE/NAME")]
+    pub gateway: Option<ReleaseName>,
     /// Where the filter's module is: a URL, or with --local a path
     #[arg(long)]
     pub module: Option<String>,
@@ -59,10 +70,10 @@ pub struct Init {
 
 /// What users are known by.
 #[derive(Clone, Debug, Args)]
-#[group(required = true, multiple = false)]
+#[group(multiple = false)]
 pub struct Key {
     /// The application's session cookie: sessions stay where they are
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", required_unless_present_any = ["jwt_claim", "from_cluster"])]
     pub session_cookie: Option<String>,
     /// A claim of a JWT: users stay where the weight puts them
     #[arg(long, value_name = "CLAIM")]

@@ -16,6 +16,7 @@
 //! guards     what is looked at before users are moved        Record           -> Refusal
 //! pause      stops a release from changing, and lets it      Record           -> Stored
 //! uninstall  takes everything away that is ours
+//! survey     what a first canary.yaml can be made of         Service          -> Objects
 //! pods       which pods are ready                            labels           -> counts
 //! proxies    what the proxies run, by their own metrics      Record           -> Proxies
 //! traffic    who is still on a version, by their counters Record           -> Traffic
@@ -38,6 +39,7 @@ mod refusal;
 mod retry;
 mod routes;
 mod state;
+mod survey;
 mod traffic;
 mod turn;
 mod uninstall;

@@ -43,7 +43,7 @@ pub fn run(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
 
 async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
     match cli.verb {
-        Verb::Init(arguments) => init::run(&arguments, printer),
+        Verb::Init(arguments) => init::run(&arguments, printer).await,
         Verb::Lint(arguments) => lint::run(&arguments, printer),
         Verb::Generate(arguments) => generate::run(&arguments, printer).await,
         Verb::Diff(arguments) => diff::run(&arguments, printer).await,

@@ -6,6 +6,7 @@ mod calls;
 mod desk;
 mod failures;
 mod faulty;
+mod first_file;
 mod guarded;
 mod guards;
 mod killed;

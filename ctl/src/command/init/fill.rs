@@ -1,0 +1,85 @@
+//! Fills in an example, so that its comments explain what is in the file.
+
+use super::wanted::{Gateways, Known, Wanted};
+use crate::cli::Init;
+use crate::yaml::{EditError, Template};
+use serde_json::{Map, Value, json};
+
+const BY_SESSION: &str = include_str!("../../../../examples/session-cookie/canary.yaml");
+const BY_CLAIM: &str = include_str!("../../../../examples/jwt-user/canary.yaml");
+
+/// The label that a release has unless it says another.
+const DEFAULT_LABEL: &str = "version";
+
+/// What Istio's own charts come to.
+const DEFAULT_GATEWAY: &str = "istio-ingress/gateway";
+
+/// The text of a release: the example of its kind with what is wanted in it.
+pub(super) fn example(wanted: &Wanted, arguments: &Init, uid: &str) -> Result<String, EditError> {
+    let mut template = Template::new(match &wanted.key {
+        Known::BySession(_) => BY_SESSION,
+        Known::ByClaim(_) => BY_CLAIM,
+    })?;
+    template
+        .set("metadata/name", arguments.name.as_str())?
+        .set("metadata/namespace", arguments.namespace.as_str())?
+        .set("metadata/uid", uid)?
+        .set("spec/service/name", arguments.name.as_str())?
+        .set("spec/versions/stable", &wanted.stable)?
+        .set("spec/versions/canary", &wanted.canary)?
+        .set("spec/hosts", &wanted.hosts)?
+        .set("spec/weight", 0)?;
+    match &wanted.gateways {
+        Gateways::Named(gateway) => {
+            let name = gateway.as_ref().map_or_else(|| DEFAULT_GATEWAY.to_owned(), ToString::to_string);
+            let namespace = name.split('/').next().unwrap_or_default().to_owned();
+            template.set("spec/gateways/0/name", name)?.set("spec/gateways/0/namespace", namespace)?;
+        }
+        Gateways::Found(gateways) => {
+            template.set("spec/gateways", gateways)?;
+        }
+    }
+    if let Some(found) = &wanted.service {
+        template.set("spec/service/port", found.port)?;
+        if found.label != DEFAULT_LABEL {
+            template.set("spec/versions/label", &found.label)?;
+        }
+        if !found.virtual_services.is_empty() {
+            template.set("spec/routes", "external")?;
+        }
+    }
+    match &wanted.key {
+        Known::BySession(cookie) => {
+            template.set("spec/session/cookie", cookie)?.set("spec/keys/0/cookie", cookie)?;
+        }
+        Known::ByClaim(claim) => {
+            template.set("spec/keys/0/jwt/claim", claim)?.set("spec/paths", ["/"])?;
+        }
+    }
+    if arguments.local {
+        template.remove("spec/gateways")?.set("spec/delivery", local(arguments))?;
+    } else if let Some(module) = &arguments.module {
+        template.set("spec/delivery/module", module)?;
+    }
+    template.finish()
+}
+
+fn local(arguments: &Init) -> Value {
+    let mut endpoints = Map::new();
+    for (version, address) in &arguments.endpoints {
+        if let Some(addresses) = endpoints.entry(version.as_str()).or_insert_with(|| json!([])).as_array_mut()
+        {
+            addresses.push(address.to_string().into());
+        }
+    }
+    json!({
+        "mode": "local",
+        "module": arguments.module.as_deref().unwrap_or("target/wasm/canary_filter.wasm"),
+        "local": {
+            "directory": ".canary",
+            "listen": "127.0.0.1:8080",
+            "admin": "127.0.0.1:9901",
+            "endpoints": endpoints,
+        },
+    })
+}
