@@ -41,12 +41,6 @@ impl Standing {
         })
     }
 
-    /// The next generation, in which this version takes nobody new: its sessions finish.
-    #[must_use]
-    pub fn draining(&self, name: &str) -> Self {
-        self.turned(|version| Some(if version.name == name { Role::Draining } else { version.role }))
-    }
-
     /// The next generation, in which these versions are gone.
     #[must_use]
     pub fn without(&self, names: &[String]) -> Self {

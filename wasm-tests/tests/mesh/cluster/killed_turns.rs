@@ -67,9 +67,11 @@ fn killed_everywhere(namespace: &str, before: &[Verb], verb: Verb, expected: usi
     });
 }
 
-/// No route names a subset that is not there, and no filter a version without a route.
+/// No route names a subset that is not there, no filter a version without a route, and the record is never behind.
 async fn every_route_leads_to_a_subset(desk: &Desk<'_>, writes: u32) {
     let objects = desk.objects().await;
+    let release = desk.release("shop").name;
+    let generation = desk.cluster().await.known(&release).await.unwrap().record.standing.generation;
     let of_kind =
         |kind: &str| objects.iter().filter(move |object| object["kind"] == kind).collect::<Vec<_>>();
     let subsets: BTreeSet<&str> =
@@ -83,8 +85,9 @@ async fn every_route_leads_to_a_subset(desk: &Desk<'_>, writes: u32) {
         let known: BTreeSet<&str> = names(&service["spec"]["http"]).collect();
         for object in of_kind("EnvoyFilter") {
             let Some(config) = canary_ctl::manifest::held_configuration(object).unwrap() else { continue };
-            let release = format!("{}/shop", desk.namespace);
-            for version in &config.releases[&release].versions {
+            let held = &config.releases[&release.to_string()];
+            assert!(held.generation <= generation, "after {writes} writes the record is behind");
+            for version in &held.versions {
                 let route = format!("{release}/{}", version.name);
                 assert!(known.contains(route.as_str()), "after {writes} writes no route {route}: {known:?}");
             }
