@@ -93,7 +93,7 @@ impl Cluster {
             self.unfinished(release, &stored.record).await?;
             self.keep(release, &mut stored).await?;
         }
-        if !self.reroute(release, &stored.record).await?.is_empty() {
+        if !self.reroute(release, &stored).await?.is_empty() {
             self.pushed(&release.to_string(), &stored.record).await?;
         }
         self.reweigh(release, &stored).await?;
@@ -148,7 +148,7 @@ impl Cluster {
         waiting: &mut Waiting<'_>,
     ) -> Result<Turned, Error> {
         self.reweigh(release, &stored).await?;
-        self.reroute(release, &stored.record).await?;
+        self.reroute(release, &stored).await?;
         let arrival = Some(self.leave(release, &mut stored, waiting).await?);
         Ok(Turned { stored, arrival })
     }
@@ -167,7 +167,9 @@ impl Cluster {
         self.protect_routes(release, &stored.record).await?;
         let mut narrow = stored.record.clone();
         narrow.leaving.clear();
-        for change in self.reroutes(release, &narrow).await?.changes {
+        let plan = self.reroutes(release, &narrow).await?;
+        self.unless_overtaken(release, stored).await?;
+        for change in plan.changes {
             self.carry_out(&change, Really::Write).await?;
             // What still names it has to be gone from the proxies before the next goes.
             self.pushed(&release.to_string(), &narrow).await?;
@@ -194,8 +196,14 @@ impl Cluster {
         Ok(())
     }
 
-    async fn reroute(&self, release: &ReleaseName, record: &Record) -> Result<Plan, Error> {
-        self.settle(async || self.reroutes(release, record).await).await
+    /// Leads default routes to where the record says. Fails where somebody else has written the record since.
+    async fn reroute(&self, release: &ReleaseName, stored: &Stored) -> Result<Plan, Error> {
+        let plan = async || {
+            let plan = self.reroutes(release, &stored.record).await?;
+            self.unless_overtaken(release, stored).await?;
+            Ok(plan)
+        };
+        self.settle(plan).await
     }
 
     async fn reroutes(&self, release: &ReleaseName, record: &Record) -> Result<Plan, Error> {

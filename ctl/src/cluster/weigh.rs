@@ -59,8 +59,16 @@ impl Cluster {
     }
 
     /// Writes what the record says into the objects that carry it, again where others were quicker.
+    ///
+    /// Fails where somebody else has written the record since: what this one says is over.
     pub(super) async fn reweigh(&self, release: &ReleaseName, stored: &Stored) -> Result<Plan, Error> {
-        self.settle(async || self.reweighed(release, stored).await).await
+        let plan = async || {
+            let plan = self.reweighed(release, stored).await?;
+            // After the objects were read: whoever writes them later is noticed by their versions.
+            self.unless_overtaken(release, stored).await?;
+            Ok(plan)
+        };
+        self.settle(plan).await
     }
 
     /// Carries out a plan that writes shared objects, and makes it anew where somebody else was quicker.

@@ -106,6 +106,23 @@ fn a_drain_whose_time_is_over_is_ended_by_the_next_apply() {
 }
 
 #[test]
+fn a_promotion_that_was_overtaken_by_a_rollback_does_not_write_over_it() {
+    in_the_mesh(async |lab| {
+        let desk = Desk::new(lab, "overtaken").await;
+        let (cluster, release) = (desk.cluster().await, desk.release("shop"));
+        apply(&cluster, &release).await.unwrap();
+        // As if the first call slept after its record while the second one did everything.
+        turn(&cluster, &release, Verb::Promote).await.unwrap();
+        let promoted = cluster.known(&name(&release)).await.unwrap();
+        turn(&cluster, &release, Verb::RollBack).await.unwrap();
+        let rolled_back = desk.versions().await;
+        let overtaken = cluster.promote(&name(&release), promoted, ends_after(None), None).await;
+        assert!(matches!(overtaken, Err(Error::Overtaken { .. })), "{overtaken:?}");
+        assert_eq!(desk.versions().await, rolled_back);
+    });
+}
+
+#[test]
 fn of_two_operators_who_turn_a_release_one_wins_and_the_other_is_told() {
     in_the_mesh(async |lab| {
         let desk = Desk::new(lab, "two-turns").await;
