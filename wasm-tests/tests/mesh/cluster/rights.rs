@@ -13,7 +13,7 @@ use wasm_tests::artifact;
 const USER: &str = "restricted";
 
 /// Everything that an operator does to a release, in order; `diff` says no.
-const VERBS: [(&[&str], i32); 8] = [
+const VERBS: [(&[&str], i32); 10] = [
     (&["diff"], 1),
     (&["apply", "--override", "no-ready-pods"], 0),
     (&["apply", "--override", "no-ready-pods"], 0),
@@ -21,6 +21,8 @@ const VERBS: [(&[&str], i32); 8] = [
     (&["pause"], 0),
     (&["resume"], 0),
     (&["weight", "20", "--override", "no-ready-pods"], 0),
+    (&["promote", "--yes", "--override", "no-ready-pods"], 0),
+    (&["rollback", "--now", "--override", "no-ready-pods"], 0),
     (&["uninstall", "--override", "moves-users"], 0),
 ];
 
