@@ -111,6 +111,11 @@ impl Faulty {
         spoiled.iter().all(|spoiled| spoiled.left == 0)
     }
 
+    /// Whether such a call has come.
+    pub(super) fn has_seen(&self, is_meant: impl Fn(&str) -> bool) -> bool {
+        self.seen.lock().unwrap().calls.iter().any(|call| is_meant(call))
+    }
+
     /// The calls since the last time, as `METHOD /path`.
     pub(super) fn calls(&self) -> Vec<String> {
         std::mem::take(&mut self.seen.lock().unwrap().calls)

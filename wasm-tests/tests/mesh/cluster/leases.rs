@@ -1,8 +1,9 @@
 //! One operator at a time: two releases of one gateway at once, holders that vanish, holders that live, Ctrl-C.
 
 use super::desk::{Desk, apply, uninstall};
+use super::faulty::{Fault, Faulty};
 use crate::support::in_the_mesh;
-use canary_ctl::cluster::{Error, Patience, Writing};
+use canary_ctl::cluster::{Access, Cluster, Error, Patience, Writing};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::json;
@@ -53,6 +54,34 @@ fn two_releases_that_come_to_one_gateway_at_the_same_moment_are_both_there() {
             lab.kubectl(&["delete", "secret", "canary-ctl-keys", "-n", "same-moment-ingress"]).await.unwrap();
         }
         assert_eq!(leases(&desk).await, "");
+    });
+}
+
+#[test]
+fn who_has_looked_and_not_yet_written_is_not_overtaken_by_another_release() {
+    in_the_mesh(async |lab| {
+        let desk = Desk::new(lab, "looked").await;
+        let way = Faulty::new(lab).await;
+        let access = Access { kubeconfig: Some(way.kubeconfig()), ..Access::default() };
+        let slow = Cluster::connect(&access, Writing::default()).await.unwrap();
+        let (shop, blog, other) = (desk.release("shop"), desk.release("blog"), desk.cluster().await);
+        // Keys are there already, and the object that both releases share is not.
+        apply(&other, &shop).await.unwrap();
+        uninstall(&other, &shop).await.unwrap();
+        let writes = |call: &str| call.starts_with("PATCH ") && call.ends_with("/canary-gateway-config");
+        way.spoil(1, Fault::Slow(Duration::from_secs(2)), writes);
+        let quick = async {
+            let written = async || way.has_seen(writes).then_some(());
+            lab.until("a write that is on its way", written).await.unwrap();
+            apply(&other, &blog).await
+        };
+        let (first, second) = tokio::join!(apply(&slow, &shop), quick);
+        first.unwrap();
+        second.unwrap();
+        for release in [&shop, &blog] {
+            let plan = other.plan(release).await.unwrap();
+            assert!(plan.is_empty(), "{}: {plan:?}", release.name);
+        }
     });
 }
 
