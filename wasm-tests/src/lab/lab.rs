@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use super::control_plane::{API_PORT, Access, Account, ControlPlane, Site, client};
 use super::error::LabError;
 use super::kubelet::{Image, Images, Kubelet, Networks};
-use super::space::{NODE, Network, Processes, node, on_thread, tail};
+use super::space::{NODE, Network, Processes, allow_watchers, node, on_thread, tail};
 use super::{istio, kubelet};
 
 /// Set to keep the lab's folder, with all logs, when it ends.
@@ -69,6 +69,11 @@ impl Lab {
     }
 
     fn empty(accounts: &[Account]) -> Result<Self, LabError> {
+        if let Err(error) = allow_watchers() {
+            say(&format!(
+                "agents may run out of file watchers (sysctl fs.inotify.max_user_instances): {error}"
+            ));
+        }
         let made = LabError::system("make the lab's namespaces and folder");
         let parts = || {
             let folder = TempDir::with_prefix("lab-")?;

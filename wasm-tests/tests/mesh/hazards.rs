@@ -166,7 +166,10 @@ async fn restart(lab: &Lab, stage: &Stage) -> Duration {
     let start = Instant::now();
     lab.kubectl(&["delete", "pod", "-n", &stage.ingress, &pod, "--grace-period=1"]).await.unwrap();
     lab.rolled_out(&stage.ingress, "deployment/gateway").await.unwrap();
-    start.elapsed()
+    let took = start.elapsed();
+    // Its predecessor was not given the time to leave: until kube-proxy has heard, connections to it come to nothing.
+    lab.until("an answer of the new gateway", async || stage.user().navigate("/").await.ok()).await.unwrap();
+    took
 }
 
 /// New users, one after the other: all of them get 200 from this version.

@@ -5,6 +5,7 @@
 //! open files.
 
 mod exec;
+mod limits;
 mod network;
 mod pod_network;
 mod process;
@@ -13,6 +14,7 @@ mod root;
 mod thread;
 
 pub(super) use exec::exec;
+pub(super) use limits::allow_watchers;
 pub(super) use network::Network;
 pub(super) use pod_network::{node, pod};
 pub(super) use process::{Ended, Process, tail};
