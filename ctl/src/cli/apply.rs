@@ -1,8 +1,7 @@
 //! `canary-ctl apply`.
 
-use super::{ClusterAccess, Guards, Output, SpecFile};
-use crate::spec::Seconds;
-use clap::{Args, ValueEnum};
+use super::{ClusterAccess, Guards, Output, SpecFile, Writes};
+use clap::Args;
 
 /// Bring the cluster to what a release asks for, make before break
 #[derive(Clone, Debug, Args)]
@@ -14,15 +13,12 @@ pub struct Apply {
     /// The release.
     #[command(flatten)]
     pub spec: SpecFile,
-    /// Write nothing: say what would be written (client), and let the API server check it (server)
-    #[arg(long, value_name = "WHERE", value_enum)]
-    pub dry_run: Option<DryRun>,
+    /// Whether to write, and how long to wait.
+    #[command(flatten)]
+    pub writes: Writes,
     /// Wait until every proxy runs it
     #[arg(long)]
     pub wait: bool,
-    /// How long to wait for proxies, where the order of writes needs it and at the end
-    #[arg(long, value_name = "DURATION", default_value = "60s")]
-    pub timeout: Seconds,
     /// Take fields from their owners
     #[arg(long)]
     pub force_conflicts: bool,
@@ -38,13 +34,4 @@ pub struct Apply {
     /// The form of the result.
     #[command(flatten)]
     pub output: Output,
-}
-
-/// Who looks at what would be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum DryRun {
-    /// We do.
-    Client,
-    /// The API server does too.
-    Server,
 }

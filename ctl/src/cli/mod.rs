@@ -12,6 +12,7 @@ mod guards;
 mod init;
 mod keys;
 mod lint;
+mod on_cluster;
 mod pause;
 mod promote;
 mod rbac;
@@ -22,8 +23,9 @@ mod token;
 mod uninstall;
 mod verify;
 mod weight;
+mod writes;
 
-pub use apply::{Apply, DryRun};
+pub use apply::Apply;
 pub use cluster::ClusterAccess;
 pub use common::{Output, SpecFile};
 pub use completions::Completions;
@@ -35,6 +37,7 @@ pub use guards::Guards;
 pub use init::Init;
 pub use keys::Keys;
 pub use lint::Lint;
+pub use on_cluster::OnCluster;
 pub use pause::{Pause, Resume};
 pub use promote::Promote;
 pub use rbac::{Rbac, Subject};
@@ -45,6 +48,7 @@ pub use token::{Token, TokenCreate, TokenInspect, TokenRevoke, TokenVerb};
 pub use uninstall::Uninstall;
 pub use verify::Verify;
 pub use weight::{Target, Weigh};
+pub use writes::{DryRun, Writes};
 
 use clap::{Parser, Subcommand};
 

@@ -1,6 +1,6 @@
 //! `canary-ctl pause` and `canary-ctl resume`.
 
-use super::{ClusterAccess, Guards, SpecFile};
+use super::OnCluster;
 use clap::Args;
 
 /// Let nobody else change a release
@@ -13,21 +13,12 @@ Examples:
   canary-ctl pause -r shop --override paused     take a pause over from somebody else"
 )]
 pub struct Pause {
-    /// The release.
+    /// Which release, where, and past which guards.
     #[command(flatten)]
-    pub spec: SpecFile,
-    /// Another release of the same cluster, as NAMESPACE/NAME or NAME
-    #[arg(short, long, value_name = "RELEASE")]
-    pub release: Option<String>,
+    pub on: OnCluster,
     /// Why, for whoever is refused and for `status`
     #[arg(long, value_name = "TEXT")]
     pub why: Option<String>,
-    /// The guards.
-    #[command(flatten)]
-    pub guards: Guards,
-    /// The cluster.
-    #[command(flatten)]
-    pub cluster: ClusterAccess,
 }
 
 /// Let a paused release change again
@@ -36,16 +27,7 @@ pub struct Pause {
   canary-ctl resume
   canary-ctl resume --override paused     although somebody else has paused it")]
 pub struct Resume {
-    /// The release.
+    /// Which release, where, and past which guards.
     #[command(flatten)]
-    pub spec: SpecFile,
-    /// Another release of the same cluster, as NAMESPACE/NAME or NAME
-    #[arg(short, long, value_name = "RELEASE")]
-    pub release: Option<String>,
-    /// The guards.
-    #[command(flatten)]
-    pub guards: Guards,
-    /// The cluster.
-    #[command(flatten)]
-    pub cluster: ClusterAccess,
+    pub on: OnCluster,
 }

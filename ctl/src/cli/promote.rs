@@ -1,6 +1,6 @@
 //! `canary-ctl promote`.
 
-use super::{ClusterAccess, DryRun, Guards, Output, SpecFile};
+use super::{OnCluster, Output, Writes};
 use crate::spec::Seconds;
 use clap::Args;
 
@@ -16,36 +16,21 @@ Examples:
   canary-ctl promote --finish            the old version has drained: take its routes and subset away"
 )]
 pub struct Promote {
-    /// The release.
+    /// Which release, where, and past which guards.
     #[command(flatten)]
-    pub spec: SpecFile,
-    /// Another release of the same cluster, as NAMESPACE/NAME or NAME
-    #[arg(short, long, value_name = "RELEASE")]
-    pub release: Option<String>,
+    pub on: OnCluster,
     /// How long the old version drains before it may be taken away (default: as long as pins live, `session.maxAge`)
     #[arg(long, value_name = "DURATION", conflicts_with = "finish")]
     pub drain: Option<Seconds>,
     /// End the versions that drain: their sessions are on stable with their next request, routes and subsets go
     #[arg(long)]
     pub finish: bool,
-    /// Do it although many users move at once, or sessions would be cut
-    #[arg(short, long)]
-    pub yes: bool,
-    /// The guards.
+    /// Whether to write, and how long to wait.
     #[command(flatten)]
-    pub guards: Guards,
-    /// Write nothing: say what would be written (client), and let the API server check it (server)
-    #[arg(long, value_name = "WHERE", value_enum)]
-    pub dry_run: Option<DryRun>,
+    pub writes: Writes,
     /// Wait until every proxy runs it (`--finish` always does)
     #[arg(long)]
     pub wait: bool,
-    /// How long to wait for proxies, where the order of writes needs it and at the end
-    #[arg(long, value_name = "DURATION", default_value = "60s")]
-    pub timeout: Seconds,
-    /// The cluster.
-    #[command(flatten)]
-    pub cluster: ClusterAccess,
     /// The form of the result.
     #[command(flatten)]
     pub output: Output,

@@ -1,6 +1,6 @@
 //! `canary-ctl rollback`.
 
-use super::{ClusterAccess, DryRun, Guards, Output, SpecFile};
+use super::{OnCluster, Output, Writes};
 use crate::spec::Seconds;
 use clap::Args;
 
@@ -16,30 +16,18 @@ Examples:
   canary-ctl rollback --dry-run=client    who would lose sessions, and what would be written"
 )]
 pub struct Rollback {
-    /// The release.
+    /// Which release, where, and past which guards.
     #[command(flatten)]
-    pub spec: SpecFile,
-    /// Another release of the same cluster, as NAMESPACE/NAME or NAME
-    #[arg(short, long, value_name = "RELEASE")]
-    pub release: Option<String>,
+    pub on: OnCluster,
     /// Let sessions finish, for so long
     #[arg(long, value_name = "DURATION", conflicts_with = "now")]
     pub drain: Option<Seconds>,
     /// End sessions too: everyone is on stable with the next request
     #[arg(long)]
     pub now: bool,
-    /// The guards.
+    /// Whether to write, and how long to wait.
     #[command(flatten)]
-    pub guards: Guards,
-    /// Write nothing: say what would be written (client), and let the API server check it (server)
-    #[arg(long, value_name = "WHERE", value_enum)]
-    pub dry_run: Option<DryRun>,
-    /// How long to wait until every proxy runs it; the write itself waits for nothing
-    #[arg(long, value_name = "DURATION", default_value = "60s")]
-    pub timeout: Seconds,
-    /// The cluster.
-    #[command(flatten)]
-    pub cluster: ClusterAccess,
+    pub writes: Writes,
     /// The form of the result.
     #[command(flatten)]
     pub output: Output,

@@ -1,6 +1,6 @@
 //! `canary-ctl uninstall`.
 
-use super::{ClusterAccess, Guards, Output, SpecFile};
+use super::{OnCluster, Output};
 use crate::spec::Seconds;
 use clap::Args;
 
@@ -14,24 +14,15 @@ Examples:
   canary-ctl weight 0 && canary-ctl uninstall"
 )]
 pub struct Uninstall {
-    /// The release.
+    /// Which release, where, and past which guards.
     #[command(flatten)]
-    pub spec: SpecFile,
-    /// Another release of the same cluster, as NAMESPACE/NAME or NAME
-    #[arg(short, long, value_name = "RELEASE")]
-    pub release: Option<String>,
+    pub on: OnCluster,
     /// Say what would go, and take nothing away
     #[arg(long)]
     pub dry_run: bool,
-    /// The guards.
-    #[command(flatten)]
-    pub guards: Guards,
     /// How long to wait until no proxy sends anybody to the canary
     #[arg(long, value_name = "DURATION", default_value = "60s")]
     pub timeout: Seconds,
-    /// The cluster.
-    #[command(flatten)]
-    pub cluster: ClusterAccess,
     /// The form of the result.
     #[command(flatten)]
     pub output: Output,

@@ -12,7 +12,7 @@ pub(super) async fn run(arguments: &Apply, printer: &mut Printer) -> Result<Outc
     target::for_a_cluster(&document)?;
     let release = &document.release;
     let cluster = target::connect(&arguments.cluster, arguments.force_conflicts).await?;
-    if let Some(by) = arguments.dry_run {
+    if let Some(by) = arguments.writes.dry_run {
         let plan = cluster.plan_again(release, arguments.again).await?;
         if by == DryRun::Server {
             cluster.rehearse(&plan).await?;
@@ -23,7 +23,7 @@ pub(super) async fn run(arguments: &Apply, printer: &mut Printer) -> Result<Outc
     }
     let applied = {
         let mut progress = target::progress(printer);
-        let waiting = target::waiting(arguments.timeout, &mut progress);
+        let waiting = target::waiting(arguments.writes.timeout, &mut progress);
         let how = Applying {
             waiting,
             wait: arguments.wait,

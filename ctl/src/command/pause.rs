@@ -1,17 +1,13 @@
 //! `pause` and `resume`: read the record, write who may change it, report.
 
-use super::target;
+use super::target::{self, Subject};
 use crate::cli::{Pause, Resume};
 use crate::report::Printer;
-use crate::{Error, Outcome, spec};
+use crate::{Error, Outcome};
 
 pub(super) async fn pause(arguments: &Pause, printer: &mut Printer) -> Result<Outcome, Error> {
-    let document = spec::load(&arguments.spec.file)?;
-    target::for_a_cluster(&document)?;
-    let name = target::release(arguments.release.as_deref(), &arguments.cluster, &document)?;
-    let cluster = target::connect(&arguments.cluster, false).await?;
-    let stored = cluster.known(&name).await?;
-    let overridden = &arguments.guards.overridden;
+    let Subject { name, cluster, stored } = target::subject(&arguments.on).await?;
+    let overridden = &arguments.on.guards.overridden;
     let stored = cluster.pause(&name, stored, arguments.why.clone(), overridden).await?;
     let weight = stored.record.standing.weight;
     printer.message(&format!("{name}: paused at {weight}; users go on as they are"));
@@ -20,13 +16,9 @@ pub(super) async fn pause(arguments: &Pause, printer: &mut Printer) -> Result<Ou
 }
 
 pub(super) async fn resume(arguments: &Resume, printer: &mut Printer) -> Result<Outcome, Error> {
-    let document = spec::load(&arguments.spec.file)?;
-    target::for_a_cluster(&document)?;
-    let name = target::release(arguments.release.as_deref(), &arguments.cluster, &document)?;
-    let cluster = target::connect(&arguments.cluster, false).await?;
-    let stored = cluster.known(&name).await?;
+    let Subject { name, cluster, stored } = target::subject(&arguments.on).await?;
     let was = stored.record.paused.clone();
-    let stored = cluster.resume(&name, stored, &arguments.guards.overridden).await?;
+    let stored = cluster.resume(&name, stored, &arguments.on.guards.overridden).await?;
     let weight = stored.record.standing.weight;
     printer.message(&match was {
         Some(pause) => format!("{name}: goes on at {weight}; it was paused by {pause}"),

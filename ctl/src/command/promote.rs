@@ -1,10 +1,10 @@
 //! `promote`: read the record, judge, say who moves, write make before break, wait, report. And its end, `--finish`.
 
-use super::turn::{self, Subject};
-use super::{situation, target};
+use super::target::{self, Subject};
+use super::{situation, turn};
 use crate::cli::Promote;
 use crate::cluster::Manner;
-use crate::plan::{Record, drains_for, ends_after};
+use crate::plan::{Guard, Record, drains_for, ends_after, judge_step};
 use crate::report::Printer;
 use crate::spec::Seconds;
 use crate::{Error, Outcome};
@@ -14,12 +14,12 @@ use jiff::Timestamp;
 
 pub(super) async fn run(arguments: &Promote, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let subject = turn::subject(&arguments.spec, arguments.release.as_deref(), &arguments.cluster).await?;
+    let subject = target::subject(&arguments.on).await?;
     if arguments.finish {
         return finish(arguments, subject, printer).await;
     }
     let Subject { name, cluster, stored } = &subject;
-    let overridden = &arguments.guards.overridden;
+    let overridden = &arguments.on.guards.overridden;
     cluster.judge_pause(&stored.record, overridden)?;
     let manner = cluster.manner(name, stored).await?;
     let drain = arguments.drain.or_else(|| drains_for(manner.stickiness, manner.max_age));
@@ -32,21 +32,19 @@ pub(super) async fn run(arguments: &Promote, printer: &mut Printer) -> Result<Ou
         }
         None => false,
     };
-    if let Some(by) = arguments.dry_run {
-        let mut record = stored.record.clone();
-        record.promote(ends_after(drain), "");
-        turn::rehearse(by, &subject, &record, printer).await?;
-        return Ok(Outcome::Done);
+    if let Some(by) = arguments.writes.dry_run {
+        return turn::rehearse(by, &subject, |record| record.promote(ends_after(drain), ""), printer).await;
     }
     if is_new {
-        judge_step(arguments, &stored.record, manner)?;
+        let from = stored.record.standing.weight_at(situation::now());
+        judge_step(stored.record.max_step, from, Weight::FULL, overridden)?;
         up_to_date(arguments, &subject, printer).await?;
     } else {
         printer.message("promoted already: what is missing of it is written");
     }
     let turned = {
         let mut progress = target::progress(printer);
-        let mut waiting = target::waiting(arguments.timeout, &mut progress);
+        let mut waiting = target::waiting(arguments.writes.timeout, &mut progress);
         let wait = arguments.wait.then_some(&mut waiting);
         cluster.promote(name, stored.clone(), ends_after(drain), wait).await?
     };
@@ -59,7 +57,7 @@ pub(super) async fn run(arguments: &Promote, printer: &mut Printer) -> Result<Ou
 async fn up_to_date(arguments: &Promote, subject: &Subject, printer: &mut Printer) -> Result<(), Error> {
     let Subject { name, cluster, stored } = subject;
     let mut progress = target::progress(printer);
-    let mut waiting = target::waiting(arguments.timeout, &mut progress);
+    let mut waiting = target::waiting(arguments.writes.timeout, &mut progress);
     cluster.wait(&name.to_string(), &stored.record, &mut waiting).await?;
     Ok(())
 }
@@ -79,24 +77,6 @@ fn announce(record: &Record, canary: &str, manner: Manner, drain: Option<Seconds
             rest(from)
         )),
     }
-}
-
-/// More than the release's `maxStep` at once is asked for twice.
-fn judge_step(arguments: &Promote, record: &Record, manner: Manner) -> Result<(), Error> {
-    let from = record.standing.weight_at(situation::now());
-    if rest(from) <= record.max_step || arguments.yes {
-        return Ok(());
-    }
-    let whose = match manner.stickiness {
-        Stickiness::Session => "new sessions",
-        Stickiness::User => "users",
-    };
-    let message = format!(
-        "expected a step of at most {}, found {from} to {} of the {whose}",
-        record.max_step,
-        Weight::FULL
-    );
-    Err(Error::usage(message, "raise the weight in smaller steps before, or give `--yes`"))
 }
 
 /// Everybody who is not on the canary.
@@ -128,19 +108,19 @@ async fn finish(arguments: &Promote, subject: Subject, printer: &mut Printer) ->
     if versions.is_empty() && stored.record.leaving.is_empty() {
         printer.message("no version drains");
     }
-    if !versions.is_empty() && !judge_end(arguments, &subject, &versions, printer).await? {
-        return Ok(Outcome::No);
+    if !versions.is_empty() {
+        judge_end(arguments, &subject, &versions, printer).await?;
     }
-    if let Some(by) = arguments.dry_run {
-        let mut record = stored.record.clone();
-        record.finish(&versions, "");
-        record.leaving.clear();
-        turn::rehearse(by, &subject, &record, printer).await?;
-        return Ok(Outcome::Done);
+    if let Some(by) = arguments.writes.dry_run {
+        let turn = |record: &mut Record| {
+            record.finish(&versions, "");
+            record.leaving.clear();
+        };
+        return turn::rehearse(by, &subject, turn, printer).await;
     }
     let turned = {
         let mut progress = target::progress(printer);
-        let mut waiting = target::waiting(arguments.timeout, &mut progress);
+        let mut waiting = target::waiting(arguments.writes.timeout, &mut progress);
         cluster.finish(name, stored.clone(), &versions, &mut waiting).await?
     };
     printer.report(&turn::Roles::of(name, &turned))?;
@@ -150,29 +130,27 @@ async fn finish(arguments: &Promote, subject: Subject, printer: &mut Printer) ->
     Ok(Outcome::Done)
 }
 
-/// Says whose sessions would end. Before a deadline that is a valid no.
+/// Says whose sessions would end, and refuses it before their deadline.
 async fn judge_end(
     arguments: &Promote,
     subject: &Subject,
     versions: &[String],
     printer: &mut Printer,
-) -> Result<bool, Error> {
+) -> Result<(), Error> {
     let Subject { name, cluster, stored } = subject;
     let traffic = turn::watch(name, stored, cluster).await?;
     for version in versions {
         printer.message(&turn::said(version, traffic.of(version)));
     }
     let now = Timestamp::now();
-    let early: Vec<&String> =
-        versions.iter().filter(|version| !stored.record.is_overdue(version, now)).collect();
-    for version in &early {
-        let deadline = stored.record.draining.get(*version).copied().unwrap_or(now);
-        printer
-            .message(&format!("`{version}` drains until {deadline:.0}: its sessions would lose their state"));
+    for version in versions.iter().filter(|version| !stored.record.is_overdue(version, now)) {
+        let deadline = stored.record.draining.get(version).copied().unwrap_or(now);
+        let message = format!("`{version}` drains until {deadline:.0}: its sessions would lose their state");
+        if arguments.writes.dry_run.is_some() {
+            printer.message(&message);
+        } else {
+            Guard::MovesUsers.refuse(&arguments.on.guards.overridden, message, "wait")?;
+        }
     }
-    if early.is_empty() || arguments.yes || arguments.dry_run.is_some() {
-        return Ok(true);
-    }
-    printer.hint("wait, or give `--yes`");
-    Ok(false)
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! `rollback`: read the record, say who loses what, write, wait, report. It asks nothing.
 
-use super::turn::{self, Subject};
-use super::{situation, target};
+use super::target::{self, Subject};
+use super::{situation, turn};
 use crate::cli::Rollback;
 use crate::cluster::{Manner, TakingBack};
 use crate::plan::{Back, Record, drains_for, ends_after};
@@ -12,23 +12,23 @@ use jiff::Timestamp;
 
 pub(super) async fn run(arguments: &Rollback, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let subject = turn::subject(&arguments.spec, arguments.release.as_deref(), &arguments.cluster).await?;
+    let subject = target::subject(&arguments.on).await?;
     let Subject { name, cluster, stored } = &subject;
     let manner = cluster.manner(name, stored).await?;
     let back = to_roll_back(arguments, &stored.record)?;
     let how = TakingBack { back: &back, deadline: deadline(arguments, &back, manner) };
     judge_target(arguments, &subject, &back).await?;
     announce(&subject, how, manner.stickiness, printer).await?;
-    if let Some(by) = arguments.dry_run {
-        let mut record = stored.record.clone();
-        record.roll_back(&back, how.deadline, "");
-        record.leaving.clear();
-        turn::rehearse(by, &subject, &record, printer).await?;
-        return Ok(Outcome::Done);
+    if let Some(by) = arguments.writes.dry_run {
+        let turn = |record: &mut Record| {
+            record.roll_back(&back, how.deadline, "");
+            record.leaving.clear();
+        };
+        return turn::rehearse(by, &subject, turn, printer).await;
     }
     let turned = {
         let mut progress = target::progress(printer);
-        let mut waiting = target::waiting(arguments.timeout, &mut progress);
+        let mut waiting = target::waiting(arguments.writes.timeout, &mut progress);
         cluster.roll_back(name, stored.clone(), how, &mut waiting).await?
     };
     printer.report(&turn::Roles::of(name, &turned))?;
@@ -64,7 +64,7 @@ async fn judge_target(arguments: &Rollback, subject: &Subject, back: &Back) -> R
     let mut after = record.clone();
     after.roll_back(back, None, "");
     let stable = after.standing.version_of(Role::Stable).unwrap_or_default();
-    Ok(cluster.judge_pods(name, record, stable, &arguments.guards.overridden).await?)
+    Ok(cluster.judge_pods(name, record, stable, &arguments.on.guards.overridden).await?)
 }
 
 /// Says who loses what, before anybody does. It takes no time that an emergency has not: one look at the counters.

@@ -1,7 +1,7 @@
 //! The cluster that a verb is about, and the release there.
 
-use crate::cli::ClusterAccess;
-use crate::cluster::{Cluster, Waiting, Writing};
+use crate::cli::{ClusterAccess, OnCluster};
+use crate::cluster::{Cluster, Stored, Waiting, Writing};
 use crate::report::Printer;
 use crate::spec::{Document, Mode, ReleaseName, Seconds};
 use crate::{Error, spec};
@@ -40,6 +40,23 @@ pub(super) fn release(
     let Some(asked) = asked else { return Ok(own) };
     let name = if asked.contains('/') { asked.to_owned() } else { format!("{}/{asked}", own.namespace) };
     name.parse().map_err(|error| Error::usage(format!("{error}"), "give NAMESPACE/NAME or NAME"))
+}
+
+/// The release that a verb steers, as it was read.
+pub(super) struct Subject {
+    pub(super) name: ReleaseName,
+    pub(super) cluster: Cluster,
+    pub(super) stored: Stored,
+}
+
+/// Reads the release that a command line names. Fails for one of a local Envoy.
+pub(super) async fn subject(on: &OnCluster) -> Result<Subject, Error> {
+    let document = spec::load(&on.spec.file)?;
+    for_a_cluster(&document)?;
+    let name = release(on.release.as_deref(), &on.cluster, &document)?;
+    let cluster = connect(&on.cluster, false).await?;
+    let stored = cluster.known(&name).await?;
+    Ok(Subject { name, cluster, stored })
 }
 
 /// Tells a person how far the proxies are.

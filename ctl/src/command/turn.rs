@@ -1,12 +1,12 @@
 //! What promotions and rollbacks have in common: what is left to write, and the report.
 
-use super::target;
-use crate::cli::{ClusterAccess, DryRun, SpecFile};
+use super::target::Subject;
+use crate::cli::DryRun;
 use crate::cluster::{Cluster, Part, Stored, Traffic, Turned};
 use crate::plan::Record;
 use crate::report::{Printer, Report, seconds};
 use crate::spec::ReleaseName;
-use crate::{Error, spec};
+use crate::{Error, Outcome};
 use assignment::contract::Role;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -16,27 +16,6 @@ use std::time::Duration;
 
 /// How long requests are counted where sessions would end: long enough for a page with its assets.
 const WINDOW: Duration = Duration::from_secs(2);
-
-/// The release that turns, as it was read.
-pub(super) struct Subject {
-    pub(super) name: ReleaseName,
-    pub(super) cluster: Cluster,
-    pub(super) stored: Stored,
-}
-
-/// Reads the release that a command line names. Fails for one of a local Envoy.
-pub(super) async fn subject(
-    spec: &SpecFile,
-    release: Option<&str>,
-    access: &ClusterAccess,
-) -> Result<Subject, Error> {
-    let document = spec::load(&spec.file)?;
-    target::for_a_cluster(&document)?;
-    let name = target::release(release, access, &document)?;
-    let cluster = target::connect(access, false).await?;
-    let stored = cluster.known(&name).await?;
-    Ok(Subject { name, cluster, stored })
-}
 
 /// The roles of a release after a verb.
 #[derive(Clone, Debug, Serialize)]
@@ -95,20 +74,22 @@ impl Report for Roles {
     }
 }
 
-/// Says what would be written for a record that is not kept, and has the API server check it where asked.
+/// Says what would be written where the record were turned like this, and has the API server check it where asked.
 pub(super) async fn rehearse(
     by: DryRun,
     subject: &Subject,
-    record: &Record,
+    turn: impl FnOnce(&mut Record),
     printer: &mut Printer,
-) -> Result<(), Error> {
-    let plan = subject.cluster.unfinished(&subject.name, record).await?;
+) -> Result<Outcome, Error> {
+    let mut record = subject.stored.record.clone();
+    turn(&mut record);
+    let plan = subject.cluster.unfinished(&subject.name, &record).await?;
     if by == DryRun::Server {
         subject.cluster.rehearse(&plan).await?;
     }
     printer.report(&plan)?;
     printer.message("nothing written");
-    Ok(())
+    Ok(Outcome::Done)
 }
 
 /// The requests of the next two seconds.

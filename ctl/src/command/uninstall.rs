@@ -1,26 +1,22 @@
 //! `uninstall`: read the record, ask twice where users would move, take away, report.
 
-use super::target;
+use super::target::{self, Subject};
 use crate::cli::Uninstall;
 use crate::plan::Guard;
 use crate::report::Printer;
-use crate::{Error, Outcome, spec};
+use crate::{Error, Outcome};
 use assignment::Weight;
 
 pub(super) async fn run(arguments: &Uninstall, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let document = spec::load(&arguments.spec.file)?;
-    target::for_a_cluster(&document)?;
-    let name = target::release(arguments.release.as_deref(), &arguments.cluster, &document)?;
-    let cluster = target::connect(&arguments.cluster, false).await?;
-    let stored = cluster.known(&name).await?;
+    let Subject { name, cluster, stored } = target::subject(&arguments.on).await?;
     if arguments.dry_run {
         printer.report(&cluster.removal(&name, &stored).await?)?;
         printer.message("nothing taken away");
         return Ok(Outcome::Done);
     }
     let weight = stored.record.standing.weight;
-    let overridden = &arguments.guards.overridden;
+    let overridden = &arguments.on.guards.overridden;
     cluster.judge_pause(&stored.record, overridden)?;
     if weight > Weight::ZERO {
         let message = format!("`{name}` has {weight} of its users on the canary: they would be moved");

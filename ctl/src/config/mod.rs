@@ -2,11 +2,13 @@
 
 mod cookies;
 mod filter;
+mod history;
 mod keys;
 mod state;
 mod turn;
 
 pub use filter::{ProxySettings, acceptable, filter_config, release_config};
+pub use history::{History, HistoryEntry};
 pub use keys::{KeyError, KeyRing};
 pub use state::{Standing, new_uid};
 

@@ -38,6 +38,6 @@ pub use error::Error;
 pub use files::{Readers, replace, replace_for};
 pub use layout::Layout;
 pub use lock::Lock;
-pub use state::{Change, Entry, State, Upstream};
+pub use state::{Entry, State, Upstream};
 pub use stats::{ReleaseStats, Stats};
 pub use wait::{Arrival, wait_for_generation};

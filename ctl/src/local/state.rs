@@ -1,7 +1,7 @@
 //! `state.json`: what every release of a local Envoy is now. All of Envoy's files follow from it and from the keys.
 
 use super::{Error, Layout, files};
-use crate::config::{ProxySettings, Standing};
+use crate::config::{History, ProxySettings, Standing};
 use crate::spec::{Local, Module, Release};
 use assignment::Weight;
 use assignment::contract::{PodAffinity, Position, ReleaseConfig, Role, UntilAction};
@@ -12,9 +12,6 @@ use std::path::PathBuf;
 
 /// The shape of `state.json` that this tool writes.
 const FORMAT: u32 = 1;
-
-/// The changes that are kept: more than anybody reads, and still a small file.
-const MAX_HISTORY: usize = 200;
 
 /// Everything that is known about the releases of one directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +39,7 @@ pub struct Entry {
     /// What happens when a weight expires.
     pub until_action: UntilAction,
     /// The last changes, the oldest first.
-    pub history: Vec<Change>,
+    pub history: History,
 }
 
 /// Where a release's requests go.
@@ -73,24 +70,6 @@ pub struct Envoy {
     /// Whether filter state is written.
     #[serde(default)]
     pub filter_state: bool,
-}
-
-/// One change of a release.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Change {
-    /// When.
-    pub at: jiff::Timestamp,
-    /// Who, as the operating system names them.
-    pub by: String,
-    /// The generation that it made.
-    pub generation: u64,
-    /// The weight before, in basis points.
-    pub from: Weight,
-    /// The weight after, in basis points.
-    pub to: Weight,
-    /// The verb that did it.
-    pub why: String,
 }
 
 impl Default for State {
@@ -238,10 +217,7 @@ impl Entry {
     /// Adds a change to the history.
     pub(super) fn note(&mut self, from: Weight, why: &str) {
         let by = std::env::var("USER").unwrap_or_else(|_| "unknown".to_owned());
-        let (at, generation, to) = (jiff::Timestamp::now(), self.standing.generation, self.standing.weight);
-        let surplus = (self.history.len() + 1).saturating_sub(MAX_HISTORY);
-        self.history.drain(..surplus);
-        self.history.push(Change { at, by, generation, from, to, why: why.to_owned() });
+        self.history.note(&self.standing, &by, from, why);
     }
 
     /// Gives the canary another share, as the next generation. `why` is the verb that does it.

@@ -18,7 +18,7 @@ pub enum Guard {
     MaxStep,
     /// Nothing that users send tells one from another, so nobody can stick to a version
     NoKey,
-    /// Users who are on the canary at this moment would be moved
+    /// Users who are on a version at this moment would be moved off it
     MovesUsers,
 }
 

@@ -39,7 +39,7 @@ pub use install::{install, narrow};
 pub use object::{Object, Reference};
 pub use ownership::Owners;
 pub use pause::Pause;
-pub use record::{Entry, Kept, Proxies, Record, Service};
+pub use record::{Kept, Proxies, Record, Service};
 pub use removal::removal;
 pub use reroute::reroute;
 pub use reweigh::reweigh;

@@ -4,7 +4,7 @@
 //! the next call carries out.
 
 use super::{Error, Pause, Reference, Turn};
-use crate::config::Standing;
+use crate::config::{History, Standing};
 use crate::manifest::Stage;
 use crate::spec::{Release, Routes, Selector};
 use assignment::Weight;
@@ -14,9 +14,6 @@ use std::collections::BTreeMap;
 
 /// The shape that this tool writes.
 pub(super) const FORMAT: u32 = 1;
-
-/// The changes that are kept: more than anybody reads, and still a small object.
-const MAX_HISTORY: usize = 100;
 
 /// An object that we have written, or are about to.
 pub type Kept = (Stage, Reference);
@@ -57,7 +54,7 @@ pub struct Record {
     /// The objects that we have written for it, or are about to.
     pub objects: Vec<Kept>,
     /// The last changes, the oldest first.
-    pub history: Vec<Entry>,
+    pub history: History,
 }
 
 /// Pods whose proxies serve a release.
@@ -78,24 +75,6 @@ pub struct Service {
     pub label: String,
 }
 
-/// One change of a release.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Entry {
-    /// When.
-    pub at: jiff::Timestamp,
-    /// Who, as the API server knows them.
-    pub by: String,
-    /// The generation that it made.
-    pub generation: u64,
-    /// The weight before, in basis points.
-    pub from: Weight,
-    /// The weight after, in basis points.
-    pub to: Weight,
-    /// The verb that did it.
-    pub why: String,
-}
-
 impl Record {
     /// A release that nobody has seen yet. Its configuration comes at weight 0, whatever its file says.
     pub fn first(release: &Release, standing: Standing) -> Self {
@@ -114,7 +93,7 @@ impl Record {
             proxies: proxies(release),
             external_routes: release.routes == Routes::External,
             objects: Vec::new(),
-            history: Vec::new(),
+            history: History::default(),
         }
     }
 
@@ -177,16 +156,7 @@ impl Record {
 
     /// Notes who did what, as the generation that the record is at.
     pub fn note(&mut self, by: &str, from: Weight, why: &str) {
-        let surplus = (self.history.len() + 1).saturating_sub(MAX_HISTORY);
-        self.history.drain(..surplus);
-        self.history.push(Entry {
-            at: jiff::Timestamp::now(),
-            by: by.to_owned(),
-            generation: self.standing.generation,
-            from,
-            to: self.standing.weight,
-            why: why.to_owned(),
-        });
+        self.history.note(&self.standing, by, from, why);
     }
 }
 
@@ -202,13 +172,4 @@ pub(super) fn proxies(release: &Release) -> Vec<Proxies> {
     all.sort();
     all.dedup();
     all
-}
-
-impl std::fmt::Display for Entry {
-    /// `alice: weight 0% -> 20% (generation 4) at 2026-11-21T14:00:00Z`.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { at, by, generation, from, to, why } = self;
-        let at = at.strftime("%Y-%m-%dT%H:%M:%SZ");
-        write!(f, "{by}: {why} {from} -> {to} (generation {generation}) at {at}")
-    }
 }

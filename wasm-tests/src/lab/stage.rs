@@ -33,6 +33,13 @@ impl Default for StageOptions {
     }
 }
 
+impl StageOptions {
+    /// For what concerns the gateway alone: no sidecars, which take time to start.
+    pub fn gateway() -> Self {
+        Self { sidecars: false, ..Self::default() }
+    }
+}
+
 /// The shop as Deployments `shop-v1` and `shop-v2` behind one Service, and a gateway of its own.
 #[derive(Debug)]
 pub struct Stage {

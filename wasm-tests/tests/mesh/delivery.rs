@@ -34,7 +34,7 @@ fn a_trafficextension_comes_changes_and_goes_without_a_failed_request() {
 }
 
 async fn comes_changes_and_goes(lab: &Lab, mode: &str) {
-    let options = StageOptions { sidecars: false, drain: DRAIN, ..StageOptions::default() };
+    let options = StageOptions { drain: DRAIN, ..StageOptions::gateway() };
     let stage = Stage::set_up(lab, mode, &options).await.unwrap();
     let web = Web::start().await;
     let modules = everywhere(lab, &stage.namespace, &web).await;

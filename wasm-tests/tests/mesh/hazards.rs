@@ -139,8 +139,7 @@ fn a_plugin_whose_module_cannot_be_fetched_puts_everyone_on_stable_and_answers_n
 
 /// A stage with routes to the shop, and a release of which everybody new is on the canary once the filter runs.
 async fn set_up(lab: &Lab, name: &str) -> (Stage, Document) {
-    let options = StageOptions { sidecars: false, ..StageOptions::default() };
-    let stage = Stage::set_up(lab, name, &options).await.unwrap();
+    let stage = Stage::set_up(lab, name, &StageOptions::gateway()).await.unwrap();
     let release = stage.release().unwrap().with("/spec/weight", "100");
     route(lab, &stage, &release).await;
     (stage, release)

@@ -104,8 +104,7 @@ fn a_pod_that_dies_costs_its_own_users_a_request_at_most_and_nobody_their_versio
 
 /// A stage at 50 %, with sessions in it.
 async fn half_on_the_canary(lab: &Lab, name: &str) -> (Stage, Document, Sessions) {
-    let options = StageOptions { sidecars: false, ..StageOptions::default() };
-    let stage = Stage::set_up(lab, name, &options).await.unwrap();
+    let stage = Stage::set_up(lab, name, &StageOptions::gateway()).await.unwrap();
     let release = stage.release().unwrap().with("/spec/podAffinity", "identity").with("/spec/weight", "50");
     apply(lab, &stage, &release, 1).await;
     let mut sessions = Sessions::default();

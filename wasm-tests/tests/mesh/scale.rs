@@ -15,8 +15,7 @@ const RELEASES: usize = 1000;
 #[test]
 fn a_thousand_releases_share_a_gateway_and_one_of_them_changes_its_weight() {
     in_the_mesh(async |lab| {
-        let options = StageOptions { sidecars: false, ..StageOptions::default() };
-        let stage = Stage::set_up(lab, "scale", &options).await.unwrap();
+        let stage = Stage::set_up(lab, "scale", &StageOptions::gateway()).await.unwrap();
         let mut releases: Vec<Document> = (0..RELEASES).map(|number| release(&stage, number)).collect();
         let last = RELEASES - 1;
         let routes = Parts::of(&stage.generate(&[releases.last().unwrap()], 1).unwrap());

@@ -43,7 +43,7 @@ fn a_path_of_one_team_within_the_host_of_another_is_released_on_its_own() {
 
 impl Teams {
     async fn set_up(lab: &Lab) -> Self {
-        let options = StageOptions { sidecars: false, ..StageOptions::default() };
+        let options = StageOptions::gateway();
         let (host, path) = tokio::join!(
             Stage::set_up(lab, "team-host", &options),
             Stage::set_up(lab, "team-path", &options),

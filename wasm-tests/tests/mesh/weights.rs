@@ -17,8 +17,7 @@ const CHANGES: u64 = 11;
 #[test]
 fn a_weight_is_active_within_a_second_and_no_listener_websocket_or_stream_notices() {
     in_the_mesh(async |lab| {
-        let options = StageOptions { sidecars: false, ..StageOptions::default() };
-        let stage = Stage::set_up(lab, "weights", &options).await.unwrap();
+        let stage = Stage::set_up(lab, "weights", &StageOptions::gateway()).await.unwrap();
         lab.apply(&calls(&stage.namespace)).await.unwrap();
         let releases = [stage.release().unwrap(), over_grpc(&stage)];
         let manifests = generate(&stage, &releases, 1, "0");

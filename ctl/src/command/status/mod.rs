@@ -2,6 +2,7 @@
 
 mod cluster;
 mod local;
+mod problem;
 
 use super::target;
 use crate::cli::Status;

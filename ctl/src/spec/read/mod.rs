@@ -62,16 +62,11 @@ fn spec(
     name: Option<ReleaseName>,
     uid: Option<String>,
 ) -> Option<Release> {
-    let service = spec.section("service").map(service);
+    let service = service_of(&mut spec, name.as_ref());
     let versions = spec.required_section("versions").map(versions);
-    let hosts = hosts(&mut spec);
-    let paths = spec.texts("paths").unwrap_or_else(|| vec!["/".to_owned()]);
-    let gateways = gateways(&mut spec);
-    let sidecars = sidecars(&mut spec);
+    let ways_in = ways_in(&mut spec);
     let users = users::users(&mut spec);
-    let weight = spec.parsed::<Weight>("weight").unwrap_or_default();
-    let max_step = spec.parsed::<Weight>("maxStep").unwrap_or_else(default_max_step);
-    let until_action = spec.choice("untilAction", &UNTIL_ACTIONS).unwrap_or_default();
+    let steps = steps(&mut spec);
     let overrides = users::overrides(&mut spec);
     let cookies = spec.section("cookies").map(cookies).unwrap_or_default();
     let pod_affinity = spec.choice("podAffinity", &POD_AFFINITIES).unwrap_or_default();
@@ -81,11 +76,13 @@ fn spec(
     let delivery = spec.required_section("delivery").map(|section| delivery::delivery(section, folder));
     spec.finish();
     let (name, users) = (name?, users?);
-    let service = service.unwrap_or_else(|| Some(Service { name: name.name.clone(), port: 80 }));
     Some(Release {
         service: service?,
         versions: versions??,
-        hosts: hosts?,
+        hosts: ways_in.hosts?,
+        paths: ways_in.paths,
+        gateways: ways_in.gateways,
+        sidecars: ways_in.sidecars,
         delivery: delivery??,
         session: users.session.unwrap_or_else(Session::default),
         stickiness: users.stickiness,
@@ -97,12 +94,9 @@ fn spec(
         train: users.train,
         name,
         uid,
-        paths,
-        gateways,
-        sidecars,
-        weight,
-        max_step,
-        until_action,
+        weight: steps.weight,
+        max_step: steps.max_step,
+        until_action: steps.until_action,
         overrides,
         cookies,
         pod_affinity,
@@ -112,8 +106,45 @@ fn spec(
     })
 }
 
-fn default_max_step() -> Weight {
-    Weight::new(5_000).unwrap_or(Weight::FULL)
+/// Where its users come in.
+struct WaysIn {
+    hosts: Option<Vec<String>>,
+    paths: Vec<String>,
+    gateways: Vec<Gateway>,
+    sidecars: Vec<Selector>,
+}
+
+fn ways_in(spec: &mut Section<'_>) -> WaysIn {
+    WaysIn {
+        hosts: hosts(spec),
+        paths: spec.texts("paths").unwrap_or_else(|| vec!["/".to_owned()]),
+        gateways: gateways(spec),
+        sidecars: sidecars(spec),
+    }
+}
+
+/// How the weight moves.
+struct Steps {
+    weight: Weight,
+    max_step: Weight,
+    until_action: UntilAction,
+}
+
+fn steps(spec: &mut Section<'_>) -> Steps {
+    let half = || Weight::new(5_000).unwrap_or(Weight::FULL);
+    Steps {
+        weight: spec.parsed("weight").unwrap_or_default(),
+        max_step: spec.parsed("maxStep").unwrap_or_else(half),
+        until_action: spec.choice("untilAction", &UNTIL_ACTIONS).unwrap_or_default(),
+    }
+}
+
+/// The Service; where none is named, the one that is called as the release.
+fn service_of(spec: &mut Section<'_>, name: Option<&ReleaseName>) -> Option<Service> {
+    match spec.section("service") {
+        Some(section) => service(section),
+        None => name.map(|name| Service { name: name.name.clone(), port: 80 }),
+    }
 }
 
 fn service(mut section: Section<'_>) -> Option<Service> {

@@ -50,8 +50,7 @@ fn a_weight_is_active_in_the_gateway_when_the_wait_is_over() {
 #[test]
 fn the_first_generation_is_seen_in_a_gateway_that_nobody_has_used() {
     in_the_mesh(async |lab| {
-        let options = StageOptions { sidecars: false, ..StageOptions::default() };
-        let stage = Stage::set_up(lab, "idle", &options).await.unwrap();
+        let stage = Stage::set_up(lab, "idle", &StageOptions::gateway()).await.unwrap();
         let document = stage.release().unwrap().with("/spec/weight", "100");
         let release = parse(Path::new("canary.yaml"), &document.text()).unwrap().release;
         let access = Access { kubeconfig: Some(lab.kubeconfig("admin").unwrap()), ..Access::default() };

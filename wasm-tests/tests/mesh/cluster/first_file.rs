@@ -13,8 +13,7 @@ use crate::support::in_the_mesh;
 #[test]
 fn the_first_file_says_what_is_on_the_cluster() {
     in_the_mesh(async |lab| {
-        let options = StageOptions { sidecars: false, ..StageOptions::default() };
-        let stage = Stage::set_up(lab, "first-file", &options).await.unwrap();
+        let stage = Stage::set_up(lab, "first-file", &StageOptions::gateway()).await.unwrap();
         let folder = tempfile::tempdir().unwrap();
         let init = |flags: &str| init(lab, &stage, &folder, flags);
 

@@ -19,8 +19,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 #[test]
 fn nobody_can_name_the_canary_while_a_release_is_applied_and_uninstalled() {
     in_the_mesh(async |lab| {
-        let options = StageOptions { sidecars: false, ..StageOptions::default() };
-        let stage = Stage::set_up(lab, "guarded", &options).await.unwrap();
+        let stage = Stage::set_up(lab, "guarded", &StageOptions::gateway()).await.unwrap();
         // Whoever reaches the canary's subset is answered 503, by Envoy: it has no pod.
         lab.kubectl(&["scale", "-n", &stage.namespace, "deployment/shop-v2", "--replicas=0"]).await.unwrap();
         lab.until("an end of the canary's pods", async || {

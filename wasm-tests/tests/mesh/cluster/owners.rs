@@ -72,6 +72,6 @@ fn two_first_applies_at_once_make_one_release() {
         // Who lost has said so, and finds nothing left to do.
         apply(&other, &release).await.unwrap();
         assert!(one.plan(&release).await.unwrap().is_empty());
-        assert_eq!(one.known(&name(&release)).await.unwrap().record.history.len(), 1);
+        assert_eq!(one.known(&name(&release)).await.unwrap().record.history.entries().len(), 1);
     });
 }

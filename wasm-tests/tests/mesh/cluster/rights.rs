@@ -21,7 +21,7 @@ const VERBS: [(&[&str], i32); 10] = [
     (&["pause"], 0),
     (&["resume"], 0),
     (&["weight", "20", "--override", "no-ready-pods"], 0),
-    (&["promote", "--yes", "--override", "no-ready-pods"], 0),
+    (&["promote", "--override", "max-step", "--override", "no-ready-pods"], 0),
     (&["rollback", "--now", "--override", "no-ready-pods"], 0),
     (&["uninstall", "--override", "moves-users"], 0),
 ];

@@ -26,8 +26,7 @@ struct Scene {
 
 impl Scene {
     async fn set_up(lab: &Lab, name: &str) -> Self {
-        let options = StageOptions { sidecars: false, ..StageOptions::default() };
-        let stage = Stage::set_up(lab, name, &options).await.unwrap();
+        let stage = Stage::set_up(lab, name, &StageOptions::gateway()).await.unwrap();
         let document = stage
             .release()
             .unwrap()

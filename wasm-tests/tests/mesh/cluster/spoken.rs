@@ -52,8 +52,7 @@ impl Operator {
 #[test]
 fn operators_are_told_who_moves_before_anybody_does() {
     in_the_mesh(async |lab| {
-        let options = StageOptions { sidecars: false, ..StageOptions::default() };
-        let stage = Stage::set_up(lab, "spoken", &options).await.unwrap();
+        let stage = Stage::set_up(lab, "spoken", &StageOptions::gateway()).await.unwrap();
         let release = stage.release().unwrap().with("/spec/stickiness", "user").with("/spec/maxStep", "40");
         let operator = Operator::new(lab, &release.with("/spec/weight", "0"));
         operator.is_told("apply", 0, &["5 objects written"]);
@@ -66,10 +65,11 @@ fn operators_are_told_who_moves_before_anybody_does() {
         operator.is_told("weight 40 --wait", 0, &["v2 0% -> 40% (generation 2"]);
         let moves = "60% of the users move from `v1` to `v2` with their next request";
         operator.is_told("promote --dry-run=server", 0, &[moves, "spec.http[2]", "nothing written"]);
-        let step = "expected a step of at most 40%, found 40% to 100% of the users";
-        operator.is_told("promote", 2, &[moves, step, "`--yes`"]);
+        let step = "expected a step of at most 40%, found 40% to 100%";
+        operator.is_told("promote", 2, &[moves, step, "`--override max-step`"]);
         operator.is_told("status", 0, &["weight 40%, generation 2"]);
-        let said = operator.is_told("promote --yes --wait -o json", 0, &["set `versions.stable: v2`"]);
+        let said =
+            operator.is_told("promote --override max-step --wait -o json", 0, &["set `versions.stable: v2`"]);
         let roles: Value = serde_json::from_str(&said.data).unwrap();
         assert_eq!((&roles["stable"], &roles["generation"]), (&"v2".into(), &3.into()));
         for _ in 0..20 {
@@ -93,5 +93,25 @@ fn operators_are_told_who_moves_before_anybody_does() {
             &["expected a canary, found none; the last change was by admin: rollback"],
         );
         operator.is_told("apply", 2, &["the file names `v2` canary: admin rolled `v2` back", "--again"]);
+    });
+}
+
+#[test]
+fn a_drain_is_not_ended_before_its_deadline_unless_it_is_asked_for() {
+    in_the_mesh(async |lab| {
+        let stage = Stage::set_up(lab, "early-end", &StageOptions::gateway()).await.unwrap();
+        let operator = Operator::new(lab, &stage.release().unwrap().with("/spec/weight", "50"));
+        operator.is_told("apply --wait", 0, &["active in 1 proxies"]);
+        operator.is_told("promote --drain 1h --wait", 0, &["no session moves", "v1 drains until"]);
+        let early = "`v1` drains until";
+        operator.is_told(
+            "promote --finish --dry-run=client",
+            0,
+            &[early, "would lose their state", "nothing written"],
+        );
+        operator.is_told("promote --finish", 2, &[early, "`--override moves-users`"]);
+        let done = "nothing leads to the pods of v1 any more";
+        operator.is_told("promote --finish --override moves-users", 0, &[done]);
+        operator.is_told("promote --finish", 0, &["no version drains"]);
     });
 }

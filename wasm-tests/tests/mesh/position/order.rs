@@ -70,7 +70,7 @@ fn without_a_key_from_a_jwt_the_filter_stands_first() {
 }
 
 async fn stage(lab: &Lab, name: &str) -> Stage {
-    let options = StageOptions { sidecars: false, ..StageOptions::default() };
+    let options = StageOptions::gateway();
     Stage::set_up(lab, name, &options).await.unwrap()
 }
 

@@ -1,22 +1,11 @@
 //! What is wrong with a release on a cluster, and what to do about it.
 
+use super::super::problem::{Problem, problem};
 use super::Seen;
 use crate::plan::Record;
 use assignment::Weight;
 use assignment::contract::Role;
 use jiff::Timestamp;
-use serde::Serialize;
-
-/// Something that a person should look at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Problem {
-    pub(super) message: String,
-    pub(super) hint: String,
-}
-
-fn problem(message: impl Into<String>, hint: impl Into<String>) -> Problem {
-    Problem { message: message.into(), hint: hint.into() }
-}
 
 /// Everything that is wrong, the worst first.
 pub(super) fn of(seen: &Seen, now: u64) -> Vec<Problem> {

@@ -1,10 +1,12 @@
 //! What a release on a cluster is asked to do, and what is there: as fields, and as text.
 
+use super::super::problem::Problem;
 use super::Seen;
-use super::problems::{self, Problem};
+use super::problems;
 use crate::cluster::{Part, Proxy};
 use crate::command::turn;
-use crate::plan::{Entry, Pause};
+use crate::config::History;
+use crate::plan::Pause;
 use crate::report::{Report, Table};
 use crate::spec::ReleaseName;
 use assignment::Weight;
@@ -33,7 +35,7 @@ pub(super) struct Standing {
     draining: Vec<Draining>,
     proxies: Vec<Proxy>,
     /// The oldest first.
-    history: Vec<Entry>,
+    history: History,
     problems: Vec<Problem>,
 }
 
@@ -129,7 +131,7 @@ impl Report for Standing {
             table.row([format!("{}/{}", proxy.namespace, proxy.pod), generation]);
         }
         write!(out, "\n{table}\n")?;
-        for entry in self.history.iter().rev().take(LAST) {
+        for entry in self.history.entries().iter().rev().take(LAST) {
             writeln!(out, "{entry}")?;
         }
         for problem in &self.problems {

@@ -1,20 +1,9 @@
 //! What is wrong with a release as it runs, and what to do about it.
 
+use super::super::problem::{Problem, problem};
 use crate::local::{Entry, Error, Stats};
 use assignment::Weight;
 use jiff::Timestamp;
-use serde::Serialize;
-
-/// Something that a person should look at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Problem {
-    pub(super) message: String,
-    pub(super) hint: String,
-}
-
-fn problem(message: impl Into<String>, hint: impl Into<String>) -> Problem {
-    Problem { message: message.into(), hint: hint.into() }
-}
 
 /// Everything that is wrong, the worst first.
 pub(super) fn of(name: &str, entry: &Entry, stats: Result<&Stats, &Error>, now: Timestamp) -> Vec<Problem> {

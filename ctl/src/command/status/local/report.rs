@@ -1,6 +1,6 @@
 //! What a release is asked to do, what runs, and what users get: as fields, and as text.
 
-use super::problems::Problem;
+use super::super::problem::Problem;
 use crate::local::{Entry, ReleaseStats, Stats};
 use crate::report::{Report, Table};
 use assignment::Weight;
