@@ -1,12 +1,14 @@
 //! `canary-ctl status`.
 
 use super::{ClusterAccess, Output, SpecFile};
+use crate::spec::Seconds;
 use clap::Args;
 
 /// Say what a release is asked to do, what the proxies do, and what users get
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
   canary-ctl status
+  canary-ctl status --over 1m
   canary-ctl status --watch
   canary-ctl status -o json | jq .generation.running")]
 pub struct Status {
@@ -16,6 +18,9 @@ pub struct Status {
     /// Another release of the same cluster or local directory, as NAMESPACE/NAME or NAME
     #[arg(short, long, value_name = "RELEASE")]
     pub release: Option<String>,
+    /// How long requests are counted, to say what the canary gets
+    #[arg(long, value_name = "DURATION", default_value = "2s")]
+    pub over: Seconds,
     /// Again every two seconds, until Ctrl-C
     #[arg(short, long)]
     pub watch: bool,

@@ -7,20 +7,28 @@ use super::pods::is_ready;
 use super::{Cluster, Error, proxies};
 use crate::plan::Record;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tokio::task::JoinSet;
 
 /// The counter of requests, as Prometheus has it.
 const COUNTER: &str = "canary_requests_total";
 /// The part of its name that it has in the proxy too.
 const FILTER: &str = "canary_requests";
+/// The reason of a tester's request.
+const OVERRIDE: &str = "override";
 
 /// The requests of a release that its proxies have counted since they started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// By version and reason. A version that changed its role is one version.
-    requests: BTreeMap<(String, String), u64>,
+    /// What each proxy that answered has counted.
+    proxies: BTreeMap<Pod, Counts>,
 }
+
+/// Namespace and name of a proxy's pod.
+type Pod = (String, String);
+
+/// Requests by version and reason. A version that changed its role is one version.
+type Counts = BTreeMap<(String, String), u64>;
 
 /// What a version had of all requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -32,28 +40,35 @@ pub struct Part {
     pub requests: u64,
     /// The requests of all versions.
     pub of: u64,
+    /// Requests that the weight gave it: of sessions that are new, and, with `stickiness: user`, of everybody.
+    pub decided: u64,
+    /// The requests that the weight gave to all versions.
+    pub decided_of: u64,
 }
 
 impl Cluster {
     /// What the ready proxies of a release have counted. A proxy that does not answer counts nothing.
     pub async fn traffic(&self, release: &str, record: &Record) -> Result<Traffic, Error> {
         let mut asked = JoinSet::new();
-        let mut known = std::collections::BTreeSet::new();
+        let mut known = BTreeSet::new();
         for proxies in &record.proxies {
             for pod in
                 self.pods(&proxies.namespace, &proxies.labels).await?.iter().filter(|pod| is_ready(pod))
             {
-                let pod = pod.metadata.name.clone().unwrap_or_default();
-                if known.insert((proxies.namespace.clone(), pod.clone())) {
-                    let (client, namespace) = (self.client.clone(), proxies.namespace.clone());
-                    asked.spawn(async move { proxies::metrics(client, &namespace, &pod, FILTER).await });
+                let pod = (proxies.namespace.clone(), pod.metadata.name.clone().unwrap_or_default());
+                if known.insert(pod.clone()) {
+                    let client = self.client.clone();
+                    asked.spawn(async move {
+                        let text = proxies::metrics(client, &pod.0, &pod.1, FILTER).await;
+                        (pod, text)
+                    });
                 }
             }
         }
         let mut traffic = Traffic::default();
-        for answer in asked.join_all().await {
+        for (pod, answer) in asked.join_all().await {
             if let Ok(text) = answer? {
-                traffic.add(&text, release);
+                traffic.proxies.insert(pod, counted(&text, release));
             }
         }
         Ok(traffic)
@@ -61,56 +76,83 @@ impl Cluster {
 }
 
 impl Traffic {
-    /// What was counted since an earlier look. A proxy that went away meanwhile takes its counts with it.
+    /// What was counted since an earlier look, by the proxies that answered both times. One that was started again
+    /// meanwhile begins at nothing.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        let before = |key| earlier.requests.get(key).copied().unwrap_or_default();
-        let later = self.requests.iter().map(|(key, count)| (key.clone(), count.saturating_sub(before(key))));
-        Self { requests: later.collect() }
+        let later = self.proxies.iter().filter_map(|(pod, counts)| {
+            let before = earlier.proxies.get(pod)?;
+            let was = |key| before.get(key).copied().unwrap_or_default();
+            let since = counts.iter().map(|(key, count)| (key.clone(), count.saturating_sub(was(key))));
+            Some((pod.clone(), since.collect()))
+        });
+        Self { proxies: later.collect() }
     }
 
     /// A version's part of it.
     pub fn of(&self, version: &str) -> Part {
         let mut part = Part::default();
-        for ((of, reason), count) in self.requests.iter().filter(|((_, reason), _)| reason != "override") {
+        for (of, reason, count) in self.counts().filter(|(_, reason, _)| *reason != OVERRIDE) {
+            let is_here = of == version;
             part.of += count;
-            if of == version {
-                part.requests += count;
-                let is_session = matches!(reason.as_str(), "pin" | "adopted");
-                part.sessions += if is_session { *count } else { 0 };
+            part.requests += if is_here { count } else { 0 };
+            if is_decision(reason) {
+                part.decided_of += count;
+                part.decided += if is_here { count } else { 0 };
             }
+            part.sessions += if is_here && is_session(reason) { count } else { 0 };
         }
         part
     }
 
-    /// Adds one proxy's text: `canary_requests_total{component="shop/shop",tag="v2/canary/pin"} 3`. A version holds no `/`.
-    fn add(&mut self, text: &str, release: &str) {
-        let component = format!("component=\"{release}\"");
-        for line in text.lines().filter(|line| line.starts_with(COUNTER) && line.contains(&component)) {
-            let count = line.rsplit_once(' ').and_then(|(_, count)| count.parse::<u64>().ok());
-            let tag = line.split_once("tag=\"").and_then(|(_, rest)| rest.split_once('"'));
-            let (Some(count), Some((tag, _))) = (count, tag) else { continue };
-            if let [version, _role, reason] = tag.split('/').collect::<Vec<_>>().as_slice() {
-                let key = ((*version).to_owned(), (*reason).to_owned());
-                *self.requests.entry(key).or_default() += count;
-            }
+    /// The requests of testers.
+    pub fn overridden(&self) -> u64 {
+        self.counts().filter(|(_, reason, _)| *reason == OVERRIDE).map(|(_, _, count)| count).sum()
+    }
+
+    fn counts(&self) -> impl Iterator<Item = (&str, &str, u64)> {
+        let of_all = self.proxies.values().flatten();
+        of_all.map(|((version, reason), count)| (version.as_str(), reason.as_str(), *count))
+    }
+}
+
+/// A session that stays where it is.
+fn is_session(reason: &str) -> bool {
+    matches!(reason, "pin" | "adopted")
+}
+
+/// A decision by the weight: of a session that is new, and, where nobody is pinned, of every request.
+fn is_decision(reason: &str) -> bool {
+    matches!(reason, "hash" | "minted")
+}
+
+/// One proxy's text: `canary_requests_total{component="shop/shop",tag="v2/canary/pin"} 3`. A version holds no `/`.
+fn counted(text: &str, release: &str) -> Counts {
+    let component = format!("component=\"{release}\"");
+    let mut counts = Counts::new();
+    for line in text.lines().filter(|line| line.starts_with(COUNTER) && line.contains(&component)) {
+        let count = line.rsplit_once(' ').and_then(|(_, count)| count.parse::<u64>().ok());
+        let tag = line.split_once("tag=\"").and_then(|(_, rest)| rest.split_once('"'));
+        let (Some(count), Some((tag, _))) = (count, tag) else { continue };
+        if let [version, _role, reason] = tag.split('/').collect::<Vec<_>>().as_slice() {
+            *counts.entry(((*version).to_owned(), (*reason).to_owned())).or_default() += count;
         }
     }
+    counts
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn counted(text: &str) -> Traffic {
-        let mut traffic = Traffic::default();
-        traffic.add(text, "shop/shop");
-        traffic
+    fn seen(text: &str) -> Traffic {
+        let pod = ("ingress".to_owned(), "gateway".to_owned());
+        Traffic { proxies: BTreeMap::from([(pod, counted(text, "shop/shop"))]) }
     }
 
     #[test]
     fn requests_by_pin_are_those_of_sessions_and_testers_do_not_count() {
-        let traffic = counted(
+        let traffic = seen(
             "# TYPE canary_requests_total counter\n\
              canary_requests_total{component=\"shop/shop\",tag=\"v1/draining/pin\"} 3\n\
              canary_requests_total{component=\"shop/shop\",tag=\"v1/stable/hash\"} 4\n\
@@ -118,16 +160,21 @@ mod tests {
              canary_requests_total{component=\"shop/shop\",tag=\"v2/canary/override\"} 100\n\
              canary_requests_total{component=\"shop/blog\",tag=\"v1/stable/pin\"} 100\n",
         );
-        assert_eq!(traffic.of("v1"), Part { sessions: 3, requests: 7, of: 12 });
-        assert_eq!(traffic.of("v2"), Part { sessions: 0, requests: 5, of: 12 });
+        let v1 = Part { sessions: 3, requests: 7, of: 12, decided: 4, decided_of: 9 };
+        assert_eq!(traffic.of("v1"), v1);
+        assert_eq!(traffic.of("v2"), Part { sessions: 0, requests: 5, decided: 5, ..v1 });
+        assert_eq!(traffic.overridden(), 100);
     }
 
     #[test]
     fn between_two_looks_only_what_came_counts_and_a_restarted_proxy_is_no_debt() {
         let line = |count| {
-            format!("canary_requests_total{{component=\"shop/shop\",tag=\"v1/draining/pin\"}} {count}\n")
+            seen(&format!(
+                "canary_requests_total{{component=\"shop/shop\",tag=\"v1/draining/pin\"}} {count}\n"
+            ))
         };
-        assert_eq!(counted(&line(9)).since(&counted(&line(4))).of("v1").sessions, 5);
-        assert_eq!(counted(&line(1)).since(&counted(&line(4))).of("v1").sessions, 0);
+        assert_eq!(line(9).since(&line(4)).of("v1").sessions, 5);
+        assert_eq!(line(1).since(&line(4)).of("v1").sessions, 0);
+        assert_eq!(line(9).since(&Traffic::default()).of("v1").sessions, 0, "it did not answer before");
     }
 }

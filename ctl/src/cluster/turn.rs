@@ -9,6 +9,7 @@
 //! Routes and subsets of both versions are there all the time, so no order of these writes can fail a request; it is
 //! chosen by who must move first. Nothing that serves is scaled or deleted.
 
+use super::lease::Task;
 use super::objects::Really;
 use super::{Arrival, Cluster, Error, Stored, Waiting};
 use crate::manifest::{Stage, held_configuration};
@@ -80,8 +81,20 @@ impl Cluster {
     /// promotion did not come to its end it is continued.
     ///
     /// Fails before the first write where there is no canary, where objects are missing, and where somebody else was
-    /// quicker. Does not ask whether the canary's pods are ready.
+    /// quicker or is at it. Does not ask whether the canary's pods are ready.
     pub async fn promote(
+        &self,
+        release: &ReleaseName,
+        stored: Stored,
+        deadline: Timestamp,
+        wait: Option<&mut Waiting<'_>>,
+    ) -> Result<Turned, Error> {
+        let task = Task { verb: "promote", release };
+        let promotion = async || self.promote_alone(release, stored, deadline, wait).await;
+        self.alone(vec![task.place()], task, promotion).await
+    }
+
+    async fn promote_alone(
         &self,
         release: &ReleaseName,
         mut stored: Stored,
@@ -107,8 +120,9 @@ impl Cluster {
     /// Takes a canary or a promotion back, at once or with a deadline until which sessions finish. Where the last
     /// rollback did not come to its end it is continued.
     ///
-    /// Users move with the first object that is written; the rest waits for every proxy. Fails as [`Cluster::promote`]
-    /// does, and where a proxy does not run it in time: the routes stay then, and the next call continues.
+    /// Users move with the first object that is written; the rest waits for every proxy. An emergency waits for nobody:
+    /// no Lease is taken, and whoever holds one is overtaken by the record. Fails as [`Cluster::promote`] does, and where
+    /// a proxy does not run it in time: the routes stay then, and the next call continues.
     pub async fn roll_back(
         &self,
         release: &ReleaseName,
@@ -125,7 +139,8 @@ impl Cluster {
     }
 
     /// Ends these versions: their sessions are on stable with their next request, then their routes and subsets go.
-    /// Fails as [`Cluster::roll_back`] does, and where a `VirtualService` of somebody else still leads to one of them.
+    /// Fails as [`Cluster::promote`] does, where a proxy does not run it in time, and where a `VirtualService` of somebody
+    /// else still leads to one of them.
     pub async fn finish(
         &self,
         release: &ReleaseName,
@@ -133,12 +148,16 @@ impl Cluster {
         versions: &[String],
         waiting: &mut Waiting<'_>,
     ) -> Result<Turned, Error> {
-        if !versions.is_empty() {
-            stored.record.finish(versions, &self.user);
-            self.reweighed(release, &stored).await?;
-            self.keep(release, &mut stored).await?;
-        }
-        self.end(release, stored, waiting).await
+        let task = Task { verb: "promote --finish", release };
+        let end = async || {
+            if !versions.is_empty() {
+                stored.record.finish(versions, &self.user);
+                self.reweighed(release, &stored).await?;
+                self.keep(release, &mut stored).await?;
+            }
+            self.end(release, stored, waiting).await
+        };
+        self.alone(vec![task.place()], task, end).await
     }
 
     async fn end(

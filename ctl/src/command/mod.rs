@@ -50,7 +50,7 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::Apply(arguments) => apply::run(&arguments, printer).await,
         Verb::Uninstall(arguments) => uninstall::run(&arguments, printer).await,
         Verb::Weight(arguments) => weight::run(&arguments, printer).await,
-        Verb::Promote(arguments) => promote::run(&arguments, printer).await,
+        Verb::Promote(arguments) => Box::pin(promote::run(&arguments, printer)).await,
         Verb::Rollback(arguments) => rollback::run(&arguments, printer).await,
         Verb::Pause(arguments) => pause::pause(&arguments, printer).await,
         Verb::Resume(arguments) => pause::resume(&arguments, printer).await,

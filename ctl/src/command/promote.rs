@@ -140,7 +140,7 @@ async fn judge_end(
     let Subject { name, cluster, stored } = subject;
     let traffic = turn::watch(name, stored, cluster).await?;
     for version in versions {
-        printer.message(&turn::said(version, traffic.of(version)));
+        printer.message(&turn::said(version, traffic.of(version), turn::WINDOW));
     }
     let now = Timestamp::now();
     for version in versions.iter().filter(|version| !stored.record.is_overdue(version, now)) {

@@ -15,7 +15,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// How long requests are counted where sessions would end: long enough for a page with its assets.
-const WINDOW: Duration = Duration::from_secs(2);
+pub(super) const WINDOW: Duration = Duration::from_secs(2);
 
 /// The roles of a release after a verb.
 #[derive(Clone, Debug, Serialize)]
@@ -104,10 +104,10 @@ pub(super) async fn watch(
     Ok(cluster.traffic(&name, &stored.record).await?.since(&before))
 }
 
-/// A version's part of the last two seconds, as a person says it.
-pub(super) fn said(version: &str, part: Part) -> String {
-    let Part { sessions, requests, of } = part;
-    let window = WINDOW.as_secs();
+/// A version's part of the requests of a window, as a person says it.
+pub(super) fn said(version: &str, part: Part, window: Duration) -> String {
+    let Part { sessions, requests, of, .. } = part;
+    let window = window.as_secs();
     format!(
         "in the last {window}s `{version}` had {requests} of {of} requests, {sessions} of them by sessions that stay there"
     )

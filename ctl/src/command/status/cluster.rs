@@ -2,14 +2,18 @@
 
 mod problems;
 mod report;
+mod share;
+mod window;
 
 use crate::Error;
-use crate::cluster::{Cluster, Ready, Traffic};
-use crate::command::turn;
+use crate::cluster::{Cluster, Ready, Stored};
 use crate::report::Report;
 use crate::spec::ReleaseName;
-use assignment::contract::Role;
+use assignment::contract::{Role, Stickiness};
 use report::Standing;
+use std::time::{Duration, Instant};
+use window::Counted;
+pub(super) use window::Window;
 
 /// What was seen of a release at one moment.
 struct Seen {
@@ -21,13 +25,55 @@ struct Seen {
     behind: Vec<String>,
     /// Whether a route leads to the canary; `None` without a canary.
     routed: Option<bool>,
-    /// The requests of a moment, where a version drains.
-    traffic: Option<Traffic>,
+    /// How users stick to versions; `None` where no proxy holds the release.
+    stickiness: Option<Stickiness>,
+    /// What the proxies have counted lately.
+    counted: Option<Counted>,
 }
 
-/// A release as it stands at this moment.
-pub(super) async fn look(name: &ReleaseName, cluster: &Cluster) -> Result<impl Report + use<>, Error> {
-    let stored = cluster.known(name).await?;
+/// Looks at a release again and again.
+pub(super) struct Watch {
+    name: ReleaseName,
+    /// How long requests are counted before the first report.
+    over: Duration,
+    window: Window,
+    /// The generation that the window is about.
+    generation: Option<u64>,
+}
+
+impl Watch {
+    pub(super) fn new(name: ReleaseName, over: Duration) -> Self {
+        Self { name, over, window: Window::default(), generation: None }
+    }
+
+    /// The release as it stands at this moment.
+    pub(super) async fn look(&mut self, cluster: &Cluster) -> Result<impl Report + use<>, Error> {
+        let name = &self.name;
+        let stored = cluster.known(name).await?;
+        let generation = stored.record.standing.generation;
+        if self.generation.replace(generation) != Some(generation) {
+            self.window.forget();
+            self.count(&stored, cluster).await?;
+        }
+        let begun = self.window.begun();
+        let mut seen = see(&self.name, stored.clone(), cluster).await?;
+        if let Some(rest) = begun.and_then(|begun| self.over.checked_sub(begun.elapsed())) {
+            tokio::time::sleep(rest).await;
+        }
+        self.count(&stored, cluster).await?;
+        seen.counted = self.window.counted();
+        Ok(Standing::new(&self.name, seen, jiff::Timestamp::now()))
+    }
+
+    async fn count(&mut self, stored: &Stored, cluster: &Cluster) -> Result<(), Error> {
+        let traffic = cluster.traffic(&self.name.to_string(), &stored.record).await?;
+        self.window.add(Instant::now(), traffic);
+        Ok(())
+    }
+}
+
+/// Everything but what takes time to count.
+async fn see(name: &ReleaseName, stored: Stored, cluster: &Cluster) -> Result<Seen, Error> {
     let mut ready = Vec::new();
     for version in &stored.record.standing.versions {
         ready.push(cluster.ready(name.namespace.as_str(), &stored.record.service, &version.name).await?);
@@ -44,10 +90,10 @@ pub(super) async fn look(name: &ReleaseName, cluster: &Cluster) -> Result<impl R
         None => None,
     };
     let proxies = cluster.proxies(&name.to_string(), &stored.record).await?;
-    let mut traffic = None;
-    if !stored.record.draining_versions().is_empty() {
-        traffic = Some(turn::watch(name, &stored, cluster).await?);
-    }
-    let seen = Seen { record: stored.record, ready, proxies, behind, routed, traffic };
-    Ok(Standing::new(name, seen, jiff::Timestamp::now()))
+    let stickiness = match cluster.manner(name, &stored).await {
+        Ok(manner) => Some(manner.stickiness),
+        Err(crate::cluster::Error::Plan(crate::plan::Error::NotCarried { .. })) => None,
+        Err(error) => return Err(error.into()),
+    };
+    Ok(Seen { record: stored.record, ready, proxies, behind, routed, stickiness, counted: None })
 }

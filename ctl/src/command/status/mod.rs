@@ -16,15 +16,16 @@ const PAUSE: Duration = Duration::from_secs(2);
 pub(super) async fn run(arguments: &Status, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
     let document = spec::load(&arguments.spec.file)?;
-    let connected = if target::is_local(&document) {
+    let mut connected = if target::is_local(&document) {
         None
     } else {
-        Some(target::connect(&arguments.cluster, false).await?)
+        let name = target::release(arguments.release.as_deref(), &arguments.cluster, &document)?;
+        let watch = cluster::Watch::new(name, Duration::from_secs(arguments.over.get()));
+        Some((target::connect(&arguments.cluster, false).await?, watch))
     };
     loop {
-        if let Some(cluster) = &connected {
-            let name = target::release(arguments.release.as_deref(), &arguments.cluster, &document)?;
-            let report = cluster::look(&name, cluster).await?;
+        if let Some((cluster, watch)) = &mut connected {
+            let report = watch.look(cluster).await?;
             show(&report, arguments.watch, printer)?;
         } else {
             let report = local::look(arguments, &document).await?;

@@ -1,7 +1,7 @@
 //! Namespaces for one test, and an operator in front of them.
 
 use canary_ctl::cluster::{
-    Access, Applied, Applying, Asked, Cluster, Error, TakingBack, Turned, Waiting, Writing,
+    Access, Applied, Applying, Asked, Cluster, Error, Patience, TakingBack, Turned, Waiting, Writing,
 };
 use canary_ctl::plan::{Back, Guard, ends_after};
 use canary_ctl::spec::{Release, ReleaseName, parse};
@@ -18,6 +18,9 @@ use wasm_tests::scenario::Document;
 
 /// What a release comes to: a subset rule, routes for gateways and mesh, configuration, filter, record, keys.
 pub(super) const KINDS: &str = "destinationrule,virtualservice,envoyfilter,configmap,secret";
+
+/// The Leases of who was killed hold on for so long.
+pub(super) const BRIEF: Patience = Patience { lease: Duration::from_secs(1), wait: Duration::from_secs(20) };
 
 /// An operator with all rights, and namespaces without pods.
 pub(super) struct Desk<'l> {

@@ -1,14 +1,11 @@
 //! A call that ends between any two writes: the next one continues.
 
-use super::desk::{Desk, apply, name, percent, uninstall};
+use super::desk::{BRIEF, Desk, apply, name, percent, uninstall};
 use crate::support::in_the_mesh;
-use canary_ctl::cluster::{Cluster, Error, Patience, Writing};
-use std::time::Duration;
+use canary_ctl::cluster::{Cluster, Error, Writing};
 
 /// More writes than any verb makes.
 const ENOUGH: u32 = 20;
-/// The Leases of who was killed hold on for so long.
-const BRIEF: Patience = Patience { lease: Duration::from_secs(1), wait: Duration::from_secs(20) };
 
 async fn stopping(desk: &Desk<'_>, writes: u32) -> Cluster {
     desk.cluster_that(Writing { at_most: Some(writes), patience: BRIEF, ..Writing::default() }).await

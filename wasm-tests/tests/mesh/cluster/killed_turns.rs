@@ -1,7 +1,7 @@
 //! A promotion, a rollback or the end of a drain that is killed between any two writes: what is there serves, and the next
 //! call continues.
 
-use super::desk::{Desk, Verb, apply, name, turn, uninstall};
+use super::desk::{BRIEF, Desk, Verb, apply, name, turn, uninstall};
 use crate::support::in_the_mesh;
 use canary_ctl::cluster::{Error, Writing};
 use serde_json::Value;
@@ -12,7 +12,7 @@ const ENOUGH: u32 = 20;
 
 #[test]
 fn a_promotion_that_was_killed_after_any_write_is_continued() {
-    killed_everywhere("killed-promote", &[], Verb::Promote, 4); // record, two routes, configuration
+    killed_everywhere("killed-promote", &[], Verb::Promote, 6); // Lease, record, two routes, configuration, Lease
 }
 
 #[test]
@@ -28,7 +28,8 @@ fn a_rollback_of_a_promotion_that_was_killed_after_any_write_is_continued() {
 
 #[test]
 fn the_end_of_a_drain_that_was_killed_after_any_write_is_continued() {
-    killed_everywhere("killed-finish", &[Verb::Promote], Verb::Finish, 6);
+    // As a rollback, between taking the Lease and giving it back.
+    killed_everywhere("killed-finish", &[Verb::Promote], Verb::Finish, 8);
 }
 
 /// Kills a verb after each of its writes; `before` are the verbs that lead to where it begins.
@@ -43,7 +44,9 @@ fn killed_everywhere(namespace: &str, before: &[Verb], verb: Verb, expected: usi
                 turn(&cluster, &release, *verb).await.unwrap();
             }
             let begun = cluster.known(&name(&release)).await.unwrap().record.standing.generation;
-            let stopping = desk.cluster_that(Writing { at_most: Some(writes), ..Writing::default() }).await;
+            let stopping = desk
+                .cluster_that(Writing { at_most: Some(writes), patience: BRIEF, ..Writing::default() })
+                .await;
             match turn(&stopping, &release, verb).await {
                 Err(Error::Stopped { .. }) => points += 1,
                 done => {

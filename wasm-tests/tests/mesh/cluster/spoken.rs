@@ -1,53 +1,9 @@
 //! `canary-ctl promote` and `rollback` as people type them: what they say before anybody moves, and what they refuse.
 
+use super::operator::Operator;
 use crate::support::in_the_mesh;
 use serde_json::Value;
-use std::path::PathBuf;
-use std::process::Command;
-use tempfile::TempDir;
-use wasm_tests::artifact;
-use wasm_tests::lab::{Lab, Stage, StageOptions};
-use wasm_tests::scenario::Document;
-
-/// An operator with a `canary.yaml`.
-struct Operator {
-    folder: TempDir,
-    kubeconfig: PathBuf,
-}
-
-/// What a command printed, and its exit code.
-struct Said {
-    code: Option<i32>,
-    data: String,
-    told: String,
-}
-
-impl Operator {
-    fn new(lab: &Lab, document: &Document) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("canary.yaml"), document.text()).unwrap();
-        Self { folder, kubeconfig: lab.kubeconfig("admin").unwrap() }
-    }
-
-    fn types(&self, line: &str) -> Said {
-        let mut command = Command::new(artifact::canary_ctl().unwrap());
-        command.args(line.split(' ')).current_dir(self.folder.path()).env("KUBECONFIG", &self.kubeconfig);
-        // On this very thread, which is in the lab's network.
-        let output = tokio::task::block_in_place(|| command.output()).unwrap();
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Said { code: output.status.code(), data: text(&output.stdout), told: text(&output.stderr) }
-    }
-
-    fn is_told(&self, line: &str, code: i32, parts: &[&str]) -> Said {
-        let said = self.types(line);
-        let all = format!("{}{}", said.data, said.told);
-        assert_eq!(said.code, Some(code), "{line}: {all}");
-        for part in parts {
-            assert!(all.contains(part), "{line}: expected `{part}` in {all}");
-        }
-        said
-    }
-}
+use wasm_tests::lab::{Stage, StageOptions};
 
 #[test]
 fn operators_are_told_who_moves_before_anybody_does() {
@@ -55,21 +11,22 @@ fn operators_are_told_who_moves_before_anybody_does() {
         let stage = Stage::set_up(lab, "spoken", &StageOptions::gateway()).await.unwrap();
         let release = stage.release().unwrap().with("/spec/stickiness", "user").with("/spec/maxStep", "40");
         let operator = Operator::new(lab, &release.with("/spec/weight", "0"));
-        operator.is_told("apply", 0, &["5 objects written"]);
+        operator.is_told("apply", 0, &["5 objects written"]).await;
         lab.until("the way to the shop", async || {
             stage.user().navigate("/").await.is_ok_and(|answer| answer.status == 200).then_some(())
         })
         .await
         .unwrap();
 
-        operator.is_told("weight 40 --wait", 0, &["v2 0% -> 40% (generation 2"]);
+        operator.is_told("weight 40 --wait", 0, &["v2 0% -> 40% (generation 2"]).await;
         let moves = "60% of the users move from `v1` to `v2` with their next request";
-        operator.is_told("promote --dry-run=server", 0, &[moves, "spec.http[2]", "nothing written"]);
+        operator.is_told("promote --dry-run=server", 0, &[moves, "spec.http[2]", "nothing written"]).await;
         let step = "expected a step of at most 40%, found 40% to 100%";
-        operator.is_told("promote", 2, &[moves, step, "`--override max-step`"]);
-        operator.is_told("status", 0, &["weight 40%, generation 2"]);
-        let said =
-            operator.is_told("promote --override max-step --wait -o json", 0, &["set `versions.stable: v2`"]);
+        operator.is_told("promote", 2, &[moves, step, "`--override max-step`"]).await;
+        operator.is_told("status", 0, &["weight 40%, generation 2"]).await;
+        let said = operator
+            .is_told("promote --override max-step --wait -o json", 0, &["set `versions.stable: v2`"])
+            .await;
         let roles: Value = serde_json::from_str(&said.data).unwrap();
         assert_eq!((&roles["stable"], &roles["generation"]), (&"v2".into(), &3.into()));
         for _ in 0..20 {
@@ -77,22 +34,20 @@ fn operators_are_told_who_moves_before_anybody_does() {
             assert_eq!(answer.header("x-shop-version"), Some("v2"));
         }
 
-        operator.is_told("apply", 2, &["the file names `v1` stable, and `v2` is since admin promoted"]);
-        operator.is_told(
-            "status",
-            0,
-            &["v1 drains until", "the time that version `v1` had to drain is over"],
-        );
+        operator.is_told("apply", 2, &["the file names `v1` stable, and `v2` is since admin promoted"]).await;
+        operator
+            .is_told("status", 0, &["v1 drains until", "the time that version `v1` had to drain is over"])
+            .await;
         let back = "its users are on stable with their next request";
-        operator.is_told("rollback", 0, &[back, "v1 is stable (generation 4, active in 1 proxies"]);
+        operator.is_told("rollback", 0, &[back, "v1 is stable (generation 4, active in 1 proxies"]).await;
         assert_eq!(stage.user().navigate("/").await.unwrap().header("x-shop-version"), Some("v1"));
-        operator.is_told("rollback", 0, &["rolled back already"]);
-        operator.is_told(
-            "promote",
-            2,
-            &["expected a canary, found none; the last change was by admin: rollback"],
-        );
-        operator.is_told("apply", 2, &["the file names `v2` canary: admin rolled `v2` back", "--again"]);
+        operator.is_told("rollback", 0, &["rolled back already"]).await;
+        operator
+            .is_told("promote", 2, &["expected a canary, found none; the last change was by admin: rollback"])
+            .await;
+        operator
+            .is_told("apply", 2, &["the file names `v2` canary: admin rolled `v2` back", "--again"])
+            .await;
     });
 }
 
@@ -101,17 +56,19 @@ fn a_drain_is_not_ended_before_its_deadline_unless_it_is_asked_for() {
     in_the_mesh(async |lab| {
         let stage = Stage::set_up(lab, "early-end", &StageOptions::gateway()).await.unwrap();
         let operator = Operator::new(lab, &stage.release().unwrap().with("/spec/weight", "50"));
-        operator.is_told("apply --wait", 0, &["active in 1 proxies"]);
-        operator.is_told("promote --drain 1h --wait", 0, &["no session moves", "v1 drains until"]);
+        operator.is_told("apply --wait", 0, &["active in 1 proxies"]).await;
+        operator.is_told("promote --drain 1h --wait", 0, &["no session moves", "v1 drains until"]).await;
         let early = "`v1` drains until";
-        operator.is_told(
-            "promote --finish --dry-run=client",
-            0,
-            &[early, "would lose their state", "nothing written"],
-        );
-        operator.is_told("promote --finish", 2, &[early, "`--override moves-users`"]);
+        operator
+            .is_told(
+                "promote --finish --dry-run=client",
+                0,
+                &[early, "would lose their state", "nothing written"],
+            )
+            .await;
+        operator.is_told("promote --finish", 2, &[early, "`--override moves-users`"]).await;
         let done = "nothing leads to the pods of v1 any more";
-        operator.is_told("promote --finish --override moves-users", 0, &[done]);
-        operator.is_told("promote --finish", 0, &["no version drains"]);
+        operator.is_told("promote --finish --override moves-users", 0, &[done]).await;
+        operator.is_told("promote --finish", 0, &["no version drains"]).await;
     });
 }

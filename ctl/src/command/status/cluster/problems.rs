@@ -2,13 +2,14 @@
 
 use super::super::problem::{Problem, problem};
 use super::Seen;
+use super::share::SeenShare;
 use crate::plan::Record;
 use assignment::Weight;
 use assignment::contract::Role;
 use jiff::Timestamp;
 
 /// Everything that is wrong, the worst first.
-pub(super) fn of(seen: &Seen, now: u64) -> Vec<Problem> {
+pub(super) fn of(seen: &Seen, share: Option<&SeenShare>, now: u64) -> Vec<Problem> {
     let mut problems: Vec<Problem> = pods(seen).collect();
     problems.extend(routes(seen));
     problems.extend(seen.behind.iter().map(|object| {
@@ -17,6 +18,7 @@ pub(super) fn of(seen: &Seen, now: u64) -> Vec<Problem> {
         problem(message, format!("a call did not come to its end: `canary-ctl {verb}` continues it"))
     }));
     problems.extend(proxies(seen));
+    problems.extend(share.and_then(|share| deviating(share, seen.record.standing.weight_at(now))));
     problems.extend(expired(seen, now));
     problems.extend(overdue(seen, now));
     problems.extend(leaving(seen));
@@ -90,6 +92,12 @@ fn proxies(seen: &Seen) -> impl Iterator<Item = Problem> {
         let hint = proxy.likely_cause().unwrap_or_default();
         problem(format!("{proxy}, {generation} is asked for"), hint)
     })
+}
+
+/// Users who are not sent where the weight says.
+fn deviating(share: &SeenShare, weight: Weight) -> Option<Problem> {
+    let hint = "the weight may have changed meanwhile; else `canary-ctl verify URL` tells what users get";
+    Some(problem(share.deviates(weight)?, hint))
 }
 
 fn expired(seen: &Seen, now: u64) -> Option<Problem> {

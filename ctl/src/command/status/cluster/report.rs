@@ -3,6 +3,7 @@
 use super::super::problem::Problem;
 use super::Seen;
 use super::problems;
+use super::share::SeenShare;
 use crate::cluster::{Part, Proxy};
 use crate::command::turn;
 use crate::config::History;
@@ -14,6 +15,7 @@ use assignment::contract::Role;
 use jiff::Timestamp;
 use serde::Serialize;
 use std::fmt;
+use std::time::Duration;
 
 /// The changes that are shown to people.
 const LAST: usize = 5;
@@ -33,6 +35,9 @@ pub(super) struct Standing {
     versions: Vec<Version>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     draining: Vec<Draining>,
+    /// What the canary has got lately; without a canary nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seen: Option<SeenShare>,
     proxies: Vec<Proxy>,
     /// The oldest first.
     history: History,
@@ -65,19 +70,25 @@ struct Draining {
     version: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<Timestamp>,
-    /// What it had of the requests of the last two seconds.
+    /// What it had of the requests of the last seconds.
     now: Part,
+    /// How many seconds.
+    seconds: u64,
 }
 
 impl Standing {
     pub(super) fn new(name: &ReleaseName, seen: Seen, now: Timestamp) -> Self {
         let seconds = u64::try_from(now.as_second()).unwrap_or_default();
-        let problems = problems::of(&seen, seconds);
-        let Seen { record, ready, proxies, traffic, .. } = seen;
-        let traffic = traffic.unwrap_or_default();
+        let canary = seen.record.standing.version_of(Role::Canary);
+        let share = canary
+            .zip(seen.counted.as_ref())
+            .map(|(canary, counted)| SeenShare::of(canary, counted, seen.stickiness));
+        let problems = problems::of(&seen, share.as_ref(), seconds);
+        let Seen { record, ready, proxies, counted, .. } = seen;
         let drains = |version: String| Draining {
             until: record.draining.get(&version).copied(),
-            now: traffic.of(&version),
+            now: counted.as_ref().map(|counted| counted.traffic.of(&version)).unwrap_or_default(),
+            seconds: counted.as_ref().map(|counted| counted.time.as_secs()).unwrap_or_default(),
             version,
         };
         let version = |(version, ready): (&assignment::contract::VersionConfig, &crate::cluster::Ready)| {
@@ -96,6 +107,7 @@ impl Standing {
             draining: record.draining_versions().into_iter().map(drains).collect(),
             history: record.history,
             paused: record.paused,
+            seen: share,
             proxies,
             problems,
         }
@@ -108,6 +120,9 @@ impl Report for Standing {
         let current = self.proxies.iter().filter(|proxy| proxy.runs(self.generation)).count();
         writeln!(out, "{}: weight {asked}, generation {}", self.release, self.generation)?;
         writeln!(out, "{current} of {} proxies run it", self.proxies.len())?;
+        if let Some(seen) = &self.seen {
+            writeln!(out, "{seen}")?;
+        }
         if let Some(until) = self.until {
             let over = if effective == asked { "" } else { " (over)" };
             writeln!(out, "until {until}{over}")?;
@@ -121,9 +136,13 @@ impl Report for Standing {
             table.row(row);
         }
         write!(out, "\n{table}")?;
-        for Draining { version, until, now } in &self.draining {
+        for Draining { version, until, now, seconds } in &self.draining {
             let until = until.map_or_else(String::new, |until| format!(" until {until:.0}"));
-            writeln!(out, "\n{version} drains{until}: {}", turn::said(version, *now))?;
+            writeln!(
+                out,
+                "\n{version} drains{until}: {}",
+                turn::said(version, *now, Duration::from_secs(*seconds))
+            )?;
         }
         let mut table = Table::new(["PROXY", "GENERATION"]);
         for proxy in &self.proxies {
