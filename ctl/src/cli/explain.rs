@@ -1,6 +1,6 @@
 //! `canary-ctl explain`.
 
-use super::{Keys, Output, SpecFile};
+use super::{ClusterAccess, Keys, Output, SpecFile};
 use crate::explain::Claim;
 use assignment::Weight;
 use clap::Args;
@@ -11,7 +11,8 @@ use jiff::Timestamp;
 #[command(after_help = "Examples:\n  \
     canary-ctl explain --cookie 'JSESSIONID=4b1d7c0e5f; lang=de'\n  \
     canary-ctl explain --curl \"curl 'https://shop.example.com/cart' -b 'JSESSIONID=4b1d7c0e5f'\"\n  \
-    canary-ctl explain --cookie JSESSIONID=4b1d7c0e5f --weight 50 -o json\n\n\
+    canary-ctl explain --cookie JSESSIONID=4b1d7c0e5f --weight 50 -o json\n  \
+    canary-ctl explain --live --cookie JSESSIONID=4b1d7c0e5f\n\n\
     Exits 1 where no release matches host and path.")]
 pub struct Explain {
     /// The release.
@@ -50,6 +51,12 @@ pub struct Explain {
     /// As a sidecar inside the mesh decides, and not the gateway
     #[arg(long)]
     pub inside_mesh: bool,
+    /// By what the proxies of the cluster hold at this moment, and not by the file
+    #[arg(long, conflicts_with = "keys")]
+    pub live: bool,
+    /// The cluster.
+    #[command(flatten)]
+    pub cluster: ClusterAccess,
     /// The keys.
     #[command(flatten)]
     pub keys: Keys,

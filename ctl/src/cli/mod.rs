@@ -17,6 +17,7 @@ mod pause;
 mod promote;
 mod rbac;
 mod rollback;
+mod rotate_keys;
 mod simulate;
 mod status;
 mod token;
@@ -42,6 +43,7 @@ pub use pause::{Pause, Resume};
 pub use promote::Promote;
 pub use rbac::{Rbac, Subject};
 pub use rollback::Rollback;
+pub use rotate_keys::RotateKeys;
 pub use simulate::{Simulate, Stickiness};
 pub use status::Status;
 pub use token::{Token, TokenCreate, TokenInspect, TokenRevoke, TokenVerb};
@@ -89,6 +91,8 @@ pub enum Verb {
     Promote(Box<Promote>),
     /// Take the canary back, or the last promotion
     Rollback(Box<Rollback>),
+    /// Let a new key sign pins, ids and tokens, without a user who notices
+    RotateKeys(RotateKeys),
     /// Take a release off the cluster: only what `apply` has put there
     Uninstall(Uninstall),
     /// Say which version a request would get, and why

@@ -1,6 +1,6 @@
 //! `canary-ctl token`.
 
-use super::{Keys, Output, SpecFile};
+use super::{ClusterAccess, Keys, Output, SpecFile};
 use crate::spec::Seconds;
 use clap::{Args, Subcommand};
 
@@ -28,6 +28,7 @@ pub enum TokenVerb {
 #[command(after_help = "Examples:\n  \
     canary-ctl token create --version v2 --ttl 2h --url https://shop.example.com/\n  \
     curl -H \"x-canary-token: $(canary-ctl token create --version canary --ttl 5m)\" https://shop.example.com/\n\n\
+    Of a release on a cluster it takes keys and epoch from what the proxies hold; with `--keys` it asks no cluster.\n\
     Who has the token has its version until it expires: hand it on like a password.")]
 pub struct TokenCreate {
     /// The version: its name, `canary` or `stable`
@@ -45,6 +46,9 @@ pub struct TokenCreate {
     /// The keys.
     #[command(flatten)]
     pub keys: Keys,
+    /// The cluster.
+    #[command(flatten)]
+    pub cluster: ClusterAccess,
     /// The form of the result.
     #[command(flatten)]
     pub output: Output,
@@ -64,6 +68,9 @@ pub struct TokenInspect {
     /// The keys.
     #[command(flatten)]
     pub keys: Keys,
+    /// The cluster.
+    #[command(flatten)]
+    pub cluster: ClusterAccess,
     /// The form of the result.
     #[command(flatten)]
     pub output: Output,

@@ -1,6 +1,6 @@
 //! `canary-ctl verify`.
 
-use super::{Keys, Output, SpecFile};
+use super::{ClusterAccess, Keys, Output, SpecFile};
 use crate::verify::Teller;
 use assignment::Weight;
 use clap::Args;
@@ -10,6 +10,7 @@ use url::Url;
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:\n  \
     canary-ctl verify https://shop.example.com/ --version-header x-shop-version\n  \
+    canary-ctl verify https://shop.example.com/ --version-header x-shop-version --live\n  \
     canary-ctl verify http://127.0.0.1:8080/ --host shop.example.com --version-from json:.version --users 200\n\n\
     Users keep cookies as browsers do, and follow no redirects. Forged headers, pins, ids and tokens are sent on behalf \
     of users on stable. At weight 0 and 100 share and stickiness show little; `mint: never` hides the share.\n\n\
@@ -35,12 +36,18 @@ pub struct Verify {
     /// How many users come at a time
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub concurrency: u32,
-    /// The weight to expect, in percent (default: the local target's, else the file's)
+    /// The weight to expect, in percent (default: with `--live` the proxies', else the local target's, else the file's)
     #[arg(long, value_name = "PERCENT")]
     pub weight: Option<Weight>,
     /// The release.
     #[command(flatten)]
     pub spec: SpecFile,
+    /// By what the proxies of the cluster hold at this moment, and not by the file
+    #[arg(long, conflicts_with = "keys")]
+    pub live: bool,
+    /// The cluster.
+    #[command(flatten)]
+    pub cluster: ClusterAccess,
     /// The keys.
     #[command(flatten)]
     pub keys: Keys,

@@ -115,6 +115,9 @@ impl Cluster {
             self.keep(&release.name, &mut stored).await?;
         }
         self.make(release, &stored, &plan, &mut how.waiting).await?;
+        if how.wait && plan.has(Stage::Routes) {
+            self.pushed(&name, &stored.record).await?;
+        }
         let mut arrival = None;
         if how.wait || !is_settled(&stored.record) {
             arrival = Some(self.wait(&name, &stored.record, &mut how.waiting).await?);

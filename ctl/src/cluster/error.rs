@@ -225,7 +225,7 @@ impl Error {
             Self::LostKeys { .. } | Self::Unknown { .. } => {
                 Some("`canary-ctl apply` puts it there".to_owned())
             }
-            Self::KeysDiffer { .. } => Some("decide for one of them, and copy it".to_owned()),
+            Self::KeysDiffer { .. } => Some("`canary-ctl rotate-keys` continues a rotation that was interrupted; else decide for one of them, and copy it".to_owned()),
             Self::Late { behind, .. } => behind.iter().find_map(Proxy::likely_cause),
             Self::Protected { hint, .. } => Some(hint.clone()),
             Self::Guarded(refusal) => Some(refusal.hint()),

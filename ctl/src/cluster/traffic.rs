@@ -76,6 +76,11 @@ impl Cluster {
 }
 
 impl Traffic {
+    /// Whether no proxy has answered.
+    pub fn is_nobodys(&self) -> bool {
+        self.proxies.is_empty()
+    }
+
     /// What was counted since an earlier look, by the proxies that answered both times. One that was started again
     /// meanwhile begins at nothing.
     #[must_use]

@@ -13,9 +13,9 @@ use super::lease::Task;
 use super::objects::Really;
 use super::{Arrival, Cluster, Error, Stored, Waiting};
 use crate::manifest::{Stage, held_configuration};
-use crate::plan::{Back, Plan, Record, Reference, reroute, reweigh};
+use crate::plan::{self, Back, Plan, Record, Reference, reroute, reweigh};
 use crate::spec::{ReleaseName, Seconds};
-use assignment::contract::{Position, ReleaseConfig, Stickiness};
+use assignment::contract::{FilterConfig, Position, Stickiness};
 use jiff::Timestamp;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -48,24 +48,37 @@ pub struct TakingBack<'b> {
 }
 
 impl Cluster {
-    /// How the users of a release stick to their versions. Fails where no proxy holds it: `apply` did not come so far.
+    /// What a proxy at this position holds: everything, keys too. Fails where none holds the release: `apply` did not come
+    /// so far, or nobody decides there.
+    pub async fn held(
+        &self,
+        release: &ReleaseName,
+        stored: &Stored,
+        position: Position,
+    ) -> Result<FilterConfig, Error> {
+        let is_it = |config: &FilterConfig| config.position == position;
+        self.holding(release, stored).await?.into_iter().find(is_it).ok_or_else(|| nobody_holds(release))
+    }
+
+    /// How the users of a release stick to their versions. Fails where no proxy holds it.
     pub async fn manner(&self, release: &ReleaseName, stored: &Stored) -> Result<Manner, Error> {
-        let name = release.to_string();
-        let mut held: Vec<(Position, ReleaseConfig)> = Vec::new();
-        for body in self.configurations(&stored.record.objects).await?.values() {
-            let Some(mut config) = held_configuration(body)? else { continue };
-            held.extend(config.releases.remove(&name).map(|entry| (config.position, entry)));
-        }
+        let held = self.holding(release, stored).await?;
         // Inside the mesh nobody is pinned, whatever the file says.
-        let edge = held.iter().find(|(position, _)| *position == Position::Edge).or_else(|| held.first());
-        let Some((_, config)) = edge else {
-            let found = "no proxy that holds it";
-            return Err(
-                crate::plan::Error::NotCarried { release: name, object: "gateways".into(), found }.into()
-            );
-        };
+        let edge = held.iter().find(|config| config.position == Position::Edge).or_else(|| held.first());
+        let config = edge.and_then(|config| config.releases.get(&release.to_string()));
+        let config = config.ok_or_else(|| nobody_holds(release))?;
         let max_age = config.pin.as_ref().and_then(|pin| Seconds::new(pin.max_age_seconds));
         Ok(Manner { stickiness: config.stickiness, max_age: max_age.unwrap_or(Seconds::DAY) })
+    }
+
+    /// The configurations in which the release is.
+    async fn holding(&self, release: &ReleaseName, stored: &Stored) -> Result<Vec<FilterConfig>, Error> {
+        let mut held = Vec::new();
+        for body in self.configurations(&stored.record.objects).await?.values() {
+            let config = held_configuration(body)?;
+            held.extend(config.filter(|config| config.releases.contains_key(&release.to_string())));
+        }
+        Ok(held)
     }
 
     /// What is missing until the cluster is as a record says: routes, then configurations. Reads only.
@@ -231,6 +244,11 @@ impl Cluster {
             self.observe(record.objects.iter().filter(leads).map(|(_, reference)| reference)).await?;
         rerouted(release, record, &observed)
     }
+}
+
+fn nobody_holds(release: &ReleaseName) -> Error {
+    let (release, object) = (release.to_string(), "gateways".into());
+    plan::Error::NotCarried { release, object, found: "no proxy that holds it" }.into()
 }
 
 fn rerouted(

@@ -1,31 +1,42 @@
-//! `explain`: request from the arguments, policy from file and state, decision, report.
+//! `explain`: request from the arguments, policy from file and state or from the proxies, decision, report.
 
+use super::live::Live;
 use super::situation::{self, Situation};
 use crate::cli::Explain;
 use crate::explain::{Asked, World, explain};
 use crate::report::Printer;
 use crate::spec::Release;
-use crate::{Error, Outcome};
+use crate::{Error, Outcome, spec};
+use assignment::Policy;
 use assignment::contract::Position;
 
-pub(super) fn run(arguments: Explain, printer: &mut Printer) -> Result<Outcome, Error> {
+pub(super) async fn run(arguments: Explain, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let situation = Situation::read(&arguments.spec, &arguments.keys)?;
-    let asked = asked(&arguments, &situation.release)?;
-    let position = if arguments.inside_mesh { Position::Mesh } else { Position::Edge };
-    let policy = situation.policy_at(position, arguments.weight)?;
+    let asked = asked(&arguments, &spec::load(&arguments.spec.file)?.release)?;
+    let (policy, has_keys) = policy(&arguments).await?;
     let now =
         arguments.at.map_or_else(situation::now, |at| u64::try_from(at.as_second()).unwrap_or_default());
     let world = World::at(now)
         .with_claims(arguments.claims)
         .with_client_address(arguments.client_address.map(|address| address.to_string()));
     let mut explanation = explain(&policy, &asked, &world);
-    if !situation.has_keys() {
+    if !has_keys {
         let note = "no keys are known here (`--keys`): pins, ids and tokens count as not genuine";
         explanation.notes.push(note.to_owned());
     }
     printer.report(&explanation)?;
     Ok(if explanation.release.is_some() { Outcome::Done } else { Outcome::No })
+}
+
+/// What a proxy goes by, and whether its keys are known here.
+async fn policy(arguments: &Explain) -> Result<(Policy, bool), Error> {
+    let position = if arguments.inside_mesh { Position::Mesh } else { Position::Edge };
+    if arguments.live {
+        let live = Live::read(&arguments.spec, &arguments.cluster, position).await?;
+        return Ok((live.policy_at(arguments.weight)?, true));
+    }
+    let situation = Situation::read(&arguments.spec, &arguments.keys)?;
+    Ok((situation.policy_at(position, arguments.weight)?, situation.has_keys()))
 }
 
 /// The request: a `curl` command or the release's own host, and what the other arguments add.

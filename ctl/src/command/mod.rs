@@ -8,11 +8,13 @@ mod explain;
 mod generate;
 mod init;
 mod lint;
+mod live;
 mod pause;
 mod promote;
 mod rbac;
 mod revoke;
 mod rollback;
+mod rotate_keys;
 mod simulate;
 mod situation;
 mod status;
@@ -52,10 +54,11 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::Weight(arguments) => weight::run(&arguments, printer).await,
         Verb::Promote(arguments) => Box::pin(promote::run(&arguments, printer)).await,
         Verb::Rollback(arguments) => rollback::run(&arguments, printer).await,
+        Verb::RotateKeys(arguments) => Box::pin(rotate_keys::run(&arguments, printer)).await,
         Verb::Pause(arguments) => pause::pause(&arguments, printer).await,
         Verb::Resume(arguments) => pause::resume(&arguments, printer).await,
         Verb::Status(arguments) => status::run(&arguments, printer).await,
-        Verb::Explain(arguments) => explain::run(arguments, printer),
+        Verb::Explain(arguments) => Box::pin(explain::run(arguments, printer)).await,
         Verb::Simulate(arguments) => simulate::run(arguments, printer).await,
         Verb::Token(arguments) => token::run(arguments, printer).await,
         Verb::Verify(arguments) => verify::run(arguments, printer).await,

@@ -6,7 +6,6 @@ use crate::config::{self, KeyError, KeyRing, ProxySettings, Standing};
 use crate::local::{Entry, Layout, State};
 use crate::spec::{self, Local, Release};
 use assignment::contract::{FilterConfig, Position, ReleaseConfig};
-use assignment::policy;
 use assignment::{Policy, Weight};
 use std::collections::BTreeMap;
 
@@ -86,12 +85,6 @@ fn known(target: &Local, release: &Release) -> Result<(Option<Entry>, Option<Key
     let keys = layout.keys();
     let ring = keys.exists().then(|| KeyRing::read(&keys)).transpose().map_err(config::Error::from)?;
     Ok((entry, ring))
-}
-
-/// The one release of a policy.
-pub(super) fn only(policy: &Policy) -> Result<&policy::Release, Error> {
-    let missing = || Error::usage("expected a release, found none", "check the file that `-f` names");
-    policy.releases().first().ok_or_else(missing)
 }
 
 /// Seconds since 1970-01-01 UTC.

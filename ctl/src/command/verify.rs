@@ -1,20 +1,21 @@
-//! `verify`: what is promised from file and state, users and forgeries over the wire, verdicts.
+//! `verify`: what is promised from file and state or by the proxies, users and forgeries over the wire, verdicts.
 
+use super::live::Live;
 use super::situation::{self, Situation};
 use crate::cli::Verify;
 use crate::report::Printer;
 use crate::verify::{Client, ClientError, Expected, Size, Teller, verify};
 use crate::{Error, Outcome};
+use assignment::Policy;
 use assignment::contract::Position;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use url::Url;
 
 pub(super) async fn run(arguments: Verify, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let situation = Situation::read(&arguments.spec, &arguments.keys)?;
-    let policy = situation.policy_at(Position::Edge, arguments.weight)?;
+    let (policy, has_keys) = policy(&arguments).await?;
     let teller = teller(&arguments, policy.debug_header.as_deref())?;
-    let expected = Expected::new(policy, situation.has_keys(), situation::now())
+    let expected = Expected::new(policy, has_keys, situation::now())
         .ok_or_else(|| Error::usage("expected one release, found none", "check the file that `-f` names"))?;
     let client = Client::new(arguments.url.as_str(), arguments.host.as_deref(), teller)?;
     let size =
@@ -27,6 +28,16 @@ pub(super) async fn run(arguments: Verify, printer: &mut Printer) -> Result<Outc
     let report = report?;
     printer.report(&report)?;
     Ok(if report.has_failed() { Outcome::No } else { Outcome::Done })
+}
+
+/// What the gateways go by, and whether their keys are known here.
+async fn policy(arguments: &Verify) -> Result<(Policy, bool), Error> {
+    if arguments.live {
+        let live = Live::read(&arguments.spec, &arguments.cluster, Position::Edge).await?.alone();
+        return Ok((live.policy_at(arguments.weight)?, true));
+    }
+    let situation = Situation::read(&arguments.spec, &arguments.keys)?;
+    Ok((situation.policy_at(Position::Edge, arguments.weight)?, situation.has_keys()))
 }
 
 fn teller(arguments: &Verify, debug_header: Option<&str>) -> Result<Teller, Error> {

@@ -45,11 +45,6 @@ const KEY_LEN: usize = 32;
 impl KeyRing {
     /// Draws a new ring of one signing key, and an identity key.
     pub fn draw() -> Result<Self, getrandom::Error> {
-        let secret = || -> Result<Secret, getrandom::Error> {
-            let mut bytes = vec![0; KEY_LEN];
-            getrandom::fill(&mut bytes)?;
-            Ok(Secret::new(bytes))
-        };
         let key = RingKey { id: "k1".to_owned(), key: secret()?, usage: KeyUse::Sign };
         Ok(Self { keys: vec![key], identity_key: Some(secret()?) })
     }
@@ -78,6 +73,13 @@ impl KeyRing {
             std::fs::read(path).map_err(|source| KeyError::Unreadable { path: path.to_owned(), source })?;
         serde_json::from_slice(&text).map_err(|source| KeyError::Malformed { path: path.to_owned(), source })
     }
+}
+
+/// Draws one.
+pub(super) fn secret() -> Result<Secret, getrandom::Error> {
+    let mut bytes = vec![0; KEY_LEN];
+    getrandom::fill(&mut bytes)?;
+    Ok(Secret::new(bytes))
 }
 
 impl KeyError {

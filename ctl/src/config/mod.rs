@@ -4,6 +4,7 @@ mod cookies;
 mod filter;
 mod history;
 mod keys;
+mod rotation;
 mod state;
 mod turn;
 

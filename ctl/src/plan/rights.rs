@@ -38,7 +38,7 @@ pub fn rights(release: &Release, objects: &[Reference]) -> BTreeMap<String, Vec<
     }
     for namespace in release.signing_namespaces() {
         let mut rules = Rules(&mut all, &namespace);
-        rules.add("", "secrets", [KEYS], &["get"]);
+        rules.add("", "secrets", [KEYS], &["get", "update"]);
         rules.add("", "secrets", [], &["create"]);
     }
     for namespace in proxies(release).into_iter().map(|proxies| proxies.namespace).collect::<BTreeSet<_>>() {

@@ -17,6 +17,7 @@ fn every_verb_says_what_it_does_and_gives_an_example() {
         "status",
         "promote",
         "rollback",
+        "rotate-keys",
         "uninstall",
         "completions",
     ] {

@@ -79,6 +79,39 @@ impl Sessions {
         Ok(faults)
     }
 
+    /// Takes those in who live elsewhere.
+    pub fn join(&mut self, others: Self) {
+        self.users.extend(others.users);
+        self.homes.extend(others.homes);
+    }
+
+    /// Takes out those who live on a version.
+    #[must_use]
+    pub fn leave(&mut self, version: &str) -> Self {
+        let all = std::mem::take(&mut self.users).into_iter().zip(std::mem::take(&mut self.homes));
+        let lives_there = |home: &Seen| home.version.as_deref() == Some(version);
+        let (gone, staying): (Vec<_>, Vec<_>) = all.partition(|(_, home)| lives_there(home));
+        (self.users, self.homes) = staying.into_iter().unzip();
+        let (users, homes) = gone.into_iter().unzip();
+        Self { users, homes }
+    }
+
+    /// All shop again after their version has gone: how many find on `stable` that their cart is lost, and what is wrong
+    /// otherwise. They live there from now on.
+    pub async fn begin_again(&mut self, stable: &str) -> (usize, Faults) {
+        let plan = Plan::navigate("/cart/add?item=tea", 1);
+        let (users, report) = run(std::mem::take(&mut self.users), &plan).await;
+        let is_new = |seen: &Seen| seen.lost && seen.version.as_deref() == Some(stable);
+        let lost = report.records.iter().filter(|record| is_new(&record.seen)).count();
+        self.homes =
+            report.records.iter().map(|record| Seen { lost: false, ..record.seen.clone() }).collect();
+        self.users = users;
+        let failed = report.failures().iter().map(|record| format!("{record:?}")).collect();
+        let Faults { strayed, failed: later, closed } = self.come_back(false).await;
+        let faults = Faults { failed, strayed, closed: closed + report.closed() };
+        (lost, Faults { failed: [faults.failed, later].concat(), ..faults })
+    }
+
     /// A session of this version, the latest.
     pub fn on(&self, version: &str) -> Option<&User> {
         let at = self.homes.iter().rposition(|home| home.version.as_deref() == Some(version))?;

@@ -13,13 +13,14 @@ use wasm_tests::artifact;
 const USER: &str = "restricted";
 
 /// Everything that an operator does to a release, in order; `diff` says no.
-const VERBS: [(&[&str], i32); 10] = [
+const VERBS: [(&[&str], i32); 11] = [
     (&["diff"], 1),
     (&["apply", "--override", "no-ready-pods"], 0),
     (&["apply", "--override", "no-ready-pods"], 0),
     (&["status"], 0),
     (&["pause"], 0),
     (&["resume"], 0),
+    (&["rotate-keys", "--override", "no-ready-pods"], 0),
     (&["weight", "20", "--override", "no-ready-pods"], 0),
     (&["promote", "--override", "max-step", "--override", "no-ready-pods"], 0),
     (&["rollback", "--now", "--override", "no-ready-pods"], 0),

@@ -34,9 +34,10 @@ impl Window {
         self.looks.clear();
     }
 
-    /// When it began; `None` before the first look.
+    /// When it began; `None` before the first look, and where no proxy answered to it: there is nothing to wait for.
     pub(super) fn begun(&self) -> Option<Instant> {
-        Some(self.looks.front()?.0)
+        let (begun, traffic) = self.looks.front()?;
+        (!traffic.is_nobodys()).then_some(*begun)
     }
 
     /// What was counted; `None` before the second look.

@@ -1,0 +1,32 @@
+//! `canary-ctl rotate-keys`.
+
+use super::{ClusterAccess, Guards, Output, SpecFile, Writes};
+use clap::Args;
+
+/// Let a new key sign pins, ids and tokens, without a user who notices
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:
+  canary-ctl rotate-keys             a new key signs, the old one verifies
+  canary-ctl rotate-keys --retire    the old one goes; a day later at the earliest
+
+The new key verifies in every proxy before it signs in any. Interrupted, the same call continues.")]
+pub struct RotateKeys {
+    /// The release.
+    #[command(flatten)]
+    pub spec: SpecFile,
+    /// Take the keys away that signed before
+    #[arg(long)]
+    pub retire: bool,
+    /// Whether to write, and how long to wait.
+    #[command(flatten)]
+    pub writes: Writes,
+    /// The guards.
+    #[command(flatten)]
+    pub guards: Guards,
+    /// The cluster.
+    #[command(flatten)]
+    pub cluster: ClusterAccess,
+    /// The form of the result.
+    #[command(flatten)]
+    pub output: Output,
+}

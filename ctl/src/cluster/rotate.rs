@@ -1,0 +1,176 @@
+//! Another key takes over: each step is written to every Secret first, and `apply` brings it to the proxies before the
+//! next one begins. Killed anywhere, the next call continues: the Secrets say how far it came.
+
+use super::keys::KeySecret;
+use super::{Applied, Applying, Cluster, Error, Stored, Waiting};
+use crate::config::{self, KeyRing};
+use crate::manifest::{Stage, held_configuration};
+use crate::plan::Guard;
+use crate::spec::{Release, ReleaseName};
+use assignment::contract::OverrideMode;
+use assignment::decide::MAX_TOKEN_LIFE_SECONDS;
+use jiff::{SignedDuration, Timestamp};
+use std::collections::BTreeSet;
+
+/// How much longer than its seals live an old key is kept: proxies get a step later than the Secret.
+const SLACK: SignedDuration = SignedDuration::from_hours(1);
+
+/// How keys are changed.
+pub struct Rotating<'a> {
+    /// How long proxies are waited for at each step.
+    pub waiting: Waiting<'a>,
+    /// The guards that may not refuse it.
+    pub overridden: &'a [Guard],
+}
+
+/// The keys after a change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rotated {
+    /// The ring.
+    pub ring: KeyRing,
+    /// From when on the keys that signed before may go; `None` where there are none.
+    pub retire_from: Option<Timestamp>,
+    /// What brought it to the proxies; `None` where nothing had to be.
+    pub applied: Option<Applied>,
+}
+
+impl Cluster {
+    /// Lets a new key take over the signing. Where a rotation was interrupted it is continued.
+    ///
+    /// Fails before the first write where the cluster is not what the file says, and where proxies have these keys that
+    /// this release does not reach: they would take the new key's seals for forgeries. Fails between two steps where a
+    /// proxy does not run the first one in time.
+    pub async fn rotate_keys(&self, release: &Release, how: Rotating<'_>) -> Result<Rotated, Error> {
+        let mut secrets = self.key_secrets(release).await?;
+        let mut ring = merged(&secrets)?;
+        if ring.successor().is_none() && secrets.iter().all(|secret| secret.ring == ring) {
+            self.judge_rotation(release, how.overridden).await?;
+            ring = ring.with_successor().map_err(config::Error::from)?;
+        }
+        let Rotating { waiting: Waiting { patience, progress }, overridden } = how;
+        let mut brought = None;
+        while brought.is_none() {
+            let (step, is_last) = (ring.clone(), ring.successor().is_none());
+            self.put_keys(&mut secrets, &step).await?;
+            let waiting = Waiting { patience, progress: &mut *progress };
+            let applying = Applying { waiting, wait: true, overridden, again: false };
+            let applied = self.apply(release, applying).await?;
+            if is_last {
+                brought = Some(applied);
+            } else {
+                ring = ring.succeeded();
+            }
+        }
+        Ok(Rotated { retire_from: retire_from(release, &secrets), ring, applied: brought })
+    }
+
+    /// Takes the keys away that signed before. Does nothing where there are none.
+    ///
+    /// Fails as [`Cluster::rotate_keys`] does, and as long as something that they have signed may count.
+    pub async fn retire_keys(&self, release: &Release, how: Rotating<'_>) -> Result<Rotated, Error> {
+        let mut secrets = self.key_secrets(release).await?;
+        let ring = merged(&secrets)?;
+        let Some(from) = retire_from(release, &secrets) else {
+            return Ok(Rotated { ring, retire_from: None, applied: None });
+        };
+        if Timestamp::now() < from {
+            let old: Vec<&str> = ring.superseded().map(|key| key.id.as_str()).collect();
+            let message = format!("what {} signed counts until {from:.0}", old.join(", "));
+            Guard::MovesUsers.refuse(how.overridden, message, "wait")?;
+        }
+        let ring = ring.without_superseded();
+        self.put_keys(&mut secrets, &ring).await?;
+        let applying =
+            Applying { waiting: how.waiting, wait: true, overridden: how.overridden, again: false };
+        let applied = self.apply(release, applying).await?;
+        Ok(Rotated { ring, retire_from: None, applied: Some(applied) })
+    }
+
+    /// The keys as either would leave them. Reads only; fails as they do before their first write.
+    pub async fn rehearse_keys(
+        &self,
+        release: &Release,
+        retire: bool,
+        overridden: &[Guard],
+    ) -> Result<Rotated, Error> {
+        let secrets = self.key_secrets(release).await?;
+        let ring = merged(&secrets)?;
+        let ring = if retire {
+            ring.without_superseded()
+        } else if ring.successor().is_none() {
+            self.judge_rotation(release, overridden).await?;
+            ring.with_successor().map_err(config::Error::from)?.succeeded()
+        } else {
+            ring.succeeded()
+        };
+        Ok(Rotated { ring, retire_from: retire_from(release, &secrets), applied: None })
+    }
+
+    /// The other releases whose configuration is in the same objects.
+    async fn neighbours(
+        &self,
+        release: &ReleaseName,
+        stored: &Stored,
+    ) -> Result<BTreeSet<ReleaseName>, Error> {
+        let mut names = BTreeSet::new();
+        for body in self.configurations(&stored.record.objects).await?.values() {
+            let held = held_configuration(body)?.into_iter().flat_map(|config| config.releases.into_keys());
+            names.extend(held.filter_map(|name| name.parse::<ReleaseName>().ok()));
+        }
+        names.remove(release);
+        Ok(names)
+    }
+
+    /// What would be wrong with a rotation that begins now.
+    async fn judge_rotation(&self, release: &Release, overridden: &[Guard]) -> Result<(), Error> {
+        if !self.plan(release).await?.is_empty() {
+            let message = "expected proxies that run what file and keys say".to_owned();
+            return Err(Error::Protected {
+                message,
+                hint: "`canary-ctl apply` brings them there".to_owned(),
+            });
+        }
+        if let Some(train) = &release.train {
+            let message =
+                format!("sidecars of other releases of train `{train}` verify what these keys sign");
+            let instead = "apply those releases between `verify` and `sign` by hand";
+            Guard::MovesUsers.refuse(overridden, message, instead)?;
+        }
+        let stored = self.known(&release.name).await?;
+        let reached: Vec<_> = stored.record.objects.iter().map(|(_, object)| object).collect();
+        for other in self.neighbours(&release.name, &stored).await? {
+            let Some(theirs) = self.stored(&other).await? else { continue };
+            let holds_keys = theirs.record.objects.iter().filter(|(stage, _)| *stage == Stage::Configuration);
+            if let Some((_, beyond)) = holds_keys.into_iter().find(|(_, object)| !reached.contains(&object)) {
+                let message = format!(
+                    "`{other}` has these keys too, and proxies that this release does not reach ({beyond})"
+                );
+                let hint = format!("rotate with the file of `{other}`, if it has all gateways of this one");
+                return Err(Error::Protected { message, hint });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The later of the steps at which Secrets are.
+fn merged(secrets: &[KeySecret]) -> Result<KeyRing, Error> {
+    let mut rest = secrets.iter();
+    let lost = || Error::LostKeys { namespaces: "the gateways' namespaces".to_owned() };
+    let first = rest.next().ok_or_else(lost)?;
+    rest.try_fold(first.ring.clone(), |ring, secret| {
+        let differ =
+            || Error::KeysDiffer { first: first.namespace.clone(), second: secret.namespace.clone() };
+        ring.merged(&secret.ring).ok_or_else(differ)
+    })
+}
+
+/// When everything is too old to count that keys have signed which sign no more.
+fn retire_from(release: &Release, secrets: &[KeySecret]) -> Option<Timestamp> {
+    let has_superseded = |secret: &&KeySecret| secret.ring.superseded().next().is_some();
+    let since = secrets.iter().filter(has_superseded).filter_map(|secret| secret.signing_since).max()?;
+    let pins = release.session.max_age.get();
+    let tokens = if release.overrides.mode == OverrideMode::Token { MAX_TOKEN_LIFE_SECONDS } else { 0 };
+    let life = SignedDuration::from_secs(i64::try_from(pins.max(tokens)).unwrap_or(i64::MAX));
+    since.checked_add(life).and_then(|end| end.checked_add(SLACK)).ok()
+}

@@ -1,0 +1,80 @@
+//! `rotate-keys`: read, judge, write step by step, wait for each, report.
+
+use super::target;
+use crate::cli::RotateKeys;
+use crate::cluster::{Rotated, Rotating};
+use crate::report::{Printer, Report};
+use crate::{Error, Outcome, spec};
+use assignment::contract::KeyUse;
+use jiff::Timestamp;
+use serde::Serialize;
+use std::fmt;
+
+/// The keys of a release, by name: nothing of what they are is shown.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Keys {
+    release: String,
+    signs: String,
+    verify: Vec<String>,
+    /// From when on those may go that signed before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retire_from: Option<Timestamp>,
+    /// The generation that brought them to the proxies; none where nothing had to change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    generation: Option<u64>,
+}
+
+pub(super) async fn run(arguments: &RotateKeys, printer: &mut Printer) -> Result<Outcome, Error> {
+    printer.format = arguments.output.format;
+    let document = spec::load(&arguments.spec.file)?;
+    target::for_a_cluster(&document)?;
+    let release = &document.release;
+    let cluster = target::connect(&arguments.cluster, false).await?;
+    let rotated = {
+        let mut progress = target::progress(printer);
+        let waiting = target::waiting(arguments.writes.timeout, &mut progress);
+        let how = Rotating { waiting, overridden: &arguments.guards.overridden };
+        match (arguments.writes.dry_run, arguments.retire) {
+            (Some(_), retire) => cluster.rehearse_keys(release, retire, how.overridden).await?,
+            (None, true) => cluster.retire_keys(release, how).await?,
+            (None, false) => cluster.rotate_keys(release, how).await?,
+        }
+    };
+    let keys = Keys::of(release.name.to_string(), &rotated);
+    printer.report(&keys)?;
+    if arguments.writes.dry_run.is_some() {
+        printer.message("nothing written");
+    } else if let Some(from) = keys.retire_from {
+        let old = keys.verify.join(", ");
+        printer.hint(&format!("`canary-ctl rotate-keys --retire` takes {old} away from {from:.0} on"));
+    }
+    Ok(Outcome::Done)
+}
+
+impl Keys {
+    fn of(release: String, rotated: &Rotated) -> Self {
+        let verifies = |key: &&assignment::contract::RingKey| key.usage == KeyUse::Verify;
+        Self {
+            release,
+            signs: rotated.ring.signer().map(|key| key.id.clone()).unwrap_or_default(),
+            verify: rotated.ring.keys.iter().filter(verifies).map(|key| key.id.clone()).collect(),
+            retire_from: rotated.retire_from,
+            generation: rotated.applied.as_ref().map(|applied| applied.record.standing.generation),
+        }
+    }
+}
+
+impl Report for Keys {
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let Self { release, signs, verify, generation, .. } = self;
+        write!(out, "{release}: {signs} signs")?;
+        if !verify.is_empty() {
+            write!(out, ", {} verifies", verify.join(", "))?;
+        }
+        match generation {
+            Some(generation) => writeln!(out, " (generation {generation})"),
+            None => writeln!(out),
+        }
+    }
+}
