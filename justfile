@@ -58,3 +58,8 @@ fuzz SECONDS='60': wasm
 [group('test')]
 bench *ARGS:
     @tools/bench.sh {{ ARGS }}
+
+# Measure from `canary-ctl weight` to active in 1 and in 20 gateways of a real mesh, and write docs/arrival.md.
+[group('test')]
+bench-arrival:
+    @tools/bench-arrival.sh

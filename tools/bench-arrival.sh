@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Gets and builds what the measurement of arrivals needs, then runs it.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+tools/lab.sh
+tools/wasm.sh
+tools/envoy.sh 1.40 >/dev/null
+say "building canary-ctl, the demo shop and the measurement"
+cargo build --quiet -p canary-ctl -p demo-shop
+cargo build --quiet -p wasm-tests --bin arrival
+exec "$TARGET_DIR"/debug/arrival
