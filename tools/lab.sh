@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds a real Kubernetes and a real Istio from the Go module proxy into .tools/lab, for wasm-tests/src/lab; what is
+# Builds a real Kubernetes, a real Istio and both Helms from the Go module proxy into .tools/lab, for wasm-tests/src/lab; what is
 # there and up to date stays. The versions are those of wasm-tests/lab/go/*/go.mod. The first time takes 15 to
 # 40 minutes on two cores, by how busy they are, and 5 GB of disk.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -86,3 +86,5 @@ build istio "" \
     pilot-discovery=istio.io/istio/pilot/cmd/pilot-discovery \
     pilot-agent=istio.io/istio/pilot/cmd/pilot-agent \
     istioctl=istio.io/istio/istioctl/cmd/istioctl
+build helm3 "" helm3=helm.sh/helm/v3/cmd/helm
+build helm4 "" helm4=helm.sh/helm/v4/cmd/helm

@@ -16,6 +16,8 @@ impl Program {
     pub(super) const KUBECTL: Self = Self("kubectl");
     pub(super) const ISTIOCTL: Self = Self("istioctl");
     pub(super) const PILOT: Self = Self("pilot-discovery");
+    pub(super) const HELM_3: Self = Self("helm3");
+    pub(super) const HELM_4: Self = Self("helm4");
     pub(super) const AGENT: Self = Self("pilot-agent");
 
     /// Where it is.

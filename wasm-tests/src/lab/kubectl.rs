@@ -36,8 +36,17 @@ impl Lab {
     ) -> Result<String, LabError> {
         let mut command = Command::new(Program::KUBECTL.path()?);
         command.args(arguments).env("KUBECONFIG", self.kubeconfig(account)?);
-        let (line, input) = (format!("kubectl {}", arguments.join(" ")), input.to_owned());
-        let site = self.site();
+        self.output_of(command, format!("kubectl {}", arguments.join(" ")), input).await
+    }
+
+    /// Runs a program among the lab's processes and returns what it prints; `line` is what a person would type.
+    pub(super) async fn output_of(
+        &self,
+        command: Command,
+        line: String,
+        input: &str,
+    ) -> Result<String, LabError> {
+        let (input, site) = (input.to_owned(), self.site());
         let run = tokio::task::spawn_blocking(move || output(&site, command, &input)).await;
         let output = run.map_err(std::io::Error::other).and_then(|output| output);
         let output = output.map_err(LabError::system(line.clone()))?;

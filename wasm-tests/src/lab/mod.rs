@@ -7,7 +7,7 @@
 //! kubelet        pods become processes
 //! istio          istiod and its webhooks, as istioctl renders them
 //! lab            all of it together, and how a test is run in it
-//! kubectl        what a test does to the cluster
+//! kubectl, helm  what a test does to the cluster
 //! stage          the shop and a gateway, for one test
 //! catalog        a second service, which the shop calls
 //! registry       images of the filter, and where the agents fetch them
@@ -21,6 +21,7 @@ mod catalog;
 mod control_plane;
 mod error;
 mod forward;
+mod helm;
 mod istio;
 mod kubectl;
 mod kubelet;
@@ -33,6 +34,7 @@ mod stage;
 
 pub use control_plane::Account;
 pub use error::LabError;
+pub use helm::Helm;
 pub use kubelet::Image;
 pub use lab::{Lab, Options};
 pub use registry::{Pushed, Registry, sha256};

@@ -3,6 +3,7 @@
 mod arrival;
 mod break_glass;
 mod calls;
+mod charts;
 mod day;
 mod desk;
 mod failures;
