@@ -9,17 +9,22 @@ mod cluster_objects;
 
 use canary_ctl::config::Standing;
 use canary_ctl::manifest::{Member, Stage, held_configuration};
-use canary_ctl::plan::{Action, Why, install, narrow, removal, reweigh};
+use canary_ctl::plan::{Action, Record, Ways, Why, install, narrow, removal, reweigh};
 use cluster_objects::{applied, kept, objects, release, stages};
 use serde_json::json;
 use std::collections::BTreeMap;
+
+fn ways() -> Ways {
+    let release = release();
+    Ways::of("shop/shop", &Record::first(&release, Standing::first(&release, "uid".to_owned())))
+}
 
 #[test]
 fn what_comes_is_there_before_it_is_named() {
     let release = release();
     let mut desired = objects(Member::first(&release, 1));
     desired.reverse();
-    let plan = install("shop/shop", &desired, &BTreeMap::new(), &[]).unwrap();
+    let plan = install(&ways(), &desired, &BTreeMap::new(), &[]).unwrap();
     let expected = [Stage::Configuration, Stage::Filter, Stage::Subsets, Stage::Routes, Stage::Routes];
     assert_eq!(
         stages(&plan),
@@ -30,7 +35,7 @@ fn what_comes_is_there_before_it_is_named() {
     let mut guarded = applied(&desired);
     guarded
         .retain(|reference, _| desired.iter().any(|o| o.reference == *reference && o.stage == Stage::Filter));
-    let plan = install("shop/shop", &desired, &guarded, &[]).unwrap();
+    let plan = install(&ways(), &desired, &guarded, &[]).unwrap();
     let expected = [Stage::Subsets, Stage::Routes, Stage::Routes, Stage::Configuration];
     assert_eq!(stages(&plan), expected.map(|stage| (stage, Action::Create)));
 }
@@ -39,14 +44,14 @@ fn what_comes_is_there_before_it_is_named() {
 fn where_nothing_differs_there_is_no_plan() {
     let release = release();
     let desired = objects(Member::first(&release, 1));
-    assert!(install("shop/shop", &desired, &applied(&desired), &kept(&desired)).unwrap().is_empty());
+    assert!(install(&ways(), &desired, &applied(&desired), &kept(&desired)).unwrap().is_empty());
 }
 
 #[test]
 fn what_goes_is_not_named_any_more() {
     let release = release();
     let objects = objects(Member::first(&release, 1));
-    let plan = removal("shop/shop", &applied(&objects), &kept(&objects)).unwrap();
+    let plan = removal(&ways(), &applied(&objects), &kept(&objects)).unwrap();
     let expected = [Stage::Routes, Stage::Routes, Stage::Filter, Stage::Configuration, Stage::Subsets];
     assert_eq!(stages(&plan), expected.map(|stage| (stage, Action::Delete)));
 }
@@ -58,7 +63,7 @@ fn an_object_that_has_become_somebody_elses_stays() {
     let mut observed = applied(&objects);
     let rule = &objects.iter().find(|object| object.stage == Stage::Subsets).unwrap().reference;
     observed.get_mut(rule).unwrap()["metadata"]["managedFields"][0]["manager"] = json!("helm");
-    let plan = removal("shop/shop", &observed, &kept(&objects)).unwrap();
+    let plan = removal(&ways(), &observed, &kept(&objects)).unwrap();
     assert!(plan.changes.iter().all(|change| change.object != *rule));
     assert_eq!(plan.changes.len(), 4);
 }
@@ -89,7 +94,7 @@ fn a_release_leaves_the_configuration_of_another_alone() {
     held.releases.insert("other/blog".to_owned(), held.releases["shop/shop"].clone());
     let body = canary_ctl::manifest::with_configuration(&observed[&config.reference], &held).unwrap();
     observed.insert(config.reference.clone(), body);
-    let plan = removal("shop/shop", &observed, &kept(&objects)).unwrap();
+    let plan = removal(&ways(), &observed, &kept(&objects)).unwrap();
     let expected = [
         (Stage::Configuration, Action::Update),
         (Stage::Routes, Action::Delete),
@@ -113,7 +118,7 @@ fn a_hand_in_our_fields_is_a_repair_that_names_whose_hand() {
         {"manager": "canary-ctl", "fieldsV1": {"f:metadata": {"f:labels": {}}, "f:spec": {"f:subsets": {}}}},
         {"manager": "kubectl-edit", "fieldsV1": {"f:spec": {"f:host": {}}}},
     ]);
-    let plan = install("shop/shop", &desired, &observed, &kept(&desired)).unwrap();
+    let plan = install(&ways(), &desired, &observed, &kept(&desired)).unwrap();
     let [change] = plan.changes.as_slice() else { panic!("{plan:?}") };
     assert_eq!(change.why, Why::Repair { by: vec!["kubectl-edit".to_owned()] });
     assert_eq!(change.fields[0].path, "spec.host");

@@ -186,7 +186,7 @@ fn a_record_goes_there_and_back() {
 /// The objects of a release at 20 %, and its record that knows them.
 fn on_the_cluster() -> (Record, BTreeMap<Reference, Value>) {
     let (release, mut record) = (file("v1", Some("v2")), at_a_fifth());
-    let member = Member { release: &release, standing: record.standing.clone(), leaving: Vec::new() };
+    let member = Member { standing: record.standing.clone(), ..Member::first(&release, 1) };
     let objects = objects(member);
     record.objects = kept(&objects);
     (record, applied(&objects))

@@ -5,6 +5,7 @@ use clap::Args;
 
 /// Bring the cluster to what a release asks for, make before break
 #[derive(Clone, Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 #[command(after_help = "Examples:
   canary-ctl apply --dry-run=client     what would be written
   canary-ctl apply --wait               write it, and wait until every proxy runs it
@@ -25,6 +26,9 @@ pub struct Apply {
     /// Let a version come again that was rolled back: at the file's weight, and old pins do not count
     #[arg(long)]
     pub again: bool,
+    /// Edit objects of Helm and other tools, too (`routes: edit`)
+    #[arg(long)]
+    pub take_over: bool,
     /// The guards.
     #[command(flatten)]
     pub guards: Guards,

@@ -11,15 +11,15 @@
 //! narrow       routes, then subsets, of versions that have left
 //! ```
 
-use super::desired::Picture;
+use super::desired::{self, Picture};
 use super::keys::Found;
 use super::lease::{self, Task};
 use super::objects::Really;
 use super::weigh::Asked;
 use super::{Arrival, Cluster, Error, Stored, Waiting};
 use crate::config::Standing;
-use crate::manifest::{self, Member, Stage};
-use crate::plan::{Guard, Plan, Record, Reference, install};
+use crate::manifest::{self, Stage};
+use crate::plan::{Guard, Plan, Record, Reference, Ways, install, judge_edits};
 use crate::spec::Release;
 
 /// How a release is applied.
@@ -103,6 +103,7 @@ impl Cluster {
         let mut prepared = self.prepare(release, how.again).await?;
         let around = (prepared.before.as_ref(), &prepared.stored.record);
         self.judge_apply(release, around, how.overridden).await?;
+        judge_edits(&prepared.plan, &prepared.picture.observed, self.writing.take_over)?;
         if !prepared.keys.is_complete() {
             // Of releases that come at the same moment one draws them, and the others find them.
             let shared = shared(release, &prepared.stored.record)?;
@@ -141,6 +142,7 @@ impl Cluster {
             Some(stored) => stored,
             None => Stored::new(Record::first(release, first(release))),
         };
+        let notes = self.choose(release, before.as_ref(), &mut stored.record).await?;
         if before.is_some() {
             stored.record.accept(release, again)?;
             let running = self.running(release, &stored.record).await?;
@@ -151,7 +153,8 @@ impl Cluster {
         let keys = self.keys(release).await?.or_signing(sight.signing());
         let ring = keys.or_placeholder();
         let picture = self.picture(release, &stored.record, &ring, sight).await?;
-        let plan = planned(release, &stored.record, &picture)?;
+        let mut plan = planned(release, &stored.record, &picture)?;
+        plan.notes = self.order(release, &stored.record, &picture, notes).await?;
         let Some(old) = &before else {
             stored.record.note(&self.user, assignment::Weight::ZERO, "apply");
             return Ok(Prepared { before, stored, keys, picture, plan });
@@ -164,7 +167,7 @@ impl Cluster {
         stored.record.note(&self.user, old.standing.weight, "apply");
         let sight = self.look(release, &stored.record).await?;
         let picture = self.picture(release, &stored.record, &ring, sight).await?;
-        let plan = planned(release, &stored.record, &picture)?;
+        let plan = Plan { notes: plan.notes, ..planned(release, &stored.record, &picture)? };
         Ok(Prepared { before, stored, keys, picture, plan })
     }
 
@@ -199,8 +202,7 @@ fn is_settled(record: &Record) -> bool {
 
 /// The Leases of the objects that a release shares with others.
 pub(super) fn shared(release: &Release, record: &Record) -> Result<Vec<lease::Place>, Error> {
-    let member = Member { release, standing: record.standing.clone(), leaving: record.leaving.clone() };
-    Ok(manifest::places(&member)?)
+    Ok(manifest::places(&desired::member(release, record))?)
 }
 
 /// With the uid that `generate` and `token` go by, who do not ask the cluster: what they have signed counts here.
@@ -210,7 +212,12 @@ fn first(release: &Release) -> Standing {
 }
 
 pub(super) fn planned(release: &Release, record: &Record, picture: &Picture) -> Result<Plan, Error> {
-    Ok(install(&release.name.to_string(), &picture.desired, &picture.observed, &record.objects)?)
+    Ok(install(
+        &Ways::of(&release.name.to_string(), record),
+        &picture.desired,
+        &picture.observed,
+        &record.objects,
+    )?)
 }
 
 /// Everything that is there or going to be.

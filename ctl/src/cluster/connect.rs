@@ -34,6 +34,8 @@ pub struct Access {
 pub struct Writing {
     /// Takes fields from their owners.
     pub force_conflicts: bool,
+    /// Puts routes into objects that belong to a tool.
+    pub take_over: bool,
     /// How long Leases hold and are waited for.
     pub patience: Patience,
     /// Stops after so many writes, as if the process had been killed there. For tests.

@@ -2,9 +2,9 @@
 
 use super::{Cluster, Error};
 use crate::config::KeyRing;
-use crate::manifest::{self, Manifest, Member, Options, Place, held_configuration};
-use crate::plan::{Object, Record, Reference};
-use crate::spec::{Mode, Release};
+use crate::manifest::{self, Manifest, Member, Options, Place, Stage, held_configuration};
+use crate::plan::{Object, Record, Reference, Ways, covers_mesh, edits};
+use crate::spec::{Mode, Release, Routes};
 use assignment::FilterConfig;
 use assignment::contract::Position;
 use serde_json::Value;
@@ -60,7 +60,10 @@ impl Cluster {
     ) -> Result<Picture, Error> {
         let Sight { mut observed, held } = sight;
         let options = Options { keys, show_keys: true, held: &held };
-        let desired = objects(&manifest::manifests(&[member(release, record)], options)?)?;
+        let mut desired = objects(&manifest::manifests(&[member(release, record)], options)?)?;
+        if record.routes == Routes::Edit {
+            self.add_edits(release, record, &mut desired, &mut observed).await?;
+        }
         observed.extend(self.observe(unseen(&desired, &observed)).await?);
         let name = release.name.to_string();
         let generation = |config: &FilterConfig| config.releases.get(&name).map(|entry| entry.generation);
@@ -69,8 +72,35 @@ impl Cluster {
     }
 }
 
-fn member<'r>(release: &'r Release, record: &Record) -> Member<'r> {
-    Member { release, standing: record.standing.clone(), leaving: record.leaving.clone() }
+impl Cluster {
+    /// Puts our routes into what others have written. Where that answers inside the mesh too, nothing of ours has to.
+    async fn add_edits(
+        &self,
+        release: &Release,
+        record: &Record,
+        desired: &mut Vec<Object>,
+        observed: &mut BTreeMap<Reference, Value>,
+    ) -> Result<(), Error> {
+        let way = Ways::of(&release.name.to_string(), record);
+        let found = self.virtual_services(release.name.namespace.as_str()).await?;
+        if covers_mesh(&way, &found) {
+            desired.retain(|object| object.stage != Stage::Routes);
+        }
+        desired.extend(edits(&way, &found)?);
+        for body in found {
+            observed.insert(Reference::of(&body)?, body);
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn member<'r>(release: &'r Release, record: &Record) -> Member<'r> {
+    Member {
+        release,
+        standing: record.standing.clone(),
+        leaving: record.leaving.clone(),
+        routes: record.routes,
+    }
 }
 
 fn objects(manifests: &[Manifest]) -> Result<Vec<Object>, Error> {

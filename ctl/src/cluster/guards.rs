@@ -4,7 +4,7 @@ use super::{Cluster, Error};
 use crate::config;
 use crate::manifest::{Stage, held_configuration};
 use crate::plan::{Guard, Record, judge_pause, judge_step, judge_stickiness};
-use crate::spec::{Release, ReleaseName};
+use crate::spec::{Release, ReleaseName, Routes};
 use assignment::Weight;
 use assignment::contract::{Position, Role};
 
@@ -48,7 +48,7 @@ impl Cluster {
             return Ok(());
         }
         let message = format!("no VirtualService leads to version `{canary}` by the filter's header");
-        let instead = if record.external_routes {
+        let instead = if record.routes == Routes::External {
             "put the routes that `canary-ctl generate` prints into it"
         } else {
             "`canary-ctl apply` puts them back"

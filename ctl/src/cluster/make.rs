@@ -23,7 +23,7 @@ impl Cluster {
         waiting: &mut Waiting<'_>,
     ) -> Result<(), Error> {
         let name = release.name.to_string();
-        let adds_routes = first.has(Stage::Routes);
+        let adds_routes = first.has_ways();
         if first.brings_filter() && adds_routes {
             let stages = [Stage::Configuration, Stage::Filter];
             self.settle_alone(release, stored, async || Ok(self.remade(release, stored).await?.of(&stages)))

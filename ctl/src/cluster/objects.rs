@@ -2,7 +2,8 @@
 
 use super::refusal::Attempt;
 use super::{Cluster, Error};
-use crate::plan::{Action, Change, FIELD_MANAGER, Reference};
+use crate::manifest::Stage;
+use crate::plan::{Action, Change, FIELD_MANAGER, Reference, handed_back};
 use kube::Api;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, Preconditions};
 use kube::core::GroupVersionKind;
@@ -62,18 +63,47 @@ impl Cluster {
                     Ok(_) => Ok(()),
                 }
             }
-            Action::Create | Action::Update => {
-                let mut body = change.body.clone();
-                if let (Some(seen), Some(metadata)) = (&change.seen, body.get_mut("metadata")) {
-                    metadata["resourceVersion"] = json!(seen);
-                }
-                let mut how = PatchParams::apply(FIELD_MANAGER);
-                how.force = self.writing.force_conflicts;
-                how.dry_run = really == Really::OnlyAsk;
-                let done = api.patch(&change.object.name, &how, &Patch::Apply(body)).await;
-                done.map(drop).map_err(|error| attempt("patch", &change.object, &resource).refused(error))
-            }
+            Action::Create | Action::Update => self.apply_fields(change, really).await.map(drop),
+            Action::HandBack => self.hand_back(change, really).await,
         }
+    }
+
+    /// Applies our fields, and returns the object as it is then.
+    async fn apply_fields(&self, change: &Change, really: Really) -> Result<Value, Error> {
+        let (api, resource) = self.api(&change.object);
+        let mut body = change.body.clone();
+        if let (Some(seen), Some(metadata)) = (&change.seen, body.get_mut("metadata")) {
+            metadata["resourceVersion"] = json!(seen);
+        }
+        let mut how = PatchParams::apply(FIELD_MANAGER);
+        // Whose list of routes may be taken was asked before; what was not seen is not taken.
+        how.force = self.writing.force_conflicts || change.stage == Stage::Edits;
+        how.dry_run = really == Really::OnlyAsk;
+        let done = api.patch(&change.object.name, &how, &Patch::Apply(body)).await;
+        let done = done.map_err(|error| attempt("patch", &change.object, &resource).refused(error))?;
+        Ok(serde_json::to_value(done).unwrap_or_default())
+    }
+
+    /// Takes our fields out of an object, then gives the fields to their owner. Killed in between, it is done again.
+    async fn hand_back(&self, change: &Change, really: Really) -> Result<(), Error> {
+        let (api, resource) = self.api(&change.object);
+        let object = if change.fields.is_empty() {
+            self.get(&change.object).await?
+        } else {
+            let applied = self.apply_fields(change, really).await?;
+            if really == Really::Write {
+                self.count_write()?;
+            }
+            Some(applied)
+        };
+        let Some(object) = object else { return Ok(()) };
+        let how = PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            dry_run: really == Really::OnlyAsk,
+            ..PatchParams::default()
+        };
+        let done = api.patch(&change.object.name, &how, &Patch::Merge(handed_back(&object))).await;
+        done.map(drop).map_err(|error| attempt("patch", &change.object, &resource).refused(error))
     }
 
     /// Counts a write before it is made. Fails where no more are allowed.

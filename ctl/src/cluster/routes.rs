@@ -1,11 +1,12 @@
 //! Whether the routes of a release are there: without them the filter's word leads nowhere, and a session that it calls
 //! canary would be answered by stable.
 
+use super::desired::Picture;
 use super::refusal::Attempt;
 use super::{Cluster, Error};
 use crate::manifest::Stage;
-use crate::plan::Record;
-use crate::spec::{ReleaseName, version_subset};
+use crate::plan::{Kept, Record, Ways, choose, is_lost, order};
+use crate::spec::{Release, ReleaseName, Routes, version_subset};
 use assignment::contract::HeaderNames;
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject, ListParams};
@@ -22,14 +23,56 @@ impl Cluster {
         version: &str,
     ) -> Result<bool, Error> {
         let value = format!("{release}/{version}");
-        let ours = record.objects.iter().filter(|(stage, _)| *stage == Stage::Routes);
-        let ours: Vec<_> = ours.map(|(_, reference)| reference).collect();
-        if !record.external_routes {
-            let observed = self.observe(ours.iter().copied()).await?;
-            return Ok(observed.len() == ours.len() && observed.values().all(|body| leads(body, &value)));
+        if record.routes != Routes::External {
+            let ways: Vec<_> = record.objects.iter().filter(|(stage, _)| stage.is_way()).collect();
+            let observed = self.observe(ways.iter().map(|(_, reference)| reference)).await?;
+            let way = Ways::of(&release.to_string(), record);
+            let is_there = |(stage, reference): &&&Kept| match (stage, observed.get(reference)) {
+                (_, None) => false,
+                (Stage::Edits, Some(body)) => !is_lost(body, &way, version),
+                (_, Some(body)) => leads(body, &value),
+            };
+            return Ok(ways.iter().all(|kept| is_there(&kept)));
         }
         let theirs = self.virtual_services(release.namespace.as_str()).await?;
         Ok(theirs.iter().any(|body| leads(body, &value)))
+    }
+
+    /// Decides who writes the routes where the file does not say, once for all: what was decided stays. Says why.
+    pub(super) async fn choose(
+        &self,
+        release: &Release,
+        before: Option<&Record>,
+        record: &mut Record,
+    ) -> Result<Vec<String>, Error> {
+        if release.routes.is_some() {
+            return Ok(Vec::new());
+        }
+        if let Some(before) = before {
+            record.routes = before.routes;
+            return Ok(Vec::new());
+        }
+        let found = self.virtual_services(release.name.namespace.as_str()).await?;
+        let (routes, why) = choose(&Ways::of(&release.name.to_string(), record), &found)?;
+        record.routes = routes;
+        Ok(why.into_iter().collect())
+    }
+
+    /// Adds which routes Istio will try first, where ours stand beside those of others. Fails where ours would never be.
+    pub(super) async fn order(
+        &self,
+        release: &Release,
+        record: &Record,
+        picture: &Picture,
+        mut notes: Vec<String>,
+    ) -> Result<Vec<String>, Error> {
+        if record.routes == Routes::External {
+            return Ok(notes);
+        }
+        let found = self.virtual_services(release.name.namespace.as_str()).await?;
+        let ways = Ways::of(&release.name.to_string(), record);
+        notes.extend(order(&ways, &picture.desired, &picture.observed, &found)?);
+        Ok(notes)
     }
 
     /// The first `VirtualService` of the release's namespace that is not ours and leads to the subset of a version.
@@ -45,7 +88,7 @@ impl Cluster {
         Ok(found.and_then(|body| body.pointer("/metadata/name")?.as_str().map(str::to_owned)))
     }
 
-    async fn virtual_services(&self, namespace: &str) -> Result<Vec<Value>, Error> {
+    pub(super) async fn virtual_services(&self, namespace: &str) -> Result<Vec<Value>, Error> {
         let kind = GroupVersionKind::gvk("networking.istio.io", "v1", "VirtualService");
         let resource = ApiResource::from_gvk(&kind);
         let api: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), namespace, &resource);

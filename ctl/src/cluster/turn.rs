@@ -14,7 +14,7 @@ use super::objects::Really;
 use super::{Arrival, Cluster, Error, Stored, Waiting};
 use crate::manifest::{Stage, held_configuration};
 use crate::plan::{self, Back, Plan, Record, Reference, reroute, reweigh};
-use crate::spec::{ReleaseName, Seconds};
+use crate::spec::{ReleaseName, Routes, Seconds};
 use assignment::contract::{FilterConfig, Position, Stickiness};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -213,7 +213,7 @@ impl Cluster {
 
     /// Routes of others go before the subsets that they name, and only their owners can take them out.
     async fn protect_routes(&self, release: &ReleaseName, record: &Record) -> Result<(), Error> {
-        if !record.external_routes {
+        if record.routes != Routes::External {
             return Ok(());
         }
         for version in &record.leaving {
@@ -239,7 +239,7 @@ impl Cluster {
     }
 
     async fn reroutes(&self, release: &ReleaseName, record: &Record) -> Result<Plan, Error> {
-        let leads = |(stage, _): &&(Stage, Reference)| matches!(stage, Stage::Routes | Stage::Subsets);
+        let leads = |(stage, _): &&(Stage, Reference)| *stage == Stage::Subsets || stage.is_way();
         let observed =
             self.observe(record.objects.iter().filter(leads).map(|(_, reference)| reference)).await?;
         rerouted(release, record, &observed)

@@ -1,11 +1,11 @@
-//! Takes a release off a cluster, the way it came, backwards: only what we have written, and only while it is ours.
+//! Takes a release off a cluster, the ways it came, backwards: only what we have written, and only while it is ours.
 
 use super::lease::Task;
 use super::objects::Really;
 use super::weigh::{ATTEMPTS, pause};
 use super::{Cluster, Error, Stored, Waiting};
 use crate::manifest::Stage;
-use crate::plan::{Plan, removal};
+use crate::plan::{Plan, Ways, removal};
 use crate::spec::ReleaseName;
 use assignment::contract::{Role, VersionConfig};
 
@@ -13,7 +13,8 @@ impl Cluster {
     /// What `uninstall` would write. Reads only.
     pub async fn removal(&self, release: &ReleaseName, stored: &Stored) -> Result<Plan, Error> {
         let observed = self.observe(stored.record.objects.iter().map(|(_, reference)| reference)).await?;
-        Ok(removal(&release.to_string(), &observed, &stored.record.objects)?)
+        let ways = Ways::of(&release.to_string(), &stored.record);
+        Ok(removal(&ways, &observed, &stored.record.objects)?)
     }
 
     /// Takes a release away. First every proxy learns that there is no canary, then objects go: routes, filter
@@ -57,9 +58,9 @@ impl Cluster {
     }
 
     async fn take_away(&self, release: &ReleaseName, stored: &Stored, plan: &Plan) -> Result<(), Error> {
-        let mut stage = None;
+        let mut leads = false;
         for change in &plan.changes {
-            if stage.replace(change.stage) == Some(Stage::Routes) && change.stage != Stage::Routes {
+            if std::mem::replace(&mut leads, change.stage.is_way()) && !leads {
                 // They have to be gone from the proxies before the filter that guards them, and the subsets that they name.
                 self.pushed(&release.to_string(), &stored.record).await?;
             }

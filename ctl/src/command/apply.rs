@@ -2,7 +2,7 @@
 
 use super::target;
 use crate::cli::{Apply, DryRun};
-use crate::cluster::{Applied, Applying};
+use crate::cluster::{Applied, Applying, Writing};
 use crate::report::{Printer, seconds};
 use crate::{Error, Outcome, spec};
 
@@ -11,7 +11,9 @@ pub(super) async fn run(arguments: &Apply, printer: &mut Printer) -> Result<Outc
     let document = spec::load(&arguments.spec.file)?;
     target::for_a_cluster(&document)?;
     let release = &document.release;
-    let cluster = target::connect(&arguments.cluster, arguments.force_conflicts).await?;
+    let Apply { force_conflicts, take_over, .. } = *arguments;
+    let how = Writing { force_conflicts, take_over, ..Writing::default() };
+    let cluster = target::connect_as(&arguments.cluster, how).await?;
     if let Some(by) = arguments.writes.dry_run {
         let plan = cluster.plan_again(release, arguments.again).await?;
         if by == DryRun::Server {

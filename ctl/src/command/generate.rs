@@ -5,7 +5,7 @@ use crate::config::{self, KeyError, KeyRing};
 use crate::local::{Bootstrap, Environment, Layout, Lock, Plan, bootstrap};
 use crate::manifest::{self, Member, Options};
 use crate::report::Printer;
-use crate::spec::{Local, Mode, Release};
+use crate::spec::{Local, Mode, Release, Routes};
 use crate::{Error, Outcome, spec};
 use std::collections::BTreeMap;
 
@@ -30,6 +30,12 @@ pub(super) async fn run(arguments: &Generate, printer: &mut Printer) -> Result<O
         return Err(Error::usage(
             "expected releases of one kind, found some with `delivery.mode: local` and some without",
             "generate them with two calls",
+        ));
+    }
+    if releases.iter().any(|release| release.routes == Some(Routes::Edit)) {
+        return Err(Error::usage(
+            "expected `routes: own` or `external`, found `edit`: what would be edited is on the cluster",
+            "`canary-ctl diff` shows it, and `canary-ctl apply` does it",
         ));
     }
     print_manifests(&releases, arguments, printer)

@@ -6,7 +6,7 @@ use crate::cli::Promote;
 use crate::cluster::Manner;
 use crate::plan::{Guard, Record, drains_for, ends_after, judge_step};
 use crate::report::Printer;
-use crate::spec::Seconds;
+use crate::spec::{Routes, Seconds};
 use crate::{Error, Outcome};
 use assignment::Weight;
 use assignment::contract::{Role, Stickiness};
@@ -91,7 +91,7 @@ fn afterwards(record: &Record, printer: &mut Printer) {
     printer.hint(&format!(
         "set `versions.stable: {stable}` in the file and take `versions.canary` out: an older file is refused"
     ));
-    if record.external_routes {
+    if record.routes == Routes::External {
         printer.hint(&format!(
             "the routes are yours: let the default route of every path name the subset of `{stable}`"
         ));

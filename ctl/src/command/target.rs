@@ -23,7 +23,11 @@ pub(super) fn for_a_cluster(file: &spec::Document) -> Result<(), Error> {
 
 /// Finds the cluster.
 pub(super) async fn connect(access: &ClusterAccess, force_conflicts: bool) -> Result<Cluster, Error> {
-    let writing = Writing { force_conflicts, ..Writing::default() };
+    connect_as(access, Writing { force_conflicts, ..Writing::default() }).await
+}
+
+/// The same, to write in this way.
+pub(super) async fn connect_as(access: &ClusterAccess, writing: Writing) -> Result<Cluster, Error> {
     Ok(Cluster::connect(&access.access(), writing).await?)
 }
 

@@ -1,7 +1,7 @@
 //! A release together with what it is now: everything that its objects follow from.
 
 use crate::config::Standing;
-use crate::spec::Release;
+use crate::spec::{Release, Routes};
 use assignment::contract::Role;
 use std::collections::BTreeSet;
 
@@ -14,6 +14,8 @@ pub struct Member<'r> {
     pub standing: Standing,
     /// Versions that are no longer live and whose routes and subsets stay until every proxy ignores their pins.
     pub leaving: Vec<String>,
+    /// Who writes the routes.
+    pub routes: Routes,
 }
 
 impl<'r> Member<'r> {
@@ -21,7 +23,7 @@ impl<'r> Member<'r> {
     /// name: two calls have to make the same objects.
     pub fn first(release: &'r Release, generation: u64) -> Self {
         let standing = Standing { generation, ..Standing::first(release, release.uid_or_derived()) };
-        Self { release, standing, leaving: Vec::new() }
+        Self { release, standing, leaving: Vec::new(), routes: release.routes.unwrap_or_default() }
     }
 
     /// The versions that have a subset and a route, the live ones and those that leave: by name, so that a change of roles

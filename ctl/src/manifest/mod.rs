@@ -92,10 +92,19 @@ pub enum Stage {
     Subsets,
     /// The way to each version.
     Routes,
+    /// The same within an object of somebody else.
+    Edits,
     /// What the filter knows: the only object that a weight changes.
     Configuration,
     /// The filter's place in the proxies.
     Filter,
+}
+
+impl Stage {
+    /// Whether it leads to a version.
+    pub fn is_way(self) -> bool {
+        matches!(self, Self::Routes | Self::Edits)
+    }
 }
 
 /// One object as text, its comments included.
@@ -116,10 +125,12 @@ pub fn manifests(members: &[Member<'_>], options: Options<'_>) -> Result<Vec<Man
     let mut add = |stage, text| all.push(Manifest { stage, text });
     for member in members {
         add(Stage::Subsets, destination_rule::document(member)?);
-        match member.release.routes {
+        match member.routes {
             Routes::Own => {
                 virtual_service::documents(member)?.into_iter().for_each(|text| add(Stage::Routes, text));
             }
+            // What is edited is found on the cluster.
+            Routes::Edit => add(Stage::Routes, virtual_service::inside(member)?),
             Routes::External => add(Stage::Routes, virtual_service::for_a_chart(member)?),
         }
     }

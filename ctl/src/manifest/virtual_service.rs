@@ -20,13 +20,19 @@ pub(super) fn documents(member: &Member<'_>) -> Result<Vec<String>, Error> {
         let gateways = release.gateways.iter().map(|gateway| gateway.name.to_string()).collect();
         documents.push(document(member, &name, &release.hosts, gateways)?);
     }
+    documents.push(inside(member)?);
+    Ok(documents)
+}
+
+/// The one for `mesh`.
+pub(super) fn inside(member: &Member<'_>) -> Result<String, Error> {
+    let release = member.release;
     let inside = [release.service_host()];
-    let mesh = format!("{name}-mesh");
+    let mesh = format!("{}-mesh", object_name(release));
     // Istio merges no VirtualServices inside the mesh: this one answers for every path of the Service.
     let whole = Release { paths: vec!["/".to_owned()], ..release.clone() };
     let whole = Member { release: &whole, ..member.clone() };
-    documents.push(document(&whole, &mesh, &inside, vec!["mesh".to_owned()])?);
-    Ok(documents)
+    document(&whole, &mesh, &inside, vec!["mesh".to_owned()])
 }
 
 /// The routes as comments, for the owner of the `VirtualService` to take over: applied as they are they do nothing.

@@ -1,6 +1,6 @@
 //! What would be written: ordered changes, each with its reason.
 
-use super::{Field, Object, Owners, Reference, fields};
+use super::{Field, Object, Owners, Reference, edit, fields};
 use crate::manifest::Stage;
 use serde::Serialize;
 use serde_json::Value;
@@ -11,6 +11,9 @@ use std::fmt;
 pub struct Plan {
     /// The changes. None: everything is as it should be.
     pub changes: Vec<Change>,
+    /// What was decided for whom, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// One object that would be written.
@@ -45,6 +48,8 @@ pub enum Action {
     Update,
     /// It goes.
     Delete,
+    /// Our part of it goes; the rest is its owner's again.
+    HandBack,
 }
 
 /// Why an object would be written.
@@ -53,6 +58,8 @@ pub enum Action {
 pub enum Why {
     /// It is not there.
     Missing,
+    /// It is somebody else's, and our routes come before theirs.
+    Edited,
     /// The release asks for something else.
     Asked,
     /// Others have changed what is ours.
@@ -62,6 +69,8 @@ pub enum Why {
     },
     /// The release needs it no longer.
     Leaving,
+    /// It is somebody else's, and our routes leave it.
+    Returned,
 }
 
 impl Plan {
@@ -73,6 +82,11 @@ impl Plan {
     /// Whether something of this stage would be written.
     pub fn has(&self, stage: Stage) -> bool {
         self.changes.iter().any(|change| change.stage == stage)
+    }
+
+    /// Whether a way to a version would be written.
+    pub fn has_ways(&self) -> bool {
+        self.changes.iter().any(|change| change.stage.is_way())
     }
 
     /// Whether the filter comes to proxies that do not have it: until it is there, nothing keeps clients from naming a
@@ -109,10 +123,11 @@ impl Change {
         if fields.is_empty() {
             return None;
         }
-        let mut by: Vec<String> = fields.iter().flat_map(|field| field.owners.clone()).collect();
-        by.sort();
-        by.dedup();
-        let why = if by.is_empty() { Why::Asked } else { Why::Repair { by } };
+        let why = match desired.stage {
+            Stage::Edits if !edit::was_edited(observed) => Why::Edited,
+            Stage::Edits => repair(edit::lost_to(observed)),
+            _ => repair(fields.iter().flat_map(|field| field.owners.clone()).collect()),
+        };
         Some(change(Action::Update, why, fields, version(observed)))
     }
 
@@ -132,6 +147,13 @@ impl Change {
     }
 }
 
+/// By whom what is ours was changed; nobody has where only we have.
+fn repair(mut by: Vec<String>) -> Why {
+    by.sort();
+    by.dedup();
+    if by.is_empty() { Why::Asked } else { Why::Repair { by } }
+}
+
 fn version(observed: &Value) -> Option<String> {
     observed.pointer("/metadata/resourceVersion").and_then(Value::as_str).map(str::to_owned)
 }
@@ -140,8 +162,10 @@ impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing => f.write_str("it is not there"),
+            Self::Edited => f.write_str("our routes come before theirs"),
             Self::Asked => f.write_str("the release asks for it"),
             Self::Repair { by } => write!(f, "changed by {}", by.join(", ")),
+            Self::Returned => f.write_str("our routes go, and theirs stay"),
             Self::Leaving => f.write_str("the release needs it no longer"),
         }
     }

@@ -56,6 +56,50 @@ pub enum Error {
         /// The rollback.
         turn: Box<Turn>,
     },
+    /// No `VirtualService` of somebody else is there to put routes into.
+    #[error("expected a VirtualService that leads to Service `{service}`, found none")]
+    NothingToEdit {
+        /// The Service.
+        service: String,
+    },
+    /// A route of somebody else's cannot be edited.
+    #[error("cannot edit {object}: route {route} {found}")]
+    Uneditable {
+        /// The object.
+        object: String,
+        /// The route: its name, or its place among those that are not ours.
+        route: String,
+        /// What it does.
+        found: String,
+        /// What a person can do.
+        hint: String,
+    },
+    /// Who writes the routes is somebody's to decide.
+    #[error("{object} leads to the Service, and the file does not say who writes its routes")]
+    Undecided {
+        /// The object.
+        object: String,
+    },
+    /// Istio would never try a route of ours.
+    #[error("Istio would not come to the routes of {object} for host `{host}`: {by} {why}")]
+    Hidden {
+        /// Ours.
+        object: String,
+        /// The host that both answer for.
+        host: String,
+        /// Theirs.
+        by: String,
+        /// Why theirs comes first.
+        why: &'static str,
+    },
+    /// An object to edit is a tool's.
+    #[error("cannot edit {object}: it belongs to {owner}")]
+    NotOurs {
+        /// The object.
+        object: String,
+        /// The tool, or its field manager.
+        owner: String,
+    },
     /// A configuration cannot be read or made.
     #[error(transparent)]
     Manifest(#[from] manifest::Error),
@@ -76,6 +120,19 @@ impl Error {
             Self::OldCanary { turn } => Some(format!(
                 "take `versions.canary` out of the file; or give `--again` where `{}` is another build now: it comes at the file's weight, and old pins do not count",
                 turn.from
+            )),
+            Self::NothingToEdit { .. } => {
+                Some("set `routes: own`, and `apply` makes one; or write one first".to_owned())
+            }
+            Self::Uneditable { hint, .. } => Some(hint.clone()),
+            Self::Undecided { .. } => Some(
+                "set `routes: edit`: ours go before theirs, and `uninstall` takes them out; or `external`: you put them in; or `own`: one of ours beside it".to_owned(),
+            ),
+            Self::Hidden { by, .. } => Some(format!(
+                "set `routes: edit`, and ours go into {by}; or `external`, and put them there"
+            )),
+            Self::NotOurs { owner, .. } => Some(format!(
+                "set `routes: external`, and put the routes that `canary-ctl generate` prints into what {owner} applies; or take it with `apply --take-over` until {owner} writes it again"
             )),
             Self::NoObject { .. } | Self::NoYaml(_) => None,
         }

@@ -9,6 +9,7 @@
 //! removal    break in reverse                             observed         -> Plan
 //! reweigh    a weight, and nothing else                   observed         -> Plan
 //! reroute    another stable version, versions that left   observed         -> Plan
+//! edit       our routes within objects of others      object           -> Object, Change
 //! record     what is kept between two calls               ConfigMap       <-> Record
 //! turn       promoted, rolled back, finished              Record           -> Record
 //! pause      who has stopped it from changing
@@ -17,6 +18,7 @@
 //! ```
 
 mod change;
+mod edit;
 mod error;
 mod fields;
 mod guard;
@@ -32,6 +34,7 @@ mod rights;
 mod turn;
 
 pub use change::{Action, Change, Plan, Why};
+pub use edit::{Ways, choose, covers_mesh, edits, handed_back, is_lost, judge_edits, order, tool};
 pub use error::Error;
 pub use fields::Field;
 pub use guard::{Guard, Refusal, judge_pause, judge_step, judge_stickiness};

@@ -48,9 +48,9 @@ pub struct Record {
     pub service: Service,
     /// The proxies that serve the release.
     pub proxies: Vec<Proxies>,
-    /// Whether the routes are somebody else's.
+    /// Who writes the routes.
     #[serde(default)]
-    pub external_routes: bool,
+    pub routes: Routes,
     /// The objects that we have written for it, or are about to.
     pub objects: Vec<Kept>,
     /// The last changes, the oldest first.
@@ -91,7 +91,7 @@ impl Record {
             until_action: release.until_action,
             service: service(release),
             proxies: proxies(release),
-            external_routes: release.routes == Routes::External,
+            routes: release.routes.unwrap_or_default(),
             objects: Vec::new(),
             history: History::default(),
         }
@@ -136,7 +136,7 @@ impl Record {
         self.until_action = release.until_action;
         self.service = service(release);
         self.proxies = proxies(release);
-        self.external_routes = release.routes == Routes::External;
+        self.routes = release.routes.unwrap_or(self.routes);
     }
 
     /// Gives the canary another share, as the next generation. `why` is the verb that does it.

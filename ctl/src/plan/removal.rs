@@ -3,7 +3,7 @@
 //! First no route leads to its versions, then no filter knows it, then no subset is left. The filter does not go before the
 //! routes: without it a client could name their versions itself. An object that serves other releases too loses ours alone.
 
-use super::{Change, Error, Kept, Object, Plan, Reference};
+use super::{Change, Error, Kept, Object, Plan, Reference, Ways, edit};
 use crate::manifest::{Stage, held_configuration, with_configuration};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,13 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The plan that takes a release away. `kept` are the objects that we have written for it; what is not there has gone.
 ///
 /// Fails on a configuration that is not ours.
-pub fn removal(release: &str, observed: &BTreeMap<Reference, Value>, kept: &[Kept]) -> Result<Plan, Error> {
+pub fn removal(ways: &Ways, observed: &BTreeMap<Reference, Value>, kept: &[Kept]) -> Result<Plan, Error> {
     let mut changes = Vec::new();
     let mut shared = BTreeSet::new();
     for (stage, reference) in kept.iter().filter(|(stage, _)| *stage == Stage::Configuration) {
         let Some(body) = observed.get(reference) else { continue };
         let Some(mut config) = held_configuration(body)? else { continue };
-        config.releases.remove(release);
+        config.releases.remove(&ways.release);
         if config.releases.is_empty() {
             continue;
         }
@@ -30,11 +30,14 @@ pub fn removal(release: &str, observed: &BTreeMap<Reference, Value>, kept: &[Kep
     let mut goes: Vec<Change> = kept
         .iter()
         .filter(|(_, reference)| !shared.contains(&(reference.namespace.clone(), reference.name.clone())))
-        .filter_map(|(stage, reference)| Change::leaving(*stage, reference, observed.get(reference)))
+        .filter_map(|(stage, reference)| match stage {
+            Stage::Edits => edit::undone(reference, observed.get(reference)?, ways),
+            _ => Change::leaving(*stage, reference, observed.get(reference)),
+        })
         .collect();
-    goes.sort_by_key(|change| (change.stage != Stage::Routes, std::cmp::Reverse(change.stage)));
+    goes.sort_by_key(|change| (!change.stage.is_way(), std::cmp::Reverse(change.stage)));
     changes.extend(goes);
-    Ok(Plan { changes })
+    Ok(Plan { changes, ..Plan::default() })
 }
 
 /// The object that inserts the filter which reads this configuration.

@@ -4,7 +4,7 @@
 //! belongs to versions that are gone goes. Everything else stays as it was applied.
 
 use super::reweigh::applicable;
-use super::{Change, Error, Kept, Object, Plan, Record, Reference};
+use super::{Change, Error, Kept, Object, Plan, Record, Reference, Ways, edit};
 use crate::manifest::Stage;
 use crate::spec::version_subset;
 use assignment::contract::Role;
@@ -21,11 +21,20 @@ pub fn reroute(release: &str, record: &Record, observed: &BTreeMap<Reference, Va
         let routed = |routes| routed(release, record, routes);
         changes.extend(rewritten(release, (*stage, reference), observed, "http", routed)?);
     }
+    let way = Ways::of(release, record);
+    for (_, reference) in of_stage(&record.objects, Stage::Edits) {
+        let missing = || Error::NotCarried {
+            release: release.to_owned(),
+            object: reference.to_string(),
+            found: "no such object",
+        };
+        changes.extend(edit::edited(reference, observed.get(reference).ok_or_else(missing)?, &way)?);
+    }
     for (stage, reference) in of_stage(&record.objects, Stage::Subsets) {
         let narrowed = |subsets| Ok(narrowed(record, subsets));
         changes.extend(rewritten(release, (*stage, reference), observed, "subsets", narrowed)?);
     }
-    Ok(Plan { changes })
+    Ok(Plan { changes, ..Plan::default() })
 }
 
 fn of_stage(kept: &[Kept], stage: Stage) -> impl Iterator<Item = &Kept> {

@@ -39,7 +39,7 @@ pub fn reweigh(
         let desired = Object { reference: reference.clone(), stage: *stage, body };
         changes.extend(Change::between(&desired, observed.get(reference)));
     }
-    Ok(Plan { changes })
+    Ok(Plan { changes, ..Plan::default() })
 }
 
 /// The part of an observed object that we apply again: its name, and the fields that are ours. The rest belongs to the

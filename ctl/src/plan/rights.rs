@@ -34,7 +34,10 @@ pub fn rights(release: &Release, objects: &[Reference]) -> BTreeMap<String, Vec<
     own(&mut Rules(&mut all, release.name.namespace.as_str()), release);
     for (namespace, resource, group, names) in applied(objects) {
         let mut rules = Rules(&mut all, namespace);
-        rules.add(group, &resource, names, &["get", "create", "patch", "delete"]);
+        // Where all may be read and written those of ours may be, too.
+        let covered = resource == "virtualservices" && release.routes == Some(Routes::Edit);
+        let verbs: &[_] = if covered { &["create", "delete"] } else { &["get", "create", "patch", "delete"] };
+        rules.add(group, &resource, names, verbs);
     }
     for namespace in release.signing_namespaces() {
         let mut rules = Rules(&mut all, &namespace);
@@ -62,8 +65,13 @@ fn own(rules: &mut Rules<'_>, release: &Release) {
     rules.leases(&[&name]);
     rules.add("", "services", [release.service.name.as_str()], &["get"]);
     rules.add("", "pods", [], &["list"]);
-    if release.routes == Routes::External {
-        rules.add("networking.istio.io", "virtualservices", [], &["list"]);
+    // Who else leads to the Service, and what Istio tries first.
+    match release.routes {
+        // By names that nobody knows beforehand.
+        Some(Routes::Edit) => {
+            rules.add("networking.istio.io", "virtualservices", [], &["list", "get", "patch"]);
+        }
+        _ => rules.add("networking.istio.io", "virtualservices", [], &["list"]),
     }
 }
 

@@ -14,6 +14,9 @@ impl Report for Plan {
     }
 
     fn painted(&self, out: &mut dyn fmt::Write, paint: Paint) -> fmt::Result {
+        for note in &self.notes {
+            writeln!(out, "{note}")?;
+        }
         for change in &self.changes {
             object(change, out, paint)?;
         }
@@ -25,7 +28,7 @@ fn object(change: &Change, out: &mut dyn fmt::Write, paint: Paint) -> fmt::Resul
     let Change { object, why, .. } = change;
     let heading = match change.action {
         Action::Create => paint.green(&format!("+ {object}")),
-        Action::Update => paint.yellow(&format!("~ {object}")),
+        Action::Update | Action::HandBack => paint.yellow(&format!("~ {object}")),
         Action::Delete => paint.red(&format!("- {object}")),
     };
     writeln!(out, "{heading}: {why}")?;

@@ -11,7 +11,7 @@ mod release;
 
 pub use duration::{Seconds, SecondsError};
 pub use load::{Document, Error, Origin, load, parse};
-pub use names::{Label, LabelError, ReleaseName, version_subset};
+pub use names::{Label, LabelError, ReleaseName, names_service, version_subset};
 pub use release::{
     Cookies, Delivery, Endpoint, Gateway, Local, Mode, Module, Overrides, Release, Routes, Selector, Service,
     Session, Versions,

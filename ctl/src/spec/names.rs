@@ -66,6 +66,17 @@ pub fn version_subset(version: &str) -> String {
     version.chars().map(legal).collect()
 }
 
+/// Whether a host names this Service in an object of the Service's namespace, as Istio completes short names.
+///
+/// # Source
+/// Istio, *Virtual Service*: `Destination.host`.
+pub fn names_service(host: &str, service: &str, namespace: &str) -> bool {
+    let Some(rest) = host.strip_prefix(service) else { return false };
+    let Some(rest) = rest.strip_prefix('.') else { return rest.is_empty() };
+    let Some(domain) = rest.strip_prefix(namespace) else { return false };
+    matches!(domain, "" | ".svc") || domain.starts_with(".svc.")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

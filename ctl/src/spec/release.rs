@@ -6,6 +6,7 @@ use assignment::contract::{
     Stickiness, UntilAction,
 };
 use assignment::{Identity, Weight};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -61,8 +62,8 @@ pub struct Release {
     pub caches: CachePolicy,
     /// Whether the proxies keep a histogram of latencies for each version.
     pub latency_histogram: bool,
-    /// Who writes the `VirtualService`.
-    pub routes: Routes,
+    /// Who writes the `VirtualService`; where the file does not say, who owns the one that is there decides.
+    pub routes: Option<Routes>,
     /// How the filter reaches the proxies.
     pub delivery: Delivery,
 }
@@ -139,12 +140,16 @@ pub struct Cookies {
 }
 
 /// Who writes the `VirtualService`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Routes {
-    /// We do.
+    /// We do: one of our own, which Istio merges with others of a gateway.
+    #[default]
     Own,
     /// A chart or another tool does; the routes are printed for it.
     External,
+    /// Its owner and we: our routes are put before theirs.
+    Edit,
 }
 
 /// How the filter reaches the proxies.

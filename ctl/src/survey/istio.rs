@@ -1,6 +1,7 @@
 //! What Istio's objects say about a Service: hosts, gateways, a session cookie.
 
 use super::Objects;
+use crate::spec::names_service;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -67,13 +68,8 @@ fn leads_to(virtual_service: &Value, objects: &Objects) -> bool {
     hosts.any(|host| is_service(host, objects))
 }
 
-/// Whether a host names the Service, as Istio completes short names.
 fn is_service(host: &str, objects: &Objects) -> bool {
-    let Objects { namespace, name, .. } = objects;
-    let Some(rest) = host.strip_prefix(name.as_str()) else { return false };
-    let Some(rest) = rest.strip_prefix('.') else { return rest.is_empty() };
-    let Some(domain) = rest.strip_prefix(namespace.as_str()) else { return false };
-    matches!(domain, "" | ".svc") || domain.starts_with(".svc.")
+    names_service(host, &objects.name, &objects.namespace)
 }
 
 fn qualified(name: &str, namespace: &str) -> String {

@@ -89,6 +89,19 @@ fn a_token_is_for_the_release_that_is_generated_also_where_the_file_names_no_uid
 }
 
 #[test]
+fn what_is_edited_on_a_cluster_cannot_be_printed() {
+    let text = std::fs::read_to_string(repository("examples/session-cookie/canary.yaml")).unwrap();
+    let desk = Desk::new();
+    desk.write("canary.yaml", &text.replacen("  delivery:", "  routes: edit\n  delivery:", 1));
+    desk.run("generate --dry-run").says(
+        2,
+        "",
+        "error: expected `routes: own` or `external`, found `edit`: what would be edited is on the cluster
+  hint: `canary-ctl diff` shows it, and `canary-ctl apply` does it\n",
+    );
+}
+
+#[test]
 fn keys_are_never_invented_and_never_shown_in_a_dry_run() {
     let file = repository("examples/jwt-user/canary.yaml");
     let desk = Desk::new();

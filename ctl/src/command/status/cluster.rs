@@ -6,7 +6,9 @@ mod share;
 mod window;
 
 use crate::Error;
-use crate::cluster::{Cluster, Ready, Stored};
+use crate::cluster::{self, Cluster, Ready, Stored};
+use crate::manifest::Stage;
+use crate::plan::{self, Record, Why};
 use crate::report::Report;
 use crate::spec::ReleaseName;
 use assignment::contract::{Role, Stickiness};
@@ -21,14 +23,24 @@ struct Seen {
     /// The pods of each live version, in the record's order.
     ready: Vec<Ready>,
     proxies: Vec<crate::cluster::Proxy>,
-    /// The objects that do not say what the record says.
-    behind: Vec<String>,
+    objects: Objects,
     /// Whether a route leads to the canary; `None` without a canary.
     routed: Option<bool>,
     /// How users stick to versions; `None` where no proxy holds the release.
     stickiness: Option<Stickiness>,
     /// What the proxies have counted lately.
     counted: Option<Counted>,
+}
+
+/// How far the objects are what the record says.
+#[derive(Default)]
+struct Objects {
+    /// Those that do not say it.
+    behind: Vec<String>,
+    /// Those of others that had our routes, and who has written them since.
+    lost: Vec<(String, Vec<String>)>,
+    /// Why what others have written cannot be put right.
+    stuck: Option<plan::Error>,
 }
 
 /// Looks at a release again and again.
@@ -78,13 +90,7 @@ async fn see(name: &ReleaseName, stored: Stored, cluster: &Cluster) -> Result<Se
     for version in &stored.record.standing.versions {
         ready.push(cluster.ready(name.namespace.as_str(), &stored.record.service, &version.name).await?);
     }
-    let behind = match cluster.unfinished(name, &stored.record).await {
-        Ok(plan) => plan.changes.iter().map(|change| change.object.to_string()).collect(),
-        Err(crate::cluster::Error::Plan(error @ crate::plan::Error::NotCarried { .. })) => {
-            vec![error.to_string()]
-        }
-        Err(error) => return Err(error.into()),
-    };
+    let objects = objects(name, &stored.record, cluster).await?;
     let routed = match stored.record.standing.version_of(Role::Canary) {
         Some(canary) => Some(cluster.has_route(name, &stored.record, canary).await?),
         None => None,
@@ -95,5 +101,29 @@ async fn see(name: &ReleaseName, stored: Stored, cluster: &Cluster) -> Result<Se
         Err(crate::cluster::Error::Plan(crate::plan::Error::NotCarried { .. })) => None,
         Err(error) => return Err(error.into()),
     };
-    Ok(Seen { record: stored.record, ready, proxies, behind, routed, stickiness, counted: None })
+    Ok(Seen { record: stored.record, ready, proxies, objects, routed, stickiness, counted: None })
+}
+
+async fn objects(name: &ReleaseName, record: &Record, cluster: &Cluster) -> Result<Objects, Error> {
+    let mut objects = Objects::default();
+    let plan = match cluster.unfinished(name, record).await {
+        Ok(plan) => plan,
+        Err(cluster::Error::Plan(error @ plan::Error::NotCarried { .. })) => {
+            objects.behind.push(error.to_string());
+            return Ok(objects);
+        }
+        Err(cluster::Error::Plan(error @ (plan::Error::NotOurs { .. } | plan::Error::Uneditable { .. }))) => {
+            return Ok(Objects { stuck: Some(error), ..objects });
+        }
+        Err(error) => return Err(error.into()),
+    };
+    for change in plan.changes {
+        match change.why {
+            Why::Repair { by } if change.stage == Stage::Edits => {
+                objects.lost.push((change.object.to_string(), by));
+            }
+            _ => objects.behind.push(change.object.to_string()),
+        }
+    }
+    Ok(objects)
 }

@@ -53,7 +53,8 @@ const UNTIL_ACTIONS: [(&str, UntilAction); 2] =
 const POD_AFFINITIES: [(&str, PodAffinity); 2] =
     [("none", PodAffinity::None), ("identity", PodAffinity::Identity)];
 const CACHES: [(&str, CachePolicy); 2] = [("pass", CachePolicy::Pass), ("guard", CachePolicy::Guard)];
-const ROUTES: [(&str, Routes); 2] = [("own", Routes::Own), ("external", Routes::External)];
+const ROUTES: [(&str, Routes); 3] =
+    [("own", Routes::Own), ("external", Routes::External), ("edit", Routes::Edit)];
 
 /// Everything below `spec`. All parts are read before the first missing one ends it, so that no fault hides another.
 fn spec(
@@ -72,7 +73,7 @@ fn spec(
     let pod_affinity = spec.choice("podAffinity", &POD_AFFINITIES).unwrap_or_default();
     let caches = spec.choice("caches", &CACHES).unwrap_or_default();
     let latency_histogram = spec.flag("latencyHistogram").unwrap_or_default();
-    let routes = spec.choice("routes", &ROUTES).unwrap_or(Routes::Own);
+    let routes = spec.choice("routes", &ROUTES);
     let delivery = spec.required_section("delivery").map(|section| delivery::delivery(section, folder));
     spec.finish();
     let (name, users) = (name?, users?);

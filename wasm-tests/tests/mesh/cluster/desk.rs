@@ -73,8 +73,13 @@ impl<'l> Desk<'l> {
 
     /// Its file, on this machine.
     pub(super) fn file(&self, name: &str) -> NamedTempFile {
+        Self::file_of(&self.document(name))
+    }
+
+    /// Any file, on this machine.
+    pub(super) fn file_of(document: &Document) -> NamedTempFile {
         let file = NamedTempFile::with_suffix(".yaml").unwrap();
-        std::fs::write(file.path(), self.document(name).text()).unwrap();
+        std::fs::write(file.path(), document.text()).unwrap();
         file
     }
 

@@ -41,7 +41,7 @@ fn the_first_file_says_what_is_on_the_cluster() {
         );
         assert_eq!(release.hosts, ["hand.example.com"]);
         assert_eq!(release.session.cookie.as_deref(), Some("SID"));
-        assert_eq!(release.routes, Routes::External);
+        assert_eq!(release.routes, Some(Routes::External));
         let [gateway] = release.gateways.as_slice() else { panic!("{:?}", release.gateways) };
         assert_eq!(gateway.name.to_string(), format!("{}/shop", stage.ingress));
         assert_eq!(gateway.pods.namespace.as_str(), stage.ingress);

@@ -2,6 +2,7 @@
 
 use super::desk::{Desk, Ran};
 use super::faulty::{Fault, Faulty};
+use super::theirs::{is_theirs_again, read, written};
 use crate::support::in_the_mesh;
 use canary_ctl::cluster::{Access, Cluster, Patience, Writing};
 use serde_json::{Value, json};
@@ -192,6 +193,34 @@ fn the_printed_rights_are_enough_and_none_is_too_many() {
 }
 
 #[test]
+fn an_edit_needs_the_rights_to_list_read_and_patch_what_others_have_written() {
+    in_the_mesh(async |lab| {
+        let desk = Desk::new(lab, "rights-edit").await;
+        let file = Desk::file_of(&desk.document("shop").with("/spec/routes", "edit"));
+        written(&desk, &["apply", "-f", "-"], "3s").await;
+        let before = read(&desk).await;
+        let roles = printed(&desk, &file).await;
+        let rights = rights(&roles);
+        give(&desk, &roles, rights.last().unwrap(), true).await;
+        let failed = day(&desk, &file).await;
+        assert!(failed.is_none(), "{}", failed.unwrap().stderr);
+        is_theirs_again(&before, &read(&desk).await);
+
+        let mut verbs = Vec::new();
+        for right in rights.iter().filter(|right| right.resource == "virtualservices") {
+            clean(&desk, &file).await;
+            give(&desk, &without(&roles, right), right, false).await;
+            let said = day(&desk, &file).await.map(|ran| ran.stderr);
+            let Right { verb, object, .. } = right;
+            let said = said.unwrap_or_else(|| panic!("nobody needs to {verb} {object:?}"));
+            assert!(is_named(&said, right), "without {verb} {object:?}: {said}");
+            verbs.push(verb.as_str());
+        }
+        assert_eq!(verbs, ["list", "get", "patch", "create", "delete"]);
+    });
+}
+
+#[test]
 fn without_the_right_to_ask_proxies_the_error_names_it() {
     in_the_mesh(async |lab| {
         let desk = Desk::new(lab, "rights-proxy").await;
@@ -211,15 +240,18 @@ fn without_the_right_to_ask_proxies_the_error_names_it() {
     });
 }
 
+/// Of this test alone: pods of a node that is not there yet are collected, those that come with it too.
+const NODE: &str = "node-of-rights";
+
 /// A gateway that is ready by its object alone, on a node that nobody runs.
 async fn ready_gateway(desk: &Desk<'_>) {
     let namespace = format!("{}-ingress", desk.namespace);
-    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "elsewhere"}});
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}});
     let pod = json!({
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": "gateway", "namespace": namespace, "labels": {"istio": "gateway"}},
-        "spec": {"nodeName": "elsewhere", "containers": [{"name": "istio-proxy", "image": "none"}]},
+        "spec": {"nodeName": NODE, "containers": [{"name": "istio-proxy", "image": "none"}]},
     });
     desk.lab.apply(&format!("---\n{node}\n---\n{pod}\n")).await.unwrap();
     let status = json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});

@@ -4,6 +4,7 @@ use super::super::problem::{Problem, problem};
 use super::Seen;
 use super::share::SeenShare;
 use crate::plan::Record;
+use crate::spec::Routes;
 use assignment::Weight;
 use assignment::contract::Role;
 use jiff::Timestamp;
@@ -11,8 +12,9 @@ use jiff::Timestamp;
 /// Everything that is wrong, the worst first.
 pub(super) fn of(seen: &Seen, share: Option<&SeenShare>, now: u64) -> Vec<Problem> {
     let mut problems: Vec<Problem> = pods(seen).collect();
+    problems.extend(lost(seen));
     problems.extend(routes(seen));
-    problems.extend(seen.behind.iter().map(|object| {
+    problems.extend(seen.objects.behind.iter().map(|object| {
         let message = format!("{object} does not carry generation {}", seen.record.standing.generation);
         let verb = unfinished(&seen.record);
         problem(message, format!("a call did not come to its end: `canary-ctl {verb}` continues it"))
@@ -76,9 +78,22 @@ fn pods(seen: &Seen) -> impl Iterator<Item = Problem> {
         })
 }
 
+/// What others have done to the routes that we had put into theirs.
+fn lost(seen: &Seen) -> impl Iterator<Item = Problem> {
+    let lost = seen.objects.lost.iter().map(|(object, by)| {
+        let message = format!("{object} has lost routes of ours: {} has written it", by.join(", "));
+        problem(message, "`canary-ctl apply` puts them into what is there now")
+    });
+    let stuck = |error: &crate::plan::Error| problem(error.to_string(), error.hint().unwrap_or_default());
+    lost.chain(seen.objects.stuck.as_ref().map(stuck))
+}
+
 fn routes(seen: &Seen) -> Option<Problem> {
+    if !seen.objects.lost.is_empty() || seen.objects.stuck.is_some() {
+        return None;
+    }
     let message = "no VirtualService leads to the canary by the filter's header";
-    let hint = if seen.record.external_routes {
+    let hint = if seen.record.routes == Routes::External {
         "put the routes that `canary-ctl generate` prints into it"
     } else {
         "`canary-ctl apply` puts them back"
