@@ -3,7 +3,7 @@
 use super::{Cluster, Error};
 use crate::config::KeyRing;
 use crate::manifest::{self, Manifest, Member, Options, Place, Stage, held_configuration};
-use crate::plan::{Object, Record, Reference, Ways, covers_mesh, edits};
+use crate::plan::{HostRule, Object, Record, Reference, Ways, covers_mesh, edits};
 use crate::spec::{Mode, Release, Routes};
 use assignment::FilterConfig;
 use assignment::contract::Position;
@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 pub(super) struct Sight {
     observed: BTreeMap<Reference, Value>,
     held: BTreeMap<Place, FilterConfig>,
+    rules: Vec<HostRule>,
 }
 
 /// What a release should be, and what is there.
@@ -34,7 +35,8 @@ impl Sight {
 }
 
 impl Cluster {
-    /// Looks at the configurations that the proxies hold, and at everything that we have written for a release.
+    /// Looks at the configurations that the proxies hold, at everything that we have written for a release, and at the
+    /// rules of others.
     pub(super) async fn look(&self, release: &Release, record: &Record) -> Result<Sight, Error> {
         let member = member(release, record);
         let places: Vec<Reference> =
@@ -47,7 +49,8 @@ impl Cluster {
                 held.insert((reference.namespace.clone(), reference.name.clone()), config);
             }
         }
-        Ok(Sight { observed, held })
+        let rules = self.rules(release.name.namespace.as_str(), record).await?;
+        Ok(Sight { observed, held, rules })
     }
 
     /// Works out what a release should be.
@@ -58,12 +61,13 @@ impl Cluster {
         keys: &KeyRing,
         sight: Sight,
     ) -> Result<Picture, Error> {
-        let Sight { mut observed, held } = sight;
+        let Sight { mut observed, held, rules } = sight;
         let options = Options { keys, show_keys: true, held: &held };
         let mut desired = objects(&manifest::manifests(&[member(release, record)], options)?)?;
         if record.routes == Routes::Edit {
             self.add_edits(release, record, &mut desired, &mut observed).await?;
         }
+        self.fit_in(release, record, &rules, &mut desired).await?;
         observed.extend(self.observe(unseen(&desired, &observed)).await?);
         let name = release.name.to_string();
         let generation = |config: &FilterConfig| config.releases.get(&name).map(|entry| entry.generation);

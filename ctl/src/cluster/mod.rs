@@ -16,6 +16,7 @@
 //! guards     what is looked at before users are moved        Record           -> Refusal
 //! pause      stops a release from changing, and lets it      Record           -> Stored
 //! uninstall  takes everything away that is ours
+//! rules      the DestinationRules that are in force
 //! survey     what a first canary.yaml can be made of         Service          -> Objects
 //! pods       which pods are ready                            labels           -> counts
 //! proxies    what the proxies run, by their own metrics      Record           -> Proxies
@@ -39,6 +40,7 @@ mod refusal;
 mod retry;
 mod rotate;
 mod routes;
+mod rules;
 mod state;
 mod survey;
 mod traffic;

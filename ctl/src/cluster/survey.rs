@@ -59,7 +59,8 @@ impl Cluster {
         Ok(found.items.into_iter().find_map(|pod| pod.metadata.namespace))
     }
 
-    async fn list_istio(&self, kind: &str, namespace: &str) -> Result<Vec<Value>, Error> {
+    /// The objects of a kind of Istio's in a namespace.
+    pub(super) async fn list_istio(&self, kind: &str, namespace: &str) -> Result<Vec<Value>, Error> {
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("networking.istio.io", "v1", kind));
         let api: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), namespace, &resource);
         let (plural, group) = (resource.plural.as_str(), resource.group.as_str());

@@ -20,7 +20,8 @@ impl Cluster {
     /// Takes a release away. First every proxy learns that there is no canary, then objects go: routes, filter
     /// and configuration, subsets, and the record at last, so that a call that was killed can be continued.
     ///
-    /// Keys stay: other releases sign with them. Fails before the first write where somebody else is at it.
+    /// Keys stay: other releases sign with them. Fails before the first write where somebody else is at it, and before the
+    /// objects where a `VirtualService` of somebody else still leads to a subset of ours.
     pub async fn uninstall(
         &self,
         release: &ReleaseName,
@@ -32,6 +33,7 @@ impl Cluster {
             if self.end_canary(release, &mut stored).await? {
                 self.wait(&release.to_string(), &stored.record, waiting).await?;
             }
+            self.protect_subsets(release, &stored.record).await?;
             let shared = stored.record.objects.iter().filter(|(stage, _)| *stage == Stage::Configuration);
             let shared = shared.map(|(_, object)| (object.namespace.clone(), object.name.clone())).collect();
             let plan = self.alone(shared, task, async || self.remove(release, &stored).await).await?;

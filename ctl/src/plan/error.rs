@@ -1,6 +1,6 @@
 //! Why there is no plan.
 
-use super::{Turn, Way};
+use super::{RuleConflict, Turn, Way};
 use crate::manifest;
 
 /// Why there is no plan.
@@ -100,6 +100,9 @@ pub enum Error {
         /// The tool, or its field manager.
         owner: String,
     },
+    /// The rules that are there leave no place for ours.
+    #[error(transparent)]
+    Rules(#[from] RuleConflict),
     /// A configuration cannot be read or made.
     #[error(transparent)]
     Manifest(#[from] manifest::Error),
@@ -112,6 +115,7 @@ impl Error {
             Self::NoRecord(_) => Some("a newer canary-ctl may have written it: use that one".to_owned()),
             Self::NotCarried { .. } => Some("`canary-ctl apply` puts it there".to_owned()),
             Self::Manifest(error) => error.hint(),
+            Self::Rules(conflict) => Some(conflict.hint()),
             Self::NoCanary { .. } => Some("name one in `versions.canary`, and `canary-ctl apply`".to_owned()),
             Self::NoWayBack { version } => Some(format!(
                 "name `{version}` in `versions.canary`, `canary-ctl apply`, give it its users, and promote it"

@@ -14,14 +14,22 @@
 //! turn       promoted, rolled back, finished              Record           -> Record
 //! pause      who has stopped it from changing
 //! rights     what steering it needs                       Release          -> rules
+//! effective_rule  the DestinationRule that a proxy goes by, as istiod works it out
+//! inherit    ours among those that are there              rules            -> Object
 //! guard      what is refused unless its name is given     Record           -> Refusal
 //! ```
 
 mod change;
 mod edit;
+mod effective_rule;
+#[cfg(test)]
+mod effective_rule_tests;
 mod error;
 mod fields;
 mod guard;
+mod inherit;
+#[cfg(test)]
+mod inherit_tests;
 mod install;
 mod object;
 mod ownership;
@@ -31,13 +39,16 @@ mod removal;
 mod reroute;
 mod reweigh;
 mod rights;
+mod rule_conflict;
 mod turn;
 
 pub use change::{Action, Change, Plan, Why};
 pub use edit::{Ways, choose, covers_mesh, edits, handed_back, is_lost, judge_edits, order, tool};
+pub use effective_rule::{Called, Client, Effective, HostRule, ROOT_NAMESPACE, effective};
 pub use error::Error;
 pub use fields::Field;
 pub use guard::{Guard, Refusal, judge_pause, judge_step, judge_stickiness};
+pub use inherit::inherit;
 pub use install::{install, narrow};
 pub use object::{Object, Reference};
 pub use ownership::Owners;
@@ -47,6 +58,7 @@ pub use removal::removal;
 pub use reroute::reroute;
 pub use reweigh::reweigh;
 pub use rights::{KEYS, Rule, rights};
+pub use rule_conflict::{Clients, RuleConflict};
 pub use turn::{Back, Turn, Way, drains_for, ends_after};
 
 /// The field manager of everything that we write.

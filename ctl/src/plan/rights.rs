@@ -4,8 +4,8 @@
 //! It cannot when objects are listed, and when one without a name in its path is made (`create` of a ConfigMap, a Secret
 //! and a Lease). An object that is applied by server-side apply has its name in the path, so making it can be limited too.
 
-use super::Reference;
 use super::record::proxies;
+use super::{ROOT_NAMESPACE, Reference};
 use crate::spec::{Release, Routes};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,6 +53,13 @@ pub fn rights(release: &Release, objects: &[Reference]) -> BTreeMap<String, Vec<
         let names: Vec<&str> =
             shared.filter(|object| is_shared(object)).map(|object| &*object.name).collect();
         rules.leases(&names);
+    }
+    // The rules of others that are in force for the Service: in the namespaces of its callers, its own, and the root.
+    let callers = proxies(release).into_iter().map(|proxies| proxies.namespace);
+    let namespaces: BTreeSet<String> =
+        callers.chain([release.name.namespace.to_string(), ROOT_NAMESPACE.to_owned()]).collect();
+    for namespace in namespaces {
+        Rules(&mut all, &namespace).add("networking.istio.io", "destinationrules", [], &["list"]);
     }
     all
 }

@@ -14,5 +14,5 @@ pub use load::{Document, Error, Origin, load, parse};
 pub use names::{Label, LabelError, ReleaseName, names_service, version_subset};
 pub use release::{
     Cookies, Delivery, Endpoint, Gateway, Local, Mode, Module, Overrides, Release, Routes, Selector, Service,
-    Session, Versions,
+    Session, Versions, service_host,
 };

@@ -229,7 +229,7 @@ impl Release {
 
     /// The host name of the Service inside the cluster.
     pub fn service_host(&self) -> String {
-        format!("{}.{}.svc.cluster.local", self.service.name, self.name.namespace)
+        service_host(self.service.name.as_str(), self.name.namespace.as_str())
     }
 
     /// Where keys have to be: with the gateways, because they sign; without any, with the release.
@@ -243,6 +243,11 @@ impl Release {
     pub fn roles(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.versions.stable.as_str()).chain(self.versions.canary.as_deref())
     }
+}
+
+/// The host name of a Service inside the cluster.
+pub fn service_host(name: &str, namespace: &str) -> String {
+    format!("{name}.{namespace}.svc.cluster.local")
 }
 
 impl Default for Cookies {

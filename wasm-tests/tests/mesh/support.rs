@@ -26,13 +26,13 @@ fn lab() -> Arc<Lab> {
     lab
 }
 
-/// Operators besides `admin`: one who may do everything, too, and one who may do what a test lets them.
+/// Operators besides `admin`: one who may do everything, too, and two who may do what a test lets them.
 fn accounts() -> Vec<Account> {
     let account = |name: &str, groups: &[&str]| Account {
         name: name.to_owned(),
         groups: groups.iter().map(|group| (*group).to_owned()).collect(),
     };
-    vec![account("bob", &["system:masters"]), account("restricted", &[])]
+    vec![account("bob", &["system:masters"]), account("restricted", &[]), account("restricted-too", &[])]
 }
 
 /// Moved by whatever arrives by LDS, and so before every drain.

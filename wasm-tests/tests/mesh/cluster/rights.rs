@@ -12,6 +12,8 @@ use tokio::process::Command;
 use wasm_tests::artifact;
 
 const USER: &str = "restricted";
+/// Both tests give rights in the root namespace, and each takes some away.
+const OTHER: &str = "restricted-too";
 
 /// Everything that an operator does to a release, in order; `diff` says no.
 const VERBS: [(&[&str], i32); 11] = [
@@ -74,7 +76,7 @@ fn without(roles: &[Value], right: &Right) -> Vec<Value> {
 }
 
 /// Gives the user these Roles, and returns when the API server goes by them.
-async fn give(desk: &Desk<'_>, roles: &[Value], right: &Right, allowed: bool) {
+async fn give(desk: &Desk<'_>, user: &str, roles: &[Value], right: &Right, allowed: bool) {
     let text = roles.iter().map(Value::to_string).collect::<Vec<_>>().join("\n---\n");
     desk.lab.kubectl_as("admin", &["replace", "-f", "-"], &text).await.unwrap();
     let (resource, subresource) = right.resource.split_once('/').unwrap_or((&right.resource, ""));
@@ -83,7 +85,7 @@ async fn give(desk: &Desk<'_>, roles: &[Value], right: &Right, allowed: bool) {
     let ask = ["auth", "can-i", &right.verb, &what, "-n", &right.namespace, &subresource];
     desk.lab
         .until("the API server goes by the roles", async || {
-            (desk.lab.kubectl_as(USER, &ask, "").await.is_ok() == allowed).then_some(())
+            (desk.lab.kubectl_as(user, &ask, "").await.is_ok() == allowed).then_some(())
         })
         .await
         .unwrap();
@@ -144,9 +146,9 @@ fn is_named(said: &str, right: &Right) -> bool {
         && said.contains(&format!("resources: [\"{resource}\"], verbs: [\"{verb}\"]}}"))
 }
 
-async fn printed(desk: &Desk<'_>, file: &NamedTempFile) -> Vec<Value> {
+async fn printed(desk: &Desk<'_>, user: &str, file: &NamedTempFile) -> Vec<Value> {
     let mut command = Command::new(artifact::canary_ctl().unwrap());
-    command.args(["generate", "rbac", "--user", USER, "-f"]).arg(file.path());
+    command.args(["generate", "rbac", "--user", user, "-f"]).arg(file.path());
     let printed = command.output().await.unwrap();
     assert!(printed.status.success(), "{printed:?}");
     let text = String::from_utf8(printed.stdout).unwrap();
@@ -163,9 +165,9 @@ fn the_printed_rights_are_enough_and_none_is_too_many() {
         let metadata = json!({"name": "shop", "namespace": desk.namespace});
         let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": service});
         lab.apply(&service.to_string()).await.unwrap();
-        let roles = printed(&desk, &file).await;
+        let roles = printed(&desk, USER, &file).await;
         let rights = rights(&roles);
-        give(&desk, &roles, rights.last().unwrap(), true).await;
+        give(&desk, USER, &roles, rights.last().unwrap(), true).await;
         abandoned(&desk).await;
         let failed = day(&desk, &file).await;
         assert!(failed.is_none(), "{}", failed.unwrap().stderr);
@@ -175,7 +177,7 @@ fn the_printed_rights_are_enough_and_none_is_too_many() {
         // What proxies say is asked for where there are some: the last test of this file.
         for right in rights.iter().filter(|right| right.resource != "pods/proxy") {
             clean(&desk, &file).await;
-            give(&desk, &without(&roles, right), right, false).await;
+            give(&desk, USER, &without(&roles, right), right, false).await;
             let said = match (right.resource.as_str(), right.verb.as_str()) {
                 ("leases", "update") => slowly(&desk, &way).await.err(),
                 ("leases", "get" | "delete") => {
@@ -228,14 +230,14 @@ fn without_the_right_to_ask_proxies_the_error_names_it() {
         let ran = desk.run("admin", &file, &["apply", "--override", "no-ready-pods"]).await;
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         ready_gateway(&desk).await;
-        let roles = printed(&desk, &file).await;
+        let roles = printed(&desk, OTHER, &file).await;
         let rights = rights(&roles);
         let right = rights.iter().find(|right| right.resource == "pods/proxy").unwrap();
-        give(&desk, &roles, right, true).await;
-        let ran = desk.run(USER, &file, &["status"]).await;
+        give(&desk, OTHER, &roles, right, true).await;
+        let ran = desk.run(OTHER, &file, &["status"]).await;
         assert_eq!(ran.code, 0, "{}", ran.stderr);
-        give(&desk, &without(&roles, right), right, false).await;
-        let ran = desk.run(USER, &file, &["status"]).await;
+        give(&desk, OTHER, &without(&roles, right), right, false).await;
+        let ran = desk.run(OTHER, &file, &["status"]).await;
         assert!(is_named(&ran.stderr, right), "{}{}", ran.stdout, ran.stderr);
     });
 }
