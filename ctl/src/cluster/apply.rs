@@ -19,7 +19,7 @@ use super::weigh::Asked;
 use super::{Arrival, Cluster, Error, Stored, Waiting};
 use crate::config::Standing;
 use crate::manifest::{self, Stage};
-use crate::plan::{Guard, Plan, Record, Reference, Ways, install, judge_edits};
+use crate::plan::{Gap, Guard, Plan, Record, Reference, Ways, install, judge_edits};
 use crate::spec::Release;
 
 /// How a release is applied.
@@ -43,6 +43,8 @@ pub struct Applied {
     pub record: Record,
     /// Where it was waited for.
     pub arrival: Option<Arrival>,
+    /// The ways past its routes, where there is a canary.
+    pub gaps: Vec<Gap>,
 }
 
 /// Everything that is worked out before the first write.
@@ -86,7 +88,7 @@ impl Cluster {
                 let name = release.name.to_string();
                 arrival = Some(self.wait(&name, &stored.record, &mut how.waiting).await?);
             }
-            return Ok(Applied { plan, record: stored.record, arrival });
+            return Ok(Applied { plan, record: stored.record, arrival, gaps: Vec::new() });
         }
         let task = Task { verb: "apply", release: &release.name };
         self.alone(vec![task.place()], task, async || self.apply_alone(release, task, how).await).await
@@ -104,6 +106,9 @@ impl Cluster {
         let around = (prepared.before.as_ref(), &prepared.stored.record);
         self.judge_apply(release, around, how.overridden).await?;
         judge_edits(&prepared.plan, &prepared.picture.observed, self.writing.take_over)?;
+        let coming: Vec<Reference> =
+            prepared.picture.kept().into_iter().map(|(_, reference)| reference).collect();
+        let gaps = self.judge_coverage(&release.name, around, &coming, how.overridden).await?;
         if !prepared.keys.is_complete() {
             // Of releases that come at the same moment one draws them, and the others find them.
             let shared = shared(release, &prepared.stored.record)?;
@@ -132,7 +137,7 @@ impl Cluster {
                 arrival = Some(self.wait(&name, &stored.record, &mut how.waiting).await?);
             }
         }
-        Ok(Applied { plan, record: stored.record, arrival })
+        Ok(Applied { plan, record: stored.record, arrival, gaps })
     }
 
     async fn prepare(&self, release: &Release, again: bool) -> Result<Prepared, Error> {

@@ -14,6 +14,7 @@
 //! weigh      writes a weight, and nothing else               Record           -> Weighed
 //! turn       promotions and rollbacks                     Record           -> Turned
 //! guards     what is looked at before users are moved        Record           -> Refusal
+//! coverage   the ways to the pods past our routes
 //! pause      stops a release from changing, and lets it      Record           -> Stored
 //! uninstall  takes everything away that is ours
 //! rules      the DestinationRules that are in force
@@ -26,6 +27,7 @@
 
 mod apply;
 mod connect;
+mod coverage;
 mod desired;
 mod error;
 mod guards;

@@ -3,7 +3,7 @@
 use super::{Cluster, Error};
 use crate::manifest::Stage;
 use crate::plan::{self, Called, Client, HostRule, Object, Proxies, ROOT_NAMESPACE, Record, inherit};
-use crate::spec::{Release, ReleaseName, service_host};
+use crate::spec::{Release, ReleaseName, Routes, service_host};
 use std::collections::BTreeSet;
 
 impl Cluster {
@@ -45,7 +45,7 @@ impl Cluster {
 
     /// Fails where routes of others lead to a subset that nobody but us provides: without it they would lead nowhere.
     pub(super) async fn protect_subsets(&self, release: &ReleaseName, record: &Record) -> Result<(), Error> {
-        if !record.external_routes {
+        if record.routes != Routes::External {
             return Ok(());
         }
         let rules = self.rules(release.namespace.as_str(), record).await?;

@@ -7,7 +7,7 @@ use crate::survey::{Gateway, Objects};
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject, ListParams};
-use kube::core::GroupVersionKind;
+use kube::core::{GroupVersionKind, TypeMeta};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ const ISTIO: &str = "networking.istio.io/v1";
 impl Cluster {
     /// A Service with what belongs to it; `None` where it is not there.
     pub async fn application(&self, namespace: &str, name: &str) -> Result<Option<Objects>, Error> {
-        let Some(service) = self.get(&reference("v1", "Service", namespace, name)).await? else {
+        let Some(service) = self.get(&Reference::new("v1", "Service", namespace, name)).await? else {
             return Ok(None);
         };
         let selector = labels(service.pointer("/spec/selector"));
@@ -35,7 +35,7 @@ impl Cluster {
     /// `None` where it is not there.
     pub async fn gateway(&self, name: &str) -> Result<Option<Gateway>, Error> {
         let Some((namespace, object)) = name.split_once('/') else { return Ok(None) };
-        let Some(body) = self.get(&reference(ISTIO, "Gateway", namespace, object)).await? else {
+        let Some(body) = self.get(&Reference::new(ISTIO, "Gateway", namespace, object)).await? else {
             return Ok(None);
         };
         let selector = labels(body.pointer("/spec/selector"));
@@ -61,18 +61,29 @@ impl Cluster {
 
     /// The objects of a kind of Istio's in a namespace.
     pub(super) async fn list_istio(&self, kind: &str, namespace: &str) -> Result<Vec<Value>, Error> {
-        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("networking.istio.io", "v1", kind));
+        self.list(ISTIO, kind, namespace).await
+    }
+
+    /// The objects of any kind in a namespace.
+    pub(super) async fn list(
+        &self,
+        api_version: &str,
+        kind: &str,
+        namespace: &str,
+    ) -> Result<Vec<Value>, Error> {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
         let api: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), namespace, &resource);
         let (plural, group) = (resource.plural.as_str(), resource.group.as_str());
         let attempt = Attempt { verb: "list", resource: plural, group, namespace, name: "" };
         let found = api.list(&ListParams::default()).await.map_err(|error| attempt.refused(error))?;
-        Ok(found.items.into_iter().filter_map(|object| serde_json::to_value(object).ok()).collect())
+        // Items of a list do not say what they are, unless their kind is somebody's own.
+        let named = |mut object: DynamicObject| {
+            object.types = Some(TypeMeta { api_version: api_version.to_owned(), kind: kind.to_owned() });
+            serde_json::to_value(object).ok()
+        };
+        Ok(found.items.into_iter().filter_map(named).collect())
     }
-}
-
-fn reference(api_version: &str, kind: &str, namespace: &str, name: &str) -> Reference {
-    let [api_version, kind, namespace, name] = [api_version, kind, namespace, name].map(str::to_owned);
-    Reference { api_version, kind, namespace, name }
 }
 
 fn labels(object: Option<&Value>) -> BTreeMap<String, String> {

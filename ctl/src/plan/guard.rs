@@ -12,6 +12,8 @@ pub enum Guard {
     NoReadyPods,
     /// No route leads to the canary by the filter's header
     NoRoutes,
+    /// Ready canary pods are reached by a way that no route of ours covers
+    Uncovered,
     /// Somebody else has paused the release
     Paused,
     /// The weight rises by more than `maxStep`
@@ -61,6 +63,7 @@ impl fmt::Display for Guard {
         f.write_str(match self {
             Self::NoReadyPods => "no-ready-pods",
             Self::NoRoutes => "no-routes",
+            Self::Uncovered => "uncovered",
             Self::Paused => "paused",
             Self::MaxStep => "max-step",
             Self::NoKey => "no-key",

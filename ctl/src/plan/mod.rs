@@ -15,11 +15,13 @@
 //! pause      who has stopped it from changing
 //! rights     what steering it needs                       Release          -> rules
 //! effective_rule  the DestinationRule that a proxy goes by, as istiod works it out
+//! coverage   the ways to the pods past our routes         objects          -> Gaps
 //! inherit    ours among those that are there              rules            -> Object
 //! guard      what is refused unless its name is given     Record           -> Refusal
 //! ```
 
 mod change;
+mod coverage;
 mod edit;
 mod effective_rule;
 #[cfg(test)]
@@ -43,6 +45,7 @@ mod rule_conflict;
 mod turn;
 
 pub use change::{Action, Change, Plan, Why};
+pub use coverage::{Gap, Reach, gaps};
 pub use edit::{Ways, choose, covers_mesh, edits, handed_back, is_lost, judge_edits, order, tool};
 pub use effective_rule::{Called, Client, Effective, HostRule, ROOT_NAMESPACE, effective};
 pub use error::Error;

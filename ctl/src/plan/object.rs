@@ -32,6 +32,12 @@ pub struct Object {
 }
 
 impl Reference {
+    /// An object of these names.
+    pub fn new(api_version: &str, kind: &str, namespace: &str, name: &str) -> Self {
+        let [api_version, kind, namespace, name] = [api_version, kind, namespace, name].map(str::to_owned);
+        Self { api_version, kind, namespace, name }
+    }
+
     /// What an object calls itself. Fails where it has no kind, no name or no namespace.
     pub fn of(body: &Value) -> Result<Self, Error> {
         let text = |path: &'static str| {

@@ -61,6 +61,11 @@ pub fn rights(release: &Release, objects: &[Reference]) -> BTreeMap<String, Vec<
     for namespace in namespaces {
         Rules(&mut all, &namespace).add("networking.istio.io", "destinationrules", [], &["list"]);
     }
+    // Who else leads to the Service: what Istio tries first, and the ways past our routes.
+    let callers = proxies(release).into_iter().map(|proxies| proxies.namespace);
+    for namespace in callers.chain([release.name.namespace.to_string()]).collect::<BTreeSet<_>>() {
+        Rules(&mut all, &namespace).add("networking.istio.io", "virtualservices", [], &["list"]);
+    }
     all
 }
 
@@ -72,14 +77,11 @@ fn own(rules: &mut Rules<'_>, release: &Release) {
     rules.leases(&[&name]);
     rules.add("", "services", [release.service.name.as_str()], &["get"]);
     rules.add("", "pods", [], &["list"]);
-    // Who else leads to the Service, and what Istio tries first.
-    match release.routes {
+    if release.routes == Some(Routes::Edit) {
         // By names that nobody knows beforehand.
-        Some(Routes::Edit) => {
-            rules.add("networking.istio.io", "virtualservices", [], &["list", "get", "patch"]);
-        }
-        _ => rules.add("networking.istio.io", "virtualservices", [], &["list"]),
+        rules.add("networking.istio.io", "virtualservices", [], &["get", "patch"]);
     }
+    rules.add("networking.k8s.io", "ingresses", [], &["list"]);
 }
 
 /// Whether it holds the configuration of all releases of its proxies.

@@ -26,13 +26,14 @@ fn lab() -> Arc<Lab> {
     lab
 }
 
-/// Operators besides `admin`: one who may do everything, too, and two who may do what a test lets them.
+/// Operators besides `admin`: one who may do everything, too, and those who may do what a test lets them.
 fn accounts() -> Vec<Account> {
     let account = |name: &str, groups: &[&str]| Account {
         name: name.to_owned(),
         groups: groups.iter().map(|group| (*group).to_owned()).collect(),
     };
-    vec![account("bob", &["system:masters"]), account("restricted", &[]), account("restricted-too", &[])]
+    let limited = ["restricted", "restricted-editor", "restricted-too"].map(|name| account(name, &[]));
+    [vec![account("bob", &["system:masters"])], limited.to_vec()].concat()
 }
 
 /// Moved by whatever arrives by LDS, and so before every drain.

@@ -8,7 +8,7 @@ mod window;
 use crate::Error;
 use crate::cluster::{self, Cluster, Ready, Stored};
 use crate::manifest::Stage;
-use crate::plan::{self, Record, Why};
+use crate::plan::{self, Gap, Record, Why};
 use crate::report::Report;
 use crate::spec::ReleaseName;
 use assignment::contract::{Role, Stickiness};
@@ -26,6 +26,8 @@ struct Seen {
     objects: Objects,
     /// Whether a route leads to the canary; `None` without a canary.
     routed: Option<bool>,
+    /// The ways past our routes, where there is more than one version.
+    gaps: Vec<Gap>,
     /// How users stick to versions; `None` where no proxy holds the release.
     stickiness: Option<Stickiness>,
     /// What the proxies have counted lately.
@@ -95,13 +97,17 @@ async fn see(name: &ReleaseName, stored: Stored, cluster: &Cluster) -> Result<Se
         Some(canary) => Some(cluster.has_route(name, &stored.record, canary).await?),
         None => None,
     };
+    let mut gaps = Vec::new();
+    if stored.record.standing.versions.len() > 1 {
+        gaps = cluster.gaps(name, &stored.record, &[]).await?;
+    }
     let proxies = cluster.proxies(&name.to_string(), &stored.record).await?;
     let stickiness = match cluster.manner(name, &stored).await {
         Ok(manner) => Some(manner.stickiness),
         Err(crate::cluster::Error::Plan(crate::plan::Error::NotCarried { .. })) => None,
         Err(error) => return Err(error.into()),
     };
-    Ok(Seen { record: stored.record, ready, proxies, objects, routed, stickiness, counted: None })
+    Ok(Seen { record: stored.record, ready, proxies, objects, routed, gaps, stickiness, counted: None })
 }
 
 async fn objects(name: &ReleaseName, record: &Record, cluster: &Cluster) -> Result<Objects, Error> {

@@ -54,7 +54,7 @@ fn a_verb_makes_as_many_calls_however_much_belongs_to_others() {
     in_the_mesh(async |lab| {
         let desk = Desk::new(lab, "calls").await;
         let way = Faulty::new(lab).await;
-        let before = counted(&desk, &way, "shop").await;
+        let before = Box::pin(counted(&desk, &way, "shop")).await;
         println!("calls of the API server: {before:?}");
         let networking = "networking.istio.io/v1";
         let route = json!({"hosts": ["other.example.com"], "http": [{"route": [{"destination": {"host": "other"}}]}]});
@@ -69,7 +69,7 @@ fn a_verb_makes_as_many_calls_however_much_belongs_to_others() {
             lab.apply(&text).await.unwrap();
         }
         lab.kubectl(&["delete", "secret", "canary-ctl-keys", "-n", "calls-ingress"]).await.unwrap();
-        assert_eq!(counted(&desk, &way, "shop").await, before);
+        assert_eq!(Box::pin(counted(&desk, &way, "shop")).await, before);
         let most = |verb: &str| before.iter().find(|(name, _)| *name == verb).unwrap().1;
         assert!(most("weight") <= 10, "{before:?}");
         assert!(most("apply, nothing to do") <= 20, "{before:?}");

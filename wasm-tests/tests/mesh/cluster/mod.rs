@@ -31,4 +31,5 @@ mod spoken;
 mod sticky;
 mod theirs;
 mod turns;
+mod uncovered;
 mod writes;

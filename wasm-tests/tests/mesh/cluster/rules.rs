@@ -3,7 +3,7 @@
 use super::desk::Desk;
 use crate::support::in_the_mesh;
 use canary_ctl::cluster::{Access, Applying, Asked, Cluster, Error, Waiting, Writing};
-use canary_ctl::plan;
+use canary_ctl::plan::{self, Guard};
 use canary_ctl::spec::{Release, parse};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -32,12 +32,19 @@ impl<'l> Scene<'l> {
     }
 
     pub(super) fn document(&self) -> Document {
-        self.stage.release().unwrap().with("/spec/weight", "0").with("/spec/maxStep", "100")
+        // Routes of others are there, for other hosts.
+        let release = self.stage.release().unwrap().with("/spec/routes", "own");
+        release.with("/spec/weight", "0").with("/spec/maxStep", "100")
     }
 
+    /// Applies it although routes of theirs lead to the canary.
     pub(super) async fn apply(&self, release: &Release) -> Result<(), Error> {
+        self.apply_although(release, &[Guard::Uncovered]).await
+    }
+
+    pub(super) async fn apply_although(&self, release: &Release, overridden: &[Guard]) -> Result<(), Error> {
         let waiting = Waiting { patience: Duration::from_mins(1), progress: &mut |_, _| {} };
-        let how = Applying { waiting, wait: true, overridden: &[], again: false };
+        let how = Applying { waiting, wait: true, overridden, again: false };
         self.cluster.apply(release, how).await.map(drop)
     }
 
@@ -117,13 +124,13 @@ async fn unharmed(crowd: Crowd) -> Report {
 fn a_rule_in_the_gateways_namespace_that_takes_the_place_of_ours_is_refused_and_nothing_is_written() {
     in_the_mesh(async |lab| {
         let scene = Scene::set_up(lab, "rule-hidden").await;
-        scene.routes(HOST, to_shop(None)).await;
+        scene.routes("before.example.com", to_shop(None)).await;
         let outliers = json!({"trafficPolicy": {"outlierDetection": {"consecutive5xxErrors": 50}}});
         scene.rule("rule-hidden-ingress", Some("*.local"), outliers).await;
-        scene.answers(HOST).await;
+        scene.answers("before.example.com").await;
         let desk = Desk { lab, namespace: "rule-hidden".to_owned() };
         let before = desk.versions().await;
-        let crowd = scene.crowd(HOST);
+        let crowd = scene.crowd("before.example.com");
         let refused = scene.apply(&read(&scene.document())).await;
         let Err(error @ Error::Plan(plan::Error::Rules(_))) = refused else { panic!("{refused:?}") };
         assert_eq!(

@@ -14,6 +14,11 @@ pub(super) fn of(seen: &Seen, share: Option<&SeenShare>, now: u64) -> Vec<Proble
     let mut problems: Vec<Problem> = pods(seen).collect();
     problems.extend(lost(seen));
     problems.extend(routes(seen));
+    problems.extend(
+        seen.gaps
+            .iter()
+            .map(|gap| problem(format!("{gap}: whoever comes by it may get any version"), gap.instead)),
+    );
     problems.extend(seen.objects.behind.iter().map(|object| {
         let message = format!("{object} does not carry generation {}", seen.record.standing.generation);
         let verb = unfinished(&seen.record);

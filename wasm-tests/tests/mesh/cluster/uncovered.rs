@@ -1,0 +1,67 @@
+//! Ready canary pods on a way that no route of ours covers: seen, refused, and told.
+
+use super::desk::Desk;
+use super::operator::Operator;
+use super::rules::{Scene, read, to_shop};
+use crate::support::in_the_mesh;
+use canary_ctl::cluster::{Applying, Error, Waiting};
+use canary_ctl::plan::{Guard, Refusal};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+const ADMIN: &str = "admin.example.com";
+
+#[test]
+fn a_canary_does_not_come_where_another_route_leads_to_its_ready_pods() {
+    in_the_mesh(async |lab| {
+        let scene = Scene::set_up(lab, "uncovered").await;
+        scene.routes(ADMIN, to_shop(None)).await;
+        scene.answers(ADMIN).await;
+        let mut seen = BTreeSet::new();
+        for _ in 0..50 {
+            let answer = scene.user(ADMIN).navigate("/").await.unwrap();
+            seen.insert(answer.header("x-shop-version").map(str::to_owned));
+        }
+        assert_eq!(seen.len(), 2, "what it is about: anybody gets any version: {seen:?}");
+
+        let desk = Desk { lab, namespace: "uncovered".to_owned() };
+        let before = desk.versions().await;
+        let release = read(&scene.document());
+        let refused = scene.apply_although(&release, &[]).await;
+        let Err(Error::Guarded(Refusal { guard: Guard::Uncovered, message, .. })) = refused else {
+            panic!("{refused:?}")
+        };
+        assert_eq!(
+            message,
+            "version `v2` has 2 ready pods, and VirtualService uncovered/theirs-uncovered leads to the Service without a \
+             subset: whoever comes by it may get them"
+        );
+        assert_eq!(desk.versions().await, before);
+
+        scene.apply_although(&release, &[Guard::Uncovered]).await.unwrap();
+        let operator = Operator::new(lab, &scene.document());
+        let told = "VirtualService uncovered/theirs-uncovered leads to the Service without a subset";
+        operator.is_told("status", 0, &[told, "let its route name the subset of the stable version"]).await;
+        // Their subset is not asked for: any of ours does.
+        scene.routes(ADMIN, to_shop(Some("v1"))).await;
+        let said = operator.types("status").await;
+        assert!(!said.data.contains("theirs-uncovered"), "{}", said.data);
+    });
+}
+
+#[test]
+fn a_canary_without_ready_pods_comes_and_the_way_past_the_routes_is_told() {
+    in_the_mesh(async |lab| {
+        let desk = Desk::new(lab, "uncovered-yet").await;
+        let (cluster, release) = (desk.cluster().await, desk.release("shop"));
+        let ingress = r#"{"apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
+            "metadata": {"name": "old", "namespace": "uncovered-yet"},
+            "spec": {"defaultBackend": {"service": {"name": "shop", "port": {"number": 80}}}}}"#;
+        lab.apply(ingress).await.unwrap();
+        let waiting = Waiting { patience: Duration::from_secs(5), progress: &mut |_, _| {} };
+        let how = Applying { waiting, wait: false, overridden: &[Guard::NoReadyPods], again: false };
+        let applied = cluster.apply(&release, how).await.unwrap();
+        let told: Vec<String> = applied.gaps.iter().map(ToString::to_string).collect();
+        assert_eq!(told, ["Ingress uncovered-yet/old leads to the Service past Istio's gateways"]);
+    });
+}
