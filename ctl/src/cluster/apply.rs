@@ -121,7 +121,7 @@ impl Cluster {
             self.keep(&release.name, &mut stored).await?;
         }
         self.make(release, &stored, &plan, &mut how.waiting).await?;
-        if how.wait && plan.has(Stage::Routes) {
+        if how.wait && plan.has_ways() {
             self.pushed(&name, &stored.record).await?;
         }
         let mut arrival = None;

@@ -7,7 +7,7 @@ use crate::config::{self, KeyRing};
 use crate::manifest::{Stage, held_configuration};
 use crate::plan::Guard;
 use crate::spec::{Release, ReleaseName};
-use assignment::contract::OverrideMode;
+use assignment::contract::{OverrideMode, ReleaseConfig};
 use assignment::decide::MAX_TOKEN_LIFE_SECONDS;
 use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeSet;
@@ -61,7 +61,7 @@ impl Cluster {
                 ring = ring.succeeded();
             }
         }
-        Ok(Rotated { retire_from: retire_from(release, &secrets), ring, applied: brought })
+        Ok(Rotated { retire_from: self.retire_from(&release.name, &secrets).await?, ring, applied: brought })
     }
 
     /// Takes the keys away that signed before. Does nothing where there are none.
@@ -70,14 +70,10 @@ impl Cluster {
     pub async fn retire_keys(&self, release: &Release, how: Rotating<'_>) -> Result<Rotated, Error> {
         let mut secrets = self.key_secrets(release).await?;
         let ring = merged(&secrets)?;
-        let Some(from) = retire_from(release, &secrets) else {
+        let Some(from) = self.retire_from(&release.name, &secrets).await? else {
             return Ok(Rotated { ring, retire_from: None, applied: None });
         };
-        if Timestamp::now() < from {
-            let old: Vec<&str> = ring.superseded().map(|key| key.id.as_str()).collect();
-            let message = format!("what {} signed counts until {from:.0}", old.join(", "));
-            Guard::MovesUsers.refuse(how.overridden, message, "wait")?;
-        }
+        judge_retirement(&ring, from, how.overridden)?;
         let ring = ring.without_superseded();
         self.put_keys(&mut secrets, &ring).await?;
         let applying =
@@ -95,7 +91,11 @@ impl Cluster {
     ) -> Result<Rotated, Error> {
         let secrets = self.key_secrets(release).await?;
         let ring = merged(&secrets)?;
+        let retire_from = self.retire_from(&release.name, &secrets).await?;
         let ring = if retire {
+            if let Some(from) = retire_from {
+                judge_retirement(&ring, from, overridden)?;
+            }
             ring.without_superseded()
         } else if ring.successor().is_none() {
             self.judge_rotation(release, overridden).await?;
@@ -103,7 +103,27 @@ impl Cluster {
         } else {
             ring.succeeded()
         };
-        Ok(Rotated { ring, retire_from: retire_from(release, &secrets), applied: None })
+        Ok(Rotated { ring, retire_from, applied: None })
+    }
+
+    /// When everything is too old to count that keys have signed which sign no more. Of every release that has these keys
+    /// in the same proxies, as those hold it: a file may say something else already, and knows no neighbours.
+    async fn retire_from(
+        &self,
+        release: &ReleaseName,
+        secrets: &[KeySecret],
+    ) -> Result<Option<Timestamp>, Error> {
+        let has_superseded = |secret: &&KeySecret| secret.ring.superseded().next().is_some();
+        let since = secrets.iter().filter(has_superseded).filter_map(|secret| secret.signing_since).max();
+        let Some(since) = since else { return Ok(None) };
+        let stored = self.known(release).await?;
+        let mut life = 0;
+        for body in self.configurations(&stored.record.objects).await?.values() {
+            let held = held_configuration(body)?.into_iter().flat_map(|config| config.releases.into_values());
+            life = held.map(|release| seals_live(&release)).fold(life, u64::max);
+        }
+        let life = SignedDuration::from_secs(i64::try_from(life).unwrap_or(i64::MAX));
+        Ok(since.checked_add(life).and_then(|end| end.checked_add(SLACK)).ok())
     }
 
     /// The other releases whose configuration is in the same objects.
@@ -165,12 +185,18 @@ fn merged(secrets: &[KeySecret]) -> Result<KeyRing, Error> {
     })
 }
 
-/// When everything is too old to count that keys have signed which sign no more.
-fn retire_from(release: &Release, secrets: &[KeySecret]) -> Option<Timestamp> {
-    let has_superseded = |secret: &&KeySecret| secret.ring.superseded().next().is_some();
-    let since = secrets.iter().filter(has_superseded).filter_map(|secret| secret.signing_since).max()?;
-    let pins = release.session.max_age.get();
+/// How long something counts that was signed for a release, in seconds.
+fn seals_live(release: &ReleaseConfig) -> u64 {
+    let pins = release.pin.as_ref().map_or(0, |pin| pin.max_age_seconds);
     let tokens = if release.overrides.mode == OverrideMode::Token { MAX_TOKEN_LIFE_SECONDS } else { 0 };
-    let life = SignedDuration::from_secs(i64::try_from(pins.max(tokens)).unwrap_or(i64::MAX));
-    since.checked_add(life).and_then(|end| end.checked_add(SLACK)).ok()
+    pins.max(tokens)
+}
+
+fn judge_retirement(ring: &KeyRing, from: Timestamp, overridden: &[Guard]) -> Result<(), Error> {
+    if Timestamp::now() >= from {
+        return Ok(());
+    }
+    let old: Vec<&str> = ring.superseded().map(|key| key.id.as_str()).collect();
+    let message = format!("what {} signed counts until {from:.0}", old.join(", "));
+    Ok(Guard::MovesUsers.refuse(overridden, message, "wait")?)
 }

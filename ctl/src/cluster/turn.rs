@@ -36,6 +36,8 @@ pub struct Manner {
     pub stickiness: Stickiness,
     /// How long pins live.
     pub max_age: Seconds,
+    /// Whether sidecars decide too, where nobody is pinned.
+    pub is_inside: bool,
 }
 
 /// How something is taken back.
@@ -68,7 +70,11 @@ impl Cluster {
         let config = edge.and_then(|config| config.releases.get(&release.to_string()));
         let config = config.ok_or_else(|| nobody_holds(release))?;
         let max_age = config.pin.as_ref().and_then(|pin| Seconds::new(pin.max_age_seconds));
-        Ok(Manner { stickiness: config.stickiness, max_age: max_age.unwrap_or(Seconds::DAY) })
+        Ok(Manner {
+            stickiness: config.stickiness,
+            max_age: max_age.unwrap_or(Seconds::DAY),
+            is_inside: held.iter().any(|config| config.position == Position::Mesh),
+        })
     }
 
     /// The configurations in which the release is.

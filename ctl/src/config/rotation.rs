@@ -16,7 +16,11 @@ use assignment::contract::{KeyUse, RingKey};
 impl KeyRing {
     /// The key that signs.
     pub fn signer(&self) -> Option<&RingKey> {
-        self.keys.iter().find(|key| key.usage == KeyUse::Sign)
+        self.keys.get(self.signing()?)
+    }
+
+    fn signing(&self) -> Option<usize> {
+        self.keys.iter().position(|key| key.usage == KeyUse::Sign)
     }
 
     /// A key that came after the one that signs, and does not sign yet.
@@ -24,9 +28,9 @@ impl KeyRing {
         self.keys.last().filter(|key| key.usage == KeyUse::Verify)
     }
 
-    /// The keys before the one that signs: they verify what they have signed.
+    /// The keys before the one that signs: they verify what they have signed. Where none signs there are none.
     pub fn superseded(&self) -> impl Iterator<Item = &RingKey> {
-        self.keys.iter().take_while(|key| key.usage != KeyUse::Sign)
+        self.keys.iter().take(self.signing().unwrap_or_default())
     }
 
     /// The same with a new key that verifies. Fails where the system has no randomness.
@@ -47,7 +51,7 @@ impl KeyRing {
     /// The same without the keys that signed before.
     #[must_use]
     pub fn without_superseded(&self) -> Self {
-        let keys = self.keys.iter().skip_while(|key| key.usage != KeyUse::Sign).cloned().collect();
+        let keys = self.keys.iter().skip(self.signing().unwrap_or_default()).cloned().collect();
         Self { keys, identity_key: self.identity_key.clone() }
     }
 
@@ -99,6 +103,14 @@ mod tests {
         assert_eq!(said(&alone), [("k2", KeyUse::Sign)]);
         assert_eq!(said(&alone.with_successor().unwrap()), [("k2", KeyUse::Sign), ("k3", KeyUse::Verify)]);
         assert_eq!(alone.identity_key, first.identity_key, "identities stay what they are");
+    }
+
+    #[test]
+    fn a_ring_in_which_no_key_signs_loses_none() {
+        let mut ring = KeyRing::draw().unwrap().with_successor().unwrap();
+        ring.keys.iter_mut().for_each(|key| key.usage = KeyUse::Verify);
+        assert_eq!(ring.superseded().count(), 0);
+        assert_eq!(ring.without_superseded(), ring);
     }
 
     #[test]

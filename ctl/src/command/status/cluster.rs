@@ -28,8 +28,8 @@ struct Seen {
     routed: Option<bool>,
     /// The ways past our routes, where there is more than one version.
     gaps: Vec<Gap>,
-    /// How users stick to versions; `None` where no proxy holds the release.
-    stickiness: Option<Stickiness>,
+    /// Whether a decision by weight is one of a new session: where sessions are pinned, and only the edge decides.
+    counts_sessions: bool,
     /// What the proxies have counted lately.
     counted: Option<Counted>,
 }
@@ -102,12 +102,12 @@ async fn see(name: &ReleaseName, stored: Stored, cluster: &Cluster) -> Result<Se
         gaps = cluster.gaps(name, &stored.record, &[]).await?;
     }
     let proxies = cluster.proxies(&name.to_string(), &stored.record).await?;
-    let stickiness = match cluster.manner(name, &stored).await {
-        Ok(manner) => Some(manner.stickiness),
-        Err(crate::cluster::Error::Plan(crate::plan::Error::NotCarried { .. })) => None,
+    let counts_sessions = match cluster.manner(name, &stored).await {
+        Ok(manner) => manner.stickiness == Stickiness::Session && !manner.is_inside,
+        Err(cluster::Error::Plan(plan::Error::NotCarried { .. })) => false,
         Err(error) => return Err(error.into()),
     };
-    Ok(Seen { record: stored.record, ready, proxies, objects, routed, gaps, stickiness, counted: None })
+    Ok(Seen { record: stored.record, ready, proxies, objects, routed, gaps, counts_sessions, counted: None })
 }
 
 async fn objects(name: &ReleaseName, record: &Record, cluster: &Cluster) -> Result<Objects, Error> {

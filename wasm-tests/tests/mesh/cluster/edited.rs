@@ -1,49 +1,30 @@
 //! A `VirtualService` of somebody else with our routes in it, through a real gateway and under load.
 
 use super::desk::uninstall;
+use super::scene::Scene;
 use crate::support::in_the_mesh;
-use canary_ctl::cluster::{Access, Applying, Asked, Cluster, Waiting, Writing};
 use canary_ctl::plan::Why;
-use canary_ctl::spec::{Release, Routes, parse};
 use serde_json::{Value, json};
-use std::path::Path;
 use std::time::Duration;
 use wasm_tests::client::User;
 use wasm_tests::client::load::Plan;
-use wasm_tests::lab::{Lab, Stage, StageOptions};
-use wasm_tests::scenario::{Crowd, Faults, HOST, Sessions};
+use wasm_tests::lab::Stage;
+use wasm_tests::scenario::{Crowd, Document, Faults, HOST, Sessions};
 
 const USERS: usize = 60;
 
-struct Scene {
-    stage: Stage,
-    cluster: Cluster,
-    release: Release,
+fn edit(release: Document) -> Document {
+    release.with("/spec/podAffinity", "identity").with("/spec/routes", "edit")
 }
 
-impl Scene {
-    async fn set_up(lab: &Lab, name: &str) -> Self {
-        let stage = Stage::set_up(lab, name, &StageOptions::gateway()).await.unwrap();
-        let document = stage
-            .release()
-            .unwrap()
-            .with("/spec/podAffinity", "identity")
-            .with("/spec/maxStep", "100")
-            .with("/spec/weight", "0")
-            .with("/spec/routes", "edit");
-        let release = parse(Path::new("canary.yaml"), &document.text()).unwrap().release;
-        let access = Access { kubeconfig: Some(lab.kubeconfig("admin").unwrap()), ..Access::default() };
-        let cluster = Cluster::connect(&access, Writing::default()).await.unwrap();
-        Self { stage, cluster, release }
-    }
-
-    async fn write(&self, lab: &Lab, name: &str, spec: &Value) {
+impl Scene<'_> {
+    async fn write(&self, name: &str, spec: &Value) {
         let metadata = json!({"name": name, "namespace": self.stage.namespace});
         let object = json!({"apiVersion": "networking.istio.io/v1", "kind": "VirtualService", "metadata": metadata, "spec": spec});
-        lab.kubectl_as("admin", &["apply", "-f", "-"], &object.to_string()).await.unwrap();
+        self.lab.kubectl_as("admin", &["apply", "-f", "-"], &object.to_string()).await.unwrap();
     }
 
-    async fn read(&self, lab: &Lab, name: &str) -> Value {
+    async fn read(&self, name: &str) -> Value {
         let get = [
             "get",
             "virtualservice",
@@ -54,25 +35,7 @@ impl Scene {
             "json",
             "--show-managed-fields",
         ];
-        serde_json::from_str(&lab.kubectl(&get).await.unwrap()).unwrap()
-    }
-
-    async fn apply(&self) {
-        let waiting = Waiting { patience: Duration::from_mins(1), progress: &mut |_, _| {} };
-        let how = Applying { waiting, wait: true, overridden: &[], again: false };
-        self.cluster.apply(&self.release, how).await.unwrap();
-    }
-
-    async fn weigh(&self, percent: &str) {
-        let stored = self.cluster.known(&self.release.name).await.unwrap();
-        let asked = Asked { weight: percent.parse().unwrap(), until: None, why: "weight" };
-        let record = self.cluster.weigh(&self.release.name, stored, asked).await.unwrap().stored.record;
-        let mut waiting = Waiting { patience: Duration::from_mins(1), progress: &mut |_, _| {} };
-        self.cluster.wait(&self.release.name.to_string(), &record, &mut waiting).await.unwrap();
-    }
-
-    fn users(&self, count: usize) -> Vec<User> {
-        (0..count).map(|_| self.stage.user()).collect()
+        serde_json::from_str(&self.lab.kubectl(&get).await.unwrap()).unwrap()
     }
 
     /// A new session of this version.
@@ -86,29 +49,22 @@ impl Scene {
         }
     }
 
-    async fn until_open(&self, lab: &Lab) {
-        lab.until("the way to the shop", async || {
-            self.stage.user().navigate("/").await.is_ok_and(|answer| answer.status == 200).then_some(())
-        })
-        .await
-        .unwrap();
-    }
-
     /// Each of these paths leads all new users to one version.
-    async fn until_all_are_on(&self, lab: &Lab, version: &str, paths: &[&str]) {
-        lab.until(&format!("everybody on {version}"), async || {
-            for path in paths {
-                for _ in 0..8 {
-                    let answer = self.stage.user().navigate(path).await.ok()?;
-                    if answer.header("x-shop-version") != Some(version) {
-                        return None;
+    async fn until_all_are_on(&self, version: &str, paths: &[&str]) {
+        self.lab
+            .until(&format!("everybody on {version}"), async || {
+                for path in paths {
+                    for _ in 0..8 {
+                        let answer = self.stage.user().navigate(path).await.ok()?;
+                        if answer.header("x-shop-version") != Some(version) {
+                            return None;
+                        }
                     }
                 }
-            }
-            Some(())
-        })
-        .await
-        .unwrap();
+                Some(())
+            })
+            .await
+            .unwrap();
     }
 }
 
@@ -134,15 +90,15 @@ fn by_hand(stage: &Stage, timeout: &str) -> Value {
 #[test]
 fn a_route_of_theirs_keeps_what_it_asks_for_at_every_version_and_nothing_fails_under_load() {
     in_the_mesh(async |lab| {
-        let scene = Scene::set_up(lab, "edited").await;
-        scene.write(lab, "by-hand", &by_hand(&scene.stage, "0.3s")).await;
-        let before = scene.read(lab, "by-hand").await;
-        scene.until_open(lab).await;
+        let scene = Scene::set_up(lab, "edited", edit).await;
+        scene.write("by-hand", &by_hand(&scene.stage, "0.3s")).await;
+        let before = scene.read("by-hand").await;
+        scene.answers(HOST).await;
         let crowd =
             Crowd::start(scene.users(20), Plan { concurrency: 4, ..Plan::navigate("/static/app.js", 5) });
 
         scene.apply().await;
-        scene.until_all_are_on(lab, "v1", &["/", "/cart"]).await;
+        scene.until_all_are_on("v1", &["/", "/cart"]).await;
         scene.weigh("20").await;
         let mut sessions = Sessions::default();
         let (on_canary, faults) = sessions.begin(scene.users(USERS)).await;
@@ -158,7 +114,7 @@ fn a_route_of_theirs_keeps_what_it_asks_for_at_every_version_and_nothing_fails_u
             assert_eq!(slow.status, 504, "{version} within 0.3 s");
         }
 
-        scene.write(lab, "by-hand", &by_hand(&scene.stage, "9s")).await;
+        scene.write("by-hand", &by_hand(&scene.stage, "9s")).await;
         let record = scene.cluster.known(&scene.release.name).await.unwrap().record;
         let lost = scene.cluster.unfinished(&scene.release.name, &record).await.unwrap();
         let [change] = lost.changes.as_slice() else { panic!("{lost:?}") };
@@ -177,7 +133,7 @@ fn a_route_of_theirs_keeps_what_it_asks_for_at_every_version_and_nothing_fails_u
         let (_, during) = crowd.stop().await.expect("they come back");
         println!("{} requests while it was edited and given back", during.records.len());
         assert!(during.failures().is_empty(), "{:?}", during.failures().first());
-        let after = scene.read(lab, "by-hand").await;
+        let after = scene.read("by-hand").await;
         assert_eq!(after["spec"], by_hand(&scene.stage, "9s"));
         let managers = |object: &Value| {
             let entries = object["metadata"]["managedFields"].as_array().unwrap().iter();
@@ -190,26 +146,26 @@ fn a_route_of_theirs_keeps_what_it_asks_for_at_every_version_and_nothing_fails_u
 #[test]
 fn where_the_root_delegates_the_delegate_is_edited() {
     in_the_mesh(async |lab| {
-        let scene = Scene::set_up(lab, "delegated").await;
+        let scene = Scene::set_up(lab, "delegated", edit).await;
         let shop = json!([{"destination": {"host": "shop"}}]);
         let root = json!({
             "hosts": [HOST],
             "gateways": [format!("{}/shop", scene.stage.ingress)],
             "http": [{"match": [{"uri": {"prefix": "/"}}], "delegate": {"name": "shop-routes"}}],
         });
-        scene.write(lab, "root", &root).await;
+        scene.write("root", &root).await;
         let delegate =
             json!({"http": [{"match": [{"uri": {"prefix": "/cart"}}], "route": shop}, {"route": shop}]});
-        scene.write(lab, "shop-routes", &delegate).await;
-        let before = scene.read(lab, "root").await;
-        scene.until_open(lab).await;
+        scene.write("shop-routes", &delegate).await;
+        let before = scene.read("root").await;
+        scene.answers(HOST).await;
         scene.apply().await;
-        scene.until_all_are_on(lab, "v1", &["/", "/cart"]).await;
+        scene.until_all_are_on("v1", &["/", "/cart"]).await;
         scene.weigh("100").await;
-        scene.until_all_are_on(lab, "v2", &["/", "/cart"]).await;
-        assert_eq!(scene.read(lab, "root").await, before, "left alone");
+        scene.until_all_are_on("v2", &["/", "/cart"]).await;
+        assert_eq!(scene.read("root").await, before, "left alone");
         uninstall(&scene.cluster, &scene.release).await.unwrap();
-        assert_eq!(scene.read(lab, "shop-routes").await["spec"], delegate);
+        assert_eq!(scene.read("shop-routes").await["spec"], delegate);
     });
 }
 
@@ -217,8 +173,7 @@ fn where_the_root_delegates_the_delegate_is_edited() {
 #[test]
 fn beside_one_of_ours_older_routes_come_first_and_younger_ones_last() {
     in_the_mesh(async |lab| {
-        let mut scene = Scene::set_up(lab, "beside").await;
-        scene.release.routes = Some(Routes::Own);
+        let scene = Scene::set_up(lab, "beside", |release| release.with("/spec/routes", "own")).await;
         let theirs = |path: &str, status: u16| {
             json!({
                 "hosts": [HOST],
@@ -226,20 +181,20 @@ fn beside_one_of_ours_older_routes_come_first_and_younger_ones_last() {
                 "http": [{"match": [{"uri": {"prefix": path}}], "directResponse": {"status": status}}],
             })
         };
-        scene.write(lab, "older", &theirs("/older", 418)).await;
+        scene.write("older", &theirs("/older", 418)).await;
         // Objects are as old as seconds can tell.
         tokio::time::sleep(Duration::from_millis(1_100)).await;
         scene.apply().await;
         tokio::time::sleep(Duration::from_millis(1_100)).await;
-        scene.write(lab, "a-younger", &theirs("/cart", 410)).await;
+        scene.write("a-younger", &theirs("/cart", 410)).await;
         let place = format!("{HOST} at {}/shop: routes of VirtualService", scene.stage.ingress);
         let order = ["older", "shop-canary", "a-younger"].map(|name| format!("beside/{name}"));
         let notes = scene.cluster.plan(&scene.release).await.unwrap().notes;
         assert_eq!(notes, [format!("{place} {}", order.join(", then VirtualService "))]);
 
-        scene.until_open(lab).await;
+        scene.answers(HOST).await;
         scene.weigh("100").await;
-        scene.until_all_are_on(lab, "v2", &["/", "/cart"]).await;
+        scene.until_all_are_on("v2", &["/", "/cart"]).await;
         assert_eq!(scene.stage.user().navigate("/older").await.unwrap().status, 418);
     });
 }

@@ -1,16 +1,12 @@
 //! `routes: edit`, killed after each write: the next call continues, and the object is given back as it was.
 
-use super::desk::{Desk, apply, uninstall};
+use super::desk::{BRIEF, Desk, apply, uninstall};
 use super::theirs::{is_theirs_again, read, written};
 use crate::support::in_the_mesh;
-use canary_ctl::cluster::{Error, Patience, Writing};
-use std::time::Duration;
+use canary_ctl::cluster::{Error, Writing};
 
 /// More writes than any verb makes.
 const ENOUGH: u32 = 20;
-/// The Leases of who was killed hold on for so long.
-const BRIEF: Patience = Patience { lease: Duration::from_secs(1), wait: Duration::from_secs(20) };
-
 #[test]
 fn an_edit_that_was_killed_after_any_write_is_continued_and_undone() {
     in_the_mesh(async |lab| {

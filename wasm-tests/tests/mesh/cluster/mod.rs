@@ -26,6 +26,7 @@ mod rights;
 mod roles;
 mod rotated;
 mod rules;
+mod scene;
 mod seen;
 mod spoken;
 mod sticky;

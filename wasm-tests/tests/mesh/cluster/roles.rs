@@ -1,86 +1,37 @@
 //! Roles that swap behind a real gateway, under load: nobody moves who need not, and nothing fails.
 
 use super::desk::{Verb, turn};
+use super::scene::Scene;
 use crate::support::{UNDISTURBED, counters, in_the_mesh};
-use canary_ctl::cluster::{Access, Applying, Asked, Cluster, TakingBack, Waiting, Writing};
+use canary_ctl::cluster::{TakingBack, Waiting};
 use canary_ctl::plan::Back;
-use canary_ctl::spec::{Release, parse};
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::time::Duration;
-use wasm_tests::client::User;
 use wasm_tests::client::load::{Plan, Record, run};
-use wasm_tests::lab::{Lab, Stage, StageOptions};
-use wasm_tests::scenario::{Crowd, Faults, Sessions};
+use wasm_tests::lab::Lab;
+use wasm_tests::scenario::{Crowd, Faults, HOST, Sessions};
 
 const SESSIONS: usize = 80;
 /// Enough to see one that goes astray.
 const NEW: usize = 40;
 
-/// A release of the shop at 50 %, behind a gateway of its own.
-struct Scene {
-    stage: Stage,
-    cluster: Cluster,
-    release: Release,
+/// A release of the shop at 50 %.
+async fn half<'l>(lab: &'l Lab, name: &str) -> Scene<'l> {
+    let scene = Scene::set_up(lab, name, |release| release.with("/spec/podAffinity", "identity")).await;
+    scene.apply().await;
+    scene.answers(HOST).await;
+    scene.weigh("50").await;
+    scene
 }
 
-impl Scene {
-    async fn set_up(lab: &Lab, name: &str) -> Self {
-        let stage = Stage::set_up(lab, name, &StageOptions::gateway()).await.unwrap();
-        let document = stage
-            .release()
-            .unwrap()
-            .with("/spec/podAffinity", "identity")
-            .with("/spec/maxStep", "100")
-            .with("/spec/weight", "0");
-        let release = parse(Path::new("canary.yaml"), &document.text()).unwrap().release;
-        let access = Access { kubeconfig: Some(lab.kubeconfig("admin").unwrap()), ..Access::default() };
-        let cluster = Cluster::connect(&access, Writing::default()).await.unwrap();
-        let scene = Self { stage, cluster, release };
-        // Proxies say what they run with their first request.
-        scene.apply(false, false).await;
-        lab.until("the way to the shop", async || {
-            scene.user().navigate("/").await.is_ok_and(|answer| answer.status == 200).then_some(())
-        })
-        .await
-        .unwrap();
-        scene.weigh("50").await;
-        scene
-    }
-
-    async fn apply(&self, wait: bool, again: bool) {
-        let mut progress = |_, _| {};
-        let waiting = Waiting { patience: Duration::from_mins(1), progress: &mut progress };
-        let how = Applying { waiting, wait, overridden: &[], again };
-        self.cluster.apply(&self.release, how).await.unwrap();
-    }
-
-    async fn weigh(&self, percent: &str) {
-        let stored = self.cluster.known(&self.release.name).await.unwrap();
-        let asked = Asked { weight: percent.parse().unwrap(), until: None, why: "weight" };
-        let record = self.cluster.weigh(&self.release.name, stored, asked).await.unwrap().stored.record;
-        let mut progress = |_, _| {};
-        let mut waiting = Waiting { patience: Duration::from_mins(1), progress: &mut progress };
-        self.cluster.wait(&self.release.name.to_string(), &record, &mut waiting).await.unwrap();
-    }
-
-    async fn turn(&self, verb: Verb) {
-        turn(&self.cluster, &self.release, verb).await.unwrap();
-    }
-
-    fn user(&self) -> User {
-        self.stage.user()
-    }
-
-    fn users(&self, count: usize) -> Vec<User> {
-        (0..count).map(|_| self.user()).collect()
-    }
+async fn turned(scene: &Scene<'_>, verb: Verb) {
+    turn(&scene.cluster, &scene.release, verb).await.unwrap();
 }
 
 #[test]
 fn no_session_moves_and_nothing_fails_through_a_promotion_and_its_rollback() {
     in_the_mesh(async |lab| {
-        let scene = Scene::set_up(lab, "promoted").await;
+        let scene = half(lab, "promoted").await;
         let undisturbed = counters(lab, &scene.stage, &UNDISTURBED).await;
         let mut sessions = Sessions::default();
         let (on_canary, faults) = sessions.begin(scene.users(SESSIONS)).await;
@@ -90,7 +41,7 @@ fn no_session_moves_and_nothing_fails_through_a_promotion_and_its_rollback() {
 
         for (verb, on_v2, draining) in [(Verb::Promote, NEW as u64, "v1"), (Verb::RollBack, 0, "v2")] {
             let moving = sessions.set_out(SESSIONS / 2);
-            scene.turn(verb).await;
+            turned(&scene, verb).await;
             let record = scene.cluster.known(&scene.release.name).await.unwrap().record;
             let before = scene.cluster.traffic(&name, &record).await.unwrap();
             assert_eq!(sessions.settle(moving).await.expect("they come back"), Faults::default(), "{verb:?}");
@@ -108,17 +59,17 @@ fn no_session_moves_and_nothing_fails_through_a_promotion_and_its_rollback() {
 #[test]
 fn after_a_rollback_everyone_is_on_stable_with_the_next_request_and_only_the_canarys_carts_are_lost() {
     in_the_mesh(async |lab| {
-        let scene = Scene::set_up(lab, "rolled-back").await;
+        let scene = half(lab, "rolled-back").await;
         let (users, begun) = run(scene.users(SESSIONS), &Plan::navigate("/cart/add?item=tea", 1)).await;
         let on_canary: BTreeSet<usize> = on("v2", &begun.records);
         assert!((1..SESSIONS).contains(&on_canary.len()), "{} on the canary", on_canary.len());
-        let mut resting = scene.user();
+        let mut resting = scene.user_at(HOST);
         while resting.navigate("/cart/add?item=tea").await.unwrap().header("x-shop-version") != Some("v2") {
-            resting = scene.user();
+            resting = scene.user_at(HOST);
         }
 
         let crowd = Crowd::start(users, Plan { concurrency: 4, ..Plan::navigate("/cart", 3) });
-        scene.turn(Verb::RollBack).await;
+        turned(&scene, Verb::RollBack).await;
         let (users, during) = crowd.stop().await.expect("they come back");
         assert!(during.failures().is_empty(), "{:?}", during.failures().first());
         assert_eq!(during.closed(), 0);
@@ -131,24 +82,24 @@ fn after_a_rollback_everyone_is_on_stable_with_the_next_request_and_only_the_can
         assert_eq!(lost, on_canary);
 
         // The fixed build, under the same label: a pin of its earlier life does not lead there.
-        scene.apply(true, true).await;
+        scene.apply_again().await;
         let answer = resting.navigate("/cart").await.unwrap();
         assert_eq!((answer.status, answer.header("x-shop-version")), (200, Some("v1")));
         scene.weigh("100").await;
-        assert_eq!(scene.user().navigate("/").await.unwrap().header("x-shop-version"), Some("v2"));
+        assert_eq!(scene.user_at(HOST).navigate("/").await.unwrap().header("x-shop-version"), Some("v2"));
     });
 }
 
 #[test]
 fn a_version_that_has_drained_leaves_without_a_failed_request_and_keeps_its_pods() {
     in_the_mesh(async |lab| {
-        let scene = Scene::set_up(lab, "finished").await;
+        let scene = half(lab, "finished").await;
         let (users, begun) = run(scene.users(SESSIONS), &Plan::navigate("/cart/add?item=tea", 1)).await;
         let on_stable = on("v1", &begun.records);
         assert!((1..SESSIONS).contains(&on_stable.len()), "{} on stable", on_stable.len());
         let crowd = Crowd::start(users, Plan { concurrency: 4, ..Plan::navigate("/cart", 3) });
-        scene.turn(Verb::Promote).await;
-        scene.turn(Verb::Finish).await;
+        turned(&scene, Verb::Promote).await;
+        turned(&scene, Verb::Finish).await;
         let (users, during) = crowd.stop().await.expect("they come back");
         assert!(during.failures().is_empty(), "{:?}", during.failures().first());
         let (_, after) = run(users, &Plan::navigate("/cart", 1)).await;
@@ -173,8 +124,8 @@ fn on(version: &str, records: &[Record]) -> BTreeSet<usize> {
 #[test]
 fn a_promotion_that_is_taken_back_at_once_leaves_nobody_on_the_promoted_version() {
     in_the_mesh(async |lab| {
-        let scene = Scene::set_up(lab, "taken-back").await;
-        scene.turn(Verb::Promote).await;
+        let scene = half(lab, "taken-back").await;
+        turned(&scene, Verb::Promote).await;
         let (users, _) = run(scene.users(NEW), &Plan::navigate("/cart/add?item=tea", 1)).await;
         let crowd = Crowd::start(users, Plan { concurrency: 4, ..Plan::navigate("/cart", 3) });
         let stored = scene.cluster.known(&scene.release.name).await.unwrap();

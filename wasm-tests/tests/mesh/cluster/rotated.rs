@@ -91,6 +91,28 @@ fn a_rotation_that_was_killed_after_any_write_leaves_no_gateway_without_a_key_th
     });
 }
 
+#[test]
+fn a_neighbour_whose_pins_live_longer_keeps_the_old_key_longer() {
+    in_the_mesh(async |lab| {
+        let desk = Desk::new(lab, "outlived").await;
+        let cluster = desk.cluster().await;
+        let shop = desk.release("shop");
+        apply(&cluster, &shop).await.unwrap();
+        let alone = rotate(&cluster, &shop).await.unwrap().retire_from.expect("an old key is left");
+        // It has the same gateway, and so the same keys.
+        apply(&cluster, &Desk::read(&desk.document("blog").with("/spec/session/maxAge", "240h")))
+            .await
+            .unwrap();
+        let among = cluster.rehearse_keys(&shop, true, &[Guard::MovesUsers]).await.unwrap().retire_from;
+        assert_eq!(among.unwrap().duration_since(alone).as_hours(), 72, "a week is what tokens live");
+        let refused = cluster.rehearse_keys(&shop, true, &[]).await;
+        assert!(
+            matches!(&refused, Err(Error::Guarded(refusal)) if refusal.guard == Guard::MovesUsers),
+            "{refused:?}"
+        );
+    });
+}
+
 /// What an operator does after a rotation that was interrupted.
 async fn continued(cluster: &Cluster, release: &Release, writes: u32) {
     let is_in_the_secrets = signer(cluster, release).await == "k2";
@@ -106,7 +128,8 @@ async fn continued(cluster: &Cluster, release: &Release, writes: u32) {
 
 /// The key that signs by the Secrets, at the later of their steps.
 async fn signer(cluster: &Cluster, release: &Release) -> String {
-    cluster.rehearse_keys(release, true, &[]).await.unwrap().ring.signer().unwrap().id.clone()
+    let rehearsed = cluster.rehearse_keys(release, true, &[Guard::MovesUsers]).await.unwrap();
+    rehearsed.ring.signer().unwrap().id.clone()
 }
 
 async fn rotate(cluster: &Cluster, release: &Release) -> Result<Rotated, Error> {

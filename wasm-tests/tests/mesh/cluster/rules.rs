@@ -1,61 +1,25 @@
 //! Rules of others, under load: what the host had it keeps, and where ours would not be seen nothing is written.
 
 use super::desk::Desk;
+use super::scene::Scene;
 use crate::support::in_the_mesh;
-use canary_ctl::cluster::{Access, Applying, Asked, Cluster, Error, Waiting, Writing};
+use canary_ctl::cluster::Error;
 use canary_ctl::plan::{self, Guard};
-use canary_ctl::spec::{Release, parse};
 use serde_json::{Value, json};
-use std::path::Path;
-use std::time::Duration;
-use wasm_tests::client::User;
 use wasm_tests::client::load::{Plan, Report};
-use wasm_tests::lab::{Lab, Stage, StageOptions};
 use wasm_tests::scenario::{Crowd, Document, HOST};
 
 /// Where rules for the whole mesh are.
 const ROOT: &str = "istio-system";
 
-/// The shop with its gateway, and an operator.
-pub(super) struct Scene<'l> {
-    pub(super) lab: &'l Lab,
-    pub(super) stage: Stage,
-    pub(super) cluster: Cluster,
+/// Routes of others are there, for other hosts; those lead to the canary too.
+pub(super) fn beside(release: Document) -> Document {
+    release.with("/spec/routes", "own")
 }
 
-impl<'l> Scene<'l> {
-    pub(super) async fn set_up(lab: &'l Lab, name: &str) -> Self {
-        let stage = Stage::set_up(lab, name, &StageOptions::gateway()).await.unwrap();
-        let access = Access { kubeconfig: Some(lab.kubeconfig("admin").unwrap()), ..Access::default() };
-        let cluster = Cluster::connect(&access, Writing::default()).await.unwrap();
-        Self { lab, stage, cluster }
-    }
+pub(super) const LEADING: &[Guard] = &[Guard::Uncovered];
 
-    pub(super) fn document(&self) -> Document {
-        // Routes of others are there, for other hosts.
-        let release = self.stage.release().unwrap().with("/spec/routes", "own");
-        release.with("/spec/weight", "0").with("/spec/maxStep", "100")
-    }
-
-    /// Applies it although routes of theirs lead to the canary.
-    pub(super) async fn apply(&self, release: &Release) -> Result<(), Error> {
-        self.apply_although(release, &[Guard::Uncovered]).await
-    }
-
-    pub(super) async fn apply_although(&self, release: &Release, overridden: &[Guard]) -> Result<(), Error> {
-        let waiting = Waiting { patience: Duration::from_mins(1), progress: &mut |_, _| {} };
-        let how = Applying { waiting, wait: true, overridden, again: false };
-        self.cluster.apply(release, how).await.map(drop)
-    }
-
-    pub(super) async fn weigh(&self, release: &Release, percent: &str) {
-        let stored = self.cluster.known(&release.name).await.unwrap();
-        let asked = Asked { weight: percent.parse().unwrap(), until: None, why: "weight" };
-        let record = self.cluster.weigh(&release.name, stored, asked).await.unwrap().stored.record;
-        let mut waiting = Waiting { patience: Duration::from_mins(1), progress: &mut |_, _| {} };
-        self.cluster.wait(&release.name.to_string(), &record, &mut waiting).await.unwrap();
-    }
-
+impl Scene<'_> {
     /// A rule of theirs for the shop, or for this host.
     pub(super) async fn rule(&self, namespace: &str, host: Option<&str>, spec: Value) {
         let shop = format!("shop.{}.svc.cluster.local", self.stage.namespace);
@@ -79,29 +43,22 @@ impl<'l> Scene<'l> {
         self.lab.apply(&object.to_string()).await.unwrap();
     }
 
-    pub(super) fn user(&self, host: &str) -> User {
-        User::http1(self.stage.gateway, host).as_if_tls()
-    }
-
-    pub(super) async fn answers(&self, host: &str) {
-        self.lab
-            .until(&format!("the way to {host}"), async || {
-                let answer = self.user(host).navigate("/").await.ok()?;
-                (answer.status == 200).then_some(())
-            })
-            .await
-            .unwrap();
+    /// The release comes, and everybody new goes to the canary; those who navigate all the while are returned.
+    async fn comes(&self) -> Crowd {
+        self.apply_although(LEADING).await.unwrap();
+        self.answers(HOST).await;
+        let crowd = self.crowd(HOST);
+        self.weigh("100").await;
+        let fresh = self.user_at(HOST).navigate("/").await.unwrap();
+        assert_eq!((fresh.status, fresh.header("x-shop-version")), (200, Some("v2")));
+        crowd
     }
 
     /// Users who navigate all the time.
     fn crowd(&self, host: &str) -> Crowd {
-        let users = (0..20).map(|_| self.user(host)).collect();
+        let users = (0..20).map(|_| self.user_at(host)).collect();
         Crowd::start(users, Plan { concurrency: 4, ..Plan::navigate("/", 3) })
     }
-}
-
-pub(super) fn read(document: &Document) -> Release {
-    parse(Path::new("canary.yaml"), &document.text()).unwrap().release
 }
 
 /// A destination of theirs.
@@ -123,7 +80,7 @@ async fn unharmed(crowd: Crowd) -> Report {
 #[test]
 fn a_rule_in_the_gateways_namespace_that_takes_the_place_of_ours_is_refused_and_nothing_is_written() {
     in_the_mesh(async |lab| {
-        let scene = Scene::set_up(lab, "rule-hidden").await;
+        let scene = Scene::set_up(lab, "rule-hidden", beside).await;
         scene.routes("before.example.com", to_shop(None)).await;
         let outliers = json!({"trafficPolicy": {"outlierDetection": {"consecutive5xxErrors": 50}}});
         scene.rule("rule-hidden-ingress", Some("*.local"), outliers).await;
@@ -131,7 +88,7 @@ fn a_rule_in_the_gateways_namespace_that_takes_the_place_of_ours_is_refused_and_
         let desk = Desk { lab, namespace: "rule-hidden".to_owned() };
         let before = desk.versions().await;
         let crowd = scene.crowd("before.example.com");
-        let refused = scene.apply(&read(&scene.document())).await;
+        let refused = scene.apply_although(LEADING).await;
         let Err(error @ Error::Plan(plan::Error::Rules(_))) = refused else { panic!("{refused:?}") };
         assert_eq!(
             error.to_string(),
@@ -145,7 +102,7 @@ fn a_rule_in_the_gateways_namespace_that_takes_the_place_of_ours_is_refused_and_
                 .unwrap()
                 .contains("move its settings to a rule for the host in namespace `rule-hidden`")
         );
-        let diff = scene.cluster.plan(&read(&scene.document())).await;
+        let diff = scene.cluster.plan(&scene.release).await;
         assert!(matches!(diff, Err(Error::Plan(plan::Error::Rules(_)))), "{diff:?}");
         let report = unharmed(crowd).await;
         assert_eq!(report.closed(), 0);
@@ -156,7 +113,9 @@ fn a_rule_in_the_gateways_namespace_that_takes_the_place_of_ours_is_refused_and_
 #[test]
 fn the_settings_of_a_rule_for_the_whole_mesh_hold_in_our_subsets() {
     in_the_mesh(async |lab| {
-        let scene = Scene::set_up(lab, "rule-mesh").await;
+        let scene =
+            Scene::set_up(lab, "rule-mesh", |release| beside(release).with("/spec/podAffinity", "identity"))
+                .await;
         // Pods that say that they speak mutual TLS, and do not: what the rule is for.
         let label =
             json!({"spec": {"template": {"metadata": {"labels": {"security.istio.io/tlsMode": "istio"}}}}});
@@ -170,13 +129,7 @@ fn the_settings_of_a_rule_for_the_whole_mesh_hold_in_our_subsets() {
         scene.routes("before.example.com", to_shop(None)).await;
         scene.answers("before.example.com").await;
         let before = scene.crowd("before.example.com");
-        let release = read(&scene.document().with("/spec/podAffinity", "identity"));
-        scene.apply(&release).await.unwrap();
-        scene.answers(HOST).await;
-        let crowd = scene.crowd(HOST);
-        scene.weigh(&release, "100").await;
-        let fresh = scene.user(HOST).navigate("/").await.unwrap();
-        assert_eq!((fresh.status, fresh.header("x-shop-version")), (200, Some("v2")));
+        let crowd = scene.comes().await;
         unharmed(crowd).await;
         unharmed(before).await;
         lab.kubectl(&["delete", "destinationrule", "theirs-rule-mesh", "-n", ROOT]).await.unwrap();
@@ -186,7 +139,7 @@ fn the_settings_of_a_rule_for_the_whole_mesh_hold_in_our_subsets() {
 #[test]
 fn an_older_rule_of_the_host_with_subsets_of_its_own_goes_on_beside_ours() {
     in_the_mesh(async |lab| {
-        let scene = Scene::set_up(lab, "rule-older").await;
+        let scene = Scene::set_up(lab, "rule-older", beside).await;
         let subsets = json!([
             {"name": "first", "labels": {"version": "v1"}},
             {"name": "v2", "labels": {"version": "v2"}},
@@ -195,16 +148,10 @@ fn an_older_rule_of_the_host_with_subsets_of_its_own_goes_on_beside_ours() {
         scene.routes("before.example.com", to_shop(Some("first"))).await;
         scene.answers("before.example.com").await;
         let before = scene.crowd("before.example.com");
-        let release = read(&scene.document());
-        scene.apply(&release).await.unwrap();
-        scene.answers(HOST).await;
-        let crowd = scene.crowd(HOST);
-        scene.weigh(&release, "100").await;
-        let fresh = scene.user(HOST).navigate("/").await.unwrap();
-        assert_eq!((fresh.status, fresh.header("x-shop-version")), (200, Some("v2")));
-        scene.weigh(&release, "0").await;
+        let crowd = scene.comes().await;
+        scene.weigh("0").await;
         unharmed(crowd).await;
-        super::desk::uninstall(&scene.cluster, &release).await.unwrap();
+        super::desk::uninstall(&scene.cluster, &scene.release).await.unwrap();
         scene.answers("before.example.com").await;
         let report = unharmed(before).await;
         assert!(report.last_versions().values().all(|version| version.as_deref() == Some("v1")));

@@ -2,7 +2,8 @@
 //!
 //! The pods keep carts in memory, and there are two of each version: whoever is answered by another pod has lost a cart.
 
-use super::rules::{Scene, read, to_shop};
+use super::rules::{LEADING, to_shop};
+use super::scene::Scene;
 use crate::support::in_the_mesh;
 use canary_ctl::cluster::Error;
 use serde_json::{Value, json};
@@ -23,7 +24,7 @@ fn no_cart_is_lost_where_our_rule_takes_the_place_of_the_one_that_made_the_shop_
 }
 
 async fn day(lab: &Lab, name: &str, rule: Value) {
-    let scene = Scene::set_up(lab, name).await;
+    let scene = Scene::set_up(lab, name, |release| release.with("/spec/routes", "external")).await;
     scale(&scene, 0).await;
     let mut rule = rule;
     let cookie = json!({"name": "shop-affinity", "path": "/", "ttl": "0s"});
@@ -35,16 +36,15 @@ async fn day(lab: &Lab, name: &str, rule: Value) {
     let mut before = begun(&scene, 0..=0).await;
     assert_eq!(before.come_back(false).await, Faults::default(), "sticky before");
 
-    let release = read(&scene.document().with("/spec/routes", "external"));
     let moving = before.set_out(SESSIONS / 2);
-    scene.apply(&release).await.unwrap();
+    scene.apply_although(LEADING).await.unwrap();
     scene.routes(HOST, routes(name)).await;
     tokio::time::sleep(std::time::Duration::from_secs(2)).await;
     assert_eq!(before.settle(moving).await.unwrap().but_closed(), Faults::default(), "at apply");
     assert_eq!(before.come_back(false).await.but_closed(), Faults::default(), "after apply");
 
     scale(&scene, 2).await;
-    scene.weigh(&release, "50").await;
+    scene.weigh("50").await;
     let mut during = begun(&scene, 1..=SESSIONS as u64 - 1).await;
     for sessions in [&mut before, &mut during] {
         assert_eq!(sessions.come_back(true).await, Faults::default(), "at 50 %");
@@ -52,7 +52,7 @@ async fn day(lab: &Lab, name: &str, rule: Value) {
 
     // As long as their routes name our subsets these stay; everybody is on stable by then.
     let moving = before.set_out(SESSIONS / 2);
-    let refused = super::desk::uninstall(&scene.cluster, &release).await;
+    let refused = super::desk::uninstall(&scene.cluster, &scene.release).await;
     let Err(Error::Protected { message, .. }) = refused else { panic!("{refused:?}") };
     assert_eq!(
         message,
@@ -61,7 +61,7 @@ async fn day(lab: &Lab, name: &str, rule: Value) {
     scale(&scene, 0).await;
     scene.routes(HOST, to_shop(None)).await;
     tokio::time::sleep(std::time::Duration::from_secs(2)).await;
-    super::desk::uninstall(&scene.cluster, &release).await.unwrap();
+    super::desk::uninstall(&scene.cluster, &scene.release).await.unwrap();
     assert_eq!(before.settle(moving).await.unwrap().but_closed(), Faults::default(), "at uninstall");
     assert_eq!(before.come_back(false).await.but_closed(), Faults::default(), "after uninstall");
 }
@@ -69,7 +69,7 @@ async fn day(lab: &Lab, name: &str, rule: Value) {
 /// New sessions with carts; so many of them are on the canary.
 async fn begun(scene: &Scene<'_>, on_canary: std::ops::RangeInclusive<u64>) -> Sessions {
     let mut sessions = Sessions::default();
-    let (count, faults) = sessions.begin((0..SESSIONS).map(|_| scene.user(HOST)).collect()).await;
+    let (count, faults) = sessions.begin(scene.users(SESSIONS)).await;
     assert_eq!(faults, Faults::default(), "new sessions");
     assert!(on_canary.contains(&count), "{count} of {SESSIONS} on the canary");
     sessions
@@ -98,7 +98,7 @@ async fn only_stable(scene: &Scene<'_>) {
         .lab
         .until("an end of the canary's endpoints", async || {
             for _ in 0..20 {
-                let answer = scene.user(HOST).navigate("/").await.ok()?;
+                let answer = scene.user_at(HOST).navigate("/").await.ok()?;
                 (answer.header("x-shop-version") == Some("v1")).then_some(())?;
             }
             Some(())

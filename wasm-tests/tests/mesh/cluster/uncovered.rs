@@ -2,7 +2,8 @@
 
 use super::desk::Desk;
 use super::operator::Operator;
-use super::rules::{Scene, read, to_shop};
+use super::rules::{LEADING, beside, to_shop};
+use super::scene::Scene;
 use crate::support::in_the_mesh;
 use canary_ctl::cluster::{Applying, Error, Waiting};
 use canary_ctl::plan::{Guard, Refusal};
@@ -14,20 +15,19 @@ const ADMIN: &str = "admin.example.com";
 #[test]
 fn a_canary_does_not_come_where_another_route_leads_to_its_ready_pods() {
     in_the_mesh(async |lab| {
-        let scene = Scene::set_up(lab, "uncovered").await;
+        let scene = Scene::set_up(lab, "uncovered", beside).await;
         scene.routes(ADMIN, to_shop(None)).await;
         scene.answers(ADMIN).await;
         let mut seen = BTreeSet::new();
         for _ in 0..50 {
-            let answer = scene.user(ADMIN).navigate("/").await.unwrap();
+            let answer = scene.user_at(ADMIN).navigate("/").await.unwrap();
             seen.insert(answer.header("x-shop-version").map(str::to_owned));
         }
         assert_eq!(seen.len(), 2, "what it is about: anybody gets any version: {seen:?}");
 
         let desk = Desk { lab, namespace: "uncovered".to_owned() };
         let before = desk.versions().await;
-        let release = read(&scene.document());
-        let refused = scene.apply_although(&release, &[]).await;
+        let refused = scene.apply_although(&[]).await;
         let Err(Error::Guarded(Refusal { guard: Guard::Uncovered, message, .. })) = refused else {
             panic!("{refused:?}")
         };
@@ -38,8 +38,8 @@ fn a_canary_does_not_come_where_another_route_leads_to_its_ready_pods() {
         );
         assert_eq!(desk.versions().await, before);
 
-        scene.apply_although(&release, &[Guard::Uncovered]).await.unwrap();
-        let operator = Operator::new(lab, &scene.document());
+        scene.apply_although(LEADING).await.unwrap();
+        let operator = Operator::new(lab, &scene.document);
         let told = "VirtualService uncovered/theirs-uncovered leads to the Service without a subset";
         operator.is_told("status", 0, &[told, "let its route name the subset of the stable version"]).await;
         // Their subset is not asked for: any of ours does.

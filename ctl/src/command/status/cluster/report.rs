@@ -82,7 +82,7 @@ impl Standing {
         let canary = seen.record.standing.version_of(Role::Canary);
         let share = canary
             .zip(seen.counted.as_ref())
-            .map(|(canary, counted)| SeenShare::of(canary, counted, seen.stickiness));
+            .map(|(canary, counted)| SeenShare::of(canary, counted, seen.counts_sessions));
         let problems = problems::of(&seen, share.as_ref(), seconds);
         let Seen { record, ready, proxies, counted, .. } = seen;
         let drains = |version: String| Draining {

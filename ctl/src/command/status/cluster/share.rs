@@ -4,7 +4,6 @@ use super::window::Counted;
 use crate::cluster::Part;
 use crate::simulate::share::{Verdict, wilson};
 use assignment::Weight;
-use assignment::contract::Stickiness;
 use serde::Serialize;
 use std::fmt;
 
@@ -23,8 +22,8 @@ struct Share {
 #[serde(rename_all = "camelCase")]
 pub(super) struct SeenShare {
     seconds: u64,
-    /// Of the sessions that were decided by the weight. Nobody knows where users are not pinned: proxies cannot tell one
-    /// from another.
+    /// Of the sessions that were decided by the weight. Nobody knows where users are not pinned, as inside the mesh:
+    /// proxies cannot tell one from another.
     #[serde(skip_serializing_if = "Option::is_none")]
     new_sessions: Option<Share>,
     /// Of all requests but those of testers. Sessions differ in how many they send.
@@ -34,12 +33,11 @@ pub(super) struct SeenShare {
 }
 
 impl SeenShare {
-    pub(super) fn of(canary: &str, counted: &Counted, stickiness: Option<Stickiness>) -> Self {
+    pub(super) fn of(canary: &str, counted: &Counted, counts_sessions: bool) -> Self {
         let Part { requests, of, decided, decided_of, .. } = counted.traffic.of(canary);
-        let is_pinned = stickiness == Some(Stickiness::Session);
         Self {
             seconds: counted.time.as_secs(),
-            new_sessions: is_pinned.then(|| Share::new(decided, decided_of)),
+            new_sessions: counts_sessions.then(|| Share::new(decided, decided_of)),
             requests: Share::new(requests, of),
             overridden: counted.traffic.overridden(),
         }
