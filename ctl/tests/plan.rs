@@ -74,7 +74,9 @@ fn a_weight_changes_the_configuration_alone_and_one_object() {
     let objects = objects(Member::first(&release, 1));
     let first = Standing::first(&release, "uid".to_owned());
     let standing = Standing { generation: 2, weight: "20".parse().unwrap(), ..first };
-    let plan = reweigh("shop/shop", &standing, &applied(&objects), &kept(&objects)).unwrap();
+    let mut record = Record::first(&release, standing.clone());
+    (record.standing, record.objects) = (standing.clone(), kept(&objects));
+    let plan = reweigh("shop/shop", &record, &applied(&objects)).unwrap();
     assert_eq!(stages(&plan), [(Stage::Configuration, Action::Update)]);
     let paths: Vec<_> =
         plan.changes[0].fields.iter().map(|field| field.path.rsplit('.').next().unwrap()).collect();

@@ -3,6 +3,7 @@
 //! ```text
 //! lease        of the release, to the end; and of what releases share, as long as it is read and written
 //! keys         drawn or copied where they are missing
+//! module       a new one alone, seen in every proxy; the old one again where it does not run
 //! record       what is going to be: killed after it, the next call carries it out
 //! objects      where the filter comes: configuration at weight 0 -> filter, seen in every proxy;
 //!              then subset -> route -> configuration at weight 0
@@ -14,12 +15,13 @@
 use super::desired::{self, Picture};
 use super::keys::Found;
 use super::lease::{self, Task};
+use super::make::Coming;
 use super::objects::Really;
 use super::weigh::Asked;
 use super::{Arrival, Cluster, Error, Stored, Waiting};
 use crate::config::Standing;
-use crate::manifest::{self, Stage};
-use crate::plan::{Gap, Guard, Plan, Record, Reference, Ways, install, judge_edits};
+use crate::manifest::{self, Stage, held_configuration};
+use crate::plan::{Gap, Guard, Plan, Record, Reference, Trial, Ways, install, judge_edits};
 use crate::spec::Release;
 
 /// How a release is applied.
@@ -91,7 +93,8 @@ impl Cluster {
             return Ok(Applied { plan, record: stored.record, arrival, gaps: Vec::new() });
         }
         let task = Task { verb: "apply", release: &release.name };
-        self.alone(vec![task.place()], task, async || self.apply_alone(release, task, how).await).await
+        self.alone(vec![task.place()], task, async || Box::pin(self.apply_alone(release, task, how)).await)
+            .await
     }
 
     /// The same, as the only one who does anything to the release.
@@ -115,12 +118,20 @@ impl Cluster {
             self.alone(shared, task, async || self.ensure_keys(release, &prepared.keys).await).await?;
             prepared = self.prepare(release, how.again).await?;
         }
+        let mut first = None;
+        if let Some(trial) = prepared.trial(&name) {
+            self.try_module(release, trial, &mut how.waiting).await?;
+            first = Some(prepared.plan);
+            prepared = self.prepare(release, how.again).await?;
+        }
         let Prepared { before, mut stored, picture, plan, .. } = prepared;
         stored.record.objects = union(&stored.record.objects, &picture);
         if before.as_ref() != Some(&stored.record) {
             self.keep(&release.name, &mut stored).await?;
         }
-        self.make(release, &stored, &plan, &mut how.waiting).await?;
+        let coming = Coming { subsets: picture.new_subsets(), plan };
+        self.make(release, &stored, &coming, &mut how.waiting).await?;
+        let plan = coming.plan;
         if how.wait && plan.has_ways() {
             self.pushed(&name, &stored.record).await?;
         }
@@ -137,7 +148,7 @@ impl Cluster {
                 arrival = Some(self.wait(&name, &stored.record, &mut how.waiting).await?);
             }
         }
-        Ok(Applied { plan, record: stored.record, arrival, gaps })
+        Ok(Applied { plan: first.unwrap_or(plan), record: stored.record, arrival, gaps })
     }
 
     async fn prepare(&self, release: &Release, again: bool) -> Result<Prepared, Error> {
@@ -147,6 +158,7 @@ impl Cluster {
             Some(stored) => stored,
             None => Stored::new(Record::first(release, first(release))),
         };
+        stored.record.trial = None;
         let notes = self.choose(release, before.as_ref(), &mut stored.record).await?;
         if before.is_some() {
             stored.record.accept(release, again)?;
@@ -160,6 +172,7 @@ impl Cluster {
         let picture = self.picture(release, &stored.record, &ring, sight).await?;
         let mut plan = planned(release, &stored.record, &picture)?;
         plan.notes = self.order(release, &stored.record, &picture, notes).await?;
+        plan.notes.extend(picture.note.clone());
         let Some(old) = &before else {
             stored.record.note(&self.user, assignment::Weight::ZERO, "apply");
             return Ok(Prepared { before, stored, keys, picture, plan });
@@ -190,6 +203,23 @@ impl Cluster {
             }
         }
         Ok(running)
+    }
+}
+
+impl Prepared {
+    /// The module that has to be tried before the rest comes.
+    fn trial(&self, release: &str) -> Option<Trial> {
+        let before = self.before.as_ref()?;
+        // Where an earlier call did not come so far that every proxy holds the release, it comes with the rest.
+        let holds = |reference: &Reference| {
+            let held = self.picture.observed.get(reference).map(held_configuration);
+            held.and_then(Result::ok).flatten().is_some_and(|config| config.releases.contains_key(release))
+        };
+        let mut carriers = before.objects.iter().filter(|(stage, _)| *stage == Stage::Configuration);
+        if !carriers.all(|(_, reference)| holds(reference)) {
+            return None;
+        }
+        Trial::of(&self.picture.desired, &self.picture.observed, before.trial.as_ref())
     }
 }
 

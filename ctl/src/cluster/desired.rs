@@ -1,9 +1,10 @@
 //! What a release should be on the cluster now: its file, its record, its keys, and what others have in the same proxies.
 
+use super::rules::Rules;
 use super::{Cluster, Error};
 use crate::config::KeyRing;
 use crate::manifest::{self, Manifest, Member, Options, Place, Stage, held_configuration};
-use crate::plan::{HostRule, Object, Record, Reference, Ways, covers_mesh, edits};
+use crate::plan::{Object, Record, Reference, Ways, covers_mesh, edits};
 use crate::spec::{Mode, Release, Routes};
 use assignment::FilterConfig;
 use assignment::contract::Position;
@@ -14,7 +15,7 @@ use std::collections::BTreeMap;
 pub(super) struct Sight {
     observed: BTreeMap<Reference, Value>,
     held: BTreeMap<Place, FilterConfig>,
-    rules: Vec<HostRule>,
+    rules: Rules,
 }
 
 /// What a release should be, and what is there.
@@ -23,6 +24,8 @@ pub(super) struct Picture {
     pub(super) observed: BTreeMap<Reference, Value>,
     /// Whether a proxy holds this generation of the release already.
     pub(super) is_held: bool,
+    /// What could not be seen.
+    pub(super) note: Option<String>,
 }
 
 impl Sight {
@@ -67,12 +70,12 @@ impl Cluster {
         if record.routes == Routes::Edit {
             self.add_edits(release, record, &mut desired, &mut observed).await?;
         }
-        self.fit_in(release, record, &rules, &mut desired).await?;
+        self.fit_in(release, record, &rules.found, &mut desired).await?;
         observed.extend(self.observe(unseen(&desired, &observed)).await?);
         let name = release.name.to_string();
         let generation = |config: &FilterConfig| config.releases.get(&name).map(|entry| entry.generation);
         let is_held = held.values().filter_map(generation).any(|held| held >= record.standing.generation);
-        Ok(Picture { desired, observed, is_held })
+        Ok(Picture { desired, observed, is_held, note: rules.note() })
     }
 }
 

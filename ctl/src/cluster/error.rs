@@ -152,6 +152,24 @@ pub enum Error {
         /// For how long.
         waited: Duration,
     },
+    /// The proxies were not given the clusters of new subsets in time: no route may name them yet.
+    #[error("the clusters of new subsets are not everywhere after {}: {} lacks them", crate::report::seconds(*waited), pods(behind))]
+    NoClusters {
+        /// Namespace and name of the proxies' pods.
+        behind: Vec<(String, String)>,
+        /// For how long.
+        waited: Duration,
+    },
+    /// A new module does not run in every proxy; the old one is back.
+    #[error("module {module} does not run everywhere after {}, and the old one is back: {}", crate::report::seconds(*waited), laggards(behind))]
+    NoModule {
+        /// Where it was to be got from.
+        module: String,
+        /// The proxies that did not run it.
+        behind: Vec<Proxy>,
+        /// For how long it was waited.
+        waited: Duration,
+    },
     /// What others have would break.
     #[error("{message}")]
     Protected {
@@ -200,6 +218,10 @@ fn laggards(behind: &[Proxy]) -> String {
     behind.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
+fn pods(behind: &[(String, String)]) -> String {
+    behind.iter().map(|(namespace, pod)| format!("{namespace}/{pod}")).collect::<Vec<_>>().join(", ")
+}
+
 impl Error {
     pub(super) fn unreachable(address: &str, source: kube::Error) -> Self {
         Self::Unreachable { address: address.to_owned(), source: Box::new(source) }
@@ -226,6 +248,14 @@ impl Error {
                 Some("`canary-ctl apply` puts it there".to_owned())
             }
             Self::KeysDiffer { .. } => Some("`canary-ctl rotate-keys` continues a rotation that was interrupted; else decide for one of them, and copy it".to_owned()),
+            Self::NoClusters { .. } => Some(
+                "istiod may be away, or sends gateways only the clusters that routes name (PILOT_FILTER_GATEWAY_CLUSTER_CONFIG): \
+                 `canary-ctl apply` again goes on to the routes".to_owned(),
+            ),
+            Self::NoModule { .. } => Some(
+                "are its address and its sum right, and can the proxies reach it? their logs say what they got"
+                    .to_owned(),
+            ),
             Self::Late { behind, .. } => behind.iter().find_map(Proxy::likely_cause),
             Self::Protected { hint, .. } => Some(hint.clone()),
             Self::Guarded(refusal) => Some(refusal.hint()),

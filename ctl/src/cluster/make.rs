@@ -13,28 +13,38 @@ use std::time::Duration;
 /// says which routes it has.
 const PUSH: Duration = Duration::from_secs(2);
 
+/// What comes, as it was first worked out.
+pub(super) struct Coming {
+    pub(super) plan: Plan,
+    /// How many subsets come.
+    pub(super) subsets: usize,
+}
+
 impl Cluster {
     /// Writes what comes, stage by stage, and again where releases that share a proxy were quicker.
     pub(super) async fn make(
         &self,
         release: &Release,
         stored: &Stored,
-        first: &Plan,
+        first: &Coming,
         waiting: &mut Waiting<'_>,
     ) -> Result<(), Error> {
         let name = release.name.to_string();
-        let adds_routes = first.has_ways();
-        if first.brings_filter() && adds_routes {
+        let adds_routes = first.plan.has_ways();
+        if first.plan.brings_filter() && adds_routes {
             let stages = [Stage::Configuration, Stage::Filter];
             self.settle_alone(release, stored, async || Ok(self.remade(release, stored).await?.of(&stages)))
                 .await?;
             // Without the filter a client can name the version of a route itself.
             self.wait(&name, &stored.record, waiting).await?;
         }
-        if first.has(Stage::Subsets) && adds_routes {
+        // No route may name a cluster that a proxy does not have, and routes of others may come as soon as this returns.
+        if first.subsets > 0 || (first.plan.has(Stage::Subsets) && adds_routes) {
+            let before = self.clusters(&stored.record).await?;
             self.settle(async || Ok(self.remade(release, stored).await?.of(&[Stage::Subsets]))).await?;
-            // No route may name a cluster that a proxy does not have.
+            // Others may be given clusters at the same moment, so a count alone is not all.
             self.pushed(&name, &stored.record).await?;
+            self.given(&stored.record, &before, first.subsets, waiting).await?;
         }
         self.settle_alone(release, stored, async || self.remade(release, stored).await).await
     }

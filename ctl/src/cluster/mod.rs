@@ -11,6 +11,7 @@
 //! desired    what a release should be now                    Release+Record   -> objects
 //! apply      brings it all to what a release asks for        Release          -> Applied
 //! make       carries out its plan, make before break
+//! module     a new module, before anything else
 //! weigh      writes a weight, and nothing else               Record           -> Weighed
 //! turn       promotions and rollbacks                     Record           -> Turned
 //! guards     what is looked at before users are moved        Record           -> Refusal
@@ -21,6 +22,7 @@
 //! survey     what a first canary.yaml can be made of         Service          -> Objects
 //! pods       which pods are ready                            labels           -> counts
 //! proxies    what the proxies run, by their own metrics      Record           -> Proxies
+//! subsets    whether they have the clusters of new subsets  Picture          -> counts
 //! traffic    who is still on a version, by their counters Record           -> Traffic
 //! wait       until every proxy runs a generation
 //! ```
@@ -34,6 +36,7 @@ mod guards;
 mod keys;
 mod lease;
 mod make;
+mod module;
 mod objects;
 mod pause;
 mod pods;
@@ -44,6 +47,7 @@ mod rotate;
 mod routes;
 mod rules;
 mod state;
+mod subsets;
 mod survey;
 mod traffic;
 mod turn;

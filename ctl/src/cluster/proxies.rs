@@ -3,9 +3,10 @@
 use super::pods::is_ready;
 use super::refusal::Attempt;
 use super::{Cluster, Error};
-use crate::plan::Record;
+use crate::plan::{Proxies, Record};
 use http::Request;
 use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -33,42 +34,46 @@ pub struct Proxy {
     pub fault: Option<String>,
 }
 
+/// Namespace and name of a proxy's pod.
+pub(super) type Pod = (String, String);
+
 impl Cluster {
     /// The proxies that serve a release and are ready, as they are at this moment.
     pub async fn proxies(&self, release: &str, record: &Record) -> Result<Vec<Proxy>, Error> {
-        let mut asked = JoinSet::new();
-        for proxies in &record.proxies {
-            for pod in
-                self.pods(&proxies.namespace, &proxies.labels).await?.iter().filter(|pod| is_ready(pod))
-            {
-                let pod = pod.metadata.name.clone().unwrap_or_default();
-                let (client, namespace) = (self.client.clone(), proxies.namespace.clone());
-                let release = release.to_owned();
-                asked.spawn(async move { ask(client, namespace, pod, &release).await });
-            }
+        let said = self.metrics(record, FILTER).await?.into_iter().map(|((namespace, pod), text)| {
+            let (generation, fault) = match text {
+                Ok(text) => (generation(&text, release), None),
+                Err(fault) => (None, Some(fault.to_owned())),
+            };
+            Proxy { namespace, pod, generation, fault }
+        });
+        Ok(said.collect())
+    }
+
+    /// The metrics of a release's ready proxies whose names hold `filter`; why it does not say them, of one that does not.
+    pub(super) async fn metrics(
+        &self,
+        record: &Record,
+        filter: &'static str,
+    ) -> Result<BTreeMap<Pod, Result<String, &'static str>>, Error> {
+        let mut pods = BTreeSet::new();
+        for Proxies { namespace, labels } in &record.proxies {
+            let ready = self.pods(namespace, labels).await?.into_iter().filter(is_ready);
+            pods.extend(ready.map(|pod| (namespace.clone(), pod.metadata.name.unwrap_or_default())));
         }
-        let answered = asked.join_all().await.into_iter().collect::<Result<Vec<_>, _>>();
-        let mut proxies = answered?;
-        proxies.sort();
-        proxies.dedup();
-        Ok(proxies)
+        let mut asked = JoinSet::new();
+        for pod in pods {
+            let client = self.client.clone();
+            asked.spawn(async move { Ok((pod.clone(), metrics(client, &pod, filter).await?)) });
+        }
+        asked.join_all().await.into_iter().collect()
     }
 }
 
-async fn ask(client: kube::Client, namespace: String, pod: String, release: &str) -> Result<Proxy, Error> {
-    let (generation, fault) = match metrics(client, &namespace, &pod, FILTER).await? {
-        Ok(text) => (generation(&text, release), None),
-        Err(fault) => (None, Some(fault.to_owned())),
-    };
-    Ok(Proxy { namespace, pod, generation, fault })
-}
-
-/// The metrics of a proxy whose names hold `filter`, or why it does not say them. A missing right is our failure; a proxy
-/// that does not answer is a fact about the proxy.
-pub(super) async fn metrics(
+/// A missing right is our failure; a proxy that does not answer is a fact about the proxy.
+async fn metrics(
     client: kube::Client,
-    namespace: &str,
-    pod: &str,
+    (namespace, pod): &Pod,
     filter: &str,
 ) -> Result<Result<String, &'static str>, Error> {
     let path =

@@ -6,20 +6,45 @@ use crate::plan::{self, Called, Client, HostRule, Object, Proxies, ROOT_NAMESPAC
 use crate::spec::{Release, ReleaseName, Routes, service_host};
 use std::collections::BTreeSet;
 
+/// The rules for a Service, as far as they may be seen.
+#[derive(Debug, Default)]
+pub(super) struct Rules {
+    pub(super) found: Vec<HostRule>,
+    /// Whether those of the whole mesh may not be listed.
+    is_root_hidden: bool,
+}
+
+impl Rules {
+    /// What a person should know of what was not seen.
+    pub(super) fn note(&self) -> Option<String> {
+        let hidden = format!(
+            "not allowed to list DestinationRules in `{ROOT_NAMESPACE}`: the settings of a mesh-wide rule for the Service, if there is \
+             one, are not taken over (`canary-ctl generate rbac` prints the right)"
+        );
+        self.is_root_hidden.then_some(hidden)
+    }
+}
+
 impl Cluster {
-    /// The rules of every namespace in which istiod looks for one: the proxies', the Service's, the root.
-    pub(super) async fn rules(&self, namespace: &str, record: &Record) -> Result<Vec<HostRule>, Error> {
+    /// The rules of every namespace in which istiod looks for one: the proxies', the Service's, the root. Who has rights in
+    /// the former alone sees those.
+    pub(super) async fn rules(&self, namespace: &str, record: &Record) -> Result<Rules, Error> {
         let proxies = record.proxies.iter().map(|proxies| proxies.namespace.as_str());
-        let namespaces: BTreeSet<&str> = proxies.chain([namespace, ROOT_NAMESPACE]).collect();
-        let host = service_host(&record.service.name, namespace);
-        let mut rules = Vec::new();
-        for namespace in namespaces {
-            for body in self.list_istio("DestinationRule", namespace).await? {
-                rules.push(HostRule::of(&body)?);
+        let namespaces: BTreeSet<&str> = proxies.chain([namespace]).collect();
+        let (mut bodies, mut is_root_hidden) = (Vec::new(), false);
+        for namespace in &namespaces {
+            bodies.extend(self.list_istio("DestinationRule", namespace).await?);
+        }
+        if !namespaces.contains(ROOT_NAMESPACE) {
+            match self.list_istio("DestinationRule", ROOT_NAMESPACE).await {
+                Err(Error::Forbidden { .. }) => is_root_hidden = true,
+                listed => bodies.extend(listed?),
             }
         }
-        rules.retain(|rule| rule.matches(&host));
-        Ok(rules)
+        let host = service_host(&record.service.name, namespace);
+        let mut found = bodies.iter().map(HostRule::of).collect::<Result<Vec<_>, _>>()?;
+        found.retain(|rule| rule.matches(&host));
+        Ok(Rules { found, is_root_hidden })
     }
 
     /// Makes our rule one that stands among the others. Fails where it cannot, before anything is written.
@@ -50,7 +75,7 @@ impl Cluster {
         }
         let rules = self.rules(release.namespace.as_str(), record).await?;
         let is_ours = |rule: &&HostRule| record.objects.iter().any(|(_, object)| *object == rule.reference);
-        let (ours, others): (Vec<&HostRule>, Vec<&HostRule>) = rules.iter().partition(is_ours);
+        let (ours, others): (Vec<&HostRule>, Vec<&HostRule>) = rules.found.iter().partition(is_ours);
         for (rule, subset) in
             ours.iter().flat_map(|rule| rule.subset_names().map(|name| (&rule.reference, name)))
         {

@@ -3,12 +3,11 @@
 //! The filter counts requests by version, role and reason. A request by pin is one of a session that stays where it is;
 //! how many sessions there are no proxy knows, because a session that rests sends nothing.
 
-use super::pods::is_ready;
-use super::{Cluster, Error, proxies};
+use super::proxies::Pod;
+use super::{Cluster, Error};
 use crate::plan::Record;
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
-use tokio::task::JoinSet;
+use std::collections::BTreeMap;
 
 /// The counter of requests, as Prometheus has it.
 const COUNTER: &str = "canary_requests_total";
@@ -23,9 +22,6 @@ pub struct Traffic {
     /// What each proxy that answered has counted.
     proxies: BTreeMap<Pod, Counts>,
 }
-
-/// Namespace and name of a proxy's pod.
-type Pod = (String, String);
 
 /// Requests by version and reason. A version that changed its role is one version.
 type Counts = BTreeMap<(String, String), u64>;
@@ -49,29 +45,9 @@ pub struct Part {
 impl Cluster {
     /// What the ready proxies of a release have counted. A proxy that does not answer counts nothing.
     pub async fn traffic(&self, release: &str, record: &Record) -> Result<Traffic, Error> {
-        let mut asked = JoinSet::new();
-        let mut known = BTreeSet::new();
-        for proxies in &record.proxies {
-            for pod in
-                self.pods(&proxies.namespace, &proxies.labels).await?.iter().filter(|pod| is_ready(pod))
-            {
-                let pod = (proxies.namespace.clone(), pod.metadata.name.clone().unwrap_or_default());
-                if known.insert(pod.clone()) {
-                    let client = self.client.clone();
-                    asked.spawn(async move {
-                        let text = proxies::metrics(client, &pod.0, &pod.1, FILTER).await;
-                        (pod, text)
-                    });
-                }
-            }
-        }
-        let mut traffic = Traffic::default();
-        for (pod, answer) in asked.join_all().await {
-            if let Ok(text) = answer? {
-                traffic.proxies.insert(pod, counted(&text, release));
-            }
-        }
-        Ok(traffic)
+        let said = self.metrics(record, FILTER).await?.into_iter();
+        let counts = said.filter_map(|(pod, text)| Some((pod, counted(&text.ok()?, release))));
+        Ok(Traffic { proxies: counts.collect() })
     }
 }
 

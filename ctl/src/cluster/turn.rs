@@ -91,8 +91,7 @@ impl Cluster {
     pub async fn unfinished(&self, release: &ReleaseName, record: &Record) -> Result<Plan, Error> {
         let observed = self.observe(record.objects.iter().map(|(_, reference)| reference)).await?;
         let mut plan = rerouted(release, record, &observed)?;
-        plan.changes
-            .extend(reweigh(&release.to_string(), &record.standing, &observed, &record.objects)?.changes);
+        plan.changes.extend(reweigh(&release.to_string(), record, &observed)?.changes);
         Ok(plan)
     }
 

@@ -55,7 +55,7 @@ impl Cluster {
     /// What a weight would write.
     pub async fn reweighed(&self, release: &ReleaseName, stored: &Stored) -> Result<Plan, Error> {
         let observed = self.configurations(&stored.record.objects).await?;
-        Ok(reweigh(&release.to_string(), &stored.record.standing, &observed, &stored.record.objects)?)
+        Ok(reweigh(&release.to_string(), &stored.record, &observed)?)
     }
 
     /// Writes what the record says into the objects that carry it, again where others were quicker.

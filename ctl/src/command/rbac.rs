@@ -3,7 +3,7 @@
 use crate::cli::{Rbac, Subject};
 use crate::config::KeyRing;
 use crate::manifest::{self, Member, Options};
-use crate::plan::{Object, Reference, Rule, rights};
+use crate::plan::{Object, ROOT_NAMESPACE, Reference, Rule, rights};
 use crate::report::Printer;
 use crate::spec::{Mode, Release};
 use crate::{Error, Outcome, cluster, report, spec, yaml};
@@ -21,6 +21,9 @@ pub(super) fn run(arguments: &Rbac, printer: &mut Printer) -> Result<Outcome, Er
     let name = format!("canary-ctl-{}-{}", release.name.namespace, release.name.name);
     let mut text = String::new();
     for (namespace, rules) in rights(&release, &objects(&release)?) {
+        if is_root_alone(&release, &namespace) {
+            text += "# To see mesh-wide DestinationRules. Without it `apply` does not stop, and says that it does not see them.\n";
+        }
         for object in [role(&name, &namespace, &rules), binding(&name, &namespace, &arguments.subject)] {
             text += "---\n";
             text += &yaml::block(&object).map_err(report::Error::Yaml)?;
@@ -28,6 +31,14 @@ pub(super) fn run(arguments: &Rbac, printer: &mut Printer) -> Result<Outcome, Er
     }
     printer.data(&text)?;
     Ok(Outcome::Done)
+}
+
+/// Whether nothing of the release is in this namespace: rights there are good to have.
+fn is_root_alone(release: &Release, namespace: &str) -> bool {
+    let mut proxies = release.gateways.iter().map(|gateway| &gateway.pods).chain(&release.sidecars);
+    namespace == ROOT_NAMESPACE
+        && release.name.namespace.as_str() != namespace
+        && proxies.all(|pods| pods.namespace.as_str() != namespace)
 }
 
 /// The objects that a release needs, whatever its keys.

@@ -10,8 +10,9 @@
 //!
 //! In this order they are printed, which is the order in which they may be applied: no route names a subset before it
 //! is there, and no filter names a version before its route is. `member` is what goes in, a release and what it is now;
-//! `held` reads a configuration back from an object.
+//! `held` reads a configuration back from an object, `code` the module.
 
+mod code;
 mod destination_rule;
 mod filter;
 mod group;
@@ -22,6 +23,7 @@ mod proxy_config;
 mod redact;
 mod virtual_service;
 
+pub use code::Code;
 pub use headers::untrusted_headers;
 pub use held::{held_configuration, with_configuration};
 pub use member::Member;

@@ -11,6 +11,7 @@
 //! reroute    another stable version, versions that left   observed         -> Plan
 //! edit       our routes within objects of others      object           -> Object, Change
 //! record     what is kept between two calls               ConfigMap       <-> Record
+//! trial      a new module, until it is seen             Record           -> Plan
 //! turn       promoted, rolled back, finished              Record           -> Record
 //! pause      who has stopped it from changing
 //! rights     what steering it needs                       Release          -> rules
@@ -42,6 +43,7 @@ mod reroute;
 mod reweigh;
 mod rights;
 mod rule_conflict;
+mod trial;
 mod turn;
 
 pub use change::{Action, Change, Plan, Why};
@@ -62,6 +64,7 @@ pub use reroute::reroute;
 pub use reweigh::reweigh;
 pub use rights::{KEYS, Rule, rights};
 pub use rule_conflict::{Clients, RuleConflict};
+pub use trial::{Trial, Trying};
 pub use turn::{Back, Turn, Way, drains_for, ends_after};
 
 /// The field manager of everything that we write.

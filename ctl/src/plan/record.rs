@@ -3,7 +3,7 @@
 //! The record is written before the objects, so it is never behind them: a call that was killed leaves a record that
 //! the next call carries out.
 
-use super::{Error, Pause, Reference, Turn};
+use super::{Error, Pause, Reference, Trial, Turn};
 use crate::config::{History, Standing};
 use crate::manifest::Stage;
 use crate::spec::{Release, Routes, Selector};
@@ -37,6 +37,9 @@ pub struct Record {
     /// The last promotion or rollback, until another canary comes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<Turn>,
+    /// A new module that not every proxy was seen to run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<Trial>,
     /// Who has stopped it from changing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<Pause>,
@@ -86,6 +89,7 @@ impl Record {
             leaving: Vec::new(),
             draining: BTreeMap::new(),
             turn: None,
+            trial: None,
             paused: None,
             max_step: release.max_step,
             until_action: release.until_action,
@@ -147,6 +151,19 @@ impl Record {
         self.standing.generation += 1;
         self.begin_with = None;
         self.note(by, from, why);
+    }
+
+    /// Tries a module, as the next generation.
+    pub fn begin_trial(&mut self, trial: Trial, by: &str) {
+        self.trial = Some(trial);
+        self.standing.generation += 1;
+        self.note(by, self.standing.weight, "new module");
+    }
+
+    /// Goes back to the module before, as the next generation.
+    pub fn take_trial_back(&mut self, by: &str) {
+        self.standing.generation += 1;
+        self.note(by, self.standing.weight, "old module");
     }
 
     /// The last thing that was done, as a person says it.

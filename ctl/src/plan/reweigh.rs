@@ -1,9 +1,9 @@
-//! A release's standing in the objects that carry it, and nothing else: what a weight writes.
+//! A release's standing in the objects that carry it, and nothing else but a module that has not arrived: what a weight writes.
 //!
 //! Worked out from the objects and not from the release's file: a file that was edited and not applied yet does not
 //! come along with a weight.
 
-use super::{Change, Error, Kept, Object, Plan, Reference};
+use super::{Change, Error, Object, Plan, Record, Reference};
 use crate::config::Standing;
 use crate::manifest::{Stage, held_configuration, with_configuration};
 use serde_json::{Map, Value, json};
@@ -12,20 +12,15 @@ use std::collections::BTreeMap;
 /// The plan that gives a release another standing, in every configuration that we have written for it.
 ///
 /// Fails where one is not there or does not know the release: `apply` did not come to its end.
-pub fn reweigh(
-    release: &str,
-    standing: &Standing,
-    observed: &BTreeMap<Reference, Value>,
-    kept: &[Kept],
-) -> Result<Plan, Error> {
+pub fn reweigh(release: &str, record: &Record, observed: &BTreeMap<Reference, Value>) -> Result<Plan, Error> {
     let mut changes = Vec::new();
-    for (stage, reference) in kept.iter().filter(|(stage, _)| *stage == Stage::Configuration) {
+    for (stage, reference) in record.objects.iter().filter(|(stage, _)| *stage == Stage::Configuration) {
         let missing =
             |found| Error::NotCarried { release: release.to_owned(), object: reference.to_string(), found };
         let body = observed.get(reference).ok_or_else(|| missing("no such object"))?;
         let mut config = held_configuration(body)?.ok_or_else(|| missing("no configuration"))?;
         let entry = config.releases.get_mut(release).ok_or_else(|| missing("other releases only"))?;
-        let Standing { uid, generation, weight, until, versions, gone, .. } = standing.clone();
+        let Standing { uid, generation, weight, until, versions, gone, .. } = record.standing.clone();
         *entry = assignment::contract::ReleaseConfig {
             uid,
             generation,
@@ -35,7 +30,12 @@ pub fn reweigh(
             gone,
             ..entry.clone()
         };
-        let body = applicable(&with_configuration(body, &config)?);
+        let mut body = with_configuration(body, &config)?;
+        if let Some(trial) = &record.trial {
+            // A proxy that cannot fetch the new module would not get this either.
+            body = trial.taken_back(reference, &body);
+        }
+        let body = applicable(&body);
         let desired = Object { reference: reference.clone(), stage: *stage, body };
         changes.extend(Change::between(&desired, observed.get(reference)));
     }

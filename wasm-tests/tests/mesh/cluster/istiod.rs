@@ -37,6 +37,34 @@ fn a_weight_that_cannot_arrive_is_told_with_the_proxy_that_lags_and_arrives_when
     });
 }
 
+/// A route to a cluster that the gateway does not have would be a 503 to everybody whom it is for.
+#[test]
+fn no_route_names_a_new_version_before_the_gateway_was_given_its_cluster() {
+    let lab = Lab::start(Options::default()).map_err(|error| error.to_string()).expect("a lab");
+    lab.run(async |lab| {
+        let stage = Stage::set_up(lab, "no-cluster", &StageOptions::gateway()).await.unwrap();
+        let release = stage.release().unwrap().with("/spec/weight", "0");
+        Operator::new(lab, &release).is_told("apply --wait", 0, &["active in 1 proxies"]).await;
+        let pod = stage.gateway_pod(lab).await.unwrap();
+        let operator = Operator::new(lab, &release.with("/spec/versions/canary", "v3"));
+        let named = async |kind: &str| {
+            let line = ["get", kind, "shop-canary", "-n", "no-cluster", "-o", "jsonpath={.spec}"];
+            lab.kubectl(&line).await.unwrap().contains("v3")
+        };
+
+        lab.stop_istiod().await.unwrap();
+        let lacks = format!("no-cluster-ingress/{pod} lacks them");
+        operator.is_told("apply --timeout 3s", 2, &[&lacks, "istiod may be away"]).await;
+        assert!(named("destinationrule").await && !named("virtualservice").await);
+        operator.is_told("status", 0, &["`canary-ctl apply` continues"]).await;
+
+        lab.start_istiod().await.unwrap();
+        operator.is_told("apply --wait", 0, &["active in 1 proxies"]).await;
+        assert!(named("virtualservice").await);
+        assert_eq!(version(stage.user()).await, "v1");
+    });
+}
+
 async fn version(mut user: User) -> String {
     let answer = user.navigate("/").await.unwrap();
     assert_eq!(answer.status, 200);

@@ -31,6 +31,7 @@ mod seen;
 mod spoken;
 mod sticky;
 mod theirs;
+mod trial;
 mod turns;
 mod uncovered;
 mod writes;

@@ -188,10 +188,22 @@ fn the_printed_rights_are_enough_and_none_is_too_many() {
                 _ => day(&desk, USER, &file).await.map(|ran| ran.stderr),
             };
             let Right { namespace, resource, verb, .. } = right;
+            if namespace == "istio-system" {
+                // Good to have: rights in the application's and the gateway's namespaces are enough.
+                let failed = said.unwrap_or_default();
+                assert_eq!(failed, "", "without {verb} {resource} in {namespace}");
+                let told = desk.run(USER, &file, &["diff"]).await;
+                assert!(
+                    told.stdout.contains("not allowed to list DestinationRules in `istio-system`"),
+                    "{}",
+                    told.stdout
+                );
+                continue;
+            }
             let said = said.unwrap_or_else(|| panic!("nobody needs to {verb} {resource} in {namespace}"));
             assert!(is_named(&said, right), "without {verb} {resource} in {namespace}: {said}");
         }
-        println!("{} rights, each needed", rights.len());
+        println!("{} rights, each needed but the one in the root namespace", rights.len());
     });
 }
 

@@ -24,6 +24,7 @@ pub(super) fn of(seen: &Seen, share: Option<&SeenShare>, now: u64) -> Vec<Proble
         let verb = unfinished(&seen.record);
         problem(message, format!("a call did not come to its end: `canary-ctl {verb}` continues it"))
     }));
+    problems.extend(trial(seen));
     problems.extend(proxies(seen));
     problems.extend(share.and_then(|share| deviating(share, seen.record.standing.weight_at(now))));
     problems.extend(expired(seen, now));
@@ -112,6 +113,15 @@ fn proxies(seen: &Seen) -> impl Iterator<Item = Problem> {
         let hint = proxy.likely_cause().unwrap_or_default();
         problem(format!("{proxy}, {generation} is asked for"), hint)
     })
+}
+
+/// A module that may never arrive, and no weight with it.
+fn trial(seen: &Seen) -> Option<Problem> {
+    let trial = seen.record.trial.as_ref()?;
+    Some(problem(
+        format!("module {trial} was not seen in every proxy"),
+        "`canary-ctl apply` tries it again; `weight` and `rollback` put the old one back",
+    ))
 }
 
 /// Users who are not sent where the weight says.
