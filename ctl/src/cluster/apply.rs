@@ -21,7 +21,7 @@ use super::weigh::Asked;
 use super::{Arrival, Cluster, Error, Stored, Waiting};
 use crate::config::Standing;
 use crate::manifest::{self, Stage, held_configuration};
-use crate::plan::{Gap, Guard, Plan, Record, Reference, Trial, Ways, install, judge_edits};
+use crate::plan::{Coverage, Guard, Plan, Record, Reference, Trial, Ways, install, judge_edits};
 use crate::spec::Release;
 
 /// How a release is applied.
@@ -45,8 +45,8 @@ pub struct Applied {
     pub record: Record,
     /// Where it was waited for.
     pub arrival: Option<Arrival>,
-    /// The ways past its routes, where there is a canary.
-    pub gaps: Vec<Gap>,
+    /// Who comes, or may come, past its routes, where there is a canary.
+    pub coverage: Coverage,
 }
 
 /// Everything that is worked out before the first write.
@@ -90,7 +90,7 @@ impl Cluster {
                 let name = release.name.to_string();
                 arrival = Some(self.wait(&name, &stored.record, &mut how.waiting).await?);
             }
-            return Ok(Applied { plan, record: stored.record, arrival, gaps: Vec::new() });
+            return Ok(Applied { plan, record: stored.record, arrival, coverage: Coverage::default() });
         }
         let task = Task { verb: "apply", release: &release.name };
         self.alone(vec![task.place()], task, async || Box::pin(self.apply_alone(release, task, how)).await)
@@ -111,7 +111,7 @@ impl Cluster {
         judge_edits(&prepared.plan, &prepared.picture.observed, self.writing.take_over)?;
         let coming: Vec<Reference> =
             prepared.picture.kept().into_iter().map(|(_, reference)| reference).collect();
-        let gaps = self.judge_coverage(&release.name, around, &coming, how.overridden).await?;
+        let coverage = self.judge_coverage(&release.name, around, &coming, how.overridden).await?;
         if !prepared.keys.is_complete() {
             // Of releases that come at the same moment one draws them, and the others find them.
             let shared = shared(release, &prepared.stored.record)?;
@@ -148,7 +148,7 @@ impl Cluster {
                 arrival = Some(self.wait(&name, &stored.record, &mut how.waiting).await?);
             }
         }
-        Ok(Applied { plan: first.unwrap_or(plan), record: stored.record, arrival, gaps })
+        Ok(Applied { plan: first.unwrap_or(plan), record: stored.record, arrival, coverage })
     }
 
     async fn prepare(&self, release: &Release, again: bool) -> Result<Prepared, Error> {

@@ -52,3 +52,18 @@ pub(super) fn is_ready(pod: &Pod) -> bool {
     let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
     conditions.filter(|condition| condition.type_ == "Ready").any(|condition| condition.status == "True")
 }
+
+/// Whether a pod's requests go by the routes of the mesh.
+pub(super) fn has_sidecar(pod: &Pod) -> bool {
+    let spec = pod.spec.iter();
+    // A native sidecar is an init container that stays.
+    let mut containers =
+        spec.flat_map(|spec| spec.containers.iter().chain(spec.init_containers.iter().flatten()));
+    containers.any(|container| container.name == "istio-proxy")
+}
+
+/// Whether it calls nobody any more.
+pub(super) fn has_ended(pod: &Pod) -> bool {
+    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+    matches!(phase, Some("Succeeded" | "Failed"))
+}

@@ -41,9 +41,12 @@ pub(super) async fn run(arguments: &Apply, printer: &mut Printer) -> Result<Outc
 
 fn summarise(release: &str, applied: &Applied, printer: &mut Printer) {
     let standing = &applied.record.standing;
-    for gap in &applied.gaps {
+    for gap in &applied.coverage.gaps {
         printer.message(&format!("{gap}: whoever comes by it may get any version"));
         printer.hint(gap.instead);
+    }
+    if !applied.coverage.outsiders.is_nobody() {
+        printer.message(&applied.coverage.outsiders.to_string());
     }
     if applied.plan.is_empty() {
         printer.message(&format!("{release}: everything is as the file says"));

@@ -1,14 +1,45 @@
 //! Ways to a Service's pods that a release does not cover: who comes by them is answered by any ready pod, the canary's too,
 //! whatever the weight and whoever asks.
 //!
-//! Only what objects say counts. That some pod without a sidecar may call the Service's address is true of every Service and
-//! is nobody's mistake; a route, an Ingress or a load balancer that leads there was put there to be used.
+//! Only what objects say is refused: a route, an Ingress or a load balancer that leads there was put there to be used. Whether
+//! a pod without a sidecar calls the Service no object says; that it could is told, and nobody's mistake.
 
 use super::Reference;
 use crate::spec::service_host;
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
+
+/// Who comes to a Service, or may come, past our routes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    /// The ways that objects say.
+    pub gaps: Vec<Gap>,
+    /// Pods without a sidecar, which may call the Service.
+    pub outsiders: Outsiders,
+}
+
+/// Pods of a release's namespace that are not its own and have no sidecar: no route of the mesh counts for what they send.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Outsiders(pub Vec<String>);
+
+impl Outsiders {
+    /// Whether there are none.
+    pub fn is_nobody(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Display for Outsiders {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (some, rest) = self.0.split_at(self.0.len().min(3));
+        let rest = if rest.is_empty() { "" } else { ", …" };
+        let count = self.0.len();
+        write!(f, "without a sidecar: {count} other pods of the namespace ({}{rest}); ", some.join(", "))?;
+        f.write_str("what they send to the Service gets any version")
+    }
+}
 
 /// A way to the pods that we do not cover.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -145,6 +176,15 @@ mod tests {
         assert_eq!(found(&objects, &[]), [""; 0]);
         let ours = object("VirtualService", "shop/shop-canary", &to("http", "shop", None));
         assert_eq!(found(std::slice::from_ref(&ours), &[Reference::of(&ours).unwrap()]), [""; 0]);
+    }
+
+    #[test]
+    fn of_many_pods_without_a_sidecar_some_are_named() {
+        let outsiders = Outsiders(["a", "b", "c", "d"].map(str::to_owned).to_vec());
+        assert_eq!(
+            outsiders.to_string(),
+            "without a sidecar: 4 other pods of the namespace (a, b, c, …); what they send to the Service gets any version"
+        );
     }
 
     #[test]

@@ -47,7 +47,7 @@ mod trial;
 mod turn;
 
 pub use change::{Action, Change, Plan, Why};
-pub use coverage::{Gap, Reach, gaps};
+pub use coverage::{Coverage, Gap, Outsiders, Reach, gaps};
 pub use edit::{Ways, choose, covers_mesh, edits, handed_back, is_lost, judge_edits, order, tool};
 pub use effective_rule::{Called, Client, Effective, HostRule, ROOT_NAMESPACE, effective};
 pub use error::Error;

@@ -1,5 +1,6 @@
 //! Live sessions with carts in the memory of one pod: whatever changes, each is answered there, and loses nothing.
 
+use std::fmt;
 use std::sync::Arc;
 
 use http::Method;
@@ -27,7 +28,7 @@ pub struct Moving {
 }
 
 /// What was wrong with some answers; empty is good.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Default, PartialEq, Eq)]
 pub struct Faults {
     /// No answer, or another status than 200.
     pub failed: Vec<String>,
@@ -35,6 +36,20 @@ pub struct Faults {
     pub strayed: Vec<String>,
     /// Connections that the proxy closed, or said that it would.
     pub closed: usize,
+}
+
+/// A few of each, and how many there are: a failed test says what is wrong, not a thousand times.
+impl fmt::Debug for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { failed, strayed, closed } = self;
+        let some = |all: &Vec<String>| (all.len(), all.iter().take(5).cloned().collect::<Vec<_>>());
+        let mut fields = f.debug_struct("Faults");
+        fields
+            .field("failed", &some(failed))
+            .field("strayed", &some(strayed))
+            .field("closed", closed)
+            .finish()
+    }
 }
 
 impl Sessions {

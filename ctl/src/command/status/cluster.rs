@@ -8,7 +8,7 @@ mod window;
 use crate::Error;
 use crate::cluster::{self, Cluster, Ready, Stored};
 use crate::manifest::Stage;
-use crate::plan::{self, Gap, Record, Why};
+use crate::plan::{self, Coverage, Record, Why};
 use crate::report::Report;
 use crate::spec::ReleaseName;
 use assignment::contract::{Role, Stickiness};
@@ -27,7 +27,7 @@ struct Seen {
     /// Whether a route leads to the canary; `None` without a canary.
     routed: Option<bool>,
     /// The ways past our routes, where there is more than one version.
-    gaps: Vec<Gap>,
+    coverage: Coverage,
     /// Whether a decision by weight is one of a new session: where sessions are pinned, and only the edge decides.
     counts_sessions: bool,
     /// What the proxies have counted lately.
@@ -97,9 +97,9 @@ async fn see(name: &ReleaseName, stored: Stored, cluster: &Cluster) -> Result<Se
         Some(canary) => Some(cluster.has_route(name, &stored.record, canary).await?),
         None => None,
     };
-    let mut gaps = Vec::new();
+    let mut coverage = Coverage::default();
     if stored.record.standing.versions.len() > 1 {
-        gaps = cluster.gaps(name, &stored.record, &[]).await?;
+        coverage = cluster.coverage(name, &stored.record, &[]).await?;
     }
     let proxies = cluster.proxies(&name.to_string(), &stored.record).await?;
     let counts_sessions = match cluster.manner(name, &stored).await {
@@ -107,7 +107,16 @@ async fn see(name: &ReleaseName, stored: Stored, cluster: &Cluster) -> Result<Se
         Err(cluster::Error::Plan(plan::Error::NotCarried { .. })) => false,
         Err(error) => return Err(error.into()),
     };
-    Ok(Seen { record: stored.record, ready, proxies, objects, routed, gaps, counts_sessions, counted: None })
+    Ok(Seen {
+        record: stored.record,
+        ready,
+        proxies,
+        objects,
+        routed,
+        coverage,
+        counts_sessions,
+        counted: None,
+    })
 }
 
 async fn objects(name: &ReleaseName, record: &Record, cluster: &Cluster) -> Result<Objects, Error> {

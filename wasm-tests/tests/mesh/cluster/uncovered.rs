@@ -7,6 +7,7 @@ use super::scene::Scene;
 use crate::support::in_the_mesh;
 use canary_ctl::cluster::{Applying, Error, Waiting};
 use canary_ctl::plan::{Guard, Refusal};
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -49,6 +50,11 @@ fn a_canary_does_not_come_where_another_route_leads_to_its_ready_pods() {
     });
 }
 
+fn object(kind: &str, name: &str, labels: &Value, spec: &Value) -> Value {
+    let metadata = json!({"namespace": "uncovered-yet", "name": name, "labels": labels});
+    json!({"apiVersion": "v1", "kind": kind, "metadata": metadata, "spec": spec})
+}
+
 #[test]
 fn a_canary_without_ready_pods_comes_and_the_way_past_the_routes_is_told() {
     in_the_mesh(async |lab| {
@@ -58,10 +64,26 @@ fn a_canary_without_ready_pods_comes_and_the_way_past_the_routes_is_told() {
             "metadata": {"name": "old", "namespace": "uncovered-yet"},
             "spec": {"defaultBackend": {"service": {"name": "shop", "port": {"number": 80}}}}}"#;
         lab.apply(ingress).await.unwrap();
+        let service = json!({"selector": {"app": "shop"}, "ports": [{"port": 80}]});
+        lab.apply(&object("Service", "shop", &json!({}), &service).to_string()).await.unwrap();
+        for (name, label, containers) in [
+            ("cron", "cron", json!([{"name": "cron", "image": "none"}])),
+            (
+                "in-the-mesh",
+                "cart",
+                json!([{"name": "cart", "image": "none"}, {"name": "istio-proxy", "image": "none"}]),
+            ),
+            ("shop-v2", "shop", json!([{"name": "shop", "image": "none"}])),
+        ] {
+            // On a node that nobody runs: they stay what they are.
+            let spec = json!({"nodeName": "elsewhere", "containers": containers});
+            lab.apply(&object("Pod", name, &json!({"app": label}), &spec).to_string()).await.unwrap();
+        }
         let waiting = Waiting { patience: Duration::from_secs(5), progress: &mut |_, _| {} };
         let how = Applying { waiting, wait: false, overridden: &[Guard::NoReadyPods], again: false };
         let applied = cluster.apply(&release, how).await.unwrap();
-        let told: Vec<String> = applied.gaps.iter().map(ToString::to_string).collect();
+        assert_eq!(applied.coverage.outsiders.0, ["cron"]);
+        let told: Vec<String> = applied.coverage.gaps.iter().map(ToString::to_string).collect();
         assert_eq!(told, ["Ingress uncovered-yet/old leads to the Service past Istio's gateways"]);
     });
 }

@@ -15,7 +15,8 @@ pub(super) fn of(seen: &Seen, share: Option<&SeenShare>, now: u64) -> Vec<Proble
     problems.extend(lost(seen));
     problems.extend(routes(seen));
     problems.extend(
-        seen.gaps
+        seen.coverage
+            .gaps
             .iter()
             .map(|gap| problem(format!("{gap}: whoever comes by it may get any version"), gap.instead)),
     );

@@ -7,7 +7,7 @@ use super::share::SeenShare;
 use crate::cluster::{Part, Proxy};
 use crate::command::turn;
 use crate::config::History;
-use crate::plan::Pause;
+use crate::plan::{Outsiders, Pause};
 use crate::report::{Report, Table};
 use crate::spec::ReleaseName;
 use assignment::Weight;
@@ -39,6 +39,9 @@ pub(super) struct Standing {
     #[serde(skip_serializing_if = "Option::is_none")]
     seen: Option<SeenShare>,
     proxies: Vec<Proxy>,
+    /// Pods that may call the Service past the routes.
+    #[serde(skip_serializing_if = "Outsiders::is_nobody")]
+    without_sidecar: Outsiders,
     /// The oldest first.
     history: History,
     problems: Vec<Problem>,
@@ -84,7 +87,7 @@ impl Standing {
             .zip(seen.counted.as_ref())
             .map(|(canary, counted)| SeenShare::of(canary, counted, seen.counts_sessions));
         let problems = problems::of(&seen, share.as_ref(), seconds);
-        let Seen { record, ready, proxies, counted, .. } = seen;
+        let Seen { record, ready, proxies, coverage, counted, .. } = seen;
         let drains = |version: String| Draining {
             until: record.draining.get(&version).copied(),
             now: counted.as_ref().map(|counted| counted.traffic.of(&version)).unwrap_or_default(),
@@ -109,6 +112,7 @@ impl Standing {
             paused: record.paused,
             seen: share,
             proxies,
+            without_sidecar: coverage.outsiders,
             problems,
         }
     }
@@ -122,6 +126,9 @@ impl Report for Standing {
         writeln!(out, "{current} of {} proxies run it", self.proxies.len())?;
         if let Some(seen) = &self.seen {
             writeln!(out, "{seen}")?;
+        }
+        if !self.without_sidecar.is_nobody() {
+            writeln!(out, "{}", self.without_sidecar)?;
         }
         if let Some(until) = self.until {
             let over = if effective == asked { "" } else { " (over)" };
