@@ -20,7 +20,7 @@ pub struct Apply {
     /// Wait until every proxy runs it
     #[arg(long)]
     pub wait: bool,
-    /// Take fields from their owners
+    /// Take fields from their owners, and objects under our names as a whole
     #[arg(long)]
     pub force_conflicts: bool,
     /// Let a version come again that was rolled back: at the file's weight, and old pins do not count

@@ -21,7 +21,7 @@ use super::weigh::Asked;
 use super::{Arrival, Cluster, Error, Stored, Waiting};
 use crate::config::Standing;
 use crate::manifest::{self, Stage, held_configuration};
-use crate::plan::{Coverage, Guard, Plan, Record, Reference, Trial, Ways, install, judge_edits};
+use crate::plan::{Coverage, Guard, Plan, Record, Reference, Trial, Ways, install, judge_claims, judge_edits};
 use crate::spec::Release;
 
 /// How a release is applied.
@@ -109,6 +109,7 @@ impl Cluster {
         let around = (prepared.before.as_ref(), &prepared.stored.record);
         self.judge_apply(release, around, how.overridden).await?;
         judge_edits(&prepared.plan, &prepared.picture.observed, self.writing.take_over)?;
+        judge_claims(&prepared.plan, self.writing.force_conflicts)?;
         let coming: Vec<Reference> =
             prepared.picture.kept().into_iter().map(|(_, reference)| reference).collect();
         let coverage = self.judge_coverage(&release.name, around, &coming, how.overridden).await?;

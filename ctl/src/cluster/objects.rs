@@ -47,6 +47,7 @@ impl Cluster {
 
     /// Carries out one change. Fails where fields have other owners, and where the object has changed since it was seen.
     pub(super) async fn carry_out(&self, change: &Change, really: Really) -> Result<(), Error> {
+        change.judge_claim(self.writing.force_conflicts)?;
         if really == Really::Write {
             self.count_write()?;
         }
@@ -63,7 +64,10 @@ impl Cluster {
                     Ok(_) => Ok(()),
                 }
             }
-            Action::Create | Action::Update => self.apply_fields(change, really).await.map(drop),
+            Action::Create | Action::Update => {
+                let claimed = self.claim(change, really).await?;
+                self.apply_fields(claimed.as_ref().unwrap_or(change), really).await.map(drop)
+            }
             Action::HandBack => self.hand_back(change, really).await,
         }
     }
@@ -84,9 +88,18 @@ impl Cluster {
         Ok(serde_json::to_value(done).unwrap_or_default())
     }
 
+    /// Makes the fields of an object's owner ours, where it is taken over: no value changes, and who is killed after it has
+    /// an object of ours to go on with. The change as it is then, and nothing where there is nobody to take over from.
+    async fn claim(&self, change: &Change, really: Really) -> Result<Option<Change>, Error> {
+        let Some(claim) = change.claim.as_ref().filter(|_| really == Really::Write) else { return Ok(None) };
+        let claimed = self.merge(&change.object, claim, really).await?;
+        self.count_write()?;
+        let seen = claimed.metadata.resource_version;
+        Ok(Some(Change { seen, claim: None, ..change.clone() }))
+    }
+
     /// Takes our fields out of an object, then gives the fields to their owner. Killed in between, it is done again.
     async fn hand_back(&self, change: &Change, really: Really) -> Result<(), Error> {
-        let (api, resource) = self.api(&change.object);
         let object = if change.fields.is_empty() {
             self.get(&change.object).await?
         } else {
@@ -97,13 +110,19 @@ impl Cluster {
             Some(applied)
         };
         let Some(object) = object else { return Ok(()) };
+        self.merge(&change.object, &handed_back(&object), really).await.map(drop)
+    }
+
+    /// Merges a patch (RFC 7396) into an object.
+    async fn merge(&self, object: &Reference, patch: &Value, really: Really) -> Result<DynamicObject, Error> {
+        let (api, resource) = self.api(object);
         let how = PatchParams {
             field_manager: Some(FIELD_MANAGER.to_owned()),
             dry_run: really == Really::OnlyAsk,
             ..PatchParams::default()
         };
-        let done = api.patch(&change.object.name, &how, &Patch::Merge(handed_back(&object))).await;
-        done.map(drop).map_err(|error| attempt("patch", &change.object, &resource).refused(error))
+        let done = api.patch(&object.name, &how, &Patch::Merge(patch)).await;
+        done.map_err(|error| attempt("patch", object, &resource).refused(error))
     }
 
     /// Counts a write before it is made. Fails where no more are allowed.

@@ -13,7 +13,7 @@ use super::lease::Task;
 use super::objects::Really;
 use super::{Arrival, Cluster, Error, Stored, Waiting};
 use crate::manifest::{Stage, held_configuration};
-use crate::plan::{self, Back, Plan, Record, Reference, reroute, reweigh};
+use crate::plan::{self, Back, LostSubset, Plan, Record, Reference, lost_subsets, reroute, reweigh};
 use crate::spec::{ReleaseName, Routes, Seconds};
 use assignment::contract::{FilterConfig, Position, Stickiness};
 use jiff::Timestamp;
@@ -85,6 +85,13 @@ impl Cluster {
             held.extend(config.filter(|config| config.releases.contains_key(&release.to_string())));
         }
         Ok(held)
+    }
+
+    /// The live versions without their subsets. Reads only.
+    pub async fn lost_subsets(&self, record: &Record) -> Result<Vec<LostSubset>, Error> {
+        let rules = record.objects.iter().filter(|(stage, _)| *stage == Stage::Subsets);
+        let observed = self.observe(rules.map(|(_, reference)| reference)).await?;
+        Ok(lost_subsets(record, &observed))
     }
 
     /// What is missing until the cluster is as a record says: routes, then configurations. Reads only.

@@ -1,6 +1,6 @@
 //! What would be written: ordered changes, each with its reason.
 
-use super::{Field, Object, Owners, Reference, edit, fields};
+use super::{Field, Object, Owners, Reference, adopt, edit, fields};
 use crate::manifest::Stage;
 use serde::Serialize;
 use serde_json::Value;
@@ -36,6 +36,9 @@ pub struct Change {
     /// The version of the object that this was worked out from; a write to a later one is refused.
     #[serde(skip)]
     pub seen: Option<String>,
+    /// What makes the fields of an owner ours before they are written, where it is taken over.
+    #[serde(skip)]
+    pub claim: Option<Value>,
 }
 
 /// What would be done to an object.
@@ -66,6 +69,11 @@ pub enum Why {
     Repair {
         /// Their field managers.
         by: Vec<String>,
+    },
+    /// Somebody else has made it under our name, or has marked it as theirs since.
+    Adopted {
+        /// Their field managers.
+        from: Vec<String>,
     },
     /// The release needs it no longer.
     Leaving,
@@ -115,6 +123,7 @@ impl Change {
             why,
             fields,
             seen,
+            claim: None,
         };
         let Some(observed) = observed else {
             return Some(change(Action::Create, Why::Missing, fields::of_new(&desired.body), None));
@@ -131,6 +140,38 @@ impl Change {
         Some(change(Action::Update, why, fields, version(observed)))
     }
 
+    /// The same for the whole of an object of ours: where somebody else holds it to be theirs, it is taken over with all
+    /// that they have set.
+    pub(super) fn to(desired: &Object, observed: Option<&Value>) -> Option<Self> {
+        let theirs = observed.filter(|_| adopt::is_whole(desired));
+        let Some(seen) = theirs else { return Self::between(desired, observed) };
+        let change = Self::between(&adopt::as_adopted(desired, seen), observed);
+        let from = adopt::claimants(seen);
+        if from.is_empty() {
+            return change;
+        }
+        let desired = adopt::adopted(desired, seen);
+        let goes = fields::only_of(&from, &desired.body, seen);
+        if change.is_none() && !adopt::needs(&desired, seen, &goes) {
+            return None;
+        }
+        let claim = Some(adopt::claim(seen, &from));
+        let mut change = Self::between(&desired, observed).unwrap_or_else(|| Self {
+            stage: desired.stage,
+            object: desired.reference.clone(),
+            action: Action::Update,
+            why: Why::Asked,
+            fields: Vec::new(),
+            body: desired.body.clone(),
+            seen: version(seen),
+            claim: None,
+        });
+        let is_new = |field: &Field| change.fields.iter().all(|known| known.path != field.path);
+        let goes: Vec<Field> = goes.into_iter().filter(is_new).collect();
+        change.fields.extend(goes);
+        Some(Self { why: Why::Adopted { from }, claim, ..change })
+    }
+
     /// An object that goes; `None` where it has gone, or has become somebody else's.
     pub(super) fn leaving(stage: Stage, object: &Reference, observed: Option<&Value>) -> Option<Self> {
         let is_ours = |body: &&Value| Owners::of(body).ours(body).get("spec").is_some();
@@ -143,6 +184,7 @@ impl Change {
             fields: Vec::new(),
             body: Value::Null,
             seen: version(observed?),
+            claim: None,
         })
     }
 }
@@ -165,6 +207,7 @@ impl fmt::Display for Why {
             Self::Edited => f.write_str("our routes come before theirs"),
             Self::Asked => f.write_str("the release asks for it"),
             Self::Repair { by } => write!(f, "changed by {}", by.join(", ")),
+            Self::Adopted { from } => write!(f, "taken over from {}", from.join(", ")),
             Self::Returned => f.write_str("our routes go, and theirs stay"),
             Self::Leaving => f.write_str("the release needs it no longer"),
         }

@@ -100,6 +100,14 @@ pub enum Error {
         /// The tool, or its field manager.
         owner: String,
     },
+    /// An object under one of our names is somebody else's.
+    #[error("cannot write {object}: it belongs to {owner}")]
+    Claimed {
+        /// The object.
+        object: String,
+        /// Its field managers.
+        owner: String,
+    },
     /// The rules that are there leave no place for ours.
     #[error(transparent)]
     Rules(#[from] RuleConflict),
@@ -137,6 +145,9 @@ impl Error {
             )),
             Self::NotOurs { owner, .. } => Some(format!(
                 "set `routes: external`, and put the routes that `canary-ctl generate` prints into what {owner} applies; or take it with `apply --take-over` until {owner} writes it again"
+            )),
+            Self::Claimed { owner, .. } => Some(format!(
+                "`apply --force-conflicts` makes it ours, and takes out what only {owner} has set (`diff` shows it); after that, take it out of what {owner} applies"
             )),
             Self::NoObject { .. } | Self::NoYaml(_) => None,
         }

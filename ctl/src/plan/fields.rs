@@ -31,6 +31,21 @@ pub(super) fn differences(desired: &Value, observed: &Value) -> Vec<Field> {
     found.fields
 }
 
+/// The fields that only these managers have asked for: they go with their owner.
+pub(super) fn only_of(managers: &[String], desired: &Value, observed: &Value) -> Vec<Field> {
+    let owners = Owners::of(observed);
+    let mut theirs = owners.part(observed, |name| managers.iter().any(|manager| manager == name));
+    if let Some(fields) = theirs.as_object_mut() {
+        fields.retain(|name, _| name == "metadata" || name == "spec");
+    }
+    if let Some(metadata) = theirs.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.retain(|name, _| name == "labels" || name == "annotations");
+    }
+    let mut found = Walk { owners: &owners, fields: Vec::new() };
+    found.removals(&mut Vec::new(), &theirs, desired);
+    found.fields
+}
+
 /// Every field of a new object.
 pub(super) fn of_new(desired: &Value) -> Vec<Field> {
     let owners = Owners::default();

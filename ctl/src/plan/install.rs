@@ -19,8 +19,7 @@ pub fn install(
     observed: &BTreeMap<Reference, Value>,
     kept: &[Kept],
 ) -> Result<Plan, Error> {
-    let changes =
-        desired.iter().filter_map(|object| Change::between(object, observed.get(&object.reference)));
+    let changes = desired.iter().filter_map(|object| Change::to(object, observed.get(&object.reference)));
     let mut plan = Plan { changes: changes.collect(), ..Plan::default() };
     let filter_first = plan.brings_filter();
     let is_way = |stage: Stage| stage == Stage::Subsets || stage.is_way();
@@ -37,7 +36,7 @@ pub fn narrow(desired: &[Object], observed: &BTreeMap<Reference, Value>) -> Plan
     let mut changes: Vec<Change> = desired
         .iter()
         .filter(serves)
-        .filter_map(|object| Change::between(object, observed.get(&object.reference)))
+        .filter_map(|object| Change::to(object, observed.get(&object.reference)))
         .collect();
     changes.sort_by_key(|change| std::cmp::Reverse(change.stage));
     Plan { changes, ..Plan::default() }

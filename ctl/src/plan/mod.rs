@@ -4,10 +4,13 @@
 //! object     what an object is called, and its fields     text, API object -> Object
 //! ownership  which of its fields are ours                 managedFields    -> Owners
 //! fields     what differs, field by field, keys redacted  two objects      -> fields
+//! adopt      objects of others under our names           managedFields    -> managedFields
 //! change     one object of it, with its reason
 //! install    make before break                            desired+observed -> Plan
 //! removal    break in reverse                             observed         -> Plan
 //! reweigh    a weight, and nothing else                   observed         -> Plan
+//! carried    what of an object a weight writes             object           -> object
+//! subsets    the versions that have lost theirs            observed         -> versions
 //! reroute    another stable version, versions that left   observed         -> Plan
 //! edit       our routes within objects of others      object           -> Object, Change
 //! record     what is kept between two calls               ConfigMap       <-> Record
@@ -21,6 +24,8 @@
 //! guard      what is refused unless its name is given     Record           -> Refusal
 //! ```
 
+mod adopt;
+mod carried;
 mod change;
 mod coverage;
 mod edit;
@@ -43,9 +48,11 @@ mod reroute;
 mod reweigh;
 mod rights;
 mod rule_conflict;
+mod subsets;
 mod trial;
 mod turn;
 
+pub use adopt::judge_claims;
 pub use change::{Action, Change, Plan, Why};
 pub use coverage::{Coverage, Gap, Outsiders, Reach, gaps};
 pub use edit::{Ways, choose, covers_mesh, edits, handed_back, is_lost, judge_edits, order, tool};
@@ -64,6 +71,7 @@ pub use reroute::reroute;
 pub use reweigh::reweigh;
 pub use rights::{KEYS, Rule, rights};
 pub use rule_conflict::{Clients, RuleConflict};
+pub use subsets::{LostSubset, lost_subsets};
 pub use trial::{Trial, Trying};
 pub use turn::{Back, Turn, Way, drains_for, ends_after};
 

@@ -31,10 +31,25 @@ impl Owners {
         names
     }
 
+    /// Everybody but us who owns something that is there of this field.
+    pub(super) fn having(&self, body: &Value, path: &[&str]) -> Vec<&str> {
+        let has = |name: &&str| {
+            let part = self.part(body, |other| other == *name);
+            path.iter().try_fold(&part, |part, field| part.get(*field)).is_some()
+        };
+        let names = self.managers.iter().map(|(name, _)| name.as_str());
+        names.filter(|name| *name != FIELD_MANAGER).filter(has).collect()
+    }
+
     /// The part of an object that is ours.
     pub fn ours(&self, body: &Value) -> Value {
+        self.part(body, |name| name == FIELD_MANAGER)
+    }
+
+    /// The part of an object that these managers own.
+    pub(super) fn part(&self, body: &Value, is_one: impl Fn(&str) -> bool) -> Value {
         let mut part = Value::Object(Map::new());
-        for (_, fields) in self.managers.iter().filter(|(name, _)| name == FIELD_MANAGER) {
+        for (_, fields) in self.managers.iter().filter(|(name, _)| is_one(name)) {
             merge(&mut part, owned_part(fields, body));
         }
         part
@@ -64,7 +79,7 @@ fn owned_part(fields: &Value, body: &Value) -> Value {
     }
 }
 
-fn merge(into: &mut Value, from: Value) {
+pub(super) fn merge(into: &mut Value, from: Value) {
     match (into, from) {
         (Value::Object(into), Value::Object(from)) => {
             for (key, value) in from {

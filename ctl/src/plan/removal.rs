@@ -23,7 +23,7 @@ pub fn removal(ways: &Ways, observed: &BTreeMap<Reference, Value>, kept: &[Kept]
         }
         shared.insert(filter_of(reference));
         shared.insert((reference.namespace.clone(), reference.name.clone()));
-        let body = super::reweigh::applicable(&with_configuration(body, &config)?);
+        let body = super::carried::carrying(&with_configuration(body, &config)?, &ways.release);
         let desired = Object { reference: reference.clone(), stage: *stage, body };
         changes.extend(Change::between(&desired, observed.get(reference)));
     }

@@ -3,6 +3,7 @@
 //! Worked out from the objects and not from the release's file: a file that was edited and not applied yet does not
 //! come along with a weight.
 
+use super::carried::carrying;
 use super::{Change, Error, Object, Plan, Record, Reference};
 use crate::config::Standing;
 use crate::manifest::{Stage, held_configuration, with_configuration};
@@ -35,7 +36,7 @@ pub fn reweigh(release: &str, record: &Record, observed: &BTreeMap<Reference, Va
             // A proxy that cannot fetch the new module would not get this either.
             body = trial.taken_back(reference, &body);
         }
-        let body = applicable(&body);
+        let body = carrying(&body, release);
         let desired = Object { reference: reference.clone(), stage: *stage, body };
         changes.extend(Change::between(&desired, observed.get(reference)));
     }

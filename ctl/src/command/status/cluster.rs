@@ -8,7 +8,7 @@ mod window;
 use crate::Error;
 use crate::cluster::{self, Cluster, Ready, Stored};
 use crate::manifest::Stage;
-use crate::plan::{self, Coverage, Record, Why};
+use crate::plan::{self, Coverage, LostSubset, Record, Why};
 use crate::report::Report;
 use crate::spec::ReleaseName;
 use assignment::contract::{Role, Stickiness};
@@ -41,6 +41,10 @@ struct Objects {
     behind: Vec<String>,
     /// Those of others that had our routes, and who has written them since.
     lost: Vec<(String, Vec<String>)>,
+    /// Ours that others have written since.
+    changed: Vec<(String, Vec<String>)>,
+    /// Versions whose users would get nobody, or another version.
+    subsets: Vec<LostSubset>,
     /// Why what others have written cannot be put right.
     stuck: Option<plan::Error>,
 }
@@ -120,7 +124,7 @@ async fn see(name: &ReleaseName, stored: Stored, cluster: &Cluster) -> Result<Se
 }
 
 async fn objects(name: &ReleaseName, record: &Record, cluster: &Cluster) -> Result<Objects, Error> {
-    let mut objects = Objects::default();
+    let mut objects = Objects { subsets: cluster.lost_subsets(record).await?, ..Objects::default() };
     let plan = match cluster.unfinished(name, record).await {
         Ok(plan) => plan,
         Err(cluster::Error::Plan(error @ plan::Error::NotCarried { .. })) => {
@@ -137,6 +141,7 @@ async fn objects(name: &ReleaseName, record: &Record, cluster: &Cluster) -> Resu
             Why::Repair { by } if change.stage == Stage::Edits => {
                 objects.lost.push((change.object.to_string(), by));
             }
+            Why::Repair { by } => objects.changed.push((change.object.to_string(), by)),
             _ => objects.behind.push(change.object.to_string()),
         }
     }

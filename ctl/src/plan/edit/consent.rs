@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Labels and annotations by which tools know their objects.
-const MARKS: [(&str, &str, &str); 7] = [
+pub(in crate::plan) const MARKS: [(&str, &str, &str); 7] = [
     ("annotations", "meta.helm.sh/release-name", "Helm"),
     ("annotations", "argocd.argoproj.io/tracking-id", "Argo CD"),
     ("labels", "argocd.argoproj.io/instance", "Argo CD"),

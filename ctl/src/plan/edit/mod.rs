@@ -20,6 +20,7 @@ mod owners;
 mod routes;
 mod ways;
 
+pub(super) use consent::MARKS;
 pub use consent::{choose, judge_edits, tool};
 pub use object::{covers_mesh, edits, is_lost};
 pub use order::order;

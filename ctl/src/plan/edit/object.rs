@@ -64,6 +64,7 @@ pub(crate) fn undone(object: &Reference, seen: &Value, ways: &Ways) -> Option<Ch
             fields: Vec::new(),
             body: Value::Null,
             seen: None,
+            claim: None,
         });
     }
     let mut body = applicable(seen);

@@ -37,7 +37,10 @@ pub fn order(
         let age = observed.get(&ours.reference).and_then(created);
         for (host, gateway) in places(ways, &ours.body) {
             let shares = |seen: &&Value| {
-                !object::is_ours(seen) && places(ways, seen).contains(&(host.clone(), gateway.clone()))
+                let is_it = Reference::of(seen).is_ok_and(|reference| reference == ours.reference);
+                !is_it
+                    && !object::is_ours(seen)
+                    && places(ways, seen).contains(&(host.clone(), gateway.clone()))
             };
             let mut claims: Vec<Claim<'_>> = virtual_services
                 .iter()

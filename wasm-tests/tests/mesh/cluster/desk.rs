@@ -103,7 +103,7 @@ impl<'l> Desk<'l> {
         }
     }
 
-    /// What is there of ours, each object with its version; what Kubernetes puts into every namespace left out.
+    /// What is there of ours, each object with its version; what Kubernetes puts into every namespace, and what Helm keeps, left out.
     pub(super) async fn versions(&self) -> BTreeMap<String, String> {
         let mut versions = BTreeMap::new();
         for object in self.objects().await {
@@ -139,7 +139,7 @@ pub(super) struct Ran {
 
 fn is_of_a_release(object: &Value) -> bool {
     let name = object["metadata"]["name"].as_str().unwrap();
-    name != "kube-root-ca.crt" && !name.starts_with("istio-ca-")
+    name != "kube-root-ca.crt" && !name.starts_with("istio-ca-") && !name.starts_with("sh.helm.release.")
 }
 
 pub(super) fn name(release: &Release) -> ReleaseName {

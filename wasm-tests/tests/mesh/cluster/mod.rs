@@ -1,8 +1,10 @@
 //! `canary-ctl`'s verbs against a real API server. Most of these tests need no pod, and so no time.
 
+mod adopted;
 mod arrival;
 mod break_glass;
 mod calls;
+mod chart;
 mod charts;
 mod day;
 mod desk;

@@ -3,7 +3,7 @@
 use super::super::problem::{Problem, problem};
 use super::Seen;
 use super::share::SeenShare;
-use crate::plan::Record;
+use crate::plan::{self, LostSubset, Record};
 use crate::spec::Routes;
 use assignment::Weight;
 use assignment::contract::Role;
@@ -13,6 +13,7 @@ use jiff::Timestamp;
 pub(super) fn of(seen: &Seen, share: Option<&SeenShare>, now: u64) -> Vec<Problem> {
     let mut problems: Vec<Problem> = pods(seen).collect();
     problems.extend(lost(seen));
+    problems.extend(changed(seen));
     problems.extend(routes(seen));
     problems.extend(
         seen.coverage
@@ -91,8 +92,35 @@ fn lost(seen: &Seen) -> impl Iterator<Item = Problem> {
         let message = format!("{object} has lost routes of ours: {} has written it", by.join(", "));
         problem(message, "`canary-ctl apply` puts them into what is there now")
     });
-    let stuck = |error: &crate::plan::Error| problem(error.to_string(), error.hint().unwrap_or_default());
+    let stuck = |error: &plan::Error| {
+        let message = match error {
+            plan::Error::NotOurs { object, owner } => {
+                format!("{object} has lost routes of ours: it belongs to {owner}")
+            }
+            other => other.to_string(),
+        };
+        problem(message, error.hint().unwrap_or_default())
+    };
     lost.chain(seen.objects.stuck.as_ref().map(stuck))
+}
+
+/// What others have done to objects of ours.
+fn changed(seen: &Seen) -> impl Iterator<Item = Problem> {
+    let hint = |by: &[String]| match by {
+        [] => "`canary-ctl apply` puts it right".to_owned(),
+        by => format!(
+            "`canary-ctl diff` shows what {} has changed, `apply --force-conflicts` takes it back",
+            by.join(", ")
+        ),
+    };
+    let subsets = seen.objects.subsets.iter().map(move |lost| {
+        let LostSubset { version, rule, by } = lost;
+        problem(format!("{rule} has no subset with the pods of version `{version}`"), hint(by))
+    });
+    let changed = seen.objects.changed.iter().map(move |(object, by)| {
+        problem(format!("{object} is not what was written: {} has changed it", by.join(", ")), hint(by))
+    });
+    subsets.chain(changed)
 }
 
 fn routes(seen: &Seen) -> Option<Problem> {
