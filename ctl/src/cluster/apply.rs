@@ -21,7 +21,9 @@ use super::weigh::Asked;
 use super::{Arrival, Cluster, Error, Stored, Waiting};
 use crate::config::Standing;
 use crate::manifest::{self, Stage, held_configuration};
-use crate::plan::{Coverage, Guard, Plan, Record, Reference, Trial, Ways, install, judge_claims, judge_edits};
+use crate::plan::{
+    Coverage, Guard, Plan, Record, Reference, Trial, Ways, install, judge_claims, judge_edits,
+};
 use crate::spec::Release;
 
 /// How a release is applied.

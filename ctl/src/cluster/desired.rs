@@ -4,12 +4,12 @@ use super::rules::Rules;
 use super::{Cluster, Error};
 use crate::config::KeyRing;
 use crate::manifest::{self, Manifest, Member, Options, Place, Stage, held_configuration};
-use crate::plan::{Object, Record, Reference, Ways, covers_mesh, edits};
+use crate::plan::{HostRule, Object, Record, Reference, Ways, covers_mesh, edits};
 use crate::spec::{Mode, Release, Routes};
 use assignment::FilterConfig;
 use assignment::contract::Position;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is there before anything is worked out.
 pub(super) struct Sight {
@@ -26,6 +26,8 @@ pub(super) struct Picture {
     pub(super) is_held: bool,
     /// What could not be seen.
     pub(super) note: Option<String>,
+    /// The subsets that rules of others provide already.
+    pub(super) provided: BTreeSet<String>,
 }
 
 impl Sight {
@@ -75,7 +77,10 @@ impl Cluster {
         let name = release.name.to_string();
         let generation = |config: &FilterConfig| config.releases.get(&name).map(|entry| entry.generation);
         let is_held = held.values().filter_map(generation).any(|held| held >= record.standing.generation);
-        Ok(Picture { desired, observed, is_held, note: rules.note() })
+        let is_ours = |rule: &&HostRule| desired.iter().any(|object| object.reference == rule.reference);
+        let others = rules.found.iter().filter(|rule| !is_ours(rule));
+        let provided = others.flat_map(|rule| rule.subset_names().map(str::to_owned)).collect();
+        Ok(Picture { desired, observed, is_held, note: rules.note(), provided })
     }
 }
 

@@ -66,11 +66,13 @@ impl Cluster {
 
 impl Picture {
     /// How many subsets come: each is a cluster of its own in every proxy, or several where the Service has several ports.
+    /// Where a rule of somebody else has a subset of the same name, its cluster is there already.
     pub(super) fn new_subsets(&self) -> usize {
         let rules = self.desired.iter().filter(|object| object.stage == Stage::Subsets);
         let coming = rules.map(|rule| {
             let there = self.observed.get(&rule.reference).map(names).unwrap_or_default();
-            names(&rule.body).difference(&there).count()
+            let coming = names(&rule.body);
+            coming.difference(&there).filter(|name| !self.provided.contains(**name)).count()
         });
         coming.sum()
     }

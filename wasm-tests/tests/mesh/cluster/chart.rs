@@ -125,7 +125,7 @@ fn text(owner: Owner, objects: &[Value]) -> String {
         if matches!(owner, Owner::ArgoCd | Owner::ArgoCdServerSide) {
             object["metadata"]["annotations"]["argocd.argoproj.io/tracking-id"] = json!("shop:shop");
         }
-        text += &format!("---\n{object}\n");
+        text.extend(["---\n", &object.to_string(), "\n"]);
     }
     text
 }

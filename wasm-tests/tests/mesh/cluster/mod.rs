@@ -36,4 +36,5 @@ mod theirs;
 mod trial;
 mod turns;
 mod uncovered;
+mod upgraded;
 mod writes;
