@@ -46,7 +46,8 @@ impl Code {
 /// Its address.
 impl fmt::Display for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let address = self.0.values().find_map(|value| {
+        let is_address = |(field, _): &(&String, &Value)| !field.ends_with("/sha256");
+        let address = self.0.iter().filter(is_address).find_map(|(_, value)| {
             let named = value.pointer("/remote/http_uri/uri").or_else(|| value.pointer("/local/filename"));
             named.unwrap_or(value).as_str()
         });
