@@ -3,7 +3,8 @@
 //! A proxy that cannot fetch a module goes on with the one that it has, and gets no weight and no rollback any more. So a
 //! module comes alone, and whatever else is written before it has arrived puts the old one back.
 
-use super::{Change, Error, Object, Plan, Record, Reference, reweigh};
+use super::carried::carrying;
+use super::{Change, Error, Object, Plan, Record, Reference};
 use crate::manifest::{Code, Stage, held_configuration, with_configuration};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -78,7 +79,7 @@ impl Trial {
                 (Trying::New, None) => body,
                 (Trying::Old, _) => self.taken_back(reference, &body),
             };
-            let body = reweigh::applicable(&body);
+            let body = carrying(&body, release);
             let desired = Object { reference: reference.clone(), stage: *stage, body };
             changes.extend(Change::between(&desired, observed.get(reference)));
         }
