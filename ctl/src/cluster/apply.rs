@@ -115,12 +115,7 @@ impl Cluster {
         let coming: Vec<Reference> =
             prepared.picture.kept().into_iter().map(|(_, reference)| reference).collect();
         let coverage = self.judge_coverage(&release.name, around, &coming, how.overridden).await?;
-        if !prepared.keys.is_complete() {
-            // Of releases that come at the same moment one draws them, and the others find them.
-            let shared = shared(release, &prepared.stored.record)?;
-            self.alone(shared, task, async || self.ensure_keys(release, &prepared.keys).await).await?;
-            prepared = self.prepare(release, how.again).await?;
-        }
+        prepared = self.with_keys(release, task, prepared, how.again).await?;
         let mut first = None;
         if let Some(trial) = prepared.trial(&name) {
             self.try_module(release, trial, &mut how.waiting).await?;
@@ -152,6 +147,23 @@ impl Cluster {
             }
         }
         Ok(Applied { plan: first.unwrap_or(plan), record: stored.record, arrival, coverage })
+    }
+
+    /// The same with keys, which come where they are missing.
+    async fn with_keys(
+        &self,
+        release: &Release,
+        task: Task<'_>,
+        prepared: Prepared,
+        again: bool,
+    ) -> Result<Prepared, Error> {
+        if prepared.keys.is_complete() {
+            return Ok(prepared);
+        }
+        // Of releases that come at the same moment one draws them, and the others find them.
+        let shared = shared(release, &prepared.stored.record)?;
+        self.alone(shared, task, async || self.ensure_keys(release, &prepared.keys).await).await?;
+        self.prepare(release, again).await
     }
 
     async fn prepare(&self, release: &Release, again: bool) -> Result<Prepared, Error> {
@@ -218,8 +230,7 @@ impl Prepared {
             let held = self.picture.observed.get(reference).map(held_configuration);
             held.and_then(Result::ok).flatten().is_some_and(|config| config.releases.contains_key(release))
         };
-        let mut carriers = before.objects.iter().filter(|(stage, _)| *stage == Stage::Configuration);
-        if !carriers.all(|(_, reference)| holds(reference)) {
+        if !before.carriers().all(holds) {
             return None;
         }
         Trial::of(&self.picture.desired, &self.picture.observed, before.trial.as_ref())

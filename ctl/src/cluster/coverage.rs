@@ -9,7 +9,8 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Cluster {
-    /// The ways past the routes of a release, and who may take them. `coming` are the objects that become ours with the next write.
+    /// The ways past the routes of a release, and who may take them. `coming` are the objects that become ours with the
+    /// next write.
     pub async fn coverage(
         &self,
         release: &ReleaseName,

@@ -253,7 +253,7 @@ impl Error {
                  `canary-ctl apply` again goes on to the routes".to_owned(),
             ),
             Self::NoModule { .. } => Some(
-                "are its address and its sum right, and can the proxies reach it? their logs say what they got"
+                "are its address and its sum right, can the proxies reach it, and is istiod there? their logs say what they got"
                     .to_owned(),
             ),
             Self::Late { behind, .. } => behind.iter().find_map(Proxy::likely_cause),

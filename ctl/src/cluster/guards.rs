@@ -2,7 +2,7 @@
 
 use super::{Cluster, Error};
 use crate::config;
-use crate::manifest::{Stage, held_configuration};
+use crate::manifest::held_configuration;
 use crate::plan::{Guard, Record, judge_pause, judge_step, judge_stickiness};
 use crate::spec::{Release, ReleaseName, Routes};
 use assignment::Weight;
@@ -110,9 +110,7 @@ impl Cluster {
         record: &Record,
         overridden: &[Guard],
     ) -> Result<(), Error> {
-        let holds = record.objects.iter().filter(|(stage, _)| *stage == Stage::Configuration);
-        let observed = self.observe(holds.map(|(_, reference)| reference)).await?;
-        for body in observed.values() {
+        for body in self.configurations(record).await?.values() {
             let Some(config) = held_configuration(body).map_err(crate::plan::Error::from)? else { continue };
             let entry = config.releases.get(&release.to_string());
             if let (Position::Edge, Some(entry)) = (config.position, entry) {

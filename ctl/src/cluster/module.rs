@@ -7,8 +7,7 @@
 
 use super::lease::Task;
 use super::{Cluster, Error, Stored, Waiting};
-use crate::manifest::Stage;
-use crate::plan::{Plan, Trial, Trying};
+use crate::plan::{Plan, Reference, Trial, Trying};
 use crate::spec::Release;
 
 impl Cluster {
@@ -42,8 +41,7 @@ impl Cluster {
     async fn bring(&self, release: &Release, stored: &mut Stored, which: Trying) -> Result<(), Error> {
         self.keep(&release.name, stored).await?;
         let stored = &*stored;
-        let holds = stored.record.objects.iter().filter(|(stage, _)| *stage == Stage::Configuration);
-        let shared = holds.map(|(_, object)| (object.namespace.clone(), object.name.clone())).collect();
+        let shared = stored.record.carriers().map(Reference::place).collect();
         let task = Task { verb: "apply", release: &release.name };
         let plan = async || self.tried(release, stored, which).await;
         self.alone(shared, task, async || self.settle(plan).await).await.map(drop)
@@ -52,7 +50,7 @@ impl Cluster {
     async fn tried(&self, release: &Release, stored: &Stored, which: Trying) -> Result<Plan, Error> {
         let record = &stored.record;
         let Some(trial) = &record.trial else { return Ok(Plan::default()) };
-        let observed = self.configurations(&record.objects).await?;
+        let observed = self.configurations(record).await?;
         self.unless_overtaken(&release.name, stored).await?;
         Ok(trial.plan(&release.name.to_string(), record, which, &observed)?)
     }

@@ -4,7 +4,7 @@
 use super::keys::KeySecret;
 use super::{Applied, Applying, Cluster, Error, Stored, Waiting};
 use crate::config::{self, KeyRing};
-use crate::manifest::{Stage, held_configuration};
+use crate::manifest::held_configuration;
 use crate::plan::Guard;
 use crate::spec::{Release, ReleaseName};
 use assignment::contract::{OverrideMode, ReleaseConfig};
@@ -118,7 +118,7 @@ impl Cluster {
         let Some(since) = since else { return Ok(None) };
         let stored = self.known(release).await?;
         let mut life = 0;
-        for body in self.configurations(&stored.record.objects).await?.values() {
+        for body in self.configurations(&stored.record).await?.values() {
             let held = held_configuration(body)?.into_iter().flat_map(|config| config.releases.into_values());
             life = held.map(|release| seals_live(&release)).fold(life, u64::max);
         }
@@ -133,7 +133,7 @@ impl Cluster {
         stored: &Stored,
     ) -> Result<BTreeSet<ReleaseName>, Error> {
         let mut names = BTreeSet::new();
-        for body in self.configurations(&stored.record.objects).await?.values() {
+        for body in self.configurations(&stored.record).await?.values() {
             let held = held_configuration(body)?.into_iter().flat_map(|config| config.releases.into_keys());
             names.extend(held.filter_map(|name| name.parse::<ReleaseName>().ok()));
         }
@@ -160,8 +160,7 @@ impl Cluster {
         let reached: Vec<_> = stored.record.objects.iter().map(|(_, object)| object).collect();
         for other in self.neighbours(&release.name, &stored).await? {
             let Some(theirs) = self.stored(&other).await? else { continue };
-            let holds_keys = theirs.record.objects.iter().filter(|(stage, _)| *stage == Stage::Configuration);
-            if let Some((_, beyond)) = holds_keys.into_iter().find(|(_, object)| !reached.contains(&object)) {
+            if let Some(beyond) = theirs.record.carriers().find(|object| !reached.contains(object)) {
                 let message = format!(
                     "`{other}` has these keys too, and proxies that this release does not reach ({beyond})"
                 );

@@ -54,12 +54,14 @@ impl Cluster {
         let begun = Instant::now();
         loop {
             let behind = before.behind(&self.clusters(record).await?, more);
-            let waited = begun.elapsed();
-            match behind.is_empty() {
-                true => return Ok(()),
-                false if waited >= waiting.patience => return Err(Error::NoClusters { behind, waited }),
-                false => tokio::time::sleep(PAUSE).await,
+            if behind.is_empty() {
+                return Ok(());
             }
+            let waited = begun.elapsed();
+            if waited >= waiting.patience {
+                return Err(Error::NoClusters { behind, waited });
+            }
+            tokio::time::sleep(PAUSE).await;
         }
     }
 }

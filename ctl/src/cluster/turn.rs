@@ -80,7 +80,7 @@ impl Cluster {
     /// The configurations in which the release is.
     async fn holding(&self, release: &ReleaseName, stored: &Stored) -> Result<Vec<FilterConfig>, Error> {
         let mut held = Vec::new();
-        for body in self.configurations(&stored.record.objects).await?.values() {
+        for body in self.configurations(&stored.record).await?.values() {
             let config = held_configuration(body)?;
             held.extend(config.filter(|config| config.releases.contains_key(&release.to_string())));
         }

@@ -4,8 +4,7 @@ use super::lease::Task;
 use super::objects::Really;
 use super::weigh::{ATTEMPTS, pause};
 use super::{Cluster, Error, Stored, Waiting};
-use crate::manifest::Stage;
-use crate::plan::{Plan, Ways, removal};
+use crate::plan::{Plan, Reference, Ways, removal};
 use crate::spec::ReleaseName;
 use assignment::contract::{Role, VersionConfig};
 
@@ -34,8 +33,7 @@ impl Cluster {
                 self.wait(&release.to_string(), &stored.record, waiting).await?;
             }
             self.protect_subsets(release, &stored.record).await?;
-            let shared = stored.record.objects.iter().filter(|(stage, _)| *stage == Stage::Configuration);
-            let shared = shared.map(|(_, object)| (object.namespace.clone(), object.name.clone())).collect();
+            let shared = stored.record.carriers().map(Reference::place).collect();
             let plan = self.alone(shared, task, async || self.remove(release, &stored).await).await?;
             self.forget(release, &stored).await?;
             Ok(plan)

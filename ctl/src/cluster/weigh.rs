@@ -2,7 +2,7 @@
 
 use super::objects::Really;
 use super::{Cluster, Error, Stored};
-use crate::plan::{Kept, Plan, Reference, reweigh};
+use crate::plan::{Plan, Record, Reference, reweigh};
 use crate::spec::ReleaseName;
 use assignment::Weight;
 use assignment::contract::Until;
@@ -54,7 +54,7 @@ impl Cluster {
 
     /// What a weight would write.
     pub async fn reweighed(&self, release: &ReleaseName, stored: &Stored) -> Result<Plan, Error> {
-        let observed = self.configurations(&stored.record.objects).await?;
+        let observed = self.configurations(&stored.record).await?;
         Ok(reweigh(&release.to_string(), &stored.record, &observed)?)
     }
 
@@ -91,9 +91,9 @@ impl Cluster {
         Ok(())
     }
 
-    pub(super) async fn configurations(&self, kept: &[Kept]) -> Result<BTreeMap<Reference, Value>, Error> {
-        let holds = |(stage, _): &&Kept| *stage == crate::manifest::Stage::Configuration;
-        self.observe(kept.iter().filter(holds).map(|(_, reference)| reference)).await
+    /// The objects that hold the configuration of a release's proxies, as they are.
+    pub(super) async fn configurations(&self, record: &Record) -> Result<BTreeMap<Reference, Value>, Error> {
+        self.observe(record.carriers()).await
     }
 }
 

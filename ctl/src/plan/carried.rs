@@ -3,7 +3,37 @@
 
 use super::ownership::merge;
 use super::reweigh::applicable;
+use super::{Change, Error, Object, Plan, Record, Reference};
+use crate::manifest::{Stage, held_configuration, with_configuration};
+use assignment::contract::ReleaseConfig;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// The plan that changes a release's `entry` in every configuration that we have written for it, and the `module` that the
+/// object names beside it.
+///
+/// Fails where an object is not there or does not know the release: `apply` did not come to its end.
+pub(super) fn rewritten(
+    release: &str,
+    record: &Record,
+    observed: &BTreeMap<Reference, Value>,
+    entry: impl Fn(&mut ReleaseConfig),
+    module: impl Fn(&Reference, Value) -> Value,
+) -> Result<Plan, Error> {
+    let mut changes = Vec::new();
+    for reference in record.carriers() {
+        let missing =
+            |found| Error::NotCarried { release: release.to_owned(), object: reference.to_string(), found };
+        let seen = observed.get(reference).ok_or_else(|| missing("no such object"))?;
+        let mut config = held_configuration(seen)?.ok_or_else(|| missing("no configuration"))?;
+        entry(config.releases.get_mut(release).ok_or_else(|| missing("other releases only"))?);
+        let body = module(reference, with_configuration(seen, &config)?);
+        let body = carrying(&body, release);
+        let desired = Object { reference: reference.clone(), stage: Stage::Configuration, body };
+        changes.extend(Change::between(&desired, Some(seen)));
+    }
+    Ok(Plan { changes, ..Plan::default() })
+}
 
 /// The part of an object that is applied again, with all that carries a release in it.
 pub(super) fn carrying(object: &Value, release: &str) -> Value {

@@ -1,7 +1,7 @@
 //! A Kubernetes object of any kind, and what it is called.
 
 use super::Error;
-use crate::manifest::{Manifest, Stage};
+use crate::manifest::{Manifest, Place, Stage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
@@ -36,6 +36,11 @@ impl Reference {
     pub fn new(api_version: &str, kind: &str, namespace: &str, name: &str) -> Self {
         let [api_version, kind, namespace, name] = [api_version, kind, namespace, name].map(str::to_owned);
         Self { api_version, kind, namespace, name }
+    }
+
+    /// Namespace and name.
+    pub fn place(&self) -> Place {
+        (self.namespace.clone(), self.name.clone())
     }
 
     /// What an object calls itself. Fails where it has no kind, no name or no namespace.

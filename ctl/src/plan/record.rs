@@ -166,6 +166,12 @@ impl Record {
         self.note(by, self.standing.weight, "old module");
     }
 
+    /// The objects that hold the configuration of its proxies.
+    pub fn carriers(&self) -> impl Iterator<Item = &Reference> {
+        let carries = |(stage, _): &&Kept| *stage == Stage::Configuration;
+        self.objects.iter().filter(carries).map(|(_, reference)| reference)
+    }
+
     /// The last thing that was done, as a person says it.
     pub fn last(&self) -> Option<String> {
         self.history.last().map(ToString::to_string)

@@ -3,10 +3,10 @@
 //! Worked out from the objects and not from the release's file: a file that was edited and not applied yet does not
 //! come along with a weight.
 
-use super::carried::carrying;
-use super::{Change, Error, Object, Plan, Record, Reference};
+use super::carried::rewritten;
+use super::{Error, Plan, Record, Reference};
 use crate::config::Standing;
-use crate::manifest::{Stage, held_configuration, with_configuration};
+use assignment::contract::ReleaseConfig;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -14,33 +14,16 @@ use std::collections::BTreeMap;
 ///
 /// Fails where one is not there or does not know the release: `apply` did not come to its end.
 pub fn reweigh(release: &str, record: &Record, observed: &BTreeMap<Reference, Value>) -> Result<Plan, Error> {
-    let mut changes = Vec::new();
-    for (stage, reference) in record.objects.iter().filter(|(stage, _)| *stage == Stage::Configuration) {
-        let missing =
-            |found| Error::NotCarried { release: release.to_owned(), object: reference.to_string(), found };
-        let body = observed.get(reference).ok_or_else(|| missing("no such object"))?;
-        let mut config = held_configuration(body)?.ok_or_else(|| missing("no configuration"))?;
-        let entry = config.releases.get_mut(release).ok_or_else(|| missing("other releases only"))?;
+    let entry = |entry: &mut ReleaseConfig| {
         let Standing { uid, generation, weight, until, versions, gone, .. } = record.standing.clone();
-        *entry = assignment::contract::ReleaseConfig {
-            uid,
-            generation,
-            weight,
-            until,
-            versions,
-            gone,
-            ..entry.clone()
-        };
-        let mut body = with_configuration(body, &config)?;
-        if let Some(trial) = &record.trial {
-            // A proxy that cannot fetch the new module would not get this either.
-            body = trial.taken_back(reference, &body);
-        }
-        let body = carrying(&body, release);
-        let desired = Object { reference: reference.clone(), stage: *stage, body };
-        changes.extend(Change::between(&desired, observed.get(reference)));
-    }
-    Ok(Plan { changes, ..Plan::default() })
+        *entry = ReleaseConfig { uid, generation, weight, until, versions, gone, ..entry.clone() };
+    };
+    let module = |reference: &Reference, body: Value| match &record.trial {
+        // A proxy that cannot fetch the new module would not get this either.
+        Some(trial) => trial.taken_back(reference, body),
+        None => body,
+    };
+    rewritten(release, record, observed, entry, module)
 }
 
 /// The part of an observed object that we apply again: its name, and the fields that are ours. The rest belongs to the

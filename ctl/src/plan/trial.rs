@@ -3,9 +3,10 @@
 //! A proxy that cannot fetch a module goes on with the one that it has, and gets no weight and no rollback any more. So a
 //! module comes alone, and whatever else is written before it has arrived puts the old one back.
 
-use super::carried::carrying;
-use super::{Change, Error, Object, Plan, Record, Reference};
-use crate::manifest::{Code, Stage, held_configuration, with_configuration};
+use super::carried::rewritten;
+use super::{Error, Object, Plan, Record, Reference};
+use crate::manifest::{Code, Stage};
+use assignment::contract::ReleaseConfig;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -62,36 +63,20 @@ impl Trial {
         which: Trying,
         observed: &BTreeMap<Reference, Value>,
     ) -> Result<Plan, Error> {
-        let mut changes = Vec::new();
-        for (stage, reference) in record.objects.iter().filter(|(stage, _)| *stage == Stage::Configuration) {
-            let missing = |found| Error::NotCarried {
-                release: release.to_owned(),
-                object: reference.to_string(),
-                found,
-            };
-            let body = observed.get(reference).ok_or_else(|| missing("no such object"))?;
-            let mut config = held_configuration(body)?.ok_or_else(|| missing("no configuration"))?;
-            let entry = config.releases.get_mut(release).ok_or_else(|| missing("other releases only"))?;
-            entry.generation = record.standing.generation;
-            let body = with_configuration(body, &config)?;
-            let body = match (which, self.entry(reference)) {
-                (Trying::New, Some(tried)) => tried.to.put_into(&body),
-                (Trying::New, None) => body,
-                (Trying::Old, _) => self.taken_back(reference, &body),
-            };
-            let body = carrying(&body, release);
-            let desired = Object { reference: reference.clone(), stage: *stage, body };
-            changes.extend(Change::between(&desired, observed.get(reference)));
-        }
-        Ok(Plan { changes, ..Plan::default() })
+        let entry = |entry: &mut ReleaseConfig| entry.generation = record.standing.generation;
+        let module = |reference: &Reference, body: Value| match which {
+            Trying::New => self.entry(reference).map_or(body.clone(), |tried| tried.to.put_into(&body)),
+            Trying::Old => self.taken_back(reference, body),
+        };
+        rewritten(release, record, observed, entry, module)
     }
 
     /// An object with the old module, where it names the one that is tried: others may have brought another since.
-    pub(super) fn taken_back(&self, reference: &Reference, object: &Value) -> Value {
-        let held = Code::of(object);
+    pub(super) fn taken_back(&self, reference: &Reference, object: Value) -> Value {
+        let held = Code::of(&object);
         match self.entry(reference).filter(|tried| held.as_ref() == Some(&tried.to)) {
-            Some(tried) => tried.from.put_into(object),
-            None => object.clone(),
+            Some(tried) => tried.from.put_into(&object),
+            None => object,
         }
     }
 

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use wasm_tests::lab::{Helm, Lab, LabError};
+use wasm_tests::lab::{Helm, Lab, LabError, Stage};
+use wasm_tests::scenario::HOST;
 
 /// Who has the objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,16 @@ impl Owner {
             Self::ArgoCd | Self::ArgoCdServerSide => "argocd-controller",
         }
     }
+}
+
+/// A VirtualService of theirs, for the shop at its gateway.
+pub(super) fn virtual_service(stage: &Stage, name: &str, http: &Value) -> Value {
+    json!({
+        "apiVersion": "networking.istio.io/v1",
+        "kind": "VirtualService",
+        "metadata": {"name": name, "namespace": stage.namespace},
+        "spec": {"hosts": [HOST], "gateways": [format!("{}/shop", stage.ingress)], "http": http},
+    })
 }
 
 /// Objects in a folder, as a chart or as what a repository has.

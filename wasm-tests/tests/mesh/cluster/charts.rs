@@ -1,13 +1,13 @@
 //! A VirtualService that belongs to somebody else, who upgrades it while the canary is at 20 %: users notice nothing, and
 //! we have nothing to repair.
 
-use super::chart::{Chart, Owner};
+use super::chart::{Chart, Owner, virtual_service};
 use super::operator::Operator;
 use crate::support::in_the_mesh;
 use serde_json::{Value, json};
 use wasm_tests::client::User;
 use wasm_tests::lab::{Helm, Stage, StageOptions};
-use wasm_tests::scenario::{Document, Faults, HOST, Sessions};
+use wasm_tests::scenario::{Document, Faults, Sessions};
 
 const SESSIONS: usize = 100;
 
@@ -44,7 +44,7 @@ fn upgraded(name: &str, owner: Owner) {
         operator.is_told("apply --wait", 0, &["active in 1 proxies"]).await;
         operator.is_told("weight 20", 2, &["no-routes"]).await;
         let chart = Chart::new(lab, &stage.namespace);
-        let routes = |timeout| [virtual_service(&stage, &release, timeout)];
+        let routes = |timeout| [with_ours(&stage, &release, timeout)];
         chart.comes(owner, &routes("5s")).await.unwrap();
         lab.until("the way to the shop", async || {
             stage.user().navigate("/").await.is_ok_and(|answer| answer.status == 200).then_some(())
@@ -72,7 +72,7 @@ fn upgraded(name: &str, owner: Owner) {
 }
 
 /// The VirtualService of the shop, into which its people have put our routes.
-fn virtual_service(stage: &Stage, release: &Document, timeout: &str) -> Value {
+fn with_ours(stage: &Stage, release: &Document, timeout: &str) -> Value {
     let host = format!("shop.{}.svc.cluster.local", stage.namespace);
     let to =
         |version: &str| json!([{"destination": {"host": host, "subset": version, "port": {"number": 80}}}]);
@@ -80,14 +80,6 @@ fn virtual_service(stage: &Stage, release: &Document, timeout: &str) -> Value {
         let header = json!({"x-canary-version": {"exact": format!("{}/{version}", release.name())}});
         json!({"match": [{"headers": header}], "route": to(version), "timeout": timeout})
     };
-    json!({
-        "apiVersion": "networking.istio.io/v1",
-        "kind": "VirtualService",
-        "metadata": {"name": "shop", "namespace": stage.namespace},
-        "spec": {
-            "hosts": [HOST],
-            "gateways": [format!("{}/shop", stage.ingress)],
-            "http": [by_header("v1"), by_header("v2"), {"route": to("v1"), "timeout": timeout}],
-        },
-    })
+    let default = json!({"route": to("v1"), "timeout": timeout});
+    virtual_service(stage, "shop", &json!([by_header("v1"), by_header("v2"), default]))
 }

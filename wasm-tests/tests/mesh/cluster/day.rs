@@ -1,12 +1,13 @@
 //! A release from its first `apply` to its `uninstall`, typed by an operator while 2,000 people shop.
 
+use super::chart::virtual_service;
 use super::operator::Operator;
 use crate::modules::{Module, Web, filter};
 use crate::support::{UNDISTURBED, counters, in_the_mesh};
 use serde_json::json;
 use wasm_tests::client::User;
 use wasm_tests::lab::{Lab, Stage, StageOptions, sha256};
-use wasm_tests::scenario::{Document, Faults, HOST, Sessions};
+use wasm_tests::scenario::{Document, Faults, Sessions};
 use wasm_tests::stats::{UNLIKELY, share_p_value};
 
 /// Who is there before the first user is moved; others come with every step.
@@ -121,16 +122,9 @@ impl Day<'_> {
         let none_left =
             async || self.lab.pods(namespace, "app=shop,version=v1").await.ok()?.is_empty().then_some(());
         self.lab.until("the end of v1", none_left).await.unwrap();
-        let route = json!({
-            "apiVersion": "networking.istio.io/v1",
-            "kind": "VirtualService",
-            "metadata": {"name": "shop", "namespace": namespace},
-            "spec": {
-                "hosts": [HOST],
-                "gateways": [format!("{}/shop", self.stage.ingress)],
-                "http": [{"route": [{"destination": {"host": format!("shop.{namespace}.svc.cluster.local")}}]}],
-            },
-        });
+        let shop = format!("shop.{namespace}.svc.cluster.local");
+        let to_shop = json!([{"route": [{"destination": {"host": shop}}]}]);
+        let route = virtual_service(&self.stage, "shop", &to_shop);
         self.lab.apply(&route.to_string()).await.unwrap();
         let moving = self.sessions.set_out(MOVING);
         self.operator.is_told("uninstall", 0, &["the release needs it no longer"]).await;

@@ -1,7 +1,7 @@
 //! Owners of charts, who upgrade them while the canary is at 20 % under load and our routes stand beside theirs, or within
 //! them. (`charts.rs` has those who have put our routes into theirs themselves.)
 
-use super::chart::{Chart, Owner};
+use super::chart::{Chart, Owner, virtual_service};
 use super::operator::Operator;
 use super::scene::Scene;
 use crate::support::in_the_mesh;
@@ -16,16 +16,9 @@ const OWNERS: [Owner; 4] =
 
 /// What a chart has beside the release: an answer of its own for a path.
 fn help(stage: &Stage, number: usize, status: u16) -> Value {
-    json!({
-        "apiVersion": "networking.istio.io/v1",
-        "kind": "VirtualService",
-        "metadata": {"name": format!("shop-help-{number}"), "namespace": stage.namespace},
-        "spec": {
-            "hosts": [HOST],
-            "gateways": [format!("{}/shop", stage.ingress)],
-            "http": [{"match": [{"uri": {"prefix": format!("/help-{number}")}}], "directResponse": {"status": status}}],
-        },
-    })
+    let path = json!([{"uri": {"prefix": format!("/help-{number}")}}]);
+    let http = json!([{"match": path, "directResponse": {"status": status}}]);
+    virtual_service(stage, &format!("shop-help-{number}"), &http)
 }
 
 /// And what its shop asks for.
@@ -97,16 +90,8 @@ fn beside_routes_and_a_rule_of_theirs_no_upgrade_moves_anybody_and_diff_says_wha
 /// A chart that has the shop's routes to itself.
 fn alone(stage: &Stage, timeout: &str) -> Vec<Value> {
     let shop = format!("shop.{}.svc.cluster.local", stage.namespace);
-    let routes = json!({
-        "apiVersion": "networking.istio.io/v1",
-        "kind": "VirtualService",
-        "metadata": {"name": "shop", "namespace": stage.namespace},
-        "spec": {
-            "hosts": [HOST],
-            "gateways": [format!("{}/shop", stage.ingress)],
-            "http": [{"route": [{"destination": {"host": shop, "subset": "v1"}}], "timeout": timeout}],
-        },
-    });
+    let to_stable = json!([{"destination": {"host": shop, "subset": "v1"}}]);
+    let routes = virtual_service(stage, "shop", &json!([{"route": to_stable, "timeout": timeout}]));
     vec![routes, rule(stage, &json!({"subsets": [{"name": "v1", "labels": {"version": "v1"}}]}))]
 }
 
