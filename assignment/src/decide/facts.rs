@@ -3,6 +3,7 @@
 use super::Environment;
 use crate::contract::Stickiness;
 use crate::policy::Release;
+use crate::seal::{Kind, Seal};
 use crate::{Policy, Request};
 use std::cell::Cell;
 
@@ -89,6 +90,11 @@ impl<'a> Facts<'a> {
                 self.tokens.note(value);
             }
         }
+    }
+
+    /// What a pin or a minted id says, if it is genuine.
+    pub(super) fn verify(&self, kind: Kind, uid: &str, text: &'a [u8]) -> Option<Seal<'a>> {
+        self.environment.verify(&self.policy.ring, kind, uid, text)
     }
 
     /// The time, asked for once.

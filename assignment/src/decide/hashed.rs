@@ -19,7 +19,7 @@ pub(super) enum MintedId {
 
 /// Reads the minted ids.
 pub(super) fn minted_id(facts: &Facts<'_>) -> MintedId {
-    let mut genuine = facts.ids.iter().filter_map(|text| facts.policy.ring.verify(Kind::Id, "", text));
+    let mut genuine = facts.ids.iter().filter_map(|text| facts.verify(Kind::Id, "", text));
     let Some(first) = genuine.next() else {
         return MintedId::Absent;
     };

@@ -32,6 +32,7 @@ pub use overrides::MAX_TOKEN_LIFE_SECONDS;
 
 use crate::contract::Position;
 use crate::policy::Release;
+use crate::seal::{Kind, Ring, Seal};
 use crate::{Bucket, Identity, Policy, Request};
 use pinned::Pinned;
 
@@ -45,6 +46,11 @@ pub trait Environment {
     fn jwt_claim(&self, payload: &str, claim: &[String]) -> Option<Vec<u8>>;
     /// The client's address without its port.
     fn client_address(&self) -> Option<Vec<u8>>;
+    /// What a pin or a minted id says, if a key of this ring signed it: [`Ring::verify`], or the same from memory
+    /// ([`crate::seal::Remembered`]).
+    fn verify<'t>(&self, ring: &Ring, kind: Kind, release_uid: &str, text: &'t [u8]) -> Option<Seal<'t>> {
+        ring.verify(kind, release_uid, text)
+    }
     /// Whether this version of the release had no healthy pod a moment ago.
     fn is_unavailable(&self, release: usize, version: usize) -> bool;
 }

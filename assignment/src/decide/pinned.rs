@@ -27,8 +27,7 @@ pub(super) fn read<'a>(facts: &Facts<'a>) -> Pinned<'a> {
     let Some(pin) = facts.release.pin.as_ref().filter(|_| facts.is_session()) else {
         return Pinned::Absent;
     };
-    let mut genuine =
-        facts.pins.iter().filter_map(|text| facts.policy.ring.verify(Kind::Pin, &facts.release.uid, text));
+    let mut genuine = facts.pins.iter().filter_map(|text| facts.verify(Kind::Pin, &facts.release.uid, text));
     let Some(seal) = genuine.next() else {
         return Pinned::Absent;
     };

@@ -12,9 +12,11 @@
 //! as a token; no field selects an algorithm. With a uid and a version of up to 12 bytes each the message is at most
 //! 55 bytes: two compressions on the hot path.
 
+mod remembered;
 mod ring;
 mod text;
 
+pub use remembered::Remembered;
 pub use ring::{Ring, carried_keys};
 
 use crate::Identity;

@@ -40,6 +40,12 @@ pub(super) fn read(kind: Kind, text: &[u8]) -> Option<Unverified<'_>> {
     Some(Unverified { key_id, seal: Seal { kind, version, epoch, identity, issued, expires }, mac })
 }
 
+/// Where the version begins in a text that has been read: behind kind and key id.
+pub(super) fn version_at(text: &[u8]) -> Option<usize> {
+    let mut separators = text.iter().enumerate().filter(|(_, byte)| **byte == b'~');
+    separators.nth(1).map(|(place, _)| place + 1)
+}
+
 /// The fields between `~`.
 struct Fields<'t> {
     rest: Option<&'t [u8]>,

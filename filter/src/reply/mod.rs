@@ -50,36 +50,45 @@ pub struct Outcome {
     pub may_be_unavailable: bool,
 }
 
-/// What of an answer decides what happens to it: the less, the fewer bytes the proxy hands over.
+/// What one look at an answer finds: for most answers that is all there is to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Interest {
-    /// All headers.
-    All,
-    /// All, if it sets a cookie; else its status.
-    Cookies,
-    /// Its status: nothing is written whatever it says.
-    Status,
+pub struct Glance<'h> {
+    /// `:status`; empty where the proxy gives none.
+    pub status: &'h [u8],
+    /// Whether it sets a cookie.
+    pub sets_cookie: bool,
+}
+
+impl<'h> Glance<'h> {
+    /// Looks at an answer.
+    pub fn at(answer: Headers<'h>) -> Self {
+        let mut glance = Self { status: b"", sets_cookie: false };
+        for (name, value) in &answer {
+            match name {
+                b":status" => glance.status = value,
+                b"set-cookie" => glance.sets_cookie = true,
+                _ => {}
+            }
+        }
+        glance
+    }
 }
 
 impl Pending {
-    /// What of the answer must be read.
-    pub fn interest(&self, policy: &Policy) -> Interest {
+    /// Whether [`answered`] may write anything: nearly always not.
+    pub fn may_write(&self, policy: &Policy, glance: &Glance<'_>) -> bool {
         let Some(release) = policy.release(self.decision.release) else {
-            return Interest::Status;
+            return false;
         };
         let decision = &self.decision;
-        let writes = decision.mints
+        let follows_session =
+            release.pin.is_some() && release.session_cookie.is_some() && policy.position == Position::Edge;
+        decision.mints
             || decision.token.is_some()
             || matches!(decision.pin, PinPlan::Now { .. })
             || policy.debug_header.is_some()
-            || (release.caches == CachePolicy::Guard && decision.version != release.stable());
-        let follows_session =
-            release.pin.is_some() && release.session_cookie.is_some() && policy.position == Position::Edge;
-        match (writes, follows_session) {
-            (true, _) => Interest::All,
-            (false, true) => Interest::Cookies,
-            (false, false) => Interest::Status,
-        }
+            || (release.caches == CachePolicy::Guard && decision.version != release.stable())
+            || (follows_session && glance.sets_cookie)
     }
 }
 
@@ -99,12 +108,10 @@ pub fn answered(
     answer: Headers<'_>,
     now: impl Fn() -> u64,
     edits: &mut impl HeaderEdits,
-) -> Outcome {
+) {
     if let Some(reply) = Reply::read(policy, pending, answer, &now) {
         reply.edit(&now, edits);
     }
-    let status = answer.iter().find(|(name, _)| *name == b":status").map_or(&b""[..], |(_, value)| value);
-    Outcome::of(policy, pending, status)
 }
 
 /// An answer, read in one pass, beside the decision it belongs to.

@@ -36,13 +36,6 @@ const PLUGIN_CONFIGURATION: u32 = 7;
 #[link(wasm_import_module = "env")]
 unsafe extern "C" {
     fn proxy_get_header_map_pairs(map: u32, data: *mut *mut u8, size: *mut usize) -> u32;
-    fn proxy_get_header_map_value(
-        map: u32,
-        key: *const u8,
-        key_size: usize,
-        data: *mut *mut u8,
-        size: *mut usize,
-    ) -> u32;
     fn proxy_set_header_map_pairs(map: u32, data: *const u8, size: usize) -> u32;
     fn proxy_replace_header_map_value(
         map: u32,
@@ -110,17 +103,6 @@ pub(super) fn header_pairs(map: Map) -> Vec<u8> {
     // SAFETY: both out-pointers live until the call returns.
     let status = unsafe { proxy_get_header_map_pairs(map as u32, &raw mut data, &raw mut size) };
     taken(status, data, size).unwrap_or_default()
-}
-
-/// A header's value, the lines joined by commas; `None` where there is none, which costs the proxy next to nothing: it hands
-/// over no bytes.
-pub(super) fn header(map: Map, name: &str) -> Option<Vec<u8>> {
-    let (mut data, mut size) = (ptr::null_mut(), 0);
-    // SAFETY: name and out-pointers live until the call returns.
-    let status = unsafe {
-        proxy_get_header_map_value(map as u32, name.as_ptr(), name.len(), &raw mut data, &raw mut size)
-    };
-    taken(status, data, size)
 }
 
 /// Replaces the whole map; `pairs` in the wire form.

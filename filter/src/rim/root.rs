@@ -11,6 +11,7 @@
 use super::abi::{self, Level};
 use super::metrics::{self, Counters};
 use super::stream::Stream;
+use assignment::seal::Remembered;
 use assignment::{Identity, Policy};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -36,6 +37,8 @@ thread_local! {
 pub(super) struct Active {
     pub(super) policy: Policy,
     pub(super) counters: Counters,
+    /// Pins and ids that its keys have verified. (A VM has one thread.)
+    pub(super) remembered: RefCell<Remembered>,
 }
 
 /// The root context: one for each configuration that Envoy starts in this VM.
@@ -51,7 +54,7 @@ impl Default for Root {
 
 impl Active {
     fn new(policy: Policy) -> Self {
-        Self { counters: Counters::new(&policy), policy }
+        Self { counters: Counters::new(&policy), policy, remembered: RefCell::default() }
     }
 }
 

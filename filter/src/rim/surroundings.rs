@@ -1,7 +1,9 @@
 //! What a decision asks of the proxy, answered by host calls.
 
 use super::{abi, health};
+use assignment::seal::{Kind, Remembered, Ring, Seal};
 use assignment::{Environment, Policy};
+use std::cell::RefCell;
 
 const NANOSECONDS: u64 = 1_000_000_000;
 
@@ -13,6 +15,7 @@ pub(super) fn now_seconds() -> u64 {
 /// The surroundings of one request.
 pub(super) struct Surroundings<'a> {
     pub(super) policy: &'a Policy,
+    pub(super) remembered: &'a RefCell<Remembered>,
 }
 
 impl Environment for Surroundings<'_> {
@@ -22,6 +25,10 @@ impl Environment for Surroundings<'_> {
 
     fn random(&self) -> Option<u64> {
         abi::random()
+    }
+
+    fn verify<'t>(&self, ring: &Ring, kind: Kind, release_uid: &str, text: &'t [u8]) -> Option<Seal<'t>> {
+        self.remembered.borrow_mut().verify(ring, kind, release_uid, text)
     }
 
     fn jwt_claim(&self, payload: &str, claim: &[String]) -> Option<Vec<u8>> {

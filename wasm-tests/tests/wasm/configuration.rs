@@ -1,6 +1,6 @@
 //! Configurations: the first is never refused, a good one is never lost, several live side by side.
 
-use crate::fixture::{count, module, routed, session_on, standard, with, worker};
+use crate::fixture::{KEY, count, module, pin, routed, session_on, standard, with, worker};
 use serde_json::{Value, json};
 use wasm_tests::host::{LogLevel, Proxy, RequestHead, Vm, VmOptions};
 
@@ -109,6 +109,29 @@ fn a_stream_keeps_the_configuration_that_it_began_with() {
     vm.retire(old).unwrap();
     let headers = running.respond(crate::fixture::answer().header("set-cookie", "S=new")).unwrap();
     assert_eq!(crate::fixture::pinned(&headers).as_deref(), Some("v2"), "also after its root has ended");
+}
+
+#[test]
+fn a_pin_that_was_seen_often_counts_no_longer_when_its_key_or_its_version_is_gone() {
+    let pinned_user =
+        || RequestHead::get("/").header("cookie", format!("S=any; __Host-pin={}", pin("v2", 2)));
+    let at_zero = with("weight", json!(0));
+    let vm = worker(&at_zero);
+    for _ in 0..3 {
+        assert_eq!(routed(&vm, pinned_user()).as_deref(), Some("shop/web/v2"));
+    }
+    let mut other_key = at_zero.clone();
+    other_key["keys"][0]["key"] = json!(KEY.replace('3', "4"));
+    let mut gone = at_zero.clone();
+    let release = &mut gone["releases"]["shop/web"];
+    release["versions"].as_array_mut().unwrap().pop();
+    release["gone"] = json!([{"name": "v2", "epoch": 2}]);
+    for other in [other_key, gone] {
+        assert!(vm.configure(other.to_string()).unwrap(), "{:?}", vm.logs());
+        assert_eq!(routed(&vm, pinned_user()).as_deref(), Some("shop/web/v1"), "{other}");
+        assert!(vm.configure(at_zero.to_string()).unwrap());
+        assert_eq!(routed(&vm, pinned_user()).as_deref(), Some("shop/web/v2"));
+    }
 }
 
 #[test]
