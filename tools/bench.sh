@@ -4,6 +4,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 have wrk && have taskset || apt_install wrk util-linux || die "wrk or taskset is missing; the benchmark makes its load with wrk" \
     "Debian and Ubuntu: apt-get install wrk util-linux"
+have callgrind_control || apt_install valgrind || die "valgrind is missing; the benchmark counts instructions with it" \
+    "Debian and Ubuntu: apt-get install valgrind"
 tools/wasm.sh
 tools/baselines.sh
 tools/envoy.sh 1.40 >/dev/null

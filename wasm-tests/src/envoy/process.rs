@@ -26,6 +26,8 @@ pub struct Options {
     pub ready_within: Duration,
     /// Further arguments, e.g. `--drain-time-s 2`.
     pub arguments: Vec<String>,
+    /// A program that runs it, with its arguments, e.g. `valgrind`.
+    pub under: Vec<String>,
 }
 
 impl Default for Options {
@@ -37,6 +39,7 @@ impl Default for Options {
             component_log_level: None,
             ready_within: Duration::from_secs(30),
             arguments: Vec::new(),
+            under: Vec::new(),
         }
     }
 }
@@ -72,7 +75,14 @@ impl Envoy {
     ) -> Result<Self, EnvoyError> {
         let fail = |source| EnvoyError::Start { binary: binary.path.clone(), source };
         let bootstrap = std::path::absolute(bootstrap).map_err(fail)?;
-        let mut command = Command::new(&binary.path);
+        let mut command = match options.under.split_first() {
+            None => Command::new(&binary.path),
+            Some((program, arguments)) => {
+                let mut command = Command::new(program);
+                command.args(arguments).arg(&binary.path);
+                command
+            }
+        };
         // Without hot restart any number of Envoys can run side by side.
         command.arg("-c").arg(&bootstrap).arg("--disable-hot-restart");
         command.arg("--concurrency").arg(options.concurrency.to_string());

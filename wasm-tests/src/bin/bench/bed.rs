@@ -1,14 +1,15 @@
 //! One contender in an Envoy of its own, on the files that `canary-ctl` writes for its local target.
 
 use crate::contender::{Chain, Contender, Routes};
-use crate::cpu;
 use crate::error::{BenchError, file};
 use crate::request::{Headers, single};
+use crate::{counts, cpu};
 use assignment::Reason;
 use canary_ctl::local::{Bootstrap, Filter, Layout, bootstrap, ecds, replace};
 use canary_ctl::yaml::Template;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
+use std::path::Path;
 use tempfile::TempDir;
 use wasm_tests::artifact;
 use wasm_tests::client::Connection;
@@ -25,11 +26,15 @@ pub(crate) struct Placement {
     pub(crate) core: Option<&'static str>,
     /// Worker threads.
     pub(crate) workers: u32,
+    /// Whether callgrind runs it, which slows it fifty times.
+    pub(crate) is_counted: bool,
 }
 
 impl Placement {
     /// As it is measured by CPU time.
-    pub(crate) const MEASURED: Self = Self { core: Some(cpu::PROXY_CORE), workers: 1 };
+    pub(crate) const MEASURED: Self = Self { core: Some(cpu::PROXY_CORE), workers: 1, is_counted: false };
+    /// As its instructions are counted.
+    pub(crate) const COUNTED: Self = Self { core: Some(cpu::PROXY_CORE), workers: 1, is_counted: true };
 }
 
 /// A running contender.
@@ -47,7 +52,7 @@ pub(crate) struct Bed {
     pub(crate) admin: SocketAddr,
     envoy: Envoy,
     reason: Option<Reason>,
-    _directory: TempDir,
+    directory: TempDir,
 }
 
 impl Bed {
@@ -61,15 +66,25 @@ impl Bed {
         let layout = Layout::new(directory.path());
         let [admin, address] = free_ports().map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
         write_files(&layout, contender, upstream, &Bootstrap::new(address, admin))?;
-        let options = Options { concurrency: placement.workers, log_level: "error", ..Options::default() };
+        let mut options =
+            Options { concurrency: placement.workers, log_level: "error", ..Options::default() };
+        if placement.is_counted {
+            options.under = counts::callgrind(directory.path());
+            options.ready_within = counts::READY_WITHIN;
+        }
         let envoy = Envoy::start(&envoy::newest()?, &layout.bootstrap(), admin, &options).await?;
         if let Some(core) = placement.core {
             cpu::pin(envoy.pid(), core)?;
         }
         let Contender { name, headers, reason, .. } = contender.clone();
-        let bed = Self { name, address, headers, layout, admin, envoy, reason, _directory: directory };
+        let bed = Self { name, address, headers, layout, admin, envoy, reason, directory };
         bed.ask_once().await?;
         Ok(bed)
+    }
+
+    /// The folder of its files.
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
     }
 
     /// The process.
@@ -112,7 +127,7 @@ impl Backend {
         let headers = crate::request::browser(&[]);
         let (name, chain) = ("the backend".to_owned(), Chain::Empty);
         let contender = Contender { name, chain, routes: Routes::ByHeader, headers, reason: None };
-        let placement = Placement { core: Some(cpu::LOAD_CORE), workers: 1 };
+        let placement = Placement { core: Some(cpu::LOAD_CORE), workers: 1, is_counted: false };
         Ok(Self(Bed::start(&contender, None, placement).await?))
     }
 

@@ -7,6 +7,7 @@
 //! contender   who is compared                          config, request -> Contender
 //! bed         an Envoy for each of them, on a core of its own
 //! load, cpu   wrk on the other core; nanoseconds of CPU that Envoy's threads took
+//! counts      instructions and cache misses of a request, which no neighbour disturbs
 //! rounds      all contenders, in another order each round  -> Samples
 //! summary     medians and quartiles of ratios within a round
 //! memory, update, activation, simulate                 the figures that are no ratio of CPU time
@@ -19,6 +20,7 @@ mod activation;
 mod bed;
 mod config;
 mod contender;
+mod counts;
 mod cpu;
 mod error;
 mod load;
@@ -53,6 +55,9 @@ struct Arguments {
     /// table and leaves the file as it is
     #[arg(long, value_name = "FILE")]
     variant: Vec<PathBuf>,
+    /// Count instructions and cache misses under valgrind instead of taking the time; prints a table and leaves the file as it is
+    #[arg(long)]
+    counts: bool,
 }
 
 #[tokio::main]
@@ -72,6 +77,14 @@ async fn run(arguments: &Arguments) -> Result<bool, BenchError> {
     let machine = Machine::look()?;
     let module = artifact::filter()?;
     let effort = rounds::Effort { rounds: arguments.rounds, seconds: arguments.seconds };
+    if arguments.counts {
+        let contenders = match arguments.variant.as_slice() {
+            [] => contender::counted(&module)?,
+            variants => contender::variants(&module, variants)?,
+        };
+        say(&counts::table(&counts::measure(&contenders).await?, contender::EMPTY_SDK));
+        return Ok(true);
+    }
     if !arguments.variant.is_empty() {
         let samples =
             rounds::measure(contender::variants(&module, &arguments.variant)?, None, effort).await?;
@@ -79,12 +92,14 @@ async fn run(arguments: &Arguments) -> Result<bool, BenchError> {
         return Ok(true);
     }
     let direct = rounds::measure(contender::direct(&module)?, None, effort).await?;
+    let counts = counts::measure(&contender::counted(&module)?).await?;
     let upstream = bed::Backend::start().await?;
     let proxied = rounds::measure(contender::proxied(&module)?, Some(&upstream), effort).await?;
     let report = Report {
         machine,
         effort,
         direct,
+        counts,
         proxied,
         module_bytes: std::fs::metadata(&module).map_err(error::file(&module))?.len(),
         memory: memory::measure(&module).await?,

@@ -66,7 +66,12 @@ pub(crate) async fn measure(module: &Path) -> Result<Memory, BenchError> {
 }
 
 async fn start(module: &Path, releases: &Releases, workers: u32) -> Result<Bed, BenchError> {
-    let bed = Bed::start(&pinned(PINNED, module, releases)?, None, Placement { core: None, workers }).await?;
+    let bed = Bed::start(
+        &pinned(PINNED, module, releases)?,
+        None,
+        Placement { core: None, workers, is_counted: false },
+    )
+    .await?;
     wait(&bed, releases.generation()).await?;
     Ok(bed)
 }

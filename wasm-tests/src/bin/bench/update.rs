@@ -61,7 +61,7 @@ pub(crate) async fn measure(module: &Path) -> Result<Vec<Update>, BenchError> {
 
 async fn of(module: &Path, count: usize) -> Result<Update, BenchError> {
     let mut releases = Releases::new(Stickiness::Session, HOST, count)?;
-    let placement = Placement { core: None, workers: 1 };
+    let placement = Placement { core: None, workers: 1, is_counted: false };
     let bed = Bed::start(&pinned(PINNED, module, &releases)?, None, placement).await?;
     wait(&bed, releases.generation()).await?;
     let stop = Arc::new(AtomicBool::new(false));
