@@ -5,7 +5,7 @@
 //! config      releases as canary-ctl writes them: 1, 100, 10 000
 //! request     the browser's request of each path through the filter
 //! contender   who is compared                          config, request -> Contender
-//! bed         an Envoy for each of them, on a core of its own
+//! bed         Envoys for each of them, on a core of their own
 //! load, cpu   wrk on the other core; nanoseconds of CPU that Envoy's threads took
 //! counts      instructions and cache misses of a request, which no neighbour disturbs
 //! rounds      all contenders, in another order each round  -> Samples
@@ -45,7 +45,7 @@ use wasm_tests::artifact;
 /// Compare the filter's cost with its alternatives and write docs/benchmarks.md
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// Rounds of the comparison; each gives every contender one run
+    /// Rounds of the comparison; each gives every Envoy one run
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Seconds of a run

@@ -38,12 +38,13 @@ pub(crate) struct Report {
 const METHOD: &str = "\
 ## How it is measured
 
-* One Envoy process for each row, one worker, every thread of it on core 0; `wrk -t1 -c16` on core 1, so that Envoy never
-  waits for work and nothing else runs beside it. Bootstrap, filter chain and delivery by file are what `canary-ctl` writes
+* Three Envoy processes for each row, because two of the same build differ by up to a tenth for as long as they live; a round's
+  figure is the middle one. One worker, every thread on core 0; `wrk -t1 -c16` on core 1, so that Envoy never waits for work and
+  nothing else runs beside it. Bootstrap, filter chain and delivery by file are what `canary-ctl` writes
   for its local target; two routes, one for the routing header and one for everything else.
 * Cost is the CPU time of *all* of Envoy's threads by the scheduler's own clock (`/proc/PID/task/*/schedstat`, nanoseconds),
   divided by the requests answered. Not latency: a proxy is paid for in cores.
-* Every round gives each row one run, in another order each round, after a warm-up of each. A ratio is taken *within* a
+* Every round gives each Envoy one run, in another order each round, after a warm-up of each. A ratio is taken *within* a
   round, because a machine drifts over minutes more than filters differ; the tables have the median of the rounds' ratios
   and its quartiles. *A/A* is the same row twice: what it differs by is noise.
 * The request is a browser's that loads a page: 14 headers, 300 bytes of cookies in every row, whatever is in them.
