@@ -1,25 +1,26 @@
 //! What has been verified already: a page is dozens of requests, and all of them carry the same pin.
 //!
-//! The MAC is half of the instructions that a pinned user's request costs (`wasm-tests/tests/wasm/cost.rs`), and a
+//! Verifying is more than half of the module's instructions for a pinned user's request (`wasm-tests/tests/wasm/cost.rs`), and a
 //! browser sends the same text with every request of a page. Only what a key has signed is ever remembered, so a forger
 //! can neither fill the memory nor get anything out of it, and what is looked up is compared as a whole, in constant
 //! time, as the MAC would be.
 
+use super::ring::is_equal_in_constant_time;
 use super::{Kind, Ring, Seal, text};
 use crate::Identity;
-use std::hint::black_box;
 
 /// How many texts are remembered; a power of two. A page is loaded within seconds, so these are the users of the last
 /// seconds, not all of them.
 const SLOTS: usize = 512;
 
-/// The longest uid and text together that are remembered. `canary-ctl` draws uids of 12, and its pins have 70 to 90 bytes.
-const MAX_LEN: usize = 112;
+/// The longest uid and text together that are remembered: with a uid of 12, as `canary-ctl` draws them, a pin of any version
+/// name there can be. A commit's 40 digits are an ordinary one.
+const MAX_LEN: usize = 160;
 
 /// Seals that one ring has verified. Belongs to one configuration: a new one may have other keys.
 ///
 /// # Shape
-/// At most 512 of some 170 bytes each, taken with the first genuine text.
+/// At most 512 of some 220 bytes each, taken with the first genuine text.
 #[derive(Debug, Default)]
 pub struct Remembered {
     slots: Vec<Slot>,
@@ -107,17 +108,6 @@ fn place_of(text: &[u8]) -> usize {
     usize::try_from(mixed).unwrap_or_default()
 }
 
-/// Compares without telling by its time where the first difference is. Lengths are no secret.
-fn is_equal_in_constant_time(one: &[u8], other: &[u8]) -> bool {
-    let ((one, one_rest), (other, other_rest)) = (one.as_chunks(), other.as_chunks());
-    let words = one.iter().zip(other).fold(0, |difference, (one, other)| {
-        difference | (u64::from_le_bytes(*one) ^ u64::from_le_bytes(*other))
-    });
-    let rest = one_rest.iter().zip(other_rest).fold(0, |difference, (one, other)| difference | (one ^ other));
-    let is_of_one_length = one.len() == other.len() && one_rest.len() == other_rest.len();
-    black_box(words | u64::from(rest)) == 0 && is_of_one_length
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,7 +141,10 @@ mod tests {
             .map(|seal| (seal.kind, uid(seal.kind), ring().sign(uid(seal.kind), &seal).unwrap()))
             .collect();
         let long = Seal::pin(long.as_bytes(), u32::MAX, WHO, u64::from(u32::MAX));
-        texts.push((Kind::Pin, "uid000000001", ring().sign("uid000000001", &long).unwrap()));
+        let longer_uid = "a-uid-that-makes-it-too-long-for-a-slot";
+        for uid in ["uid000000001", longer_uid] {
+            texts.push((Kind::Pin, uid, ring().sign(uid, &long).unwrap()));
+        }
         texts
     }
 
@@ -226,12 +219,14 @@ mod tests {
     }
 
     #[test]
-    fn it_is_the_memory_that_answers_and_not_the_ring() {
+    fn it_is_the_memory_that_answers_and_not_the_ring_for_the_longest_version_too() {
         let mut remembered = Remembered::default();
-        let text = ring().sign("uid", &Seal::pin(b"v2", 1, WHO, 5)).unwrap();
-        assert_eq!(remembered.verify(&Ring::default(), Kind::Pin, "uid", text.as_bytes()), None);
-        let seal = remembered.verify(&ring(), Kind::Pin, "uid", text.as_bytes());
+        let version = "v".repeat(crate::seal::MAX_NAME_LEN);
+        let pin = Seal::pin(version.as_bytes(), u32::MAX, WHO, u64::from(u32::MAX));
+        let text = ring().sign("uid000000001", &pin).unwrap();
+        assert_eq!(remembered.verify(&Ring::default(), Kind::Pin, "uid000000001", text.as_bytes()), None);
+        let seal = remembered.verify(&ring(), Kind::Pin, "uid000000001", text.as_bytes());
         assert!(seal.is_some());
-        assert_eq!(remembered.verify(&Ring::default(), Kind::Pin, "uid", text.as_bytes()), seal);
+        assert_eq!(remembered.verify(&Ring::default(), Kind::Pin, "uid000000001", text.as_bytes()), seal);
     }
 }

@@ -105,9 +105,15 @@ impl Key {
     }
 }
 
-/// Compares without telling by its time where the first difference is.
-fn is_equal_in_constant_time(one: &[u8; MAC_LEN], other: &[u8; MAC_LEN]) -> bool {
-    black_box(u128::from_ne_bytes(*one) ^ u128::from_ne_bytes(*other)) == 0
+/// Compares without telling by its time where the first difference is. Lengths are no secret.
+pub(super) fn is_equal_in_constant_time(one: &[u8], other: &[u8]) -> bool {
+    let ((one, one_rest), (other, other_rest)) = (one.as_chunks(), other.as_chunks());
+    let words = one.iter().zip(other).fold(0, |difference, (one, other)| {
+        difference | (u64::from_le_bytes(*one) ^ u64::from_le_bytes(*other))
+    });
+    let rest = one_rest.iter().zip(other_rest).fold(0, |difference, (one, other)| difference | (one ^ other));
+    let is_of_one_length = one.len() == other.len() && one_rest.len() == other_rest.len();
+    black_box(words | u64::from(rest)) == 0 && is_of_one_length
 }
 
 /// One contiguous message on the stack: a MAC over one slice is cheaper than over eight.

@@ -14,9 +14,9 @@ use wasm_tests::host::{Fuel, RequestHead, Vm};
 const BOUNDS: [(&str, u64); 5] = [
     ("pinned", 17_300),
     ("pinned anew", 45_000),
-    ("hashed", 17_500),
+    ("hashed", 16_900),
     ("minted", 55_800),
-    ("no release", 8_800),
+    ("no release", 8_700),
 ];
 
 /// As a browser sends it through Envoy: some twenty headers.

@@ -46,7 +46,7 @@ pub(crate) async fn measure(contenders: &[Contender]) -> Result<Vec<Counts>, Ben
 
 async fn count(contender: &Contender) -> Result<Counts, BenchError> {
     let bed = Bed::start(contender, None, Placement::COUNTED).await?;
-    let requests = |seconds| load::run(bed.address, &bed.headers, seconds);
+    let requests = |seconds| load::run(bed.address, &bed.headers, load::COUNTED, seconds);
     let mut sent = requests(WARM_UP_SECONDS)?;
     control(bed.pid(), &["-i", "on"])?;
     sent += requests(SETTLE_SECONDS)?;

@@ -5,13 +5,21 @@ use crate::error::BenchError;
 use std::net::SocketAddr;
 use std::process::Command;
 
-/// Connections of a run: enough that Envoy always has work, few enough that it is the work of a quiet proxy.
-const CONNECTIONS: &str = "-c16";
+/// Connections of a timed run: enough that Envoy always has work, few enough that it is the work of a quiet proxy.
+pub(crate) const TIMED: &str = "-c16";
+
+/// Connections of a counted run: how many requests an Envoy finds waiting would differ from run to run.
+pub(crate) const COUNTED: &str = "-c1";
 
 /// Sends this request over and over for so many seconds. Fails where any answer was none or an error.
-pub(crate) fn run(address: SocketAddr, headers: &[(&str, String)], seconds: u32) -> Result<u64, BenchError> {
+pub(crate) fn run(
+    address: SocketAddr,
+    headers: &[(&str, String)],
+    connections: &str,
+    seconds: u32,
+) -> Result<u64, BenchError> {
     let mut command = Command::new("taskset");
-    command.args(["-c", LOAD_CORE, "wrk", "-t1", CONNECTIONS]).arg(format!("-d{seconds}s"));
+    command.args(["-c", LOAD_CORE, "wrk", "-t1", connections]).arg(format!("-d{seconds}s"));
     for (name, value) in headers {
         command.arg("-H").arg(format!("{name}: {value}"));
     }

@@ -11,8 +11,8 @@ use std::iter;
 /// How long a VM runs before it counts: V8 compiles what is hot once more, and better.
 const WARM_UP_SECONDS: u32 = 2;
 
-/// Envoys of each contender: two of the same build differ by up to a tenth, for as long as they live.
-pub(crate) const PROCESSES: usize = 3;
+/// Envoys of each contender (the report says so): two of the same build differ by up to a tenth, for as long as they live.
+const PROCESSES: usize = 3;
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +41,7 @@ pub(crate) async fn measure(
     let mut beds = Vec::new();
     for contender in contenders.iter().flat_map(|contender| iter::repeat_n(contender, PROCESSES)) {
         let bed = Bed::start(contender, upstream, Placement::MEASURED).await?;
-        let warm = load::run(bed.address, &bed.headers, WARM_UP_SECONDS)?;
+        let warm = load::run(bed.address, &bed.headers, load::TIMED, WARM_UP_SECONDS)?;
         say(&format!("{}: warm after {warm} requests", bed.name));
         beds.push((bed, warm));
     }
@@ -55,7 +55,7 @@ pub(crate) async fn measure(
         for index in &order {
             let Some((bed, requests)) = beds.get_mut(*index) else { continue };
             let before = cpu::nanoseconds(bed.pid())?;
-            let answered = load::run(bed.address, &bed.headers, effort.seconds)?;
+            let answered = load::run(bed.address, &bed.headers, load::TIMED, effort.seconds)?;
             let spent = cpu::nanoseconds(bed.pid())?.saturating_sub(before);
             *requests += answered;
             costs.entry(bed.name.clone()).or_default().push(float(spent) / float(answered) / 1_000.0);
