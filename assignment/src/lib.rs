@@ -24,22 +24,19 @@
 //! ```
 
 pub mod bucket;
-pub mod contract;
 pub mod decide;
 mod hmac;
 pub mod identity;
 pub mod policy;
 pub mod request;
 pub mod seal;
-pub mod weight;
 
 pub use bucket::{BUCKETS, Bucket, Salt};
-pub use contract::FilterConfig;
+pub use contract::{self, FilterConfig, Weight, weight};
 pub use decide::{Decision, Environment, Reason, decide};
 pub use identity::Identity;
 pub use policy::Policy;
 pub use request::Request;
-pub use weight::Weight;
 
 /// Runs the numbers of the README.
 #[cfg(doctest)]

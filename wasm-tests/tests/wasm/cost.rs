@@ -12,11 +12,11 @@ use wasm_tests::host::{Fuel, RequestHead, Vm};
 
 /// What one path may cost: instructions of a request and its answer, all four entries together, measured + 10 %.
 const BOUNDS: [(&str, u64); 5] = [
-    ("pinned", 17_300),
-    ("pinned anew", 45_000),
-    ("hashed", 16_900),
-    ("minted", 55_800),
-    ("no release", 8_700),
+    ("pinned", 13_350),
+    ("pinned anew", 38_800),
+    ("hashed", 12_700),
+    ("minted", 48_400),
+    ("no release", 6_650),
 ];
 
 /// As a browser sends it through Envoy: some twenty headers.

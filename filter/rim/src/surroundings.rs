@@ -1,6 +1,6 @@
 //! What a decision asks of the proxy, answered by host calls.
 
-use super::{abi, health};
+use crate::{abi, health};
 use assignment::seal::{Kind, Remembered, Ring, Seal};
 use assignment::{Environment, Policy};
 use std::cell::RefCell;
@@ -8,14 +8,14 @@ use std::cell::RefCell;
 const NANOSECONDS: u64 = 1_000_000_000;
 
 /// Seconds since 1970-01-01 UTC.
-pub(super) fn now_seconds() -> u64 {
+pub(crate) fn now_seconds() -> u64 {
     abi::now_nanoseconds() / NANOSECONDS
 }
 
 /// The surroundings of one request.
-pub(super) struct Surroundings<'a> {
-    pub(super) policy: &'a Policy,
-    pub(super) remembered: &'a RefCell<Remembered>,
+pub(crate) struct Surroundings<'a> {
+    pub(crate) policy: &'a Policy,
+    pub(crate) remembered: &'a RefCell<Remembered>,
 }
 
 impl Environment for Surroundings<'_> {

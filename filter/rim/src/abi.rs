@@ -9,7 +9,7 @@ use std::ptr;
 /// Which headers.
 #[derive(Clone, Copy, Debug)]
 #[repr(u32)]
-pub(super) enum Map {
+pub(crate) enum Map {
     Request = 0,
     Response = 2,
 }
@@ -17,7 +17,7 @@ pub(super) enum Map {
 /// What kind of metric.
 #[derive(Clone, Copy, Debug)]
 #[repr(u32)]
-pub(super) enum Metric {
+pub(crate) enum Metric {
     Counter = 0,
     Gauge = 1,
     Histogram = 2,
@@ -26,7 +26,7 @@ pub(super) enum Metric {
 /// How loud.
 #[derive(Clone, Copy, Debug)]
 #[repr(u32)]
-pub(super) enum Level {
+pub(crate) enum Level {
     Error = 4,
 }
 
@@ -98,7 +98,7 @@ fn taken(status: u32, data: *mut u8, size: usize) -> Option<Vec<u8>> {
 }
 
 /// All headers, in the wire form of [`assignment::request::Headers::from_wire`].
-pub(super) fn header_pairs(map: Map) -> Vec<u8> {
+pub(crate) fn header_pairs(map: Map) -> Vec<u8> {
     let (mut data, mut size) = (ptr::null_mut(), 0);
     // SAFETY: both out-pointers live until the call returns.
     let status = unsafe { proxy_get_header_map_pairs(map as u32, &raw mut data, &raw mut size) };
@@ -106,13 +106,13 @@ pub(super) fn header_pairs(map: Map) -> Vec<u8> {
 }
 
 /// Replaces the whole map; `pairs` in the wire form.
-pub(super) fn set_header_pairs(map: Map, pairs: &[u8]) {
+pub(crate) fn set_header_pairs(map: Map, pairs: &[u8]) {
     // SAFETY: the slice lives until the call returns.
     unsafe { proxy_set_header_map_pairs(map as u32, pairs.as_ptr(), pairs.len()) };
 }
 
 /// Replaces every line of a header by one.
-pub(super) fn replace_header(map: Map, name: &str, value: &[u8]) {
+pub(crate) fn replace_header(map: Map, name: &str, value: &[u8]) {
     // SAFETY: both slices live until the call returns.
     unsafe {
         proxy_replace_header_map_value(map as u32, name.as_ptr(), name.len(), value.as_ptr(), value.len());
@@ -120,7 +120,7 @@ pub(super) fn replace_header(map: Map, name: &str, value: &[u8]) {
 }
 
 /// Adds a line of a header.
-pub(super) fn add_header(map: Map, name: &str, value: &[u8]) {
+pub(crate) fn add_header(map: Map, name: &str, value: &[u8]) {
     // SAFETY: both slices live until the call returns.
     unsafe {
         proxy_add_header_map_value(map as u32, name.as_ptr(), name.len(), value.as_ptr(), value.len());
@@ -128,13 +128,13 @@ pub(super) fn add_header(map: Map, name: &str, value: &[u8]) {
 }
 
 /// Removes every line of a header.
-pub(super) fn remove_header(map: Map, name: &[u8]) {
+pub(crate) fn remove_header(map: Map, name: &[u8]) {
     // SAFETY: the slice lives until the call returns.
     unsafe { proxy_remove_header_map_value(map as u32, name.as_ptr(), name.len()) };
 }
 
 /// A property of the stream, by its path with NULs between the parts; `None` where there is none.
-pub(super) fn property(path: &str) -> Option<Vec<u8>> {
+pub(crate) fn property(path: &str) -> Option<Vec<u8>> {
     let (mut data, mut size) = (ptr::null_mut(), 0);
     // SAFETY: path and out-pointers live until the call returns.
     let status = unsafe { proxy_get_property(path.as_ptr(), path.len(), &raw mut data, &raw mut size) };
@@ -142,13 +142,13 @@ pub(super) fn property(path: &str) -> Option<Vec<u8>> {
 }
 
 /// Sets filter state `wasm.<name>`.
-pub(super) fn set_filter_state(name: &str, value: &str) {
+pub(crate) fn set_filter_state(name: &str, value: &str) {
     // SAFETY: both slices live until the call returns.
     unsafe { proxy_set_property(name.as_ptr(), name.len(), value.as_ptr(), value.len()) };
 }
 
 /// Nanoseconds since 1970-01-01 UTC.
-pub(super) fn now_nanoseconds() -> u64 {
+pub(crate) fn now_nanoseconds() -> u64 {
     let mut time = 0;
     // SAFETY: the out-pointer lives until the call returns.
     unsafe { proxy_get_current_time_nanoseconds(&raw mut time) };
@@ -156,7 +156,7 @@ pub(super) fn now_nanoseconds() -> u64 {
 }
 
 /// 64 bits from the host's own source of randomness.
-pub(super) fn random() -> Option<u64> {
+pub(crate) fn random() -> Option<u64> {
     let mut bits = [0; 8];
     // SAFETY: the buffer lives until the call returns and is as long as said.
     let status = unsafe { random_get(bits.as_mut_ptr(), bits.len()) };
@@ -164,7 +164,7 @@ pub(super) fn random() -> Option<u64> {
 }
 
 /// Defines a metric, or finds the one of that name. Each call makes a new id in this VM, so callers keep ids.
-pub(super) fn define_metric(kind: Metric, name: &str) -> Option<u32> {
+pub(crate) fn define_metric(kind: Metric, name: &str) -> Option<u32> {
     let mut id = 0;
     // SAFETY: name and out-pointer live until the call returns.
     let status = unsafe { proxy_define_metric(kind as u32, name.as_ptr(), name.len(), &raw mut id) };
@@ -172,19 +172,19 @@ pub(super) fn define_metric(kind: Metric, name: &str) -> Option<u32> {
 }
 
 /// Counts one.
-pub(super) fn increment_metric(id: u32) {
+pub(crate) fn increment_metric(id: u32) {
     // SAFETY: no pointers.
     unsafe { proxy_increment_metric(id, 1) };
 }
 
 /// Sets a gauge, or adds to a histogram.
-pub(super) fn record_metric(id: u32, value: u64) {
+pub(crate) fn record_metric(id: u32, value: u64) {
     // SAFETY: no pointers.
     unsafe { proxy_record_metric(id, value) };
 }
 
 /// Whether the VMs of this process share a value of this key.
-pub(super) fn has_shared_data(key: &str) -> bool {
+pub(crate) fn has_shared_data(key: &str) -> bool {
     let (mut data, mut size, mut cas) = (ptr::null_mut(), 0, 0);
     // SAFETY: key and out-pointers live until the call returns.
     let status =
@@ -193,19 +193,19 @@ pub(super) fn has_shared_data(key: &str) -> bool {
 }
 
 /// Shares a value with the other VMs of this process.
-pub(super) fn set_shared_data(key: &str, value: &[u8]) {
+pub(crate) fn set_shared_data(key: &str, value: &[u8]) {
     // SAFETY: both slices live until the call returns.
     unsafe { proxy_set_shared_data(key.as_ptr(), key.len(), value.as_ptr(), value.len(), 0) };
 }
 
 /// Asks for `on_tick` every so many milliseconds; 0 ends it.
-pub(super) fn set_tick_period(milliseconds: u32) {
+pub(crate) fn set_tick_period(milliseconds: u32) {
     // SAFETY: no pointers.
     unsafe { proxy_set_tick_period_milliseconds(milliseconds) };
 }
 
 /// The configuration of the plugin, as written by `canary-ctl`.
-pub(super) fn plugin_configuration(size: usize) -> Vec<u8> {
+pub(crate) fn plugin_configuration(size: usize) -> Vec<u8> {
     let (mut data, mut len) = (ptr::null_mut(), 0);
     // SAFETY: the out-pointers live until the call returns.
     let status =
@@ -214,7 +214,7 @@ pub(super) fn plugin_configuration(size: usize) -> Vec<u8> {
 }
 
 /// Says something in the proxy's log.
-pub(super) fn log(level: Level, text: &str) {
+pub(crate) fn log(level: Level, text: &str) {
     // SAFETY: the slice lives until the call returns.
     unsafe { proxy_log(level as u32, text.as_ptr(), text.len()) };
 }

@@ -1,14 +1,20 @@
-//! The only code that knows Proxy-Wasm: a rim of our own on the ABI, in two files, `exports` and `abi`.
+//! The module for Envoy, and the only code that knows Proxy-Wasm: a rim of our own on the ABI, in two files, `exports`
+//! and `abi`.
 //!
 //! ```text
 //! exports -> root (configuration, tick) -> stream (request, answer)
 //!              metrics, health, surroundings: what a stream asks of its worker
 //! ```
 //!
+//! A crate of its own, because a crate that is a module *and* a library is linked without optimisation across crates, which is a
+//! tenth of the module.
+//!
 //! Why not the SDK (crate `proxy-wasm`, which the baseline of the benchmark is built with): its host calls panic on a
 //! status that they do not expect, and a panic here costs every request in flight on the worker; they copy each header
 //! into a `String`, where one look into the buffer that the host filled is enough; and its dispatcher keeps some 60 kB
 //! of callbacks alive that no request of ours ever takes. `docs/benchmarks.md` compares with an empty filter built on it.
+
+#![cfg(target_arch = "wasm32")]
 
 mod abi;
 mod contexts;

@@ -1,10 +1,10 @@
 //! Counters and gauges, defined at first use and bounded in number.
 
-use super::abi::{self, Metric};
-use crate::labels::{self, StatusClass};
+use crate::abi::{self, Metric};
 use assignment::contract::Role;
 use assignment::policy::Release;
 use assignment::{Decision, Policy, Reason};
+use canary_filter::labels::{self, StatusClass};
 use fnv::FnvHashMap;
 use std::cell::{Cell, OnceCell, RefCell};
 
@@ -66,12 +66,12 @@ fn record(name: &str, value: u64) {
 }
 
 /// Sets the gauge that says whether this proxy never had a good configuration.
-pub(super) fn record_inert(inert: bool) {
+pub(crate) fn record_inert(inert: bool) {
     record(labels::INERT, u64::from(inert));
 }
 
 /// The counters of one configuration: metric ids by release, version and what is counted.
-pub(super) struct Counters {
+pub(crate) struct Counters {
     releases: Vec<OnceCell<Box<[Cell<Slot>]>>>,
     reported: Vec<Cell<bool>>,
 }
@@ -89,7 +89,7 @@ const SLOTS: usize = LATENCY_SLOT + 2;
 const LATENCY_SLOT: usize = Reason::ALL.len() + 2 * StatusClass::ALL.len();
 
 impl Counters {
-    pub(super) fn new(policy: &Policy) -> Self {
+    pub(crate) fn new(policy: &Policy) -> Self {
         let releases = policy.releases();
         Self {
             releases: releases.iter().map(|_| OnceCell::new()).collect(),
@@ -98,7 +98,7 @@ impl Counters {
     }
 
     /// Counts a request, and says once that this worker runs this generation.
-    pub(super) fn count_request(&self, policy: &Policy, decision: &Decision) {
+    pub(crate) fn count_request(&self, policy: &Policy, decision: &Decision) {
         let Some(release) = policy.release(decision.release) else {
             return;
         };
@@ -112,7 +112,7 @@ impl Counters {
     }
 
     /// Counts an answer.
-    pub(super) fn count_response(&self, release: &Release, decision: &Decision, class: StatusClass) {
+    pub(crate) fn count_response(&self, release: &Release, decision: &Decision, class: StatusClass) {
         let is_override = decision.reason == Reason::Override;
         let classes = StatusClass::ALL.len();
         let slot = Reason::ALL.len() + if is_override { classes } else { 0 } + class as usize;
@@ -125,7 +125,7 @@ impl Counters {
     }
 
     /// Keeps the time that an answer took.
-    pub(super) fn keep_latency(&self, release: &Release, decision: &Decision, milliseconds: u64) {
+    pub(crate) fn keep_latency(&self, release: &Release, decision: &Decision, milliseconds: u64) {
         let is_override = decision.reason == Reason::Override;
         let id =
             self.id(release, decision, Metric::Histogram, LATENCY_SLOT + usize::from(is_override), || {
@@ -168,7 +168,7 @@ impl Counters {
 
     /// Reports up to `most` releases that have not been reported; those that changed last come first. Says whether any
     /// are left.
-    pub(super) fn report_some(&self, policy: &Policy, most: usize) -> bool {
+    pub(crate) fn report_some(&self, policy: &Policy, most: usize) -> bool {
         let is_waiting =
             |(index, _): &(usize, &Release)| self.reported.get(*index).is_some_and(|cell| !cell.get());
         let waiting = || policy.releases().iter().enumerate().filter(is_waiting);

@@ -202,7 +202,7 @@ impl<T: Word> Read for T {
 /// The words of types that are one of a few.
 macro_rules! words {
     ($($type:ty { $first:literal => $any:ident $(, $word:literal => $variant:ident)* $(,)? })+) => {$(
-        impl $crate::contract::read::Word for $type {
+        impl $crate::read::Word for $type {
             const WORDS: &'static [(&'static str, Self)] = &[($first, Self::$any), $(($word, Self::$variant)),*];
             const ANY: Self = Self::$any;
         }
@@ -281,7 +281,7 @@ macro_rules! deserialize_by_reading {
     ($($type:ty),+ $(,)?) => {$(
         impl<'de> serde::Deserialize<'de> for $type {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                use $crate::contract::read::{Faults, Place, Read};
+                use $crate::read::{Faults, Place, Read};
                 let value = serde_json::Value::deserialize(deserializer)?;
                 let faults = Faults::new(true);
                 let read = <Self as Read>::read(&value, &Place::root(&faults));

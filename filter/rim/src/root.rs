@@ -8,9 +8,9 @@
 //! that was accepted so goes to every worker when it comes again, and a worker that refused it then would be without a
 //! filter. So it is not refused; the last good configuration goes on under its name.
 
-use super::abi::{self, Level};
-use super::metrics::{self, Counters};
-use super::stream::Stream;
+use crate::abi::{self, Level};
+use crate::metrics::{self, Counters};
+use crate::stream::Stream;
 use assignment::seal::Remembered;
 use assignment::{Identity, Policy};
 use std::cell::RefCell;
@@ -34,15 +34,15 @@ thread_local! {
 }
 
 /// One configuration in force, with the counters that go with it.
-pub(super) struct Active {
-    pub(super) policy: Policy,
-    pub(super) counters: Counters,
+pub(crate) struct Active {
+    pub(crate) policy: Policy,
+    pub(crate) counters: Counters,
     /// Pins and ids that its keys have verified. (A VM has one thread.)
-    pub(super) remembered: RefCell<Remembered>,
+    pub(crate) remembered: RefCell<Remembered>,
 }
 
 /// The root context: one for each configuration that Envoy starts in this VM.
-pub(super) struct Root {
+pub(crate) struct Root {
     active: Rc<Active>,
 }
 
@@ -60,7 +60,7 @@ impl Active {
 
 impl Root {
     /// Takes a configuration of `size` bytes; `false` refuses it.
-    pub(super) fn configure(&mut self, size: usize) -> bool {
+    pub(crate) fn configure(&mut self, size: usize) -> bool {
         let text = abi::plugin_configuration(size);
         let error = match Policy::from_json(&text) {
             Ok(policy) => {
@@ -103,7 +103,7 @@ impl Root {
     }
 
     /// Reports generations, some releases at a time, until all are.
-    pub(super) fn tick(&self) {
+    pub(crate) fn tick(&self) {
         let any_left = self.active.counters.report_some(&self.active.policy, REPORTS_PER_TICK);
         if !any_left {
             abi::set_tick_period(0);
@@ -111,7 +111,7 @@ impl Root {
     }
 
     /// The state of a request that begins under this configuration.
-    pub(super) fn stream(&self) -> Stream {
+    pub(crate) fn stream(&self) -> Stream {
         Stream::new(Rc::clone(&self.active))
     }
 }

@@ -20,7 +20,7 @@ struct Down {
 }
 
 /// Whether this version is down. Reads the clock only when something is.
-pub(super) fn is_down(version: &str, now: impl FnOnce() -> u64) -> bool {
+pub(crate) fn is_down(version: &str, now: impl FnOnce() -> u64) -> bool {
     DOWN.with_borrow(|down| {
         let entry = down.iter().find(|down| down.version == version);
         entry.is_some_and(|entry| now() < entry.until_seconds)
@@ -28,7 +28,7 @@ pub(super) fn is_down(version: &str, now: impl FnOnce() -> u64) -> bool {
 }
 
 /// Remembers that this version is down.
-pub(super) fn note_down(version: &str, now: u64) {
+pub(crate) fn note_down(version: &str, now: u64) {
     DOWN.with_borrow_mut(|down| {
         down.retain(|down| down.until_seconds > now && down.version != version);
         if down.len() < MAX_REMEMBERED {

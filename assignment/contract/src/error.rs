@@ -33,7 +33,7 @@ pub enum ContractError {
 
 impl ContractError {
     /// An impossible value at a place.
-    pub(crate) fn invalid(place: impl Into<String>, reason: impl Into<String>) -> Self {
+    pub fn invalid(place: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::Invalid { place: place.into(), reason: reason.into() }
     }
 

@@ -10,10 +10,12 @@ use serde_json::{Map, Value};
 use std::fmt;
 
 /// A document: the proxy's part with no release in it, and the releases by name.
-pub(crate) type Document = (FilterConfig, Vec<(String, ReleaseConfig)>);
+pub type Document = (FilterConfig, Vec<(String, ReleaseConfig)>);
 
-/// Reads a document.
-pub(crate) fn read(json: &[u8], strict: bool) -> Result<Document, ContractError> {
+/// Reads a document; `strict` as in [`FilterConfig::from_json_strict`].
+///
+/// Fails where that does.
+pub fn read(json: &[u8], strict: bool) -> Result<Document, ContractError> {
     let text = std::str::from_utf8(json).map_err(|_| ContractError::NotText)?;
     let faults = Faults::new(strict);
     let root = Place::root(&faults);

@@ -7,7 +7,7 @@
 //! Proxy-Wasm ABI 0.2.1: <https://github.com/proxy-wasm/spec/tree/main/abi-versions/v0.2.1>
 #![expect(unsafe_code, reason = "the ABI names its functions")]
 
-use super::contexts::Contexts;
+use crate::contexts::Contexts;
 use std::alloc::{Layout, alloc};
 use std::cell::RefCell;
 use std::ptr;
@@ -25,7 +25,7 @@ thread_local! {
 #[unsafe(no_mangle)]
 extern "C" fn proxy_abi_version_0_2_1() {}
 
-/// Memory for what the proxy hands us, not zeroed; [`super::abi`] takes it over as a vector of this size. Null when there is
+/// Memory for what the proxy hands us, not zeroed; [`crate::abi`] takes it over as a vector of this size. Null when there is
 /// none, which the proxy takes as a failed call.
 #[unsafe(no_mangle)]
 extern "C" fn malloc(size: usize) -> *mut u8 {

@@ -15,8 +15,10 @@ mod read;
 mod release;
 mod release_fields;
 mod secret;
+pub mod weight;
 
 pub use cookie::{CookieConfig, SameSite};
+pub use document::{Document, read as read_document};
 pub use error::ContractError;
 pub use key::KeySource;
 pub use release::{
@@ -24,8 +26,8 @@ pub use release::{
     PodAffinity, ReleaseConfig, Role, Stickiness, TokenConfig, Until, UntilAction, VersionConfig,
 };
 pub use secret::{KeyUse, RingKey, Secret};
+pub use weight::Weight;
 
-pub(crate) use document::read as read_document;
 use read::{Fields, Place, Read, deserialize_by_reading, words};
 use serde::Serialize;
 use serde_json::Value;
@@ -139,7 +141,7 @@ impl FilterConfig {
     /// The filter's way of reading: unknown optional fields are a newer writer's, and are passed over.
     ///
     /// Fails on anything that is no JSON of this shape, and on another major format. Does not check what the fields
-    /// mean together: that is [`crate::Policy::compile`].
+    /// mean together: that is `assignment::Policy::compile`.
     pub fn from_json(json: &[u8]) -> Result<Self, ContractError> {
         read_document(json, false).map(Self::whole)
     }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// The canary's share of users.
 ///
-/// A larger weight only ever *adds* users to the canary (see [`crate::Bucket::is_canary_at`]), so raising it never
+/// A larger weight only ever *adds* users to the canary (see `assignment::Bucket::is_canary_at`), so raising it never
 /// moves a canary user back to stable.
 ///
 /// # Units
@@ -14,11 +14,11 @@ use std::str::FromStr;
 ///
 /// # Example
 /// ```
-/// use assignment::Weight;
+/// use contract::Weight;
 /// let weight: Weight = "12.5".parse()?;
 /// assert_eq!(weight.basis_points(), 1_250);
 /// assert_eq!(weight.to_string(), "12.5%");
-/// # Ok::<(), assignment::weight::WeightError>(())
+/// # Ok::<(), contract::weight::WeightError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u32", into = "u32")]

@@ -1,32 +1,32 @@
 //! One request and its answer.
 
-use super::abi::{self, Map};
-use super::health;
-use super::root::Active;
-use super::surroundings::{Surroundings, now_seconds};
-use crate::edit::HeaderEdits;
-use crate::reply::{Glance, Outcome, Pending};
-use crate::{forward, labels, reply};
+use crate::abi::{self, Map};
+use crate::health;
+use crate::root::Active;
+use crate::surroundings::{Surroundings, now_seconds};
 use assignment::request::Headers;
 use assignment::{Policy, Request, decide};
+use canary_filter::edit::HeaderEdits;
+use canary_filter::reply::{Glance, Outcome, Pending};
+use canary_filter::{forward, labels, reply};
 use std::rc::Rc;
 
 const NANOSECONDS_PER_MILLISECOND: u64 = 1_000_000;
 
 /// The state between a request and its answer.
-pub(super) struct Stream {
+pub(crate) struct Stream {
     active: Rc<Active>,
     /// Boxed: most of a stream's life it is only kept, and its place in the table should be small.
     pending: Option<Box<Pending>>,
 }
 
 impl Stream {
-    pub(super) const fn new(active: Rc<Active>) -> Self {
+    pub(crate) const fn new(active: Rc<Active>) -> Self {
         Self { active, pending: None }
     }
 
     /// Decides, and writes the decision where the route can see it.
-    pub(super) fn request(&mut self) {
+    pub(crate) fn request(&mut self) {
         let Active { policy, counters, remembered } = &*self.active;
         let pairs = abi::header_pairs(Map::Request);
         let request = Request::read(Headers::from_wire(&pairs), &policy.headers);
@@ -52,7 +52,7 @@ impl Stream {
     }
 
     /// Writes what the decision must be remembered by.
-    pub(super) fn answer(&self) {
+    pub(crate) fn answer(&self) {
         let Some(pending) = &self.pending else {
             return;
         };

@@ -1,0 +1,44 @@
+//! The contexts of a VM by the numbers that the proxy gives them: found twice or three times a request, so found cheaply.
+
+use crate::root::Root;
+use crate::stream::Stream;
+use canary_filter::ByNumber;
+
+/// All contexts of one VM. Roots are few: one for each configuration in force, and during an update the one before it.
+#[derive(Default)]
+pub(crate) struct Contexts {
+    roots: Vec<(u32, Root)>,
+    streams: ByNumber<Stream>,
+}
+
+impl Contexts {
+    /// A context that the proxy has made: a stream of a root that is here, else a root.
+    pub(crate) fn create(&mut self, context: u32, root: u32) {
+        match self.root(root) {
+            Some(root) => {
+                let stream = root.stream();
+                self.streams.insert(context, stream);
+            }
+            None => self.roots.push((context, Root::default())),
+        }
+    }
+
+    pub(crate) fn root(&self, context: u32) -> Option<&Root> {
+        self.roots.iter().find(|(id, _)| *id == context).map(|(_, root)| root)
+    }
+
+    pub(crate) fn root_mut(&mut self, context: u32) -> Option<&mut Root> {
+        self.roots.iter_mut().find(|(id, _)| *id == context).map(|(_, root)| root)
+    }
+
+    pub(crate) fn stream_mut(&mut self, context: u32) -> Option<&mut Stream> {
+        self.streams.get_mut(context)
+    }
+
+    /// Forgets a context; one that is not here is no fault.
+    pub(crate) fn delete(&mut self, context: u32) {
+        if !self.streams.remove(context) {
+            self.roots.retain(|(id, _)| *id != context);
+        }
+    }
+}
