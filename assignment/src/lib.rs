@@ -10,6 +10,7 @@
 //! seal       pins, minted ids and tokens: signed text                   text        <-> Seal
 //! decide     the decision table, first row that fits                    Request      -> Decision
 //! identity, bucket, weight   the algorithm itself                       key bytes    -> canary or not
+//! position   where a byte is, for whoever reads text                    bytes        -> place
 //! ```
 //!
 //! The algorithm in one line, and as a test (see `README.md` to re-implement it):
@@ -28,6 +29,7 @@ pub mod decide;
 mod hmac;
 pub mod identity;
 pub mod policy;
+mod position;
 pub mod request;
 pub mod seal;
 
@@ -36,6 +38,7 @@ pub use contract::{self, FilterConfig, Weight, weight};
 pub use decide::{Decision, Environment, Reason, decide};
 pub use identity::Identity;
 pub use policy::Policy;
+pub use position::position_of;
 pub use request::Request;
 
 /// Runs the numbers of the README.

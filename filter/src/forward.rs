@@ -9,7 +9,7 @@ use assignment::contract::{OverrideMode, Position, TokenConfig};
 use assignment::decide::OVERRIDE_MARK;
 use assignment::policy::Release;
 use assignment::request::{cookie_pairs, query_parameters};
-use assignment::{Decision, Policy, Reason, Request};
+use assignment::{Decision, Policy, Reason, Request, position_of};
 
 /// Edits a request that concerns a release. `now` is asked for only where something is signed.
 pub fn decided(
@@ -24,7 +24,7 @@ pub fn decided(
     };
     // First: where a token stands in one of several cookie lines, the whole map is written anew from what came in.
     if let (OverrideMode::Token, Some(token)) = (release.override_mode, &release.token) {
-        hide_token(policy, token, request, edits);
+        hide_token(policy, decision, token, request, edits);
     }
     remove_odd_spellings(policy, request, edits);
     if let Some(version) = release.versions.get(decision.version) {
@@ -125,8 +125,14 @@ fn remove_odd_spellings(policy: &Policy, request: &Request<'_>, edits: &mut impl
 }
 
 /// Removes the token's header, cookie and query parameter: the application and its logs never see them.
-fn hide_token(policy: &Policy, token: &TokenConfig, request: &Request<'_>, edits: &mut impl HeaderEdits) {
-    if request.cookies().get(&token.cookie.name).is_some() {
+fn hide_token(
+    policy: &Policy,
+    decision: &Decision,
+    token: &TokenConfig,
+    request: &Request<'_>,
+    edits: &mut impl HeaderEdits,
+) {
+    if decision.has_token_cookie {
         hide_cookie(&token.cookie.name, request, edits);
     }
     if request.token.is_some() {
@@ -175,9 +181,9 @@ fn path_without(path: &[u8], name: &[u8]) -> Option<Vec<u8>> {
     if !query_parameters(path).any(is_it) {
         return None;
     }
-    let mark = memchr::memchr(b'?', path)?;
+    let mark = position_of(b'?', path)?;
     let (before, query) = (path.get(..mark)?, path.get(mark + 1..)?);
-    let fragment = memchr::memchr(b'#', query).and_then(|hash| query.get(hash..)).unwrap_or_default();
+    let fragment = position_of(b'#', query).and_then(|hash| query.get(hash..)).unwrap_or_default();
     let kept: Vec<&[u8]> = query_parameters(path).filter(|parameter| !is_it(parameter)).collect();
     let kept = kept.join(&b"&"[..]);
     let mark: &[u8] = if kept.is_empty() { b"" } else { b"?" };

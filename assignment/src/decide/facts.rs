@@ -43,6 +43,10 @@ impl<'a> Candidates<'a> {
         }
     }
 
+    pub(super) const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &'a [u8]> {
         self.found.into_iter().take(self.count)
     }
@@ -74,19 +78,22 @@ impl<'a> Facts<'a> {
 
     /// One walk over the cookies for all the names that this release knows.
     fn read_cookies(&mut self) {
-        let name_of = |cookie: Option<&'a str>| cookie.map(str::as_bytes);
-        let session = name_of(self.release.session_cookie.as_deref());
-        let pin = name_of(self.release.pin.as_ref().map(|pin| pin.cookie.name.as_str()));
-        let token = name_of(self.release.token.as_ref().map(|token| token.cookie.name.as_str()));
+        // A cookie without a name is passed over, so that a release that knows no such cookie finds none.
+        let session = self.release.session_cookie.as_deref().unwrap_or_default().as_bytes();
+        let pin = self.release.pin.as_ref().map_or(&b""[..], |pin| pin.cookie.name.as_bytes());
+        let token = self.release.token.as_ref().map_or(&b""[..], |token| token.cookie.name.as_bytes());
         let id = self.policy.id_cookie.name.as_bytes();
-        for (name, value) in self.request.cookies().iter().filter(|(_, value)| !value.is_empty()) {
-            if Some(name) == session {
+        for (name, value) in &self.request.cookies() {
+            if name.is_empty() || value.is_empty() {
+                continue;
+            }
+            if name == session {
                 self.session = self.session.or(Some(value));
-            } else if Some(name) == pin {
+            } else if name == pin {
                 self.pins.note(value);
             } else if name == id {
                 self.ids.note(value);
-            } else if Some(name) == token {
+            } else if name == token {
                 self.tokens.note(value);
             }
         }

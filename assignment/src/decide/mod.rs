@@ -76,6 +76,8 @@ pub struct Decision {
     pub mints: bool,
     /// A token that came by query parameter, which the answer turns into a cookie, and its last second.
     pub token: Option<(String, u64)>,
+    /// Whether the request has the release's token cookie, genuine or not: the application must not see it.
+    pub has_token_cookie: bool,
 }
 
 /// Why a request got its version.
@@ -222,6 +224,7 @@ impl Facts<'_> {
             pin: self.session_plan(),
             mints: false,
             token: None,
+            has_token_cookie: !self.tokens.is_empty(),
         }
     }
 

@@ -6,6 +6,7 @@
 
 use super::Release;
 use crate::contract::{ContractError, ReleaseConfig};
+use crate::position_of;
 use fnv::FnvHashMap;
 
 /// Releases by host and path. (FNV: only configurations put keys into these maps, so nobody can make them collide.)
@@ -72,16 +73,21 @@ impl HostIndex {
 
     /// The release for a request's `:authority` and `:path`.
     pub(super) fn find(&self, authority: &[u8], path: &[u8]) -> Option<usize> {
-        let mut buffer = [0; MAX_HOST_LEN];
-        let host = lower_case(without_port(authority), &mut buffer)?;
-        self.paths.get(self.index_of(host)?)?.find(without_query(path))
+        // Nearly always it is written as the configuration has it.
+        let index = self.exact(authority).or_else(|| self.by_any_spelling(authority))?;
+        self.paths.get(index)?.find(without_query(path))
     }
 
-    fn index_of(&self, host: &[u8]) -> Option<usize> {
-        if host.first() != Some(&b'.')
-            && let Some(index) = self.hosts.get(host)
-        {
-            return Some(*index);
+    fn exact(&self, host: &[u8]) -> Option<usize> {
+        let is_suffix = host.first() == Some(&b'.');
+        self.hosts.get(host).copied().filter(|_| !is_suffix)
+    }
+
+    fn by_any_spelling(&self, authority: &[u8]) -> Option<usize> {
+        let mut buffer = [0; MAX_HOST_LEN];
+        let host = lower_case(without_port(authority), &mut buffer)?;
+        if let Some(index) = self.exact(host) {
+            return Some(index);
         }
         if self.has_suffixes {
             let dots = host.iter().enumerate().skip(1).filter(|(_, byte)| **byte == b'.');
@@ -118,8 +124,8 @@ fn without_port(authority: &[u8]) -> &[u8] {
 
 /// The path proper: neither query nor fragment, and nothing decoded.
 fn without_query(path: &[u8]) -> &[u8] {
-    let end = path.iter().position(|byte| matches!(byte, b'?' | b'#')).unwrap_or(path.len());
-    path.get(..end).unwrap_or(path)
+    let before = |path, mark| position_of(mark, path).and_then(|end| path.get(..end)).unwrap_or(path);
+    before(before(path, b'?'), b'#')
 }
 
 /// The host in lower case; copied only when it is not that already.

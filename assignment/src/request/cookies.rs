@@ -1,6 +1,7 @@
 //! Cookies as clients send them: several lines, repeated names, any bytes.
 
 use super::headers::{self, Headers};
+use crate::position_of;
 
 /// All cookies of a request. Cheap to copy; parses while it is walked.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +74,7 @@ impl<'h> CookieIter<'h> {
             Some(rest) => rest,
             None => self.next_line()?,
         };
-        let end = memchr::memchr(b';', rest);
+        let end = position_of(b';', rest);
         self.line = end.and_then(|end| rest.get(end + 1..));
         rest.get(..end.unwrap_or(rest.len()))
     }
@@ -96,11 +97,20 @@ impl<'h> Iterator for CookieIter<'h> {
         loop {
             let part = self.part()?;
             if let Some((name, value)) =
-                memchr::memchr(b'=', part).and_then(|equals| part.split_at_checked(equals))
+                position_of(b'=', part).and_then(|equals| part.split_at_checked(equals))
             {
-                return Some((name.trim_ascii(), value.get(1..)?.trim_ascii()));
+                return Some((trimmed(name), trimmed(value.get(1..)?)));
             }
         }
+    }
+}
+
+/// Without the blanks around it. Nearly always that is the one blank after a semicolon.
+fn trimmed(part: &[u8]) -> &[u8] {
+    let part = if let [b' ', rest @ ..] = part { rest } else { part };
+    match part {
+        [first, .., last] if *first > b' ' && *last > b' ' => part,
+        _ => part.trim_ascii(),
     }
 }
 

@@ -24,11 +24,12 @@ impl<'h> Headers<'h> {
     /// # Source
     /// Proxy-Wasm ABI 0.2.1, "serialized map": <https://github.com/proxy-wasm/spec/tree/main/abi-versions/v0.2.1>
     pub fn from_wire(map: &'h [u8]) -> Self {
-        let count = map.get(..4).map_or(0, |bytes| little_endian(bytes) as usize);
-        let split = count.checked_mul(8).and_then(|length| length.checked_add(4)).unwrap_or(usize::MAX);
-        match (map.get(4..split), map.get(split..)) {
-            (Some(lengths), Some(text)) => Self::Wire { lengths, text },
-            _ => Self::List(&[]),
+        let split = |(count, rest): (&[u8; 4], &'h [u8])| {
+            rest.split_at_checked((u32::from_le_bytes(*count) as usize).checked_mul(8)?)
+        };
+        match map.split_first_chunk().and_then(split) {
+            Some((lengths, text)) => Self::Wire { lengths, text },
+            None => Self::List(&[]),
         }
     }
 
@@ -70,10 +71,10 @@ impl<'h> Iterator for Iter<'h> {
         match self {
             Self::List(pairs) => pairs.next().copied(),
             Self::Wire { lengths, text } => {
-                let (pair, rest) = lengths.split_at_checked(8)?;
-                let (key_length, value_length) = pair.split_at_checked(4)?;
-                let (key, after_key) = take_terminated(text, little_endian(key_length) as usize)?;
-                let (value, after_value) = take_terminated(after_key, little_endian(value_length) as usize)?;
+                let (key_length, rest) = lengths.split_first_chunk()?;
+                let (value_length, rest) = rest.split_first_chunk()?;
+                let (key, after_key) = take_terminated(text, u32::from_le_bytes(*key_length))?;
+                let (value, after_value) = take_terminated(after_key, u32::from_le_bytes(*value_length))?;
                 (*lengths, *text) = (rest, after_value);
                 Some((key, value))
             }
@@ -82,13 +83,9 @@ impl<'h> Iterator for Iter<'h> {
 }
 
 /// The first `length` bytes and what comes after them and their NUL.
-fn take_terminated(bytes: &[u8], length: usize) -> Option<(&[u8], &[u8])> {
-    let (taken, rest) = bytes.split_at_checked(length)?;
-    Some((taken, rest.get(1..)?))
-}
-
-fn little_endian(bytes: &[u8]) -> u32 {
-    bytes.try_into().map_or(0, u32::from_le_bytes)
+fn take_terminated(bytes: &[u8], length: u32) -> Option<(&[u8], &[u8])> {
+    let (taken, rest) = bytes.split_at_checked(length as usize)?;
+    Some((taken, rest.split_first()?.1))
 }
 
 #[cfg(test)]

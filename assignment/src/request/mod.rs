@@ -5,12 +5,15 @@
 mod baggage;
 mod cookies;
 mod headers;
+mod ours;
 
 pub use baggage::{BAGGAGE, baggage_members, baggage_value};
 pub use cookies::{Cookies, cookie_pairs};
 pub use headers::Headers;
 
 use crate::contract::HeaderNames;
+use crate::position_of;
+use ours::Ours;
 
 /// A request, as slices into its headers.
 #[derive(Clone, Copy, Debug)]
@@ -67,61 +70,35 @@ impl<'h> Request<'h> {
             has_fetch_metadata: false,
             cookies: Cookies::new(headers),
         };
-        // Most headers are not as long as any of ours: one bit says so.
-        let ours = [&names.routing, &names.identity, &names.cohort, &names.overrides, &names.token];
-        let our_lengths = ours.iter().fold(0_u64, |lengths, name| lengths | bit(name.len()));
+        let mut ours = Ours::new(names);
         for (name, value) in &headers {
-            if our_lengths & bit(name.len()) != 0 && request.note_ours(name, value, names) {
-                continue;
+            if !ours.note(name, value) {
+                request.note(name, value);
             }
-            request.note(name, value);
         }
+        request.has_odd_spelling = ours.has_odd_spelling;
+        [request.routing, request.identity, request.cohort, request.overrides, request.token] = ours.values;
         request
     }
 
+    /// By length first: most headers are none of these, and their length says so.
     fn note(&mut self, name: &'h [u8], value: &'h [u8]) {
-        match name {
-            b":authority" | b"host" if self.authority.is_empty() => self.authority = value,
-            b":path" => self.path = value,
-            b":method" => self.method = value,
-            b"cookie" => self.cookies.note_line(value),
-            b"baggage" => self.baggage = self.baggage.or(Some(value)),
-            b"accept" => self.accept = self.accept.or(Some(value)),
-            b"authorization" => self.authorization = self.authorization.or(Some(value)),
-            b"content-type" => self.content_type = self.content_type.or(Some(value)),
-            b"sec-fetch-mode" => {
+        match (name.len(), name) {
+            (4, b"host") | (10, b":authority") if self.authority.is_empty() => self.authority = value,
+            (5, b":path") => self.path = value,
+            (7, b":method") => self.method = value,
+            (6, b"cookie") => self.cookies.note_line(value),
+            (7, b"baggage") => self.baggage = self.baggage.or(Some(value)),
+            (6, b"accept") => self.accept = self.accept.or(Some(value)),
+            (13, b"authorization") => self.authorization = self.authorization.or(Some(value)),
+            (12, b"content-type") => self.content_type = self.content_type.or(Some(value)),
+            (14, b"sec-fetch-mode") => {
                 self.has_fetch_metadata = true;
                 self.fetch_mode = Some(value);
             }
-            b"sec-fetch-site" | b"sec-fetch-dest" => self.has_fetch_metadata = true,
+            (14, b"sec-fetch-site" | b"sec-fetch-dest") => self.has_fetch_metadata = true,
             _ => {}
         }
-    }
-
-    /// Notes a header of ours; says whether it was one.
-    fn note_ours(&mut self, name: &'h [u8], value: &'h [u8], names: &HeaderNames) -> bool {
-        let slots = [
-            (&names.routing, &mut self.routing, true),
-            (&names.identity, &mut self.identity, true),
-            (&names.cohort, &mut self.cohort, true),
-            (&names.overrides, &mut self.overrides, false),
-            (&names.token, &mut self.token, false),
-        ];
-        for (ours, slot, trusted) in slots {
-            if ours.len() != name.len() {
-                continue;
-            }
-            if ours.as_bytes() == name {
-                self.has_odd_spelling |= trusted && slot.is_some();
-                slot.get_or_insert(value);
-                return true;
-            }
-            if trusted && same_with_underscores(ours.as_bytes(), name) {
-                self.has_odd_spelling = true;
-                return true;
-            }
-        }
-        false
     }
 
     /// All cookies of all `cookie` headers, in the order sent.
@@ -172,22 +149,12 @@ impl<'h> Request<'h> {
     }
 }
 
-/// A set of lengths has a bit for each; the longest share one.
-const fn bit(length: usize) -> u64 {
-    1 << if length < 63 { length } else { 63 }
-}
-
 /// The media type of a page.
 const HTML: &[u8] = b"text/html";
 
 /// The parameters of a path's query, undecoded; the fragment, which no client should send, ends them.
 pub fn query_parameters(path: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let query = memchr::memchr(b'?', path).and_then(|mark| path.get(mark + 1..)).unwrap_or_default();
-    let end = memchr::memchr(b'#', query).unwrap_or(query.len());
+    let query = position_of(b'?', path).and_then(|mark| path.get(mark + 1..)).unwrap_or_default();
+    let end = position_of(b'#', query).unwrap_or(query.len());
     query.get(..end).unwrap_or_default().split(|byte| *byte == b'&')
-}
-
-/// Whether two names of one length are the same to a server that takes `_` for `-`.
-fn same_with_underscores(ours: &[u8], name: &[u8]) -> bool {
-    ours.iter().zip(name).all(|(ours, name)| ours == name || (*ours == b'-' && *name == b'_'))
 }

@@ -1,7 +1,7 @@
 //! The text form: fields between `~`, in one order, in one spelling.
 
 use super::{FORMAT, Kind, MAX_TEXT_LEN, MAX_VERSION_LEN, Seal};
-use crate::Identity;
+use crate::{Identity, position_of};
 use std::fmt::Write as _;
 
 /// The length of a MAC, in bytes: 128 bits.
@@ -56,7 +56,7 @@ impl<'t> Iterator for Fields<'t> {
 
     fn next(&mut self) -> Option<&'t [u8]> {
         let rest = self.rest?;
-        let end = memchr::memchr(b'~', rest);
+        let end = position_of(b'~', rest);
         self.rest = end.and_then(|end| rest.get(end + 1..));
         rest.get(..end.unwrap_or(rest.len()))
     }

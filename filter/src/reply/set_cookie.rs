@@ -5,6 +5,7 @@
 
 use super::date;
 use assignment::contract::CookieConfig;
+use assignment::position_of;
 use std::fmt::Write as _;
 
 /// What an answer does to the session cookie.
@@ -23,7 +24,7 @@ impl<'a> SessionChange<'a> {
     pub(super) fn or_by(self, line: &'a [u8], cookie: &str, now: &impl Fn() -> u64) -> Self {
         let mut parts = line.split(|byte| *byte == b';');
         let value = parts.next().and_then(|pair| {
-            let (name, value) = pair.split_at_checked(memchr::memchr(b'=', pair)?)?;
+            let (name, value) = pair.split_at_checked(position_of(b'=', pair)?)?;
             (name.trim_ascii() == cookie.as_bytes()).then(|| value.get(1..).unwrap_or_default().trim_ascii())
         });
         match value {
@@ -38,7 +39,7 @@ impl<'a> SessionChange<'a> {
 fn is_past<'a>(attributes: impl Iterator<Item = &'a [u8]>, now: &impl Fn() -> u64) -> bool {
     let (mut max_age, mut expires) = (None, None);
     for attribute in attributes {
-        let Some(equals) = memchr::memchr(b'=', attribute) else {
+        let Some(equals) = position_of(b'=', attribute) else {
             continue;
         };
         let (name, value) = attribute.split_at_checked(equals).unwrap_or_default();

@@ -12,11 +12,11 @@ use wasm_tests::host::{Fuel, RequestHead, Vm};
 
 /// What one path may cost: instructions of a request and its answer, all four entries together, measured + 10 %.
 const BOUNDS: [(&str, u64); 5] = [
-    ("pinned", 13_350),
-    ("pinned anew", 38_800),
-    ("hashed", 12_700),
-    ("minted", 48_400),
-    ("no release", 6_650),
+    ("pinned", 11_350),
+    ("pinned anew", 36_300),
+    ("hashed", 11_000),
+    ("minted", 46_800),
+    ("no release", 6_450),
 ];
 
 /// As a browser sends it through Envoy: some twenty headers.
