@@ -4,7 +4,7 @@
 //! Proxy-Wasm ABI 0.2.1: <https://github.com/proxy-wasm/spec/tree/main/abi-versions/v0.2.1>
 #![expect(unsafe_code, reason = "the ABI is C: raw pointers in, and buffers that the host allocated out")]
 
-use std::ptr;
+use crate::memory::{HostBytes, OK};
 
 /// Which headers.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,6 @@ pub(crate) enum Level {
     Error = 4,
 }
 
-const OK: u32 = 0;
 const PLUGIN_CONFIGURATION: u32 = 7;
 
 #[link(wasm_import_module = "env")]
@@ -84,25 +83,10 @@ unsafe extern "C" {
     fn random_get(buffer: *mut u8, size: usize) -> u32;
 }
 
-/// Takes over a buffer that the host made with our `malloc`: a boxed slice of exactly that size.
-fn taken(status: u32, data: *mut u8, size: usize) -> Option<Vec<u8>> {
-    if status != OK {
-        return None;
-    }
-    if data.is_null() || size == 0 {
-        return Some(Vec::new());
-    }
-    // SAFETY: on OK the host has set both to an allocation of `size` bytes made by our `malloc`, which boxes a slice of
-    // that size, and has given it up.
-    Some(unsafe { Vec::from_raw_parts(data, size, size) })
-}
-
-/// All headers, in the wire form of [`assignment::request::Headers::from_wire`].
-pub(crate) fn header_pairs(map: Map) -> Vec<u8> {
-    let (mut data, mut size) = (ptr::null_mut(), 0);
+/// All headers, in the wire form of [`assignment::request::Headers::from_wire`]; `None` where the proxy has none.
+pub(crate) fn header_pairs(map: Map) -> Option<HostBytes> {
     // SAFETY: both out-pointers live until the call returns.
-    let status = unsafe { proxy_get_header_map_pairs(map as u32, &raw mut data, &raw mut size) };
-    taken(status, data, size).unwrap_or_default()
+    HostBytes::from_call(|data, size| unsafe { proxy_get_header_map_pairs(map as u32, data, size) })
 }
 
 /// Replaces the whole map; `pairs` in the wire form.
@@ -134,11 +118,9 @@ pub(crate) fn remove_header(map: Map, name: &[u8]) {
 }
 
 /// A property of the stream, by its path with NULs between the parts; `None` where there is none.
-pub(crate) fn property(path: &str) -> Option<Vec<u8>> {
-    let (mut data, mut size) = (ptr::null_mut(), 0);
+pub(crate) fn property(path: &str) -> Option<HostBytes> {
     // SAFETY: path and out-pointers live until the call returns.
-    let status = unsafe { proxy_get_property(path.as_ptr(), path.len(), &raw mut data, &raw mut size) };
-    taken(status, data, size)
+    HostBytes::from_call(|data, size| unsafe { proxy_get_property(path.as_ptr(), path.len(), data, size) })
 }
 
 /// Sets filter state `wasm.<name>`.
@@ -171,10 +153,10 @@ pub(crate) fn define_metric(kind: Metric, name: &str) -> Option<u32> {
     (status == OK).then_some(id)
 }
 
-/// Counts one.
-pub(crate) fn increment_metric(id: u32) {
+/// Counts so many.
+pub(crate) fn increment_metric(id: u32, by: i64) {
     // SAFETY: no pointers.
-    unsafe { proxy_increment_metric(id, 1) };
+    unsafe { proxy_increment_metric(id, by) };
 }
 
 /// Sets a gauge, or adds to a histogram.
@@ -185,11 +167,12 @@ pub(crate) fn record_metric(id: u32, value: u64) {
 
 /// Whether the VMs of this process share a value of this key.
 pub(crate) fn has_shared_data(key: &str) -> bool {
-    let (mut data, mut size, mut cas) = (ptr::null_mut(), 0, 0);
-    // SAFETY: key and out-pointers live until the call returns.
-    let status =
-        unsafe { proxy_get_shared_data(key.as_ptr(), key.len(), &raw mut data, &raw mut size, &raw mut cas) };
-    taken(status, data, size).is_some_and(|value| !value.is_empty())
+    let mut cas = 0;
+    let value = HostBytes::from_call(|data, size| {
+        // SAFETY: key and out-pointers live until the call returns.
+        unsafe { proxy_get_shared_data(key.as_ptr(), key.len(), data, size, &raw mut cas) }
+    });
+    value.is_some_and(|value| !value.is_empty())
 }
 
 /// Shares a value with the other VMs of this process.
@@ -204,13 +187,12 @@ pub(crate) fn set_tick_period(milliseconds: u32) {
     unsafe { proxy_set_tick_period_milliseconds(milliseconds) };
 }
 
-/// The configuration of the plugin, as written by `canary-ctl`.
-pub(crate) fn plugin_configuration(size: usize) -> Vec<u8> {
-    let (mut data, mut len) = (ptr::null_mut(), 0);
+/// The configuration of the plugin, as written by `canary-ctl`; `None` where the proxy has none.
+pub(crate) fn plugin_configuration(size: usize) -> Option<HostBytes> {
     // SAFETY: the out-pointers live until the call returns.
-    let status =
-        unsafe { proxy_get_buffer_bytes(PLUGIN_CONFIGURATION, 0, size, &raw mut data, &raw mut len) };
-    taken(status, data, len).unwrap_or_default()
+    HostBytes::from_call(|data, len| unsafe {
+        proxy_get_buffer_bytes(PLUGIN_CONFIGURATION, 0, size, data, len)
+    })
 }
 
 /// Says something in the proxy's log.

@@ -38,6 +38,8 @@ impl Contexts {
     /// Forgets a context; one that is not here is no fault.
     pub(crate) fn delete(&mut self, context: u32) {
         if !self.streams.remove(context) {
+            // No tick of it comes any more.
+            self.root(context).inspect(|root| root.tell());
             self.roots.retain(|(id, _)| *id != context);
         }
     }

@@ -8,9 +8,8 @@
 #![expect(unsafe_code, reason = "the ABI names its functions")]
 
 use crate::contexts::Contexts;
-use std::alloc::{Layout, alloc};
+use crate::memory;
 use std::cell::RefCell;
-use std::ptr;
 
 /// `Action::Continue`.
 const CONTINUE: u32 = 0;
@@ -25,15 +24,9 @@ thread_local! {
 #[unsafe(no_mangle)]
 extern "C" fn proxy_abi_version_0_2_1() {}
 
-/// Memory for what the proxy hands us, not zeroed; [`crate::abi`] takes it over as a vector of this size. Null when there is
-/// none, which the proxy takes as a failed call.
 #[unsafe(no_mangle)]
 extern "C" fn malloc(size: usize) -> *mut u8 {
-    match Layout::array::<u8>(size) {
-        // SAFETY: the size is not zero. What we do not write first the host does.
-        Ok(layout) if size > 0 => unsafe { alloc(layout) },
-        _ => ptr::null_mut(),
-    }
+    memory::give(size)
 }
 
 #[unsafe(no_mangle)]

@@ -1,9 +1,9 @@
-//! The module for Envoy, and the only code that knows Proxy-Wasm: a rim of our own on the ABI, in two files, `exports`
-//! and `abi`.
+//! The module for Envoy, and the only code that knows Proxy-Wasm: a rim of our own on the ABI, in three files, `exports`, `abi`
+//! and `memory`.
 //!
 //! ```text
 //! exports -> root (configuration, tick) -> stream (request, answer)
-//!              metrics, health, surroundings: what a stream asks of its worker
+//!              clock, metrics, health, surroundings: what a stream asks of its worker
 //! ```
 //!
 //! A crate of its own, because a crate that is a module *and* a library is linked without optimisation across crates, which is a
@@ -17,9 +17,11 @@
 #![cfg(target_arch = "wasm32")]
 
 mod abi;
+mod clock;
 mod contexts;
 mod exports;
 mod health;
+mod memory;
 mod metrics;
 mod root;
 mod stream;

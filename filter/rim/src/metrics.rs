@@ -70,15 +70,29 @@ pub(crate) fn record_inert(inert: bool) {
     record(labels::INERT, u64::from(inert));
 }
 
-/// The counters of one configuration: metric ids by release, version and what is counted.
+/// The counters of one configuration, by release, version and what is counted.
+///
+/// What they count is told to the proxy once a second: telling it each time would be two host calls a request. A VM that
+/// dies takes with it what it counted since.
 pub(crate) struct Counters {
-    releases: Vec<OnceCell<Box<[Cell<Slot>]>>>,
+    releases: Vec<OnceCell<Box<[Slot]>>>,
     reported: Vec<Cell<bool>>,
+    /// The slots that have something to tell: indices of release and slot.
+    counting: RefCell<Vec<(usize, usize)>>,
 }
 
-/// A metric id that may not have been asked for yet.
-#[derive(Clone, Copy)]
-enum Slot {
+/// A metric of a version.
+#[derive(Default)]
+struct Slot {
+    metric: Cell<Definition>,
+    /// What a counter has counted since the proxy was told.
+    counted: Cell<u32>,
+}
+
+/// The metric's id, once it was asked for.
+#[derive(Clone, Copy, Default)]
+enum Definition {
+    #[default]
     New,
     Known(u32),
     Refused,
@@ -94,20 +108,13 @@ impl Counters {
         Self {
             releases: releases.iter().map(|_| OnceCell::new()).collect(),
             reported: releases.iter().map(|_| Cell::new(false)).collect(),
+            counting: RefCell::default(),
         }
     }
 
     /// Counts a request, and says once that this worker runs this generation.
-    pub(crate) fn count_request(&self, policy: &Policy, decision: &Decision) {
-        let Some(release) = policy.release(decision.release) else {
-            return;
-        };
-        let id = self.id(release, decision, Metric::Counter, decision.reason as usize, || {
-            Some(labels::requests(release, release.versions.get(decision.version)?, decision.reason))
-        });
-        if let Some(id) = id {
-            abi::increment_metric(id);
-        }
+    pub(crate) fn count_request(&self, release: &Release, decision: &Decision) {
+        self.count(release, decision, decision.reason as usize);
         self.report_generation(decision.release, release);
     }
 
@@ -116,46 +123,53 @@ impl Counters {
         let is_override = decision.reason == Reason::Override;
         let classes = StatusClass::ALL.len();
         let slot = Reason::ALL.len() + if is_override { classes } else { 0 } + class as usize;
-        let id = self.id(release, decision, Metric::Counter, slot, || {
-            Some(labels::responses(release, release.versions.get(decision.version)?, is_override, class))
-        });
-        if let Some(id) = id {
-            abi::increment_metric(id);
-        }
+        self.count(release, decision, slot);
     }
 
     /// Keeps the time that an answer took.
     pub(crate) fn keep_latency(&self, release: &Release, decision: &Decision, milliseconds: u64) {
         let is_override = decision.reason == Reason::Override;
-        let id =
-            self.id(release, decision, Metric::Histogram, LATENCY_SLOT + usize::from(is_override), || {
+        let slot = LATENCY_SLOT + usize::from(is_override);
+        let id = self.slot(release, decision, slot).and_then(|slot| {
+            slot.id(Metric::Histogram, || {
                 Some(labels::latency(release, release.versions.get(decision.version)?, is_override))
-            });
+            })
+        });
         if let Some(id) = id {
             abi::record_metric(id, milliseconds);
         }
     }
 
-    /// The metric in a slot, defined at first use.
-    fn id(
-        &self,
-        release: &Release,
-        decision: &Decision,
-        kind: Metric,
-        slot: usize,
-        name: impl FnOnce() -> Option<String>,
-    ) -> Option<u32> {
-        let cell = self.releases.get(decision.release)?;
-        let slots =
-            cell.get_or_init(|| (0..release.versions.len() * SLOTS).map(|_| Cell::new(Slot::New)).collect());
-        let slot = slots.get(decision.version * SLOTS + slot)?;
-        if let Slot::New = slot.get() {
-            let id = name().and_then(|name| id_of(kind, &name));
-            slot.set(id.map_or(Slot::Refused, Slot::Known));
+    fn count(&self, release: &Release, decision: &Decision, slot: usize) {
+        let Some(found) = self.slot(release, decision, slot) else {
+            return;
+        };
+        let counted = found.counted.get();
+        if counted == 0 {
+            let slot = decision.version * SLOTS + slot;
+            self.counting.borrow_mut().push((decision.release, slot));
         }
-        match slot.get() {
-            Slot::Known(id) => Some(id),
-            Slot::New | Slot::Refused => None,
+        found.counted.set(counted.saturating_add(1));
+    }
+
+    fn slot(&self, release: &Release, decision: &Decision, slot: usize) -> Option<&Slot> {
+        let slots = self
+            .releases
+            .get(decision.release)?
+            .get_or_init(|| (0..release.versions.len() * SLOTS).map(|_| Slot::default()).collect());
+        slots.get(decision.version * SLOTS + slot)
+    }
+
+    /// Tells the proxy what was counted since the last time.
+    pub(crate) fn tell(&self, policy: &Policy) {
+        for (release, index) in self.counting.borrow_mut().drain(..) {
+            let slots = self.releases.get(release).and_then(OnceCell::get);
+            let slot = slots.and_then(|slots| slots.get(index));
+            let (Some(slot), Some(release)) = (slot, policy.release(release)) else { continue };
+            let id = slot.id(Metric::Counter, || name_of(release, index));
+            if let Some(id) = id {
+                abi::increment_metric(id, slot.counted.take().into());
+            }
         }
     }
 
@@ -182,6 +196,32 @@ impl Counters {
         }
         waiting().next().is_some()
     }
+}
+
+impl Slot {
+    /// The metric's id. It is defined when it is first asked for.
+    fn id(&self, kind: Metric, name: impl FnOnce() -> Option<String>) -> Option<u32> {
+        if let Definition::New = self.metric.get() {
+            let id = name().and_then(|name| id_of(kind, &name));
+            self.metric.set(id.map_or(Definition::Refused, Definition::Known));
+        }
+        match self.metric.get() {
+            Definition::Known(id) => Some(id),
+            Definition::New | Definition::Refused => None,
+        }
+    }
+}
+
+/// The name of the counter in a slot of a release.
+fn name_of(release: &Release, slot: usize) -> Option<String> {
+    let (version, slot) = (release.versions.get(slot / SLOTS)?, slot % SLOTS);
+    if let Some(reason) = Reason::ALL.get(slot) {
+        return Some(labels::requests(release, version, *reason));
+    }
+    let classes = StatusClass::ALL.len();
+    let slot = slot - Reason::ALL.len();
+    let class = StatusClass::ALL.get(slot % classes)?;
+    Some(labels::responses(release, version, slot >= classes, *class))
 }
 
 /// Roles and reasons are looked up by their place in the list; the compiler checks what the slots rely on.

@@ -9,11 +9,12 @@
 //! filter. So it is not refused; the last good configuration goes on under its name.
 
 use crate::abi::{self, Level};
+use crate::clock;
 use crate::metrics::{self, Counters};
 use crate::stream::Stream;
 use assignment::seal::Remembered;
 use assignment::{Identity, Policy};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// Set once a good configuration has been in force; shared by all VMs of the process.
@@ -24,6 +25,9 @@ const ACCEPTED_INERT: &str = "canary.inert.";
 
 /// How long after a configuration the workers report it, milliseconds: long enough for every worker to have it.
 const REPORT_AFTER_MILLISECONDS: u32 = 50;
+
+/// How often a worker reads its clock and tells what it has counted, milliseconds, once all is reported.
+const TICK_MILLISECONDS: u32 = 1_000;
 
 /// How many releases are reported in one tick, so that ten thousand of them do not hold a worker up.
 const REPORTS_PER_TICK: usize = 512;
@@ -44,11 +48,13 @@ pub(crate) struct Active {
 /// The root context: one for each configuration that Envoy starts in this VM.
 pub(crate) struct Root {
     active: Rc<Active>,
+    /// Whether it ticks fast, because generations are left to report.
+    is_reporting: Cell<bool>,
 }
 
 impl Default for Root {
     fn default() -> Self {
-        Self { active: Rc::new(Active::new(Policy::inert())) }
+        Self { active: Rc::new(Active::new(Policy::inert())), is_reporting: Cell::new(false) }
     }
 }
 
@@ -61,15 +67,18 @@ impl Active {
 impl Root {
     /// Takes a configuration of `size` bytes; `false` refuses it.
     pub(crate) fn configure(&mut self, size: usize) -> bool {
+        clock::update();
+        abi::set_tick_period(TICK_MILLISECONDS);
         let text = abi::plugin_configuration(size);
-        let error = match Policy::from_json(&text) {
+        let text = text.as_deref().unwrap_or_default();
+        let error = match Policy::from_json(text) {
             Ok(policy) => {
                 self.take(policy);
                 return true;
             }
             Err(error) => error.to_line(),
         };
-        let accepted_inert = format!("{ACCEPTED_INERT}{}", Identity::of_key(&text));
+        let accepted_inert = format!("{ACCEPTED_INERT}{}", Identity::of_key(text));
         let had_good = abi::has_shared_data(HAD_GOOD_CONFIGURATION);
         if had_good && !abi::has_shared_data(&accepted_inert) {
             abi::log(Level::Error, &format!("canary: configuration refused, the old one stays: {error}"));
@@ -84,6 +93,7 @@ impl Root {
         abi::set_shared_data(HAD_GOOD_CONFIGURATION, b"1");
         metrics::record_inert(false);
         abi::set_tick_period(REPORT_AFTER_MILLISECONDS);
+        self.is_reporting.set(true);
         self.active = Rc::new(Active::new(policy));
         LAST_GOOD.set(Some(Rc::clone(&self.active)));
     }
@@ -102,12 +112,19 @@ impl Root {
         metrics::record_inert(true);
     }
 
-    /// Reports generations, some releases at a time, until all are.
+    /// Reads the clock, tells what was counted, and reports generations, some releases at a time, until all are.
     pub(crate) fn tick(&self) {
+        clock::update();
+        self.tell();
         let any_left = self.active.counters.report_some(&self.active.policy, REPORTS_PER_TICK);
-        if !any_left {
-            abi::set_tick_period(0);
+        if !any_left && self.is_reporting.replace(false) {
+            abi::set_tick_period(TICK_MILLISECONDS);
         }
+    }
+
+    /// Tells the proxy what was counted under this configuration.
+    pub(crate) fn tell(&self) {
+        self.active.counters.tell(&self.active.policy);
     }
 
     /// The state of a request that begins under this configuration.

@@ -1,16 +1,9 @@
 //! What a decision asks of the proxy, answered by host calls.
 
-use crate::{abi, health};
+use crate::{abi, clock, health};
 use assignment::seal::{Kind, Remembered, Ring, Seal};
 use assignment::{Environment, Policy};
 use std::cell::RefCell;
-
-const NANOSECONDS: u64 = 1_000_000_000;
-
-/// Seconds since 1970-01-01 UTC.
-pub(crate) fn now_seconds() -> u64 {
-    abi::now_nanoseconds() / NANOSECONDS
-}
 
 /// The surroundings of one request.
 pub(crate) struct Surroundings<'a> {
@@ -20,7 +13,7 @@ pub(crate) struct Surroundings<'a> {
 
 impl Environment for Surroundings<'_> {
     fn now_seconds(&self) -> u64 {
-        now_seconds()
+        clock::now_seconds()
     }
 
     fn random(&self) -> Option<u64> {
@@ -37,19 +30,18 @@ impl Environment for Surroundings<'_> {
             path.push('\0');
             path.push_str(part);
         }
-        abi::property(&path)
+        abi::property(&path).map(|claim| claim.to_vec())
     }
 
     /// `source.address` is the trusted client address, as Envoy computes it from `X-Forwarded-For`.
     fn client_address(&self) -> Option<Vec<u8>> {
-        let mut address = abi::property("source\0address")?;
+        let address = abi::property("source\0address")?;
         let port = address.iter().rposition(|byte| *byte == b':');
-        address.truncate(port.unwrap_or(address.len()));
-        Some(address)
+        Some(address.get(..port.unwrap_or(address.len()))?.to_vec())
     }
 
     fn is_unavailable(&self, release: usize, version: usize) -> bool {
         let version = self.policy.release(release).and_then(|release| release.versions.get(version));
-        version.is_some_and(|version| health::is_down(&version.routing_value, now_seconds))
+        version.is_some_and(|version| health::is_down(&version.routing_value, clock::now_seconds))
     }
 }

@@ -8,7 +8,9 @@ use wasm_tests::client::{Kind, Visit};
 use wasm_tests::envoy::Options;
 use wasm_tests::scenario::{Document, Story, World};
 
-use crate::support::{SHOP, connection_manager, in_every_world, on_every_envoy, received, shoppers, version};
+use crate::support::{
+    COUNTED_WITHIN, SHOP, connection_manager, in_every_world, on_every_envoy, received, shoppers, version,
+};
 
 /// A Lua filter before ours that asks for the route, which Envoy then keeps.
 fn lua_asks_for_the_route(bootstrap: &mut Value, _folder: &Path) {
@@ -98,6 +100,7 @@ async fn metrics_carry_release_version_role_and_reason_as_labels() {
         let token = world.forge(SHOP).expect("keys").token("v2", 1, 3_600);
         let tester = Visit::new(Kind::Api, "/status/500").header("x-canary-token", token);
         world.user().send(&tester).await.expect("an answer");
+        tokio::time::sleep(COUNTED_WITHIN).await;
         let text = world.admin().prometheus().await.expect("metrics");
         for line in [
             "canary_requests_total{component=\"shop/shop\",tag=\"v2/canary/minted\"} 1",

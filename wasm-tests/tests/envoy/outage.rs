@@ -8,7 +8,7 @@ use wasm_tests::envoy::{Admin, EnvoyError, Options, minors};
 use wasm_tests::scenario::{Document, Pods, Story, World};
 use wasm_tests::shop::Shop;
 
-use crate::support::{PIN, SHOP, on, shoppers, version};
+use crate::support::{COUNTED_WITHIN, PIN, SHOP, on, shoppers, version};
 
 const HEALTHY: &str = "cluster.shop/shop/v2.membership_healthy";
 /// Counts from the first change of health in a cluster whose changes Envoy hands to its workers in batches.
@@ -64,6 +64,7 @@ async fn only_one_fails(world: &World, users: &mut [User]) {
         let answer = user.navigate("/").await.expect("an answer");
         assert_eq!((answer.status, version(&answer)), (200, "v1"), "new users, too");
     }
+    tokio::time::sleep(COUNTED_WITHIN).await;
     let labels = [("component", SHOP), ("tag", "v1/stable/unavailable")];
     let counted = world.admin().metric("canary_requests_total", &labels).await.expect("samples");
     assert!((counted - 20.0).abs() < f64::EPSILON, "{counted} requests with the reason `unavailable`");

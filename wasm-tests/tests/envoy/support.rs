@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -115,8 +116,12 @@ pub(crate) fn connection_manager(bootstrap: &mut Value) -> &mut Value {
         .expect("a bootstrap with a connection manager")
 }
 
+/// Long enough for every worker to tell what it has counted, which it does once a second.
+pub(crate) const COUNTED_WITHIN: Duration = Duration::from_millis(1_500);
+
 /// How often the filter counted a request of [`SHOP`] under `<version>/<role>/<reason>`.
 pub(crate) async fn counted(world: &World, tag: &str) -> u64 {
+    tokio::time::sleep(COUNTED_WITHIN).await;
     let name = format!("wasmcustom.canary_requests.component.{SHOP}.tag.{tag};.total");
     world.admin().counter(&name).await.expect("statistics")
 }

@@ -4,6 +4,7 @@ use assignment::contract::FilterConfig;
 use assignment::seal::{Kind, Ring, Seal};
 use assignment::{Identity, Salt, Weight};
 use serde_json::{Value, json};
+use std::time::Duration;
 use wasm_tests::artifact;
 use wasm_tests::host::{Exchange, Headers, Module, Proxy, RequestHead, ResponseHead, Vm, VmOptions};
 
@@ -101,8 +102,16 @@ pub(crate) fn pinned(headers: &Headers) -> Option<String> {
     Some(String::from_utf8(seal).unwrap())
 }
 
+/// Lets time pass, and the tick come that there is each second.
+pub(crate) fn pass(vm: &Vm, time: Duration) {
+    vm.proxy().advance(time);
+    vm.tick().unwrap();
+}
+
 /// How often each reason was counted, `v2/canary/pin` and the like.
 pub(crate) fn count(vm: &Vm, tag: &str) -> u64 {
+    // Workers tell what they have counted with each tick.
+    vm.tick().unwrap();
     vm.proxy().metrics_with(&["canary_requests.component.shop/web.tag.", &format!(".{tag};.total")])
 }
 

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use wasm_tests::host::{Proxy, RequestHead, ResponseHead, VmOptions};
 
 const GENERATION: &str = "canary_generation.component.shop/web.active";
+const HASHED: &str = "canary_requests.component.shop/web.tag.v2/canary/hash;.total";
 
 fn user(canary: bool) -> RequestHead {
     RequestHead::get("/").header("cookie", format!("S={}", session_on(canary)))
@@ -23,6 +24,7 @@ fn every_metric_has_its_name_and_value() {
     ] {
         answered(vm.request(request).unwrap(), ResponseHead::status(status));
     }
+    vm.tick().unwrap();
     let expected: BTreeMap<String, u64> = [
         ("canary_inert", 0),
         (GENERATION, 7),
@@ -55,7 +57,7 @@ fn the_generation_is_reported_by_a_tick_where_no_request_comes() {
     assert!(vm.tick_milliseconds(root).is_some_and(|period| period > 0));
     vm.tick().unwrap();
     assert_eq!(vm.proxy().metric(GENERATION), Some(7));
-    assert_eq!(vm.tick_milliseconds(root), Some(0), "then the ticking ends");
+    assert_eq!(vm.tick_milliseconds(root), Some(1_000), "then the clock is all that is left to do");
     assert!(vm.configure(with("generation", json!(8)).to_string()).unwrap());
     vm.tick().unwrap();
     assert_eq!(vm.proxy().metric(GENERATION), Some(8));
@@ -78,7 +80,7 @@ fn all_of_many_generations_are_reported_in_time() {
     let reported =
         |number: u64| vm.proxy().metric(&format!("canary_generation.component.shop/r{number}.active"));
     assert!((0..2_000).all(|number| reported(number) == Some(number)));
-    assert_eq!(vm.tick_milliseconds(vm.serving().unwrap()), Some(0));
+    assert_eq!(vm.tick_milliseconds(vm.serving().unwrap()), Some(1_000));
 }
 
 #[test]
@@ -87,8 +89,30 @@ fn workers_count_into_the_same_metrics() {
     for _ in 0..3 {
         let vm = worker_in(&proxy, VmOptions::default(), &standard());
         answered(vm.request(user(true)).unwrap(), answer());
+        vm.tick().unwrap();
     }
-    assert_eq!(proxy.metric("canary_requests.component.shop/web.tag.v2/canary/hash;.total"), Some(3));
+    assert_eq!(proxy.metric(HASHED), Some(3));
+}
+
+#[test]
+fn what_was_counted_is_told_once_and_by_a_configuration_that_goes_as_well() {
+    let vm = worker(&standard());
+    let visit =
+        |count: u32| (0..count).for_each(|_| drop(answered(vm.request(user(true)).unwrap(), answer())));
+    visit(5);
+    assert_eq!(vm.proxy().metric(HASHED), None, "not with each request");
+    for told in [5, 5] {
+        vm.tick().unwrap();
+        assert_eq!(vm.proxy().metric(HASHED), Some(told));
+    }
+    visit(2);
+    let old = vm.serving().unwrap();
+    assert!(vm.configure(with("generation", json!(8)).to_string()).unwrap());
+    visit(3);
+    vm.retire(old).unwrap();
+    assert_eq!(vm.proxy().metric(HASHED), Some(7), "those of the old configuration");
+    vm.tick().unwrap();
+    assert_eq!(vm.proxy().metric(HASHED), Some(10));
 }
 
 #[test]
@@ -100,9 +124,11 @@ fn what_users_do_defines_no_metrics() {
         answered(vm.request(request).unwrap(), answer());
     };
     (0..50).for_each(visit);
+    vm.tick().unwrap();
     let names = vm.proxy().metrics().len();
     let definitions = vm.host_calls()["proxy_define_metric"];
     (50..1_000).for_each(visit);
+    vm.tick().unwrap();
     assert_eq!((vm.proxy().metrics().len(), vm.host_calls()["proxy_define_metric"]), (names, definitions));
 }
 

@@ -1,10 +1,11 @@
 //! The decision table through the ABI: one request a row, seen in the routing header and in the counter of its reason.
 
 use crate::fixture::{
-    NOW, WHO, config, count, pin, release, routed, session_on, sign, standard, with, worker,
+    NOW, WHO, config, count, pass, pin, release, routed, session_on, sign, standard, with, worker,
 };
 use assignment::seal::Seal;
 use serde_json::{Value, json};
+use std::time::Duration;
 use wasm_tests::host::{RequestHead, Vm};
 
 /// The request gets this version, and is counted once under this tag.
@@ -29,6 +30,7 @@ fn row_1_no_release_no_routing_header() {
         get().authority("other.example").header("x-canary-version", "shop/web/v2").header("x_canary_id", "1");
     let headers = vm.request(forged).unwrap().headers();
     assert_eq!((headers.get("x-canary-version"), headers.get("x_canary_id")), (None, None));
+    vm.tick().unwrap();
     assert_eq!(vm.proxy().metrics_with(&["canary_requests"]), 0);
 }
 
@@ -122,7 +124,7 @@ fn until_is_read_from_the_proxys_clock() {
     let vm = worker(&with("until", json!({"atSeconds": NOW + 10, "action": "rollback"})));
     let pinned = || cookie(&format!("S={}; __Host-pin={}", session_on(true), pin("v2", 2)));
     check(&vm, pinned(), "v2", "v2/canary/pin");
-    vm.proxy().advance(std::time::Duration::from_secs(10));
+    pass(&vm, Duration::from_secs(10));
     check(&vm, pinned(), "v1", "v1/stable/hash");
 }
 
@@ -135,9 +137,9 @@ fn a_canary_without_healthy_pods_counts_as_gone_for_ten_seconds() {
         .property(&["response", "code_details"], "no_healthy_upstream");
     failed.respond(dead).unwrap();
     check(&vm, request(), "v1", "v1/stable/unavailable");
-    vm.proxy().advance(std::time::Duration::from_secs(9));
+    pass(&vm, Duration::from_secs(9));
     check(&vm, request(), "v1", "v1/stable/unavailable");
-    vm.proxy().advance(std::time::Duration::from_secs(1));
+    pass(&vm, Duration::from_secs(1));
     check(&vm, request(), "v2", "v2/canary/hash");
 }
 

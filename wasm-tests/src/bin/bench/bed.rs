@@ -10,6 +10,7 @@ use canary_ctl::yaml::Template;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::path::Path;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use wasm_tests::artifact;
 use wasm_tests::client::Connection;
@@ -18,6 +19,9 @@ use wasm_tests::envoy::{self, Envoy, Options, free_ports};
 /// Where the filter stands in the bootstrap.
 const HTTP_FILTER: &str =
     "static_resources/listeners/0/filter_chains/0/filters/0/typed_config/http_filters/0";
+
+/// How long the workers may take to tell what they have counted, which they do once a second.
+const COUNTED_WITHIN: Duration = Duration::from_secs(5);
 
 /// What a bed may use of the machine.
 #[derive(Clone, Copy, Debug)]
@@ -105,13 +109,20 @@ impl Bed {
     pub(crate) async fn prove(&self, requests: u64) -> Result<(), BenchError> {
         let Some(reason) = self.reason else { return Ok(()) };
         let label = format!("/{};", reason.as_str());
-        let stats = self.envoy.admin().stats().await?;
-        let counters =
-            stats.iter().filter(|(name, _)| name.contains("canary_requests") && name.contains(&label));
-        let counted: u64 = counters.map(|(_, count)| count).sum();
-        if counted >= requests {
-            return Ok(());
-        }
+        let begun = Instant::now();
+        let counted = loop {
+            let stats = self.envoy.admin().stats().await?;
+            let counters =
+                stats.iter().filter(|(name, _)| name.contains("canary_requests") && name.contains(&label));
+            let counted: u64 = counters.map(|(_, count)| count).sum();
+            if counted >= requests {
+                return Ok(());
+            }
+            if begun.elapsed() > COUNTED_WITHIN {
+                break counted;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        };
         let expected = format!("{requests} requests with reason `{}`", reason.as_str());
         Err(BenchError::OtherPath { contender: self.name.clone(), expected, found: counted.to_string() })
     }
