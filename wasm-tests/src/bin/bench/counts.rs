@@ -1,7 +1,7 @@
 //! What a request takes of the processor, counted instead of timed: instructions and cache misses under callgrind.
 //!
 //! CPU time says what is paid, but on a machine with neighbours it differs by a tenth from one process to the next and by half from
-//! one minute to the next; counts are the same everywhere to a part in a thousand. The kernel's part is not in them, and the caches
+//! one minute to the next; counts of one build repeat to half a hundredth on a busy machine. The kernel's part is not in them, and the caches
 //! are a model. Instruction-cache misses matter most: an Envoy runs so much code for a request that a filter's is cold each time.
 
 use crate::bed::{Bed, Placement};
