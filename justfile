@@ -47,7 +47,7 @@ check:
 # Run the quick tests: those without Envoy.
 [group('test')]
 unit:
-    cargo test -p assignment -p canary-filter -p canary-ctl -p demo-shop
+    cargo test -p assignment -p contract -p canary-filter -p canary-ctl -p demo-shop
 
 # Feed the filter with random configurations, cookies, tokens and pins.
 [group('test')]

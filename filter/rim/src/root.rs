@@ -116,8 +116,9 @@ impl Root {
     pub(crate) fn tick(&self) {
         clock::update();
         self.tell();
-        let any_left = self.active.counters.report_some(&self.active.policy, REPORTS_PER_TICK);
-        if !any_left && self.is_reporting.replace(false) {
+        if self.is_reporting.get() && !self.active.counters.report_some(&self.active.policy, REPORTS_PER_TICK)
+        {
+            self.is_reporting.set(false);
             abi::set_tick_period(TICK_MILLISECONDS);
         }
     }
