@@ -1,6 +1,6 @@
 //! What clients may send and tests of the logic do not meet: many lines, long lines, bytes that are no text.
 
-use crate::fixture::{pin, routed, session_on, standard, with, worker};
+use crate::fixture::{config, pin, release, routed, session_on, standard, with, worker};
 use serde_json::json;
 use wasm_tests::host::RequestHead;
 
@@ -57,6 +57,22 @@ fn cookies_of_8_kilobytes_are_read_to_their_end() {
     }
     let one = format!("A={}; S={}", "x".repeat(8_192), session_on(true));
     assert_eq!(routed(&vm, RequestHead::get("/").header("cookie", one)).as_deref(), Some("shop/web/v2"));
+}
+
+#[test]
+fn what_the_proxy_says_while_a_request_is_read_leaves_the_request_as_it_was() {
+    let mut release = release();
+    release["override"] =
+        json!({"mode": "token", "token": {"cookie": {"name": "__Host-token"}, "query": "t"}});
+    release["keys"] = json!([{"jwt": {"claim": ["sub"]}}]);
+    let vm = worker(&config(&json!({"shop/web": release})));
+    let claim = ["metadata", "filter_metadata", "envoy.filters.http.jwt_authn", "payload", "sub"];
+    for length in [10, 3_000, 30_000] {
+        let request = RequestHead::get("/a?t=forged&x=1").property(&claim, "A".repeat(length));
+        let headers = vm.request(request).unwrap().headers();
+        assert_eq!(headers.text(":path").as_deref(), Some("/a?x=1"), "a claim of {length} bytes");
+    }
+    assert!(crate::fixture::count(&vm, "v1/stable/hash") + crate::fixture::count(&vm, "v2/canary/hash") == 3);
 }
 
 #[test]
