@@ -14,7 +14,7 @@
 //! into a `String`, where one look into the buffer that the host filled is enough; and its dispatcher keeps some 60 kB
 //! of callbacks alive that no request of ours ever takes. `docs/benchmarks.md` compares with an empty filter built on it.
 
-#![cfg(target_arch = "wasm32")]
+#![cfg(any(target_arch = "wasm32", clippy))]
 
 mod abi;
 mod clock;
