@@ -2,7 +2,7 @@
 
 use super::desk::{Verb, turn};
 use super::scene::Scene;
-use crate::support::{UNDISTURBED, counters, in_the_mesh};
+use crate::support::{COUNTED_WITHIN, UNDISTURBED, counters, in_the_mesh};
 use canary_ctl::cluster::{TakingBack, Waiting};
 use canary_ctl::plan::Back;
 use std::collections::BTreeSet;
@@ -43,9 +43,11 @@ fn no_session_moves_and_nothing_fails_through_a_promotion_and_its_rollback() {
             let moving = sessions.set_out(SESSIONS / 2);
             turned(&scene, verb).await;
             let record = scene.cluster.known(&scene.release.name).await.unwrap().record;
+            tokio::time::sleep(COUNTED_WITHIN).await;
             let before = scene.cluster.traffic(&name, &record).await.unwrap();
             assert_eq!(sessions.settle(moving).await.expect("they come back"), Faults::default(), "{verb:?}");
             assert_eq!(sessions.come_back(true).await, Faults::default(), "{verb:?}");
+            tokio::time::sleep(COUNTED_WITHIN).await;
             let now = scene.cluster.traffic(&name, &record).await.unwrap().since(&before).of(draining);
             assert!(now.sessions > 0 && now.sessions < now.of, "{verb:?}: the proxies count {now:?}");
             let begun = sessions.begin(scene.users(NEW)).await;
