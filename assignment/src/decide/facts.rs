@@ -5,7 +5,6 @@ use crate::contract::Stickiness;
 use crate::policy::Release;
 use crate::seal::{Kind, Seal};
 use crate::{Policy, Request};
-use std::cell::Cell;
 
 /// One request against one release.
 pub struct Facts<'a> {
@@ -22,7 +21,6 @@ pub struct Facts<'a> {
     pub(super) ids: Candidates<'a>,
     /// Everything under the token cookie's name.
     pub(super) tokens: Candidates<'a>,
-    now: Cell<Option<u64>>,
 }
 
 /// Cookies of one name, as many as anybody could need.
@@ -70,7 +68,6 @@ impl<'a> Facts<'a> {
             pins: Candidates::default(),
             ids: Candidates::default(),
             tokens: Candidates::default(),
-            now: Cell::new(None),
         };
         facts.read_cookies();
         Some(facts)
@@ -104,14 +101,8 @@ impl<'a> Facts<'a> {
         self.environment.verify(&self.policy.ring, kind, uid, text)
     }
 
-    /// The time, asked for once.
     pub(super) fn now(&self) -> u64 {
-        if let Some(now) = self.now.get() {
-            return now;
-        }
-        let now = self.environment.now_seconds();
-        self.now.set(Some(now));
-        now
+        self.environment.now_seconds()
     }
 
     pub(super) fn is_session(&self) -> bool {

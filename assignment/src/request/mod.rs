@@ -81,22 +81,21 @@ impl<'h> Request<'h> {
         request
     }
 
-    /// By length first: most headers are none of these, and their length says so.
     fn note(&mut self, name: &'h [u8], value: &'h [u8]) {
-        match (name.len(), name) {
-            (4, b"host") | (10, b":authority") if self.authority.is_empty() => self.authority = value,
-            (5, b":path") => self.path = value,
-            (7, b":method") => self.method = value,
-            (6, b"cookie") => self.cookies.note_line(value),
-            (7, b"baggage") => self.baggage = self.baggage.or(Some(value)),
-            (6, b"accept") => self.accept = self.accept.or(Some(value)),
-            (13, b"authorization") => self.authorization = self.authorization.or(Some(value)),
-            (12, b"content-type") => self.content_type = self.content_type.or(Some(value)),
-            (14, b"sec-fetch-mode") => {
+        match name {
+            b":authority" | b"host" if self.authority.is_empty() => self.authority = value,
+            b":path" => self.path = value,
+            b":method" => self.method = value,
+            b"cookie" => self.cookies.note_line(value),
+            b"baggage" => self.baggage = self.baggage.or(Some(value)),
+            b"accept" => self.accept = self.accept.or(Some(value)),
+            b"authorization" => self.authorization = self.authorization.or(Some(value)),
+            b"content-type" => self.content_type = self.content_type.or(Some(value)),
+            b"sec-fetch-mode" => {
                 self.has_fetch_metadata = true;
                 self.fetch_mode = Some(value);
             }
-            (14, b"sec-fetch-site" | b"sec-fetch-dest") => self.has_fetch_metadata = true,
+            b"sec-fetch-site" | b"sec-fetch-dest" => self.has_fetch_metadata = true,
             _ => {}
         }
     }

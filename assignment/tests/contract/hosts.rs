@@ -17,7 +17,7 @@ const RELEASES: [(&str, &[&str], &[&str]); 8] = [
 ];
 
 /// Authority, path, and the release; `-` is none.
-const TABLE: [(&str, &str, &str); 38] = [
+const TABLE: [(&str, &str, &str); 40] = [
     ("shop.example", "/", "r/exact"),
     ("shop.example", "/x", "r/exact"),
     ("shop.example:443", "/", "r/exact"),
@@ -55,6 +55,9 @@ const TABLE: [(&str, &str, &str); 38] = [
     ("example", "/", "-"),
     ("example", "/any", "r/any"),
     ("evil-shop.example", "/", "r/wild"),
+    // A wildcard stands for at least one character.
+    (".example", "/", "-"),
+    (".eu.example", "/", "r/wild"),
     ("other.test", "/any/thing", "r/any"),
     ("", "/any", "r/any"),
     ("[::1]:80", "/", "r/six"),

@@ -4,7 +4,7 @@
 //! Proxy-Wasm ABI 0.2.1: <https://github.com/proxy-wasm/spec/tree/main/abi-versions/v0.2.1>
 #![expect(unsafe_code, reason = "the ABI is C: raw pointers in, and buffers that the host allocated out")]
 
-use crate::memory::{HostBytes, OK};
+use crate::memory::HostBytes;
 
 /// Which headers.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +30,8 @@ pub(crate) enum Level {
     Error = 4,
 }
 
+/// The status of a call that succeeded.
+pub(crate) const OK: u32 = 0;
 const PLUGIN_CONFIGURATION: u32 = 7;
 
 #[link(wasm_import_module = "env")]

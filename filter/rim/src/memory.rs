@@ -4,6 +4,7 @@
 //! them neither costs an allocation, whose code and book-keeping have gone cold by the time that the next request comes.
 #![expect(unsafe_code, reason = "the ABI is C: what `malloc` gave out comes back as a pointer and a length")]
 
+use crate::abi::OK;
 use std::alloc::{Layout, alloc, dealloc};
 use std::cell::{Cell, UnsafeCell};
 use std::ops::Deref;
@@ -31,9 +32,6 @@ enum Holder {
     /// A [`HostBytes`].
     Us,
 }
-
-/// The status of a call that succeeded.
-pub(crate) const OK: u32 = 0;
 
 /// What the export `malloc` gives the proxy, not zeroed: what we do not write first the proxy does. Null when there is none,
 /// which the proxy takes as a failed call.

@@ -12,4 +12,4 @@ pub use binary::{EnvoyBinary, MINORS, minors, newest};
 pub use error::EnvoyError;
 pub use ports::free_ports;
 pub use process::{Envoy, Options};
-pub use samples::{Sample, parse_samples};
+pub use samples::{COUNTED_WITHIN, Sample, parse_samples};

@@ -1,6 +1,10 @@
 //! Prometheus text into samples, so that a test can ask for a metric by its labels.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Long enough for every worker to tell what our filter has counted, which it does once a second.
+pub const COUNTED_WITHIN: Duration = Duration::from_millis(1_500);
 
 /// One line of the exposition format.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,12 +5,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use wasm_tests::client::{Kind, Visit};
-use wasm_tests::envoy::Options;
+use wasm_tests::envoy::{COUNTED_WITHIN, Options};
 use wasm_tests::scenario::{Document, Story, World};
 
-use crate::support::{
-    COUNTED_WITHIN, SHOP, connection_manager, in_every_world, on_every_envoy, received, shoppers, version,
-};
+use crate::support::{SHOP, connection_manager, in_every_world, on_every_envoy, received, shoppers, version};
 
 /// A Lua filter before ours that asks for the route, which Envoy then keeps.
 fn lua_asks_for_the_route(bootstrap: &mut Value, _folder: &Path) {

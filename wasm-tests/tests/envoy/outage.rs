@@ -4,11 +4,11 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use wasm_tests::client::User;
-use wasm_tests::envoy::{Admin, EnvoyError, Options, minors};
+use wasm_tests::envoy::{Admin, COUNTED_WITHIN, EnvoyError, Options, minors};
 use wasm_tests::scenario::{Document, Pods, Story, World};
 use wasm_tests::shop::Shop;
 
-use crate::support::{COUNTED_WITHIN, PIN, SHOP, on, shoppers, version};
+use crate::support::{PIN, SHOP, on, shoppers, version};
 
 const HEALTHY: &str = "cluster.shop/shop/v2.membership_healthy";
 /// Counts from the first change of health in a cluster whose changes Envoy hands to its workers in batches.

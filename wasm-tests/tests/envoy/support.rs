@@ -3,12 +3,11 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use wasm_tests::client::{Answer, Jar, User};
-use wasm_tests::envoy::{EnvoyBinary, minors};
+use wasm_tests::envoy::{COUNTED_WITHIN, EnvoyBinary, minors};
 use wasm_tests::scenario::{Document, Pods, Story, World};
 
 pub(crate) use wasm_tests::scenario::received;
@@ -115,9 +114,6 @@ pub(crate) fn connection_manager(bootstrap: &mut Value) -> &mut Value {
         .pointer_mut("/static_resources/listeners/0/filter_chains/0/filters/0/typed_config")
         .expect("a bootstrap with a connection manager")
 }
-
-/// Long enough for every worker to tell what it has counted, which it does once a second.
-pub(crate) const COUNTED_WITHIN: Duration = Duration::from_millis(1_500);
 
 /// How often the filter counted a request of [`SHOP`] under `<version>/<role>/<reason>`.
 pub(crate) async fn counted(world: &World, tag: &str) -> u64 {

@@ -1,7 +1,6 @@
 //! The lab that all tests of this program share.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Duration;
 
 use wasm_tests::lab::{Account, Lab, Options, Stage};
 use wasm_tests::scenario::Document;
@@ -82,9 +81,6 @@ fn those(manifests: &str, wanted: impl Fn(&str) -> bool) -> String {
     let objects: Vec<&str> = manifests.split("---\n").filter(|object| wanted(object)).collect();
     objects.join("---\n")
 }
-
-/// Long enough for every worker to tell what it has counted, which it does once a second.
-pub(crate) const COUNTED_WITHIN: Duration = Duration::from_millis(1_500);
 
 /// Marks the object that a weight changes, and no other.
 pub(crate) const CONFIGURATION: &str = "applyTo: EXTENSION_CONFIG";

@@ -128,6 +128,28 @@ fn memory_does_not_grow_with_requests() {
     assert_eq!(vm.memory_bytes(), before, "bytes after 100,000 requests");
 }
 
+/// An answer may last for hours (a download, a WebSocket), and a gateway has thousands of them.
+#[test]
+fn ten_thousand_open_streams_take_little_memory() {
+    let open = |is_answered: bool| {
+        let vm = worker(&standard());
+        let before = vm.memory_bytes();
+        let exchange = |_| {
+            let mut exchange = vm.request(request("pinned")).unwrap();
+            if is_answered {
+                exchange.respond(answer()).unwrap();
+            }
+            exchange
+        };
+        let streams: Vec<_> = (0..10_000).map(exchange).collect();
+        (vm.memory_bytes() - before) / streams.len()
+    };
+    let (waiting, answered) = (open(false), open(true));
+    println!("bytes a stream: {waiting} before its answer, {answered} after it");
+    assert!(waiting <= 180, "{waiting} bytes a stream that waits for its answer");
+    assert!(answered <= 115, "{answered} bytes a stream that has its answer");
+}
+
 #[test]
 fn memory_does_not_grow_with_configurations() {
     let vm = worker(&standard());

@@ -20,7 +20,7 @@ use wasm_tests::envoy::{self, Envoy, Options, free_ports};
 const HTTP_FILTER: &str =
     "static_resources/listeners/0/filter_chains/0/filters/0/typed_config/http_filters/0";
 
-/// How long the workers may take to tell what they have counted, which they do once a second.
+/// The same as [`envoy::COUNTED_WITHIN`], for an Envoy that runs in slow motion.
 const COUNTED_WITHIN: Duration = Duration::from_secs(5);
 
 /// What a bed may use of the machine.

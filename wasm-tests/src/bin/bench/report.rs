@@ -111,9 +111,10 @@ impl Report {
     fn counts_section(&self) -> String {
         format!(
             "## What such a request takes\n\n\
-             Counted on one connection under callgrind and not timed: two runs on one machine, one of them beside a compiler, differed by half a hundredth at most. Without the kernel's part, which is \
-             the same in all rows; first-level caches of 32 kB. A filter's code is cold each time, so its cache misses cost more \
-             than its instructions. `./x bench --counts` makes this table alone.\n\n{}",
+             Counted on one connection under callgrind and not timed: two runs on one machine, one of them beside a \
+             compiler, differed by half a hundredth at most. Without the kernel's part, which is the same in all rows; \
+             first-level caches of 32 kB. A filter's code is cold each time, so its cache misses cost more than its \
+             instructions. `./x bench --counts` makes this table alone.\n\n{}",
             counts::table(&self.counts, EMPTY_SDK)
         )
     }

@@ -2,12 +2,13 @@
 
 use super::desk::{Verb, turn};
 use super::scene::Scene;
-use crate::support::{COUNTED_WITHIN, UNDISTURBED, counters, in_the_mesh};
+use crate::support::{UNDISTURBED, counters, in_the_mesh};
 use canary_ctl::cluster::{TakingBack, Waiting};
 use canary_ctl::plan::Back;
 use std::collections::BTreeSet;
 use std::time::Duration;
 use wasm_tests::client::load::{Plan, Record, run};
+use wasm_tests::envoy::COUNTED_WITHIN;
 use wasm_tests::lab::Lab;
 use wasm_tests::scenario::{Crowd, Faults, HOST, Sessions};
 
