@@ -10,7 +10,6 @@ use assignment::{Policy, Request, decide};
 use canary_filter::edit::HeaderEdits;
 use canary_filter::reply::{Glance, Outcome, Pending};
 use canary_filter::{forward, labels, reply};
-use std::cell::RefCell;
 use std::rc::Rc;
 
 const NANOSECONDS_PER_MILLISECOND: u64 = 1_000_000;
@@ -21,42 +20,6 @@ pub(crate) struct Stream {
     /// Until the answer's headers have come. Boxed, because a stream may stay open for long after that and its place in the
     /// table should be small.
     pending: Option<Box<Pending>>,
-}
-
-/// How many boxes are kept for the next requests: about as many as a worker has between request and answer.
-const MOST_SPARE: usize = 64;
-
-thread_local! {
-    /// Boxes that are free again, so that a request pays for no allocation. (A VM has one thread.)
-    #[expect(clippy::vec_box, reason = "it is the boxes that are kept")]
-    static SPARE: RefCell<Vec<Box<Pending>>> = const { RefCell::new(Vec::new()) };
-}
-
-fn boxed(pending: Pending) -> Box<Pending> {
-    match SPARE.with_borrow_mut(Vec::pop) {
-        Some(mut spare) => {
-            *spare = pending;
-            spare
-        }
-        None => Box::new(pending),
-    }
-}
-
-fn give_back(pending: Box<Pending>) {
-    SPARE.with_borrow_mut(|spare| {
-        if spare.len() < MOST_SPARE {
-            spare.push(pending);
-        }
-    });
-}
-
-/// For a stream that ends without an answer.
-impl Drop for Stream {
-    fn drop(&mut self) {
-        if let Some(pending) = self.pending.take() {
-            give_back(pending);
-        }
-    }
 }
 
 impl Stream {
@@ -90,7 +53,7 @@ impl Stream {
         let decided_at = keeps_latency.then(abi::now_nanoseconds);
         let mut pending = Pending::new(decision, &request);
         pending.decided_at = decided_at;
-        self.pending = Some(boxed(pending));
+        self.pending = Some(Box::new(pending));
     }
 
     /// Writes what the decision must be remembered by.
@@ -108,7 +71,6 @@ impl Stream {
             }
             note_health(release, &pending, outcome);
         }
-        give_back(pending);
     }
 }
 
