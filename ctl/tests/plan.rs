@@ -25,7 +25,8 @@ fn what_comes_is_there_before_it_is_named() {
     let mut desired = objects(Member::first(&release, 1));
     desired.reverse();
     let plan = install(&ways(), &desired, &BTreeMap::new(), &[]).unwrap();
-    let expected = [Stage::Configuration, Stage::Filter, Stage::Subsets, Stage::Routes, Stage::Routes];
+    let expected =
+        [Stage::Configuration, Stage::Runtime, Stage::Filter, Stage::Subsets, Stage::Routes, Stage::Routes];
     assert_eq!(
         stages(&plan),
         expected.map(|stage| (stage, Action::Create)),
@@ -33,11 +34,32 @@ fn what_comes_is_there_before_it_is_named() {
     );
 
     let mut guarded = applied(&desired);
-    guarded
-        .retain(|reference, _| desired.iter().any(|o| o.reference == *reference && o.stage == Stage::Filter));
+    let is_static = |stage: Stage| matches!(stage, Stage::Runtime | Stage::Filter);
+    guarded.retain(|reference, _| desired.iter().any(|o| o.reference == *reference && is_static(o.stage)));
     let plan = install(&ways(), &desired, &guarded, &[]).unwrap();
     let expected = [Stage::Subsets, Stage::Routes, Stage::Routes, Stage::Configuration];
     assert_eq!(stages(&plan), expected.map(|stage| (stage, Action::Create)));
+}
+
+#[test]
+fn what_brings_wasm_to_running_proxies_is_known_and_a_weight_is_not_among_it() {
+    let release = release();
+    let desired = objects(Member::first(&release, 1));
+    let first = install(&ways(), &desired, &BTreeMap::new(), &[]).unwrap();
+    assert!(first.brings_wasm(), "the first installation");
+    for stage in [Stage::Configuration, Stage::Runtime, Stage::Filter] {
+        let mut observed = applied(&desired);
+        observed.retain(|reference, _| {
+            desired.iter().any(|object| object.reference == *reference && object.stage != stage)
+        });
+        let repair = install(&ways(), &desired, &observed, &kept(&desired)).unwrap();
+        assert!(repair.brings_wasm(), "{stage:?} was deleted");
+    }
+    let later = objects(Member::first(&release, 2));
+    let weight = install(&ways(), &later, &applied(&desired), &kept(&desired)).unwrap();
+    assert!(!weight.is_empty() && !weight.brings_wasm(), "another generation: {weight:?}");
+    let removed = removal(&ways(), &applied(&desired), &kept(&desired)).unwrap();
+    assert!(!removed.brings_wasm(), "uninstall");
 }
 
 #[test]
@@ -52,7 +74,8 @@ fn what_goes_is_not_named_any_more() {
     let release = release();
     let objects = objects(Member::first(&release, 1));
     let plan = removal(&ways(), &applied(&objects), &kept(&objects)).unwrap();
-    let expected = [Stage::Routes, Stage::Routes, Stage::Filter, Stage::Configuration, Stage::Subsets];
+    let expected =
+        [Stage::Routes, Stage::Routes, Stage::Filter, Stage::Runtime, Stage::Configuration, Stage::Subsets];
     assert_eq!(stages(&plan), expected.map(|stage| (stage, Action::Delete)));
 }
 
@@ -65,7 +88,7 @@ fn an_object_that_has_become_somebody_elses_stays() {
     observed.get_mut(rule).unwrap()["metadata"]["managedFields"][0]["manager"] = json!("helm");
     let plan = removal(&ways(), &observed, &kept(&objects)).unwrap();
     assert!(plan.changes.iter().all(|change| change.object != *rule));
-    assert_eq!(plan.changes.len(), 4);
+    assert_eq!(plan.changes.len(), 5);
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod keys;
 mod lint;
 mod on_cluster;
 mod pause;
+mod prepare;
 mod promote;
 mod rbac;
 mod rollback;
@@ -40,6 +41,7 @@ pub use keys::Keys;
 pub use lint::Lint;
 pub use on_cluster::OnCluster;
 pub use pause::{Pause, Resume};
+pub use prepare::Prepare;
 pub use promote::Promote;
 pub use rbac::{Rbac, Subject};
 pub use rollback::Rollback;
@@ -77,6 +79,8 @@ pub enum Verb {
     Generate(Generate),
     /// Show what `apply` would change on the cluster
     Diff(Diff),
+    /// Restart proxies that would not survive a first Wasm filter while they run
+    Prepare(Prepare),
     /// Bring the cluster to what a release asks for, make before break
     Apply(Apply),
     /// Change the canary's share of users

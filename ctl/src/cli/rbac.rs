@@ -15,6 +15,9 @@ pub struct Rbac {
     /// Whose rights.
     #[command(flatten)]
     pub subject: Subject,
+    /// Add what `prepare` needs: to read workloads of the proxies, and to patch their Deployments
+    #[arg(long)]
+    pub prepare: bool,
 }
 
 /// Whose rights.

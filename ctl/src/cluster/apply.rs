@@ -68,7 +68,9 @@ impl Cluster {
 
     /// The same; `again` says whether a version that was rolled back may come again.
     pub async fn plan_again(&self, release: &Release, again: bool) -> Result<Plan, Error> {
-        Ok(self.prepare(release, again).await?.plan)
+        let Prepared { mut plan, stored, .. } = self.prepare(release, again).await?;
+        plan.notes.extend(self.runtime_note(&plan, &stored.record).await?);
+        Ok(plan)
     }
 
     /// Lets the API server check a plan, and forget it.
@@ -112,6 +114,7 @@ impl Cluster {
         self.judge_apply(release, around, how.overridden).await?;
         judge_edits(&prepared.plan, &prepared.picture.observed, self.writing.take_over)?;
         judge_claims(&prepared.plan, self.writing.force_conflicts)?;
+        self.judge_runtimes(&prepared.plan, &prepared.stored.record, how.overridden).await?;
         let coming: Vec<Reference> =
             prepared.picture.kept().into_iter().map(|(_, reference)| reference).collect();
         let coverage = self.judge_coverage(&release.name, around, &coming, how.overridden).await?;

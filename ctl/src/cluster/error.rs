@@ -170,6 +170,36 @@ pub enum Error {
         /// For how long it was waited.
         waited: Duration,
     },
+    /// Pods that cannot be restarted by their Deployment.
+    #[error("expected pod {pod} to belong to a Deployment, found {owner}")]
+    NoDeployment {
+        /// Namespace and name.
+        pod: String,
+        /// What it belongs to.
+        owner: String,
+    },
+    /// A Deployment does not come to the end of its rolling update.
+    #[error("{deployment} is not rolled out after {}: {updated} of {replicas} pods are replaced{}", crate::report::seconds(*waited), failure.as_ref().map(|failure| format!(" ({failure})")).unwrap_or_default())]
+    NotRolledOut {
+        /// The Deployment.
+        deployment: String,
+        /// The pods of the new template.
+        updated: u64,
+        /// The pods that there should be.
+        replicas: u64,
+        /// Why Kubernetes has given it up.
+        failure: Option<String>,
+        /// For how long it was waited.
+        waited: Duration,
+    },
+    /// Proxies have no V8 although they were restarted.
+    #[error("V8 is not in every proxy after {}: {}", crate::report::seconds(*waited), list(proxies))]
+    NotPrepared {
+        /// Those that have none.
+        proxies: Vec<plan::ProxyRuntime>,
+        /// For how long it was waited.
+        waited: Duration,
+    },
     /// What others have would break.
     #[error("{message}")]
     Protected {
@@ -218,6 +248,10 @@ fn laggards(behind: &[Proxy]) -> String {
     behind.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
+fn list(proxies: &[plan::ProxyRuntime]) -> String {
+    proxies.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
 fn pods(behind: &[(String, String)]) -> String {
     behind.iter().map(|(namespace, pod)| format!("{namespace}/{pod}")).collect::<Vec<_>>().join(", ")
 }
@@ -225,51 +259,5 @@ fn pods(behind: &[(String, String)]) -> String {
 impl Error {
     pub(super) fn unreachable(address: &str, source: kube::Error) -> Self {
         Self::Unreachable { address: address.to_owned(), source: Box::new(source) }
-    }
-
-    /// What a person can do about it.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Kubeconfig { .. } => Some("name one by `--kubeconfig` or KUBECONFIG".to_owned()),
-            Self::Forbidden { verb, resource, group, namespace } => Some(format!(
-                "add to a Role in `{namespace}`: {{apiGroups: [\"{group}\"], resources: [\"{resource}\"], verbs: [\"{verb}\"]}}"
-            )),
-            Self::Conflict { .. } => {
-                Some("let the owner give the field up, or take it with `--force-conflicts`".to_owned())
-            }
-            Self::Stale { .. } => Some("try again".to_owned()),
-            Self::Overtaken { .. } | Self::Generation { .. } | Self::LostLease { .. } => {
-                Some("look at `canary-ctl status`, and try again if it is still right".to_owned())
-            }
-            Self::Held { .. } => {
-                Some("wait until it has ended; a process that is gone is not waited for".to_owned())
-            }
-            Self::LostKeys { .. } | Self::Unknown { .. } => {
-                Some("`canary-ctl apply` puts it there".to_owned())
-            }
-            Self::KeysDiffer { .. } => Some("`canary-ctl rotate-keys` continues a rotation that was interrupted; else decide for one of them, and copy it".to_owned()),
-            Self::NoClusters { .. } => Some(
-                "istiod may be away, or sends gateways only the clusters that routes name (PILOT_FILTER_GATEWAY_CLUSTER_CONFIG): \
-                 `canary-ctl apply` again goes on to the routes".to_owned(),
-            ),
-            Self::NoModule { .. } => Some(
-                "are its address and its sum right, can the proxies reach it, and is istiod there? their logs say what they got"
-                    .to_owned(),
-            ),
-            Self::Late { behind, .. } => behind.iter().find_map(Proxy::likely_cause),
-            Self::Protected { hint, .. } => Some(hint.clone()),
-            Self::Guarded(refusal) => Some(refusal.hint()),
-            Self::Plan(error) => error.hint(),
-            Self::Manifest(error) => error.hint(),
-            Self::Config(error) => error.hint(),
-            Self::Stopped { .. } => Some("the next call continues".to_owned()),
-            Self::Unauthorized { .. } => {
-                Some("the credentials in the kubeconfig have expired or are wrong: log in again".to_owned())
-            }
-            Self::Unanswered { .. } | Self::Unable { .. } => {
-                Some("`canary-ctl status` says what was done; `canary-ctl apply` continues it".to_owned())
-            }
-            Self::Unreachable { .. } | Self::Refused { .. } | Self::NoKeys { .. } => None,
-        }
     }
 }

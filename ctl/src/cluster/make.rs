@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// How long istiod takes to send what it was told, on a good day: its debounce, and a push. No metric of a default proxy
 /// says which routes it has.
-const PUSH: Duration = Duration::from_secs(2);
+pub(super) const PUSH: Duration = Duration::from_secs(2);
 
 /// What comes, as it was first worked out.
 pub(super) struct Coming {
@@ -32,7 +32,7 @@ impl Cluster {
         let name = release.name.to_string();
         let adds_routes = first.plan.has_ways();
         if first.plan.brings_filter() && adds_routes {
-            let stages = [Stage::Configuration, Stage::Filter];
+            let stages = [Stage::Configuration, Stage::Runtime, Stage::Filter];
             self.settle_alone(release, stored, async || Ok(self.remade(release, stored).await?.of(&stages)))
                 .await?;
             // Without the filter a client can name the version of a route itself.

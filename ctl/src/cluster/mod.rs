@@ -14,6 +14,7 @@
 //! module     a new module, before anything else
 //! weigh      writes a weight, and nothing else               Record           -> Weighed
 //! turn       promotions and rollbacks                     Record           -> Turned
+//! hint       what a person can do about an error         Error            -> text
 //! guards     what is looked at before users are moved        Record           -> Refusal
 //! coverage   the ways to the pods past our routes
 //! pause      stops a release from changing, and lets it      Record           -> Stored
@@ -21,7 +22,10 @@
 //! rules      the DestinationRules that are in force
 //! survey     what a first canary.yaml can be made of         Service          -> Objects
 //! pods       which pods are ready                            labels           -> counts
+//! prepare    restarts proxies that would not survive     Release          -> Prepared
+//! restart    a Deployment's pods, and waits for V8
 //! proxies    what the proxies run, by their own metrics      Record           -> Proxies
+//! runtimes   whether they survive a first Wasm filter     Record           -> ProxyRuntimes
 //! subsets    whether they have the clusters of new subsets  Picture          -> counts
 //! traffic    who is still on a version, by their counters Record           -> Traffic
 //! wait       until every proxy runs a generation
@@ -33,6 +37,7 @@ mod coverage;
 mod desired;
 mod error;
 mod guards;
+mod hint;
 mod keys;
 mod lease;
 mod make;
@@ -40,12 +45,15 @@ mod module;
 mod objects;
 mod pause;
 mod pods;
+mod prepare;
 mod proxies;
 mod refusal;
+mod restart;
 mod retry;
 mod rotate;
 mod routes;
 mod rules;
+mod runtimes;
 mod state;
 mod subsets;
 mod survey;
@@ -60,6 +68,7 @@ pub use connect::{Access, Cluster, Writing};
 pub use error::Error;
 pub use lease::Patience;
 pub use pods::Ready;
+pub use prepare::{Preparation, PrepareOptions, Restart};
 pub use proxies::Proxy;
 pub use rotate::{Rotated, Rotating};
 pub use state::Stored;

@@ -125,6 +125,23 @@ impl Cluster {
         done.map_err(|error| attempt("patch", object, &resource).refused(error))
     }
 
+    /// Applies these fields of an object that is there as ours, and gives up those that were ours before.
+    pub(super) async fn apply_body(
+        &self,
+        object: &Reference,
+        body: &Value,
+        really: Really,
+    ) -> Result<(), Error> {
+        let (api, resource) = self.api(object);
+        let mut how = PatchParams::apply(FIELD_MANAGER);
+        how.dry_run = really == Really::OnlyAsk;
+        if really == Really::Write {
+            self.count_write()?;
+        }
+        let done = api.patch(&object.name, &how, &Patch::Apply(body)).await;
+        done.map(drop).map_err(|error| attempt("patch", object, &resource).refused(error))
+    }
+
     /// Counts a write before it is made. Fails where no more are allowed.
     pub(super) fn count_write(&self) -> Result<(), Error> {
         let written = self.written.fetch_add(1, Ordering::SeqCst);

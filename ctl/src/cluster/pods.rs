@@ -38,12 +38,21 @@ impl Cluster {
         namespace: &str,
         labels: &BTreeMap<String, String>,
     ) -> Result<Vec<Pod>, Error> {
+        let pods = self.pods_and_terminating(namespace, labels).await?;
+        Ok(pods.into_iter().filter(|pod| pod.metadata.deletion_timestamp.is_none()).collect())
+    }
+
+    /// Pods by their labels, also those on their way out.
+    pub(super) async fn pods_and_terminating(
+        &self,
+        namespace: &str,
+        labels: &BTreeMap<String, String>,
+    ) -> Result<Vec<Pod>, Error> {
         let api: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
         let selector: Vec<String> = labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let attempt = Attempt { verb: "list", resource: "pods", group: "", namespace, name: "" };
         let found = api.list(&ListParams::default().labels(&selector.join(","))).await;
-        let pods = found.map_err(|error| attempt.refused(error))?.items;
-        Ok(pods.into_iter().filter(|pod| pod.metadata.deletion_timestamp.is_none()).collect())
+        Ok(found.map_err(|error| attempt.refused(error))?.items)
     }
 }
 

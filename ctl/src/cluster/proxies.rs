@@ -2,8 +2,9 @@
 
 use super::pods::is_ready;
 use super::refusal::Attempt;
+use super::runtimes::proxy_image;
 use super::{Cluster, Error};
-use crate::plan::{Proxies, Record};
+use crate::plan::{Proxies, Record, WasmRuntime};
 use http::Request;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,13 +16,15 @@ use tokio::task::JoinSet;
 const PORT: u16 = 15090;
 /// The gauge of the generation that the workers run.
 const GAUGE: &str = "canary_generation_active";
-/// The part of its name that it has in the proxy too, where labels are still part of names: fewer lines travel.
-const FILTER: &str = "canary_generation";
+/// The parts of names that metrics have in the proxy too, where labels are still part of names: fewer lines travel. That of
+/// the gauge, or that of the VMs of V8.
+const FILTER: &str = "canary_generation%7Cruntime.v8.created";
 /// A proxy answers from memory; what takes longer is stuck.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// A proxy that serves a release.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Proxy {
     /// The pod's namespace.
     pub namespace: String,
@@ -29,25 +32,44 @@ pub struct Proxy {
     pub pod: String,
     /// The generation that it runs; `None` where it runs none, or does not say.
     pub generation: Option<u64>,
+    /// V8 in it.
+    pub wasm_runtime: WasmRuntime,
     /// Why it does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
 }
 
 /// Namespace and name of a proxy's pod.
-pub(super) type Pod = (String, String);
+pub(super) type PodName = (String, String);
 
 impl Cluster {
     /// The proxies that serve a release and are ready, as they are at this moment.
     pub async fn proxies(&self, release: &str, record: &Record) -> Result<Vec<Proxy>, Error> {
-        let said = self.metrics(record, FILTER).await?.into_iter().map(|((namespace, pod), text)| {
+        let mut ready = self.ready_proxies(record).await?;
+        let pods = ready.keys().cloned().collect();
+        let said = self.metrics_of(pods, FILTER).await?.into_iter().map(|((namespace, pod), text)| {
+            let image = ready.remove(&(namespace.clone(), pod.clone())).flatten();
+            let wasm_runtime = WasmRuntime::of(image.as_deref(), text.as_deref().ok());
             let (generation, fault) = match text {
                 Ok(text) => (generation(&text, release), None),
                 Err(fault) => (None, Some(fault.to_owned())),
             };
-            Proxy { namespace, pod, generation, fault }
+            Proxy { namespace, pod, generation, wasm_runtime, fault }
         });
         Ok(said.collect())
+    }
+
+    /// The ready proxies of a release, each with its image.
+    async fn ready_proxies(&self, record: &Record) -> Result<BTreeMap<PodName, Option<String>>, Error> {
+        let mut found = BTreeMap::new();
+        for Proxies { namespace, labels } in &record.proxies {
+            let ready = self.pods(namespace, labels).await?.into_iter().filter(is_ready);
+            found.extend(ready.map(|pod| {
+                let image = proxy_image(&pod);
+                ((namespace.clone(), pod.metadata.name.unwrap_or_default()), image)
+            }));
+        }
+        Ok(found)
     }
 
     /// The metrics of a release's ready proxies whose names hold `filter`; why it does not say them, of one that does not.
@@ -55,12 +77,17 @@ impl Cluster {
         &self,
         record: &Record,
         filter: &'static str,
-    ) -> Result<BTreeMap<Pod, Result<String, &'static str>>, Error> {
-        let mut pods = BTreeSet::new();
-        for Proxies { namespace, labels } in &record.proxies {
-            let ready = self.pods(namespace, labels).await?.into_iter().filter(is_ready);
-            pods.extend(ready.map(|pod| (namespace.clone(), pod.metadata.name.unwrap_or_default())));
-        }
+    ) -> Result<BTreeMap<PodName, Result<String, &'static str>>, Error> {
+        let pods = self.ready_proxies(record).await?.into_keys().collect();
+        self.metrics_of(pods, filter).await
+    }
+
+    /// The same of these pods.
+    pub(super) async fn metrics_of(
+        &self,
+        pods: BTreeSet<PodName>,
+        filter: &'static str,
+    ) -> Result<BTreeMap<PodName, Result<String, &'static str>>, Error> {
         let mut asked = JoinSet::new();
         for pod in pods {
             let client = self.client.clone();
@@ -73,7 +100,7 @@ impl Cluster {
 /// A missing right is our failure; a proxy that does not answer is a fact about the proxy.
 async fn metrics(
     client: kube::Client,
-    (namespace, pod): &Pod,
+    (namespace, pod): &PodName,
     filter: &str,
 ) -> Result<Result<String, &'static str>, Error> {
     let path =
@@ -109,7 +136,7 @@ impl Proxy {
 
     /// What a person should look at where it does not run what it should.
     pub fn likely_cause(&self) -> Option<String> {
-        let Self { namespace, pod, generation, fault } = self;
+        let Self { namespace, pod, generation, fault, .. } = self;
         Some(match (fault, generation) {
             (Some(_), _) => format!("has pod `{pod}` in `{namespace}` an istio-proxy? look at its log"),
             (None, None) => format!(

@@ -9,7 +9,7 @@
 //! [what they mean](https://www.envoyproxy.io/docs/envoy/latest/configuration/upstream/cluster_manager/cluster_stats).
 
 use super::desired::Picture;
-use super::proxies::Pod;
+use super::proxies::PodName;
 use super::{Cluster, Error, Waiting};
 use crate::manifest::Stage;
 use crate::plan::Record;
@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// What each proxy has counted; nothing where it did not say.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Clusters(BTreeMap<Pod, Option<Count>>);
+pub(super) struct Clusters(BTreeMap<PodName, Option<Count>>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Count {
@@ -83,9 +83,9 @@ impl Picture {
 impl Clusters {
     /// The proxies that were not given so many more. One that came or started again meanwhile was given everything at
     /// once; one that said nothing before cannot be compared.
-    fn behind(&self, now: &Self, more: usize) -> Vec<Pod> {
+    fn behind(&self, now: &Self, more: usize) -> Vec<PodName> {
         let more = u64::try_from(more).unwrap_or(u64::MAX);
-        let lacks = |pod: &Pod, now: Option<Count>| match (self.0.get(pod), now) {
+        let lacks = |pod: &PodName, now: Option<Count>| match (self.0.get(pod), now) {
             (_, None) => true,
             (Some(Some(before)), Some(now)) => {
                 let has_all = now.given < before.given || now.given >= before.given.saturating_add(more);

@@ -3,7 +3,7 @@
 //! The filter counts requests by version, role and reason. A request by pin is one of a session that stays where it is;
 //! how many sessions there are no proxy knows, because a session that rests sends nothing.
 
-use super::proxies::Pod;
+use super::proxies::PodName;
 use super::{Cluster, Error};
 use crate::plan::Record;
 use serde::Serialize;
@@ -20,7 +20,7 @@ const OVERRIDE: &str = "override";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// What each proxy that answered has counted.
-    proxies: BTreeMap<Pod, Counts>,
+    proxies: BTreeMap<PodName, Counts>,
 }
 
 /// Requests by version and reason. A version that changed its role is one version.

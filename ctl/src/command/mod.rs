@@ -10,6 +10,7 @@ mod init;
 mod lint;
 mod live;
 mod pause;
+mod prepare;
 mod promote;
 mod rbac;
 mod revoke;
@@ -49,6 +50,7 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::Lint(arguments) => lint::run(&arguments, printer),
         Verb::Generate(arguments) => generate::run(&arguments, printer).await,
         Verb::Diff(arguments) => diff::run(&arguments, printer).await,
+        Verb::Prepare(arguments) => prepare::run(&arguments, printer).await,
         Verb::Apply(arguments) => apply::run(&arguments, printer).await,
         Verb::Uninstall(arguments) => uninstall::run(&arguments, printer).await,
         Verb::Weight(arguments) => weight::run(&arguments, printer).await,

@@ -3,7 +3,7 @@
 use crate::cli::{Rbac, Subject};
 use crate::config::KeyRing;
 use crate::manifest::{self, Member, Options};
-use crate::plan::{Object, ROOT_NAMESPACE, Reference, Rule, rights};
+use crate::plan::{Object, ROOT_NAMESPACE, Reference, Rule, add_restart_rights, rights};
 use crate::report::Printer;
 use crate::spec::{Mode, Release};
 use crate::{Error, Outcome, cluster, report, spec, yaml};
@@ -20,7 +20,11 @@ pub(super) fn run(arguments: &Rbac, printer: &mut Printer) -> Result<Outcome, Er
     }
     let name = format!("canary-ctl-{}-{}", release.name.namespace, release.name.name);
     let mut text = String::new();
-    for (namespace, rules) in rights(&release, &objects(&release)?) {
+    let mut all = rights(&release, &objects(&release)?);
+    if arguments.prepare {
+        add_restart_rights(&mut all, &release);
+    }
+    for (namespace, rules) in all {
         if is_root_alone(&release, &namespace) {
             text += "# To see mesh-wide DestinationRules. Without it `apply` does not stop, and says that it does not see them.\n";
         }

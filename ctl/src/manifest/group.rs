@@ -93,11 +93,14 @@ impl Group<'_> {
         matches!(self.delivery.mode, Mode::WasmPlugin | Mode::TrafficExtension)
     }
 
-    /// `canary-<the labels' values>-<what>`: the same for every release of the pods, another for other pods.
     fn object_name(&self, what: &str) -> String {
-        let values: Vec<String> =
-            self.pods.labels.values().map(|value| crate::spec::version_subset(value)).collect();
-        let pods = if values.is_empty() { "all".to_owned() } else { values.join("-") };
-        format!("canary-{pods}-{what}")
+        object_name(self.pods.labels.values(), what)
     }
+}
+
+/// `canary-<the labels' values>-<what>`: the same for every release of the pods, another for other pods.
+pub(super) fn object_name<'v>(values: impl Iterator<Item = &'v String>, what: &str) -> String {
+    let values: Vec<String> = values.map(|value| crate::spec::version_subset(value)).collect();
+    let pods = if values.is_empty() { "all".to_owned() } else { values.join("-") };
+    format!("canary-{pods}-{what}")
 }

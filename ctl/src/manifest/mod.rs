@@ -5,6 +5,7 @@
 //! destination_rule   a subset for each version                 release         -> document
 //! virtual_service    header routes, then stable                release         -> documents
 //! proxy_config       module and configuration                  group           -> document
+//! runtime            V8, before the workers of a proxy start   group           -> document
 //! filter             the filter's place, early header mutation group           -> document
 //! ```
 //!
@@ -21,6 +22,7 @@ mod held;
 mod member;
 mod proxy_config;
 mod redact;
+mod runtime;
 mod virtual_service;
 
 pub use code::Code;
@@ -29,6 +31,7 @@ pub use held::{held_configuration, with_configuration};
 pub use member::Member;
 pub(crate) use redact::REDACTED;
 pub use redact::redacted;
+pub use runtime::{RUNTIME_LABEL, Runtime, runtimes};
 
 use crate::config::{self, KeyRing};
 use crate::spec::Routes;
@@ -98,6 +101,8 @@ pub enum Stage {
     Edits,
     /// What the filter knows: the only object that a weight changes.
     Configuration,
+    /// V8 in the proxies, before their workers start.
+    Runtime,
     /// The filter's place in the proxies.
     Filter,
 }
@@ -142,6 +147,8 @@ pub fn manifests(members: &[Member<'_>], options: Options<'_>) -> Result<Vec<Man
             return Err(Error::TooLarge { object: group.config_name(), found: config.len() });
         }
         add(Stage::Configuration, config);
+        let runtime = runtime::Runtime::of(&group).manifest(None)?;
+        add(runtime.stage, runtime.text);
         add(Stage::Filter, filter::document(&group)?);
     }
     Ok(all)

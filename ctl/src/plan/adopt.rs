@@ -42,7 +42,7 @@ pub(super) fn is_whole(desired: &Object) -> bool {
     match desired.stage {
         Stage::Edits => false,
         Stage::Configuration => desired.reference.kind == "EnvoyFilter",
-        Stage::Subsets | Stage::Routes | Stage::Filter => true,
+        Stage::Subsets | Stage::Routes | Stage::Runtime | Stage::Filter => true,
     }
 }
 
@@ -53,7 +53,7 @@ pub(super) fn needs(desired: &Object, observed: &Value, goes: &[Field]) -> bool 
     if is_ours(observed) {
         return goes.iter().any(|field| field.path.starts_with("spec."));
     }
-    desired.stage != Stage::Filter
+    !matches!(desired.stage, Stage::Runtime | Stage::Filter)
 }
 
 /// Whether something of its specification is ours.

@@ -104,6 +104,16 @@ impl Plan {
         self.changes.iter().any(comes)
     }
 
+    /// Whether a Wasm filter, or what makes V8, would come to proxies that may run already.
+    pub fn brings_wasm(&self) -> bool {
+        let comes = |change: &Change| match change.stage {
+            Stage::Runtime => change.action != Action::Delete,
+            Stage::Filter | Stage::Configuration => change.action == Action::Create,
+            Stage::Subsets | Stage::Routes | Stage::Edits => false,
+        };
+        self.changes.iter().any(comes)
+    }
+
     /// The part of these stages.
     #[must_use]
     pub fn of(mut self, stages: &[Stage]) -> Self {

@@ -108,6 +108,14 @@ pub enum Error {
         /// Its field managers.
         owner: String,
     },
+    /// A restart would leave no ready pod.
+    #[error("expected a rolling update of {deployment} that leaves a ready pod, found {found}")]
+    NoRollingUpdate {
+        /// The Deployment.
+        deployment: String,
+        /// What it says instead.
+        found: String,
+    },
     /// The rules that are there leave no place for ours.
     #[error(transparent)]
     Rules(#[from] RuleConflict),
@@ -146,6 +154,9 @@ impl Error {
             Self::NotOurs { owner, .. } => Some(format!(
                 "set `routes: external`, and put the routes that `canary-ctl generate` prints into what {owner} applies; or take it with `apply --take-over` until {owner} writes it again"
             )),
+            Self::NoRollingUpdate { .. } => Some(
+                "let its strategy be `RollingUpdate` with fewer unavailable pods than replicas, or add a replica".to_owned(),
+            ),
             Self::Claimed { owner, .. } => Some(format!(
                 "`apply --force-conflicts` makes it ours, and takes out what only {owner} has set (`diff` shows it); after that, take it out of what {owner} applies"
             )),

@@ -22,6 +22,8 @@ pub enum Guard {
     NoKey,
     /// Users who are on a version at this moment would be moved off it
     MovesUsers,
+    /// Running proxies without V8 may die of their first Wasm filter
+    NoWasmRuntime,
 }
 
 /// A guard's no.
@@ -68,6 +70,7 @@ impl fmt::Display for Guard {
             Self::MaxStep => "max-step",
             Self::NoKey => "no-key",
             Self::MovesUsers => "moves-users",
+            Self::NoWasmRuntime => "no-wasm-runtime",
         })
     }
 }

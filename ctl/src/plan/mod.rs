@@ -17,11 +17,13 @@
 //! trial      a new module, until it is seen             Record           -> Plan
 //! turn       promoted, rolled back, finished              Record           -> Record
 //! pause      who has stopped it from changing
+//! restart    a Deployment's pods, by a label            Deployment       -> label
 //! rights     what steering it needs                       Release          -> rules
 //! effective_rule  the DestinationRule that a proxy goes by, as istiod works it out
 //! coverage   the ways to the pods past our routes         objects          -> Gaps
 //! inherit    ours among those that are there              rules            -> Object
 //! guard      what is refused unless its name is given     Record           -> Refusal
+//! wasm_runtime  whether a proxy survives its first Wasm filter  metrics     -> Refusal
 //! ```
 
 mod adopt;
@@ -45,12 +47,14 @@ mod pause;
 mod record;
 mod removal;
 mod reroute;
+mod restart;
 mod reweigh;
 mod rights;
 mod rule_conflict;
 mod subsets;
 mod trial;
 mod turn;
+mod wasm_runtime;
 
 pub use adopt::judge_claims;
 pub use change::{Action, Change, Plan, Why};
@@ -68,12 +72,17 @@ pub use pause::Pause;
 pub use record::{Kept, Proxies, Record, Service};
 pub use removal::removal;
 pub use reroute::reroute;
+pub use restart::{
+    RolloutStatus, check_rolling_update, is_labelled_by_us, makes_pods_with, next_label, restart_body,
+    rollout_status, runtime_change, runtime_removal,
+};
 pub use reweigh::reweigh;
-pub use rights::{KEYS, Rule, rights};
+pub use rights::{KEYS, Rule, add_restart_rights, rights};
 pub use rule_conflict::{Clients, RuleConflict};
 pub use subsets::{LostSubset, lost_subsets};
 pub use trial::{Trial, Trying};
 pub use turn::{Back, Turn, Way, drains_for, ends_after};
+pub use wasm_runtime::{ProxyRuntime, WasmRuntime, danger, judge_wasm_runtime};
 
 /// The field manager of everything that we write.
 pub const FIELD_MANAGER: &str = "canary-ctl";

@@ -21,7 +21,7 @@ pub fn removal(ways: &Ways, observed: &BTreeMap<Reference, Value>, kept: &[Kept]
         if config.releases.is_empty() {
             continue;
         }
-        shared.insert(filter_of(reference));
+        shared.extend(beside(reference));
         shared.insert((reference.namespace.clone(), reference.name.clone()));
         let body = super::carried::carrying(&with_configuration(body, &config)?, &ways.release);
         let desired = Object { reference: reference.clone(), stage: *stage, body };
@@ -40,8 +40,8 @@ pub fn removal(ways: &Ways, observed: &BTreeMap<Reference, Value>, kept: &[Kept]
     Ok(Plan { changes, ..Plan::default() })
 }
 
-/// The object that inserts the filter which reads this configuration.
-fn filter_of(configuration: &Reference) -> (String, String) {
+/// The objects that the proxies of this configuration need whatever release is there: the filter's place and V8.
+fn beside(configuration: &Reference) -> [(String, String); 2] {
     let pods = configuration.name.strip_suffix("-config").unwrap_or(&configuration.name);
-    (configuration.namespace.clone(), format!("{pods}-filter"))
+    ["filter", "runtime"].map(|what| (configuration.namespace.clone(), format!("{pods}-{what}")))
 }

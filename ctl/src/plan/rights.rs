@@ -69,6 +69,15 @@ pub fn rights(release: &Release, objects: &[Reference]) -> BTreeMap<String, Vec<
     all
 }
 
+/// Adds the rights that restarting the proxies of a release needs: whose names nobody knows beforehand.
+pub fn add_restart_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &Release) {
+    for namespace in proxies(release).into_iter().map(|proxies| proxies.namespace).collect::<BTreeSet<_>>() {
+        let mut rules = Rules(all, &namespace);
+        rules.add("apps", "deployments", [], &["list", "get", "patch"]);
+        rules.add("apps", "replicasets", [], &["get"]);
+    }
+}
+
 /// The record, its Lease, the pods behind it.
 fn own(rules: &mut Rules<'_>, release: &Release) {
     let name = format!("{}-canary", release.name.name);

@@ -10,6 +10,7 @@ fn every_verb_says_what_it_does_and_gives_an_example() {
         "generate",
         "generate rbac",
         "diff",
+        "prepare",
         "apply",
         "weight",
         "pause",

@@ -13,7 +13,7 @@ fn what_init_writes_can_be_linted_and_generated() {
         "",
         "canary.yaml written
 keys are in keys.json: keep them secret, and keep them
-  hint: `canary-ctl generate --keys keys.json | kubectl apply --server-side -f -`\n",
+  hint: `canary-ctl prepare` makes running proxies ready for a first filter; then `canary-ctl generate --keys keys.json | kubectl apply --server-side -f -`\n",
     );
     assert_eq!(desk.run("lint").code, 0);
     assert_eq!(desk.run("generate --keys keys.json").code, 0);

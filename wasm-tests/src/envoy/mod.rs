@@ -5,6 +5,7 @@ mod binary;
 mod error;
 mod ports;
 mod process;
+mod processor;
 mod samples;
 
 pub use admin::Admin;
@@ -12,4 +13,5 @@ pub use binary::{EnvoyBinary, MINORS, minors, newest};
 pub use error::EnvoyError;
 pub use ports::free_ports;
 pub use process::{Envoy, Options};
+pub use processor::has_protection_keys;
 pub use samples::{COUNTED_WITHIN, Sample, parse_samples};

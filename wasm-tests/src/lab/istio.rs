@@ -13,7 +13,7 @@ pub(super) const SYSTEM: &str = "istio-system";
 const SETTINGS: [&str; 12] = [
     "profile=minimal",
     "hub=docker.io/istio",
-    "tag=envoy-1.40",
+    "tag=1.32.0",
     // Filters that only Istio's own build of Envoy has.
     "values.telemetry.enabled=false",
     "values.pilot.env.PILOT_ENABLE_METADATA_EXCHANGE=false",

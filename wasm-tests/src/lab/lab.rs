@@ -1,8 +1,8 @@
 //! All of it together: started in order, entered by tests, ended with the value.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use kube::Client;
@@ -93,7 +93,12 @@ impl Lab {
             client: None,
             access: access.map_err(LabError::system("write tokens and keys"))?,
             networks: Arc::default(),
-            site: Arc::new(Site { network, processes, folder: folder.path().to_owned() }),
+            site: Arc::new(Site {
+                network,
+                processes,
+                folder: folder.path().to_owned(),
+                ended: Mutex::default(),
+            }),
             folder: Some(folder),
         })
     }
@@ -180,6 +185,17 @@ impl Lab {
     /// The folder with the logs, `<namespace>.<pod>.<container>.log`; gone with the lab, unless `LAB_KEEP` is set.
     pub fn logs(&self) -> PathBuf {
         self.site.folder.join("logs")
+    }
+
+    /// The proxies that ended by themselves since this was last called, a crash or a probe that failed, by the names of
+    /// their logs and with their exit codes. What a test ends by deleting a pod is not among them.
+    pub fn restarted_proxies(&self) -> Vec<String> {
+        let mut ended = self.site.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = |log: &Path| log.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let all = ended.drain(..).map(|(log, code)| (name(&log), code));
+        all.filter(|(log, _)| log.contains(".istio-proxy"))
+            .map(|(log, code)| format!("{log}: {code}"))
+            .collect()
     }
 
     /// The ends of the logs whose names begin like this.

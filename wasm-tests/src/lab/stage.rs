@@ -8,7 +8,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::error::LabError;
-use super::kubelet::FILTER;
+use super::kubelet::{FILTER, proxy_image};
 use super::lab::Lab;
 use super::manifest::{Objects, documents};
 use crate::artifact;
@@ -22,6 +22,8 @@ pub struct StageOptions {
     pub envoy: String,
     /// Whether the shop's pods have sidecars.
     pub sidecars: bool,
+    /// Whether the gateway starts with V8: needed where a test applies the filter by `kubectl` to an Envoy before 1.38.
+    pub prepared: bool,
     /// How long the gateway lets connections live on after a listener update, in seconds.
     pub drain: u16,
 }
@@ -29,7 +31,7 @@ pub struct StageOptions {
 impl Default for StageOptions {
     /// The newest Envoy, sidecars, and Istio's own drain time.
     fn default() -> Self {
-        Self { envoy: "1.40".to_owned(), sidecars: true, drain: 45 }
+        Self { envoy: "1.40".to_owned(), sidecars: true, prepared: false, drain: 45 }
     }
 }
 
@@ -75,6 +77,9 @@ impl Stage {
         let mut gateway = gateway(ingress, selector, &options.envoy)?;
         let drain = format!("drainDuration: {}s", options.drain);
         gateway.replace("/spec/template/metadata/annotations/proxy.istio.io~1config", &drain);
+        if options.prepared {
+            lab.apply(&runtime(ingress, selector)?).await?;
+        }
         lab.apply(&(Objects::read("shop", namespace)?.text() + &gateway.text())).await?;
         for version in ["v1", "v2"] {
             lab.rolled_out(namespace, &format!("deployment/shop-{version}")).await?;
@@ -183,9 +188,26 @@ fn gateway(ingress: &str, selector: &str, envoy: &str) -> Result<Objects, LabErr
     {
         gateway.replace(pointer, selector);
     }
-    let image = format!("docker.io/istio/proxyv2:envoy-{envoy}");
+    let image = proxy_image(envoy)?;
     gateway.replace("/spec/template/metadata/annotations/sidecar.istio.io~1proxyImage", &image);
     Ok(gateway)
+}
+
+/// What makes V8 in a gateway that starts after it. Under a name that is none of `canary-ctl`, whose own it leaves alone.
+fn runtime(ingress: &str, selector: &str) -> Result<String, LabError> {
+    let path = artifact::root().join("envoyfilter-templates/wasm-runtime.yaml");
+    let mut object = documents(&path)?.into_iter().next().unwrap_or_default();
+    for (pointer, value) in [
+        ("/metadata", json!({"name": "lab-wasm-runtime", "namespace": ingress})),
+        ("/spec/workloadSelector/labels", json!({"istio": selector})),
+        // One name for each filter of a chain.
+        ("/spec/configPatches/1/patch/value/name", json!("lab-wasm-runtime")),
+    ] {
+        if let Some(field) = object.pointer_mut(pointer) {
+            *field = value;
+        }
+    }
+    Ok(format!("---\n{object}\n"))
 }
 
 fn namespaces(shop: &str, ingress: &str, sidecars: bool) -> String {

@@ -13,6 +13,7 @@ mod chain;
 mod crash;
 mod deterministic;
 mod doubt;
+mod first_filter;
 mod first_requests;
 mod forgery;
 mod gateways;

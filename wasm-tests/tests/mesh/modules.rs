@@ -114,7 +114,7 @@ pub(crate) struct Parts {
     pub(crate) routes: String,
     /// The object with the configuration, which a weight changes.
     pub(crate) config: String,
-    /// The object with the filter's place and the headers that no client may send.
+    /// What makes V8, and the object with the filter's place and the headers that no client may send.
     pub(crate) filter: String,
 }
 
@@ -127,7 +127,7 @@ impl Parts {
         Self {
             routes: some(|document| document.contains("networking.istio.io/v1\n")),
             config: some(|document| name(document).ends_with("-config")),
-            filter: some(|document| name(document).ends_with("-filter")),
+            filter: some(|document| ["-runtime", "-filter"].iter().any(|end| name(document).ends_with(end))),
         }
     }
 

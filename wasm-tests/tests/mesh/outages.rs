@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use wasm_tests::client::User;
 use wasm_tests::client::load::{Flip, Plan, Record, run};
-use wasm_tests::lab::{Lab, Options, Stage, StageOptions};
+use wasm_tests::lab::{Lab, Stage, StageOptions};
 use wasm_tests::scenario::{Crowd, Document, Faults, Sessions};
 
-use crate::support::{UNDISTURBED, apply, counters, in_the_mesh};
+use crate::support::{UNDISTURBED, apply, counters, in_a_mesh_of_its_own, in_the_mesh};
 
 const SESSIONS: usize = 60;
 
@@ -40,8 +40,7 @@ fn no_session_moves_and_no_request_fails_while_the_gateway_is_replaced() {
 /// In a lab of its own: others need istiod.
 #[test]
 fn nothing_changes_while_istiod_is_away_and_a_weight_arrives_when_it_is_back() {
-    let lab = Lab::start(Options::default()).map_err(|error| error.to_string()).expect("a lab");
-    lab.run(async |lab| {
+    in_a_mesh_of_its_own(async |lab| {
         let (stage, release, mut sessions) = half_on_the_canary(lab, "away").await;
         let before = counters(lab, &stage, &UNDISTURBED).await;
         let moving = sessions.set_out(SESSIONS / 2);

@@ -9,8 +9,24 @@ use wasm_tests::scenario::Document;
 static LAB: Mutex<Weak<Lab>> = Mutex::new(Weak::new());
 
 /// Runs a test in the lab, which starts with the first and ends with the last of the tests that run at the same time.
+///
+/// Fails where a proxy ended by itself meanwhile: its container is restarted, so nothing else would tell.
 pub(crate) fn in_the_mesh<T: Send>(test: impl AsyncFnOnce(&Lab) -> T + Send) -> T {
-    lab().run(test)
+    let lab = lab();
+    run(&lab, test)
+}
+
+/// The same in a lab of its own, for a test that takes something away which others need.
+pub(crate) fn in_a_mesh_of_its_own<T: Send>(test: impl AsyncFnOnce(&Lab) -> T + Send) -> T {
+    let lab = Lab::start(Options::default()).map_err(|error| error.to_string()).expect("a lab");
+    run(&lab, test)
+}
+
+fn run<T: Send>(lab: &Lab, test: impl AsyncFnOnce(&Lab) -> T + Send) -> T {
+    let done = lab.run(test);
+    let restarted = lab.restarted_proxies();
+    assert!(restarted.is_empty(), "proxies that no test ended (log: exit code): {restarted:?}");
+    done
 }
 
 fn lab() -> Arc<Lab> {
@@ -32,7 +48,8 @@ fn accounts() -> Vec<Account> {
         name: name.to_owned(),
         groups: groups.iter().map(|group| (*group).to_owned()).collect(),
     };
-    let limited = ["restricted", "restricted-editor", "restricted-too"].map(|name| account(name, &[]));
+    let limited = ["restricted", "restricted-editor", "restricted-too", "restricted-preparer"]
+        .map(|name| account(name, &[]));
     [vec![account("bob", &["system:masters"])], limited.to_vec()].concat()
 }
 

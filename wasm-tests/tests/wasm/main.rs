@@ -18,4 +18,5 @@ mod cost;
 mod metrics;
 mod odd_input;
 mod rows;
+mod runtime;
 mod scale;

@@ -46,7 +46,7 @@ pub(super) async fn run(arguments: &Init, printer: &mut Printer) -> Result<Outco
         printer
             .message(&format!("keys are in {}: keep them secret, and keep them", arguments.keys.display()));
         printer.hint(&format!(
-            "`canary-ctl generate --keys {} | kubectl apply --server-side -f -`",
+            "`canary-ctl prepare` makes running proxies ready for a first filter; then `canary-ctl generate --keys {} | kubectl apply --server-side -f -`",
             arguments.keys.display()
         ));
     }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use kube::Client;
@@ -28,6 +29,8 @@ pub(in super::super) struct Site {
     pub(in super::super) processes: Processes,
     /// The lab's own folder.
     pub(in super::super) folder: PathBuf,
+    /// The logs of containers that ended by themselves, each with its exit code.
+    pub(in super::super) ended: Mutex<Vec<(PathBuf, i32)>>,
 }
 
 impl Site {

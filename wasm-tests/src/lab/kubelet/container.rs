@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -103,6 +103,10 @@ pub(super) async fn live(place: Place, restart: Restart, stop: Stop, state: watc
             Restart::Never => true,
         };
         let stopped = stop.token.is_cancelled();
+        if !stopped {
+            let mut all = place.site.ended.lock().unwrap_or_else(PoisonError::into_inner);
+            all.push((place.log.clone(), ended.code));
+        }
         state.send_modify(|state| {
             (state.ready, state.started) = (false, over && ended.code == 0);
             state.stage = Stage::Terminated(ended.clone());

@@ -53,7 +53,7 @@ impl Images {
         Ok(Self(images))
     }
 
-    /// What stands for this image. The tag of `proxyv2` says which Envoy it has: `proxyv2:envoy-1.36`.
+    /// What stands for this image. The tag of `proxyv2` is that of an Istio, which says which Envoy it has: [`proxy_image`].
     pub(super) fn find(&self, name: &str) -> Result<Image, LabError> {
         let last = name.rsplit('/').next().unwrap_or_default();
         let (image, tag) = last.split_once(':').unwrap_or((last, ""));
@@ -62,20 +62,37 @@ impl Images {
         }
         self.0.get(image).cloned().ok_or_else(|| LabError::Unexpected {
             what: "image",
-            expected: "one that the lab was given, e.g. pilot, proxyv2:envoy-1.40 or demo-shop",
+            expected: "one that the lab was given, e.g. pilot, proxyv2:1.32.0 or demo-shop",
             found: name.to_owned(),
         })
     }
 }
 
+/// The minor version of Envoy 1 in an Istio 1, minus Istio's: Istio 1.28 has Envoy 1.36.
+const ENVOY_AHEAD: u32 = 8;
+
+/// The image of the proxy of the Istio that has this Envoy (`1.36`). What is in it is the Envoy project's own build.
+pub(in super::super) fn proxy_image(envoy: &str) -> Result<String, LabError> {
+    let minor = envoy.strip_prefix("1.").and_then(|minor| minor.parse::<u32>().ok());
+    let istio =
+        minor.and_then(|minor| minor.checked_sub(ENVOY_AHEAD)).ok_or_else(|| LabError::Unexpected {
+            what: "version of Envoy",
+            expected: "a minor version, e.g. 1.40",
+            found: envoy.to_owned(),
+        })?;
+    Ok(format!("docker.io/istio/proxyv2:1.{istio}.0"))
+}
+
 fn proxy(tag: &str) -> Result<Image, LabError> {
-    let minor = tag.strip_prefix("envoy-").ok_or_else(|| LabError::Unexpected {
-        what: "tag of the image proxyv2",
-        expected: "envoy- and a minor version, e.g. envoy-1.40",
-        found: tag.to_owned(),
-    })?;
+    let istio = tag.strip_prefix("1.").and_then(|rest| rest.split('.').next()?.parse::<u32>().ok());
+    let minor =
+        istio.map(|istio| format!("1.{}", istio + ENVOY_AHEAD)).ok_or_else(|| LabError::Unexpected {
+            what: "tag of the image proxyv2",
+            expected: "an Istio 1, e.g. 1.32.0",
+            found: tag.to_owned(),
+        })?;
     let mut image = Image::of_program(Program::AGENT.path()?);
-    image.files.push((artifact::envoy(minor)?, "/usr/local/bin/envoy".into()));
+    image.files.push((artifact::envoy(&minor)?, "/usr/local/bin/envoy".into()));
     image.files.push((bootstrap_template()?, "/var/lib/istio/envoy/envoy_bootstrap_tmpl.json".into()));
     // Labs without a filter are of use, too.
     image.files.extend(artifact::filter().ok().map(|filter| (filter, FILTER.into())));

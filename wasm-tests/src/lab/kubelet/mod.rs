@@ -34,7 +34,7 @@ mod watch;
 
 pub(super) use image::FILTER;
 pub use image::Image;
-pub(super) use image::Images;
+pub(super) use image::{Images, proxy_image};
 pub(super) use networks::Networks;
 pub(super) use node::NODE_NAME;
 pub(super) use watch::Kubelet;

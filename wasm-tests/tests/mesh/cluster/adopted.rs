@@ -14,8 +14,8 @@ fn forced() -> Writing {
     Writing { force_conflicts: true, ..Writing::default() }
 }
 
-/// The one object that a repository may have for good: it changes with nothing.
-const FILTER: &str = "EnvoyFilter canary-gateway-filter";
+/// The objects that a repository may have for good: they change with nothing.
+const STATIC: [&str; 2] = ["EnvoyFilter canary-gateway-filter", "EnvoyFilter canary-gateway-runtime"];
 const CONFIGURATION: &str = "EnvoyFilter canary-gateway-config";
 
 fn release(desk: &Desk<'_>) -> Release {
@@ -69,7 +69,7 @@ async fn are_ours(desk: &Desk<'_>, rendered: &BTreeMap<String, Value>, owner: Ow
         let mut expected = rendered[name].clone();
         if let Owner::Helm(_) = owner {
             expected["metadata"]["annotations"] = json!({"helm.sh/resource-policy": "keep"});
-        } else if name == FILTER {
+        } else if STATIC.contains(&name.as_str()) {
             assert_eq!(object["metadata"]["labels"]["chart"], "shop-1", "{owner:?}: theirs");
             continue;
         }
@@ -84,7 +84,7 @@ async fn are_ours(desk: &Desk<'_>, rendered: &BTreeMap<String, Value>, owner: Ow
             format!("{} {}", object["kind"].as_str().unwrap(), object["metadata"]["name"].as_str().unwrap());
         let entries = object["metadata"]["managedFields"].as_array().unwrap();
         let managers: Vec<&str> = entries.iter().map(|entry| entry["manager"].as_str().unwrap()).collect();
-        let is_theirs = name == FILTER && !matches!(owner, Owner::Helm(_));
+        let is_theirs = STATIC.contains(&name.as_str()) && !matches!(owner, Owner::Helm(_));
         assert_eq!(managers, [if is_theirs { owner.manager() } else { "canary-ctl" }], "{owner:?} {name}");
     }
 }
@@ -126,9 +126,8 @@ fn an_object_of_others_under_our_name_is_adopted_without_orphaned_fields_whoever
             uninstall(&cluster, &release).await.unwrap();
             let mut left: Vec<String> = desk.versions().await.into_keys().collect();
             if !matches!(owner, Owner::Helm(_)) {
-                assert_eq!(left.remove(0), FILTER, "{owner:?}: theirs");
-                let filter = ["delete", "envoyfilter", "canary-gateway-filter", "-n", "adopted-ingress"];
-                lab.kubectl(&filter).await.unwrap();
+                assert_eq!(left.drain(..2).collect::<Vec<_>>(), STATIC, "{owner:?}: theirs");
+                delete_static(lab, "adopted-ingress").await;
             }
             assert_eq!(left, ["Secret canary-ctl-keys"], "{owner:?}");
         }
@@ -172,10 +171,14 @@ fn what_its_former_owner_does_with_an_adopted_object_is_reported_and_mended() {
     });
 }
 
+async fn delete_static(lab: &Lab, namespace: &str) {
+    let names = STATIC.map(|object| object.strip_prefix("EnvoyFilter ").unwrap());
+    lab.kubectl(&["delete", "envoyfilter", names[0], names[1], "-n", namespace]).await.unwrap();
+}
+
 /// A chart that goes with the objects in it takes them along, whoever owns them now.
 async fn deleted(lab: &Lab, desk: &Desk<'_>, release: &Release, rendered: &BTreeMap<String, Value>) {
-    let filter = ["delete", "envoyfilter", "canary-gateway-filter", "-n", "reclaimed-ingress"];
-    lab.kubectl(&filter).await.unwrap();
+    delete_static(lab, "reclaimed-ingress").await;
     let (cluster, file) = (desk.cluster().await, desk.file("shop"));
     let chart = Chart::new(lab, &desk.namespace);
     chart.comes(Owner::Helm(Helm::Three), &embroidered(rendered)).await.unwrap();
@@ -209,6 +212,6 @@ fn an_adoption_that_was_killed_after_any_write_is_continued() {
             };
             killed += 1;
         }
-        assert_eq!(killed, 12, "two for each object but the filter, and the first time record and keys");
+        assert_eq!(killed, 12, "two for each object but the static ones, and the first time record and keys");
     });
 }

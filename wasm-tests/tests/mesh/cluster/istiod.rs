@@ -1,14 +1,14 @@
 //! What operators are told while istiod is away, and that nothing is lost by it.
 
 use super::operator::Operator;
+use crate::support::in_a_mesh_of_its_own;
 use wasm_tests::client::User;
-use wasm_tests::lab::{Lab, Options, Stage, StageOptions};
+use wasm_tests::lab::{Stage, StageOptions};
 
 /// In a lab of its own: others need istiod.
 #[test]
 fn a_weight_that_cannot_arrive_is_told_with_the_proxy_that_lags_and_arrives_when_istiod_is_back() {
-    let lab = Lab::start(Options::default()).map_err(|error| error.to_string()).expect("a lab");
-    lab.run(async |lab| {
+    in_a_mesh_of_its_own(async |lab| {
         let stage = Stage::set_up(lab, "no-istiod", &StageOptions::gateway()).await.unwrap();
         let release = stage.release().unwrap().with("/spec/weight", "0").with("/spec/maxStep", "100");
         let operator = Operator::new(lab, &release);
@@ -40,8 +40,7 @@ fn a_weight_that_cannot_arrive_is_told_with_the_proxy_that_lags_and_arrives_when
 /// A route to a cluster that the gateway does not have would be a 503 to everybody whom it is for.
 #[test]
 fn no_route_names_a_new_version_before_the_gateway_was_given_its_cluster() {
-    let lab = Lab::start(Options::default()).map_err(|error| error.to_string()).expect("a lab");
-    lab.run(async |lab| {
+    in_a_mesh_of_its_own(async |lab| {
         let stage = Stage::set_up(lab, "no-cluster", &StageOptions::gateway()).await.unwrap();
         let release = stage.release().unwrap().with("/spec/weight", "0");
         Operator::new(lab, &release).is_told("apply --wait", 0, &["active in 1 proxies"]).await;

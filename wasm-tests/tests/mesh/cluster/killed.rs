@@ -33,8 +33,8 @@ fn an_apply_that_was_killed_after_any_write_is_continued() {
                 .unwrap();
         }
         assert_eq!(
-            points, 15,
-            "a kill at each write: keys, record, five objects, and four leases, twice each"
+            points, 16,
+            "a kill at each write: keys, record, six objects, and four leases, twice each"
         );
     });
 }
@@ -84,7 +84,7 @@ fn an_uninstall_that_was_killed_after_any_write_is_continued() {
             );
         }
         assert_eq!(
-            points, 12,
+            points, 13,
             "a kill at each write: those above without keys, and first a configuration without canary"
         );
     });

@@ -39,6 +39,6 @@ fn an_edit_that_was_killed_after_any_write_is_continued_and_undone() {
             let keys = ["delete", "secret", "canary-ctl-keys", "-n", "killed-edit-ingress"];
             lab.kubectl(&keys).await.unwrap();
         }
-        assert_eq!((applies, uninstalls), (15, 13), "as without an edit, and once more to hand back");
+        assert_eq!((applies, uninstalls), (16, 14), "as without an edit, and once more to hand back");
     });
 }

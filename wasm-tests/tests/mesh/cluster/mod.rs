@@ -24,6 +24,8 @@ mod live;
 mod operator;
 mod owners;
 mod pauses;
+mod prepared;
+mod prepared_sidecars;
 mod rights;
 mod roles;
 mod rotated;

@@ -4,11 +4,12 @@ use super::desk::{Desk, apply, name, percent, uninstall};
 use crate::support::in_the_mesh;
 use std::collections::BTreeSet;
 
-const ALL: [&str; 7] = [
+const ALL: [&str; 8] = [
     "ConfigMap shop-canary",
     "DestinationRule shop-canary",
     "EnvoyFilter canary-gateway-config",
     "EnvoyFilter canary-gateway-filter",
+    "EnvoyFilter canary-gateway-runtime",
     "Secret canary-ctl-keys",
     "VirtualService shop-canary",
     "VirtualService shop-canary-mesh",

@@ -16,7 +16,7 @@ pub(super) const OURS: &str = "canary";
 pub(super) async fn chain(lab: &Lab, stage: &Stage) -> Vec<&'static str> {
     let filters = filters(lab, stage).await;
     let known = [AUTHENTICATION, AUTHORIZATION, CUSTOM, ROUTER];
-    let name = |filter: &String| match filter.strip_prefix("canary-") {
+    let name = |filter: &String| match filter.strip_prefix("canary-ctl/") {
         Some(_) => Some(OURS),
         None => known.into_iter().find(|name| name == filter),
     };

@@ -3,7 +3,8 @@
 use super::super::problem::{Problem, problem};
 use super::Seen;
 use super::share::SeenShare;
-use crate::plan::{self, LostSubset, Record};
+use crate::cluster::Proxy;
+use crate::plan::{self, LostSubset, Record, WasmRuntime};
 use crate::spec::Routes;
 use assignment::Weight;
 use assignment::contract::Role;
@@ -28,6 +29,7 @@ pub(super) fn of(seen: &Seen, share: Option<&SeenShare>, now: u64) -> Vec<Proble
     }));
     problems.extend(trial(seen));
     problems.extend(proxies(seen));
+    problems.extend(wasm_runtimes(seen));
     problems.extend(share.and_then(|share| deviating(share, seen.record.standing.weight_at(now))));
     problems.extend(expired(seen, now));
     problems.extend(overdue(seen, now));
@@ -141,6 +143,16 @@ fn proxies(seen: &Seen) -> impl Iterator<Item = Problem> {
     seen.proxies.iter().filter(move |proxy| !proxy.runs(generation)).map(move |proxy| {
         let hint = proxy.likely_cause().unwrap_or_default();
         problem(format!("{proxy}, {generation} is asked for"), hint)
+    })
+}
+
+/// A proxy that may die of the next Wasm filter. One that does not answer is a problem of its own.
+fn wasm_runtimes(seen: &Seen) -> impl Iterator<Item = Problem> {
+    let missing = seen.proxies.iter().filter(|proxy| proxy.wasm_runtime == WasmRuntime::Missing);
+    missing.map(|proxy| {
+        let Proxy { namespace, pod, .. } = proxy;
+        let message = format!("{namespace}/{pod} runs without V8, and may die of its first Wasm filter");
+        problem(message, "`canary-ctl prepare` restarts its pods, so that they start with V8")
     })
 }
 

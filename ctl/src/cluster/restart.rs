@@ -1,0 +1,190 @@
+//! Restarts the pods of a Deployment by its own strategy, and takes the label of a restart back.
+//!
+//! On an object of somebody else one label of the pod template is written, under our field manager, and nothing else.
+
+use super::lease::Task;
+use super::make::PUSH;
+use super::objects::Really;
+use super::prepare::{Preparation, PrepareOptions, Restart, reference, selected};
+use super::{Cluster, Error};
+use crate::manifest::{Member, Runtime, runtimes};
+use crate::plan::{
+    ProxyRuntime, Reference, check_rolling_update, is_labelled_by_us, makes_pods_with, restart_body,
+    rollout_status, runtime_removal,
+};
+use crate::spec::Release;
+use assignment::contract::Position;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use serde_json::Value;
+use std::time::{Duration, Instant};
+
+/// Between two looks at a rolling update.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+
+impl Cluster {
+    /// What [`undo_preparation`](Self::undo_preparation) would restart. Reads only.
+    ///
+    /// # Errors
+    ///
+    /// Where Deployments cannot be read, and where the strategy of one would leave no ready pod.
+    pub async fn undoing_preparation(&self, release: &Release) -> Result<Preparation, Error> {
+        let mut restarts = Vec::new();
+        for runtime in runtimes(&Member::first(release, 1))? {
+            for deployment in self.list("apps/v1", "Deployment", runtime.pods.namespace.as_str()).await? {
+                if is_labelled_by_us(&deployment) && makes_pods_with(&deployment, &runtime.pods.labels) {
+                    check_rolling_update(&deployment)?;
+                    let is_sidecar = runtime.position == Position::Mesh;
+                    let deployment = Reference::of(&deployment)?;
+                    restarts.push(Restart { deployment, is_sidecar, proxies: Vec::new() });
+                }
+            }
+        }
+        Ok(Preparation { restarts, proxies: Vec::new() })
+    }
+
+    /// Gives the label of a restart back, which restarts the pods once more, and deletes what makes V8 where no release
+    /// needs it. A release that is there stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare_proxies`](Self::prepare_proxies).
+    pub async fn undo_preparation(
+        &self,
+        release: &Release,
+        mut options: PrepareOptions<'_>,
+    ) -> Result<Preparation, Error> {
+        let undone = self.undoing_preparation(release).await?;
+        undone.judge_sessions(options.overridden)?;
+        let runtimes = runtimes(&Member::first(release, 1))?;
+        let task = Task { verb: "prepare --undo", release: &release.name };
+        let shared = runtimes.iter().map(|runtime| runtime.config.clone()).collect();
+        self.alone(shared, task, async || {
+            for restart in &undone.restarts {
+                self.restart(&restart.deployment, None, &mut options).await?;
+            }
+            for runtime in &runtimes {
+                self.delete_unused(runtime).await?;
+            }
+            Ok(())
+        })
+        .await?;
+        Ok(undone)
+    }
+
+    /// Lets the API server check the label of each restart, and forget it.
+    ///
+    /// # Errors
+    ///
+    /// Where it refuses one.
+    pub async fn dry_run_restarts(&self, preparation: &Preparation, undo: bool) -> Result<(), Error> {
+        for Restart { deployment, .. } in &preparation.restarts {
+            let body = restart_body(deployment, (!undo).then_some("1"));
+            self.apply_body(deployment, &body, Really::OnlyAsk).await?;
+        }
+        Ok(())
+    }
+
+    /// Deletes the object that makes V8, unless a release has its filter in these proxies.
+    async fn delete_unused(&self, runtime: &Runtime) -> Result<(), Error> {
+        let object = reference(runtime.place());
+        if self.get(&reference(runtime.filter())).await?.is_some() {
+            return Ok(());
+        }
+        let observed = self.get(&object).await?;
+        match runtime_removal(&object, observed.as_ref()) {
+            Some(change) => self.carry_out(&change, Really::Write).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Writes the label, or takes it back, and waits until the Deployment has replaced its pods.
+    pub(super) async fn restart(
+        &self,
+        deployment: &Reference,
+        label: Option<&str>,
+        options: &mut PrepareOptions<'_>,
+    ) -> Result<(), Error> {
+        self.apply_body(deployment, &restart_body(deployment, label), Really::Write).await?;
+        let begun = Instant::now();
+        let mut told = None;
+        loop {
+            let status = rollout_status(&self.deployment(deployment).await?);
+            if told.replace(status.updated) != Some(status.updated) {
+                let (updated, replicas) = (status.updated, status.replicas);
+                (options.progress)(&format!("{deployment}: {updated} of {replicas} pods restarted"));
+            }
+            if status.is_complete {
+                return Ok(());
+            }
+            let waited = begun.elapsed();
+            if waited >= options.timeout || status.failure.is_some() {
+                let deployment = deployment.to_string();
+                let (updated, replicas, failure) = (status.updated, status.replicas, status.failure);
+                return Err(Error::NotRolledOut { deployment, updated, replicas, failure, waited });
+            }
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
+    }
+
+    /// Waits until every proxy of these pods has V8, and those that have none have ended.
+    pub(super) async fn wait_for_v8(
+        &self,
+        runtime: &Runtime,
+        options: &mut PrepareOptions<'_>,
+    ) -> Result<(), Error> {
+        let begun = Instant::now();
+        let mut told = None;
+        loop {
+            let proxies = self.wasm_runtimes(&[selected(runtime)]).await?;
+            let all = proxies.len();
+            let rest: Vec<ProxyRuntime> = proxies.into_iter().filter(|one| !one.runtime.is_safe()).collect();
+            if told.replace(rest.len()) != Some(rest.len()) {
+                (options.progress)(&format!("{} of {all} proxies can take a Wasm filter", all - rest.len()));
+            }
+            if rest.is_empty() {
+                return Ok(());
+            }
+            let waited = begun.elapsed();
+            if waited >= options.timeout {
+                return Err(Error::NotPrepared { proxies: rest, waited });
+            }
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
+    }
+
+    /// Gives istiod the time that its debounce and a push take: a pod that starts before would start without V8.
+    pub(super) async fn wait_for_push(&self) {
+        tokio::time::sleep(PUSH).await;
+    }
+
+    /// The Deployment that a pod belongs to, by its `ReplicaSet`.
+    pub(super) async fn deployment_of(&self, pod: &Pod) -> Result<Reference, Error> {
+        let namespace = pod.metadata.namespace.clone().unwrap_or_default();
+        let name = pod.metadata.name.clone().unwrap_or_default();
+        let foreign = |owner: Option<&OwnerReference>| Error::NoDeployment {
+            pod: format!("{namespace}/{name}"),
+            owner: owner
+                .map_or_else(|| "no owner".to_owned(), |owner| format!("{} {}", owner.kind, owner.name)),
+        };
+        let owners = pod.metadata.owner_references.iter().flatten();
+        let owner = owners.into_iter().find(|owner| owner.controller == Some(true));
+        let Some(set) = owner.filter(|owner| owner.kind == "ReplicaSet") else { return Err(foreign(owner)) };
+        let set = self.get(&Reference::new("apps/v1", "ReplicaSet", &namespace, &set.name)).await?;
+        let found = set.as_ref().and_then(|set| set.pointer("/metadata/ownerReferences/0"));
+        let text = |field: &str| found.and_then(|owner| owner.get(field)).and_then(Value::as_str);
+        match (text("kind"), text("name")) {
+            (Some("Deployment"), Some(name)) => Ok(Reference::new("apps/v1", "Deployment", &namespace, name)),
+            _ => Err(foreign(owner)),
+        }
+    }
+
+    /// A Deployment as it is.
+    pub(super) async fn deployment(&self, deployment: &Reference) -> Result<Value, Error> {
+        let missing = || Error::Protected {
+            message: format!("expected {deployment}, found no such object"),
+            hint: "somebody has deleted it: try again".to_owned(),
+        };
+        self.get(deployment).await?.ok_or_else(missing)
+    }
+}

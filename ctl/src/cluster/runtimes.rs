@@ -1,0 +1,82 @@
+//! Whether the proxies of a release survive a Wasm filter that comes while they run, by their own metrics and their image.
+
+use super::proxies::PodName;
+use super::{Cluster, Error};
+use crate::plan::{Guard, Plan, Proxies, ProxyRuntime, Record, WasmRuntime, danger, judge_wasm_runtime};
+use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The part of the metric's name in the proxy: fewer lines travel.
+const FILTER: &str = "runtime.v8.created";
+/// What Istio calls the container of a proxy, in sidecars and in gateways.
+const CONTAINER: &str = "istio-proxy";
+
+impl Cluster {
+    /// The proxies of these pods whose Envoy runs: ready or not, and also while they terminate.
+    ///
+    /// # Errors
+    ///
+    /// Where pods may not be listed or asked. A proxy that does not answer is no error.
+    pub async fn wasm_runtimes(&self, proxies: &[Proxies]) -> Result<Vec<ProxyRuntime>, Error> {
+        let mut images: BTreeMap<PodName, Option<String>> = BTreeMap::new();
+        for Proxies { namespace, labels } in proxies {
+            let pods = self.pods_and_terminating(namespace, labels).await?;
+            let running = pods.into_iter().filter(envoy_runs);
+            images.extend(running.map(|pod| {
+                let image = proxy_image(&pod);
+                ((namespace.clone(), pod.metadata.name.unwrap_or_default()), image)
+            }));
+        }
+        let pods: BTreeSet<PodName> = images.keys().cloned().collect();
+        let mut found = Vec::new();
+        for ((namespace, pod), text) in self.metrics_of(pods, FILTER).await? {
+            let image = images.remove(&(namespace.clone(), pod.clone())).flatten();
+            let runtime = WasmRuntime::of(image.as_deref(), text.as_deref().ok());
+            found.push(ProxyRuntime { namespace, pod, runtime });
+        }
+        Ok(found)
+    }
+
+    /// Refuses a plan that brings Wasm to running proxies which may not survive it.
+    pub(super) async fn judge_runtimes(
+        &self,
+        plan: &Plan,
+        record: &Record,
+        overridden: &[Guard],
+    ) -> Result<(), Error> {
+        if !plan.brings_wasm() || overridden.contains(&Guard::NoWasmRuntime) {
+            return Ok(());
+        }
+        Ok(judge_wasm_runtime(&self.wasm_runtimes(&record.proxies).await?, overridden)?)
+    }
+
+    /// What `apply` would refuse of a plan, for who only looks at it.
+    pub(super) async fn runtime_note(&self, plan: &Plan, record: &Record) -> Result<Option<String>, Error> {
+        if !plan.brings_wasm() {
+            return Ok(None);
+        }
+        let found = danger(&self.wasm_runtimes(&record.proxies).await?);
+        Ok(found.map(|danger| format!("`apply` refuses by `{}`: {danger}", Guard::NoWasmRuntime)))
+    }
+}
+
+/// The image of a pod's proxy.
+pub(super) fn proxy_image(pod: &Pod) -> Option<String> {
+    let spec = pod.spec.as_ref()?;
+    // A native sidecar is an init container that stays.
+    let mut containers = spec.containers.iter().chain(spec.init_containers.iter().flatten());
+    containers.find(|container| container.name == CONTAINER)?.image.clone()
+}
+
+/// Whether a pod's Envoy may be running. One that starts later starts with what is there by then.
+pub(super) fn envoy_runs(pod: &Pod) -> bool {
+    let Some(status) = &pod.status else { return false };
+    let all =
+        status.container_statuses.iter().flatten().chain(status.init_container_statuses.iter().flatten());
+    let is_running =
+        |status: &ContainerStatus| status.state.as_ref().is_some_and(|state| state.running.is_some());
+    match all.into_iter().find(|status| status.name == CONTAINER) {
+        Some(proxy) => is_running(proxy),
+        None => status.phase.as_deref() == Some("Running"),
+    }
+}

@@ -1,0 +1,68 @@
+//! The first Wasm filter of an Envoy that runs already. Without V8 it ends Envoy 1.36 and 1.37 on processors with memory
+//! protection keys; with the bootstrap that `canary-ctl` writes it ends none.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use wasm_tests::envoy::has_protection_keys;
+use wasm_tests::scenario::{BeginsWith, Document, Story, World};
+
+use crate::support::{on_every_envoy, version};
+
+/// Envoys whose workers have no right to a protection key that V8 allocates after their start.
+const IN_DANGER: [&str; 2] = ["1.36", "1.37"];
+
+/// Of a crash, which comes within a second.
+const WATCHED: Duration = Duration::from_secs(4);
+
+fn begins_with_nothing(bootstrap: fn(&mut Value, &Path)) -> Story {
+    let document = Document::session("shop").with("/spec/weight", "100");
+    Story { begins_with: BeginsWith::Nothing, bootstrap, ..Story::of([document]) }
+}
+
+/// Gives the running Envoy its configuration, and returns whether it answers with it before the time is over.
+async fn takes_its_first_filter(world: &World) -> bool {
+    let plan = world.environment.plan_of(world.environment.state().expect("a state")).expect("a plan");
+    world.push(&plan.config, "first").expect("written");
+    let begun = Instant::now();
+    while begun.elapsed() < WATCHED {
+        let answer = world.user().navigate("/").await;
+        if answer.is_ok_and(|answer| version(&answer) == "v2") {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    false
+}
+
+#[tokio::test]
+async fn an_envoy_without_v8_ends_where_its_version_and_the_processor_make_it() {
+    on_every_envoy(|binary, pods| async move {
+        let without_v8 = |bootstrap: &mut Value, _: &Path| {
+            let removed = bootstrap.as_object_mut().and_then(|fields| fields.remove("bootstrap_extensions"));
+            assert!(removed.is_some(), "the bootstrap makes V8");
+        };
+        let world = World::start(&binary, begins_with_nothing(without_v8), &pods).await.expect("a world");
+        let ends = IN_DANGER.contains(&binary.minor) && has_protection_keys();
+        let lives = takes_its_first_filter(&world).await;
+        let log = world.envoy.log();
+        assert_eq!(
+            (lives, log.contains("Caught Segmentation fault")),
+            (!ends, ends),
+            "Envoy {} (takes the filter, ends by SIGSEGV)",
+            binary.minor
+        );
+    })
+    .await;
+    println!("protection keys: {}", has_protection_keys());
+}
+
+#[tokio::test]
+async fn an_envoy_with_our_bootstrap_takes_its_first_filter_as_it_runs() {
+    on_every_envoy(|binary, pods| async move {
+        let world = World::start(&binary, begins_with_nothing(|_, _| ()), &pods).await.expect("a world");
+        assert!(takes_its_first_filter(&world).await, "Envoy {}: {}", binary.minor, world.envoy.log());
+    })
+    .await;
+}

@@ -1,0 +1,298 @@
+//! Gateways that run without V8: `apply` refuses them, `prepare` restarts them, and then they take the filter as they run.
+
+use super::desk::{BRIEF, Desk};
+use crate::modules::{Parts, route};
+use crate::support::in_the_mesh;
+use canary_ctl::cluster::{Access, Applying, Cluster, Error, Preparation, PrepareOptions, Waiting, Writing};
+use canary_ctl::plan::{Guard, WasmRuntime};
+use canary_ctl::spec::{Release, parse};
+use serde_json::Value;
+use std::path::Path;
+use std::time::Duration;
+use tokio::process::Command;
+use wasm_tests::artifact;
+use wasm_tests::client::User;
+use wasm_tests::lab::{Lab, Stage, StageOptions};
+use wasm_tests::scenario::{Document, Faults, Sessions};
+
+const SESSIONS: usize = 40;
+const LABEL: &str = "/spec/template/metadata/labels/canary-ctl.io~1wasm-runtime";
+
+/// A gateway whose Envoy dies of a first Wasm filter on some processors, one pod of stable behind it, and routes.
+struct Unprepared<'l> {
+    lab: &'l Lab,
+    stage: Stage,
+    document: Document,
+    release: Release,
+}
+
+impl<'l> Unprepared<'l> {
+    async fn set_up(lab: &'l Lab, name: &str, gateways: &str) -> Self {
+        let options = StageOptions { envoy: "1.36".to_owned(), ..StageOptions::gateway() };
+        let stage = Stage::set_up(lab, name, &options).await.unwrap();
+        let replicas = format!("--replicas={gateways}");
+        lab.kubectl(&["scale", "-n", &stage.ingress, "deployment/gateway", &replicas]).await.unwrap();
+        // Carts live in a pod, and nothing tells pods of a version apart without the filter.
+        lab.kubectl(&["scale", "-n", &stage.namespace, "deployment/shop-v1", "--replicas=1"]).await.unwrap();
+        lab.rolled_out(&stage.namespace, "deployment/shop-v1").await.unwrap();
+        lab.rolled_out(&stage.ingress, "deployment/gateway").await.unwrap();
+        let document = stage.release().unwrap().with("/spec/weight", "0").with("/spec/maxStep", "100");
+        let release = parse(Path::new("canary.yaml"), &document.text()).unwrap().release;
+        Self { lab, stage, document, release }
+    }
+
+    /// The operator, who may be killed after so many writes and takes over what `kubectl` has applied.
+    async fn cluster(&self, at_most: Option<u32>) -> Cluster {
+        let access = Access { kubeconfig: Some(self.lab.kubeconfig("admin").unwrap()), ..Access::default() };
+        let writing = Writing { force_conflicts: true, at_most, patience: BRIEF, ..Writing::default() };
+        Cluster::connect(&access, writing).await.unwrap()
+    }
+
+    async fn apply(&self, cluster: &Cluster) -> Result<(), Error> {
+        let waiting = Waiting { patience: Duration::from_mins(1), progress: &mut |_, _| {} };
+        let how = Applying { waiting, wait: true, overridden: &[], again: false };
+        cluster.apply(&self.release, how).await.map(drop)
+    }
+
+    async fn prepare(&self, cluster: &Cluster) -> Result<Preparation, Error> {
+        cluster.prepare_proxies(&self.release, options(&mut |step| println!("prepare: {step}"))).await
+    }
+
+    /// `canary-ctl prepare --undo` by an account with the rights that `generate rbac --prepare` prints, and no others.
+    async fn undo_as(&self, account: &str) -> (Option<i32>, String) {
+        let file = Desk::file_of(&self.document);
+        let mut rbac = Command::new(artifact::canary_ctl().unwrap());
+        rbac.args(["generate", "rbac", "--prepare", "--user", account]).arg("-f").arg(file.path());
+        let roles = rbac.output().await.unwrap();
+        assert!(roles.status.success(), "{roles:?}");
+        self.lab.apply(&String::from_utf8(roles.stdout).unwrap()).await.unwrap();
+        let (code, _, said) = self.run(account, &["prepare", "--undo"]).await;
+        (code, said)
+    }
+
+    /// The program as this account: its exit code, and what it printed to stdout and stderr.
+    async fn run(&self, account: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
+        let file = Desk::file_of(&self.document);
+        let mut command = Command::new(artifact::canary_ctl().unwrap());
+        command.args(arguments).arg("-f").arg(file.path());
+        command.arg("--kubeconfig").arg(self.lab.kubeconfig(account).unwrap());
+        let ran = command.output().await.unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (ran.status.code(), text(&ran.stdout), text(&ran.stderr))
+    }
+
+    async fn deployment(&self) -> Value {
+        let get = [
+            "get",
+            "deployment",
+            "gateway",
+            "-n",
+            &self.stage.ingress,
+            "-o",
+            "json",
+            "--show-managed-fields",
+        ];
+        serde_json::from_str(&self.lab.kubectl(&get).await.unwrap()).unwrap()
+    }
+
+    async fn patch(&self, patch: &str) {
+        let deployment = ["patch", "deployment", "gateway", "-n", &self.stage.ingress, "-p", patch];
+        self.lab.kubectl(&deployment).await.unwrap();
+    }
+
+    /// The objects of Istio that are there.
+    async fn envoy_filters(&self) -> Vec<String> {
+        let get = ["get", "envoyfilter", "-n", &self.stage.ingress, "-o", "name"];
+        let names = self.lab.kubectl(&get).await.unwrap();
+        names.lines().map(|name| name.rsplit('/').next().unwrap().to_owned()).collect()
+    }
+
+    async fn runtimes(&self, cluster: &Cluster) -> Vec<WasmRuntime> {
+        let proxies = cluster.preparation(&self.release).await.unwrap().proxies;
+        proxies.into_iter().map(|proxy| proxy.runtime).collect()
+    }
+
+    fn users(&self) -> Vec<User> {
+        (0..SESSIONS).map(|_| self.stage.user()).collect()
+    }
+
+    fn runtime_object(&self) -> String {
+        format!("canary-{}-runtime", self.stage.selector)
+    }
+}
+
+pub(super) fn options(progress: &mut dyn FnMut(&str)) -> PrepareOptions<'_> {
+    PrepareOptions { timeout: Duration::from_mins(3), progress, overridden: &[] }
+}
+
+pub(super) fn refused_by(error: &Error) -> Option<Guard> {
+    match error {
+        Error::Guarded(refusal) => Some(refusal.guard),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_gateway_without_v8_is_refused_and_after_prepare_takes_the_filter_without_a_failed_request() {
+    in_the_mesh(async |lab| {
+        let gateway = Unprepared::set_up(lab, "prepared", "2").await;
+        let (cluster, name) = (gateway.cluster(None).await, gateway.release.name.clone());
+        route(lab, &gateway.stage, &gateway.document).await;
+        assert_eq!(gateway.runtimes(&cluster).await, [WasmRuntime::Missing; 2]);
+
+        let refused = gateway.apply(&cluster).await.unwrap_err();
+        assert_eq!(refused_by(&refused), Some(Guard::NoWasmRuntime), "{refused}");
+        for pod in lab.pods(&gateway.stage.ingress, "app!=none").await.unwrap() {
+            assert!(refused.to_string().contains(&pod), "{refused} names {pod}");
+        }
+        assert!(refused.hint().unwrap().contains("`canary-ctl prepare`"), "{:?}", refused.hint());
+        assert_eq!(cluster.stored(&name).await.unwrap(), None, "nothing is written before");
+        assert_eq!(gateway.envoy_filters().await, Vec::<String>::new(), "nothing is written before");
+        let notes = cluster.plan(&gateway.release).await.unwrap().notes.join("\n");
+        assert!(notes.contains("`apply` refuses by `no-wasm-runtime`"), "diff says it: {notes}");
+
+        let mut sessions = Sessions::default();
+        assert_eq!(sessions.begin(gateway.users()).await, (0, Faults::default()), "all on stable");
+        let before = gateway.deployment().await;
+        let moving = sessions.set_out(SESSIONS / 2);
+        let prepared = gateway.prepare(&cluster).await.unwrap();
+        assert_eq!((prepared.restarts.len(), prepared.restarts[0].proxies.len()), (1, 2), "{prepared:?}");
+        assert_eq!(gateway.runtimes(&cluster).await, [WasmRuntime::Present; 2]);
+        gateway.apply(&cluster).await.unwrap();
+        let faults = sessions.settle(moving).await.expect("they come back");
+        println!("connections closed while the gateways were prepared: {}", faults.closed);
+        assert_eq!(faults.but_closed(), Faults::default(), "while the gateways were prepared");
+        assert_eq!(sessions.come_back(true).await.but_closed(), Faults::default(), "afterwards");
+
+        let during = gateway.deployment().await;
+        assert_eq!(during.pointer(LABEL), Some(&Value::from("1")));
+        assert_eq!(without_ours(&during), without_ours(&before), "the label is all that is written");
+        assert_eq!(gateway.prepare(&cluster).await.unwrap().restarts, [], "nothing is left to do");
+
+        // Somebody takes ours away and restarts the gateway: that is no first installation, and as dangerous.
+        lab.kubectl(&["delete", "envoyfilter", "--all", "-n", &gateway.stage.ingress]).await.unwrap();
+        lab.kubectl(&["rollout", "restart", "-n", &gateway.stage.ingress, "deployment/gateway"])
+            .await
+            .unwrap();
+        lab.rolled_out(&gateway.stage.ingress, "deployment/gateway").await.unwrap();
+        let refused = gateway.apply(&cluster).await.unwrap_err();
+        assert_eq!(refused_by(&refused), Some(Guard::NoWasmRuntime), "{refused}");
+        let (_, status, _) = gateway.run("admin", &["status"]).await;
+        assert!(status.contains("runs without V8, and may die of its first Wasm filter"), "{status}");
+    });
+}
+
+#[test]
+fn a_preparation_that_was_killed_after_any_write_is_continued_and_given_back_by_undo() {
+    in_the_mesh(async |lab| {
+        let gateway = Unprepared::set_up(lab, "prepared-killed", "1").await;
+        let before = gateway.deployment().await;
+        let mut points = 0;
+        for writes in 0..10 {
+            match gateway.prepare(&gateway.cluster(Some(writes)).await).await {
+                Err(Error::Stopped { .. }) => points += 1,
+                done => {
+                    done.unwrap();
+                    break;
+                }
+            }
+        }
+        assert_eq!(points, 4, "killed at the lease, the runtime, the label, and the runtime for all pods");
+        let cluster = gateway.cluster(None).await;
+        assert_eq!(gateway.runtimes(&cluster).await, [WasmRuntime::Present]);
+        let during = gateway.deployment().await;
+        assert_eq!(
+            during.pointer(LABEL),
+            Some(&Value::from("1")),
+            "one restart, however often it was killed"
+        );
+        assert_eq!(gateway.envoy_filters().await, [gateway.runtime_object()]);
+
+        let (undone, said) = gateway.undo_as("restricted-preparer").await;
+        assert_eq!(undone, Some(0), "with the rights of `generate rbac --prepare`: {said}");
+        assert!(said.contains("the label is given back"), "{said}");
+        let after = gateway.deployment().await;
+        assert_eq!(
+            (after.pointer(LABEL), after.pointer("/spec/template")),
+            (None, before.pointer("/spec/template"))
+        );
+        assert!(!managers(&after).contains(&"canary-ctl".to_owned()), "{:?}", managers(&after));
+        assert_eq!(gateway.envoy_filters().await, Vec::<String>::new());
+        let again = cluster.undo_preparation(&gateway.release, options(&mut |_| {})).await.unwrap();
+        assert_eq!(again.restarts, [], "nothing is left to do");
+    });
+}
+
+#[test]
+fn a_restart_that_would_leave_no_ready_gateway_is_refused_before_anything_is_written() {
+    in_the_mesh(async |lab| {
+        let gateway = Unprepared::set_up(lab, "prepared-not", "1").await;
+        let cluster = gateway.cluster(None).await;
+        for (patch, found) in [
+            (
+                r#"{"spec": {"strategy": {"type": "Recreate", "rollingUpdate": null}}}"#,
+                "`strategy.type: Recreate`",
+            ),
+            (
+                r#"{"spec": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}}}}"#,
+                "`maxUnavailable` 1 of 1 replicas",
+            ),
+        ] {
+            gateway.patch(patch).await;
+            let refused = gateway.prepare(&cluster).await.unwrap_err().to_string();
+            assert!(refused.ends_with(found), "{refused}");
+        }
+        assert_eq!(gateway.deployment().await.pointer(LABEL), None);
+        assert_eq!(gateway.envoy_filters().await, Vec::<String>::new());
+    });
+}
+
+#[test]
+fn a_gateway_that_starts_with_the_filter_lives_when_its_configuration_comes_late() {
+    in_the_mesh(async |lab| {
+        let gateway = Unprepared::set_up(lab, "prepared-late", "1").await;
+        let stage = &gateway.stage;
+        route(lab, stage, &gateway.document).await;
+        let release = gateway.document.clone().with("/spec/weight", "100");
+        let parts = Parts::of(&stage.generate(&[&release], 1).unwrap());
+        let scale = ["scale", "-n", &stage.ingress, "deployment/gateway"];
+        lab.kubectl(&[&scale[..], &["--replicas=0"]].concat()).await.unwrap();
+        lab.until("the end of the gateway", async || {
+            lab.pods(&stage.ingress, "").await.ok()?.is_empty().then_some(())
+        })
+        .await
+        .unwrap();
+        // Longer than Envoy waits for a configuration: its workers start without a Wasm filter.
+        lab.apply(&parts.filter.replace("initial_fetch_timeout: 30s", "initial_fetch_timeout: 2s"))
+            .await
+            .unwrap();
+        lab.kubectl(&[&scale[..], &["--replicas=1"]].concat()).await.unwrap();
+        lab.rolled_out(&stage.ingress, "deployment/gateway").await.unwrap();
+        let version = async || {
+            let answer = stage.user().navigate("/").await.ok()?;
+            answer.header("x-shop-version").map(str::to_owned)
+        };
+        lab.until("stable", async || (version().await.as_deref() == Some("v1")).then_some(())).await.unwrap();
+        lab.apply(&parts.config).await.unwrap();
+        lab.until("the canary", async || (version().await.as_deref() == Some("v2")).then_some(()))
+            .await
+            .unwrap();
+    });
+}
+
+fn managers(object: &Value) -> Vec<String> {
+    let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array).into_iter().flatten();
+    entries.filter_map(|entry| Some(entry.get("manager")?.as_str()?.to_owned())).collect()
+}
+
+/// The specification without our label, and who owns the rest.
+fn without_ours(deployment: &Value) -> (Value, Vec<String>) {
+    let mut spec = deployment["spec"].clone();
+    if let Some(labels) = spec.pointer_mut("/template/metadata/labels").and_then(Value::as_object_mut) {
+        labels.remove("canary-ctl.io/wasm-runtime");
+    }
+    let mut owners = managers(deployment);
+    owners.retain(|owner| owner != "canary-ctl");
+    owners.sort();
+    (spec, owners)
+}

@@ -1,0 +1,61 @@
+//! Sidecars that run without V8: restarting them restarts the application, so it takes a word more.
+
+use super::prepared::{options, refused_by};
+use crate::support::in_the_mesh;
+use canary_ctl::cluster::{Access, Applying, Cluster, PrepareOptions, Waiting, Writing};
+use canary_ctl::plan::{Guard, WasmRuntime};
+use canary_ctl::spec::parse;
+use serde_json::json;
+use std::path::Path;
+use std::time::Duration;
+use wasm_tests::lab::{Stage, StageOptions};
+
+#[test]
+fn sidecars_without_v8_are_restarted_only_where_the_end_of_their_sessions_is_accepted() {
+    in_the_mesh(async |lab| {
+        let stage = Stage::set_up(lab, "prepared-sidecars", &StageOptions::default()).await.unwrap();
+        stage.add_catalog(lab, "headers").await.unwrap();
+        let image = json!({"sidecar.istio.io/proxyImage": "docker.io/istio/proxyv2:1.28.0"});
+        let patch = json!({"spec": {"template": {"metadata": {"annotations": image}}}}).to_string();
+        for version in ["v1", "v2"] {
+            let deployment = format!("shop-{version}");
+            let old = ["patch", "deployment", &deployment, "-n", &stage.namespace, "-p", &patch];
+            lab.kubectl(&old).await.unwrap();
+        }
+        for version in ["v1", "v2"] {
+            lab.rolled_out(&stage.namespace, &format!("deployment/shop-{version}")).await.unwrap();
+        }
+        let document = stage.catalog_release().unwrap().with("/spec/weight", "0");
+        let release = parse(Path::new("canary.yaml"), &document.text()).unwrap().release;
+        let access = Access { kubeconfig: Some(lab.kubeconfig("admin").unwrap()), ..Access::default() };
+        let cluster = Cluster::connect(&access, Writing::default()).await.unwrap();
+        let applied = async || {
+            let waiting = Waiting { patience: Duration::from_mins(1), progress: &mut |_, _| {} };
+            let overridden = &[Guard::NoKey];
+            cluster.apply(&release, Applying { waiting, wait: true, overridden, again: false }).await
+        };
+        lab.until("the end of the old pods", async || {
+            let proxies = cluster.preparation(&release).await.ok()?.proxies;
+            (proxies.len() == 2).then_some(())
+        })
+        .await
+        .unwrap();
+
+        let refused = applied().await.unwrap_err();
+        assert_eq!(refused_by(&refused), Some(Guard::NoWasmRuntime), "{refused}");
+        let refused = cluster.prepare_proxies(&release, options(&mut |_| {})).await.unwrap_err();
+        assert_eq!(refused_by(&refused), Some(Guard::MovesUsers), "{refused}");
+        for deployment in ["shop-v1", "shop-v2"] {
+            let named = format!("Deployment prepared-sidecars/{deployment}");
+            assert!(refused.to_string().contains(&named), "{refused} names {named}");
+        }
+
+        let mut silent = |_: &str| {};
+        let accepted = PrepareOptions { overridden: &[Guard::MovesUsers], ..options(&mut silent) };
+        let prepared = cluster.prepare_proxies(&release, accepted).await.unwrap();
+        assert_eq!(prepared.restarts.len(), 2, "{prepared:?}");
+        let runtimes: Vec<_> = cluster.preparation(&release).await.unwrap().proxies;
+        assert!(runtimes.iter().all(|proxy| proxy.runtime == WasmRuntime::Present), "{runtimes:?}");
+        applied().await.unwrap();
+    });
+}
