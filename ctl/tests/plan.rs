@@ -9,7 +9,7 @@ mod cluster_objects;
 
 use canary_ctl::config::Standing;
 use canary_ctl::manifest::{Member, Stage, held_configuration};
-use canary_ctl::plan::{Action, Record, Ways, Why, install, narrow, removal, reweigh};
+use canary_ctl::plan::{Action, Record, Ways, Why, install, prune, removal, reweigh};
 use cluster_objects::{applied, kept, objects, release, stages};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -155,7 +155,7 @@ fn a_version_that_left_loses_its_route_before_its_subset() {
     let mut wide = Member::first(&release, 2);
     wide.leaving = vec!["v0".to_owned()];
     let observed = applied(&objects(wide));
-    let plan = narrow(&objects(Member::first(&release, 2)), &observed);
+    let plan = prune(&objects(Member::first(&release, 2)), &observed);
     let expected = [Stage::Routes, Stage::Routes, Stage::Subsets];
     assert_eq!(stages(&plan), expected.map(|stage| (stage, Action::Update)));
 }

@@ -12,13 +12,13 @@
 //! narrow       routes, then subsets, of versions that have left
 //! ```
 
-use super::desired::{self, Picture};
+use super::desired::{self, Reconciliation};
+use super::execute::PendingRollout;
 use super::keys::Found;
 use super::lease::{self, Task};
-use super::make::Coming;
-use super::objects::Really;
+use super::objects::WriteMode;
 use super::weigh::Asked;
-use super::{Arrival, Cluster, Error, Stored, Waiting};
+use super::{Arrival, Cluster, Error, StoredRecord, WaitOptions};
 use crate::config::Standing;
 use crate::manifest::{self, Stage, held_configuration};
 use crate::plan::{
@@ -27,9 +27,9 @@ use crate::plan::{
 use crate::spec::Release;
 
 /// How a release is applied.
-pub struct Applying<'a> {
+pub struct ApplyOptions<'a> {
     /// How long proxies are waited for, where the order of writes asks for it.
-    pub waiting: Waiting<'a>,
+    pub waiting: WaitOptions<'a>,
     /// Whether to wait for them at the end too.
     pub wait: bool,
     /// The guards that may not refuse it.
@@ -54,9 +54,9 @@ pub struct Applied {
 /// Everything that is worked out before the first write.
 struct Prepared {
     before: Option<Record>,
-    stored: Stored,
+    stored: StoredRecord,
     keys: Found,
-    picture: Picture,
+    reconciliation: Reconciliation,
     plan: Plan,
 }
 
@@ -74,9 +74,9 @@ impl Cluster {
     }
 
     /// Lets the API server check a plan, and forget it.
-    pub async fn rehearse(&self, plan: &Plan) -> Result<(), Error> {
+    pub async fn server_dry_run(&self, plan: &Plan) -> Result<(), Error> {
         for change in &plan.changes {
-            self.carry_out(change, Really::OnlyAsk).await?;
+            self.carry_out(change, WriteMode::DryRun).await?;
         }
         Ok(())
     }
@@ -85,7 +85,7 @@ impl Cluster {
     ///
     /// Fails before the first write where a guard says no, where the file is older than a promotion or a rollback, and
     /// where somebody else is at it. Killed anywhere, the next call continues.
-    pub async fn apply(&self, release: &Release, mut how: Applying<'_>) -> Result<Applied, Error> {
+    pub async fn apply(&self, release: &Release, mut how: ApplyOptions<'_>) -> Result<Applied, Error> {
         let Prepared { before, stored, plan, keys, .. } = self.prepare(release, how.again).await?;
         let is_nothing = plan.is_empty() && before.as_ref() == Some(&stored.record) && keys.is_complete();
         if is_nothing && is_settled(&stored.record) {
@@ -97,26 +97,28 @@ impl Cluster {
             return Ok(Applied { plan, record: stored.record, arrival, coverage: Coverage::default() });
         }
         let task = Task { verb: "apply", release: &release.name };
-        self.alone(vec![task.place()], task, async || Box::pin(self.apply_alone(release, task, how)).await)
-            .await
+        self.with_leases(vec![task.place()], task, async || {
+            Box::pin(self.apply_locked(release, task, how)).await
+        })
+        .await
     }
 
     /// The same, as the only one who does anything to the release.
-    async fn apply_alone(
+    async fn apply_locked(
         &self,
         release: &Release,
         task: Task<'_>,
-        mut how: Applying<'_>,
+        mut how: ApplyOptions<'_>,
     ) -> Result<Applied, Error> {
         let name = release.name.to_string();
         let mut prepared = self.prepare(release, how.again).await?;
         let around = (prepared.before.as_ref(), &prepared.stored.record);
         self.judge_apply(release, around, how.overridden).await?;
-        judge_edits(&prepared.plan, &prepared.picture.observed, self.writing.take_over)?;
+        judge_edits(&prepared.plan, &prepared.reconciliation.observed, self.writing.take_over)?;
         judge_claims(&prepared.plan, self.writing.force_conflicts)?;
         self.judge_runtimes(&prepared.plan, &prepared.stored.record, how.overridden).await?;
         let coming: Vec<Reference> =
-            prepared.picture.kept().into_iter().map(|(_, reference)| reference).collect();
+            prepared.reconciliation.kept().into_iter().map(|(_, reference)| reference).collect();
         let coverage = self.judge_coverage(&release.name, around, &coming, how.overridden).await?;
         prepared = self.with_keys(release, task, prepared, how.again).await?;
         let mut first = None;
@@ -125,22 +127,22 @@ impl Cluster {
             first = Some(prepared.plan);
             prepared = self.prepare(release, how.again).await?;
         }
-        let Prepared { before, mut stored, picture, plan, .. } = prepared;
-        stored.record.objects = union(&stored.record.objects, &picture);
+        let Prepared { before, mut stored, reconciliation, plan, .. } = prepared;
+        stored.record.objects = union(&stored.record.objects, &reconciliation);
         if before.as_ref() != Some(&stored.record) {
-            self.keep(&release.name, &mut stored).await?;
+            self.save_record(&release.name, &mut stored).await?;
         }
-        let coming = Coming { subsets: picture.new_subsets(), plan };
-        self.make(release, &stored, &coming, &mut how.waiting).await?;
+        let coming = PendingRollout { subsets: reconciliation.new_subsets(), plan };
+        self.execute(release, &stored, &coming, &mut how.waiting).await?;
         let plan = coming.plan;
         if how.wait && plan.has_ways() {
-            self.pushed(&name, &stored.record).await?;
+            self.wait_for_istiod_push(&name, &stored.record).await?;
         }
         let mut arrival = None;
         if how.wait || !is_settled(&stored.record) {
             arrival = Some(self.wait(&name, &stored.record, &mut how.waiting).await?);
         }
-        self.narrow(release, &mut stored).await?;
+        self.prune(release, &mut stored).await?;
         if let Some(weight) = stored.record.begin_with {
             self.judge_canary(&release.name, &stored.record, how.overridden).await?;
             let asked = Asked { weight, until: None, why: "apply" };
@@ -165,16 +167,16 @@ impl Cluster {
         }
         // Of releases that come at the same moment one draws them, and the others find them.
         let shared = shared(release, &prepared.stored.record)?;
-        self.alone(shared, task, async || self.ensure_keys(release, &prepared.keys).await).await?;
+        self.with_leases(shared, task, async || self.ensure_keys(release, &prepared.keys).await).await?;
         self.prepare(release, again).await
     }
 
     async fn prepare(&self, release: &Release, again: bool) -> Result<Prepared, Error> {
-        let found = self.stored(&release.name).await?;
+        let found = self.find_record(&release.name).await?;
         let before = found.as_ref().map(|stored| stored.record.clone());
         let mut stored = match found {
             Some(stored) => stored,
-            None => Stored::new(Record::first(release, first(release))),
+            None => StoredRecord::new(Record::first(release, first(release))),
         };
         stored.record.trial = None;
         let notes = self.choose(release, before.as_ref(), &mut stored.record).await?;
@@ -184,27 +186,27 @@ impl Cluster {
             let still_runs = |version: &str| running.iter().any(|other| other == version);
             stored.record.follow(release, &self.user, still_runs);
         }
-        let sight = self.look(release, &stored.record).await?;
-        let keys = self.keys(release).await?.or_signing(sight.signing());
+        let observation = self.observe(release, &stored.record).await?;
+        let keys = self.keys(release).await?.or_signing(observation.signing());
         let ring = keys.or_placeholder();
-        let picture = self.picture(release, &stored.record, &ring, sight).await?;
-        let mut plan = planned(release, &stored.record, &picture)?;
-        plan.notes = self.order(release, &stored.record, &picture, notes).await?;
-        plan.notes.extend(picture.note.clone());
+        let reconciliation = self.reconcile(release, &stored.record, &ring, observation).await?;
+        let mut plan = build_plan(release, &stored.record, &reconciliation)?;
+        plan.notes = self.order(release, &stored.record, &reconciliation, notes).await?;
+        plan.notes.extend(reconciliation.note.clone());
         let Some(old) = &before else {
             stored.record.note(&self.user, assignment::Weight::ZERO, "apply");
-            return Ok(Prepared { before, stored, keys, picture, plan });
+            return Ok(Prepared { before, stored, keys, reconciliation, plan });
         };
         let configures = plan.changes.iter().any(|change| change.stage == Stage::Configuration);
-        if stored.record.standing == old.standing && !(picture.is_held && configures) {
-            return Ok(Prepared { before, stored, keys, picture, plan });
+        if stored.record.standing == old.standing && !(reconciliation.is_held && configures) {
+            return Ok(Prepared { before, stored, keys, reconciliation, plan });
         }
         stored.record.standing.generation += 1;
         stored.record.note(&self.user, old.standing.weight, "apply");
-        let sight = self.look(release, &stored.record).await?;
-        let picture = self.picture(release, &stored.record, &ring, sight).await?;
-        let plan = Plan { notes: plan.notes, ..planned(release, &stored.record, &picture)? };
-        Ok(Prepared { before, stored, keys, picture, plan })
+        let observation = self.observe(release, &stored.record).await?;
+        let reconciliation = self.reconcile(release, &stored.record, &ring, observation).await?;
+        let plan = Plan { notes: plan.notes, ..build_plan(release, &stored.record, &reconciliation)? };
+        Ok(Prepared { before, stored, keys, reconciliation, plan })
     }
 
     /// The live versions that drain until a later moment, and of the others those that have pods.
@@ -230,17 +232,17 @@ impl Prepared {
         let before = self.before.as_ref()?;
         // Where an earlier call did not come so far that every proxy holds the release, it comes with the rest.
         let holds = |reference: &Reference| {
-            let held = self.picture.observed.get(reference).map(held_configuration);
+            let held = self.reconciliation.observed.get(reference).map(held_configuration);
             held.and_then(Result::ok).flatten().is_some_and(|config| config.releases.contains_key(release))
         };
         if !before.carriers().all(holds) {
             return None;
         }
-        Trial::of(&self.picture.desired, &self.picture.observed, before.trial.as_ref())
+        Trial::of(&self.reconciliation.desired, &self.reconciliation.observed, before.trial.as_ref())
     }
 }
 
-impl Picture {
+impl Reconciliation {
     /// The objects that a release needs.
     pub(super) fn kept(&self) -> Vec<(Stage, Reference)> {
         self.desired.iter().map(|object| (object.stage, object.reference.clone())).collect()
@@ -263,22 +265,26 @@ fn first(release: &Release) -> Standing {
     Standing { installed_at_seconds, ..Standing::first(release, release.uid_or_derived()) }
 }
 
-pub(super) fn planned(release: &Release, record: &Record, picture: &Picture) -> Result<Plan, Error> {
+pub(super) fn build_plan(
+    release: &Release,
+    record: &Record,
+    reconciliation: &Reconciliation,
+) -> Result<Plan, Error> {
     Ok(install(
         &Ways::of(&release.name.to_string(), record),
-        &picture.desired,
-        &picture.observed,
+        &reconciliation.desired,
+        &reconciliation.observed,
         &record.objects,
     )?)
 }
 
 /// Everything that is there or going to be.
-fn union(before: &[(Stage, Reference)], picture: &Picture) -> Vec<(Stage, Reference)> {
-    let mut all = picture.kept();
+fn union(before: &[(Stage, Reference)], reconciliation: &Reconciliation) -> Vec<(Stage, Reference)> {
+    let mut all = reconciliation.kept();
     all.extend(
         before
             .iter()
-            .filter(|kept| !picture.desired.iter().any(|object| object.reference == kept.1))
+            .filter(|kept| !reconciliation.desired.iter().any(|object| object.reference == kept.1))
             .cloned(),
     );
     all

@@ -1,7 +1,7 @@
 //! The way to the API server: kubeconfig and context as `kubectl` has them, or the service account of the pod we are in.
 
-use super::retry::Again;
-use super::{Error, Patience};
+use super::retry::RetryPolicy;
+use super::{Error, LeaseTiming};
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use kube::api::PostParams;
 use kube::client::ClientBuilder;
@@ -14,7 +14,7 @@ use tower::buffer::BufferLayer;
 use tower::retry::RetryLayer;
 
 /// How long an API call may be silent where nothing is said.
-const SILENCE: Duration = Duration::from_secs(30);
+const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// Calls that wait for a connection: as many as there are proxies to ask, and more wait for those.
 const CALLS_AT_ONCE: usize = 1024;
 
@@ -31,13 +31,13 @@ pub struct Access {
 
 /// How objects are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Writing {
+pub struct WriteOptions {
     /// Takes fields from their owners.
     pub force_conflicts: bool,
     /// Puts routes into objects that belong to a tool.
     pub take_over: bool,
     /// How long Leases hold and are waited for.
-    pub patience: Patience,
+    pub patience: LeaseTiming,
     /// Stops after so many writes, as if the process had been killed there. For tests.
     pub at_most: Option<u32>,
 }
@@ -45,7 +45,7 @@ pub struct Writing {
 /// A cluster that answers.
 pub struct Cluster {
     pub(super) client: Client,
-    pub(super) writing: Writing,
+    pub(super) writing: WriteOptions,
     pub(super) written: AtomicU32,
     /// Who we are there.
     pub(super) user: String,
@@ -56,10 +56,10 @@ impl Cluster {
     ///
     /// Fails where there is no kubeconfig and no service account, and where the API server does not answer. A cluster
     /// that does not tell people who they are is no failure.
-    pub async fn connect(access: &Access, writing: Writing) -> Result<Self, Error> {
+    pub async fn connect(access: &Access, writing: WriteOptions) -> Result<Self, Error> {
         let mut config = config(access).await?;
         let address = config.cluster_url.to_string();
-        config.read_timeout = Some(access.request_timeout.unwrap_or(SILENCE));
+        config.read_timeout = Some(access.request_timeout.unwrap_or(DEFAULT_REQUEST_TIMEOUT));
         let client = client(config).map_err(|source| Error::unreachable(&address, source))?;
         let user = match whoami(&client).await {
             Ok(user) => user,
@@ -78,7 +78,7 @@ impl Cluster {
 /// A client that makes failed calls again where that is safe. What makes them again has to be cloned for each call, and so
 /// stands on a buffer.
 fn client(config: Config) -> Result<Client, kube::Error> {
-    let again = Again::new().map_err(|source| kube::Error::Service(source.into()))?;
+    let again = RetryPolicy::new().map_err(|source| kube::Error::Service(source.into()))?;
     let builder = ClientBuilder::try_from(config)?.with_layer(&BufferLayer::new(CALLS_AT_ONCE));
     Ok(builder.with_layer(&RetryLayer::new(again)).build())
 }

@@ -12,14 +12,14 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is there before anything is worked out.
-pub(super) struct Sight {
+pub(super) struct Observation {
     observed: BTreeMap<Reference, Value>,
     held: BTreeMap<Place, FilterConfig>,
     rules: Rules,
 }
 
 /// What a release should be, and what is there.
-pub(super) struct Picture {
+pub(super) struct Reconciliation {
     pub(super) desired: Vec<Object>,
     pub(super) observed: BTreeMap<Reference, Value>,
     /// Whether a proxy holds this generation of the release already.
@@ -30,7 +30,7 @@ pub(super) struct Picture {
     pub(super) provided: BTreeSet<String>,
 }
 
-impl Sight {
+impl Observation {
     /// The keys that a gateway signs with, whoever has lost them.
     pub(super) fn signing(&self) -> Option<KeyRing> {
         let signs = |config: &&FilterConfig| config.position == Position::Edge && !config.keys.is_empty();
@@ -42,12 +42,12 @@ impl Sight {
 impl Cluster {
     /// Looks at the configurations that the proxies hold, at everything that we have written for a release, and at the
     /// rules of others.
-    pub(super) async fn look(&self, release: &Release, record: &Record) -> Result<Sight, Error> {
+    pub(super) async fn observe(&self, release: &Release, record: &Record) -> Result<Observation, Error> {
         let member = member(release, record);
         let places: Vec<Reference> =
             manifest::places(&member)?.into_iter().map(|place| configuration(release, place)).collect();
         let known = record.objects.iter().map(|(_, reference)| reference);
-        let observed = self.observe(places.iter().chain(known)).await?;
+        let observed = self.get_all(places.iter().chain(known)).await?;
         let mut held = BTreeMap::new();
         for reference in &places {
             if let Some(config) = observed.get(reference).map(held_configuration).transpose()?.flatten() {
@@ -55,32 +55,32 @@ impl Cluster {
             }
         }
         let rules = self.rules(release.name.namespace.as_str(), record).await?;
-        Ok(Sight { observed, held, rules })
+        Ok(Observation { observed, held, rules })
     }
 
     /// Works out what a release should be.
-    pub(super) async fn picture(
+    pub(super) async fn reconcile(
         &self,
         release: &Release,
         record: &Record,
         keys: &KeyRing,
-        sight: Sight,
-    ) -> Result<Picture, Error> {
-        let Sight { mut observed, held, rules } = sight;
+        observation: Observation,
+    ) -> Result<Reconciliation, Error> {
+        let Observation { mut observed, held, rules } = observation;
         let options = Options { keys, show_keys: true, held: &held };
         let mut desired = objects(&manifest::manifests(&[member(release, record)], options)?)?;
         if record.routes == Routes::Edit {
             self.add_edits(release, record, &mut desired, &mut observed).await?;
         }
         self.fit_in(release, record, &rules.found, &mut desired).await?;
-        observed.extend(self.observe(unseen(&desired, &observed)).await?);
+        observed.extend(self.get_all(unseen(&desired, &observed)).await?);
         let name = release.name.to_string();
         let generation = |config: &FilterConfig| config.releases.get(&name).map(|entry| entry.generation);
         let is_held = held.values().filter_map(generation).any(|held| held >= record.standing.generation);
         let is_ours = |rule: &&HostRule| desired.iter().any(|object| object.reference == rule.reference);
         let others = rules.found.iter().filter(|rule| !is_ours(rule));
         let provided = others.flat_map(|rule| rule.subset_names().map(str::to_owned)).collect();
-        Ok(Picture { desired, observed, is_held, note: rules.note(), provided })
+        Ok(Reconciliation { desired, observed, is_held, note: rules.note(), provided })
     }
 }
 

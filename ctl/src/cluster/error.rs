@@ -80,7 +80,7 @@ pub enum Error {
     },
     /// Somebody else has changed the release since it was read.
     #[error("somebody else has changed `{release}` meanwhile{}", last.as_ref().map(|last| format!(": {last}")).unwrap_or_default())]
-    Overtaken {
+    ConcurrentChange {
         /// The release.
         release: String,
         /// Who, and what.
@@ -143,7 +143,7 @@ pub enum Error {
         source: serde_json::Error,
     },
     /// The proxies did not run it in time.
-    #[error("generation {generation} is not everywhere after {}: {}", crate::report::seconds(*waited), laggards(behind))]
+    #[error("generation {generation} is not everywhere after {}: {}", crate::report::seconds(*waited), outdated(behind))]
     Late {
         /// What was waited for.
         generation: u64,
@@ -161,7 +161,7 @@ pub enum Error {
         waited: Duration,
     },
     /// A new module does not run in every proxy; the old one is back.
-    #[error("module {module} does not run everywhere after {}, and the old one is back: {}", crate::report::seconds(*waited), laggards(behind))]
+    #[error("module {module} does not run everywhere after {}, and the old one is back: {}", crate::report::seconds(*waited), outdated(behind))]
     NoModule {
         /// Where it was to be got from.
         module: String,
@@ -244,7 +244,7 @@ pub enum Error {
     Config(#[from] config::Error),
 }
 
-fn laggards(behind: &[Proxy]) -> String {
+fn outdated(behind: &[Proxy]) -> String {
     behind.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 

@@ -28,7 +28,7 @@ impl Error {
             }
             Self::Conflict { .. } => "let the owner give the field up, or take it with `--force-conflicts`",
             Self::Stale { .. } => "try again",
-            Self::Overtaken { .. } | Self::Generation { .. } | Self::LostLease { .. } => {
+            Self::ConcurrentChange { .. } | Self::Generation { .. } | Self::LostLease { .. } => {
                 "look at `canary-ctl status`, and try again if it is still right"
             }
             Self::Held { .. } => "wait until it has ended; a process that is gone is not waited for",

@@ -19,18 +19,18 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 
 /// How long an interrupted process stays to give its Leases back.
-const FAREWELL: Duration = Duration::from_secs(2);
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long a Lease holds, and how long one is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct LeaseTiming {
     /// After so long without a sign of life its holder is gone. Whole seconds.
     pub lease: Duration,
     /// After so long whoever wants it gives up. Longer than `lease`, or nobody outlives a holder that is gone.
     pub wait: Duration,
 }
 
-impl Default for Patience {
+impl Default for LeaseTiming {
     fn default() -> Self {
         Self { lease: Duration::from_secs(15), wait: Duration::from_secs(20) }
     }
@@ -64,7 +64,7 @@ impl Cluster {
     /// dropped future (Ctrl-C) included.
     ///
     /// Fails where somebody else holds one for longer than is waited for, and where one is lost meanwhile.
-    pub(super) async fn alone<T>(
+    pub(super) async fn with_leases<T>(
         &self,
         mut places: Vec<Place>,
         task: Task<'_>,
@@ -209,7 +209,7 @@ impl Drop for Held {
             }
             let _nobody_waits = done.send(());
         }));
-        let _too_late = given_back.recv_timeout(FAREWELL);
+        let _too_late = given_back.recv_timeout(RELEASE_TIMEOUT);
     }
 }
 
@@ -246,7 +246,7 @@ async fn remove(api: &Api<Lease>, lease: &Lease, version: Option<String>) -> Res
 /// How long it holds without a sign of life.
 fn lasts(lease: &LeaseSpec) -> Duration {
     let seconds = lease.lease_duration_seconds.and_then(|seconds| u64::try_from(seconds).ok());
-    seconds.map_or(Patience::default().lease, Duration::from_secs)
+    seconds.map_or(LeaseTiming::default().lease, Duration::from_secs)
 }
 
 fn tried<'a>(verb: &'static str, namespace: &'a str, name: &'a str) -> Attempt<'a> {

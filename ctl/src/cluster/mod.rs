@@ -1,34 +1,37 @@
 //! A Kubernetes cluster: the only code that names `kube`.
 //!
 //! ```text
-//! connect    kubeconfig and context, as kubectl has them     Access           -> Cluster
-//! objects    reads, applies and deletes objects of any kind  Change           -> API calls
-//! retry      which failed calls are made again, and when
-//! refusal    what the API server says no to, and why         its answer       -> Error
-//! state      one ConfigMap for each release, with history    Record          <-> ConfigMap
-//! lease      one operator at a time                         places           -> Lease
-//! keys       what signs: a Secret, drawn once                namespaces       -> KeyRing
-//! desired    what a release should be now                    Release+Record   -> objects
-//! apply      brings it all to what a release asks for        Release          -> Applied
-//! make       carries out its plan, make before break
-//! module     a new module, before anything else
-//! weigh      writes a weight, and nothing else               Record           -> Weighed
-//! turn       promotions and rollbacks                     Record           -> Turned
-//! hint       what a person can do about an error         Error            -> text
-//! guards     what is looked at before users are moved        Record           -> Refusal
-//! coverage   the ways to the pods past our routes
-//! pause      stops a release from changing, and lets it      Record           -> Stored
-//! uninstall  takes everything away that is ours
-//! rules      the DestinationRules that are in force
-//! survey     what a first canary.yaml can be made of         Service          -> Objects
-//! pods       which pods are ready                            labels           -> counts
-//! prepare    restarts proxies that would not survive     Release          -> Prepared
-//! restart    a Deployment's pods, and waits for V8
-//! proxies    what the proxies run, by their own metrics      Record           -> Proxies
-//! runtimes   whether they survive a first Wasm filter     Record           -> ProxyRuntimes
-//! subsets    whether they have the clusters of new subsets  Picture          -> counts
-//! traffic    who is still on a version, by their counters Record           -> Traffic
-//! wait       until every proxy runs a generation
+//! connect      kubeconfig and context, as kubectl has them         Access           -> Cluster
+//! objects      reads, applies and deletes objects of any kind      Change           -> API calls
+//! retry        which failed calls are made again                   API error        -> RetryPolicy
+//! refusal      maps an API status to an error                      Status           -> Error
+//! error        why a cluster cannot be changed
+//! hint         what an operator can do about an error              Error            -> text
+//! records      one ConfigMap for each release                      Record           -> ConfigMap
+//! lease        one operator at a time                              places           -> Lease
+//! keys         the Secret of signing keys                          namespaces       -> KeyRing
+//! rotate       a new signing key                                   Release          -> Rotated
+//! desired      observed state and desired state                    Release, Record  -> Reconciliation
+//! apply        what a release asks for, make before break          Release          -> Applied
+//! execute      writes a plan stage by stage, and prunes            Plan             -> API calls
+//! module       rolls out a new module before anything else         Trial            -> API calls
+//! set_weight   writes a weight, and nothing else                   Record           -> WeightUpdate
+//! role_change  promotion and rollback                              Record           -> RoleChanged
+//! checks       preflight checks that need the cluster              Record           -> CheckFailed
+//! coverage     ways to the pods that bypass our routes             Record           -> Coverage
+//! routes       VirtualServices that lead to a release              namespace        -> objects
+//! rules        DestinationRules in force                           Record           -> HostRules
+//! pause        freezes a release                                   Record           -> StoredRecord
+//! uninstall    deletes what is ours                                Record           -> Plan
+//! survey       what a first canary.yaml is made of                 Service          -> Objects
+//! pods         ready pods                                          labels           -> counts
+//! prepare      restarts proxies without V8                         Release          -> Preparation
+//! restart      rolling update of one Deployment                    Deployment       -> RolloutStatus
+//! runtimes     V8 in the proxies                                   pods             -> ProxyRuntimes
+//! proxies      generations that the proxies run                    Record           -> Proxies
+//! subsets      clusters that the proxies were given                Reconciliation   -> counts
+//! traffic      requests per version, by proxy counters             Record           -> Traffic
+//! wait         until every proxy runs a generation                 Record           -> Arrival
 //! ```
 
 mod apply;
@@ -36,17 +39,18 @@ mod connect;
 mod coverage;
 mod desired;
 mod error;
+mod execute;
 mod guards;
 mod hint;
 mod keys;
 mod lease;
-mod make;
 mod module;
 mod objects;
 mod pause;
 mod pods;
 mod prepare;
 mod proxies;
+mod records;
 mod refusal;
 mod restart;
 mod retry;
@@ -54,7 +58,6 @@ mod rotate;
 mod routes;
 mod rules;
 mod runtimes;
-mod state;
 mod subsets;
 mod survey;
 mod traffic;
@@ -63,16 +66,16 @@ mod uninstall;
 mod wait;
 mod weigh;
 
-pub use apply::{Applied, Applying};
-pub use connect::{Access, Cluster, Writing};
+pub use apply::{Applied, ApplyOptions};
+pub use connect::{Access, Cluster, WriteOptions};
 pub use error::Error;
-pub use lease::Patience;
+pub use lease::LeaseTiming;
 pub use pods::Ready;
 pub use prepare::{Preparation, PrepareOptions, Restart};
 pub use proxies::Proxy;
-pub use rotate::{Rotated, Rotating};
-pub use state::Stored;
+pub use records::StoredRecord;
+pub use rotate::{RotateOptions, Rotated};
 pub use traffic::{Part, Traffic};
 pub use turn::{Manner, TakingBack, Turned};
-pub use wait::{Arrival, Waiting};
+pub use wait::{Arrival, WaitOptions};
 pub use weigh::{Asked, Weighed};

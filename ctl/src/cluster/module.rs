@@ -6,7 +6,7 @@
 //! ```
 
 use super::lease::Task;
-use super::{Cluster, Error, Stored, Waiting};
+use super::{Cluster, Error, StoredRecord, WaitOptions};
 use crate::plan::{Plan, Reference, Trial, Trying};
 use crate::spec::Release;
 
@@ -19,9 +19,9 @@ impl Cluster {
         &self,
         release: &Release,
         trial: Trial,
-        waiting: &mut Waiting<'_>,
+        waiting: &mut WaitOptions<'_>,
     ) -> Result<(), Error> {
-        let mut stored = self.known(&release.name).await?;
+        let mut stored = self.get_record(&release.name).await?;
         let module = trial.to_string();
         stored.record.begin_trial(trial, &self.user);
         self.bring(release, &mut stored, Trying::New).await?;
@@ -30,7 +30,7 @@ impl Cluster {
                 stored.record.take_trial_back(&self.user);
                 self.bring(release, &mut stored, Trying::Old).await?;
                 stored.record.trial = None;
-                self.keep(&release.name, &mut stored).await?;
+                self.save_record(&release.name, &mut stored).await?;
                 Err(Error::NoModule { module, behind, waited })
             }
             done => done.map(drop),
@@ -38,20 +38,20 @@ impl Cluster {
     }
 
     /// The record first, then the objects that name the module.
-    async fn bring(&self, release: &Release, stored: &mut Stored, which: Trying) -> Result<(), Error> {
-        self.keep(&release.name, stored).await?;
+    async fn bring(&self, release: &Release, stored: &mut StoredRecord, which: Trying) -> Result<(), Error> {
+        self.save_record(&release.name, stored).await?;
         let stored = &*stored;
         let shared = stored.record.carriers().map(Reference::place).collect();
         let task = Task { verb: "apply", release: &release.name };
         let plan = async || self.tried(release, stored, which).await;
-        self.alone(shared, task, async || self.settle(plan).await).await.map(drop)
+        self.with_leases(shared, task, async || self.apply_with_retry(plan).await).await.map(drop)
     }
 
-    async fn tried(&self, release: &Release, stored: &Stored, which: Trying) -> Result<Plan, Error> {
+    async fn tried(&self, release: &Release, stored: &StoredRecord, which: Trying) -> Result<Plan, Error> {
         let record = &stored.record;
         let Some(trial) = &record.trial else { return Ok(Plan::default()) };
         let observed = self.configurations(record).await?;
-        self.unless_overtaken(&release.name, stored).await?;
+        self.ensure_current(&release.name, stored).await?;
         Ok(trial.plan(&release.name.to_string(), record, which, &observed)?)
     }
 }

@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-/// Whether a write is one.
+/// Whether a write takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Really {
-    /// It is.
-    Write,
-    /// The API server checks it and forgets it.
-    OnlyAsk,
+pub(super) enum WriteMode {
+    /// It does.
+    Commit,
+    /// The API server validates it and discards it (`dryRun=All`).
+    DryRun,
 }
 
 impl Cluster {
@@ -30,7 +30,7 @@ impl Cluster {
     }
 
     /// The objects that are there, by their names.
-    pub(super) async fn observe<'r>(
+    pub(super) async fn get_all<'r>(
         &self,
         references: impl IntoIterator<Item = &'r Reference>,
     ) -> Result<BTreeMap<Reference, Value>, Error> {
@@ -46,9 +46,9 @@ impl Cluster {
     }
 
     /// Carries out one change. Fails where fields have other owners, and where the object has changed since it was seen.
-    pub(super) async fn carry_out(&self, change: &Change, really: Really) -> Result<(), Error> {
+    pub(super) async fn carry_out(&self, change: &Change, mode: WriteMode) -> Result<(), Error> {
         change.judge_claim(self.writing.force_conflicts)?;
-        if really == Really::Write {
+        if mode == WriteMode::Commit {
             self.count_write()?;
         }
         let (api, resource) = self.api(&change.object);
@@ -57,7 +57,7 @@ impl Cluster {
                 let condition =
                     Preconditions { resource_version: change.seen.clone(), ..Preconditions::default() };
                 let mut how = DeleteParams::default().preconditions(condition);
-                how.dry_run = really == Really::OnlyAsk;
+                how.dry_run = mode == WriteMode::DryRun;
                 match api.delete(&change.object.name, &how).await {
                     Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
                     Err(error) => Err(attempt("delete", &change.object, &resource).refused(error)),
@@ -65,15 +65,15 @@ impl Cluster {
                 }
             }
             Action::Create | Action::Update => {
-                let claimed = self.claim(change, really).await?;
-                self.apply_fields(claimed.as_ref().unwrap_or(change), really).await.map(drop)
+                let claimed = self.claim(change, mode).await?;
+                self.apply_fields(claimed.as_ref().unwrap_or(change), mode).await.map(drop)
             }
-            Action::HandBack => self.hand_back(change, really).await,
+            Action::HandBack => self.hand_back(change, mode).await,
         }
     }
 
     /// Applies our fields, and returns the object as it is then.
-    async fn apply_fields(&self, change: &Change, really: Really) -> Result<Value, Error> {
+    async fn apply_fields(&self, change: &Change, mode: WriteMode) -> Result<Value, Error> {
         let (api, resource) = self.api(&change.object);
         let mut body = change.body.clone();
         if let (Some(seen), Some(metadata)) = (&change.seen, body.get_mut("metadata")) {
@@ -82,7 +82,7 @@ impl Cluster {
         let mut how = PatchParams::apply(FIELD_MANAGER);
         // Whose list of routes may be taken was asked before; what was not seen is not taken.
         how.force = self.writing.force_conflicts || change.stage == Stage::Edits;
-        how.dry_run = really == Really::OnlyAsk;
+        how.dry_run = mode == WriteMode::DryRun;
         let done = api.patch(&change.object.name, &how, &Patch::Apply(body)).await;
         let done = done.map_err(|error| attempt("patch", &change.object, &resource).refused(error))?;
         Ok(serde_json::to_value(done).unwrap_or_default())
@@ -90,35 +90,42 @@ impl Cluster {
 
     /// Makes the fields of an object's owner ours, where it is taken over: no value changes, and who is killed after it has
     /// an object of ours to go on with. The change as it is then, and nothing where there is nobody to take over from.
-    async fn claim(&self, change: &Change, really: Really) -> Result<Option<Change>, Error> {
-        let Some(claim) = change.claim.as_ref().filter(|_| really == Really::Write) else { return Ok(None) };
-        let claimed = self.merge(&change.object, claim, really).await?;
+    async fn claim(&self, change: &Change, mode: WriteMode) -> Result<Option<Change>, Error> {
+        let Some(claim) = change.claim.as_ref().filter(|_| mode == WriteMode::Commit) else {
+            return Ok(None);
+        };
+        let claimed = self.merge(&change.object, claim, mode).await?;
         self.count_write()?;
         let seen = claimed.metadata.resource_version;
         Ok(Some(Change { seen, claim: None, ..change.clone() }))
     }
 
     /// Takes our fields out of an object, then gives the fields to their owner. Killed in between, it is done again.
-    async fn hand_back(&self, change: &Change, really: Really) -> Result<(), Error> {
+    async fn hand_back(&self, change: &Change, mode: WriteMode) -> Result<(), Error> {
         let object = if change.fields.is_empty() {
             self.get(&change.object).await?
         } else {
-            let applied = self.apply_fields(change, really).await?;
-            if really == Really::Write {
+            let applied = self.apply_fields(change, mode).await?;
+            if mode == WriteMode::Commit {
                 self.count_write()?;
             }
             Some(applied)
         };
         let Some(object) = object else { return Ok(()) };
-        self.merge(&change.object, &handed_back(&object), really).await.map(drop)
+        self.merge(&change.object, &handed_back(&object), mode).await.map(drop)
     }
 
     /// Merges a patch (RFC 7396) into an object.
-    async fn merge(&self, object: &Reference, patch: &Value, really: Really) -> Result<DynamicObject, Error> {
+    async fn merge(
+        &self,
+        object: &Reference,
+        patch: &Value,
+        mode: WriteMode,
+    ) -> Result<DynamicObject, Error> {
         let (api, resource) = self.api(object);
         let how = PatchParams {
             field_manager: Some(FIELD_MANAGER.to_owned()),
-            dry_run: really == Really::OnlyAsk,
+            dry_run: mode == WriteMode::DryRun,
             ..PatchParams::default()
         };
         let done = api.patch(&object.name, &how, &Patch::Merge(patch)).await;
@@ -130,12 +137,12 @@ impl Cluster {
         &self,
         object: &Reference,
         body: &Value,
-        really: Really,
+        mode: WriteMode,
     ) -> Result<(), Error> {
         let (api, resource) = self.api(object);
         let mut how = PatchParams::apply(FIELD_MANAGER);
-        how.dry_run = really == Really::OnlyAsk;
-        if really == Really::Write {
+        how.dry_run = mode == WriteMode::DryRun;
+        if mode == WriteMode::Commit {
             self.count_write()?;
         }
         let done = api.patch(&object.name, &how, &Patch::Apply(body)).await;

@@ -1,6 +1,6 @@
 //! A pause on a cluster: one write of the record. Nothing that proxies read changes.
 
-use super::{Cluster, Error, Stored};
+use super::{Cluster, Error, StoredRecord};
 use crate::plan::Guard;
 use crate::spec::ReleaseName;
 
@@ -11,13 +11,13 @@ impl Cluster {
     pub async fn pause(
         &self,
         release: &ReleaseName,
-        mut stored: Stored,
+        mut stored: StoredRecord,
         why: Option<String>,
         overridden: &[Guard],
-    ) -> Result<Stored, Error> {
+    ) -> Result<StoredRecord, Error> {
         self.judge_pause(&stored.record, overridden)?;
         stored.record.pause(&self.user, why);
-        self.keep(release, &mut stored).await?;
+        self.save_record(release, &mut stored).await?;
         Ok(stored)
     }
 
@@ -25,13 +25,13 @@ impl Cluster {
     pub async fn resume(
         &self,
         release: &ReleaseName,
-        mut stored: Stored,
+        mut stored: StoredRecord,
         overridden: &[Guard],
-    ) -> Result<Stored, Error> {
+    ) -> Result<StoredRecord, Error> {
         self.judge_pause(&stored.record, overridden)?;
         if stored.record.paused.is_some() {
             stored.record.resume(&self.user);
-            self.keep(release, &mut stored).await?;
+            self.save_record(release, &mut stored).await?;
         }
         Ok(stored)
     }

@@ -97,7 +97,7 @@ impl Cluster {
         prepared.judge_sessions(options.overridden)?;
         let task = Task { verb: "prepare", release: &release.name };
         let shared: Vec<Place> = groups.iter().map(|group| group.runtime.config.clone()).collect();
-        self.alone(shared, task, async || {
+        self.with_leases(shared, task, async || {
             for group in &groups {
                 self.prepare_group(group, &mut options).await?;
             }
@@ -133,7 +133,7 @@ impl Cluster {
             let changes = runtime_change(&manifest, observed.as_ref())?.into_iter().collect();
             Ok(Plan { changes, ..Plan::default() })
         };
-        self.settle(plan).await.map(drop)
+        self.apply_with_retry(plan).await.map(drop)
     }
 
     pub(super) async fn groups(&self, release: &Release) -> Result<Vec<Group>, Error> {

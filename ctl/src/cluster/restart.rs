@@ -2,9 +2,9 @@
 //!
 //! On an object of somebody else one label of the pod template is written, under our field manager, and nothing else.
 
+use super::execute::ISTIOD_PUSH_DELAY;
 use super::lease::Task;
-use super::make::PUSH;
-use super::objects::Really;
+use super::objects::WriteMode;
 use super::prepare::{Preparation, PrepareOptions, Restart, reference, selected};
 use super::{Cluster, Error};
 use crate::manifest::{Member, Runtime, runtimes};
@@ -59,7 +59,7 @@ impl Cluster {
         let runtimes = runtimes(&Member::first(release, 1))?;
         let task = Task { verb: "prepare --undo", release: &release.name };
         let shared = runtimes.iter().map(|runtime| runtime.config.clone()).collect();
-        self.alone(shared, task, async || {
+        self.with_leases(shared, task, async || {
             for restart in &undone.restarts {
                 self.restart(&restart.deployment, None, &mut options).await?;
             }
@@ -80,7 +80,7 @@ impl Cluster {
     pub async fn dry_run_restarts(&self, preparation: &Preparation, undo: bool) -> Result<(), Error> {
         for Restart { deployment, .. } in &preparation.restarts {
             let body = restart_body(deployment, (!undo).then_some("1"));
-            self.apply_body(deployment, &body, Really::OnlyAsk).await?;
+            self.apply_body(deployment, &body, WriteMode::DryRun).await?;
         }
         Ok(())
     }
@@ -93,7 +93,7 @@ impl Cluster {
         }
         let observed = self.get(&object).await?;
         match runtime_removal(&object, observed.as_ref()) {
-            Some(change) => self.carry_out(&change, Really::Write).await,
+            Some(change) => self.carry_out(&change, WriteMode::Commit).await,
             None => Ok(()),
         }
     }
@@ -105,7 +105,7 @@ impl Cluster {
         label: Option<&str>,
         options: &mut PrepareOptions<'_>,
     ) -> Result<(), Error> {
-        self.apply_body(deployment, &restart_body(deployment, label), Really::Write).await?;
+        self.apply_body(deployment, &restart_body(deployment, label), WriteMode::Commit).await?;
         let begun = Instant::now();
         let mut told = None;
         loop {
@@ -155,7 +155,7 @@ impl Cluster {
 
     /// Gives istiod the time that its debounce and a push take: a pod that starts before would start without V8.
     pub(super) async fn wait_for_push(&self) {
-        tokio::time::sleep(PUSH).await;
+        tokio::time::sleep(ISTIOD_PUSH_DELAY).await;
     }
 
     /// The Deployment that a pod belongs to, by its `ReplicaSet`.

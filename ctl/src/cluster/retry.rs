@@ -27,20 +27,20 @@ const ATTEMPTS: u32 = 5;
 
 /// Makes failed calls again.
 #[derive(Clone, Debug)]
-pub(super) struct Again {
+pub(super) struct RetryPolicy {
     backoff: ExponentialBackoff,
     left: u32,
     failing_since: Option<Instant>,
 }
 
-impl Again {
+impl RetryPolicy {
     pub(super) fn new() -> Result<Self, InvalidBackoff> {
         let backoff = ExponentialBackoffMaker::new(FIRST, LONGEST, 1.0, HasherRng::new())?.make_backoff();
         Ok(Self { backoff, left: ATTEMPTS, failing_since: None })
     }
 }
 
-impl<B> Policy<Request<Body>, Response<B>, BoxError> for Again {
+impl<B> Policy<Request<Body>, Response<B>, BoxError> for RetryPolicy {
     type Future = Sleep;
 
     fn retry(
@@ -51,7 +51,7 @@ impl<B> Policy<Request<Body>, Response<B>, BoxError> for Again {
         let answer = outcome.as_ref().ok().map(|answer| (answer.status(), answer.headers()));
         let asked = match verdict(request.method(), request.uri().path(), answer) {
             Verdict::Ended => return None,
-            Verdict::Again => None,
+            Verdict::RetryPolicy => None,
             Verdict::After(pause) => Some(pause.min(LONGEST)),
         };
         self.left = self.left.checked_sub(1)?;
@@ -80,7 +80,7 @@ enum Verdict {
     /// It has ended, well or not.
     Ended,
     /// It is made again, after a pause of ours.
-    Again,
+    RetryPolicy,
     /// It is made again, after the pause that the API server asks for.
     After(Duration),
 }
@@ -96,7 +96,7 @@ fn verdict(method: &Method, path: &str, answer: Option<(StatusCode, &HeaderMap)>
     match answer {
         Some((StatusCode::TOO_MANY_REQUESTS, headers)) => after(headers),
         Some((status, headers)) if status.is_server_error() && !makes_something => after(headers),
-        None if !makes_something => Verdict::Again,
+        None if !makes_something => Verdict::RetryPolicy,
         _ => Verdict::Ended,
     }
 }
@@ -104,7 +104,7 @@ fn verdict(method: &Method, path: &str, answer: Option<(StatusCode, &HeaderMap)>
 /// `Retry-After` is in seconds, as API servers say it.
 fn after(headers: &HeaderMap) -> Verdict {
     let said = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
-    said.map_or(Verdict::Again, |seconds| Verdict::After(Duration::from_secs(seconds)))
+    said.map_or(Verdict::RetryPolicy, |seconds| Verdict::After(Duration::from_secs(seconds)))
 }
 
 #[cfg(test)]
@@ -119,11 +119,11 @@ mod tests {
 
     #[test]
     fn what_makes_something_is_made_again_only_when_it_was_turned_away() {
-        assert_eq!(answered(&Method::POST, OBJECT, 429), Verdict::Again);
+        assert_eq!(answered(&Method::POST, OBJECT, 429), Verdict::RetryPolicy);
         assert_eq!(answered(&Method::POST, OBJECT, 500), Verdict::Ended);
         assert_eq!(verdict(&Method::POST, OBJECT, None), Verdict::Ended);
-        assert_eq!(answered(&Method::PATCH, OBJECT, 500), Verdict::Again);
-        assert_eq!(verdict(&Method::PUT, OBJECT, None), Verdict::Again);
+        assert_eq!(answered(&Method::PATCH, OBJECT, 500), Verdict::RetryPolicy);
+        assert_eq!(verdict(&Method::PUT, OBJECT, None), Verdict::RetryPolicy);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! next one begins. Killed anywhere, the next call continues: the Secrets say how far it came.
 
 use super::keys::KeySecret;
-use super::{Applied, Applying, Cluster, Error, Stored, Waiting};
+use super::{Applied, ApplyOptions, Cluster, Error, StoredRecord, WaitOptions};
 use crate::config::{self, KeyRing};
 use crate::manifest::held_configuration;
 use crate::plan::Guard;
@@ -16,9 +16,9 @@ use std::collections::BTreeSet;
 const SLACK: SignedDuration = SignedDuration::from_hours(1);
 
 /// How keys are changed.
-pub struct Rotating<'a> {
+pub struct RotateOptions<'a> {
     /// How long proxies are waited for at each step.
-    pub waiting: Waiting<'a>,
+    pub waiting: WaitOptions<'a>,
     /// The guards that may not refuse it.
     pub overridden: &'a [Guard],
 }
@@ -40,20 +40,20 @@ impl Cluster {
     /// Fails before the first write where the cluster is not what the file says, and where proxies have these keys that
     /// this release does not reach: they would take the new key's seals for forgeries. Fails between two steps where a
     /// proxy does not run the first one in time.
-    pub async fn rotate_keys(&self, release: &Release, how: Rotating<'_>) -> Result<Rotated, Error> {
+    pub async fn rotate_keys(&self, release: &Release, how: RotateOptions<'_>) -> Result<Rotated, Error> {
         let mut secrets = self.key_secrets(release).await?;
         let mut ring = merged(&secrets)?;
         if ring.successor().is_none() && secrets.iter().all(|secret| secret.ring == ring) {
             self.judge_rotation(release, how.overridden).await?;
             ring = ring.with_successor().map_err(config::Error::from)?;
         }
-        let Rotating { waiting: Waiting { patience, progress }, overridden } = how;
+        let RotateOptions { waiting: WaitOptions { patience, progress }, overridden } = how;
         let mut brought = None;
         while brought.is_none() {
             let (step, is_last) = (ring.clone(), ring.successor().is_none());
             self.put_keys(&mut secrets, &step).await?;
-            let waiting = Waiting { patience, progress: &mut *progress };
-            let applying = Applying { waiting, wait: true, overridden, again: false };
+            let waiting = WaitOptions { patience, progress: &mut *progress };
+            let applying = ApplyOptions { waiting, wait: true, overridden, again: false };
             let applied = self.apply(release, applying).await?;
             if is_last {
                 brought = Some(applied);
@@ -67,7 +67,7 @@ impl Cluster {
     /// Takes the keys away that signed before. Does nothing where there are none.
     ///
     /// Fails as [`Cluster::rotate_keys`] does, and as long as something that they have signed may count.
-    pub async fn retire_keys(&self, release: &Release, how: Rotating<'_>) -> Result<Rotated, Error> {
+    pub async fn retire_keys(&self, release: &Release, how: RotateOptions<'_>) -> Result<Rotated, Error> {
         let mut secrets = self.key_secrets(release).await?;
         let ring = merged(&secrets)?;
         let Some(from) = self.retire_from(&release.name, &secrets).await? else {
@@ -77,13 +77,13 @@ impl Cluster {
         let ring = ring.without_superseded();
         self.put_keys(&mut secrets, &ring).await?;
         let applying =
-            Applying { waiting: how.waiting, wait: true, overridden: how.overridden, again: false };
+            ApplyOptions { waiting: how.waiting, wait: true, overridden: how.overridden, again: false };
         let applied = self.apply(release, applying).await?;
         Ok(Rotated { ring, retire_from: None, applied: Some(applied) })
     }
 
     /// The keys as either would leave them. Reads only; fails as they do before their first write.
-    pub async fn rehearse_keys(
+    pub async fn dry_run_rotation(
         &self,
         release: &Release,
         retire: bool,
@@ -116,7 +116,7 @@ impl Cluster {
         let has_superseded = |secret: &&KeySecret| secret.ring.superseded().next().is_some();
         let since = secrets.iter().filter(has_superseded).filter_map(|secret| secret.signing_since).max();
         let Some(since) = since else { return Ok(None) };
-        let stored = self.known(release).await?;
+        let stored = self.get_record(release).await?;
         let mut life = 0;
         for body in self.configurations(&stored.record).await?.values() {
             let held = held_configuration(body)?.into_iter().flat_map(|config| config.releases.into_values());
@@ -130,7 +130,7 @@ impl Cluster {
     async fn neighbours(
         &self,
         release: &ReleaseName,
-        stored: &Stored,
+        stored: &StoredRecord,
     ) -> Result<BTreeSet<ReleaseName>, Error> {
         let mut names = BTreeSet::new();
         for body in self.configurations(&stored.record).await?.values() {
@@ -156,10 +156,10 @@ impl Cluster {
             let instead = "apply those releases between `verify` and `sign` by hand";
             Guard::MovesUsers.refuse(overridden, message, instead)?;
         }
-        let stored = self.known(&release.name).await?;
+        let stored = self.get_record(&release.name).await?;
         let reached: Vec<_> = stored.record.objects.iter().map(|(_, object)| object).collect();
         for other in self.neighbours(&release.name, &stored).await? {
-            let Some(theirs) = self.stored(&other).await? else { continue };
+            let Some(theirs) = self.find_record(&other).await? else { continue };
             if let Some(beyond) = theirs.record.carriers().find(|object| !reached.contains(object)) {
                 let message = format!(
                     "`{other}` has these keys too, and proxies that this release does not reach ({beyond})"

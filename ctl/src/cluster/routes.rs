@@ -1,7 +1,7 @@
 //! Whether the routes of a release are there: without them the filter's word leads nowhere, and a session that it calls
 //! canary would be answered by stable.
 
-use super::desired::Picture;
+use super::desired::Reconciliation;
 use super::refusal::Attempt;
 use super::{Cluster, Error};
 use crate::manifest::Stage;
@@ -25,7 +25,7 @@ impl Cluster {
         let value = format!("{release}/{version}");
         if record.routes != Routes::External {
             let ways: Vec<_> = record.objects.iter().filter(|(stage, _)| stage.is_way()).collect();
-            let observed = self.observe(ways.iter().map(|(_, reference)| reference)).await?;
+            let observed = self.get_all(ways.iter().map(|(_, reference)| reference)).await?;
             let way = Ways::of(&release.to_string(), record);
             let is_there = |(stage, reference): &&&Kept| match (stage, observed.get(reference)) {
                 (_, None) => false,
@@ -63,7 +63,7 @@ impl Cluster {
         &self,
         release: &Release,
         record: &Record,
-        picture: &Picture,
+        reconciliation: &Reconciliation,
         mut notes: Vec<String>,
     ) -> Result<Vec<String>, Error> {
         if record.routes == Routes::External {
@@ -71,7 +71,7 @@ impl Cluster {
         }
         let found = self.virtual_services(release.name.namespace.as_str()).await?;
         let ways = Ways::of(&release.name.to_string(), record);
-        notes.extend(order(&ways, &picture.desired, &picture.observed, &found)?);
+        notes.extend(order(&ways, &reconciliation.desired, &reconciliation.observed, &found)?);
         Ok(notes)
     }
 

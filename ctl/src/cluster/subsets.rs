@@ -8,9 +8,9 @@
 //! [Metrics that Istio's proxies always keep](https://istio.io/latest/docs/ops/configuration/telemetry/envoy-stats/);
 //! [what they mean](https://www.envoyproxy.io/docs/envoy/latest/configuration/upstream/cluster_manager/cluster_stats).
 
-use super::desired::Picture;
+use super::desired::Reconciliation;
 use super::proxies::PodName;
-use super::{Cluster, Error, Waiting};
+use super::{Cluster, Error, WaitOptions};
 use crate::manifest::Stage;
 use crate::plan::Record;
 use serde_json::Value;
@@ -44,12 +44,12 @@ impl Cluster {
     }
 
     /// Waits until every proxy was given so many clusters more than before. Fails with those that were not, in time.
-    pub(super) async fn given(
+    pub(super) async fn wait_for_clusters(
         &self,
         record: &Record,
         before: &Clusters,
         more: usize,
-        waiting: &Waiting<'_>,
+        waiting: &WaitOptions<'_>,
     ) -> Result<(), Error> {
         let begun = Instant::now();
         loop {
@@ -66,7 +66,7 @@ impl Cluster {
     }
 }
 
-impl Picture {
+impl Reconciliation {
     /// How many subsets come: each is a cluster of its own in every proxy, or several where the Service has several ports.
     /// Where a rule of somebody else has a subset of the same name, its cluster is there already.
     pub(super) fn new_subsets(&self) -> usize {

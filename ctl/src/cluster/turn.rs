@@ -10,8 +10,8 @@
 //! chosen by who must move first. Nothing that serves is scaled or deleted.
 
 use super::lease::Task;
-use super::objects::Really;
-use super::{Arrival, Cluster, Error, Stored, Waiting};
+use super::objects::WriteMode;
+use super::{Arrival, Cluster, Error, StoredRecord, WaitOptions};
 use crate::manifest::{Stage, held_configuration};
 use crate::plan::{self, Back, LostSubset, Plan, Record, Reference, lost_subsets, reroute, reweigh};
 use crate::spec::{ReleaseName, Routes, Seconds};
@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Turned {
     /// The record afterwards.
-    pub stored: Stored,
+    pub stored: StoredRecord,
     /// Where it was waited for.
     pub arrival: Option<Arrival>,
 }
@@ -55,7 +55,7 @@ impl Cluster {
     pub async fn held(
         &self,
         release: &ReleaseName,
-        stored: &Stored,
+        stored: &StoredRecord,
         position: Position,
     ) -> Result<FilterConfig, Error> {
         let is_it = |config: &FilterConfig| config.position == position;
@@ -63,7 +63,7 @@ impl Cluster {
     }
 
     /// How the users of a release stick to their versions. Fails where no proxy holds it.
-    pub async fn manner(&self, release: &ReleaseName, stored: &Stored) -> Result<Manner, Error> {
+    pub async fn manner(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<Manner, Error> {
         let held = self.holding(release, stored).await?;
         // Inside the mesh nobody is pinned, whatever the file says.
         let edge = held.iter().find(|config| config.position == Position::Edge).or_else(|| held.first());
@@ -78,7 +78,11 @@ impl Cluster {
     }
 
     /// The configurations in which the release is.
-    async fn holding(&self, release: &ReleaseName, stored: &Stored) -> Result<Vec<FilterConfig>, Error> {
+    async fn holding(
+        &self,
+        release: &ReleaseName,
+        stored: &StoredRecord,
+    ) -> Result<Vec<FilterConfig>, Error> {
         let mut held = Vec::new();
         for body in self.configurations(&stored.record).await?.values() {
             let config = held_configuration(body)?;
@@ -90,13 +94,13 @@ impl Cluster {
     /// The live versions without their subsets. Reads only.
     pub async fn lost_subsets(&self, record: &Record) -> Result<Vec<LostSubset>, Error> {
         let rules = record.objects.iter().filter(|(stage, _)| *stage == Stage::Subsets);
-        let observed = self.observe(rules.map(|(_, reference)| reference)).await?;
+        let observed = self.get_all(rules.map(|(_, reference)| reference)).await?;
         Ok(lost_subsets(record, &observed))
     }
 
     /// What is missing until the cluster is as a record says: routes, then configurations. Reads only.
     pub async fn unfinished(&self, release: &ReleaseName, record: &Record) -> Result<Plan, Error> {
-        let observed = self.observe(record.objects.iter().map(|(_, reference)| reference)).await?;
+        let observed = self.get_all(record.objects.iter().map(|(_, reference)| reference)).await?;
         let mut plan = rerouted(release, record, &observed)?;
         plan.changes.extend(reweigh(&release.to_string(), record, &observed)?.changes);
         Ok(plan)
@@ -110,29 +114,29 @@ impl Cluster {
     pub async fn promote(
         &self,
         release: &ReleaseName,
-        stored: Stored,
+        stored: StoredRecord,
         deadline: Timestamp,
-        wait: Option<&mut Waiting<'_>>,
+        wait: Option<&mut WaitOptions<'_>>,
     ) -> Result<Turned, Error> {
         let task = Task { verb: "promote", release };
-        let promotion = async || self.promote_alone(release, stored, deadline, wait).await;
-        self.alone(vec![task.place()], task, promotion).await
+        let promotion = async || self.promote_locked(release, stored, deadline, wait).await;
+        self.with_leases(vec![task.place()], task, promotion).await
     }
 
-    async fn promote_alone(
+    async fn promote_locked(
         &self,
         release: &ReleaseName,
-        mut stored: Stored,
+        mut stored: StoredRecord,
         deadline: Timestamp,
-        wait: Option<&mut Waiting<'_>>,
+        wait: Option<&mut WaitOptions<'_>>,
     ) -> Result<Turned, Error> {
         if stored.record.to_promote()?.is_some() {
             stored.record.promote(deadline, &self.user);
             self.unfinished(release, &stored.record).await?;
-            self.keep(release, &mut stored).await?;
+            self.save_record(release, &mut stored).await?;
         }
         if !self.reroute(release, &stored).await?.is_empty() {
-            self.pushed(&release.to_string(), &stored.record).await?;
+            self.wait_for_istiod_push(&release.to_string(), &stored.record).await?;
         }
         self.reweigh(release, &stored).await?;
         let mut arrival = None;
@@ -151,14 +155,14 @@ impl Cluster {
     pub async fn roll_back(
         &self,
         release: &ReleaseName,
-        mut stored: Stored,
+        mut stored: StoredRecord,
         how: TakingBack<'_>,
-        waiting: &mut Waiting<'_>,
+        waiting: &mut WaitOptions<'_>,
     ) -> Result<Turned, Error> {
         if *how.back != Back::Done {
             stored.record.roll_back(how.back, how.deadline, &self.user);
             self.reweighed(release, &stored).await?;
-            self.keep(release, &mut stored).await?;
+            self.save_record(release, &mut stored).await?;
         }
         self.end(release, stored, waiting).await
     }
@@ -169,27 +173,27 @@ impl Cluster {
     pub async fn finish(
         &self,
         release: &ReleaseName,
-        mut stored: Stored,
+        mut stored: StoredRecord,
         versions: &[String],
-        waiting: &mut Waiting<'_>,
+        waiting: &mut WaitOptions<'_>,
     ) -> Result<Turned, Error> {
         let task = Task { verb: "promote --finish", release };
         let end = async || {
             if !versions.is_empty() {
                 stored.record.finish(versions, &self.user);
                 self.reweighed(release, &stored).await?;
-                self.keep(release, &mut stored).await?;
+                self.save_record(release, &mut stored).await?;
             }
             self.end(release, stored, waiting).await
         };
-        self.alone(vec![task.place()], task, end).await
+        self.with_leases(vec![task.place()], task, end).await
     }
 
     async fn end(
         &self,
         release: &ReleaseName,
-        mut stored: Stored,
-        waiting: &mut Waiting<'_>,
+        mut stored: StoredRecord,
+        waiting: &mut WaitOptions<'_>,
     ) -> Result<Turned, Error> {
         self.reweigh(release, &stored).await?;
         self.reroute(release, &stored).await?;
@@ -201,8 +205,8 @@ impl Cluster {
     async fn leave(
         &self,
         release: &ReleaseName,
-        stored: &mut Stored,
-        waiting: &mut Waiting<'_>,
+        stored: &mut StoredRecord,
+        waiting: &mut WaitOptions<'_>,
     ) -> Result<Arrival, Error> {
         let arrival = self.wait(&release.to_string(), &stored.record, waiting).await?;
         if stored.record.leaving.is_empty() {
@@ -212,14 +216,14 @@ impl Cluster {
         let mut narrow = stored.record.clone();
         narrow.leaving.clear();
         let plan = self.reroutes(release, &narrow).await?;
-        self.unless_overtaken(release, stored).await?;
+        self.ensure_current(release, stored).await?;
         for change in plan.changes {
-            self.carry_out(&change, Really::Write).await?;
+            self.carry_out(&change, WriteMode::Commit).await?;
             // What still names it has to be gone from the proxies before the next goes.
-            self.pushed(&release.to_string(), &narrow).await?;
+            self.wait_for_istiod_push(&release.to_string(), &narrow).await?;
         }
         stored.record = narrow;
-        self.keep(release, stored).await?;
+        self.save_record(release, stored).await?;
         Ok(arrival)
     }
 
@@ -241,19 +245,19 @@ impl Cluster {
     }
 
     /// Leads default routes to where the record says. Fails where somebody else has written the record since.
-    async fn reroute(&self, release: &ReleaseName, stored: &Stored) -> Result<Plan, Error> {
+    async fn reroute(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<Plan, Error> {
         let plan = async || {
             let plan = self.reroutes(release, &stored.record).await?;
-            self.unless_overtaken(release, stored).await?;
+            self.ensure_current(release, stored).await?;
             Ok(plan)
         };
-        self.settle(plan).await
+        self.apply_with_retry(plan).await
     }
 
     async fn reroutes(&self, release: &ReleaseName, record: &Record) -> Result<Plan, Error> {
         let leads = |(stage, _): &&(Stage, Reference)| *stage == Stage::Subsets || stage.is_way();
         let observed =
-            self.observe(record.objects.iter().filter(leads).map(|(_, reference)| reference)).await?;
+            self.get_all(record.objects.iter().filter(leads).map(|(_, reference)| reference)).await?;
         rerouted(release, record, &observed)
     }
 }

@@ -1,17 +1,17 @@
 //! Takes a release off a cluster, the ways it came, backwards: only what we have written, and only while it is ours.
 
 use super::lease::Task;
-use super::objects::Really;
+use super::objects::WriteMode;
 use super::weigh::{ATTEMPTS, pause};
-use super::{Cluster, Error, Stored, Waiting};
+use super::{Cluster, Error, StoredRecord, WaitOptions};
 use crate::plan::{Plan, Reference, Ways, removal};
 use crate::spec::ReleaseName;
 use assignment::contract::{Role, VersionConfig};
 
 impl Cluster {
     /// What `uninstall` would write. Reads only.
-    pub async fn removal(&self, release: &ReleaseName, stored: &Stored) -> Result<Plan, Error> {
-        let observed = self.observe(stored.record.objects.iter().map(|(_, reference)| reference)).await?;
+    pub async fn removal(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<Plan, Error> {
+        let observed = self.get_all(stored.record.objects.iter().map(|(_, reference)| reference)).await?;
         let ways = Ways::of(&release.to_string(), &stored.record);
         Ok(removal(&ways, &observed, &stored.record.objects)?)
     }
@@ -24,8 +24,8 @@ impl Cluster {
     pub async fn uninstall(
         &self,
         release: &ReleaseName,
-        mut stored: Stored,
-        waiting: &mut Waiting<'_>,
+        mut stored: StoredRecord,
+        waiting: &mut WaitOptions<'_>,
     ) -> Result<Plan, Error> {
         let task = Task { verb: "uninstall", release };
         let alone = async || {
@@ -34,16 +34,16 @@ impl Cluster {
             }
             self.protect_subsets(release, &stored.record).await?;
             let shared = stored.record.carriers().map(Reference::place).collect();
-            let plan = self.alone(shared, task, async || self.remove(release, &stored).await).await?;
-            self.forget(release, &stored).await?;
+            let plan = self.with_leases(shared, task, async || self.remove(release, &stored).await).await?;
+            self.delete_record(release, &stored).await?;
             Ok(plan)
         };
-        self.alone(vec![task.place()], task, alone).await
+        self.with_leases(vec![task.place()], task, alone).await
     }
 
     /// Takes its objects away, as the only one who makes or deletes those that releases share; again where the weight of
     /// another one of them was quicker.
-    async fn remove(&self, release: &ReleaseName, stored: &Stored) -> Result<Plan, Error> {
+    async fn remove(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<Plan, Error> {
         let plan = self.removal(release, stored).await?;
         let mut done = self.take_away(release, stored, &plan).await;
         for attempt in 0..ATTEMPTS {
@@ -57,20 +57,25 @@ impl Cluster {
         done.map(|()| plan)
     }
 
-    async fn take_away(&self, release: &ReleaseName, stored: &Stored, plan: &Plan) -> Result<(), Error> {
+    async fn take_away(
+        &self,
+        release: &ReleaseName,
+        stored: &StoredRecord,
+        plan: &Plan,
+    ) -> Result<(), Error> {
         let mut leads = false;
         for change in &plan.changes {
             if std::mem::replace(&mut leads, change.stage.is_way()) && !leads {
                 // They have to be gone from the proxies before the filter that guards them, and the subsets that they name.
-                self.pushed(&release.to_string(), &stored.record).await?;
+                self.wait_for_istiod_push(&release.to_string(), &stored.record).await?;
             }
-            self.carry_out(change, Really::Write).await?;
+            self.carry_out(change, WriteMode::Commit).await?;
         }
         Ok(())
     }
 
     /// Makes the canary a version that is gone, in every proxy that holds it. Says whether there was one to end.
-    async fn end_canary(&self, release: &ReleaseName, stored: &mut Stored) -> Result<bool, Error> {
+    async fn end_canary(&self, release: &ReleaseName, stored: &mut StoredRecord) -> Result<bool, Error> {
         let record = &mut stored.record;
         let is_stable = |version: &VersionConfig| version.role == Role::Stable;
         if !record.standing.versions.iter().all(is_stable) {
@@ -78,7 +83,7 @@ impl Cluster {
             record.standing = record.standing.turned(|version| is_stable(version).then_some(Role::Stable));
             record.begin_with = None;
             record.note(&self.user, from, "uninstall");
-            self.keep(release, stored).await?;
+            self.save_record(release, stored).await?;
         }
         match self.reweigh(release, stored).await {
             Ok(_) => Ok(true),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// How long to wait, and whom to tell.
-pub struct Waiting<'a> {
+pub struct WaitOptions<'a> {
     /// After so long it is an error.
     pub patience: Duration,
     /// Told whenever the number of proxies that run it has changed: those that do, and all.
@@ -31,7 +31,7 @@ impl Cluster {
         &self,
         release: &str,
         record: &Record,
-        waiting: &mut Waiting<'_>,
+        waiting: &mut WaitOptions<'_>,
     ) -> Result<Arrival, Error> {
         let begun = Instant::now();
         let generation = record.standing.generation;

@@ -1,7 +1,7 @@
 //! A weight on a cluster: the record, then the objects that carry it, and nothing else.
 
-use super::objects::Really;
-use super::{Cluster, Error, Stored};
+use super::objects::WriteMode;
+use super::{Cluster, Error, StoredRecord};
 use crate::plan::{Plan, Record, Reference, reweigh};
 use crate::spec::ReleaseName;
 use assignment::Weight;
@@ -28,7 +28,7 @@ pub struct Asked {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weighed {
     /// The record afterwards.
-    pub stored: Stored,
+    pub stored: StoredRecord,
     /// The changes.
     pub plan: Plan,
 }
@@ -41,19 +41,19 @@ impl Cluster {
     pub async fn weigh(
         &self,
         release: &ReleaseName,
-        mut stored: Stored,
+        mut stored: StoredRecord,
         asked: Asked,
     ) -> Result<Weighed, Error> {
         stored.record.set_weight(asked.weight, asked.until, &self.user, asked.why);
         // Made before the first write, so that a release that is not carried anywhere is no half-done weight.
         self.reweighed(release, &stored).await?;
-        self.keep(release, &mut stored).await?;
+        self.save_record(release, &mut stored).await?;
         let plan = self.reweigh(release, &stored).await?;
         Ok(Weighed { stored, plan })
     }
 
     /// What a weight would write.
-    pub async fn reweighed(&self, release: &ReleaseName, stored: &Stored) -> Result<Plan, Error> {
+    pub async fn reweighed(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<Plan, Error> {
         let observed = self.configurations(&stored.record).await?;
         Ok(reweigh(&release.to_string(), &stored.record, &observed)?)
     }
@@ -61,18 +61,21 @@ impl Cluster {
     /// Writes what the record says into the objects that carry it, again where others were quicker.
     ///
     /// Fails where somebody else has written the record since: what this one says is over.
-    pub(super) async fn reweigh(&self, release: &ReleaseName, stored: &Stored) -> Result<Plan, Error> {
+    pub(super) async fn reweigh(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<Plan, Error> {
         let plan = async || {
             let plan = self.reweighed(release, stored).await?;
             // After the objects were read: whoever writes them later is noticed by their versions.
-            self.unless_overtaken(release, stored).await?;
+            self.ensure_current(release, stored).await?;
             Ok(plan)
         };
-        self.settle(plan).await
+        self.apply_with_retry(plan).await
     }
 
     /// Carries out a plan that writes shared objects, and makes it anew where somebody else was quicker.
-    pub(super) async fn settle(&self, plan: impl AsyncFn() -> Result<Plan, Error>) -> Result<Plan, Error> {
+    pub(super) async fn apply_with_retry(
+        &self,
+        plan: impl AsyncFn() -> Result<Plan, Error>,
+    ) -> Result<Plan, Error> {
         let mut attempt = 0;
         loop {
             let made = plan().await?;
@@ -86,14 +89,14 @@ impl Cluster {
 
     async fn carry_out_all(&self, plan: &Plan) -> Result<(), Error> {
         for change in &plan.changes {
-            self.carry_out(change, Really::Write).await?;
+            self.carry_out(change, WriteMode::Commit).await?;
         }
         Ok(())
     }
 
     /// The objects that hold the configuration of a release's proxies, as they are.
     pub(super) async fn configurations(&self, record: &Record) -> Result<BTreeMap<Reference, Value>, Error> {
-        self.observe(record.carriers()).await
+        self.get_all(record.carriers()).await
     }
 }
 

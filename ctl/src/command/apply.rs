@@ -2,7 +2,7 @@
 
 use super::target;
 use crate::cli::{Apply, DryRun};
-use crate::cluster::{Applied, Applying, Writing};
+use crate::cluster::{Applied, ApplyOptions, WriteOptions};
 use crate::report::{Printer, seconds};
 use crate::{Error, Outcome, spec};
 
@@ -12,12 +12,12 @@ pub(super) async fn run(arguments: &Apply, printer: &mut Printer) -> Result<Outc
     target::for_a_cluster(&document)?;
     let release = &document.release;
     let Apply { force_conflicts, take_over, .. } = *arguments;
-    let how = Writing { force_conflicts, take_over, ..Writing::default() };
+    let how = WriteOptions { force_conflicts, take_over, ..WriteOptions::default() };
     let cluster = target::connect_as(&arguments.cluster, how).await?;
     if let Some(by) = arguments.writes.dry_run {
         let plan = cluster.plan_again(release, arguments.again).await?;
         if by == DryRun::Server {
-            cluster.rehearse(&plan).await?;
+            cluster.server_dry_run(&plan).await?;
         }
         printer.report(&plan)?;
         printer.message(if plan.is_empty() { "nothing to do" } else { "nothing written" });
@@ -26,7 +26,7 @@ pub(super) async fn run(arguments: &Apply, printer: &mut Printer) -> Result<Outc
     let applied = {
         let mut progress = target::progress(printer);
         let waiting = target::waiting(arguments.writes.timeout, &mut progress);
-        let how = Applying {
+        let how = ApplyOptions {
             waiting,
             wait: arguments.wait,
             overridden: &arguments.guards.overridden,

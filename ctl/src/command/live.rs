@@ -24,7 +24,7 @@ impl Live {
         target::for_a_cluster(&document)?;
         let name = target::release(None, access, &document)?;
         let cluster = target::connect(access, false).await?;
-        let stored = cluster.known(&name).await?;
+        let stored = cluster.get_record(&name).await?;
         let config = cluster.held(&name, &stored, position).await?;
         Ok(Self { config, name: name.to_string() })
     }

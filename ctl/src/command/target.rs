@@ -1,7 +1,7 @@
 //! The cluster that a verb is about, and the release there.
 
 use crate::cli::{ClusterAccess, OnCluster};
-use crate::cluster::{Cluster, Stored, Waiting, Writing};
+use crate::cluster::{Cluster, StoredRecord, WaitOptions, WriteOptions};
 use crate::report::Printer;
 use crate::spec::{Document, Mode, ReleaseName, Seconds};
 use crate::{Error, spec};
@@ -23,11 +23,11 @@ pub(super) fn for_a_cluster(file: &spec::Document) -> Result<(), Error> {
 
 /// Finds the cluster.
 pub(super) async fn connect(access: &ClusterAccess, force_conflicts: bool) -> Result<Cluster, Error> {
-    connect_as(access, Writing { force_conflicts, ..Writing::default() }).await
+    connect_as(access, WriteOptions { force_conflicts, ..WriteOptions::default() }).await
 }
 
 /// The same, to write in this way.
-pub(super) async fn connect_as(access: &ClusterAccess, writing: Writing) -> Result<Cluster, Error> {
+pub(super) async fn connect_as(access: &ClusterAccess, writing: WriteOptions) -> Result<Cluster, Error> {
     Ok(Cluster::connect(&access.access(), writing).await?)
 }
 
@@ -50,7 +50,7 @@ pub(super) fn release(
 pub(super) struct Subject {
     pub(super) name: ReleaseName,
     pub(super) cluster: Cluster,
-    pub(super) stored: Stored,
+    pub(super) stored: StoredRecord,
 }
 
 /// Reads the release that a command line names. Fails for one of a local Envoy.
@@ -59,7 +59,7 @@ pub(super) async fn subject(on: &OnCluster) -> Result<Subject, Error> {
     for_a_cluster(&document)?;
     let name = release(on.release.as_deref(), &on.cluster, &document)?;
     let cluster = connect(&on.cluster, false).await?;
-    let stored = cluster.known(&name).await?;
+    let stored = cluster.get_record(&name).await?;
     Ok(Subject { name, cluster, stored })
 }
 
@@ -69,6 +69,6 @@ pub(super) fn progress(printer: &mut Printer) -> impl FnMut(usize, usize) {
 }
 
 /// Waits as long as the command line says.
-pub(super) fn waiting(timeout: Seconds, progress: &mut dyn FnMut(usize, usize)) -> Waiting<'_> {
-    Waiting { patience: Duration::from_secs(timeout.get()), progress }
+pub(super) fn waiting(timeout: Seconds, progress: &mut dyn FnMut(usize, usize)) -> WaitOptions<'_> {
+    WaitOptions { patience: Duration::from_secs(timeout.get()), progress }
 }

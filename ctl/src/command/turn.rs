@@ -2,7 +2,7 @@
 
 use super::target::Subject;
 use crate::cli::DryRun;
-use crate::cluster::{Cluster, Part, Stored, Traffic, Turned};
+use crate::cluster::{Cluster, Part, StoredRecord, Traffic, Turned};
 use crate::plan::Record;
 use crate::report::{Printer, Report, seconds};
 use crate::spec::ReleaseName;
@@ -85,7 +85,7 @@ pub(super) async fn rehearse(
     turn(&mut record);
     let plan = subject.cluster.unfinished(&subject.name, &record).await?;
     if by == DryRun::Server {
-        subject.cluster.rehearse(&plan).await?;
+        subject.cluster.server_dry_run(&plan).await?;
     }
     printer.report(&plan)?;
     printer.message("nothing written");
@@ -95,7 +95,7 @@ pub(super) async fn rehearse(
 /// The requests of the next two seconds.
 pub(super) async fn watch(
     name: &ReleaseName,
-    stored: &Stored,
+    stored: &StoredRecord,
     cluster: &Cluster,
 ) -> Result<Traffic, crate::cluster::Error> {
     let name = name.to_string();

@@ -49,7 +49,7 @@ pub enum Error {
     },
     /// The state is of another time than the caller believes.
     #[error("expected generation {expected} of `{release}`, found {found}: somebody else has changed it")]
-    Overtaken {
+    ConcurrentChange {
         /// The release.
         release: String,
         /// The generation that the caller had read.
@@ -119,7 +119,7 @@ impl Error {
             Self::UnknownRelease { known, .. } if known.is_empty() => "run `canary-ctl generate` first",
             Self::UnknownRelease { known, .. } => return Some(format!("known there: {}", known.join(", "))),
             Self::Busy { .. } => "wait until it has ended; the lock goes with its process",
-            Self::Overtaken { .. } => "look at `canary-ctl status` and try again",
+            Self::ConcurrentChange { .. } => "look at `canary-ctl status` and try again",
             Self::OtherEnvoy { .. } => "give it the same, or a `delivery.local.directory` of its own",
             Self::Unreachable { .. } => {
                 "start Envoy with the envoy.yaml of the directory, or look at its log"

@@ -31,7 +31,7 @@ pub fn install(
 }
 
 /// The plan that takes away what only served versions that have left: routes first, then their subsets.
-pub fn narrow(desired: &[Object], observed: &BTreeMap<Reference, Value>) -> Plan {
+pub fn prune(desired: &[Object], observed: &BTreeMap<Reference, Value>) -> Plan {
     let serves = |object: &&Object| object.stage == Stage::Subsets || object.stage.is_way();
     let mut changes: Vec<Change> = desired
         .iter()

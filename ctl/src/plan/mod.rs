@@ -65,7 +65,7 @@ pub use error::Error;
 pub use fields::Field;
 pub use guard::{Guard, Refusal, judge_pause, judge_step, judge_stickiness};
 pub use inherit::inherit;
-pub use install::{install, narrow};
+pub use install::{install, prune};
 pub use object::{Object, Reference};
 pub use ownership::Owners;
 pub use pause::Pause;

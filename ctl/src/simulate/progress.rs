@@ -13,7 +13,7 @@ pub struct Progress {
 
 enum State {
     Hidden,
-    Waiting { since: Instant, read: u64, total: Option<u64> },
+    WaitOptions { since: Instant, read: u64, total: Option<u64> },
     Shown(ProgressBar),
 }
 
@@ -25,7 +25,7 @@ impl Progress {
 
     /// A bar on stderr, once it is worth one. `total` in bytes, where the input has a length.
     pub fn on_terminal(total: Option<u64>) -> Self {
-        Self { state: State::Waiting { since: Instant::now(), read: 0, total } }
+        Self { state: State::WaitOptions { since: Instant::now(), read: 0, total } }
     }
 
     /// This many bytes more were read.
@@ -33,7 +33,7 @@ impl Progress {
         match &mut self.state {
             State::Hidden => {}
             State::Shown(bar) => bar.inc(bytes),
-            State::Waiting { since, read, total } => {
+            State::WaitOptions { since, read, total } => {
                 *read += bytes;
                 if since.elapsed() >= APPEARS_AFTER {
                     self.state = State::Shown(bar(*read, *total));

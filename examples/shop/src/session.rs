@@ -27,7 +27,7 @@ impl SessionId {
         getrandom::fill(&mut bytes)?;
         let mut hex = String::with_capacity(32);
         for byte in bytes {
-            // Writing to a `String` cannot fail.
+            // WriteOptions to a `String` cannot fail.
             let _ = write!(hex, "{byte:02x}");
         }
         Ok(Self(hex))

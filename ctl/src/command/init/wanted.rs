@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::cli::Init;
-use crate::cluster::{Access, Cluster, Writing};
+use crate::cluster::{Access, Cluster, WriteOptions};
 use crate::report::Printer;
 use crate::spec::ReleaseName;
 use crate::survey::{self, Gateway, Survey};
@@ -58,7 +58,7 @@ impl Wanted {
     pub(super) async fn on_the_cluster(arguments: &Init, printer: &mut Printer) -> Result<Self, Error> {
         let (kubeconfig, context) = (arguments.kubeconfig.clone(), arguments.context.clone());
         let access = Access { kubeconfig, context, request_timeout: None };
-        let cluster = Cluster::connect(&access, Writing::default()).await?;
+        let cluster = Cluster::connect(&access, WriteOptions::default()).await?;
         let (namespace, name) = (arguments.namespace.as_str(), arguments.name.as_str());
         let objects = cluster.application(namespace, name).await?;
         let objects =

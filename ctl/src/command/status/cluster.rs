@@ -6,7 +6,7 @@ mod share;
 mod window;
 
 use crate::Error;
-use crate::cluster::{self, Cluster, Ready, Stored};
+use crate::cluster::{self, Cluster, Ready, StoredRecord};
 use crate::manifest::Stage;
 use crate::plan::{self, Coverage, LostSubset, Record, Why};
 use crate::report::Report;
@@ -67,7 +67,7 @@ impl Watch {
     /// The release as it stands at this moment.
     pub(super) async fn look(&mut self, cluster: &Cluster) -> Result<impl Report + use<>, Error> {
         let name = &self.name;
-        let stored = cluster.known(name).await?;
+        let stored = cluster.get_record(name).await?;
         let generation = stored.record.standing.generation;
         if self.generation.replace(generation) != Some(generation) {
             self.window.forget();
@@ -83,7 +83,7 @@ impl Watch {
         Ok(Standing::new(&self.name, seen, jiff::Timestamp::now()))
     }
 
-    async fn count(&mut self, stored: &Stored, cluster: &Cluster) -> Result<(), Error> {
+    async fn count(&mut self, stored: &StoredRecord, cluster: &Cluster) -> Result<(), Error> {
         let traffic = cluster.traffic(&self.name.to_string(), &stored.record).await?;
         self.window.add(Instant::now(), traffic);
         Ok(())
@@ -91,7 +91,7 @@ impl Watch {
 }
 
 /// Everything but what takes time to count.
-async fn see(name: &ReleaseName, stored: Stored, cluster: &Cluster) -> Result<Seen, Error> {
+async fn see(name: &ReleaseName, stored: StoredRecord, cluster: &Cluster) -> Result<Seen, Error> {
     let mut ready = Vec::new();
     for version in &stored.record.standing.versions {
         ready.push(cluster.ready(name.namespace.as_str(), &stored.record.service, &version.name).await?);

@@ -2,7 +2,7 @@
 
 use super::report::Changed;
 use crate::cli::Weigh;
-use crate::cluster::{Asked, Cluster, Stored};
+use crate::cluster::{Asked, Cluster, StoredRecord};
 use crate::command::{situation, target};
 use crate::report::Printer;
 use crate::spec::{Document, ReleaseName};
@@ -16,7 +16,7 @@ pub(super) async fn run(
 ) -> Result<Outcome, Error> {
     let name = target::release(arguments.release.as_deref(), &arguments.cluster, document)?;
     let cluster = target::connect(&arguments.cluster, false).await?;
-    let stored = cluster.known(&name).await?;
+    let stored = cluster.get_record(&name).await?;
     let before = stored.record.standing.clone();
     let asked = judged(arguments, &name, &stored, &cluster).await?;
     if arguments.dry_run {
@@ -50,7 +50,7 @@ pub(super) async fn run(
 async fn judged(
     arguments: &Weigh,
     name: &ReleaseName,
-    stored: &Stored,
+    stored: &StoredRecord,
     cluster: &Cluster,
 ) -> Result<Asked, Error> {
     let record = &stored.record;

@@ -54,7 +54,9 @@ pub(super) async fn run(
 fn changed(arguments: &Weigh, name: &str, before: &Entry, stats: Option<&Stats>) -> Result<Entry, Error> {
     let found = before.standing.generation;
     if let Some(expected) = arguments.expect_generation.filter(|expected| *expected != found) {
-        return Err(crate::local::Error::Overtaken { release: name.to_owned(), expected, found }.into());
+        return Err(
+            crate::local::Error::ConcurrentChange { release: name.to_owned(), expected, found }.into()
+        );
     }
     let now = u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default();
     let from = before.standing.weight_at(now);

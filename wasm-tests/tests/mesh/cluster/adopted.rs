@@ -3,15 +3,15 @@
 use super::chart::{Chart, Owner};
 use super::desk::{BRIEF, Desk, apply, name, percent, uninstall};
 use crate::support::in_the_mesh;
-use canary_ctl::cluster::{Error, Writing};
+use canary_ctl::cluster::{Error, WriteOptions};
 use canary_ctl::plan;
 use canary_ctl::spec::Release;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use wasm_tests::lab::{Helm, Lab};
 
-fn forced() -> Writing {
-    Writing { force_conflicts: true, ..Writing::default() }
+fn forced() -> WriteOptions {
+    WriteOptions { force_conflicts: true, ..WriteOptions::default() }
 }
 
 /// The objects that a repository may have for good: they change with nothing.
@@ -110,7 +110,7 @@ fn an_object_of_others_under_our_name_is_adopted_without_orphaned_fields_whoever
             apply(&forced, &release).await.unwrap();
             assert!(cluster.plan(&release).await.unwrap().is_empty(), "{owner:?}");
             are_ours(&desk, &rendered, owner).await;
-            let stored = cluster.known(&name(&release)).await.unwrap();
+            let stored = cluster.get_record(&name(&release)).await.unwrap();
             cluster.weigh(&name(&release), stored, percent("20")).await.unwrap();
             if let Owner::Helm(_) = owner {
                 let adopted = desk.versions().await;
@@ -145,7 +145,7 @@ fn what_its_former_owner_does_with_an_adopted_object_is_reported_and_mended() {
         let chart = Chart::new(lab, &desk.namespace);
         chart.comes(Owner::Kubectl, &embroidered(&rendered)).await.unwrap();
         apply(&forced, &release).await.unwrap();
-        let stored = cluster.known(&name(&release)).await.unwrap();
+        let stored = cluster.get_record(&name(&release)).await.unwrap();
         cluster.weigh(&name(&release), stored, percent("20")).await.unwrap();
 
         // A file that knows no weight.
@@ -158,7 +158,7 @@ fn what_its_former_owner_does_with_an_adopted_object_is_reported_and_mended() {
         let orphan =
             "spec.trafficPolicy.tls: {\"mode\":\"SIMPLE\"} -> nothing (by kubectl-client-side-apply)";
         assert!(diff.stdout.contains(orphan), "{}", diff.stdout);
-        let stored = cluster.known(&name(&release)).await.unwrap();
+        let stored = cluster.get_record(&name(&release)).await.unwrap();
         let refused = cluster.weigh(&name(&release), stored, percent("10")).await;
         assert!(matches!(refused, Err(Error::Conflict { .. })), "nobody is told of a weight that is nowhere");
         apply(&forced, &release).await.unwrap();
@@ -201,7 +201,7 @@ fn an_adoption_that_was_killed_after_any_write_is_continued() {
         let (chart, mut killed) = (Chart::new(lab, &desk.namespace), 0);
         for writes in 0.. {
             chart.comes(owner, &embroidered(&rendered)).await.unwrap();
-            let stopping = Writing { at_most: Some(writes), patience: BRIEF, ..forced() };
+            let stopping = WriteOptions { at_most: Some(writes), patience: BRIEF, ..forced() };
             let done = apply(&desk.cluster_that(stopping).await, &release).await;
             apply(&desk.cluster_that(forced()).await, &release).await.unwrap();
             assert!(cluster.plan(&release).await.unwrap().is_empty(), "killed after {writes} writes");

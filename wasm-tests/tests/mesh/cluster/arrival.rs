@@ -1,7 +1,7 @@
 //! A weight through a real gateway: when `wait` returns, the proxies do it.
 
 use crate::support::in_the_mesh;
-use canary_ctl::cluster::{Access, Applying, Asked, Cluster, Error, Waiting, Writing};
+use canary_ctl::cluster::{Access, ApplyOptions, Asked, Cluster, Error, WaitOptions, WriteOptions};
 use canary_ctl::plan::{Guard, Refusal};
 use canary_ctl::spec::parse;
 use std::path::Path;
@@ -15,12 +15,12 @@ fn a_weight_is_active_in_the_gateway_when_the_wait_is_over() {
         let document = stage.release().unwrap().with("/spec/weight", "0");
         let release = parse(Path::new("canary.yaml"), &document.text()).unwrap().release;
         let access = Access { kubeconfig: Some(lab.kubeconfig("admin").unwrap()), ..Access::default() };
-        let cluster = Cluster::connect(&access, Writing::default()).await.unwrap();
+        let cluster = Cluster::connect(&access, WriteOptions::default()).await.unwrap();
         let mut counts = Vec::new();
         let mut progress = |running, all| counts.push((running, all));
-        let mut waiting = Waiting { patience: Duration::from_mins(1), progress: &mut progress };
-        let how = Applying {
-            waiting: Waiting { patience: Duration::from_mins(1), progress: &mut |_, _| {} },
+        let mut waiting = WaitOptions { patience: Duration::from_mins(1), progress: &mut progress };
+        let how = ApplyOptions {
+            waiting: WaitOptions { patience: Duration::from_mins(1), progress: &mut |_, _| {} },
             wait: false,
             overridden: &[],
             again: false,
@@ -33,7 +33,7 @@ fn a_weight_is_active_in_the_gateway_when_the_wait_is_over() {
         .unwrap();
 
         for (weight, version) in [("100", "v2"), ("0", "v1"), ("100", "v2")] {
-            let stored = cluster.known(&release.name).await.unwrap();
+            let stored = cluster.get_record(&release.name).await.unwrap();
             let asked = Asked { weight: weight.parse().unwrap(), until: None, why: "weight" };
             let stored = cluster.weigh(&release.name, stored, asked).await.unwrap().stored;
             let arrival =
@@ -54,9 +54,9 @@ fn the_first_generation_is_seen_in_a_gateway_that_nobody_has_used() {
         let document = stage.release().unwrap().with("/spec/weight", "100");
         let release = parse(Path::new("canary.yaml"), &document.text()).unwrap().release;
         let access = Access { kubeconfig: Some(lab.kubeconfig("admin").unwrap()), ..Access::default() };
-        let cluster = Cluster::connect(&access, Writing::default()).await.unwrap();
-        let how = Applying {
-            waiting: Waiting { patience: Duration::from_secs(20), progress: &mut |_, _| {} },
+        let cluster = Cluster::connect(&access, WriteOptions::default()).await.unwrap();
+        let how = ApplyOptions {
+            waiting: WaitOptions { patience: Duration::from_secs(20), progress: &mut |_, _| {} },
             wait: true,
             overridden: &[Guard::MaxStep],
             again: false,
@@ -74,8 +74,8 @@ fn nobody_is_sent_to_a_stable_version_without_ready_pods() {
     in_the_mesh(async |lab| {
         let desk = super::desk::Desk::new(lab, "unready").await;
         let cluster = desk.cluster().await;
-        let how = Applying {
-            waiting: Waiting { patience: Duration::from_secs(1), progress: &mut |_, _| {} },
+        let how = ApplyOptions {
+            waiting: WaitOptions { patience: Duration::from_secs(1), progress: &mut |_, _| {} },
             wait: false,
             overridden: &[],
             again: false,

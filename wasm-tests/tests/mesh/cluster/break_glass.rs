@@ -1,7 +1,7 @@
 //! The line of `docs/operations.md` that stops a canary without `canary-ctl`, as it stands there.
 
 use crate::support::in_the_mesh;
-use canary_ctl::cluster::{Access, Applied, Applying, Asked, Cluster, Error, Waiting, Writing};
+use canary_ctl::cluster::{Access, Applied, ApplyOptions, Asked, Cluster, Error, WaitOptions, WriteOptions};
 use canary_ctl::spec::{Release, parse};
 use std::path::Path;
 use std::process::Stdio;
@@ -19,12 +19,12 @@ fn line() -> String {
 
 async fn cluster(lab: &Lab, force_conflicts: bool) -> Cluster {
     let access = Access { kubeconfig: Some(lab.kubeconfig("admin").unwrap()), ..Access::default() };
-    Cluster::connect(&access, Writing { force_conflicts, ..Writing::default() }).await.unwrap()
+    Cluster::connect(&access, WriteOptions { force_conflicts, ..WriteOptions::default() }).await.unwrap()
 }
 
 async fn apply(cluster: &Cluster, release: &Release) -> Result<Applied, Error> {
-    let waiting = Waiting { patience: Duration::from_mins(1), progress: &mut |_, _| {} };
-    cluster.apply(release, Applying { waiting, wait: false, overridden: &[], again: false }).await
+    let waiting = WaitOptions { patience: Duration::from_mins(1), progress: &mut |_, _| {} };
+    cluster.apply(release, ApplyOptions { waiting, wait: false, overridden: &[], again: false }).await
 }
 
 /// Asks until a new user is answered by this version; every answer on the way has to be one.
@@ -51,7 +51,7 @@ fn the_line_of_the_manual_moves_everybody_to_stable_without_a_failed_request() {
         })
         .await
         .unwrap();
-        let stored = operator.known(&release.name).await.unwrap();
+        let stored = operator.get_record(&release.name).await.unwrap();
         let asked = Asked { weight: "100".parse().unwrap(), until: None, why: "weight" };
         operator.weigh(&release.name, stored, asked).await.unwrap();
         until_new_users_get(lab, &stage, "v2").await;

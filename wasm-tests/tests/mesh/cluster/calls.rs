@@ -3,7 +3,7 @@
 use super::desk::{Desk, apply, name, percent, uninstall};
 use super::faulty::Faulty;
 use crate::support::in_the_mesh;
-use canary_ctl::cluster::{Access, Cluster, Writing};
+use canary_ctl::cluster::{Access, Cluster, WriteOptions};
 use canary_ctl::plan::Guard;
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ async fn counted(desk: &Desk<'_>, way: &Faulty, release: &str) -> Vec<(&'static 
     let access = Access { kubeconfig: Some(way.kubeconfig()), ..Access::default() };
     let mut counts = Vec::new();
     way.calls();
-    let cluster = Cluster::connect(&access, Writing::default()).await.unwrap();
+    let cluster = Cluster::connect(&access, WriteOptions::default()).await.unwrap();
     let mut count = |verb| counts.push((verb, way.calls().len()));
     count("connect");
     cluster.plan(&release).await.unwrap();
@@ -22,12 +22,12 @@ async fn counted(desk: &Desk<'_>, way: &Faulty, release: &str) -> Vec<(&'static 
     count("apply, the first");
     apply(&cluster, &release).await.unwrap();
     count("apply, nothing to do");
-    let stored = cluster.known(&name(&release)).await.unwrap();
+    let stored = cluster.get_record(&name(&release)).await.unwrap();
     let asked = percent("20");
     cluster.judge_weight(&release.name, &stored.record, asked.weight, &[Guard::NoReadyPods]).await.unwrap();
     cluster.weigh(&name(&release), stored, asked).await.unwrap();
     count("weight");
-    let stored = cluster.known(&name(&release)).await.unwrap();
+    let stored = cluster.get_record(&name(&release)).await.unwrap();
     let stored = cluster.pause(&name(&release), stored, None, &[]).await.unwrap();
     cluster.resume(&name(&release), stored, &[]).await.unwrap();
     count("pause and resume");

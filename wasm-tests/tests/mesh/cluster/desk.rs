@@ -1,7 +1,8 @@
 //! Namespaces for one test, and an operator in front of them.
 
 use canary_ctl::cluster::{
-    Access, Applied, Applying, Asked, Cluster, Error, Patience, TakingBack, Turned, Waiting, Writing,
+    Access, Applied, ApplyOptions, Asked, Cluster, Error, LeaseTiming, TakingBack, Turned, WaitOptions,
+    WriteOptions,
 };
 use canary_ctl::plan::{Back, Guard, ends_after};
 use canary_ctl::spec::{Release, ReleaseName, parse};
@@ -20,7 +21,8 @@ use wasm_tests::scenario::Document;
 pub(super) const KINDS: &str = "destinationrule,virtualservice,envoyfilter,configmap,secret";
 
 /// The Leases of who was killed hold on for so long.
-pub(super) const BRIEF: Patience = Patience { lease: Duration::from_secs(1), wait: Duration::from_secs(20) };
+pub(super) const BRIEF: LeaseTiming =
+    LeaseTiming { lease: Duration::from_secs(1), wait: Duration::from_secs(20) };
 
 /// An operator with all rights, and namespaces without pods.
 pub(super) struct Desk<'l> {
@@ -58,15 +60,15 @@ impl<'l> Desk<'l> {
     }
 
     pub(super) async fn cluster(&self) -> Cluster {
-        self.cluster_that(Writing::default()).await
+        self.cluster_that(WriteOptions::default()).await
     }
 
-    pub(super) async fn cluster_that(&self, writing: Writing) -> Cluster {
+    pub(super) async fn cluster_that(&self, writing: WriteOptions) -> Cluster {
         self.cluster_of("admin", writing).await
     }
 
     /// The same as another of the lab's accounts.
-    pub(super) async fn cluster_of(&self, account: &str, writing: Writing) -> Cluster {
+    pub(super) async fn cluster_of(&self, account: &str, writing: WriteOptions) -> Cluster {
         let kubeconfig = Some(self.lab.kubeconfig(account).unwrap());
         Cluster::connect(&Access { kubeconfig, ..Access::default() }, writing).await.unwrap()
     }
@@ -157,14 +159,14 @@ pub(super) async fn apply_although(
     overridden: &[Guard],
 ) -> Result<Applied, Error> {
     let mut progress = |_, _| {};
-    let waiting = Waiting { patience: Duration::from_secs(5), progress: &mut progress };
-    cluster.apply(release, Applying { waiting, wait: false, overridden, again: false }).await
+    let waiting = WaitOptions { patience: Duration::from_secs(5), progress: &mut progress };
+    cluster.apply(release, ApplyOptions { waiting, wait: false, overridden, again: false }).await
 }
 
 pub(super) async fn uninstall(cluster: &Cluster, release: &Release) -> Result<(), Error> {
-    let stored = cluster.known(&release.name).await?;
+    let stored = cluster.get_record(&release.name).await?;
     let mut progress = |_, _| {};
-    let mut waiting = Waiting { patience: Duration::from_secs(5), progress: &mut progress };
+    let mut waiting = WaitOptions { patience: Duration::from_secs(5), progress: &mut progress };
     cluster.uninstall(&release.name, stored, &mut waiting).await.map(drop)
 }
 
@@ -184,9 +186,9 @@ pub(super) enum Verb {
 
 /// Turns a release as `canary-ctl promote`, `rollback` and `promote --finish` do, or continues what is under way.
 pub(super) async fn turn(cluster: &Cluster, release: &Release, verb: Verb) -> Result<Turned, Error> {
-    let stored = cluster.known(&release.name).await?;
+    let stored = cluster.get_record(&release.name).await?;
     let mut progress = |_, _| {};
-    let mut waiting = Waiting { patience: Duration::from_mins(1), progress: &mut progress };
+    let mut waiting = WaitOptions { patience: Duration::from_mins(1), progress: &mut progress };
     let day = Some(canary_ctl::spec::Seconds::DAY);
     match verb {
         Verb::Promote => cluster.promote(&release.name, stored, ends_after(day), Some(&mut waiting)).await,

@@ -115,7 +115,7 @@ fn a_route_of_theirs_keeps_what_it_asks_for_at_every_version_and_nothing_fails_u
         }
 
         scene.write("by-hand", &by_hand(&scene.stage, "9s")).await;
-        let record = scene.cluster.known(&scene.release.name).await.unwrap().record;
+        let record = scene.cluster.get_record(&scene.release.name).await.unwrap().record;
         let lost = scene.cluster.unfinished(&scene.release.name, &record).await.unwrap();
         let [change] = lost.changes.as_slice() else { panic!("{lost:?}") };
         assert_eq!(change.why, Why::Repair { by: vec!["kubectl-client-side-apply".to_owned()] });

@@ -3,7 +3,7 @@
 use super::desk::{Desk, apply, name, percent, uninstall};
 use super::theirs::{by_hand, is_theirs_again, read, written};
 use crate::support::in_the_mesh;
-use canary_ctl::cluster::{Cluster, Error, Writing};
+use canary_ctl::cluster::{Cluster, Error, WriteOptions};
 use canary_ctl::plan::{Guard, Refusal, Why};
 use canary_ctl::spec::{Release, Routes};
 use serde_json::json;
@@ -30,7 +30,7 @@ fn an_object_is_given_back_as_it_was_whoever_had_written_it() {
             assert!(
                 desk.objects().await.iter().any(|object| object["metadata"]["name"] == "shop-canary-mesh")
             );
-            let stored = cluster.known(&name(&release)).await.unwrap();
+            let stored = cluster.get_record(&name(&release)).await.unwrap();
             cluster.weigh(&name(&release), stored, percent("20")).await.unwrap();
             uninstall(&cluster, &release).await.unwrap();
             is_theirs_again(&before, &read(&desk).await);
@@ -58,7 +58,7 @@ fn what_the_owner_applies_is_reported_and_the_next_apply_merges_it() {
         let lost = "problem: VirtualService edit-lost/by-hand has lost routes of ours: kubectl-client-side-apply has written it";
         assert!(status.stdout.contains(lost), "{}", status.stdout);
         assert!(status.stdout.contains("hint: `canary-ctl apply` puts them into what is there now"));
-        let stored = cluster.known(&name(&release)).await.unwrap();
+        let stored = cluster.get_record(&name(&release)).await.unwrap();
         let to = "20".parse().unwrap();
         let judged = cluster.judge_weight(&release.name, &stored.record, to, &[Guard::NoReadyPods]).await;
         let Err(Error::Guarded(Refusal { guard: Guard::NoRoutes, .. })) = judged else {
@@ -87,7 +87,7 @@ fn an_object_that_has_changed_since_it_was_seen_is_not_written() {
         written(&desk, &["apply", "-f", "-"], "3s").await;
         let plan = cluster.plan(&release).await.unwrap();
         written(&desk, &["apply", "-f", "-"], "5s").await;
-        let rehearsed = cluster.rehearse(&plan).await;
+        let rehearsed = cluster.server_dry_run(&plan).await;
         assert!(matches!(rehearsed, Err(Error::Stale { .. })), "{rehearsed:?}");
     });
 }
@@ -116,7 +116,7 @@ fn whoever_owns_an_object_decides_who_writes_its_routes() {
         let (message, hint) = refusal(&cluster, &editing(&desk)).await;
         assert_eq!(message, format!("cannot edit {object}: it belongs to Helm"));
         assert!(hint.contains("`apply --take-over`"), "{hint}");
-        let taking = desk.cluster_that(Writing { take_over: true, ..Writing::default() }).await;
+        let taking = desk.cluster_that(WriteOptions { take_over: true, ..WriteOptions::default() }).await;
         apply(&taking, &editing(&desk)).await.unwrap();
         assert!(apply(&cluster, &editing(&desk)).await.unwrap().plan.is_empty(), "asked once");
         uninstall(&cluster, &silent).await.unwrap();

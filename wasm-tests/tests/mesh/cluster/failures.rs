@@ -3,11 +3,11 @@
 use super::desk::{Desk, apply, name, percent, uninstall};
 use super::faulty::{Fault, Faulty, writes};
 use crate::support::in_the_mesh;
-use canary_ctl::cluster::{Access, Cluster, Error, Patience, Writing};
+use canary_ctl::cluster::{Access, Cluster, Error, LeaseTiming, WriteOptions};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-async fn through(way: &Faulty, writing: Writing) -> Cluster {
+async fn through(way: &Faulty, writing: WriteOptions) -> Cluster {
     let access = Access { kubeconfig: Some(way.kubeconfig()), ..Access::default() };
     Cluster::connect(&access, writing).await.unwrap()
 }
@@ -23,7 +23,7 @@ fn every_read_that_fails_is_made_again() {
     in_the_mesh(async |lab| {
         let desk = Desk::new(lab, "failing-reads").await;
         let (way, release) = (Faulty::new(lab).await, desk.release("shop"));
-        let cluster = through(&way, Writing::default()).await;
+        let cluster = through(&way, WriteOptions::default()).await;
         for fault in [Fault::Says(500), Fault::Says(503), Fault::LosesRequest, Fault::LosesAnswer] {
             // Every second read fails.
             let count = AtomicU32::new(0);
@@ -46,9 +46,9 @@ fn a_write_that_fails_is_made_again_or_reported_and_then_continued() {
     in_the_mesh(async |lab| {
         let desk = Desk::new(lab, "failing-writes").await;
         let (way, release) = (Faulty::new(lab).await, desk.release("shop"));
-        let patience = Patience { lease: Duration::from_secs(1), ..Patience::default() };
+        let patience = LeaseTiming { lease: Duration::from_secs(1), ..LeaseTiming::default() };
         let sane = desk.cluster().await;
-        let cluster = through(&way, Writing { patience, ..Writing::default() }).await;
+        let cluster = through(&way, WriteOptions { patience, ..WriteOptions::default() }).await;
         let faults = [Fault::Says(409), Fault::Says(500), Fault::LosesRequest, Fault::LosesAnswer];
         for (fault, may_fail) in faults.into_iter().map(|fault| (fault, true)).chain([(Fault::Busy, false)]) {
             let mut reported = 0;
@@ -84,14 +84,14 @@ fn a_weight_whose_record_was_written_and_not_acknowledged_is_no_strangers() {
     in_the_mesh(async |lab| {
         let desk = Desk::new(lab, "lost-answer").await;
         let (way, release) = (Faulty::new(lab).await, desk.release("shop"));
-        let cluster = through(&way, Writing::default()).await;
+        let cluster = through(&way, WriteOptions::default()).await;
         apply(&cluster, &release).await.unwrap();
         way.spoil(1, Fault::LosesAnswer, |call| call.starts_with("PUT ") && call.contains("/configmaps/"));
-        let stored = cluster.known(&name(&release)).await.unwrap();
+        let stored = cluster.get_record(&name(&release)).await.unwrap();
         let weighed = cluster.weigh(&name(&release), stored, percent("20")).await.unwrap();
         assert!(way.is_done());
         assert_eq!(weighed.stored.record.standing.generation, 2);
-        let kept = cluster.known(&name(&release)).await.unwrap();
+        let kept = cluster.get_record(&name(&release)).await.unwrap();
         assert!(cluster.reweighed(&name(&release), &kept).await.unwrap().is_empty());
     });
 }
@@ -101,7 +101,7 @@ fn an_api_server_that_stays_broken_is_reported_before_anything_is_written() {
     in_the_mesh(async |lab| {
         let desk = Desk::new(lab, "broken").await;
         let (way, release) = (Faulty::new(lab).await, desk.release("shop"));
-        let cluster = through(&way, Writing::default()).await;
+        let cluster = through(&way, WriteOptions::default()).await;
         way.spoil(u32::MAX, Fault::Says(500), |call| call.contains("/secrets/"));
         let error = apply(&cluster, &release).await.unwrap_err();
         assert_eq!(
@@ -125,7 +125,9 @@ fn credentials_that_have_expired_are_said_to_be() {
     in_the_mesh(async |lab| {
         let way = Faulty::new(lab).await;
         let access = Access { kubeconfig: Some(way.kubeconfig_with("expired")), ..Access::default() };
-        let Err(error) = Cluster::connect(&access, Writing::default()).await else { panic!("connected") };
+        let Err(error) = Cluster::connect(&access, WriteOptions::default()).await else {
+            panic!("connected")
+        };
         assert!(matches!(error, Error::Unauthorized { .. }), "{error:?}");
         assert_eq!(
             error.hint().unwrap(),
@@ -140,9 +142,9 @@ fn a_slow_api_server_takes_time_and_the_lease_is_renewed_meanwhile() {
         let desk = Desk::new(lab, "slow").await;
         let (way, release) = (Faulty::new(lab).await, desk.release("shop"));
         let lease = Duration::from_secs(1);
-        let patience = Patience { lease, wait: Duration::from_secs(3) };
-        let slow = through(&way, Writing { patience, ..Writing::default() }).await;
-        let other = desk.cluster_that(Writing { patience, ..Writing::default() }).await;
+        let patience = LeaseTiming { lease, wait: Duration::from_secs(3) };
+        let slow = through(&way, WriteOptions { patience, ..WriteOptions::default() }).await;
+        let other = desk.cluster_that(WriteOptions { patience, ..WriteOptions::default() }).await;
         way.spoil(u32::MAX, Fault::Slow(Duration::from_millis(500)), |call| !call.contains("/leases"));
         let second = async {
             lab.until("the lease", async || {

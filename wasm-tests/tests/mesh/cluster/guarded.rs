@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use canary_ctl::cluster::{Access, Applying, Cluster, Waiting, Writing};
+use canary_ctl::cluster::{Access, ApplyOptions, Cluster, WaitOptions, WriteOptions};
 use canary_ctl::spec::parse;
 use wasm_tests::client::{Kind, Visit};
 use wasm_tests::lab::{Stage, StageOptions};
@@ -31,12 +31,12 @@ fn nobody_can_name_the_canary_while_a_release_is_applied_and_uninstalled() {
         let document = stage.release().unwrap().with("/spec/weight", "0");
         let release = parse(Path::new("canary.yaml"), &document.text()).unwrap().release;
         let access = Access { kubeconfig: Some(lab.kubeconfig("admin").unwrap()), ..Access::default() };
-        let cluster = Cluster::connect(&access, Writing::default()).await.unwrap();
+        let cluster = Cluster::connect(&access, WriteOptions::default()).await.unwrap();
         let done = Cell::new(false);
         let operate = async {
             for _ in 0..3 {
-                let waiting = Waiting { patience: Duration::from_mins(1), progress: &mut |_, _| {} };
-                let how = Applying { waiting, wait: true, overridden: &[], again: false };
+                let waiting = WaitOptions { patience: Duration::from_mins(1), progress: &mut |_, _| {} };
+                let how = ApplyOptions { waiting, wait: true, overridden: &[], again: false };
                 cluster.apply(&release, how).await.unwrap();
                 lab.until("the way to the shop", async || {
                     stage.user().navigate("/").await.is_ok_and(|answer| answer.status == 200).then_some(())

@@ -16,7 +16,7 @@ fn refused(by: Guard, done: &Result<impl std::fmt::Debug, Error>) -> String {
 }
 
 async fn judge(cluster: &Cluster, release: &Release, share: &str, overridden: &[Guard]) -> Result<(), Error> {
-    let stored = cluster.known(&name(release)).await.unwrap();
+    let stored = cluster.get_record(&name(release)).await.unwrap();
     cluster.judge_weight(&release.name, &stored.record, share.parse().unwrap(), overridden).await
 }
 

@@ -2,13 +2,14 @@
 
 use super::desk::{BRIEF, Desk, apply, name, percent, uninstall};
 use crate::support::in_the_mesh;
-use canary_ctl::cluster::{Cluster, Error, Writing};
+use canary_ctl::cluster::{Cluster, Error, WriteOptions};
 
 /// More writes than any verb makes.
 const ENOUGH: u32 = 20;
 
 async fn stopping(desk: &Desk<'_>, writes: u32) -> Cluster {
-    desk.cluster_that(Writing { at_most: Some(writes), patience: BRIEF, ..Writing::default() }).await
+    desk.cluster_that(WriteOptions { at_most: Some(writes), patience: BRIEF, ..WriteOptions::default() })
+        .await
 }
 
 #[test]
@@ -45,14 +46,14 @@ fn a_weight_that_was_killed_after_the_record_is_carried_out_by_apply() {
         let desk = Desk::new(lab, "killed-weight").await;
         let (cluster, release) = (desk.cluster().await, desk.release("shop"));
         apply(&cluster, &release).await.unwrap();
-        let stored = cluster.known(&name(&release)).await.unwrap();
+        let stored = cluster.get_record(&name(&release)).await.unwrap();
         let stopped = stopping(&desk, 1).await.weigh(&name(&release), stored, percent("20")).await;
         assert!(matches!(stopped, Err(Error::Stopped { .. })), "{stopped:?}");
-        let kept = cluster.known(&name(&release)).await.unwrap();
+        let kept = cluster.get_record(&name(&release)).await.unwrap();
         assert_eq!(cluster.reweighed(&name(&release), &kept).await.unwrap().changes.len(), 1);
         let continued = apply(&cluster, &release).await.unwrap();
         assert_eq!(continued.record.standing.generation, 2, "continued, not done again");
-        let kept = cluster.known(&name(&release)).await.unwrap();
+        let kept = cluster.get_record(&name(&release)).await.unwrap();
         assert!(cluster.reweighed(&name(&release), &kept).await.unwrap().is_empty());
     });
 }

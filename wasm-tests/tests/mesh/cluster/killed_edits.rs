@@ -3,7 +3,7 @@
 use super::desk::{BRIEF, Desk, apply, uninstall};
 use super::theirs::{is_theirs_again, read, written};
 use crate::support::in_the_mesh;
-use canary_ctl::cluster::{Error, Writing};
+use canary_ctl::cluster::{Error, WriteOptions};
 
 /// More writes than any verb makes.
 const ENOUGH: u32 = 20;
@@ -17,7 +17,7 @@ fn an_edit_that_was_killed_after_any_write_is_continued_and_undone() {
         let before = read(&desk).await;
         let (mut applies, mut uninstalls) = (0, 0);
         for writes in 0..ENOUGH {
-            let stopping = Writing { at_most: Some(writes), patience: BRIEF, ..Writing::default() };
+            let stopping = WriteOptions { at_most: Some(writes), patience: BRIEF, ..WriteOptions::default() };
             match apply(&desk.cluster_that(stopping).await, &release).await {
                 Err(Error::Stopped { .. }) => applies += 1,
                 done => drop(done.unwrap()),

@@ -3,7 +3,7 @@
 
 use super::desk::{BRIEF, Desk, Verb, apply, name, turn, uninstall};
 use crate::support::in_the_mesh;
-use canary_ctl::cluster::{Error, Writing};
+use canary_ctl::cluster::{Error, WriteOptions};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -43,9 +43,13 @@ fn killed_everywhere(namespace: &str, before: &[Verb], verb: Verb, expected: usi
             for verb in before {
                 turn(&cluster, &release, *verb).await.unwrap();
             }
-            let begun = cluster.known(&name(&release)).await.unwrap().record.standing.generation;
+            let begun = cluster.get_record(&name(&release)).await.unwrap().record.standing.generation;
             let stopping = desk
-                .cluster_that(Writing { at_most: Some(writes), patience: BRIEF, ..Writing::default() })
+                .cluster_that(WriteOptions {
+                    at_most: Some(writes),
+                    patience: BRIEF,
+                    ..WriteOptions::default()
+                })
                 .await;
             match turn(&stopping, &release, verb).await {
                 Err(Error::Stopped { .. }) => points += 1,
@@ -74,7 +78,7 @@ fn killed_everywhere(namespace: &str, before: &[Verb], verb: Verb, expected: usi
 async fn every_route_leads_to_a_subset(desk: &Desk<'_>, writes: u32) {
     let objects = desk.objects().await;
     let release = desk.release("shop").name;
-    let generation = desk.cluster().await.known(&release).await.unwrap().record.standing.generation;
+    let generation = desk.cluster().await.get_record(&release).await.unwrap().record.standing.generation;
     let of_kind =
         |kind: &str| objects.iter().filter(move |object| object["kind"] == kind).collect::<Vec<_>>();
     let subsets: BTreeSet<&str> =

@@ -3,7 +3,7 @@
 use super::desk::{Desk, apply, uninstall};
 use super::faulty::{Fault, Faulty};
 use crate::support::in_the_mesh;
-use canary_ctl::cluster::{Access, Cluster, Error, Patience, Writing};
+use canary_ctl::cluster::{Access, Cluster, Error, LeaseTiming, WriteOptions};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::json;
@@ -63,7 +63,7 @@ fn who_has_looked_and_not_yet_written_is_not_overtaken_by_another_release() {
         let desk = Desk::new(lab, "looked").await;
         let way = Faulty::new(lab).await;
         let access = Access { kubeconfig: Some(way.kubeconfig()), ..Access::default() };
-        let slow = Cluster::connect(&access, Writing::default()).await.unwrap();
+        let slow = Cluster::connect(&access, WriteOptions::default()).await.unwrap();
         let (shop, blog, other) = (desk.release("shop"), desk.release("blog"), desk.cluster().await);
         // Keys are there already, and the object that both releases share is not.
         apply(&other, &shop).await.unwrap();
@@ -100,8 +100,8 @@ fn who_holds_a_lease_is_named_and_nothing_is_written() {
     in_the_mesh(async |lab| {
         let desk = Desk::new(lab, "held").await;
         held(&desk, 3600).await;
-        let patience = Patience { wait: Duration::from_millis(300), ..Patience::default() };
-        let cluster = desk.cluster_that(Writing { patience, ..Writing::default() }).await;
+        let patience = LeaseTiming { wait: Duration::from_millis(300), ..LeaseTiming::default() };
+        let cluster = desk.cluster_that(WriteOptions { patience, ..WriteOptions::default() }).await;
         let error = apply(&cluster, &desk.release("shop")).await.unwrap_err();
         assert!(matches!(error, Error::Held { .. }), "{error:?}");
         assert_eq!(

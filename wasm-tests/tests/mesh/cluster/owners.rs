@@ -2,7 +2,7 @@
 
 use super::desk::{Desk, apply, name, percent};
 use crate::support::in_the_mesh;
-use canary_ctl::cluster::{Error, Writing};
+use canary_ctl::cluster::{Error, WriteOptions};
 use canary_ctl::plan::Why;
 
 const THEIRS: &str = r#"{"apiVersion": "networking.istio.io/v1", "kind": "VirtualService",
@@ -27,7 +27,8 @@ fn a_field_of_another_owner_stops_the_call_which_names_both() {
         assert_eq!(conflicts, [("spec.http".to_owned(), "helm".to_owned())]);
         assert_eq!(desk.versions().await, theirs);
 
-        let forceful = desk.cluster_that(Writing { force_conflicts: true, ..Writing::default() }).await;
+        let forceful =
+            desk.cluster_that(WriteOptions { force_conflicts: true, ..WriteOptions::default() }).await;
         apply(&forceful, &release).await.unwrap();
         assert!(cluster.plan(&release).await.unwrap().is_empty());
     });
@@ -52,11 +53,11 @@ fn of_two_operators_one_wins_and_the_other_is_told_who_and_what() {
         let desk = Desk::new(lab, "two-operators").await;
         let (cluster, release) = (desk.cluster().await, desk.release("shop"));
         apply(&cluster, &release).await.unwrap();
-        let seen = cluster.known(&name(&release)).await.unwrap();
+        let seen = cluster.get_record(&name(&release)).await.unwrap();
         cluster.weigh(&name(&release), seen.clone(), percent("20")).await.unwrap();
         let won = desk.versions().await;
         let second = cluster.weigh(&name(&release), seen, percent("50")).await;
-        let Err(Error::Overtaken { last: Some(last), .. }) = second else { panic!("{second:?}") };
+        let Err(Error::ConcurrentChange { last: Some(last), .. }) = second else { panic!("{second:?}") };
         assert!(last.starts_with("admin: weight 0% -> 20% (generation 2) at "), "{last}");
         assert_eq!(desk.versions().await, won);
     });
@@ -72,6 +73,6 @@ fn two_first_applies_at_once_make_one_release() {
         // Who lost has said so, and finds nothing left to do.
         apply(&other, &release).await.unwrap();
         assert!(one.plan(&release).await.unwrap().is_empty());
-        assert_eq!(one.known(&name(&release)).await.unwrap().record.history.entries().len(), 1);
+        assert_eq!(one.get_record(&name(&release)).await.unwrap().record.history.entries().len(), 1);
     });
 }

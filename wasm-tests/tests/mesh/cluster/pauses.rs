@@ -2,7 +2,7 @@
 
 use super::desk::{Desk, apply, apply_although, name};
 use crate::support::in_the_mesh;
-use canary_ctl::cluster::{Cluster, Error, Writing};
+use canary_ctl::cluster::{Cluster, Error, WriteOptions};
 use canary_ctl::plan::{Guard, Refusal};
 use canary_ctl::spec::Release;
 
@@ -11,7 +11,7 @@ const PODS: [Guard; 1] = [Guard::NoReadyPods];
 const PAUSED: [Guard; 2] = [Guard::NoReadyPods, Guard::Paused];
 
 async fn judge(cluster: &Cluster, release: &Release, share: &str, overridden: &[Guard]) -> Result<(), Error> {
-    let stored = cluster.known(&release.name).await.unwrap();
+    let stored = cluster.get_record(&release.name).await.unwrap();
     cluster.judge_weight(&release.name, &stored.record, share.parse().unwrap(), overridden).await
 }
 
@@ -28,9 +28,9 @@ fn a_paused_release_changes_for_its_pauser_alone() {
     in_the_mesh(async |lab| {
         let desk = Desk::new(lab, "paused").await;
         let (admin, release) = (desk.cluster().await, desk.release("shop"));
-        let bob = desk.cluster_of("bob", Writing::default()).await;
+        let bob = desk.cluster_of("bob", WriteOptions::default()).await;
         apply(&admin, &release).await.unwrap();
-        let stored = admin.known(&name(&release)).await.unwrap();
+        let stored = admin.get_record(&name(&release)).await.unwrap();
         let why = Some("the p99 looks odd".to_owned());
         admin.pause(&name(&release), stored, why, &[]).await.unwrap();
 
@@ -41,7 +41,7 @@ fn a_paused_release_changes_for_its_pauser_alone() {
         judge(&bob, &release, "20", &PAUSED).await.unwrap();
         judge(&admin, &release, "20", &PODS).await.unwrap();
 
-        let stored = bob.known(&name(&release)).await.unwrap();
+        let stored = bob.get_record(&name(&release)).await.unwrap();
         is_paused(&bob.resume(&name(&release), stored.clone(), &[]).await);
         is_paused(&bob.pause(&name(&release), stored.clone(), None, &[]).await);
         let stored = admin.resume(&name(&release), stored, &[]).await.unwrap();
@@ -57,9 +57,9 @@ fn on_a_paused_release_others_repair_and_do_not_move_users() {
     in_the_mesh(async |lab| {
         let desk = Desk::new(lab, "paused-apply").await;
         let (admin, release) = (desk.cluster().await, desk.release("shop"));
-        let bob = desk.cluster_of("bob", Writing::default()).await;
+        let bob = desk.cluster_of("bob", WriteOptions::default()).await;
         apply(&admin, &release).await.unwrap();
-        let stored = admin.known(&name(&release)).await.unwrap();
+        let stored = admin.get_record(&name(&release)).await.unwrap();
         admin.pause(&name(&release), stored, None, &[]).await.unwrap();
 
         lab.kubectl(&["delete", "destinationrule", "shop-canary", "-n", "paused-apply"]).await.unwrap();

@@ -3,7 +3,9 @@
 use super::desk::{BRIEF, Desk};
 use crate::modules::{Parts, route};
 use crate::support::in_the_mesh;
-use canary_ctl::cluster::{Access, Applying, Cluster, Error, Preparation, PrepareOptions, Waiting, Writing};
+use canary_ctl::cluster::{
+    Access, ApplyOptions, Cluster, Error, Preparation, PrepareOptions, WaitOptions, WriteOptions,
+};
 use canary_ctl::plan::{Guard, WasmRuntime};
 use canary_ctl::spec::{Release, parse};
 use serde_json::Value;
@@ -44,13 +46,14 @@ impl<'l> Unprepared<'l> {
     /// The operator, who may be killed after so many writes and takes over what `kubectl` has applied.
     async fn cluster(&self, at_most: Option<u32>) -> Cluster {
         let access = Access { kubeconfig: Some(self.lab.kubeconfig("admin").unwrap()), ..Access::default() };
-        let writing = Writing { force_conflicts: true, at_most, patience: BRIEF, ..Writing::default() };
+        let writing =
+            WriteOptions { force_conflicts: true, at_most, patience: BRIEF, ..WriteOptions::default() };
         Cluster::connect(&access, writing).await.unwrap()
     }
 
     async fn apply(&self, cluster: &Cluster) -> Result<(), Error> {
-        let waiting = Waiting { patience: Duration::from_mins(1), progress: &mut |_, _| {} };
-        let how = Applying { waiting, wait: true, overridden: &[], again: false };
+        let waiting = WaitOptions { patience: Duration::from_mins(1), progress: &mut |_, _| {} };
+        let how = ApplyOptions { waiting, wait: true, overridden: &[], again: false };
         cluster.apply(&self.release, how).await.map(drop)
     }
 
@@ -146,7 +149,7 @@ fn a_gateway_without_v8_is_refused_and_after_prepare_takes_the_filter_without_a_
             assert!(refused.to_string().contains(&pod), "{refused} names {pod}");
         }
         assert!(refused.hint().unwrap().contains("`canary-ctl prepare`"), "{:?}", refused.hint());
-        assert_eq!(cluster.stored(&name).await.unwrap(), None, "nothing is written before");
+        assert_eq!(cluster.find_record(&name).await.unwrap(), None, "nothing is written before");
         assert_eq!(gateway.envoy_filters().await, Vec::<String>::new(), "nothing is written before");
         let notes = cluster.plan(&gateway.release).await.unwrap().notes.join("\n");
         assert!(notes.contains("`apply` refuses by `no-wasm-runtime`"), "diff says it: {notes}");

@@ -2,7 +2,7 @@
 
 use super::prepared::{options, refused_by};
 use crate::support::in_the_mesh;
-use canary_ctl::cluster::{Access, Applying, Cluster, PrepareOptions, Waiting, Writing};
+use canary_ctl::cluster::{Access, ApplyOptions, Cluster, PrepareOptions, WaitOptions, WriteOptions};
 use canary_ctl::plan::{Guard, WasmRuntime};
 use canary_ctl::spec::parse;
 use serde_json::json;
@@ -28,11 +28,11 @@ fn sidecars_without_v8_are_restarted_only_where_the_end_of_their_sessions_is_acc
         let document = stage.catalog_release().unwrap().with("/spec/weight", "0");
         let release = parse(Path::new("canary.yaml"), &document.text()).unwrap().release;
         let access = Access { kubeconfig: Some(lab.kubeconfig("admin").unwrap()), ..Access::default() };
-        let cluster = Cluster::connect(&access, Writing::default()).await.unwrap();
+        let cluster = Cluster::connect(&access, WriteOptions::default()).await.unwrap();
         let applied = async || {
-            let waiting = Waiting { patience: Duration::from_mins(1), progress: &mut |_, _| {} };
+            let waiting = WaitOptions { patience: Duration::from_mins(1), progress: &mut |_, _| {} };
             let overridden = &[Guard::NoKey];
-            cluster.apply(&release, Applying { waiting, wait: true, overridden, again: false }).await
+            cluster.apply(&release, ApplyOptions { waiting, wait: true, overridden, again: false }).await
         };
         lab.until("the end of the old pods", async || {
             let proxies = cluster.preparation(&release).await.ok()?.proxies;

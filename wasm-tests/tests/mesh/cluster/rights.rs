@@ -4,7 +4,7 @@ use super::desk::{Desk, Ran};
 use super::faulty::{Fault, Faulty};
 use super::theirs::{is_theirs_again, read, written};
 use crate::support::in_the_mesh;
-use canary_ctl::cluster::{Access, Cluster, Patience, Writing};
+use canary_ctl::cluster::{Access, Cluster, LeaseTiming, WriteOptions};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tempfile::NamedTempFile;
@@ -132,8 +132,9 @@ async fn clean(desk: &Desk<'_>, file: &NamedTempFile) {
 /// A Lease is renewed when its holder takes long: an `apply` through an API server that does.
 async fn slowly(desk: &Desk<'_>, way: &Faulty) -> Result<(), String> {
     let access = Access { kubeconfig: Some(way.kubeconfig_with("token-of-restricted")), ..Access::default() };
-    let patience = Patience { lease: Duration::from_secs(1), ..Patience::default() };
-    let cluster = Cluster::connect(&access, Writing { patience, ..Writing::default() }).await.unwrap();
+    let patience = LeaseTiming { lease: Duration::from_secs(1), ..LeaseTiming::default() };
+    let cluster =
+        Cluster::connect(&access, WriteOptions { patience, ..WriteOptions::default() }).await.unwrap();
     way.spoil(u32::MAX, Fault::Slow(Duration::from_millis(200)), |call| !call.contains("/leases"));
     let done = super::desk::apply(&cluster, &desk.release("shop")).await;
     way.is_done();

@@ -3,7 +3,7 @@
 use super::desk::{Verb, turn};
 use super::scene::Scene;
 use crate::support::{UNDISTURBED, counters, in_the_mesh};
-use canary_ctl::cluster::{TakingBack, Waiting};
+use canary_ctl::cluster::{TakingBack, WaitOptions};
 use canary_ctl::plan::Back;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -43,7 +43,7 @@ fn no_session_moves_and_nothing_fails_through_a_promotion_and_its_rollback() {
         for (verb, on_v2, draining) in [(Verb::Promote, NEW as u64, "v1"), (Verb::RollBack, 0, "v2")] {
             let moving = sessions.set_out(SESSIONS / 2);
             turned(&scene, verb).await;
-            let record = scene.cluster.known(&scene.release.name).await.unwrap().record;
+            let record = scene.cluster.get_record(&scene.release.name).await.unwrap().record;
             tokio::time::sleep(COUNTED_WITHIN).await;
             let before = scene.cluster.traffic(&name, &record).await.unwrap();
             assert_eq!(sessions.settle(moving).await.expect("they come back"), Faults::default(), "{verb:?}");
@@ -111,7 +111,7 @@ fn a_version_that_has_drained_leaves_without_a_failed_request_and_keeps_its_pods
         assert_eq!(lab.kubectl(&subsets).await.unwrap(), "v2");
         let pods = lab.pods("finished", "app=shop,version=v1").await.unwrap();
         assert!(!pods.is_empty(), "what serves is neither scaled nor deleted");
-        let stored = scene.cluster.known(&scene.release.name).await.unwrap();
+        let stored = scene.cluster.get_record(&scene.release.name).await.unwrap();
         let refused = stored.record.to_roll_back();
         assert!(matches!(refused, Err(canary_ctl::plan::Error::NoWayBack { .. })), "{refused:?}");
     });
@@ -131,11 +131,11 @@ fn a_promotion_that_is_taken_back_at_once_leaves_nobody_on_the_promoted_version(
         turned(&scene, Verb::Promote).await;
         let (users, _) = run(scene.users(NEW), &Plan::navigate("/cart/add?item=tea", 1)).await;
         let crowd = Crowd::start(users, Plan { concurrency: 4, ..Plan::navigate("/cart", 3) });
-        let stored = scene.cluster.known(&scene.release.name).await.unwrap();
+        let stored = scene.cluster.get_record(&scene.release.name).await.unwrap();
         let back = stored.record.to_roll_back().unwrap();
         assert_eq!(back, Back::Promotion("v2".to_owned()));
         let mut progress = |_, _| {};
-        let mut waiting = Waiting { patience: Duration::from_mins(1), progress: &mut progress };
+        let mut waiting = WaitOptions { patience: Duration::from_mins(1), progress: &mut progress };
         let how = TakingBack { back: &back, deadline: None };
         scene.cluster.roll_back(&scene.release.name, stored, how, &mut waiting).await.unwrap();
         let (users, during) = crowd.stop().await.expect("they come back");

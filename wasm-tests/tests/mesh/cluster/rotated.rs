@@ -3,7 +3,7 @@
 use super::desk::{BRIEF, Desk, apply, uninstall};
 use super::operator::Operator;
 use crate::support::in_the_mesh;
-use canary_ctl::cluster::{Cluster, Error, Rotated, Rotating, Waiting, Writing};
+use canary_ctl::cluster::{Cluster, Error, RotateOptions, Rotated, WaitOptions, WriteOptions};
 use canary_ctl::manifest::held_configuration;
 use canary_ctl::plan::Guard;
 use canary_ctl::spec::Release;
@@ -67,7 +67,7 @@ fn a_rotation_that_was_killed_after_any_write_leaves_no_gateway_without_a_key_th
         let mut points = 0;
         for writes in 0..ENOUGH {
             apply(&cluster, &release).await.unwrap();
-            let stopping = Writing { at_most: Some(writes), patience: BRIEF, ..Writing::default() };
+            let stopping = WriteOptions { at_most: Some(writes), patience: BRIEF, ..WriteOptions::default() };
             match rotate(&desk.cluster_that(stopping).await, &release).await {
                 Err(Error::Stopped { .. }) => points += 1,
                 done => {
@@ -103,9 +103,9 @@ fn a_neighbour_whose_pins_live_longer_keeps_the_old_key_longer() {
         apply(&cluster, &Desk::read(&desk.document("blog").with("/spec/session/maxAge", "240h")))
             .await
             .unwrap();
-        let among = cluster.rehearse_keys(&shop, true, &[Guard::MovesUsers]).await.unwrap().retire_from;
+        let among = cluster.dry_run_rotation(&shop, true, &[Guard::MovesUsers]).await.unwrap().retire_from;
         assert_eq!(among.unwrap().duration_since(alone).as_hours(), 72, "a week is what tokens live");
-        let refused = cluster.rehearse_keys(&shop, true, &[]).await;
+        let refused = cluster.dry_run_rotation(&shop, true, &[]).await;
         assert!(
             matches!(&refused, Err(Error::Guarded(refusal)) if refusal.guard == Guard::MovesUsers),
             "{refused:?}"
@@ -128,13 +128,13 @@ async fn continued(cluster: &Cluster, release: &Release, writes: u32) {
 
 /// The key that signs by the Secrets, at the later of their steps.
 async fn signer(cluster: &Cluster, release: &Release) -> String {
-    let rehearsed = cluster.rehearse_keys(release, true, &[Guard::MovesUsers]).await.unwrap();
+    let rehearsed = cluster.dry_run_rotation(release, true, &[Guard::MovesUsers]).await.unwrap();
     rehearsed.ring.signer().unwrap().id.clone()
 }
 
 async fn rotate(cluster: &Cluster, release: &Release) -> Result<Rotated, Error> {
-    let waiting = Waiting { patience: Duration::from_secs(5), progress: &mut |_, _| {} };
-    cluster.rotate_keys(release, Rotating { waiting, overridden: &[Guard::NoReadyPods] }).await
+    let waiting = WaitOptions { patience: Duration::from_secs(5), progress: &mut |_, _| {} };
+    cluster.rotate_keys(release, RotateOptions { waiting, overridden: &[Guard::NoReadyPods] }).await
 }
 
 async fn every_gateway_knows_what_others_sign(desk: &Desk<'_>, writes: u32) {

@@ -1,6 +1,6 @@
 //! The shop behind a gateway of its own, and an operator with a release of it: what tests under load begin with.
 
-use canary_ctl::cluster::{Access, Applying, Asked, Cluster, Error, Waiting, Writing};
+use canary_ctl::cluster::{Access, ApplyOptions, Asked, Cluster, Error, WaitOptions, WriteOptions};
 use canary_ctl::plan::Guard;
 use canary_ctl::spec::{Release, parse};
 use std::path::Path;
@@ -26,7 +26,7 @@ impl<'l> Scene<'l> {
         let document = with(document);
         let release = parse(Path::new("canary.yaml"), &document.text()).unwrap().release;
         let access = Access { kubeconfig: Some(lab.kubeconfig("admin").unwrap()), ..Access::default() };
-        let cluster = Cluster::connect(&access, Writing::default()).await.unwrap();
+        let cluster = Cluster::connect(&access, WriteOptions::default()).await.unwrap();
         Self { lab, stage, cluster, document, release }
     }
 
@@ -46,17 +46,17 @@ impl<'l> Scene<'l> {
     }
 
     async fn applied(&self, overridden: &[Guard], again: bool) -> Result<(), Error> {
-        let waiting = Waiting { patience: Duration::from_mins(1), progress: &mut |_, _| {} };
-        let how = Applying { waiting, wait: true, overridden, again };
+        let waiting = WaitOptions { patience: Duration::from_mins(1), progress: &mut |_, _| {} };
+        let how = ApplyOptions { waiting, wait: true, overridden, again };
         self.cluster.apply(&self.release, how).await.map(drop)
     }
 
     /// Changes the weight, and waits for it.
     pub(super) async fn weigh(&self, percent: &str) {
-        let stored = self.cluster.known(&self.release.name).await.unwrap();
+        let stored = self.cluster.get_record(&self.release.name).await.unwrap();
         let asked = Asked { weight: percent.parse().unwrap(), until: None, why: "weight" };
         let record = self.cluster.weigh(&self.release.name, stored, asked).await.unwrap().stored.record;
-        let mut waiting = Waiting { patience: Duration::from_mins(1), progress: &mut |_, _| {} };
+        let mut waiting = WaitOptions { patience: Duration::from_mins(1), progress: &mut |_, _| {} };
         self.cluster.wait(&self.release.name.to_string(), &record, &mut waiting).await.unwrap();
     }
 

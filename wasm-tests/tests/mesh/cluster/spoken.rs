@@ -11,7 +11,7 @@ fn operators_are_told_who_moves_before_anybody_does() {
         let stage = Stage::set_up(lab, "spoken", &StageOptions::gateway()).await.unwrap();
         let release = stage.release().unwrap().with("/spec/stickiness", "user").with("/spec/maxStep", "40");
         let operator = Operator::new(lab, &release.with("/spec/weight", "0"));
-        operator.is_told("apply", 0, &["5 objects written"]).await;
+        operator.is_told("apply", 0, &["6 objects written"]).await;
         lab.until("the way to the shop", async || {
             stage.user().navigate("/").await.is_ok_and(|answer| answer.status == 200).then_some(())
         })

@@ -5,7 +5,7 @@ use super::operator::Operator;
 use super::scene::Scene;
 use crate::modules::{Module, Web, filter};
 use crate::support::in_the_mesh;
-use canary_ctl::cluster::{Access, Applying, Cluster, Error, Waiting, Writing};
+use canary_ctl::cluster::{Access, ApplyOptions, Cluster, Error, WaitOptions, WriteOptions};
 use canary_ctl::spec::{Release, parse};
 use std::path::Path;
 use std::time::Duration;
@@ -86,9 +86,9 @@ fn a_weight_arrives_wherever_a_trial_of_a_bad_module_was_killed() {
 /// Applies it as somebody who is gone after so many writes.
 async fn killed_after(scene: &Scene<'_>, release: &Release, writes: u32) -> Result<(), Error> {
     let access = Access { kubeconfig: Some(scene.lab.kubeconfig("admin").unwrap()), ..Access::default() };
-    let killed = Writing { at_most: Some(writes), patience: BRIEF, ..Writing::default() };
+    let killed = WriteOptions { at_most: Some(writes), patience: BRIEF, ..WriteOptions::default() };
     let cluster = Cluster::connect(&access, killed).await.unwrap();
-    let waiting = Waiting { patience: Duration::from_secs(1), progress: &mut |_, _| {} };
-    let how = Applying { waiting, wait: true, overridden: &[], again: false };
+    let waiting = WaitOptions { patience: Duration::from_secs(1), progress: &mut |_, _| {} };
+    let how = ApplyOptions { waiting, wait: true, overridden: &[], again: false };
     cluster.apply(release, how).await.map(drop)
 }

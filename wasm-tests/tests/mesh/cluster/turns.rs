@@ -2,7 +2,7 @@
 
 use super::desk::{Desk, Verb, apply, name, percent, turn};
 use crate::support::in_the_mesh;
-use canary_ctl::cluster::{Applying, Error, Waiting};
+use canary_ctl::cluster::{ApplyOptions, Error, WaitOptions};
 use canary_ctl::plan::{self, Guard, ends_after};
 use canary_ctl::spec::Release;
 use std::time::Duration;
@@ -72,8 +72,8 @@ fn a_version_that_was_rolled_back_comes_again_when_asked_to_and_its_old_pins_do_
         assert!(matches!(refused, Err(Error::Plan(plan::Error::OldCanary { .. }))), "{refused:?}");
 
         let mut progress = |_, _| {};
-        let waiting = Waiting { patience: Duration::from_secs(5), progress: &mut progress };
-        let how = Applying { waiting, wait: false, overridden: &[Guard::NoReadyPods], again: true };
+        let waiting = WaitOptions { patience: Duration::from_secs(5), progress: &mut progress };
+        let how = ApplyOptions { waiting, wait: false, overridden: &[Guard::NoReadyPods], again: true };
         let record = cluster.apply(&release, how).await.unwrap().record;
         let versions: Vec<_> =
             record.standing.versions.iter().map(|live| (live.name.as_str(), live.epoch)).collect();
@@ -88,7 +88,7 @@ fn a_drain_whose_time_is_over_is_ended_by_the_next_apply() {
         let desk = Desk::new(lab, "time-is-over").await;
         let (cluster, release) = (desk.cluster().await, desk.release("shop"));
         apply(&cluster, &release).await.unwrap();
-        let stored = cluster.known(&name(&release)).await.unwrap();
+        let stored = cluster.get_record(&name(&release)).await.unwrap();
         cluster.promote(&name(&release), stored, ends_after(None), None).await.unwrap();
         let record = apply(&cluster, &with_versions(&release, "v2", None)).await.unwrap().record;
         assert!(record.standing.has_gone("v1") && record.leaving.is_empty());
@@ -113,11 +113,11 @@ fn a_promotion_that_was_overtaken_by_a_rollback_does_not_write_over_it() {
         apply(&cluster, &release).await.unwrap();
         // As if the first call slept after its record while the second one did everything.
         turn(&cluster, &release, Verb::Promote).await.unwrap();
-        let promoted = cluster.known(&name(&release)).await.unwrap();
+        let promoted = cluster.get_record(&name(&release)).await.unwrap();
         turn(&cluster, &release, Verb::RollBack).await.unwrap();
         let rolled_back = desk.versions().await;
         let overtaken = cluster.promote(&name(&release), promoted, ends_after(None), None).await;
-        assert!(matches!(overtaken, Err(Error::Overtaken { .. })), "{overtaken:?}");
+        assert!(matches!(overtaken, Err(Error::ConcurrentChange { .. })), "{overtaken:?}");
         assert_eq!(desk.versions().await, rolled_back);
     });
 }
@@ -128,14 +128,14 @@ fn of_two_operators_who_turn_a_release_one_wins_and_the_other_is_told() {
         let desk = Desk::new(lab, "two-turns").await;
         let (cluster, release) = (desk.cluster().await, desk.release("shop"));
         apply(&cluster, &release).await.unwrap();
-        let seen = cluster.known(&name(&release)).await.unwrap();
+        let seen = cluster.get_record(&name(&release)).await.unwrap();
         turn(&cluster, &release, Verb::RollBack).await.unwrap();
         let won = desk.versions().await;
         let second = cluster.promote(&name(&release), seen.clone(), ends_after(None), None).await;
-        let Err(Error::Overtaken { last: Some(last), .. }) = second else { panic!("{second:?}") };
+        let Err(Error::ConcurrentChange { last: Some(last), .. }) = second else { panic!("{second:?}") };
         assert!(last.starts_with("admin: rollback 0% -> 0% (generation 2) at "), "{last}");
         let third = cluster.weigh(&name(&release), seen, percent("50")).await;
-        assert!(matches!(third, Err(Error::Overtaken { .. })), "{third:?}");
+        assert!(matches!(third, Err(Error::ConcurrentChange { .. })), "{third:?}");
         assert_eq!(desk.versions().await, won);
     });
 }

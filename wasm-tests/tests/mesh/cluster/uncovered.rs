@@ -5,7 +5,7 @@ use super::operator::Operator;
 use super::rules::{LEADING, beside, to_shop};
 use super::scene::Scene;
 use crate::support::in_the_mesh;
-use canary_ctl::cluster::{Applying, Error, Waiting};
+use canary_ctl::cluster::{ApplyOptions, Error, WaitOptions};
 use canary_ctl::plan::{Guard, Refusal};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -79,8 +79,8 @@ fn a_canary_without_ready_pods_comes_and_the_way_past_the_routes_is_told() {
             let spec = json!({"nodeName": "elsewhere", "containers": containers});
             lab.apply(&object("Pod", name, &json!({"app": label}), &spec).to_string()).await.unwrap();
         }
-        let waiting = Waiting { patience: Duration::from_secs(5), progress: &mut |_, _| {} };
-        let how = Applying { waiting, wait: false, overridden: &[Guard::NoReadyPods], again: false };
+        let waiting = WaitOptions { patience: Duration::from_secs(5), progress: &mut |_, _| {} };
+        let how = ApplyOptions { waiting, wait: false, overridden: &[Guard::NoReadyPods], again: false };
         let applied = cluster.apply(&release, how).await.unwrap();
         assert_eq!(applied.coverage.outsiders.0, ["cron"]);
         let told: Vec<String> = applied.coverage.gaps.iter().map(ToString::to_string).collect();

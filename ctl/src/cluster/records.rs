@@ -18,13 +18,13 @@ const KEY: &str = "release.json";
 
 /// A record, and the object that it is kept in.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stored {
+pub struct StoredRecord {
     /// The record.
     pub record: Record,
     object: Option<ConfigMap>,
 }
 
-impl Stored {
+impl StoredRecord {
     /// A record that is nowhere yet.
     pub(super) const fn new(record: Record) -> Self {
         Self { record, object: None }
@@ -38,33 +38,41 @@ impl Stored {
 
 impl Cluster {
     /// What is kept of a release. Fails where it was written by a newer tool.
-    pub async fn stored(&self, release: &ReleaseName) -> Result<Option<Stored>, Error> {
+    pub async fn find_record(&self, release: &ReleaseName) -> Result<Option<StoredRecord>, Error> {
         let found = self.config_maps(release).get_opt(&name(release)).await;
         let found = found.map_err(|error| attempt("get", release, &name(release)).refused(error))?;
         let Some(object) = found else { return Ok(None) };
         let text = object.data.as_ref().and_then(|data| data.get(KEY)).map_or("", String::as_str);
-        Ok(Some(Stored { record: Record::parse(text)?, object: Some(object) }))
+        Ok(Some(StoredRecord { record: Record::parse(text)?, object: Some(object) }))
     }
 
     /// The same; fails where the release is not there.
-    pub async fn known(&self, release: &ReleaseName) -> Result<Stored, Error> {
+    pub async fn get_record(&self, release: &ReleaseName) -> Result<StoredRecord, Error> {
         let unknown = || Error::Unknown { release: release.to_string() };
-        self.stored(release).await?.ok_or_else(unknown)
+        self.find_record(release).await?.ok_or_else(unknown)
     }
 
     /// Fails where somebody else has written the record since this one was read or written.
-    pub(super) async fn unless_overtaken(&self, release: &ReleaseName, stored: &Stored) -> Result<(), Error> {
+    pub(super) async fn ensure_current(
+        &self,
+        release: &ReleaseName,
+        stored: &StoredRecord,
+    ) -> Result<(), Error> {
         let version = |object: &ConfigMap| object.metadata.resource_version.clone();
-        let now = self.stored(release).await?;
+        let now = self.find_record(release).await?;
         let is = now.as_ref().and_then(|now| now.object.as_ref()).and_then(version);
         if is == stored.object.as_ref().and_then(version) {
             return Ok(());
         }
-        Err(overtaken(release, now))
+        Err(concurrent_change(release, now))
     }
 
     /// Keeps a record. Fails where somebody else has written one since this one was read, and says who.
-    pub(super) async fn keep(&self, release: &ReleaseName, stored: &mut Stored) -> Result<(), Error> {
+    pub(super) async fn save_record(
+        &self,
+        release: &ReleaseName,
+        stored: &mut StoredRecord,
+    ) -> Result<(), Error> {
         self.count_write()?;
         let data = BTreeMap::from([(KEY.to_owned(), stored.record.to_json()?)]);
         let api = self.config_maps(release);
@@ -78,10 +86,10 @@ impl Cluster {
         };
         match written.map_err(|error| attempt(verb, release, &name(release)).refused(error)) {
             Ok(object) => stored.object = Some(object),
-            Err(Error::Stale { .. }) => match self.stored(release).await? {
+            Err(Error::Stale { .. }) => match self.find_record(release).await? {
                 // Ours, by an attempt whose answer was lost.
                 Some(now) if now.record == stored.record => stored.object = now.object,
-                now => return Err(overtaken(release, now)),
+                now => return Err(concurrent_change(release, now)),
             },
             Err(error) => return Err(error),
         }
@@ -89,14 +97,18 @@ impl Cluster {
     }
 
     /// Forgets a release. Fails where somebody else has changed it since it was read.
-    pub(super) async fn forget(&self, release: &ReleaseName, stored: &Stored) -> Result<(), Error> {
+    pub(super) async fn delete_record(
+        &self,
+        release: &ReleaseName,
+        stored: &StoredRecord,
+    ) -> Result<(), Error> {
         self.count_write()?;
         let version = stored.object.as_ref().and_then(|object| object.metadata.resource_version.clone());
         let condition = Preconditions { resource_version: version, ..Preconditions::default() };
         let how = DeleteParams::default().preconditions(condition);
         let gone = self.config_maps(release).delete(&name(release), &how).await;
         match gone.map_err(|error| attempt("delete", release, &name(release)).refused(error)) {
-            Err(Error::Stale { .. }) => Err(overtaken(release, self.stored(release).await?)),
+            Err(Error::Stale { .. }) => Err(concurrent_change(release, self.find_record(release).await?)),
             // Gone by an attempt whose answer was lost.
             Err(Error::Refused { code: 404, .. }) => Ok(()),
             done => done.map(drop),
@@ -108,8 +120,8 @@ impl Cluster {
     }
 }
 
-fn overtaken(release: &ReleaseName, now: Option<Stored>) -> Error {
-    Error::Overtaken { release: release.to_string(), last: now.and_then(|now| now.record.last()) }
+fn concurrent_change(release: &ReleaseName, now: Option<StoredRecord>) -> Error {
+    Error::ConcurrentChange { release: release.to_string(), last: now.and_then(|now| now.record.last()) }
 }
 
 fn name(release: &ReleaseName) -> String {
