@@ -32,9 +32,9 @@ pub enum Error {
     /// The cluster refused, or does not answer.
     #[error(transparent)]
     Cluster(#[from] cluster::Error),
-    /// A guard says no.
+    /// A preflight check failed.
     #[error(transparent)]
-    Guarded(#[from] plan::Refusal),
+    Preflight(#[from] plan::CheckFailed),
     /// What is on the cluster makes no release.
     #[error(transparent)]
     Survey(#[from] survey::Error),
@@ -86,7 +86,7 @@ impl Error {
             Self::Manifest(error) => error.hint(),
             Self::Local(error) => error.hint(),
             Self::Cluster(error) => error.hint(),
-            Self::Guarded(refusal) => Some(refusal.hint()),
+            Self::Preflight(refusal) => Some(refusal.hint()),
             Self::Survey(error) => error.hint(),
             Self::Explain(error) => error.hint(),
             Self::Token(error) => error.hint(),

@@ -9,7 +9,7 @@ mod cluster_objects;
 
 use canary_ctl::config::Standing;
 use canary_ctl::manifest::{Member, Stage, held_configuration};
-use canary_ctl::plan::{Action, Record, Ways, Why, install, prune, removal, reweigh};
+use canary_ctl::plan::{Action, Record, Ways, Why, install, plan_config_update, prune, removal};
 use cluster_objects::{applied, kept, objects, release, stages};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -99,7 +99,7 @@ fn a_weight_changes_the_configuration_alone_and_one_object() {
     let standing = Standing { generation: 2, weight: "20".parse().unwrap(), ..first };
     let mut record = Record::first(&release, standing.clone());
     (record.standing, record.objects) = (standing.clone(), kept(&objects));
-    let plan = reweigh("shop/shop", &record, &applied(&objects)).unwrap();
+    let plan = plan_config_update("shop/shop", &record, &applied(&objects)).unwrap();
     assert_eq!(stages(&plan), [(Stage::Configuration, Action::Update)]);
     let paths: Vec<_> =
         plan.changes[0].fields.iter().map(|field| field.path.rsplit('.').next().unwrap()).collect();

@@ -10,7 +10,7 @@ mod cluster_objects;
 
 use canary_ctl::config::Standing;
 use canary_ctl::manifest::{Code, Member, Stage, held_configuration};
-use canary_ctl::plan::{Action, Object, Record, Reference, Trial, Trying, reweigh};
+use canary_ctl::plan::{Action, Object, Record, Reference, Trial, Trying, plan_config_update};
 use canary_ctl::spec::Module;
 use cluster_objects::{applied, kept, objects, release, stages};
 use serde_json::Value;
@@ -83,7 +83,7 @@ fn a_weight_puts_the_old_module_back() {
     let (old, new) = (with_module("oci://r/f:1"), with_module("oci://r/f:2"));
     let mut record = record();
     record.trial = Trial::of(&new, &applied(&old), None);
-    let plan = reweigh(RELEASE, &record, &applied(&new)).unwrap();
+    let plan = plan_config_update(RELEASE, &record, &applied(&new)).unwrap();
     assert_eq!(modules(plan.changes.iter().map(|change| &change.body)), ["oci://r/f:1"]);
 }
 

@@ -10,7 +10,9 @@ mod cluster_objects;
 use assignment::contract::Role;
 use canary_ctl::config::Standing;
 use canary_ctl::manifest::{Member, Stage};
-use canary_ctl::plan::{Action, Back, Error, Record, Reference, Way, ends_after, reroute};
+use canary_ctl::plan::{
+    Action, Error, Record, Reference, RoleChangeKind, RollbackTarget, ends_after, reroute,
+};
 use canary_ctl::spec::{Release, Seconds};
 use cluster_objects::{applied, kept, objects, release, stages};
 use jiff::Timestamp;
@@ -77,14 +79,14 @@ fn a_canary_that_was_rolled_back_is_gone_and_its_routes_wait_for_the_proxies() {
         (record.standing.gone[0].name.as_str(), record.leaving.as_slice()),
         ("v2", ["v2".to_owned()].as_slice())
     );
-    assert_eq!(record.to_roll_back().unwrap(), Back::Done);
+    assert_eq!(record.to_roll_back().unwrap(), RollbackTarget::Done);
 }
 
 #[test]
 fn a_rollback_with_a_deadline_lets_sessions_finish_and_a_second_one_can_end_them() {
     let mut record = rolled_back(at_a_fifth(), Some(ends_after(Some(Seconds::DAY))));
     assert_eq!(role(&record, "v2"), Some(Role::Draining));
-    assert_eq!(record.to_roll_back().unwrap(), Back::Draining("v2".to_owned()));
+    assert_eq!(record.to_roll_back().unwrap(), RollbackTarget::Draining("v2".to_owned()));
     record = rolled_back(record, None);
     assert_eq!((role(&record, "v2"), record.draining.len()), (None, 0));
 }
@@ -102,9 +104,9 @@ fn a_promotion_is_taken_back_by_swapping_roles_with_the_epochs_they_had() {
 fn a_second_rollback_does_not_take_back_an_earlier_promotion() {
     let mut record = promoted();
     record.follow(&file("v2", Some("v3")), "ada", |_| true);
-    assert_eq!(record.to_roll_back().unwrap(), Back::Canary("v3".to_owned()));
+    assert_eq!(record.to_roll_back().unwrap(), RollbackTarget::Canary("v3".to_owned()));
     let record = rolled_back(record, None);
-    assert_eq!(record.to_roll_back().unwrap(), Back::Done);
+    assert_eq!(record.to_roll_back().unwrap(), RollbackTarget::Done);
     assert_eq!((role(&record, "v2"), role(&record, "v1")), (Some(Role::Stable), Some(Role::Draining)));
 }
 
@@ -170,10 +172,10 @@ fn the_file_of_a_promotion_that_was_taken_back_is_refused() {
 fn roles_that_are_swapped_in_the_file_are_a_promotion_that_can_be_taken_back() {
     let mut record = at_a_fifth();
     record.follow(&file("v2", None), "ada", |_| true);
-    let turn = record.turn.clone().unwrap();
-    assert_eq!((turn.way, turn.from.as_str(), turn.to.as_str()), (Way::Promoted, "v1", "v2"));
+    let turn = record.role_change.clone().unwrap();
+    assert_eq!((turn.way, turn.from.as_str(), turn.to.as_str()), (RoleChangeKind::Promoted, "v1", "v2"));
     assert!(record.draining.contains_key("v1"));
-    assert_eq!(record.to_roll_back().unwrap(), Back::Promotion("v2".to_owned()));
+    assert_eq!(record.to_roll_back().unwrap(), RollbackTarget::Promotion("v2".to_owned()));
 }
 
 #[test]

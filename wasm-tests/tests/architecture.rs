@@ -41,6 +41,36 @@ fn the_crates_depend_on_each_other_as_drawn() {
     );
 }
 
+/// Every Rust file below a folder of the repository.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn retired_identifiers_do_not_come_back() {
+    let style = std::fs::read_to_string(root().join("STYLE.md")).unwrap();
+    let retired: BTreeSet<&str> =
+        style.split("```text\n").nth(1).unwrap().split("```").next().unwrap().split_whitespace().collect();
+    assert!(retired.len() > 20, "STYLE.md lists them: {retired:?}");
+    let mut files = Vec::new();
+    for folder in ["ctl", "wasm-tests/tests/mesh"] {
+        sources(&root().join(folder), &mut files);
+    }
+    for path in files {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        let found: BTreeSet<&str> = words.filter(|word| retired.contains(word)).collect();
+        assert!(found.is_empty(), "{} uses {found:?}: see STYLE.md", path.display());
+    }
+}
+
 /// What stands between backticks and looks like a path of this repository.
 fn named_paths(text: &str) -> impl Iterator<Item = &str> {
     let tops = [
@@ -61,7 +91,7 @@ fn named_paths(text: &str) -> impl Iterator<Item = &str> {
 
 #[test]
 fn every_path_that_the_pages_name_exists() {
-    for page in ["ARCHITECTURE.md", "README.md", "CHANGELOG.md", "docs/development.md"] {
+    for page in ["ARCHITECTURE.md", "STYLE.md", "README.md", "CHANGELOG.md", "docs/development.md"] {
         let text = std::fs::read_to_string(root().join(page)).unwrap();
         for path in named_paths(&text) {
             let file = path.split("::").next().unwrap();

@@ -1,6 +1,6 @@
 //! `canary-ctl apply`.
 
-use super::{ClusterAccess, Guards, Output, SpecFile, Writes};
+use super::{ClusterAccess, Output, SkipChecks, SpecFile, Writes};
 use clap::Args;
 
 /// Bring the cluster to what a release asks for, make before break
@@ -29,9 +29,9 @@ pub struct Apply {
     /// Edit objects of Helm and other tools, too (`routes: edit`)
     #[arg(long)]
     pub take_over: bool,
-    /// The guards.
+    /// Which checks are skipped.
     #[command(flatten)]
-    pub guards: Guards,
+    pub checks: SkipChecks,
     /// The cluster.
     #[command(flatten)]
     pub cluster: ClusterAccess,

@@ -1,9 +1,9 @@
 //! What every verb is told that steers one release on a cluster.
 
-use super::{ClusterAccess, Guards, SpecFile};
+use super::{ClusterAccess, SkipChecks, SpecFile};
 use clap::Args;
 
-/// Which release, where, and past which guards.
+/// Which release, where, and which checks are skipped.
 #[derive(Clone, Debug, Args)]
 pub struct OnCluster {
     /// The release.
@@ -12,9 +12,9 @@ pub struct OnCluster {
     /// Another release of the same cluster, as NAMESPACE/NAME or NAME
     #[arg(short, long, value_name = "RELEASE")]
     pub release: Option<String>,
-    /// The guards.
+    /// Which checks are skipped.
     #[command(flatten)]
-    pub guards: Guards,
+    pub checks: SkipChecks,
     /// The cluster.
     #[command(flatten)]
     pub cluster: ClusterAccess,

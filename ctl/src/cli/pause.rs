@@ -10,10 +10,10 @@ use clap::Args;
 
 Examples:
   canary-ctl pause --why 'the p99 looks odd'
-  canary-ctl pause -r shop --override paused     take a pause over from somebody else"
+  canary-ctl pause -r shop --skip-check paused     take a pause over from somebody else"
 )]
 pub struct Pause {
-    /// Which release, where, and past which guards.
+    /// Which release, where, and which checks are skipped.
     #[command(flatten)]
     pub on: OnCluster,
     /// Why, for whoever is refused and for `status`
@@ -25,9 +25,9 @@ pub struct Pause {
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
   canary-ctl resume
-  canary-ctl resume --override paused     although somebody else has paused it")]
+  canary-ctl resume --skip-check paused     although somebody else has paused it")]
 pub struct Resume {
-    /// Which release, where, and past which guards.
+    /// Which release, where, and which checks are skipped.
     #[command(flatten)]
     pub on: OnCluster,
 }

@@ -1,6 +1,6 @@
 //! `canary-ctl prepare`.
 
-use super::{ClusterAccess, DryRun, Guards, Output, SpecFile};
+use super::{ClusterAccess, DryRun, Output, SkipChecks, SpecFile};
 use crate::spec::Seconds;
 use clap::Args;
 
@@ -27,9 +27,9 @@ pub struct Prepare {
     /// How long to wait for each Deployment, and for V8 in its proxies
     #[arg(long, value_name = "DURATION", default_value = "10m")]
     pub timeout: Seconds,
-    /// The guards.
+    /// Which checks are skipped.
     #[command(flatten)]
-    pub guards: Guards,
+    pub checks: SkipChecks,
     /// The cluster.
     #[command(flatten)]
     pub cluster: ClusterAccess,

@@ -16,7 +16,7 @@ Examples:
   canary-ctl promote --finish            the old version has drained: take its routes and subset away"
 )]
 pub struct Promote {
-    /// Which release, where, and past which guards.
+    /// Which release, where, and which checks are skipped.
     #[command(flatten)]
     pub on: OnCluster,
     /// How long the old version drains before it may be taken away (default: as long as pins live, `session.maxAge`)

@@ -16,7 +16,7 @@ Examples:
   canary-ctl rollback --dry-run=client    who would lose sessions, and what would be written"
 )]
 pub struct Rollback {
-    /// Which release, where, and past which guards.
+    /// Which release, where, and which checks are skipped.
     #[command(flatten)]
     pub on: OnCluster,
     /// Let sessions finish, for so long

@@ -1,6 +1,6 @@
 //! `canary-ctl rotate-keys`.
 
-use super::{ClusterAccess, Guards, Output, SpecFile, Writes};
+use super::{ClusterAccess, Output, SkipChecks, SpecFile, Writes};
 use clap::Args;
 
 /// Let a new key sign pins, ids and tokens, without a user who notices
@@ -20,9 +20,9 @@ pub struct RotateKeys {
     /// Whether to write, and how long to wait.
     #[command(flatten)]
     pub writes: Writes,
-    /// The guards.
+    /// Which checks are skipped.
     #[command(flatten)]
-    pub guards: Guards,
+    pub checks: SkipChecks,
     /// The cluster.
     #[command(flatten)]
     pub cluster: ClusterAccess,

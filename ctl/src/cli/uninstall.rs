@@ -14,7 +14,7 @@ Examples:
   canary-ctl weight 0 && canary-ctl uninstall"
 )]
 pub struct Uninstall {
-    /// Which release, where, and past which guards.
+    /// Which release, where, and which checks are skipped.
     #[command(flatten)]
     pub on: OnCluster,
     /// Say what would go, and take nothing away

@@ -1,6 +1,6 @@
 //! `canary-ctl weight`.
 
-use super::{ClusterAccess, Guards, Output, SpecFile};
+use super::{ClusterAccess, Output, SkipChecks, SpecFile};
 use crate::spec::Seconds;
 use assignment::Weight;
 use assignment::weight::WeightError;
@@ -34,9 +34,9 @@ pub struct Weigh {
     /// End by itself after this time: then nobody new, or a rollback, as the release's `untilAction` says
     #[arg(long = "for", value_name = "DURATION")]
     pub expires_in: Option<Seconds>,
-    /// The guards.
+    /// Which checks are skipped.
     #[command(flatten)]
-    pub guards: Guards,
+    pub checks: SkipChecks,
     /// Refuse unless the release is at this generation
     #[arg(long, value_name = "N")]
     pub expect_generation: Option<u64>,

@@ -17,12 +17,12 @@ use super::execute::PendingRollout;
 use super::keys::Found;
 use super::lease::{self, Task};
 use super::objects::WriteMode;
-use super::weigh::Asked;
+use super::set_weight::Asked;
 use super::{Arrival, Cluster, Error, StoredRecord, WaitOptions};
 use crate::config::Standing;
 use crate::manifest::{self, Stage, held_configuration};
 use crate::plan::{
-    Coverage, Guard, Plan, Record, Reference, Trial, Ways, install, judge_claims, judge_edits,
+    Coverage, Plan, PreflightCheck, Record, Reference, Trial, Ways, check_claims, check_edits, install,
 };
 use crate::spec::Release;
 
@@ -32,8 +32,8 @@ pub struct ApplyOptions<'a> {
     pub waiting: WaitOptions<'a>,
     /// Whether to wait for them at the end too.
     pub wait: bool,
-    /// The guards that may not refuse it.
-    pub overridden: &'a [Guard],
+    /// The checks that are skipped.
+    pub skipped: &'a [PreflightCheck],
     /// Whether a version that was rolled back may come again.
     pub again: bool,
 }
@@ -83,7 +83,7 @@ impl Cluster {
 
     /// Brings the cluster to what a release asks for. Writes nothing where nothing differs.
     ///
-    /// Fails before the first write where a guard says no, where the file is older than a promotion or a rollback, and
+    /// Fails before the first write where a preflight check fails, where the file is older than a promotion or a rollback, and
     /// where somebody else is at it. Killed anywhere, the next call continues.
     pub async fn apply(&self, release: &Release, mut how: ApplyOptions<'_>) -> Result<Applied, Error> {
         let Prepared { before, stored, plan, keys, .. } = self.prepare(release, how.again).await?;
@@ -113,13 +113,13 @@ impl Cluster {
         let name = release.name.to_string();
         let mut prepared = self.prepare(release, how.again).await?;
         let around = (prepared.before.as_ref(), &prepared.stored.record);
-        self.judge_apply(release, around, how.overridden).await?;
-        judge_edits(&prepared.plan, &prepared.reconciliation.observed, self.writing.take_over)?;
-        judge_claims(&prepared.plan, self.writing.force_conflicts)?;
-        self.judge_runtimes(&prepared.plan, &prepared.stored.record, how.overridden).await?;
+        self.check_apply(release, around, how.skipped).await?;
+        check_edits(&prepared.plan, &prepared.reconciliation.observed, self.writing.take_over)?;
+        check_claims(&prepared.plan, self.writing.force_conflicts)?;
+        self.check_runtimes(&prepared.plan, &prepared.stored.record, how.skipped).await?;
         let coming: Vec<Reference> =
             prepared.reconciliation.kept().into_iter().map(|(_, reference)| reference).collect();
-        let coverage = self.judge_coverage(&release.name, around, &coming, how.overridden).await?;
+        let coverage = self.check_coverage(&release.name, around, &coming, how.skipped).await?;
         prepared = self.with_keys(release, task, prepared, how.again).await?;
         let mut first = None;
         if let Some(trial) = prepared.trial(&name) {
@@ -143,10 +143,10 @@ impl Cluster {
             arrival = Some(self.wait(&name, &stored.record, &mut how.waiting).await?);
         }
         self.prune(release, &mut stored).await?;
-        if let Some(weight) = stored.record.begin_with {
-            self.judge_canary(&release.name, &stored.record, how.overridden).await?;
+        if let Some(weight) = stored.record.initial_weight {
+            self.check_canary(&release.name, &stored.record, how.skipped).await?;
             let asked = Asked { weight, until: None, why: "apply" };
-            stored = self.weigh(&release.name, stored, asked).await?.stored;
+            stored = self.set_weight(&release.name, stored, asked).await?.stored;
             if how.wait {
                 arrival = Some(self.wait(&name, &stored.record, &mut how.waiting).await?);
             }
@@ -235,7 +235,7 @@ impl Prepared {
             let held = self.reconciliation.observed.get(reference).map(held_configuration);
             held.and_then(Result::ok).flatten().is_some_and(|config| config.releases.contains_key(release))
         };
-        if !before.carriers().all(holds) {
+        if !before.config_objects().all(holds) {
             return None;
         }
         Trial::of(&self.reconciliation.desired, &self.reconciliation.observed, before.trial.as_ref())
@@ -251,7 +251,7 @@ impl Reconciliation {
 
 /// Whether nothing is left to do but what was asked.
 fn is_settled(record: &Record) -> bool {
-    record.begin_with.is_none() && record.leaving.is_empty()
+    record.initial_weight.is_none() && record.leaving.is_empty()
 }
 
 /// The Leases of the objects that a release shares with others.

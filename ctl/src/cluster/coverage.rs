@@ -2,7 +2,7 @@
 
 use super::pods::{has_ended, has_sidecar};
 use super::{Cluster, Error};
-use crate::plan::{Coverage, Guard, Outsiders, Reach, Record, Reference, gaps};
+use crate::plan::{Coverage, Outsiders, PreflightCheck, Reach, Record, Reference, gaps};
 use crate::spec::{ReleaseName, Routes};
 use assignment::contract::Role;
 use serde_json::Value;
@@ -54,15 +54,15 @@ impl Cluster {
     ///
     /// Where the routes are somebody else's it refuses nothing: before the subsets are there, no route of theirs can name
     /// one.
-    pub(super) async fn judge_coverage(
+    pub(super) async fn check_coverage(
         &self,
         release: &ReleaseName,
         (before, after): (Option<&Record>, &Record),
         coming: &[Reference],
-        overridden: &[Guard],
+        skipped: &[PreflightCheck],
     ) -> Result<Coverage, Error> {
         let Some(canary) = after.standing.version_of(Role::Canary) else { return Ok(Coverage::default()) };
-        if overridden.contains(&Guard::Uncovered) {
+        if skipped.contains(&PreflightCheck::Uncovered) {
             return Ok(Coverage::default());
         }
         let coverage = self.coverage(release, after, coming).await?;
@@ -77,7 +77,7 @@ impl Cluster {
                 "version `{canary}` has {} ready pods, and {gap}: whoever comes by it may get them",
                 pods.ready
             );
-            Guard::Uncovered.refuse(overridden, message, gap.instead)?;
+            PreflightCheck::Uncovered.refuse(skipped, message, gap.instead)?;
         }
         Ok(coverage)
     }

@@ -208,9 +208,9 @@ pub enum Error {
         /// What to do instead.
         hint: String,
     },
-    /// A guard says no.
+    /// A preflight check failed.
     #[error(transparent)]
-    Guarded(#[from] plan::Refusal),
+    Preflight(#[from] plan::CheckFailed),
     /// Somebody else is changing the same thing.
     #[error("lease {lease} is held by `{holder}`{}", since.as_ref().map(|since| format!(" since {}", since.strftime("%Y-%m-%dT%H:%M:%SZ"))).unwrap_or_default())]
     Held {

@@ -1,4 +1,4 @@
-//! Carries out what `apply` has build_plan: part by part where a part must have arrived before the next one is written.
+//! Carries out what `apply` has planned: part by part where a part must have arrived before the next one is written.
 
 use super::apply::{build_plan, shared};
 use super::lease::Task;

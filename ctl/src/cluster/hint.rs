@@ -8,7 +8,7 @@ impl Error {
         match self {
             Self::Late { behind, .. } => behind.iter().find_map(Proxy::likely_cause),
             Self::Protected { hint, .. } => Some(hint.clone()),
-            Self::Guarded(refusal) => Some(refusal.hint()),
+            Self::Preflight(refusal) => Some(refusal.hint()),
             Self::Plan(error) => error.hint(),
             Self::Manifest(error) => error.hint(),
             Self::Config(error) => error.hint(),
@@ -55,7 +55,7 @@ impl Error {
                 "are its address and its sum right, can the proxies reach it, and is istiod there? their logs say what they got"
             }
             Self::NoDeployment { .. } => {
-                "stop its pods, `canary-ctl apply --override no-wasm-runtime`, and start them: what starts later starts with V8"
+                "stop its pods, `canary-ctl apply --skip-check no-wasm-runtime`, and start them: what starts later starts with V8"
             }
             Self::NotRolledOut { .. } => {
                 "the pods of before go on: look at the new ones, then `canary-ctl prepare` again goes on; `prepare --undo` goes back"

@@ -5,7 +5,7 @@
 //! a process that is gone, and is taken over. How long that is, everybody judges by their own clock.
 
 use super::refusal::Attempt;
-use super::weigh::pause;
+use super::set_weight::pause;
 use super::{Cluster, Error};
 use crate::plan::FIELD_MANAGER;
 use crate::spec::ReleaseName;

@@ -35,12 +35,12 @@
 //! ```
 
 mod apply;
+mod checks;
 mod connect;
 mod coverage;
 mod desired;
 mod error;
 mod execute;
-mod guards;
 mod hint;
 mod keys;
 mod lease;
@@ -54,17 +54,17 @@ mod records;
 mod refusal;
 mod restart;
 mod retry;
+mod role_change;
 mod rotate;
 mod routes;
 mod rules;
 mod runtimes;
+mod set_weight;
 mod subsets;
 mod survey;
 mod traffic;
-mod turn;
 mod uninstall;
 mod wait;
-mod weigh;
 
 pub use apply::{Applied, ApplyOptions};
 pub use connect::{Access, Cluster, WriteOptions};
@@ -74,8 +74,8 @@ pub use pods::Ready;
 pub use prepare::{Preparation, PrepareOptions, Restart};
 pub use proxies::Proxy;
 pub use records::StoredRecord;
+pub use role_change::{EffectiveSettings, RoleChanged, RollbackOptions};
 pub use rotate::{RotateOptions, Rotated};
+pub use set_weight::{Asked, WeightUpdate};
 pub use traffic::{Part, Traffic};
-pub use turn::{Manner, TakingBack, Turned};
 pub use wait::{Arrival, WaitOptions};
-pub use weigh::{Asked, Weighed};

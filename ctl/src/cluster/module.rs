@@ -41,7 +41,7 @@ impl Cluster {
     async fn bring(&self, release: &Release, stored: &mut StoredRecord, which: Trying) -> Result<(), Error> {
         self.save_record(&release.name, stored).await?;
         let stored = &*stored;
-        let shared = stored.record.carriers().map(Reference::place).collect();
+        let shared = stored.record.config_objects().map(Reference::place).collect();
         let task = Task { verb: "apply", release: &release.name };
         let plan = async || self.tried(release, stored, which).await;
         self.with_leases(shared, task, async || self.apply_with_retry(plan).await).await.map(drop)

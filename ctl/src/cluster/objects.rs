@@ -47,7 +47,7 @@ impl Cluster {
 
     /// Carries out one change. Fails where fields have other owners, and where the object has changed since it was seen.
     pub(super) async fn carry_out(&self, change: &Change, mode: WriteMode) -> Result<(), Error> {
-        change.judge_claim(self.writing.force_conflicts)?;
+        change.check_claim(self.writing.force_conflicts)?;
         if mode == WriteMode::Commit {
             self.count_write()?;
         }

@@ -1,7 +1,7 @@
 //! A pause on a cluster: one write of the record. Nothing that proxies read changes.
 
 use super::{Cluster, Error, StoredRecord};
-use crate::plan::Guard;
+use crate::plan::PreflightCheck;
 use crate::spec::ReleaseName;
 
 impl Cluster {
@@ -13,9 +13,9 @@ impl Cluster {
         release: &ReleaseName,
         mut stored: StoredRecord,
         why: Option<String>,
-        overridden: &[Guard],
+        skipped: &[PreflightCheck],
     ) -> Result<StoredRecord, Error> {
-        self.judge_pause(&stored.record, overridden)?;
+        self.check_pause(&stored.record, skipped)?;
         stored.record.pause(&self.user, why);
         self.save_record(release, &mut stored).await?;
         Ok(stored)
@@ -26,9 +26,9 @@ impl Cluster {
         &self,
         release: &ReleaseName,
         mut stored: StoredRecord,
-        overridden: &[Guard],
+        skipped: &[PreflightCheck],
     ) -> Result<StoredRecord, Error> {
-        self.judge_pause(&stored.record, overridden)?;
+        self.check_pause(&stored.record, skipped)?;
         if stored.record.paused.is_some() {
             stored.record.resume(&self.user);
             self.save_record(release, &mut stored).await?;

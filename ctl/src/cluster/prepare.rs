@@ -16,7 +16,7 @@ use super::runtimes::envoy_runs;
 use super::{Cluster, Error};
 use crate::manifest::{self, Member, RUNTIME_LABEL, Runtime, runtimes};
 use crate::plan::{
-    Guard, Plan, Proxies, ProxyRuntime, Reference, WasmRuntime, check_rolling_update, next_label,
+    Plan, PreflightCheck, Proxies, ProxyRuntime, Reference, WasmRuntime, check_rolling_update, next_label,
     runtime_change,
 };
 use crate::spec::Release;
@@ -33,8 +33,8 @@ pub struct PrepareOptions<'a> {
     pub timeout: Duration,
     /// Called with each step that is done.
     pub progress: &'a mut dyn FnMut(&str),
-    /// The checks that may not refuse it.
-    pub overridden: &'a [Guard],
+    /// The checks that are skipped.
+    pub skipped: &'a [PreflightCheck],
 }
 
 /// A Deployment whose pods are restarted.
@@ -86,7 +86,7 @@ impl Cluster {
     /// # Errors
     ///
     /// As [`preparation`](Self::preparation); where pods of the application would be restarted, unless `moves-users` is
-    /// overridden; where a Deployment does not roll out in time, or a proxy has no V8 in time.
+    /// skipped; where a Deployment does not roll out in time, or a proxy has no V8 in time.
     pub async fn prepare_proxies(
         &self,
         release: &Release,
@@ -94,7 +94,7 @@ impl Cluster {
     ) -> Result<Preparation, Error> {
         let groups = self.groups(release).await?;
         let prepared = Preparation::of(&groups);
-        prepared.judge_sessions(options.overridden)?;
+        prepared.check_sessions(options.skipped)?;
         let task = Task { verb: "prepare", release: &release.name };
         let shared: Vec<Place> = groups.iter().map(|group| group.runtime.config.clone()).collect();
         self.with_leases(shared, task, async || {
@@ -190,9 +190,9 @@ impl Preparation {
     }
 
     /// Refuses to restart pods of an application, whose sessions may live in their memory.
-    pub(super) fn judge_sessions(&self, overridden: &[Guard]) -> Result<(), Error> {
+    pub(super) fn check_sessions(&self, skipped: &[PreflightCheck]) -> Result<(), Error> {
         let Some(cost) = self.session_cost() else { return Ok(()) };
-        Ok(Guard::MovesUsers.refuse(overridden, cost, "choose a time at which its sessions may end")?)
+        Ok(PreflightCheck::MovesUsers.refuse(skipped, cost, "choose a time at which its sessions may end")?)
     }
 
     /// What restarting the pods of applications costs their users; `None` where only gateways are restarted.

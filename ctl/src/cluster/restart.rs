@@ -55,7 +55,7 @@ impl Cluster {
         mut options: PrepareOptions<'_>,
     ) -> Result<Preparation, Error> {
         let undone = self.undoing_preparation(release).await?;
-        undone.judge_sessions(options.overridden)?;
+        undone.check_sessions(options.skipped)?;
         let runtimes = runtimes(&Member::first(release, 1))?;
         let task = Task { verb: "prepare --undo", release: &release.name };
         let shared = runtimes.iter().map(|runtime| runtime.config.clone()).collect();

@@ -5,7 +5,7 @@ use super::keys::KeySecret;
 use super::{Applied, ApplyOptions, Cluster, Error, StoredRecord, WaitOptions};
 use crate::config::{self, KeyRing};
 use crate::manifest::held_configuration;
-use crate::plan::Guard;
+use crate::plan::PreflightCheck;
 use crate::spec::{Release, ReleaseName};
 use assignment::contract::{OverrideMode, ReleaseConfig};
 use assignment::decide::MAX_TOKEN_LIFE_SECONDS;
@@ -19,8 +19,8 @@ const SLACK: SignedDuration = SignedDuration::from_hours(1);
 pub struct RotateOptions<'a> {
     /// How long proxies are waited for at each step.
     pub waiting: WaitOptions<'a>,
-    /// The guards that may not refuse it.
-    pub overridden: &'a [Guard],
+    /// The checks that are skipped.
+    pub skipped: &'a [PreflightCheck],
 }
 
 /// The keys after a change.
@@ -44,16 +44,16 @@ impl Cluster {
         let mut secrets = self.key_secrets(release).await?;
         let mut ring = merged(&secrets)?;
         if ring.successor().is_none() && secrets.iter().all(|secret| secret.ring == ring) {
-            self.judge_rotation(release, how.overridden).await?;
+            self.check_rotation(release, how.skipped).await?;
             ring = ring.with_successor().map_err(config::Error::from)?;
         }
-        let RotateOptions { waiting: WaitOptions { patience, progress }, overridden } = how;
+        let RotateOptions { waiting: WaitOptions { patience, progress }, skipped } = how;
         let mut brought = None;
         while brought.is_none() {
             let (step, is_last) = (ring.clone(), ring.successor().is_none());
             self.put_keys(&mut secrets, &step).await?;
             let waiting = WaitOptions { patience, progress: &mut *progress };
-            let applying = ApplyOptions { waiting, wait: true, overridden, again: false };
+            let applying = ApplyOptions { waiting, wait: true, skipped, again: false };
             let applied = self.apply(release, applying).await?;
             if is_last {
                 brought = Some(applied);
@@ -73,11 +73,10 @@ impl Cluster {
         let Some(from) = self.retire_from(&release.name, &secrets).await? else {
             return Ok(Rotated { ring, retire_from: None, applied: None });
         };
-        judge_retirement(&ring, from, how.overridden)?;
+        check_retirement(&ring, from, how.skipped)?;
         let ring = ring.without_superseded();
         self.put_keys(&mut secrets, &ring).await?;
-        let applying =
-            ApplyOptions { waiting: how.waiting, wait: true, overridden: how.overridden, again: false };
+        let applying = ApplyOptions { waiting: how.waiting, wait: true, skipped: how.skipped, again: false };
         let applied = self.apply(release, applying).await?;
         Ok(Rotated { ring, retire_from: None, applied: Some(applied) })
     }
@@ -87,18 +86,18 @@ impl Cluster {
         &self,
         release: &Release,
         retire: bool,
-        overridden: &[Guard],
+        skipped: &[PreflightCheck],
     ) -> Result<Rotated, Error> {
         let secrets = self.key_secrets(release).await?;
         let ring = merged(&secrets)?;
         let retire_from = self.retire_from(&release.name, &secrets).await?;
         let ring = if retire {
             if let Some(from) = retire_from {
-                judge_retirement(&ring, from, overridden)?;
+                check_retirement(&ring, from, skipped)?;
             }
             ring.without_superseded()
         } else if ring.successor().is_none() {
-            self.judge_rotation(release, overridden).await?;
+            self.check_rotation(release, skipped).await?;
             ring.with_successor().map_err(config::Error::from)?.succeeded()
         } else {
             ring.succeeded()
@@ -142,7 +141,7 @@ impl Cluster {
     }
 
     /// What would be wrong with a rotation that begins now.
-    async fn judge_rotation(&self, release: &Release, overridden: &[Guard]) -> Result<(), Error> {
+    async fn check_rotation(&self, release: &Release, skipped: &[PreflightCheck]) -> Result<(), Error> {
         if !self.plan(release).await?.is_empty() {
             let message = "expected proxies that run what file and keys say".to_owned();
             return Err(Error::Protected {
@@ -154,13 +153,13 @@ impl Cluster {
             let message =
                 format!("sidecars of other releases of train `{train}` verify what these keys sign");
             let instead = "apply those releases between `verify` and `sign` by hand";
-            Guard::MovesUsers.refuse(overridden, message, instead)?;
+            PreflightCheck::MovesUsers.refuse(skipped, message, instead)?;
         }
         let stored = self.get_record(&release.name).await?;
         let reached: Vec<_> = stored.record.objects.iter().map(|(_, object)| object).collect();
         for other in self.neighbours(&release.name, &stored).await? {
             let Some(theirs) = self.find_record(&other).await? else { continue };
-            if let Some(beyond) = theirs.record.carriers().find(|object| !reached.contains(object)) {
+            if let Some(beyond) = theirs.record.config_objects().find(|object| !reached.contains(object)) {
                 let message = format!(
                     "`{other}` has these keys too, and proxies that this release does not reach ({beyond})"
                 );
@@ -191,11 +190,11 @@ fn seals_live(release: &ReleaseConfig) -> u64 {
     pins.max(tokens)
 }
 
-fn judge_retirement(ring: &KeyRing, from: Timestamp, overridden: &[Guard]) -> Result<(), Error> {
+fn check_retirement(ring: &KeyRing, from: Timestamp, skipped: &[PreflightCheck]) -> Result<(), Error> {
     if Timestamp::now() >= from {
         return Ok(());
     }
     let old: Vec<&str> = ring.superseded().map(|key| key.id.as_str()).collect();
     let message = format!("what {} signed counts until {from:.0}", old.join(", "));
-    Ok(Guard::MovesUsers.refuse(overridden, message, "wait")?)
+    Ok(PreflightCheck::MovesUsers.refuse(skipped, message, "wait")?)
 }

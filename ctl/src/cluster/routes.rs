@@ -5,7 +5,7 @@ use super::desired::Reconciliation;
 use super::refusal::Attempt;
 use super::{Cluster, Error};
 use crate::manifest::Stage;
-use crate::plan::{Kept, Record, Ways, choose, is_lost, order};
+use crate::plan::{OwnedObject, Record, Ways, choose, is_lost, order};
 use crate::spec::{Release, ReleaseName, Routes, version_subset};
 use assignment::contract::HeaderNames;
 use kube::Api;
@@ -27,7 +27,7 @@ impl Cluster {
             let ways: Vec<_> = record.objects.iter().filter(|(stage, _)| stage.is_way()).collect();
             let observed = self.get_all(ways.iter().map(|(_, reference)| reference)).await?;
             let way = Ways::of(&release.to_string(), record);
-            let is_there = |(stage, reference): &&&Kept| match (stage, observed.get(reference)) {
+            let is_there = |(stage, reference): &&&OwnedObject| match (stage, observed.get(reference)) {
                 (_, None) => false,
                 (Stage::Edits, Some(body)) => !is_lost(body, &way, version),
                 (_, Some(body)) => leads(body, &value),

@@ -2,7 +2,9 @@
 
 use super::proxies::PodName;
 use super::{Cluster, Error};
-use crate::plan::{Guard, Plan, Proxies, ProxyRuntime, Record, WasmRuntime, danger, judge_wasm_runtime};
+use crate::plan::{
+    Plan, PreflightCheck, Proxies, ProxyRuntime, Record, WasmRuntime, check_wasm_runtime, danger,
+};
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,16 +40,16 @@ impl Cluster {
     }
 
     /// Refuses a plan that brings Wasm to running proxies which may not survive it.
-    pub(super) async fn judge_runtimes(
+    pub(super) async fn check_runtimes(
         &self,
         plan: &Plan,
         record: &Record,
-        overridden: &[Guard],
+        skipped: &[PreflightCheck],
     ) -> Result<(), Error> {
-        if !plan.brings_wasm() || overridden.contains(&Guard::NoWasmRuntime) {
+        if !plan.brings_wasm() || skipped.contains(&PreflightCheck::NoWasmRuntime) {
             return Ok(());
         }
-        Ok(judge_wasm_runtime(&self.wasm_runtimes(&record.proxies).await?, overridden)?)
+        Ok(check_wasm_runtime(&self.wasm_runtimes(&record.proxies).await?, skipped)?)
     }
 
     /// What `apply` would refuse of a plan, for who only looks at it.
@@ -56,7 +58,7 @@ impl Cluster {
             return Ok(None);
         }
         let found = danger(&self.wasm_runtimes(&record.proxies).await?);
-        Ok(found.map(|danger| format!("`apply` refuses by `{}`: {danger}", Guard::NoWasmRuntime)))
+        Ok(found.map(|danger| format!("`apply` refuses by `{}`: {danger}", PreflightCheck::NoWasmRuntime)))
     }
 }
 

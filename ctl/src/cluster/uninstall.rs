@@ -2,7 +2,7 @@
 
 use super::lease::Task;
 use super::objects::WriteMode;
-use super::weigh::{ATTEMPTS, pause};
+use super::set_weight::{ATTEMPTS, pause};
 use super::{Cluster, Error, StoredRecord, WaitOptions};
 use crate::plan::{Plan, Reference, Ways, removal};
 use crate::spec::ReleaseName;
@@ -33,7 +33,7 @@ impl Cluster {
                 self.wait(&release.to_string(), &stored.record, waiting).await?;
             }
             self.protect_subsets(release, &stored.record).await?;
-            let shared = stored.record.carriers().map(Reference::place).collect();
+            let shared = stored.record.config_objects().map(Reference::place).collect();
             let plan = self.with_leases(shared, task, async || self.remove(release, &stored).await).await?;
             self.delete_record(release, &stored).await?;
             Ok(plan)
@@ -80,12 +80,13 @@ impl Cluster {
         let is_stable = |version: &VersionConfig| version.role == Role::Stable;
         if !record.standing.versions.iter().all(is_stable) {
             let from = record.standing.weight;
-            record.standing = record.standing.turned(|version| is_stable(version).then_some(Role::Stable));
-            record.begin_with = None;
+            record.standing =
+                record.standing.with_roles(|version| is_stable(version).then_some(Role::Stable));
+            record.initial_weight = None;
             record.note(&self.user, from, "uninstall");
             self.save_record(release, stored).await?;
         }
-        match self.reweigh(release, stored).await {
+        match self.write_weight(release, stored).await {
             Ok(_) => Ok(true),
             // An earlier call has come further, or `apply` never came so far: no proxy holds it.
             Err(Error::Plan(crate::plan::Error::NotCarried { .. })) => Ok(false),

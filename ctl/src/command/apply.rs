@@ -29,7 +29,7 @@ pub(super) async fn run(arguments: &Apply, printer: &mut Printer) -> Result<Outc
         let how = ApplyOptions {
             waiting,
             wait: arguments.wait,
-            overridden: &arguments.guards.overridden,
+            skipped: &arguments.checks.skipped,
             again: arguments.again,
         };
         cluster.apply(release, how).await?

@@ -7,8 +7,8 @@ use crate::{Error, Outcome};
 
 pub(super) async fn pause(arguments: &Pause, printer: &mut Printer) -> Result<Outcome, Error> {
     let Subject { name, cluster, stored } = target::subject(&arguments.on).await?;
-    let overridden = &arguments.on.guards.overridden;
-    let stored = cluster.pause(&name, stored, arguments.why.clone(), overridden).await?;
+    let skipped = &arguments.on.checks.skipped;
+    let stored = cluster.pause(&name, stored, arguments.why.clone(), skipped).await?;
     let weight = stored.record.standing.weight;
     printer.message(&format!("{name}: paused at {weight}; users go on as they are"));
     printer.hint("`canary-ctl resume` ends it; `canary-ctl weight 0` is never refused");
@@ -18,7 +18,7 @@ pub(super) async fn pause(arguments: &Pause, printer: &mut Printer) -> Result<Ou
 pub(super) async fn resume(arguments: &Resume, printer: &mut Printer) -> Result<Outcome, Error> {
     let Subject { name, cluster, stored } = target::subject(&arguments.on).await?;
     let was = stored.record.paused.clone();
-    let stored = cluster.resume(&name, stored, &arguments.on.guards.overridden).await?;
+    let stored = cluster.resume(&name, stored, &arguments.on.checks.skipped).await?;
     let weight = stored.record.standing.weight;
     printer.message(&match was {
         Some(pause) => format!("{name}: goes on at {weight}; it was paused by {pause}"),

@@ -33,7 +33,7 @@ pub(super) async fn run(arguments: &Prepare, printer: &mut Printer) -> Result<Ou
         let options = PrepareOptions {
             timeout: Duration::from_secs(arguments.timeout.get()),
             progress: &mut progress,
-            overridden: &arguments.guards.overridden,
+            skipped: &arguments.checks.skipped,
         };
         if undo {
             cluster.undo_preparation(release, options).await?

@@ -1,10 +1,10 @@
 //! `promote`: read the record, judge, say who moves, write make before break, wait, report. And its end, `--finish`.
 
 use super::target::{self, Subject};
-use super::{situation, turn};
+use super::{role_change, situation};
 use crate::cli::Promote;
-use crate::cluster::Manner;
-use crate::plan::{Guard, Record, drains_for, ends_after, judge_step};
+use crate::cluster::EffectiveSettings;
+use crate::plan::{PreflightCheck, Record, check_step, drains_for, ends_after};
 use crate::report::Printer;
 use crate::spec::{Routes, Seconds};
 use crate::{Error, Outcome};
@@ -19,25 +19,31 @@ pub(super) async fn run(arguments: &Promote, printer: &mut Printer) -> Result<Ou
         return finish(arguments, subject, printer).await;
     }
     let Subject { name, cluster, stored } = &subject;
-    let overridden = &arguments.on.guards.overridden;
-    cluster.judge_pause(&stored.record, overridden)?;
-    let manner = cluster.manner(name, stored).await?;
-    let drain = arguments.drain.or_else(|| drains_for(manner.stickiness, manner.max_age));
+    let skipped = &arguments.on.checks.skipped;
+    cluster.check_pause(&stored.record, skipped)?;
+    let settings = cluster.effective_settings(name, stored).await?;
+    let drain = arguments.drain.or_else(|| drains_for(settings.stickiness, settings.max_age));
     let is_new = match stored.record.to_promote().map_err(crate::cluster::Error::from)? {
         Some(canary) => {
             // Everybody new is sent only where somebody serves, and where a route leads.
-            cluster.judge_canary(name, &stored.record, overridden).await?;
-            announce(&stored.record, canary, manner, drain, printer);
+            cluster.check_canary(name, &stored.record, skipped).await?;
+            announce(&stored.record, canary, settings, drain, printer);
             true
         }
         None => false,
     };
     if let Some(by) = arguments.writes.dry_run {
-        return turn::rehearse(by, &subject, |record| record.promote(ends_after(drain), ""), printer).await;
+        return role_change::server_dry_run(
+            by,
+            &subject,
+            |record| record.promote(ends_after(drain), ""),
+            printer,
+        )
+        .await;
     }
     if is_new {
         let from = stored.record.standing.weight_at(situation::now());
-        judge_step(stored.record.max_step, from, Weight::FULL, overridden)?;
+        check_step(stored.record.max_step, from, Weight::FULL, skipped)?;
         up_to_date(arguments, &subject, printer).await?;
     } else {
         printer.message("promoted already: what is missing of it is written");
@@ -48,7 +54,7 @@ pub(super) async fn run(arguments: &Promote, printer: &mut Printer) -> Result<Ou
         let wait = arguments.wait.then_some(&mut waiting);
         cluster.promote(name, stored.clone(), ends_after(drain), wait).await?
     };
-    printer.report(&turn::Roles::of(name, &turned))?;
+    printer.report(&role_change::Roles::of(name, &turned))?;
     afterwards(&turned.stored.record, printer);
     Ok(Outcome::Done)
 }
@@ -63,10 +69,16 @@ async fn up_to_date(arguments: &Promote, subject: &Subject, printer: &mut Printe
 }
 
 /// Says who moves, before anybody does.
-fn announce(record: &Record, canary: &str, manner: Manner, drain: Option<Seconds>, printer: &mut Printer) {
+fn announce(
+    record: &Record,
+    canary: &str,
+    settings: EffectiveSettings,
+    drain: Option<Seconds>,
+    printer: &mut Printer,
+) {
     let stable = record.standing.version_of(Role::Stable).unwrap_or_default();
     let from = record.standing.weight_at(situation::now());
-    match manner.stickiness {
+    match settings.stickiness {
         Stickiness::Session => printer.message(&format!(
             "no session moves; `{canary}` gets {} of the new ones instead of {from}, `{stable}` drains for {}",
             Weight::FULL,
@@ -109,21 +121,21 @@ async fn finish(arguments: &Promote, subject: Subject, printer: &mut Printer) ->
         printer.message("no version drains");
     }
     if !versions.is_empty() {
-        judge_end(arguments, &subject, &versions, printer).await?;
+        check_end(arguments, &subject, &versions, printer).await?;
     }
     if let Some(by) = arguments.writes.dry_run {
         let turn = |record: &mut Record| {
             record.finish(&versions, "");
             record.leaving.clear();
         };
-        return turn::rehearse(by, &subject, turn, printer).await;
+        return role_change::server_dry_run(by, &subject, turn, printer).await;
     }
     let turned = {
         let mut progress = target::progress(printer);
         let mut waiting = target::waiting(arguments.writes.timeout, &mut progress);
         cluster.finish(name, stored.clone(), &versions, &mut waiting).await?
     };
-    printer.report(&turn::Roles::of(name, &turned))?;
+    printer.report(&role_change::Roles::of(name, &turned))?;
     if !versions.is_empty() {
         printer.hint(&format!("nothing leads to the pods of {} any more", versions.join(", ")));
     }
@@ -131,16 +143,16 @@ async fn finish(arguments: &Promote, subject: Subject, printer: &mut Printer) ->
 }
 
 /// Says whose sessions would end, and refuses it before their deadline.
-async fn judge_end(
+async fn check_end(
     arguments: &Promote,
     subject: &Subject,
     versions: &[String],
     printer: &mut Printer,
 ) -> Result<(), Error> {
     let Subject { name, cluster, stored } = subject;
-    let traffic = turn::watch(name, stored, cluster).await?;
+    let traffic = role_change::watch(name, stored, cluster).await?;
     for version in versions {
-        printer.message(&turn::said(version, traffic.of(version), turn::WINDOW));
+        printer.message(&role_change::said(version, traffic.of(version), role_change::WINDOW));
     }
     let now = Timestamp::now();
     for version in versions.iter().filter(|version| !stored.record.is_overdue(version, now)) {
@@ -149,7 +161,7 @@ async fn judge_end(
         if arguments.writes.dry_run.is_some() {
             printer.message(&message);
         } else {
-            Guard::MovesUsers.refuse(&arguments.on.guards.overridden, message, "wait")?;
+            PreflightCheck::MovesUsers.refuse(&arguments.on.checks.skipped, message, "wait")?;
         }
     }
     Ok(())

@@ -34,9 +34,9 @@ pub(super) async fn run(arguments: &RotateKeys, printer: &mut Printer) -> Result
     let rotated = {
         let mut progress = target::progress(printer);
         let waiting = target::waiting(arguments.writes.timeout, &mut progress);
-        let how = RotateOptions { waiting, overridden: &arguments.guards.overridden };
+        let how = RotateOptions { waiting, skipped: &arguments.checks.skipped };
         match (arguments.writes.dry_run, arguments.retire) {
-            (Some(_), retire) => cluster.dry_run_rotation(release, retire, how.overridden).await?,
+            (Some(_), retire) => cluster.dry_run_rotation(release, retire, how.skipped).await?,
             (None, true) => cluster.retire_keys(release, how).await?,
             (None, false) => cluster.rotate_keys(release, how).await?,
         }

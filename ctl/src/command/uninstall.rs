@@ -2,7 +2,7 @@
 
 use super::target::{self, Subject};
 use crate::cli::Uninstall;
-use crate::plan::Guard;
+use crate::plan::PreflightCheck;
 use crate::report::Printer;
 use crate::{Error, Outcome};
 use assignment::Weight;
@@ -16,11 +16,11 @@ pub(super) async fn run(arguments: &Uninstall, printer: &mut Printer) -> Result<
         return Ok(Outcome::Done);
     }
     let weight = stored.record.standing.weight;
-    let overridden = &arguments.on.guards.overridden;
-    cluster.judge_pause(&stored.record, overridden)?;
+    let skipped = &arguments.on.checks.skipped;
+    cluster.check_pause(&stored.record, skipped)?;
     if weight > Weight::ZERO {
         let message = format!("`{name}` has {weight} of its users on the canary: they would be moved");
-        Guard::MovesUsers.refuse(overridden, message, "`canary-ctl weight 0` first")?;
+        PreflightCheck::MovesUsers.refuse(skipped, message, "`canary-ctl weight 0` first")?;
     }
     let plan = {
         let mut progress = target::progress(printer);

@@ -4,9 +4,9 @@ mod cookies;
 mod filter;
 mod history;
 mod keys;
+mod role_change;
 mod rotation;
 mod state;
-mod turn;
 
 pub use filter::{ProxySettings, acceptable, filter_config, release_config};
 pub use history::{History, HistoryEntry};

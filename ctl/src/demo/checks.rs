@@ -2,8 +2,8 @@
 
 use super::ledger::{Share, Sums};
 use super::proxy::Deeds;
+use super::round::Round;
 use super::stage::CANARY;
-use super::turn::Turn;
 use crate::report::seconds;
 use crate::simulate::share::Verdict;
 use std::fmt;
@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Everything that was shown.
 #[derive(Clone, Debug)]
 pub(super) struct Told {
-    pub(super) turns: Vec<Turn>,
+    pub(super) rounds: Vec<Round>,
     /// Shoppers who are older than the filter, when they came.
     pub(super) old: Share,
     /// How many of them are on the canary at the end.
@@ -49,7 +49,7 @@ pub(super) fn all(told: &Told) -> Vec<Check> {
 
 fn share(told: &Told) -> Check {
     let (mut wrong, mut least) = (Vec::new(), 1.0_f64);
-    for Turn { percent, new, .. } in &told.turns {
+    for Round { percent, new, .. } in &told.rounds {
         match Verdict::of_share(new.canary, new.of, f64::from(*percent) / 100.0) {
             Verdict::Exact => {}
             Verdict::Fits { p, .. } => least = least.min(p),
@@ -63,7 +63,7 @@ fn share(told: &Told) -> Check {
     } else {
         wrong.join("; ")
     };
-    Check { name: "share", holds: wrong.is_empty() && !told.turns.is_empty(), seen }
+    Check { name: "share", holds: wrong.is_empty() && !told.rounds.is_empty(), seen }
 }
 
 fn stickiness(told: &Told) -> Check {
@@ -101,7 +101,7 @@ fn older(told: &Told) -> Check {
 fn tester(told: &Told) -> Check {
     let reached = told.tester.iter().filter(|version| *version == CANARY).count();
     let seen = format!("with a token: {CANARY} at {reached} of {} weights, 0 % included", told.tester.len());
-    Check { name: "tester", holds: reached == told.turns.len(), seen }
+    Check { name: "tester", holds: reached == told.rounds.len(), seen }
 }
 
 fn proxy(told: &Told) -> Check {
@@ -121,13 +121,13 @@ fn proxy(told: &Told) -> Check {
 mod tests {
     use super::*;
 
-    fn turn(percent: u32, canary: u64) -> Turn {
-        Turn { percent, new: Share { canary, of: 400 }, ..Turn::default() }
+    fn round(percent: u32, canary: u64) -> Round {
+        Round { percent, new: Share { canary, of: 400 }, ..Round::default() }
     }
 
     fn told() -> Told {
         Told {
-            turns: vec![turn(0, 0), turn(20, 85)],
+            rounds: vec![round(0, 0), round(20, 85)],
             old: Share { canary: 0, of: 100 },
             old_on_canary: 0,
             adoptions: 130,
@@ -152,8 +152,8 @@ mod tests {
 
     #[test]
     fn each_broken_promise_is_found_by_its_own_check() {
-        assert_eq!(failing(|told| told.turns = vec![turn(20, 160), turn(0, 0)]), ["share"]);
-        assert_eq!(failing(|told| told.turns = vec![turn(20, 80), turn(0, 1)]), ["share"]);
+        assert_eq!(failing(|told| told.rounds = vec![round(20, 160), round(0, 0)]), ["share"]);
+        assert_eq!(failing(|told| told.rounds = vec![round(20, 80), round(0, 1)]), ["share"]);
         assert_eq!(failing(|told| told.sums.flips = 1), ["stickiness"]);
         assert_eq!(failing(|told| told.sums.lost_carts = 1), ["carts"]);
         assert_eq!(failing(|told| told.sums.errors = 1), ["answers"]);
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn a_story_in_which_nothing_happened_does_not_hold() {
         let nothing = failing(|told| {
-            (told.turns, told.tester) = (Vec::new(), Vec::new());
+            (told.rounds, told.tester) = (Vec::new(), Vec::new());
             (told.old, told.sums) = (Share::default(), Sums::default());
         });
         assert_eq!(nothing, ["share", "stickiness", "install"]);

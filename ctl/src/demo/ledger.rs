@@ -67,7 +67,7 @@ impl Ledger {
     }
 
     /// The turn now; a shopper asks before their first request.
-    pub(super) fn turn(&self) -> Option<u64> {
+    pub(super) fn round(&self) -> Option<u64> {
         self.book().turn
     }
 

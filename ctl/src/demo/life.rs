@@ -30,7 +30,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 
 /// A whole life, from the first request on.
 pub(super) async fn live(mut shopper: Shopper, stay: Stay, mut world: World) {
-    let asked_in = world.ledger.turn();
+    let asked_in = world.ledger.round();
     let incidents = shopper.arrive(&world.client, "").await;
     world.ledger.arrived(&shopper, asked_in);
     world.ledger.note(&shopper, incidents);

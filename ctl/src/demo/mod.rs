@@ -33,6 +33,7 @@ mod life;
 mod port;
 mod process;
 mod proxy;
+mod round;
 mod screen;
 mod shopper;
 mod stage;
@@ -40,7 +41,6 @@ mod story;
 mod stream;
 mod tester;
 mod tool;
-mod turn;
 mod watch;
 
 pub use error::Error;

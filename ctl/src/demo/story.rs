@@ -3,11 +3,11 @@
 use super::checks::{self, Told};
 use super::crowd::Crowd;
 use super::life::Stay;
+use super::round::{self, Round};
 use super::screen::Screen;
 use super::stage::{RELEASE, Stage};
 use super::stream::Stream;
 use super::tester::Tester;
-use super::turn::{self, Turn};
 use super::{Error, explained, proxy};
 use crate::report::seconds;
 use std::time::{Duration, Instant};
@@ -33,9 +33,9 @@ pub async fn tell(stage: &Stage, users: u32, screen: &mut Screen<'_>) -> Result<
     crowd.admit_over(old, BEFORE, |_| Stay::ToTheEnd).await?;
     let stream = Stream::open(crowd.client());
     let mut tester = Tester::invite(stage, &mut crowd).await?;
-    let (mut turns, mut explanation, mut highest) = (Vec::<Turn>::new(), String::new(), 0);
+    let (mut rounds, mut explanation, mut highest) = (Vec::<Round>::new(), String::new(), 0);
     for (id, percent) in (0..).zip(PLAN) {
-        let turn = Turn::play(stage, &mut crowd, (id, percent), users, screen).await?;
+        let turn = Round::play(stage, &mut crowd, (id, percent), users, screen).await?;
         screen.line(&turn.to_string())?;
         tester.shop(&crowd).await;
         if id == HIGHEST {
@@ -44,12 +44,12 @@ pub async fn tell(stage: &Stage, users: u32, screen: &mut Screen<'_>) -> Result<
             let came = (HIGHEST, highest);
             explanation = explained::newcomer(stage, crowd.ledger(), came, percent).await?;
         }
-        turns.push(turn);
+        rounds.push(turn);
     }
     screen.live("closing: everybody looks at their cart once more".to_owned());
     crowd.gather().await;
     let told = Told {
-        turns,
+        rounds,
         old: crowd.ledger().arrivals(OLD),
         old_on_canary: crowd.ledger().on_canary_since(OLD).len(),
         adoptions: adoptions(stage).await?,
@@ -69,7 +69,7 @@ fn introduce(stage: &Stage, users: u32, old: u32, screen: &mut Screen<'_>) -> Re
          {old} shoppers are older than the filter; at each weight {users} new ones come, and most of them stay.\n",
         stage.envoy_version, stage.listen
     ))?;
-    screen.line(turn::HEADING)
+    screen.line(round::HEADING)
 }
 
 fn conclude(told: &Told, begun: Instant, screen: &mut Screen<'_>) -> Result<bool, Error> {

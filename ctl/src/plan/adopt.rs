@@ -135,13 +135,13 @@ fn part(fields: &Value) -> Value {
 }
 
 /// Refuses to take over objects of others without being told to, before anything is written.
-pub fn judge_claims(plan: &Plan, force_conflicts: bool) -> Result<(), Error> {
-    plan.changes.iter().try_for_each(|change| change.judge_claim(force_conflicts))
+pub fn check_claims(plan: &Plan, force_conflicts: bool) -> Result<(), Error> {
+    plan.changes.iter().try_for_each(|change| change.check_claim(force_conflicts))
 }
 
 impl Change {
     /// The same for one object.
-    pub fn judge_claim(&self, force_conflicts: bool) -> Result<(), Error> {
+    pub fn check_claim(&self, force_conflicts: bool) -> Result<(), Error> {
         match &self.why {
             Why::Adopted { from } if !force_conflicts => {
                 Err(Error::Claimed { object: self.object.to_string(), owner: from.join(", ") })
@@ -215,8 +215,8 @@ mod tests {
             ["metadata.annotations.meta.helm.sh/release-name", "metadata.labels", "spec.trafficPolicy"]
         );
         assert_eq!(change.body.pointer("/metadata/annotations/helm.sh~1resource-policy").unwrap(), "keep");
-        assert!(change.judge_claim(false).unwrap_err().to_string().contains("belongs to helm"));
-        change.judge_claim(true).unwrap();
+        assert!(change.check_claim(false).unwrap_err().to_string().contains("belongs to helm"));
+        change.check_claim(true).unwrap();
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! What of an object a weight writes: the part that is ours, and the configuration, whoever has written that last. Without
 //! it a weight would be written nowhere, and said to be done.
 
+use super::config_update::applicable;
 use super::ownership::merge;
-use super::reweigh::applicable;
 use super::{Change, Error, Object, Plan, Record, Reference};
 use crate::manifest::{Stage, held_configuration, with_configuration};
 use assignment::contract::ReleaseConfig;
@@ -21,7 +21,7 @@ pub(super) fn rewritten(
     module: impl Fn(&Reference, Value) -> Value,
 ) -> Result<Plan, Error> {
     let mut changes = Vec::new();
-    for reference in record.carriers() {
+    for reference in record.config_objects() {
         let missing =
             |found| Error::NotCarried { release: release.to_owned(), object: reference.to_string(), found };
         let seen = observed.get(reference).ok_or_else(|| missing("no such object"))?;

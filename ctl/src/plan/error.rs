@@ -1,6 +1,6 @@
 //! Why there is no plan.
 
-use super::{RuleConflict, Turn, Way};
+use super::{RoleChange, RoleChangeKind, RuleConflict};
 use crate::manifest;
 
 /// Why there is no plan.
@@ -48,13 +48,13 @@ pub enum Error {
         /// The one that is.
         stable: String,
         /// Who made it so.
-        turn: Option<Box<Turn>>,
+        turn: Option<Box<RoleChange>>,
     },
     /// A file is older than a rollback.
     #[error("the file names `{}` canary: {turn}", turn.from)]
     OldCanary {
         /// The rollback.
-        turn: Box<Turn>,
+        turn: Box<RoleChange>,
     },
     /// No `VirtualService` of somebody else is there to put routes into.
     #[error("expected a VirtualService that leads to Service `{service}`, found none")]
@@ -165,16 +165,16 @@ impl Error {
     }
 }
 
-fn since(turn: Option<&Turn>) -> String {
+fn since(turn: Option<&RoleChange>) -> String {
     turn.map(|turn| format!(" since {turn}")).unwrap_or_default()
 }
 
 /// What the file has to say. Without that, applying it would move everybody back.
-fn old_stable(stable: &str, turn: Option<&Turn>) -> String {
+fn old_stable(stable: &str, turn: Option<&RoleChange>) -> String {
     let file =
         format!("set `versions.stable: {stable}`, and take `versions.canary` out or name the next one there");
     match turn.map(|turn| turn.way) {
-        Some(Way::Promoted) => format!("{file}; `canary-ctl rollback` takes the promotion back"),
+        Some(RoleChangeKind::Promoted) => format!("{file}; `canary-ctl rollback` takes the promotion back"),
         _ => file,
     }
 }

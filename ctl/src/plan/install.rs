@@ -4,7 +4,7 @@
 //! configuration a route. Where the filter itself comes, it comes first, with a configuration that gives the canary nobody:
 //! as long as it is missing a client can name the version of a route itself. What goes does so when all that comes is there.
 
-use super::{Change, Error, Kept, Object, Plan, Reference, Ways, removal};
+use super::{Change, Error, Object, OwnedObject, Plan, Reference, Ways, removal};
 use crate::manifest::Stage;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ pub fn install(
     ways: &Ways,
     desired: &[Object],
     observed: &BTreeMap<Reference, Value>,
-    kept: &[Kept],
+    kept: &[OwnedObject],
 ) -> Result<Plan, Error> {
     let changes = desired.iter().filter_map(|object| Change::to(object, observed.get(&object.reference)));
     let mut plan = Plan { changes: changes.collect(), ..Plan::default() };
@@ -25,7 +25,8 @@ pub fn install(
     let is_way = |stage: Stage| stage == Stage::Subsets || stage.is_way();
     plan.changes.sort_by_key(|change| (filter_first && is_way(change.stage), change.stage));
     let is_desired = |reference: &Reference| desired.iter().any(|object| object.reference == *reference);
-    let goes: Vec<Kept> = kept.iter().filter(|(_, reference)| !is_desired(reference)).cloned().collect();
+    let goes: Vec<OwnedObject> =
+        kept.iter().filter(|(_, reference)| !is_desired(reference)).cloned().collect();
     plan.changes.extend(removal(ways, observed, &goes)?.changes);
     Ok(plan)
 }

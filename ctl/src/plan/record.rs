@@ -3,7 +3,7 @@
 //! The record is written before the objects, so it is never behind them: a call that was killed leaves a record that
 //! the next call carries out.
 
-use super::{Error, Pause, Reference, Trial, Turn};
+use super::{Error, Pause, Reference, RoleChange, Trial};
 use crate::config::{History, Standing};
 use crate::manifest::Stage;
 use crate::spec::{Release, Routes, Selector};
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 pub(super) const FORMAT: u32 = 1;
 
 /// An object that we have written, or are about to.
-pub type Kept = (Stage, Reference);
+pub type OwnedObject = (Stage, Reference);
 
 /// What is kept of a release.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,7 +27,7 @@ pub struct Record {
     pub standing: Standing,
     /// The weight of the file, until the first configuration has been seen everywhere at weight 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub begin_with: Option<Weight>,
+    pub initial_weight: Option<Weight>,
     /// Versions that have left, whose routes and subsets are there until every proxy ignores their pins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leaving: Vec<String>,
@@ -36,7 +36,7 @@ pub struct Record {
     pub draining: BTreeMap<String, jiff::Timestamp>,
     /// The last promotion or rollback, until another canary comes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turn: Option<Turn>,
+    pub role_change: Option<RoleChange>,
     /// A new module that not every proxy was seen to run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<Trial>,
@@ -55,7 +55,7 @@ pub struct Record {
     #[serde(default)]
     pub routes: Routes,
     /// The objects that we have written for it, or are about to.
-    pub objects: Vec<Kept>,
+    pub objects: Vec<OwnedObject>,
     /// The last changes, the oldest first.
     pub history: History,
 }
@@ -85,10 +85,10 @@ impl Record {
         Self {
             format: FORMAT,
             standing: Standing { weight: Weight::ZERO, ..standing },
-            begin_with: (asked > Weight::ZERO).then_some(asked),
+            initial_weight: (asked > Weight::ZERO).then_some(asked),
             leaving: Vec::new(),
             draining: BTreeMap::new(),
-            turn: None,
+            role_change: None,
             trial: None,
             paused: None,
             max_step: release.max_step,
@@ -131,11 +131,11 @@ impl Record {
         // A new canary begins like a first one: at weight 0, until its routes are seen.
         let is_new = revised.version_of(Role::Canary) != self.standing.version_of(Role::Canary);
         if is_new {
-            self.begin_with = Some(revised.weight).filter(|weight| *weight > Weight::ZERO);
+            self.initial_weight = Some(revised.weight).filter(|weight| *weight > Weight::ZERO);
         }
         let weight = if is_new { Weight::ZERO } else { revised.weight };
         self.standing = Standing { generation, weight, ..revised };
-        self.follow_turns(release, &before, by);
+        self.reconcile_roles(release, &before, by);
         self.max_step = release.max_step;
         self.until_action = release.until_action;
         self.service = service(release);
@@ -149,7 +149,7 @@ impl Record {
         self.standing.weight = weight;
         self.standing.until = until;
         self.standing.generation += 1;
-        self.begin_with = None;
+        self.initial_weight = None;
         self.note(by, from, why);
     }
 
@@ -167,8 +167,8 @@ impl Record {
     }
 
     /// The objects that hold the configuration of its proxies.
-    pub fn carriers(&self) -> impl Iterator<Item = &Reference> {
-        let carries = |(stage, _): &&Kept| *stage == Stage::Configuration;
+    pub fn config_objects(&self) -> impl Iterator<Item = &Reference> {
+        let carries = |(stage, _): &&OwnedObject| *stage == Stage::Configuration;
         self.objects.iter().filter(carries).map(|(_, reference)| reference)
     }
 

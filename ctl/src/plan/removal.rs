@@ -3,7 +3,7 @@
 //! First no route leads to its versions, then no filter knows it, then no subset is left. The filter does not go before the
 //! routes: without it a client could name their versions itself. An object that serves other releases too loses ours alone.
 
-use super::{Change, Error, Kept, Object, Plan, Reference, Ways, edit};
+use super::{Change, Error, Object, OwnedObject, Plan, Reference, Ways, edit};
 use crate::manifest::{Stage, held_configuration, with_configuration};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The plan that takes a release away. `kept` are the objects that we have written for it; what is not there has gone.
 ///
 /// Fails on a configuration that is not ours.
-pub fn removal(ways: &Ways, observed: &BTreeMap<Reference, Value>, kept: &[Kept]) -> Result<Plan, Error> {
+pub fn removal(
+    ways: &Ways,
+    observed: &BTreeMap<Reference, Value>,
+    kept: &[OwnedObject],
+) -> Result<Plan, Error> {
     let mut changes = Vec::new();
     let mut shared = BTreeSet::new();
     for (stage, reference) in kept.iter().filter(|(stage, _)| *stage == Stage::Configuration) {

@@ -3,8 +3,8 @@
 //! Worked out from the objects and not from the release's file, as a weight is: only the default routes change, and what
 //! belongs to versions that are gone goes. Everything else stays as it was applied.
 
-use super::reweigh::applicable;
-use super::{Change, Error, Kept, Object, Plan, Record, Reference, Ways, edit};
+use super::config_update::applicable;
+use super::{Change, Error, Object, OwnedObject, Plan, Record, Reference, Ways, edit};
 use crate::manifest::Stage;
 use crate::spec::version_subset;
 use assignment::contract::Role;
@@ -37,7 +37,7 @@ pub fn reroute(release: &str, record: &Record, observed: &BTreeMap<Reference, Va
     Ok(Plan { changes, ..Plan::default() })
 }
 
-fn of_stage(kept: &[Kept], stage: Stage) -> impl Iterator<Item = &Kept> {
+fn of_stage(kept: &[OwnedObject], stage: Stage) -> impl Iterator<Item = &OwnedObject> {
     kept.iter().filter(move |(of, _)| *of == stage)
 }
 

@@ -6,7 +6,7 @@
 //! # Source
 //! Seen on Envoy 1.36 and 1.37 (`docs/istio.md`); [V8's issue](https://issues.chromium.org/issues/360909072).
 
-use super::{Guard, Refusal};
+use super::{CheckFailed, PreflightCheck};
 use serde::Serialize;
 use std::fmt;
 
@@ -64,11 +64,11 @@ impl WasmRuntime {
 ///
 /// # Errors
 ///
-/// Where one of them is not safe and the check is not overridden.
-pub fn judge_wasm_runtime(proxies: &[ProxyRuntime], overridden: &[Guard]) -> Result<(), Refusal> {
+/// Where one of them is not safe and the check is not skipped.
+pub fn check_wasm_runtime(proxies: &[ProxyRuntime], skipped: &[PreflightCheck]) -> Result<(), CheckFailed> {
     let Some(message) = danger(proxies) else { return Ok(()) };
     let instead = "`canary-ctl prepare` restarts them one after the other, so that they start with V8";
-    Guard::NoWasmRuntime.refuse(overridden, message, instead)
+    PreflightCheck::NoWasmRuntime.refuse(skipped, message, instead)
 }
 
 /// What would happen to proxies that are not safe; `None` where all are.
@@ -154,15 +154,15 @@ mod tests {
             proxy("c", WasmRuntime::NotNeeded),
             proxy("d", WasmRuntime::Unknown),
         ];
-        let refused = judge_wasm_runtime(&proxies, &[Guard::NoReadyPods]).unwrap_err();
-        assert_eq!(refused.guard, Guard::NoWasmRuntime);
+        let refused = check_wasm_runtime(&proxies, &[PreflightCheck::NoReadyPods]).unwrap_err();
+        assert_eq!(refused.check, PreflightCheck::NoWasmRuntime);
         assert!(
             refused.message.contains(
                 "found istio-ingress/b has none; istio-ingress/d does not answer on port 15090: an Envoy"
             ),
             "{refused}"
         );
-        assert_eq!(judge_wasm_runtime(&proxies, &[Guard::NoWasmRuntime]), Ok(()));
-        assert_eq!(judge_wasm_runtime(&proxies[..1], &[]), Ok(()));
+        assert_eq!(check_wasm_runtime(&proxies, &[PreflightCheck::NoWasmRuntime]), Ok(()));
+        assert_eq!(check_wasm_runtime(&proxies[..1], &[]), Ok(()));
     }
 }

@@ -83,9 +83,9 @@ fn a_large_step_up_is_refused_and_any_step_down_is_not() {
     desk.run("weight 60").says(
         2,
         "",
-        "error: expected a step of at most 50%, found 0% to 60%\n  hint: take smaller steps, change `maxStep`, or give `--override max-step`\n",
+        "error: expected a step of at most 50%, found 0% to 60%\n  hint: take smaller steps, change `maxStep`, or give `--skip-check max-step`\n",
     );
-    assert_eq!(desk.run("weight 100 --override max-step").code, 0);
+    assert_eq!(desk.run("weight 100 --skip-check max-step").code, 0);
     assert_eq!(desk.run("weight 0").code, 0);
 }
 

@@ -2,7 +2,7 @@
 
 use canary_ctl::config::KeyRing;
 use canary_ctl::manifest::{Member, Options, Stage, manifests};
-use canary_ctl::plan::{Action, Kept, Object, Plan, Reference};
+use canary_ctl::plan::{Action, Object, OwnedObject, Plan, Reference};
 use canary_ctl::spec::{Release, load};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ pub(crate) fn objects(member: Member<'_>) -> Vec<Object> {
     manifests.iter().filter_map(|manifest| Object::of(manifest).unwrap()).collect()
 }
 
-pub(crate) fn kept(objects: &[Object]) -> Vec<Kept> {
+pub(crate) fn kept(objects: &[Object]) -> Vec<OwnedObject> {
     objects.iter().map(|object| (object.stage, object.reference.clone())).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Whose an object is, and what follows from it.
 
 use crate::kit::{edited, observed, owner, reapplied, record, theirs, to, ways};
-use canary_ctl::plan::{Error, Plan, choose, edits, install, judge_edits, reroute, tool};
+use canary_ctl::plan::{Error, Plan, check_edits, choose, edits, install, reroute, tool};
 use canary_ctl::spec::Routes;
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ fn what_a_tool_owns_is_not_edited_without_asking_nor_again_when_it_has_written_i
     let judged = |seen: &Value, take_over| {
         let objects = edits(&ways(&record), std::slice::from_ref(seen)).unwrap();
         let plan = install(&ways(&record), &objects, &observed(seen), &[]).unwrap();
-        judge_edits(&plan, &observed(seen), take_over)
+        check_edits(&plan, &observed(seen), take_over)
     };
     let refused = judged(&helms, false).unwrap_err();
     assert_eq!(refused.to_string(), "cannot edit VirtualService shop/by-hand: it belongs to Helm");

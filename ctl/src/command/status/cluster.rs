@@ -106,8 +106,8 @@ async fn see(name: &ReleaseName, stored: StoredRecord, cluster: &Cluster) -> Res
         coverage = cluster.coverage(name, &stored.record, &[]).await?;
     }
     let proxies = cluster.proxies(&name.to_string(), &stored.record).await?;
-    let counts_sessions = match cluster.manner(name, &stored).await {
-        Ok(manner) => manner.stickiness == Stickiness::Session && !manner.is_inside,
+    let counts_sessions = match cluster.effective_settings(name, &stored).await {
+        Ok(settings) => settings.stickiness == Stickiness::Session && !settings.is_inside,
         Err(cluster::Error::Plan(plan::Error::NotCarried { .. })) => false,
         Err(error) => return Err(error.into()),
     };

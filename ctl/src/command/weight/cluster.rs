@@ -25,7 +25,7 @@ pub(super) async fn run(
         printer.report(&Changed::between(&name.to_string(), &before, &record.standing)?)?;
         return Ok(Outcome::Done);
     }
-    let weighed = cluster.weigh(&name, stored, asked).await?;
+    let weighed = cluster.set_weight(&name, stored, asked).await?;
     let record = &weighed.stored.record;
     let mut report = Changed::between(&name.to_string(), &before, &record.standing)?;
     report.written = true;
@@ -66,7 +66,7 @@ async fn judged(
         let hint = "name one in `versions.canary`, and `canary-ctl apply`";
         return Err(Error::usage(format!("`{name}` has no canary to give users to"), hint));
     }
-    cluster.judge_weight(name, record, weight, &arguments.guards.overridden).await?;
+    cluster.check_weight(name, record, weight, &arguments.checks.skipped).await?;
     let until = arguments
         .expires_in
         .map(|life| Until { at_seconds: now.saturating_add(life.get()), action: record.until_action });

@@ -3,7 +3,7 @@
 use super::report::Changed;
 use crate::cli::Weigh;
 use crate::local::{Entry, Environment, Lock, Stats, wait_for_generation};
-use crate::plan::{Guard, Refusal, judge_step};
+use crate::plan::{CheckFailed, PreflightCheck, check_step};
 use crate::report::Printer;
 use crate::spec::Document;
 use crate::{Error, Outcome};
@@ -66,10 +66,10 @@ fn changed(arguments: &Weigh, name: &str, before: &Entry, stats: Option<&Stats>)
         return Err(Error::usage(format!("`{name}` has no canary to give users to"), hint));
     };
     if to > from {
-        let overridden = &arguments.guards.overridden;
-        judge_step(before.max_step, from, to, overridden)?;
+        let skipped = &arguments.checks.skipped;
+        check_step(before.max_step, from, to, skipped)?;
         let members = stats.and_then(|stats| stats.membership(&format!("{name}/{canary}")));
-        judge_health(canary, members, overridden)?;
+        check_health(canary, members, skipped)?;
     }
     let until = arguments
         .expires_in
@@ -80,10 +80,14 @@ fn changed(arguments: &Weigh, name: &str, before: &Entry, stats: Option<&Stats>)
 }
 
 /// Where no Envoy runs nobody knows, and nobody is hurt.
-fn judge_health(canary: &str, members: Option<(u64, u64)>, overridden: &[Guard]) -> Result<(), Refusal> {
+fn check_health(
+    canary: &str,
+    members: Option<(u64, u64)>,
+    skipped: &[PreflightCheck],
+) -> Result<(), CheckFailed> {
     let Some((0, total)) = members else { return Ok(()) };
     let message = format!("version `{canary}` has no healthy process of {total}");
-    Guard::NoReadyPods.refuse(overridden, message, "start it")
+    PreflightCheck::NoReadyPods.refuse(skipped, message, "start it")
 }
 
 fn describe(name: &str, before: &Entry, after: &Entry) -> Result<Changed, Error> {

@@ -59,7 +59,7 @@ pub fn choose(ways: &Ways, virtual_services: &[Value]) -> Result<(Routes, Option
 
 /// Refuses to take the routes of an object that is not `kubectl`'s alone. What was taken once stays ours until its owner
 /// writes it again.
-pub fn judge_edits(plan: &Plan, observed: &BTreeMap<Reference, Value>, take_over: bool) -> Result<(), Error> {
+pub fn check_edits(plan: &Plan, observed: &BTreeMap<Reference, Value>, take_over: bool) -> Result<(), Error> {
     let edits = plan.changes.iter().filter(|change| change.stage == Stage::Edits && !take_over);
     for (change, seen) in edits.filter_map(|change| Some((change, observed.get(&change.object)?))) {
         judge(&change.object, seen)?;

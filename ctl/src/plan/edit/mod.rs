@@ -21,7 +21,7 @@ mod routes;
 mod ways;
 
 pub(super) use consent::MARKS;
-pub use consent::{choose, judge_edits, tool};
+pub use consent::{check_edits, choose, tool};
 pub use object::{covers_mesh, edits, is_lost};
 pub use order::order;
 pub use owners::handed_back;

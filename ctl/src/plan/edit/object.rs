@@ -3,7 +3,7 @@
 use super::routes::{self, Unfit};
 use super::{TAKEN_FROM, Ways, consent, owners};
 use crate::manifest::Stage;
-use crate::plan::reweigh::applicable;
+use crate::plan::config_update::applicable;
 use crate::plan::{Action, Change, Error, FIELD_MANAGER, Object, Owners, Reference, Why};
 use serde_json::{Value, json};
 

@@ -111,7 +111,7 @@ fn an_object_of_others_under_our_name_is_adopted_without_orphaned_fields_whoever
             assert!(cluster.plan(&release).await.unwrap().is_empty(), "{owner:?}");
             are_ours(&desk, &rendered, owner).await;
             let stored = cluster.get_record(&name(&release)).await.unwrap();
-            cluster.weigh(&name(&release), stored, percent("20")).await.unwrap();
+            cluster.set_weight(&name(&release), stored, percent("20")).await.unwrap();
             if let Owner::Helm(_) = owner {
                 let adopted = desk.versions().await;
                 chart.comes(owner, &[]).await.unwrap();
@@ -146,7 +146,7 @@ fn what_its_former_owner_does_with_an_adopted_object_is_reported_and_mended() {
         chart.comes(Owner::Kubectl, &embroidered(&rendered)).await.unwrap();
         apply(&forced, &release).await.unwrap();
         let stored = cluster.get_record(&name(&release)).await.unwrap();
-        cluster.weigh(&name(&release), stored, percent("20")).await.unwrap();
+        cluster.set_weight(&name(&release), stored, percent("20")).await.unwrap();
 
         // A file that knows no weight.
         chart.comes(Owner::Kubectl, &embroidered(&rendered)).await.unwrap();
@@ -159,7 +159,7 @@ fn what_its_former_owner_does_with_an_adopted_object_is_reported_and_mended() {
             "spec.trafficPolicy.tls: {\"mode\":\"SIMPLE\"} -> nothing (by kubectl-client-side-apply)";
         assert!(diff.stdout.contains(orphan), "{}", diff.stdout);
         let stored = cluster.get_record(&name(&release)).await.unwrap();
-        let refused = cluster.weigh(&name(&release), stored, percent("10")).await;
+        let refused = cluster.set_weight(&name(&release), stored, percent("10")).await;
         assert!(matches!(refused, Err(Error::Conflict { .. })), "nobody is told of a weight that is nowhere");
         apply(&forced, &release).await.unwrap();
         are_ours(&desk, &rendered, Owner::Kubectl).await;

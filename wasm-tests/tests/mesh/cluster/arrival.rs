@@ -2,7 +2,7 @@
 
 use crate::support::in_the_mesh;
 use canary_ctl::cluster::{Access, ApplyOptions, Asked, Cluster, Error, WaitOptions, WriteOptions};
-use canary_ctl::plan::{Guard, Refusal};
+use canary_ctl::plan::{CheckFailed, PreflightCheck};
 use canary_ctl::spec::parse;
 use std::path::Path;
 use std::time::Duration;
@@ -22,7 +22,7 @@ fn a_weight_is_active_in_the_gateway_when_the_wait_is_over() {
         let how = ApplyOptions {
             waiting: WaitOptions { patience: Duration::from_mins(1), progress: &mut |_, _| {} },
             wait: false,
-            overridden: &[],
+            skipped: &[],
             again: false,
         };
         cluster.apply(&release, how).await.unwrap();
@@ -35,7 +35,7 @@ fn a_weight_is_active_in_the_gateway_when_the_wait_is_over() {
         for (weight, version) in [("100", "v2"), ("0", "v1"), ("100", "v2")] {
             let stored = cluster.get_record(&release.name).await.unwrap();
             let asked = Asked { weight: weight.parse().unwrap(), until: None, why: "weight" };
-            let stored = cluster.weigh(&release.name, stored, asked).await.unwrap().stored;
+            let stored = cluster.set_weight(&release.name, stored, asked).await.unwrap().stored;
             let arrival =
                 cluster.wait(&release.name.to_string(), &stored.record, &mut waiting).await.unwrap();
             assert_eq!(arrival.proxies.len(), 1);
@@ -58,7 +58,7 @@ fn the_first_generation_is_seen_in_a_gateway_that_nobody_has_used() {
         let how = ApplyOptions {
             waiting: WaitOptions { patience: Duration::from_secs(20), progress: &mut |_, _| {} },
             wait: true,
-            overridden: &[Guard::MaxStep],
+            skipped: &[PreflightCheck::MaxStep],
             again: false,
         };
         let applied = cluster.apply(&release, how).await.unwrap();
@@ -77,11 +77,11 @@ fn nobody_is_sent_to_a_stable_version_without_ready_pods() {
         let how = ApplyOptions {
             waiting: WaitOptions { patience: Duration::from_secs(1), progress: &mut |_, _| {} },
             wait: false,
-            overridden: &[],
+            skipped: &[],
             again: false,
         };
         let refused = cluster.apply(&desk.release("shop"), how).await;
-        let Err(Error::Guarded(Refusal { message, .. })) = refused else { panic!("{refused:?}") };
+        let Err(Error::Preflight(CheckFailed { message, .. })) = refused else { panic!("{refused:?}") };
         assert!(message.starts_with("version `v1` has no ready pod of 0"), "{message}");
         assert!(desk.versions().await.is_empty());
     });

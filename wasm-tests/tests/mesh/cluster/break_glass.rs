@@ -24,7 +24,7 @@ async fn cluster(lab: &Lab, force_conflicts: bool) -> Cluster {
 
 async fn apply(cluster: &Cluster, release: &Release) -> Result<Applied, Error> {
     let waiting = WaitOptions { patience: Duration::from_mins(1), progress: &mut |_, _| {} };
-    cluster.apply(release, ApplyOptions { waiting, wait: false, overridden: &[], again: false }).await
+    cluster.apply(release, ApplyOptions { waiting, wait: false, skipped: &[], again: false }).await
 }
 
 /// Asks until a new user is answered by this version; every answer on the way has to be one.
@@ -53,7 +53,7 @@ fn the_line_of_the_manual_moves_everybody_to_stable_without_a_failed_request() {
         .unwrap();
         let stored = operator.get_record(&release.name).await.unwrap();
         let asked = Asked { weight: "100".parse().unwrap(), until: None, why: "weight" };
-        operator.weigh(&release.name, stored, asked).await.unwrap();
+        operator.set_weight(&release.name, stored, asked).await.unwrap();
         until_new_users_get(lab, &stage, "v2").await;
         let mut pinned = stage.user();
         let answer = pinned.navigate("/cart/add?item=tea").await.unwrap();

@@ -4,7 +4,7 @@ use super::desk::{Desk, apply, name, percent, uninstall};
 use super::faulty::Faulty;
 use crate::support::in_the_mesh;
 use canary_ctl::cluster::{Access, Cluster, WriteOptions};
-use canary_ctl::plan::Guard;
+use canary_ctl::plan::PreflightCheck;
 use serde_json::{Value, json};
 
 /// The calls of each verb, one after the other.
@@ -24,8 +24,11 @@ async fn counted(desk: &Desk<'_>, way: &Faulty, release: &str) -> Vec<(&'static 
     count("apply, nothing to do");
     let stored = cluster.get_record(&name(&release)).await.unwrap();
     let asked = percent("20");
-    cluster.judge_weight(&release.name, &stored.record, asked.weight, &[Guard::NoReadyPods]).await.unwrap();
-    cluster.weigh(&name(&release), stored, asked).await.unwrap();
+    cluster
+        .check_weight(&release.name, &stored.record, asked.weight, &[PreflightCheck::NoReadyPods])
+        .await
+        .unwrap();
+    cluster.set_weight(&name(&release), stored, asked).await.unwrap();
     count("weight");
     let stored = cluster.get_record(&name(&release)).await.unwrap();
     let stored = cluster.pause(&name(&release), stored, None, &[]).await.unwrap();

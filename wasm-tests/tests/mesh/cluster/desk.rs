@@ -1,10 +1,10 @@
 //! Namespaces for one test, and an operator in front of them.
 
 use canary_ctl::cluster::{
-    Access, Applied, ApplyOptions, Asked, Cluster, Error, LeaseTiming, TakingBack, Turned, WaitOptions,
-    WriteOptions,
+    Access, Applied, ApplyOptions, Asked, Cluster, Error, LeaseTiming, RoleChanged, RollbackOptions,
+    WaitOptions, WriteOptions,
 };
-use canary_ctl::plan::{Back, Guard, ends_after};
+use canary_ctl::plan::{PreflightCheck, RollbackTarget, ends_after};
 use canary_ctl::spec::{Release, ReleaseName, parse};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -150,17 +150,17 @@ pub(super) fn name(release: &Release) -> ReleaseName {
 
 /// Applies a release whose pods nobody asks for.
 pub(super) async fn apply(cluster: &Cluster, release: &Release) -> Result<Applied, Error> {
-    apply_although(cluster, release, &[Guard::NoReadyPods, Guard::NoRoutes]).await
+    apply_although(cluster, release, &[PreflightCheck::NoReadyPods, PreflightCheck::NoRoutes]).await
 }
 
 pub(super) async fn apply_although(
     cluster: &Cluster,
     release: &Release,
-    overridden: &[Guard],
+    skipped: &[PreflightCheck],
 ) -> Result<Applied, Error> {
     let mut progress = |_, _| {};
     let waiting = WaitOptions { patience: Duration::from_secs(5), progress: &mut progress };
-    cluster.apply(release, ApplyOptions { waiting, wait: false, overridden, again: false }).await
+    cluster.apply(release, ApplyOptions { waiting, wait: false, skipped, again: false }).await
 }
 
 pub(super) async fn uninstall(cluster: &Cluster, release: &Release) -> Result<(), Error> {
@@ -185,7 +185,7 @@ pub(super) enum Verb {
 }
 
 /// Turns a release as `canary-ctl promote`, `rollback` and `promote --finish` do, or continues what is under way.
-pub(super) async fn turn(cluster: &Cluster, release: &Release, verb: Verb) -> Result<Turned, Error> {
+pub(super) async fn turn(cluster: &Cluster, release: &Release, verb: Verb) -> Result<RoleChanged, Error> {
     let stored = cluster.get_record(&release.name).await?;
     let mut progress = |_, _| {};
     let mut waiting = WaitOptions { patience: Duration::from_mins(1), progress: &mut progress };
@@ -194,11 +194,11 @@ pub(super) async fn turn(cluster: &Cluster, release: &Release, verb: Verb) -> Re
         Verb::Promote => cluster.promote(&release.name, stored, ends_after(day), Some(&mut waiting)).await,
         Verb::RollBack => {
             let back = match stored.record.to_roll_back()? {
-                Back::Draining(_) => Back::Done,
+                RollbackTarget::Draining(_) => RollbackTarget::Done,
                 back => back,
             };
-            let deadline = matches!(back, Back::Promotion(_)).then(|| ends_after(day));
-            let how = TakingBack { back: &back, deadline };
+            let deadline = matches!(back, RollbackTarget::Promotion(_)).then(|| ends_after(day));
+            let how = RollbackOptions { back: &back, deadline };
             cluster.roll_back(&release.name, stored, how, &mut waiting).await
         }
         Verb::Finish => {

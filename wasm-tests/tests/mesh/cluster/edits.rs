@@ -4,7 +4,7 @@ use super::desk::{Desk, apply, name, percent, uninstall};
 use super::theirs::{by_hand, is_theirs_again, read, written};
 use crate::support::in_the_mesh;
 use canary_ctl::cluster::{Cluster, Error, WriteOptions};
-use canary_ctl::plan::{Guard, Refusal, Why};
+use canary_ctl::plan::{CheckFailed, PreflightCheck, Why};
 use canary_ctl::spec::{Release, Routes};
 use serde_json::json;
 
@@ -31,7 +31,7 @@ fn an_object_is_given_back_as_it_was_whoever_had_written_it() {
                 desk.objects().await.iter().any(|object| object["metadata"]["name"] == "shop-canary-mesh")
             );
             let stored = cluster.get_record(&name(&release)).await.unwrap();
-            cluster.weigh(&name(&release), stored, percent("20")).await.unwrap();
+            cluster.set_weight(&name(&release), stored, percent("20")).await.unwrap();
             uninstall(&cluster, &release).await.unwrap();
             is_theirs_again(&before, &read(&desk).await);
             if way[0] == "apply" {
@@ -60,8 +60,9 @@ fn what_the_owner_applies_is_reported_and_the_next_apply_merges_it() {
         assert!(status.stdout.contains("hint: `canary-ctl apply` puts them into what is there now"));
         let stored = cluster.get_record(&name(&release)).await.unwrap();
         let to = "20".parse().unwrap();
-        let judged = cluster.judge_weight(&release.name, &stored.record, to, &[Guard::NoReadyPods]).await;
-        let Err(Error::Guarded(Refusal { guard: Guard::NoRoutes, .. })) = judged else {
+        let judged =
+            cluster.check_weight(&release.name, &stored.record, to, &[PreflightCheck::NoReadyPods]).await;
+        let Err(Error::Preflight(CheckFailed { check: PreflightCheck::NoRoutes, .. })) = judged else {
             panic!("{judged:?}")
         };
 

@@ -88,11 +88,11 @@ fn a_weight_whose_record_was_written_and_not_acknowledged_is_no_strangers() {
         apply(&cluster, &release).await.unwrap();
         way.spoil(1, Fault::LosesAnswer, |call| call.starts_with("PUT ") && call.contains("/configmaps/"));
         let stored = cluster.get_record(&name(&release)).await.unwrap();
-        let weighed = cluster.weigh(&name(&release), stored, percent("20")).await.unwrap();
+        let weighed = cluster.set_weight(&name(&release), stored, percent("20")).await.unwrap();
         assert!(way.is_done());
         assert_eq!(weighed.stored.record.standing.generation, 2);
         let kept = cluster.get_record(&name(&release)).await.unwrap();
-        assert!(cluster.reweighed(&name(&release), &kept).await.unwrap().is_empty());
+        assert!(cluster.plan_weight(&name(&release), &kept).await.unwrap().is_empty());
     });
 }
 

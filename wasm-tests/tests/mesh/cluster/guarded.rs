@@ -36,7 +36,7 @@ fn nobody_can_name_the_canary_while_a_release_is_applied_and_uninstalled() {
         let operate = async {
             for _ in 0..3 {
                 let waiting = WaitOptions { patience: Duration::from_mins(1), progress: &mut |_, _| {} };
-                let how = ApplyOptions { waiting, wait: true, overridden: &[], again: false };
+                let how = ApplyOptions { waiting, wait: true, skipped: &[], again: false };
                 cluster.apply(&release, how).await.unwrap();
                 lab.until("the way to the shop", async || {
                     stage.user().navigate("/").await.is_ok_and(|answer| answer.status == 200).then_some(())

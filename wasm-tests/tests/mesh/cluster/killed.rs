@@ -47,14 +47,14 @@ fn a_weight_that_was_killed_after_the_record_is_carried_out_by_apply() {
         let (cluster, release) = (desk.cluster().await, desk.release("shop"));
         apply(&cluster, &release).await.unwrap();
         let stored = cluster.get_record(&name(&release)).await.unwrap();
-        let stopped = stopping(&desk, 1).await.weigh(&name(&release), stored, percent("20")).await;
+        let stopped = stopping(&desk, 1).await.set_weight(&name(&release), stored, percent("20")).await;
         assert!(matches!(stopped, Err(Error::Stopped { .. })), "{stopped:?}");
         let kept = cluster.get_record(&name(&release)).await.unwrap();
-        assert_eq!(cluster.reweighed(&name(&release), &kept).await.unwrap().changes.len(), 1);
+        assert_eq!(cluster.plan_weight(&name(&release), &kept).await.unwrap().changes.len(), 1);
         let continued = apply(&cluster, &release).await.unwrap();
         assert_eq!(continued.record.standing.generation, 2, "continued, not done again");
         let kept = cluster.get_record(&name(&release)).await.unwrap();
-        assert!(cluster.reweighed(&name(&release), &kept).await.unwrap().is_empty());
+        assert!(cluster.plan_weight(&name(&release), &kept).await.unwrap().is_empty());
     });
 }
 

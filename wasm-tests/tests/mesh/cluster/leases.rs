@@ -119,7 +119,8 @@ fn ctrl_c_gives_a_lease_back() {
         let desk = Desk::new(lab, "interrupted").await;
         held(&desk, 3600).await;
         let file = desk.file("shop");
-        let child = desk.command("admin", &file, &["apply", "--override", "no-ready-pods"]).spawn().unwrap();
+        let child =
+            desk.command("admin", &file, &["apply", "--skip-check", "no-ready-pods"]).spawn().unwrap();
         let ours = "lease.coordination.k8s.io/shop-canary\n";
         lab.until("a lease of ours", async || leases(&desk).await.contains(ours).then_some(()))
             .await

@@ -54,9 +54,9 @@ fn of_two_operators_one_wins_and_the_other_is_told_who_and_what() {
         let (cluster, release) = (desk.cluster().await, desk.release("shop"));
         apply(&cluster, &release).await.unwrap();
         let seen = cluster.get_record(&name(&release)).await.unwrap();
-        cluster.weigh(&name(&release), seen.clone(), percent("20")).await.unwrap();
+        cluster.set_weight(&name(&release), seen.clone(), percent("20")).await.unwrap();
         let won = desk.versions().await;
-        let second = cluster.weigh(&name(&release), seen, percent("50")).await;
+        let second = cluster.set_weight(&name(&release), seen, percent("50")).await;
         let Err(Error::ConcurrentChange { last: Some(last), .. }) = second else { panic!("{second:?}") };
         assert!(last.starts_with("admin: weight 0% -> 20% (generation 2) at "), "{last}");
         assert_eq!(desk.versions().await, won);

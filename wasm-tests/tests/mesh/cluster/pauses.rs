@@ -3,22 +3,27 @@
 use super::desk::{Desk, apply, apply_although, name};
 use crate::support::in_the_mesh;
 use canary_ctl::cluster::{Cluster, Error, WriteOptions};
-use canary_ctl::plan::{Guard, Refusal};
+use canary_ctl::plan::{CheckFailed, PreflightCheck};
 use canary_ctl::spec::Release;
 
 /// What pods and routes would say is another test's.
-const PODS: [Guard; 1] = [Guard::NoReadyPods];
-const PAUSED: [Guard; 2] = [Guard::NoReadyPods, Guard::Paused];
+const PODS: [PreflightCheck; 1] = [PreflightCheck::NoReadyPods];
+const PAUSED: [PreflightCheck; 2] = [PreflightCheck::NoReadyPods, PreflightCheck::Paused];
 
-async fn judge(cluster: &Cluster, release: &Release, share: &str, overridden: &[Guard]) -> Result<(), Error> {
+async fn judge(
+    cluster: &Cluster,
+    release: &Release,
+    share: &str,
+    skipped: &[PreflightCheck],
+) -> Result<(), Error> {
     let stored = cluster.get_record(&release.name).await.unwrap();
-    cluster.judge_weight(&release.name, &stored.record, share.parse().unwrap(), overridden).await
+    cluster.check_weight(&release.name, &stored.record, share.parse().unwrap(), skipped).await
 }
 
 #[track_caller]
 fn is_paused(refused: &Result<impl std::fmt::Debug, Error>) -> String {
     match refused {
-        Err(Error::Guarded(Refusal { guard: Guard::Paused, message, .. })) => message.clone(),
+        Err(Error::Preflight(CheckFailed { check: PreflightCheck::Paused, message, .. })) => message.clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -68,8 +73,8 @@ fn on_a_paused_release_others_repair_and_do_not_move_users() {
         let before = desk.versions().await;
         is_paused(&apply(&bob, &other).await);
         assert_eq!(desk.versions().await, before);
-        let overridden = [Guard::NoReadyPods, Guard::NoRoutes, Guard::Paused];
-        apply_although(&bob, &other, &overridden).await.unwrap();
+        let skipped = [PreflightCheck::NoReadyPods, PreflightCheck::NoRoutes, PreflightCheck::Paused];
+        apply_although(&bob, &other, &skipped).await.unwrap();
     });
 }
 
@@ -84,10 +89,10 @@ fn status_says_who_has_paused_a_release_and_why() {
         assert!(ran.stderr.starts_with("paused-status/shop: paused at 0%;"), "{}", ran.stderr);
         let ran = desk.run("admin", &file, &["status"]).await;
         assert!(ran.stdout.contains("\npaused by `bob` since 20"), "{}", ran.stdout);
-        let ran = desk.run("admin", &file, &["weight", "20", "--override", "no-ready-pods"]).await;
+        let ran = desk.run("admin", &file, &["weight", "20", "--skip-check", "no-ready-pods"]).await;
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
         assert!(
-            ran.stderr.contains(": lunch\n  hint: ask `bob`, or give `--override paused`\n"),
+            ran.stderr.contains(": lunch\n  hint: ask `bob`, or give `--skip-check paused`\n"),
             "{}",
             ran.stderr
         );

@@ -6,7 +6,7 @@ use crate::support::in_the_mesh;
 use canary_ctl::cluster::{
     Access, ApplyOptions, Cluster, Error, Preparation, PrepareOptions, WaitOptions, WriteOptions,
 };
-use canary_ctl::plan::{Guard, WasmRuntime};
+use canary_ctl::plan::{PreflightCheck, WasmRuntime};
 use canary_ctl::spec::{Release, parse};
 use serde_json::Value;
 use std::path::Path;
@@ -53,7 +53,7 @@ impl<'l> Unprepared<'l> {
 
     async fn apply(&self, cluster: &Cluster) -> Result<(), Error> {
         let waiting = WaitOptions { patience: Duration::from_mins(1), progress: &mut |_, _| {} };
-        let how = ApplyOptions { waiting, wait: true, overridden: &[], again: false };
+        let how = ApplyOptions { waiting, wait: true, skipped: &[], again: false };
         cluster.apply(&self.release, how).await.map(drop)
     }
 
@@ -125,12 +125,12 @@ impl<'l> Unprepared<'l> {
 }
 
 pub(super) fn options(progress: &mut dyn FnMut(&str)) -> PrepareOptions<'_> {
-    PrepareOptions { timeout: Duration::from_mins(3), progress, overridden: &[] }
+    PrepareOptions { timeout: Duration::from_mins(3), progress, skipped: &[] }
 }
 
-pub(super) fn refused_by(error: &Error) -> Option<Guard> {
+pub(super) fn refused_by(error: &Error) -> Option<PreflightCheck> {
     match error {
-        Error::Guarded(refusal) => Some(refusal.guard),
+        Error::Preflight(refusal) => Some(refusal.check),
         _ => None,
     }
 }
@@ -144,7 +144,7 @@ fn a_gateway_without_v8_is_refused_and_after_prepare_takes_the_filter_without_a_
         assert_eq!(gateway.runtimes(&cluster).await, [WasmRuntime::Missing; 2]);
 
         let refused = gateway.apply(&cluster).await.unwrap_err();
-        assert_eq!(refused_by(&refused), Some(Guard::NoWasmRuntime), "{refused}");
+        assert_eq!(refused_by(&refused), Some(PreflightCheck::NoWasmRuntime), "{refused}");
         for pod in lab.pods(&gateway.stage.ingress, "app!=none").await.unwrap() {
             assert!(refused.to_string().contains(&pod), "{refused} names {pod}");
         }
@@ -179,7 +179,7 @@ fn a_gateway_without_v8_is_refused_and_after_prepare_takes_the_filter_without_a_
             .unwrap();
         lab.rolled_out(&gateway.stage.ingress, "deployment/gateway").await.unwrap();
         let refused = gateway.apply(&cluster).await.unwrap_err();
-        assert_eq!(refused_by(&refused), Some(Guard::NoWasmRuntime), "{refused}");
+        assert_eq!(refused_by(&refused), Some(PreflightCheck::NoWasmRuntime), "{refused}");
         let (_, status, _) = gateway.run("admin", &["status"]).await;
         assert!(status.contains("runs without V8, and may die of its first Wasm filter"), "{status}");
     });

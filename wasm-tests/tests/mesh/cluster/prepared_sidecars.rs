@@ -3,7 +3,7 @@
 use super::prepared::{options, refused_by};
 use crate::support::in_the_mesh;
 use canary_ctl::cluster::{Access, ApplyOptions, Cluster, PrepareOptions, WaitOptions, WriteOptions};
-use canary_ctl::plan::{Guard, WasmRuntime};
+use canary_ctl::plan::{PreflightCheck, WasmRuntime};
 use canary_ctl::spec::parse;
 use serde_json::json;
 use std::path::Path;
@@ -31,8 +31,8 @@ fn sidecars_without_v8_are_restarted_only_where_the_end_of_their_sessions_is_acc
         let cluster = Cluster::connect(&access, WriteOptions::default()).await.unwrap();
         let applied = async || {
             let waiting = WaitOptions { patience: Duration::from_mins(1), progress: &mut |_, _| {} };
-            let overridden = &[Guard::NoKey];
-            cluster.apply(&release, ApplyOptions { waiting, wait: true, overridden, again: false }).await
+            let skipped = &[PreflightCheck::NoKey];
+            cluster.apply(&release, ApplyOptions { waiting, wait: true, skipped, again: false }).await
         };
         lab.until("the end of the old pods", async || {
             let proxies = cluster.preparation(&release).await.ok()?.proxies;
@@ -42,16 +42,16 @@ fn sidecars_without_v8_are_restarted_only_where_the_end_of_their_sessions_is_acc
         .unwrap();
 
         let refused = applied().await.unwrap_err();
-        assert_eq!(refused_by(&refused), Some(Guard::NoWasmRuntime), "{refused}");
+        assert_eq!(refused_by(&refused), Some(PreflightCheck::NoWasmRuntime), "{refused}");
         let refused = cluster.prepare_proxies(&release, options(&mut |_| {})).await.unwrap_err();
-        assert_eq!(refused_by(&refused), Some(Guard::MovesUsers), "{refused}");
+        assert_eq!(refused_by(&refused), Some(PreflightCheck::MovesUsers), "{refused}");
         for deployment in ["shop-v1", "shop-v2"] {
             let named = format!("Deployment prepared-sidecars/{deployment}");
             assert!(refused.to_string().contains(&named), "{refused} names {named}");
         }
 
         let mut silent = |_: &str| {};
-        let accepted = PrepareOptions { overridden: &[Guard::MovesUsers], ..options(&mut silent) };
+        let accepted = PrepareOptions { skipped: &[PreflightCheck::MovesUsers], ..options(&mut silent) };
         let prepared = cluster.prepare_proxies(&release, accepted).await.unwrap();
         assert_eq!(prepared.restarts.len(), 2, "{prepared:?}");
         let runtimes: Vec<_> = cluster.preparation(&release).await.unwrap().proxies;

@@ -19,16 +19,16 @@ const OTHER: &str = "restricted-too";
 /// Everything that an operator does to a release, in order; `diff` says no.
 const VERBS: [(&[&str], i32); 11] = [
     (&["diff"], 1),
-    (&["apply", "--override", "no-ready-pods"], 0),
-    (&["apply", "--override", "no-ready-pods"], 0),
+    (&["apply", "--skip-check", "no-ready-pods"], 0),
+    (&["apply", "--skip-check", "no-ready-pods"], 0),
     (&["status"], 0),
     (&["pause"], 0),
     (&["resume"], 0),
-    (&["rotate-keys", "--override", "no-ready-pods"], 0),
-    (&["weight", "20", "--override", "no-ready-pods"], 0),
-    (&["promote", "--override", "max-step", "--override", "no-ready-pods"], 0),
-    (&["rollback", "--now", "--override", "no-ready-pods"], 0),
-    (&["uninstall", "--override", "moves-users"], 0),
+    (&["rotate-keys", "--skip-check", "no-ready-pods"], 0),
+    (&["weight", "20", "--skip-check", "no-ready-pods"], 0),
+    (&["promote", "--skip-check", "max-step", "--skip-check", "no-ready-pods"], 0),
+    (&["rollback", "--now", "--skip-check", "no-ready-pods"], 0),
+    (&["uninstall", "--skip-check", "moves-users"], 0),
 ];
 
 /// One thing that a Role allows.
@@ -124,7 +124,7 @@ async fn clean(desk: &Desk<'_>, file: &NamedTempFile) {
         let all = ["delete", "lease", "--all", "-n", namespace];
         desk.lab.kubectl(&all).await.unwrap();
     }
-    desk.run("admin", file, &["uninstall", "--override", "moves-users", "--override", "paused"]).await;
+    desk.run("admin", file, &["uninstall", "--skip-check", "moves-users", "--skip-check", "paused"]).await;
     let keys = ["delete", "secret", "canary-ctl-keys", "-n", &ingress, "--ignore-not-found"];
     desk.lab.kubectl(&keys).await.unwrap();
 }
@@ -242,7 +242,7 @@ fn without_the_right_to_ask_proxies_the_error_names_it() {
     in_the_mesh(async |lab| {
         let desk = Desk::new(lab, "rights-proxy").await;
         let file = desk.file("shop");
-        let ran = desk.run("admin", &file, &["apply", "--override", "no-ready-pods"]).await;
+        let ran = desk.run("admin", &file, &["apply", "--skip-check", "no-ready-pods"]).await;
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         ready_gateway(&desk).await;
         let roles = printed(&desk, OTHER, &file).await;

@@ -3,8 +3,8 @@
 use super::desk::{Verb, turn};
 use super::scene::Scene;
 use crate::support::{UNDISTURBED, counters, in_the_mesh};
-use canary_ctl::cluster::{TakingBack, WaitOptions};
-use canary_ctl::plan::Back;
+use canary_ctl::cluster::{RollbackOptions, WaitOptions};
+use canary_ctl::plan::RollbackTarget;
 use std::collections::BTreeSet;
 use std::time::Duration;
 use wasm_tests::client::load::{Plan, Record, run};
@@ -133,10 +133,10 @@ fn a_promotion_that_is_taken_back_at_once_leaves_nobody_on_the_promoted_version(
         let crowd = Crowd::start(users, Plan { concurrency: 4, ..Plan::navigate("/cart", 3) });
         let stored = scene.cluster.get_record(&scene.release.name).await.unwrap();
         let back = stored.record.to_roll_back().unwrap();
-        assert_eq!(back, Back::Promotion("v2".to_owned()));
+        assert_eq!(back, RollbackTarget::Promotion("v2".to_owned()));
         let mut progress = |_, _| {};
         let mut waiting = WaitOptions { patience: Duration::from_mins(1), progress: &mut progress };
-        let how = TakingBack { back: &back, deadline: None };
+        let how = RollbackOptions { back: &back, deadline: None };
         scene.cluster.roll_back(&scene.release.name, stored, how, &mut waiting).await.unwrap();
         let (users, during) = crowd.stop().await.expect("they come back");
         assert!(during.failures().is_empty(), "{:?}", during.failures().first());

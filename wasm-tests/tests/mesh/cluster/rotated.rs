@@ -5,7 +5,7 @@ use super::operator::Operator;
 use crate::support::in_the_mesh;
 use canary_ctl::cluster::{Cluster, Error, RotateOptions, Rotated, WaitOptions, WriteOptions};
 use canary_ctl::manifest::held_configuration;
-use canary_ctl::plan::Guard;
+use canary_ctl::plan::PreflightCheck;
 use canary_ctl::spec::Release;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -45,7 +45,7 @@ fn no_session_moves_while_a_new_key_takes_over_and_the_old_one_stays_until_its_s
 
         operator.is_told("rotate-keys --retire", 2, &["what k1 signed counts until", "moves-users"]).await;
         operator
-            .is_told("rotate-keys --retire --override moves-users", 0, &["k2 signs (generation 5)"])
+            .is_told("rotate-keys --retire --skip-check moves-users", 0, &["k2 signs (generation 5)"])
             .await;
         assert_eq!(new.come_back(true).await, Faults::default(), "the new key's seals count");
         assert_ne!(
@@ -103,11 +103,12 @@ fn a_neighbour_whose_pins_live_longer_keeps_the_old_key_longer() {
         apply(&cluster, &Desk::read(&desk.document("blog").with("/spec/session/maxAge", "240h")))
             .await
             .unwrap();
-        let among = cluster.dry_run_rotation(&shop, true, &[Guard::MovesUsers]).await.unwrap().retire_from;
+        let among =
+            cluster.dry_run_rotation(&shop, true, &[PreflightCheck::MovesUsers]).await.unwrap().retire_from;
         assert_eq!(among.unwrap().duration_since(alone).as_hours(), 72, "a week is what tokens live");
         let refused = cluster.dry_run_rotation(&shop, true, &[]).await;
         assert!(
-            matches!(&refused, Err(Error::Guarded(refusal)) if refusal.guard == Guard::MovesUsers),
+            matches!(&refused, Err(Error::Preflight(refusal)) if refusal.check == PreflightCheck::MovesUsers),
             "{refused:?}"
         );
     });
@@ -128,13 +129,13 @@ async fn continued(cluster: &Cluster, release: &Release, writes: u32) {
 
 /// The key that signs by the Secrets, at the later of their steps.
 async fn signer(cluster: &Cluster, release: &Release) -> String {
-    let rehearsed = cluster.dry_run_rotation(release, true, &[Guard::MovesUsers]).await.unwrap();
+    let rehearsed = cluster.dry_run_rotation(release, true, &[PreflightCheck::MovesUsers]).await.unwrap();
     rehearsed.ring.signer().unwrap().id.clone()
 }
 
 async fn rotate(cluster: &Cluster, release: &Release) -> Result<Rotated, Error> {
     let waiting = WaitOptions { patience: Duration::from_secs(5), progress: &mut |_, _| {} };
-    cluster.rotate_keys(release, RotateOptions { waiting, overridden: &[Guard::NoReadyPods] }).await
+    cluster.rotate_keys(release, RotateOptions { waiting, skipped: &[PreflightCheck::NoReadyPods] }).await
 }
 
 async fn every_gateway_knows_what_others_sign(desk: &Desk<'_>, writes: u32) {

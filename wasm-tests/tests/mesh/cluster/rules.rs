@@ -4,7 +4,7 @@ use super::desk::Desk;
 use super::scene::Scene;
 use crate::support::in_the_mesh;
 use canary_ctl::cluster::Error;
-use canary_ctl::plan::{self, Guard};
+use canary_ctl::plan::{self, PreflightCheck};
 use serde_json::{Value, json};
 use wasm_tests::client::load::{Plan, Report};
 use wasm_tests::scenario::{Crowd, Document, HOST};
@@ -17,7 +17,7 @@ pub(super) fn beside(release: Document) -> Document {
     release.with("/spec/routes", "own")
 }
 
-pub(super) const LEADING: &[Guard] = &[Guard::Uncovered];
+pub(super) const LEADING: &[PreflightCheck] = &[PreflightCheck::Uncovered];
 
 impl Scene<'_> {
     /// A rule of theirs for the shop, or for this host.

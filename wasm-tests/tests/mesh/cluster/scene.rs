@@ -1,7 +1,7 @@
 //! The shop behind a gateway of its own, and an operator with a release of it: what tests under load begin with.
 
 use canary_ctl::cluster::{Access, ApplyOptions, Asked, Cluster, Error, WaitOptions, WriteOptions};
-use canary_ctl::plan::Guard;
+use canary_ctl::plan::PreflightCheck;
 use canary_ctl::spec::{Release, parse};
 use std::path::Path;
 use std::time::Duration;
@@ -41,13 +41,13 @@ impl<'l> Scene<'l> {
     }
 
     /// The same, although these guards refuse it.
-    pub(super) async fn apply_although(&self, overridden: &[Guard]) -> Result<(), Error> {
-        self.applied(overridden, false).await
+    pub(super) async fn apply_although(&self, skipped: &[PreflightCheck]) -> Result<(), Error> {
+        self.applied(skipped, false).await
     }
 
-    async fn applied(&self, overridden: &[Guard], again: bool) -> Result<(), Error> {
+    async fn applied(&self, skipped: &[PreflightCheck], again: bool) -> Result<(), Error> {
         let waiting = WaitOptions { patience: Duration::from_mins(1), progress: &mut |_, _| {} };
-        let how = ApplyOptions { waiting, wait: true, overridden, again };
+        let how = ApplyOptions { waiting, wait: true, skipped, again };
         self.cluster.apply(&self.release, how).await.map(drop)
     }
 
@@ -55,7 +55,7 @@ impl<'l> Scene<'l> {
     pub(super) async fn weigh(&self, percent: &str) {
         let stored = self.cluster.get_record(&self.release.name).await.unwrap();
         let asked = Asked { weight: percent.parse().unwrap(), until: None, why: "weight" };
-        let record = self.cluster.weigh(&self.release.name, stored, asked).await.unwrap().stored.record;
+        let record = self.cluster.set_weight(&self.release.name, stored, asked).await.unwrap().stored.record;
         let mut waiting = WaitOptions { patience: Duration::from_mins(1), progress: &mut |_, _| {} };
         self.cluster.wait(&self.release.name.to_string(), &record, &mut waiting).await.unwrap();
     }

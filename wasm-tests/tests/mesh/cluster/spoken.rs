@@ -22,10 +22,10 @@ fn operators_are_told_who_moves_before_anybody_does() {
         let moves = "60% of the users move from `v1` to `v2` with their next request";
         operator.is_told("promote --dry-run=server", 0, &[moves, "spec.http[2]", "nothing written"]).await;
         let step = "expected a step of at most 40%, found 40% to 100%";
-        operator.is_told("promote", 2, &[moves, step, "`--override max-step`"]).await;
+        operator.is_told("promote", 2, &[moves, step, "`--skip-check max-step`"]).await;
         operator.is_told("status", 0, &["weight 40%, generation 2"]).await;
         let said = operator
-            .is_told("promote --override max-step --wait -o json", 0, &["set `versions.stable: v2`"])
+            .is_told("promote --skip-check max-step --wait -o json", 0, &["set `versions.stable: v2`"])
             .await;
         let roles: Value = serde_json::from_str(&said.data).unwrap();
         assert_eq!((&roles["stable"], &roles["generation"]), (&"v2".into(), &3.into()));
@@ -66,9 +66,9 @@ fn a_drain_is_not_ended_before_its_deadline_unless_it_is_asked_for() {
                 &[early, "would lose their state", "nothing written"],
             )
             .await;
-        operator.is_told("promote --finish", 2, &[early, "`--override moves-users`"]).await;
+        operator.is_told("promote --finish", 2, &[early, "`--skip-check moves-users`"]).await;
         let done = "nothing leads to the pods of v1 any more";
-        operator.is_told("promote --finish --override moves-users", 0, &[done]).await;
+        operator.is_told("promote --finish --skip-check moves-users", 0, &[done]).await;
         operator.is_told("promote --finish", 0, &["no version drains"]).await;
     });
 }

@@ -89,6 +89,6 @@ async fn killed_after(scene: &Scene<'_>, release: &Release, writes: u32) -> Resu
     let killed = WriteOptions { at_most: Some(writes), patience: BRIEF, ..WriteOptions::default() };
     let cluster = Cluster::connect(&access, killed).await.unwrap();
     let waiting = WaitOptions { patience: Duration::from_secs(1), progress: &mut |_, _| {} };
-    let how = ApplyOptions { waiting, wait: true, overridden: &[], again: false };
+    let how = ApplyOptions { waiting, wait: true, skipped: &[], again: false };
     cluster.apply(release, how).await.map(drop)
 }

@@ -3,7 +3,7 @@
 use super::desk::{Desk, Verb, apply, name, percent, turn};
 use crate::support::in_the_mesh;
 use canary_ctl::cluster::{ApplyOptions, Error, WaitOptions};
-use canary_ctl::plan::{self, Guard, ends_after};
+use canary_ctl::plan::{self, PreflightCheck, ends_after};
 use canary_ctl::spec::Release;
 use std::time::Duration;
 
@@ -73,7 +73,7 @@ fn a_version_that_was_rolled_back_comes_again_when_asked_to_and_its_old_pins_do_
 
         let mut progress = |_, _| {};
         let waiting = WaitOptions { patience: Duration::from_secs(5), progress: &mut progress };
-        let how = ApplyOptions { waiting, wait: false, overridden: &[Guard::NoReadyPods], again: true };
+        let how = ApplyOptions { waiting, wait: false, skipped: &[PreflightCheck::NoReadyPods], again: true };
         let record = cluster.apply(&release, how).await.unwrap().record;
         let versions: Vec<_> =
             record.standing.versions.iter().map(|live| (live.name.as_str(), live.epoch)).collect();
@@ -134,7 +134,7 @@ fn of_two_operators_who_turn_a_release_one_wins_and_the_other_is_told() {
         let second = cluster.promote(&name(&release), seen.clone(), ends_after(None), None).await;
         let Err(Error::ConcurrentChange { last: Some(last), .. }) = second else { panic!("{second:?}") };
         assert!(last.starts_with("admin: rollback 0% -> 0% (generation 2) at "), "{last}");
-        let third = cluster.weigh(&name(&release), seen, percent("50")).await;
+        let third = cluster.set_weight(&name(&release), seen, percent("50")).await;
         assert!(matches!(third, Err(Error::ConcurrentChange { .. })), "{third:?}");
         assert_eq!(desk.versions().await, won);
     });

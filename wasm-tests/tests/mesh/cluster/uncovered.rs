@@ -6,7 +6,7 @@ use super::rules::{LEADING, beside, to_shop};
 use super::scene::Scene;
 use crate::support::in_the_mesh;
 use canary_ctl::cluster::{ApplyOptions, Error, WaitOptions};
-use canary_ctl::plan::{Guard, Refusal};
+use canary_ctl::plan::{CheckFailed, PreflightCheck};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -29,7 +29,8 @@ fn a_canary_does_not_come_where_another_route_leads_to_its_ready_pods() {
         let desk = Desk { lab, namespace: "uncovered".to_owned() };
         let before = desk.versions().await;
         let refused = scene.apply_although(&[]).await;
-        let Err(Error::Guarded(Refusal { guard: Guard::Uncovered, message, .. })) = refused else {
+        let Err(Error::Preflight(CheckFailed { check: PreflightCheck::Uncovered, message, .. })) = refused
+        else {
             panic!("{refused:?}")
         };
         assert_eq!(
@@ -80,7 +81,8 @@ fn a_canary_without_ready_pods_comes_and_the_way_past_the_routes_is_told() {
             lab.apply(&object("Pod", name, &json!({"app": label}), &spec).to_string()).await.unwrap();
         }
         let waiting = WaitOptions { patience: Duration::from_secs(5), progress: &mut |_, _| {} };
-        let how = ApplyOptions { waiting, wait: false, overridden: &[Guard::NoReadyPods], again: false };
+        let how =
+            ApplyOptions { waiting, wait: false, skipped: &[PreflightCheck::NoReadyPods], again: false };
         let applied = cluster.apply(&release, how).await.unwrap();
         assert_eq!(applied.coverage.outsiders.0, ["cron"]);
         let told: Vec<String> = applied.coverage.gaps.iter().map(ToString::to_string).collect();

@@ -147,7 +147,7 @@ async fn edited_then_upgraded(scene: &Scene<'_>, operator: &Operator, owner: Own
     }
     assert_eq!(resting.come_back(false).await, Faults::default(), "{owner:?}: who had rested");
     operator.is_told("weight 0", 0, &[]).await;
-    operator.is_told("uninstall --override moves-users", 0, &[]).await;
+    operator.is_told("uninstall --skip-check moves-users", 0, &[]).await;
     let timeout = if takes_routes_out(owner) { "7s" } else { "5s" };
     assert_eq!(chart.timeout().await, timeout, "{owner:?}: theirs is theirs");
     chart.goes(owner, &alone(&scene.stage, timeout)).await;

@@ -45,7 +45,7 @@ fn a_weight_writes_the_configuration_and_the_record_and_nothing_else() {
         apply(&cluster, &release).await.unwrap();
         let before = desk.versions().await;
         let stored = cluster.get_record(&name(&release)).await.unwrap();
-        let weighed = cluster.weigh(&name(&release), stored, percent("20")).await.unwrap();
+        let weighed = cluster.set_weight(&name(&release), stored, percent("20")).await.unwrap();
         assert_eq!(weighed.stored.record.standing.generation, 2);
         let after = desk.versions().await;
         let written: Vec<_> = after.keys().filter(|object| after[*object] != before[*object]).collect();

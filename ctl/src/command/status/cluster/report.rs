@@ -5,7 +5,7 @@ use super::Seen;
 use super::problems;
 use super::share::SeenShare;
 use crate::cluster::{Part, Proxy};
-use crate::command::turn;
+use crate::command::role_change;
 use crate::config::History;
 use crate::plan::{Outsiders, Pause};
 use crate::report::{Report, Table};
@@ -148,7 +148,7 @@ impl Report for Standing {
             writeln!(
                 out,
                 "\n{version} drains{until}: {}",
-                turn::said(version, *now, Duration::from_secs(*seconds))
+                role_change::said(version, *now, Duration::from_secs(*seconds))
             )?;
         }
         let mut table = Table::new(["PROXY", "GENERATION"]);

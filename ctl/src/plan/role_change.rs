@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 /// The last time that users were sent from one version to another for good.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Turn {
+pub struct RoleChange {
     /// Which way.
-    pub way: Way,
+    pub way: RoleChangeKind,
     /// The version that takes nobody new any more.
     pub from: String,
     /// The version that is stable since.
@@ -23,10 +23,10 @@ pub struct Turn {
     pub at: Timestamp,
 }
 
-/// Which way a release has turned.
+/// Promotion or rollback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Way {
+pub enum RoleChangeKind {
     /// The canary became stable.
     Promoted,
     /// The canary, or the version that had been promoted, was taken back.
@@ -35,7 +35,7 @@ pub enum Way {
 
 /// What a rollback takes back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Back {
+pub enum RollbackTarget {
     /// This canary.
     Canary(String),
     /// The promotion of this version: the one before is stable again.
@@ -51,7 +51,7 @@ impl Record {
     /// and no promotion that could be continued.
     pub fn to_promote(&self) -> Result<Option<&str>, Error> {
         let canary = self.standing.version_of(Role::Canary);
-        if canary.is_none() && self.turned(Way::Promoted).is_none() {
+        if canary.is_none() && self.last_role_change(RoleChangeKind::Promoted).is_none() {
             return Err(Error::NoCanary { last: self.last() });
         }
         Ok(canary)
@@ -68,7 +68,7 @@ impl Record {
         let weight = self.standing.weight;
         self.standing = self.standing.with_stable(&to);
         self.draining.insert(from.clone(), deadline);
-        self.turn(Way::Promoted, from, to, by);
+        self.record_role_change(RoleChangeKind::Promoted, from, to, by);
         self.note(by, weight, "promote");
     }
 
@@ -76,31 +76,39 @@ impl Record {
     /// that another canary has followed is not taken back: a second call must not go further than the first one meant.
     ///
     /// Fails where there is nothing, and where the version before has gone.
-    pub fn to_roll_back(&self) -> Result<Back, Error> {
+    pub fn to_roll_back(&self) -> Result<RollbackTarget, Error> {
         if let Some(canary) = self.standing.version_of(Role::Canary) {
-            return Ok(Back::Canary(canary.to_owned()));
+            return Ok(RollbackTarget::Canary(canary.to_owned()));
         }
-        if let Some(turn) = self.turned(Way::Promoted) {
-            if !self.standing.is_live(&turn.from) {
-                return Err(Error::NoWayBack { version: turn.from.clone() });
+        if let Some(change) = self.last_role_change(RoleChangeKind::Promoted) {
+            if !self.standing.is_live(&change.from) {
+                return Err(Error::NoWayBack { version: change.from.clone() });
             }
-            return Ok(Back::Promotion(turn.to.clone()));
+            return Ok(RollbackTarget::Promotion(change.to.clone()));
         }
-        let turn = self.turned(Way::RolledBack).ok_or_else(|| Error::NoCanary { last: self.last() })?;
-        let drains = self.standing.is_live(&turn.from);
-        Ok(if drains { Back::Draining(turn.from.clone()) } else { Back::Done })
+        let change = self
+            .last_role_change(RoleChangeKind::RolledBack)
+            .ok_or_else(|| Error::NoCanary { last: self.last() })?;
+        let drains = self.standing.is_live(&change.from);
+        Ok(if drains { RollbackTarget::Draining(change.from.clone()) } else { RollbackTarget::Done })
     }
 
     /// Takes back what [`Record::to_roll_back`] has found, as the next generation. With a deadline sessions finish on the
     /// version that is taken back; without one they are on stable with their next request.
-    pub fn roll_back(&mut self, back: &Back, deadline: Option<Timestamp>, by: &str) {
-        let (Back::Canary(from) | Back::Promotion(from) | Back::Draining(from)) = back else { return };
+    pub fn roll_back(&mut self, back: &RollbackTarget, deadline: Option<Timestamp>, by: &str) {
+        let (RollbackTarget::Canary(from) | RollbackTarget::Promotion(from) | RollbackTarget::Draining(from)) =
+            back
+        else {
+            return;
+        };
         let weight = self.standing.weight;
         let before = match back {
-            Back::Promotion(_) => self.turned(Way::Promoted).map(|turn| turn.from.clone()),
+            RollbackTarget::Promotion(_) => {
+                self.last_role_change(RoleChangeKind::Promoted).map(|change| change.from.clone())
+            }
             _ => None,
         };
-        self.standing = self.standing.turned(|version| match version.role {
+        self.standing = self.standing.with_roles(|version| match version.role {
             _ if version.name == *from => deadline.map(|_| Role::Draining),
             _ if Some(&version.name) == before.as_ref() => Some(Role::Stable),
             role => Some(role),
@@ -110,7 +118,7 @@ impl Record {
         self.leaving.retain(|version| version != from);
         self.leaving.extend(deadline.is_none().then(|| from.clone()));
         let to = self.owned_version_of(Role::Stable).unwrap_or_default();
-        self.turn(Way::RolledBack, from.clone(), to, by);
+        self.record_role_change(RoleChangeKind::RolledBack, from.clone(), to, by);
         self.note(by, weight, "rollback");
     }
 
@@ -148,12 +156,12 @@ impl Record {
             return Err(Error::OldStable {
                 named: versions.stable.clone(),
                 stable: stable.to_owned(),
-                turn: self.turn.clone().map(Box::new),
+                turn: self.role_change.clone().map(Box::new),
             });
         }
-        let rolled_back = self.turned(Way::RolledBack).filter(|_| !again);
-        match rolled_back.filter(|turn| versions.canary.as_ref() == Some(&turn.from)) {
-            Some(turn) => Err(Error::OldCanary { turn: Box::new(turn.clone()) }),
+        let rolled_back = self.last_role_change(RoleChangeKind::RolledBack).filter(|_| !again);
+        match rolled_back.filter(|change| versions.canary.as_ref() == Some(&change.from)) {
+            Some(change) => Err(Error::OldCanary { turn: Box::new(change.clone()) }),
             None => Ok(()),
         }
     }
@@ -161,7 +169,7 @@ impl Record {
     /// Keeps deadline and turn true after the file was followed: a version that has left the file drains as long as its
     /// pins may live, a new canary ends the time in which the last promotion can be taken back, and a file that no longer
     /// names a version that was rolled back has taken note of it.
-    pub(super) fn follow_turns(&mut self, release: &Release, before: &[Option<String>; 2], by: &str) {
+    pub(super) fn reconcile_roles(&mut self, release: &Release, before: &[Option<String>; 2], by: &str) {
         let deadline = ends_after(drains_for(release.stickiness, release.session.max_age));
         self.keep_deadlines();
         for version in self.draining_versions() {
@@ -171,11 +179,13 @@ impl Record {
         if let ([Some(to), None], [Some(from), Some(promoted)]) = (&now, before)
             && to == promoted
         {
-            self.turn(Way::Promoted, from.clone(), to.clone(), by);
+            self.record_role_change(RoleChangeKind::Promoted, from.clone(), to.clone(), by);
         }
-        let is_noted = self.turned(Way::RolledBack).is_some_and(|turn| turn.to == release.versions.stable);
+        let is_noted = self
+            .last_role_change(RoleChangeKind::RolledBack)
+            .is_some_and(|change| change.to == release.versions.stable);
         if self.standing.version_of(Role::Canary).is_some() || is_noted {
-            self.turn = None;
+            self.role_change = None;
         }
     }
 
@@ -185,14 +195,14 @@ impl Record {
         self.draining.retain(|version, _| drains.contains(version));
     }
 
-    fn turn(&mut self, way: Way, from: String, to: String, by: &str) {
+    fn record_role_change(&mut self, way: RoleChangeKind, from: String, to: String, by: &str) {
         // What the file began with was for another state of things.
-        self.begin_with = None;
-        self.turn = Some(Turn { way, from, to, by: by.to_owned(), at: Timestamp::now() });
+        self.initial_weight = None;
+        self.role_change = Some(RoleChange { way, from, to, by: by.to_owned(), at: Timestamp::now() });
     }
 
-    fn turned(&self, way: Way) -> Option<&Turn> {
-        self.turn.as_ref().filter(|turn| turn.way == way)
+    fn last_role_change(&self, way: RoleChangeKind) -> Option<&RoleChange> {
+        self.role_change.as_ref().filter(|change| change.way == way)
     }
 
     fn owned_version_of(&self, role: Role) -> Option<String> {
@@ -213,14 +223,14 @@ pub fn ends_after(duration: Option<Seconds>) -> Timestamp {
     end.unwrap_or(Timestamp::MAX)
 }
 
-impl std::fmt::Display for Turn {
+impl std::fmt::Display for RoleChange {
     /// `alice promoted v2 at 2026-11-21T14:00:00Z`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { way, from, to, by, at } = self;
         let at = at.strftime("%Y-%m-%dT%H:%M:%SZ");
         match way {
-            Way::Promoted => write!(f, "{by} promoted `{to}` at {at}"),
-            Way::RolledBack => write!(f, "{by} rolled `{from}` back at {at}"),
+            RoleChangeKind::Promoted => write!(f, "{by} promoted `{to}` at {at}"),
+            RoleChangeKind::RolledBack => write!(f, "{by} rolled `{from}` back at {at}"),
         }
     }
 }

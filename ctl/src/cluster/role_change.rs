@@ -13,7 +13,9 @@ use super::lease::Task;
 use super::objects::WriteMode;
 use super::{Arrival, Cluster, Error, StoredRecord, WaitOptions};
 use crate::manifest::{Stage, held_configuration};
-use crate::plan::{self, Back, LostSubset, Plan, Record, Reference, lost_subsets, reroute, reweigh};
+use crate::plan::{
+    self, LostSubset, Plan, Record, Reference, RollbackTarget, lost_subsets, plan_config_update, reroute,
+};
 use crate::spec::{ReleaseName, Routes, Seconds};
 use assignment::contract::{FilterConfig, Position, Stickiness};
 use jiff::Timestamp;
@@ -22,7 +24,7 @@ use std::collections::BTreeMap;
 
 /// What a promotion or a rollback has come to.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Turned {
+pub struct RoleChanged {
     /// The record afterwards.
     pub stored: StoredRecord,
     /// Where it was waited for.
@@ -31,7 +33,7 @@ pub struct Turned {
 
 /// How users stick to versions, as the proxies hold it: a file that was edited and not applied yet says something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Manner {
+pub struct EffectiveSettings {
     /// Whether a user may move when the weight does.
     pub stickiness: Stickiness,
     /// How long pins live.
@@ -42,9 +44,9 @@ pub struct Manner {
 
 /// How something is taken back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TakingBack<'b> {
+pub struct RollbackOptions<'b> {
     /// What.
-    pub back: &'b Back,
+    pub back: &'b RollbackTarget,
     /// Until when sessions finish on it; without one they end at once.
     pub deadline: Option<Timestamp>,
 }
@@ -63,14 +65,18 @@ impl Cluster {
     }
 
     /// How the users of a release stick to their versions. Fails where no proxy holds it.
-    pub async fn manner(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<Manner, Error> {
+    pub async fn effective_settings(
+        &self,
+        release: &ReleaseName,
+        stored: &StoredRecord,
+    ) -> Result<EffectiveSettings, Error> {
         let held = self.holding(release, stored).await?;
         // Inside the mesh nobody is pinned, whatever the file says.
         let edge = held.iter().find(|config| config.position == Position::Edge).or_else(|| held.first());
         let config = edge.and_then(|config| config.releases.get(&release.to_string()));
         let config = config.ok_or_else(|| nobody_holds(release))?;
         let max_age = config.pin.as_ref().and_then(|pin| Seconds::new(pin.max_age_seconds));
-        Ok(Manner {
+        Ok(EffectiveSettings {
             stickiness: config.stickiness,
             max_age: max_age.unwrap_or(Seconds::DAY),
             is_inside: held.iter().any(|config| config.position == Position::Mesh),
@@ -102,7 +108,7 @@ impl Cluster {
     pub async fn unfinished(&self, release: &ReleaseName, record: &Record) -> Result<Plan, Error> {
         let observed = self.get_all(record.objects.iter().map(|(_, reference)| reference)).await?;
         let mut plan = rerouted(release, record, &observed)?;
-        plan.changes.extend(reweigh(&release.to_string(), record, &observed)?.changes);
+        plan.changes.extend(plan_config_update(&release.to_string(), record, &observed)?.changes);
         Ok(plan)
     }
 
@@ -117,7 +123,7 @@ impl Cluster {
         stored: StoredRecord,
         deadline: Timestamp,
         wait: Option<&mut WaitOptions<'_>>,
-    ) -> Result<Turned, Error> {
+    ) -> Result<RoleChanged, Error> {
         let task = Task { verb: "promote", release };
         let promotion = async || self.promote_locked(release, stored, deadline, wait).await;
         self.with_leases(vec![task.place()], task, promotion).await
@@ -129,7 +135,7 @@ impl Cluster {
         mut stored: StoredRecord,
         deadline: Timestamp,
         wait: Option<&mut WaitOptions<'_>>,
-    ) -> Result<Turned, Error> {
+    ) -> Result<RoleChanged, Error> {
         if stored.record.to_promote()?.is_some() {
             stored.record.promote(deadline, &self.user);
             self.unfinished(release, &stored.record).await?;
@@ -138,12 +144,12 @@ impl Cluster {
         if !self.reroute(release, &stored).await?.is_empty() {
             self.wait_for_istiod_push(&release.to_string(), &stored.record).await?;
         }
-        self.reweigh(release, &stored).await?;
+        self.write_weight(release, &stored).await?;
         let mut arrival = None;
         if let Some(waiting) = wait {
             arrival = Some(self.leave(release, &mut stored, waiting).await?);
         }
-        Ok(Turned { stored, arrival })
+        Ok(RoleChanged { stored, arrival })
     }
 
     /// Takes a canary or a promotion back, at once or with a deadline until which sessions finish. Where the last
@@ -156,12 +162,12 @@ impl Cluster {
         &self,
         release: &ReleaseName,
         mut stored: StoredRecord,
-        how: TakingBack<'_>,
+        how: RollbackOptions<'_>,
         waiting: &mut WaitOptions<'_>,
-    ) -> Result<Turned, Error> {
-        if *how.back != Back::Done {
+    ) -> Result<RoleChanged, Error> {
+        if *how.back != RollbackTarget::Done {
             stored.record.roll_back(how.back, how.deadline, &self.user);
-            self.reweighed(release, &stored).await?;
+            self.plan_weight(release, &stored).await?;
             self.save_record(release, &mut stored).await?;
         }
         self.end(release, stored, waiting).await
@@ -176,12 +182,12 @@ impl Cluster {
         mut stored: StoredRecord,
         versions: &[String],
         waiting: &mut WaitOptions<'_>,
-    ) -> Result<Turned, Error> {
+    ) -> Result<RoleChanged, Error> {
         let task = Task { verb: "promote --finish", release };
         let end = async || {
             if !versions.is_empty() {
                 stored.record.finish(versions, &self.user);
-                self.reweighed(release, &stored).await?;
+                self.plan_weight(release, &stored).await?;
                 self.save_record(release, &mut stored).await?;
             }
             self.end(release, stored, waiting).await
@@ -194,11 +200,11 @@ impl Cluster {
         release: &ReleaseName,
         mut stored: StoredRecord,
         waiting: &mut WaitOptions<'_>,
-    ) -> Result<Turned, Error> {
-        self.reweigh(release, &stored).await?;
+    ) -> Result<RoleChanged, Error> {
+        self.write_weight(release, &stored).await?;
         self.reroute(release, &stored).await?;
         let arrival = Some(self.leave(release, &mut stored, waiting).await?);
-        Ok(Turned { stored, arrival })
+        Ok(RoleChanged { stored, arrival })
     }
 
     /// Waits until every proxy runs the record, and takes away what only served versions that have left.

@@ -21,7 +21,7 @@ pub(super) const HEADING: &str =
 
 /// A weight, and what was seen while it held.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Turn {
+pub(super) struct Round {
     pub(super) percent: u32,
     /// From the call of `canary-ctl` to its end, which is when Envoy ran the new weight.
     pub(super) active_in: Duration,
@@ -33,7 +33,7 @@ pub(super) struct Turn {
     pub(super) sums: Sums,
 }
 
-impl Turn {
+impl Round {
     /// Plays it. Arrivals count while the weight is certain: after `--wait` has returned, before the next call.
     pub(super) async fn play(
         stage: &Stage,
@@ -73,7 +73,7 @@ async fn draw(ledger: &Ledger, turn: u64, percent: u32, screen: &Screen<'_>) {
     }
 }
 
-impl fmt::Display for Turn {
+impl fmt::Display for Round {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { percent, active_in, new, all, sums } = self;
         write!(f, "    weight {percent:<2} --wait  {:>8}", seconds(*active_in))?;

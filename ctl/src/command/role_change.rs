@@ -2,7 +2,7 @@
 
 use super::target::Subject;
 use crate::cli::DryRun;
-use crate::cluster::{Cluster, Part, StoredRecord, Traffic, Turned};
+use crate::cluster::{Cluster, Part, RoleChanged, StoredRecord, Traffic};
 use crate::plan::Record;
 use crate::report::{Printer, Report, seconds};
 use crate::spec::ReleaseName;
@@ -40,7 +40,7 @@ pub(super) struct Roles {
 }
 
 impl Roles {
-    pub(super) fn of(name: &ReleaseName, turned: &Turned) -> Self {
+    pub(super) fn of(name: &ReleaseName, turned: &RoleChanged) -> Self {
         let Record { standing, draining, leaving, .. } = &turned.stored.record;
         let gone = standing.gone.iter().filter(|gone| standing.has_gone(&gone.name));
         Self {
@@ -75,7 +75,7 @@ impl Report for Roles {
 }
 
 /// Says what would be written where the record were turned like this, and has the API server check it where asked.
-pub(super) async fn rehearse(
+pub(super) async fn server_dry_run(
     by: DryRun,
     subject: &Subject,
     turn: impl FnOnce(&mut Record),

@@ -13,7 +13,11 @@ use std::collections::BTreeMap;
 /// The plan that gives a release another standing, in every configuration that we have written for it.
 ///
 /// Fails where one is not there or does not know the release: `apply` did not come to its end.
-pub fn reweigh(release: &str, record: &Record, observed: &BTreeMap<Reference, Value>) -> Result<Plan, Error> {
+pub fn plan_config_update(
+    release: &str,
+    record: &Record,
+    observed: &BTreeMap<Reference, Value>,
+) -> Result<Plan, Error> {
     let entry = |entry: &mut ReleaseConfig| {
         let Standing { uid, generation, weight, until, versions, gone, .. } = record.standing.clone();
         *entry = ReleaseConfig { uid, generation, weight, until, versions, gone, ..entry.clone() };

@@ -1,13 +1,13 @@
-//! What stands between an operator and a mistake that users would pay for: each guard has a name, and is overridden by it.
+//! Preflight checks: what is refused before the first write. Each has a name, and is skipped by it.
 
 use super::Record;
 use assignment::Weight;
 use assignment::contract::{Fallback, MintPolicy, ReleaseConfig, Stickiness};
 use std::fmt;
 
-/// Something that is refused unless its name is given.
+/// A check that an operator can skip by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Guard {
+pub enum PreflightCheck {
     /// Users would be sent to a version without a ready pod
     NoReadyPods,
     /// No route leads to the canary by the filter's header
@@ -26,41 +26,45 @@ pub enum Guard {
     NoWasmRuntime,
 }
 
-/// A guard's no.
+/// A check that failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-pub struct Refusal {
-    /// Which guard.
-    pub guard: Guard,
+pub struct CheckFailed {
+    /// Which check.
+    pub check: PreflightCheck,
     /// What was expected and what was found.
     pub message: String,
-    /// What to do instead of overriding it.
+    /// What to do instead of skipping it.
     pub instead: String,
 }
 
-impl Guard {
-    /// This guard's no, unless it is overridden.
+impl PreflightCheck {
+    /// The failure of this check.
+    ///
+    /// # Errors
+    ///
+    /// Unless it is among `skipped`.
     pub fn refuse(
         self,
-        overridden: &[Self],
+        skipped: &[Self],
         message: impl Into<String>,
         instead: impl Into<String>,
-    ) -> Result<(), Refusal> {
-        if overridden.contains(&self) {
+    ) -> Result<(), CheckFailed> {
+        if skipped.contains(&self) {
             return Ok(());
         }
-        Err(Refusal { guard: self, message: message.into(), instead: instead.into() })
+        Err(CheckFailed { check: self, message: message.into(), instead: instead.into() })
     }
 }
 
-impl Refusal {
-    /// What a person can do: something else, or the same with the guard's name.
+impl CheckFailed {
+    /// What a person can do: something else, or the same with the check skipped.
     pub fn hint(&self) -> String {
-        format!("{}, or give `--override {}`", self.instead, self.guard)
+        format!("{}, or give `--skip-check {}`", self.instead, self.check)
     }
 }
 
-impl fmt::Display for Guard {
+impl fmt::Display for PreflightCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NoReadyPods => "no-ready-pods",
@@ -76,26 +80,31 @@ impl fmt::Display for Guard {
 }
 
 /// Refuses a raise beyond the release's `maxStep`. Taking users off a canary is never refused.
-pub fn judge_step(max: Weight, from: Weight, to: Weight, overridden: &[Guard]) -> Result<(), Refusal> {
+pub fn check_step(
+    max: Weight,
+    from: Weight,
+    to: Weight,
+    skipped: &[PreflightCheck],
+) -> Result<(), CheckFailed> {
     let step = to.basis_points().saturating_sub(from.basis_points());
     if step <= max.basis_points() {
         return Ok(());
     }
     let message = format!("expected a step of at most {max}, found {from} to {to}");
-    Guard::MaxStep.refuse(overridden, message, "take smaller steps, change `maxStep`")
+    PreflightCheck::MaxStep.refuse(skipped, message, "take smaller steps, change `maxStep`")
 }
 
 /// Refuses a release in which nobody can stick to a version, whatever its weight.
-pub fn judge_stickiness(config: &ReleaseConfig, overridden: &[Guard]) -> Result<(), Refusal> {
+pub fn check_stickiness(config: &ReleaseConfig, skipped: &[PreflightCheck]) -> Result<(), CheckFailed> {
     let Some((message, instead)) = unsticky(config) else { return Ok(()) };
-    Guard::NoKey.refuse(overridden, message, instead)
+    PreflightCheck::NoKey.refuse(skipped, message, instead)
 }
 
 /// Refuses what only who has paused a release may do.
-pub fn judge_pause(record: &Record, user: &str, overridden: &[Guard]) -> Result<(), Refusal> {
+pub fn check_pause(record: &Record, user: &str, skipped: &[PreflightCheck]) -> Result<(), CheckFailed> {
     let Some(pause) = record.paused.as_ref().filter(|pause| pause.by != user) else { return Ok(()) };
     let instead = format!("ask `{}`", pause.by);
-    Guard::Paused.refuse(overridden, format!("the release is paused by {pause}"), instead)
+    PreflightCheck::Paused.refuse(skipped, format!("the release is paused by {pause}"), instead)
 }
 
 fn unsticky(config: &ReleaseConfig) -> Option<(&'static str, &'static str)> {
@@ -120,23 +129,23 @@ mod tests {
     use clap::ValueEnum as _;
 
     #[test]
-    fn a_guard_is_called_on_the_command_line_as_it_calls_itself() {
-        for guard in Guard::value_variants() {
-            assert_eq!(guard.to_possible_value().unwrap().get_name(), guard.to_string());
+    fn a_check_has_the_same_name_on_the_command_line_and_in_messages() {
+        for check in PreflightCheck::value_variants() {
+            assert_eq!(check.to_possible_value().unwrap().get_name(), check.to_string());
         }
     }
 
     #[test]
     fn only_a_raise_beyond_the_largest_step_is_refused() {
         let weight = |percent: &str| percent.parse::<Weight>().unwrap();
-        let judged = |from, to| judge_step(weight("20"), weight(from), weight(to), &[]);
+        let judged = |from, to| check_step(weight("20"), weight(from), weight(to), &[]);
         assert_eq!(judged("10", "30"), Ok(()));
         assert_eq!(judged("100", "0"), Ok(()));
         let refused = judged("10", "30.01").unwrap_err();
         assert_eq!(refused.to_string(), "expected a step of at most 20%, found 10% to 30.01%");
-        assert_eq!(refused.hint(), "take smaller steps, change `maxStep`, or give `--override max-step`");
-        assert_eq!(judge_step(weight("20"), weight("0"), weight("21"), &[Guard::MaxStep]), Ok(()));
-        let other = judge_step(weight("20"), weight("0"), weight("21"), &[Guard::Paused]);
-        assert_eq!(other.unwrap_err().guard, Guard::MaxStep, "a name overrides its own guard alone");
+        assert_eq!(refused.hint(), "take smaller steps, change `maxStep`, or give `--skip-check max-step`");
+        assert_eq!(check_step(weight("20"), weight("0"), weight("21"), &[PreflightCheck::MaxStep]), Ok(()));
+        let other = check_step(weight("20"), weight("0"), weight("21"), &[PreflightCheck::Paused]);
+        assert_eq!(other.unwrap_err().check, PreflightCheck::MaxStep, "a name skips its own check alone");
     }
 }

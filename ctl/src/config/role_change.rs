@@ -8,7 +8,7 @@ impl Standing {
     /// The next generation, in which each version has the role that `role_of` gives it; `None` makes it gone, so that its
     /// pins count no more. Epochs stay: whoever keeps a version keeps its sessions. Without a canary there is no weight.
     #[must_use]
-    pub fn turned(&self, role_of: impl Fn(&VersionConfig) -> Option<Role>) -> Self {
+    pub fn with_roles(&self, role_of: impl Fn(&VersionConfig) -> Option<Role>) -> Self {
         let (mut versions, mut gone) = (Vec::new(), self.gone.clone());
         for version in &self.versions {
             if let Some(role) = role_of(version) {
@@ -34,7 +34,7 @@ impl Standing {
     /// The next generation, in which this version is stable and the one that was drains.
     #[must_use]
     pub fn with_stable(&self, name: &str) -> Self {
-        self.turned(|version| match version.role {
+        self.with_roles(|version| match version.role {
             _ if version.name == name => Some(Role::Stable),
             Role::Stable => Some(Role::Draining),
             role => Some(role),
@@ -44,7 +44,7 @@ impl Standing {
     /// The next generation, in which these versions are gone.
     #[must_use]
     pub fn without(&self, names: &[String]) -> Self {
-        self.turned(|version| (!names.contains(&version.name)).then_some(version.role))
+        self.with_roles(|version| (!names.contains(&version.name)).then_some(version.role))
     }
 
     /// Whether a version of this name has a role now.

@@ -2,7 +2,7 @@
 
 use super::objects::WriteMode;
 use super::{Cluster, Error, StoredRecord};
-use crate::plan::{Plan, Record, Reference, reweigh};
+use crate::plan::{Plan, Record, Reference, plan_config_update};
 use crate::spec::ReleaseName;
 use assignment::Weight;
 use assignment::contract::Until;
@@ -26,7 +26,7 @@ pub struct Asked {
 
 /// What was written.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Weighed {
+pub struct WeightUpdate {
     /// The record afterwards.
     pub stored: StoredRecord,
     /// The changes.
@@ -38,32 +38,36 @@ impl Cluster {
     ///
     /// Fails where somebody else has changed the release since it was read, and where `apply` did not come to its end.
     /// Killed after the record was written, the next `weight` or `apply` carries it out.
-    pub async fn weigh(
+    pub async fn set_weight(
         &self,
         release: &ReleaseName,
         mut stored: StoredRecord,
         asked: Asked,
-    ) -> Result<Weighed, Error> {
+    ) -> Result<WeightUpdate, Error> {
         stored.record.set_weight(asked.weight, asked.until, &self.user, asked.why);
         // Made before the first write, so that a release that is not carried anywhere is no half-done weight.
-        self.reweighed(release, &stored).await?;
+        self.plan_weight(release, &stored).await?;
         self.save_record(release, &mut stored).await?;
-        let plan = self.reweigh(release, &stored).await?;
-        Ok(Weighed { stored, plan })
+        let plan = self.write_weight(release, &stored).await?;
+        Ok(WeightUpdate { stored, plan })
     }
 
     /// What a weight would write.
-    pub async fn reweighed(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<Plan, Error> {
+    pub async fn plan_weight(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<Plan, Error> {
         let observed = self.configurations(&stored.record).await?;
-        Ok(reweigh(&release.to_string(), &stored.record, &observed)?)
+        Ok(plan_config_update(&release.to_string(), &stored.record, &observed)?)
     }
 
     /// Writes what the record says into the objects that carry it, again where others were quicker.
     ///
     /// Fails where somebody else has written the record since: what this one says is over.
-    pub(super) async fn reweigh(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<Plan, Error> {
+    pub(super) async fn write_weight(
+        &self,
+        release: &ReleaseName,
+        stored: &StoredRecord,
+    ) -> Result<Plan, Error> {
         let plan = async || {
-            let plan = self.reweighed(release, stored).await?;
+            let plan = self.plan_weight(release, stored).await?;
             // After the objects were read: whoever writes them later is noticed by their versions.
             self.ensure_current(release, stored).await?;
             Ok(plan)
@@ -96,7 +100,7 @@ impl Cluster {
 
     /// The objects that hold the configuration of a release's proxies, as they are.
     pub(super) async fn configurations(&self, record: &Record) -> Result<BTreeMap<Reference, Value>, Error> {
-        self.get_all(record.carriers()).await
+        self.get_all(record.config_objects()).await
     }
 }
 
