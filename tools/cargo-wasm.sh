@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `cargo build` for wasm32-unknown-unknown with whichever compiler this machine has or can get; arguments go to cargo.
 # First choice: the usual compiler with rustup's ready-made standard library. Second: Debian's compiler and its sources.
-# Usage: tools/cargo-wasm.sh -p canary-rim --locked
+# Usage: tools/cargo-wasm.sh -p canary-wasm --locked
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 readonly TARGET=wasm32-unknown-unknown

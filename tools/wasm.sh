@@ -3,11 +3,11 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 lock wasm
 
-readonly BUILT=$TARGET_DIR/wasm-build/wasm32-unknown-unknown/wasm/canary_rim.wasm
+readonly BUILT=$TARGET_DIR/wasm-build/wasm32-unknown-unknown/wasm/canary_wasm.wasm
 readonly MODULE=$TARGET_DIR/wasm/canary_filter.wasm
 readonly EXPORTS=filter/exports.txt
 
-tools/cargo-wasm.sh -p canary-rim ${CI:+--locked}
+tools/cargo-wasm.sh -p canary-wasm ${CI:+--locked}
 
 # Sums, not times: cargo may put back an older module when a change is undone.
 sums=$(cat "$BUILT" "$EXPORTS" tools/wasm-shrink.sh | cksum)

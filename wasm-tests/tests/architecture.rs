@@ -33,7 +33,7 @@ fn the_crates_depend_on_each_other_as_drawn() {
     assert_eq!(depends_on(&metadata, "contract"), only(&[]), "the contract depends on nothing of ours");
     assert_eq!(depends_on(&metadata, "assignment"), only(&["contract"]));
     assert_eq!(depends_on(&metadata, "canary-filter"), only(&["assignment"]));
-    assert_eq!(depends_on(&metadata, "canary-rim"), only(&["assignment", "canary-filter"]));
+    assert_eq!(depends_on(&metadata, "canary-wasm"), only(&["assignment", "canary-filter"]));
     assert_eq!(depends_on(&metadata, "canary-ctl"), only(&["assignment"]));
     assert!(
         !depends_on(&metadata, "wasm-tests").contains("canary-filter"),

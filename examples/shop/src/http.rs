@@ -1,4 +1,4 @@
-//! The rim of a request: body in, the catalog asked, route, wait, response out with the names of version and pod on it.
+//! The way of a request: body in, the catalog asked, route, wait, response out with the names of version and pod on it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -40,6 +40,11 @@ impl StageOptions {
     pub fn gateway() -> Self {
         Self { sidecars: false, ..Self::default() }
     }
+
+    /// The same with this Envoy (`1.36`), which starts with V8 so that it takes a filter as it runs.
+    pub fn gateway_with(envoy: &str) -> Self {
+        Self { envoy: envoy.to_owned(), prepared: true, ..Self::gateway() }
+    }
 }
 
 /// The shop as Deployments `shop-v1` and `shop-v2` behind one Service, and a gateway of its own.

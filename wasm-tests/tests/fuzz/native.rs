@@ -1,4 +1,4 @@
-//! The code itself, without a proxy: the same steps as the filter's rim.
+//! The code itself, without a proxy: the same steps as the filter's module.
 
 use crate::case::{Case, Lines};
 use crate::generate::NOW;

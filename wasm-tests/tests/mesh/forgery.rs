@@ -21,13 +21,7 @@ fn nothing_forged_reaches_the_canary_behind_the_newest_envoy() {
 }
 
 async fn nothing_forged_reaches_the_canary(lab: &Lab, name: &str, envoy: &str) {
-    let stage = Stage::set_up(
-        lab,
-        name,
-        &StageOptions { envoy: envoy.to_owned(), prepared: envoy == "1.36", ..StageOptions::gateway() },
-    )
-    .await
-    .unwrap();
+    let stage = Stage::set_up(lab, name, &StageOptions::gateway_with(envoy)).await.unwrap();
     let release = stage.release().unwrap().with("/metadata/uid", UID).with("/spec/weight", "0");
     let keys = KeyRing::read(&stage.keys().unwrap()).unwrap();
     let attempts = Attempts::at(release.name(), UID, &keys.keys).unwrap();

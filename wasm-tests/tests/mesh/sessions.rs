@@ -25,13 +25,7 @@ fn no_session_moves_while_the_weight_walks_behind_the_newest_envoy() {
 }
 
 async fn walk(lab: &Lab, name: &str, envoy: &str) {
-    let stage = Stage::set_up(
-        lab,
-        name,
-        &StageOptions { envoy: envoy.to_owned(), prepared: envoy == "1.36", ..StageOptions::gateway() },
-    )
-    .await
-    .unwrap();
+    let stage = Stage::set_up(lab, name, &StageOptions::gateway_with(envoy)).await.unwrap();
     let release = stage.release().unwrap().with("/spec/podAffinity", "identity");
     apply(lab, &stage, &release, 1).await;
     let before = counters(lab, &stage, &UNDISTURBED).await;

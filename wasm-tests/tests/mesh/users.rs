@@ -29,13 +29,7 @@ fn users_are_where_the_algorithm_says_behind_the_newest_envoy() {
 }
 
 async fn walk(lab: &Lab, name: &str, envoy: &str) {
-    let stage = Stage::set_up(
-        lab,
-        name,
-        &StageOptions { envoy: envoy.to_owned(), prepared: envoy == "1.36", ..StageOptions::gateway() },
-    )
-    .await
-    .unwrap();
+    let stage = Stage::set_up(lab, name, &StageOptions::gateway_with(envoy)).await.unwrap();
     let release = stage.release().unwrap().with("/spec/stickiness", "user").with("/spec/session", ());
     let release = release.with("/spec/keys", json!([{"header": "x-user"}])).with("/spec/weight", "0");
     apply(lab, &stage, &release, 1).await;

@@ -12,6 +12,7 @@
 
 mod fixture;
 
+mod abi;
 mod answers;
 mod configuration;
 mod cost;

@@ -5,34 +5,7 @@
 #![expect(unsafe_code, reason = "the ABI is C: raw pointers in, and buffers that the host allocated out")]
 
 use crate::memory::HostBytes;
-
-/// Which headers.
-#[derive(Clone, Copy, Debug)]
-#[repr(u32)]
-pub(crate) enum Map {
-    Request = 0,
-    Response = 2,
-}
-
-/// What kind of metric.
-#[derive(Clone, Copy, Debug)]
-#[repr(u32)]
-pub(crate) enum Metric {
-    Counter = 0,
-    Gauge = 1,
-    Histogram = 2,
-}
-
-/// How loud.
-#[derive(Clone, Copy, Debug)]
-#[repr(u32)]
-pub(crate) enum Level {
-    Error = 4,
-}
-
-/// The status of a call that succeeded.
-pub(crate) const OK: u32 = 0;
-const PLUGIN_CONFIGURATION: u32 = 7;
+pub(crate) use crate::types::{Level, Map, Metric, OK, PLUGIN_CONFIGURATION};
 
 #[link(wasm_import_module = "env")]
 unsafe extern "C" {

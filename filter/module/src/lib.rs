@@ -1,5 +1,5 @@
-//! The module for Envoy, and the only code that knows Proxy-Wasm: a rim of our own on the ABI, in three files, `exports`, `abi`
-//! and `memory`.
+//! The module for Envoy, and the only code that knows Proxy-Wasm: an ABI layer of our own, in four files, `exports`, `abi`,
+//! `types` and `memory`.
 //!
 //! ```text
 //! exports -> root (configuration, tick) -> stream (request, answer)
@@ -26,3 +26,4 @@ mod metrics;
 mod root;
 mod stream;
 mod surroundings;
+mod types;
