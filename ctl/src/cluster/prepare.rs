@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! checks     proxies without V8, their Deployments, what a restart costs; nothing is written before all of them
-//! lease      of what the releases of these pods share
+//! lease      of what the releases of these pods share; then the checks again
 //! runtime    the EnvoyFilter that makes V8, for a label that no pod has yet
 //! label      into the template of one Deployment after the other, and a wait for each (restart)
 //! wait       until every proxy has V8, and those without it have ended
@@ -11,6 +11,7 @@
 //!
 //! Killed anywhere, the next call continues: the label that a restart goes by follows from the pods that are there.
 
+use super::execute::ISTIOD_PUSH_DELAY;
 use super::lease::{Place, Task};
 use super::runtimes::envoy_runs;
 use super::{Cluster, Error};
@@ -60,9 +61,9 @@ pub struct Preparation {
 }
 
 /// The proxies of one set of pods, and what they need.
-pub(super) struct Group {
-    pub(super) runtime: Runtime,
-    pub(super) restarts: Vec<Restart>,
+struct Group {
+    runtime: Runtime,
+    restarts: Vec<Restart>,
     /// The value of [`RUNTIME_LABEL`] that the restart goes by.
     label: String,
     /// An earlier call was interrupted: the object is still for pods with the label alone.
@@ -92,19 +93,21 @@ impl Cluster {
         release: &Release,
         mut options: PrepareOptions<'_>,
     ) -> Result<Preparation, Error> {
-        let groups = self.groups(release).await?;
-        let prepared = Preparation::of(&groups);
-        prepared.check_sessions(options.skipped)?;
+        self.preparation(release).await?.check_sessions(options.skipped)?;
         let task = Task { verb: "prepare", release: &release.name };
-        let shared: Vec<Place> = groups.iter().map(|group| group.runtime.config.clone()).collect();
+        let runtimes = runtimes(&Member::first(release, 1))?;
+        let shared: Vec<Place> = runtimes.into_iter().map(|runtime| runtime.config).collect();
         self.with_leases(shared, task, async || {
+            // Read again: another operator may have prepared the same proxies while this one waited.
+            let groups = self.groups(release).await?;
+            let prepared = Preparation::of(&groups);
+            prepared.check_sessions(options.skipped)?;
             for group in &groups {
                 self.prepare_group(group, &mut options).await?;
             }
-            Ok(())
+            Ok(prepared)
         })
-        .await?;
-        Ok(prepared)
+        .await
     }
 
     async fn prepare_group(&self, group: &Group, options: &mut PrepareOptions<'_>) -> Result<(), Error> {
@@ -116,7 +119,8 @@ impl Cluster {
                 "{} makes V8 in pods that start from now on",
                 reference(runtime.place())
             ));
-            self.wait_for_push().await;
+            // A pod that starts before istiod has sent the object starts without V8.
+            tokio::time::sleep(ISTIOD_PUSH_DELAY).await;
         }
         for restart in restarts {
             self.restart(&restart.deployment, Some(label), options).await?;
@@ -136,7 +140,7 @@ impl Cluster {
         self.apply_with_retry(plan).await.map(drop)
     }
 
-    pub(super) async fn groups(&self, release: &Release) -> Result<Vec<Group>, Error> {
+    async fn groups(&self, release: &Release) -> Result<Vec<Group>, Error> {
         let mut groups = Vec::new();
         for runtime in runtimes(&Member::first(release, 1))? {
             groups.push(self.group(runtime).await?);

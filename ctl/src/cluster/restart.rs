@@ -2,7 +2,6 @@
 //!
 //! On an object of somebody else one label of the pod template is written, under our field manager, and nothing else.
 
-use super::execute::ISTIOD_PUSH_DELAY;
 use super::lease::Task;
 use super::objects::WriteMode;
 use super::prepare::{Preparation, PrepareOptions, Restart, reference, selected};
@@ -107,10 +106,10 @@ impl Cluster {
     ) -> Result<(), Error> {
         self.apply_body(deployment, &restart_body(deployment, label), WriteMode::Commit).await?;
         let begun = Instant::now();
-        let mut told = None;
+        let mut announced = None;
         loop {
             let status = rollout_status(&self.deployment(deployment).await?);
-            if told.replace(status.updated) != Some(status.updated) {
+            if announced.replace(status.updated) != Some(status.updated) {
                 let (updated, replicas) = (status.updated, status.replicas);
                 (options.progress)(&format!("{deployment}: {updated} of {replicas} pods restarted"));
             }
@@ -134,12 +133,12 @@ impl Cluster {
         options: &mut PrepareOptions<'_>,
     ) -> Result<(), Error> {
         let begun = Instant::now();
-        let mut told = None;
+        let mut announced = None;
         loop {
             let proxies = self.wasm_runtimes(&[selected(runtime)]).await?;
             let all = proxies.len();
             let rest: Vec<ProxyRuntime> = proxies.into_iter().filter(|one| !one.runtime.is_safe()).collect();
-            if told.replace(rest.len()) != Some(rest.len()) {
+            if announced.replace(rest.len()) != Some(rest.len()) {
                 (options.progress)(&format!("{} of {all} proxies can take a Wasm filter", all - rest.len()));
             }
             if rest.is_empty() {
@@ -151,11 +150,6 @@ impl Cluster {
             }
             tokio::time::sleep(POLL_INTERVAL).await;
         }
-    }
-
-    /// Gives istiod the time that its debounce and a push take: a pod that starts before would start without V8.
-    pub(super) async fn wait_for_push(&self) {
-        tokio::time::sleep(ISTIOD_PUSH_DELAY).await;
     }
 
     /// The Deployment that a pod belongs to, by its `ReplicaSet`.

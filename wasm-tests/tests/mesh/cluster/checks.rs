@@ -1,29 +1,9 @@
-//! Every guard refuses what it is for, before anything is written, and lets it pass when its name is given.
+//! Every preflight check fails for what it is for, before anything is written, and is skipped by its name.
 
-use super::desk::{Desk, apply, apply_although, name};
+use super::desk::{Desk, apply, apply_although, check_weight, refused};
 use crate::support::in_the_mesh;
-use canary_ctl::cluster::{Cluster, Error};
-use canary_ctl::plan::{CheckFailed, PreflightCheck};
-use canary_ctl::spec::Release;
+use canary_ctl::plan::PreflightCheck;
 use serde_json::json;
-
-#[track_caller]
-fn refused(by: PreflightCheck, done: &Result<impl std::fmt::Debug, Error>) -> String {
-    match done {
-        Err(Error::Preflight(CheckFailed { check, message, .. })) if *check == by => message.clone(),
-        other => panic!("{other:?}"),
-    }
-}
-
-async fn judge(
-    cluster: &Cluster,
-    release: &Release,
-    share: &str,
-    skipped: &[PreflightCheck],
-) -> Result<(), Error> {
-    let stored = cluster.get_record(&name(release)).await.unwrap();
-    cluster.check_weight(&release.name, &stored.record, share.parse().unwrap(), skipped).await
-}
 
 #[test]
 fn users_are_not_sent_where_no_pod_is_or_no_route_leads() {
@@ -31,17 +11,18 @@ fn users_are_not_sent_where_no_pod_is_or_no_route_leads() {
         let desk = Desk::new(lab, "guarded-weight").await;
         let (cluster, release) = (desk.cluster().await, desk.release("shop"));
         apply(&cluster, &release).await.unwrap();
-        let message = refused(PreflightCheck::NoReadyPods, &judge(&cluster, &release, "20", &[]).await);
+        let message =
+            refused(PreflightCheck::NoReadyPods, &check_weight(&cluster, &release, "20", &[]).await);
         assert_eq!(message, "version `v2` has no ready pod of 0 behind Service `shop`");
-        judge(&cluster, &release, "20", &[PreflightCheck::NoReadyPods]).await.unwrap();
+        check_weight(&cluster, &release, "20", &[PreflightCheck::NoReadyPods]).await.unwrap();
 
         lab.kubectl(&["delete", "virtualservice", "shop-canary", "-n", "guarded-weight"]).await.unwrap();
         let message = refused(
             PreflightCheck::NoRoutes,
-            &judge(&cluster, &release, "20", &[PreflightCheck::NoReadyPods]).await,
+            &check_weight(&cluster, &release, "20", &[PreflightCheck::NoReadyPods]).await,
         );
         assert_eq!(message, "no VirtualService leads to version `v2` by the filter's header");
-        judge(&cluster, &release, "20", &[PreflightCheck::NoReadyPods, PreflightCheck::NoRoutes])
+        check_weight(&cluster, &release, "20", &[PreflightCheck::NoReadyPods, PreflightCheck::NoRoutes])
             .await
             .unwrap();
     });
@@ -58,7 +39,7 @@ fn a_weight_does_not_jump_beyond_the_largest_step_not_even_the_first() {
         let skipped = [PreflightCheck::NoReadyPods, PreflightCheck::MaxStep];
         let applied = apply_although(&cluster, &release, &skipped).await.unwrap();
         assert_eq!(applied.record.standing.weight, "60".parse().unwrap());
-        judge(&cluster, &release, "100", &[PreflightCheck::NoReadyPods]).await.unwrap();
+        check_weight(&cluster, &release, "100", &[PreflightCheck::NoReadyPods]).await.unwrap();
     });
 }
 
@@ -79,8 +60,10 @@ fn a_release_that_cannot_tell_its_users_apart_is_refused() {
             .unwrap();
         refused(
             PreflightCheck::NoKey,
-            &judge(&cluster, &release, "20", &[PreflightCheck::NoReadyPods]).await,
+            &check_weight(&cluster, &release, "20", &[PreflightCheck::NoReadyPods]).await,
         );
-        judge(&cluster, &release, "20", &[PreflightCheck::NoReadyPods, PreflightCheck::NoKey]).await.unwrap();
+        check_weight(&cluster, &release, "20", &[PreflightCheck::NoReadyPods, PreflightCheck::NoKey])
+            .await
+            .unwrap();
     });
 }

@@ -4,7 +4,7 @@ use canary_ctl::cluster::{
     Access, Applied, ApplyOptions, Asked, Cluster, Error, LeaseTiming, RoleChanged, RollbackOptions,
     WaitOptions, WriteOptions,
 };
-use canary_ctl::plan::{PreflightCheck, RollbackTarget, ends_after};
+use canary_ctl::plan::{CheckFailed, PreflightCheck, RollbackTarget, ends_after};
 use canary_ctl::spec::{Release, ReleaseName, parse};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -206,4 +206,24 @@ pub(super) async fn turn(cluster: &Cluster, release: &Release, verb: Verb) -> Re
             cluster.finish(&release.name, stored, &versions, &mut waiting).await
         }
     }
+}
+
+/// The message of this check's failure.
+#[track_caller]
+pub(super) fn refused(by: PreflightCheck, done: &Result<impl std::fmt::Debug, Error>) -> String {
+    match done {
+        Err(Error::Preflight(CheckFailed { check, message, .. })) if *check == by => message.clone(),
+        other => panic!("expected `{by}` to fail, found {other:?}"),
+    }
+}
+
+/// What `canary-ctl weight` checks before it sets a share.
+pub(super) async fn check_weight(
+    cluster: &Cluster,
+    release: &Release,
+    share: &str,
+    skipped: &[PreflightCheck],
+) -> Result<(), Error> {
+    let stored = cluster.get_record(&release.name).await.unwrap();
+    cluster.check_weight(&release.name, &stored.record, share.parse().unwrap(), skipped).await
 }

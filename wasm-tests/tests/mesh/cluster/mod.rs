@@ -38,5 +38,6 @@ mod theirs;
 mod trial;
 mod turns;
 mod uncovered;
+mod unprepared;
 mod upgraded;
 mod writes;

@@ -1,31 +1,17 @@
 //! A paused release: who may still change it, and how.
 
-use super::desk::{Desk, apply, apply_although, name};
+use super::desk::{Desk, apply, apply_although, check_weight, name, refused};
 use crate::support::in_the_mesh;
-use canary_ctl::cluster::{Cluster, Error, WriteOptions};
-use canary_ctl::plan::{CheckFailed, PreflightCheck};
-use canary_ctl::spec::Release;
+use canary_ctl::cluster::{Error, WriteOptions};
+use canary_ctl::plan::PreflightCheck;
 
 /// What pods and routes would say is another test's.
 const PODS: [PreflightCheck; 1] = [PreflightCheck::NoReadyPods];
 const PAUSED: [PreflightCheck; 2] = [PreflightCheck::NoReadyPods, PreflightCheck::Paused];
 
-async fn judge(
-    cluster: &Cluster,
-    release: &Release,
-    share: &str,
-    skipped: &[PreflightCheck],
-) -> Result<(), Error> {
-    let stored = cluster.get_record(&release.name).await.unwrap();
-    cluster.check_weight(&release.name, &stored.record, share.parse().unwrap(), skipped).await
-}
-
 #[track_caller]
-fn is_paused(refused: &Result<impl std::fmt::Debug, Error>) -> String {
-    match refused {
-        Err(Error::Preflight(CheckFailed { check: PreflightCheck::Paused, message, .. })) => message.clone(),
-        other => panic!("{other:?}"),
-    }
+fn is_paused(done: &Result<impl std::fmt::Debug, Error>) -> String {
+    refused(PreflightCheck::Paused, done)
 }
 
 #[test]
@@ -39,12 +25,12 @@ fn a_paused_release_changes_for_its_pauser_alone() {
         let why = Some("the p99 looks odd".to_owned());
         admin.pause(&name(&release), stored, why, &[]).await.unwrap();
 
-        let message = is_paused(&judge(&bob, &release, "20", &PODS).await);
+        let message = is_paused(&check_weight(&bob, &release, "20", &PODS).await);
         assert!(message.starts_with("the release is paused by `admin` since 20"), "{message}");
         assert!(message.ends_with(": the p99 looks odd"), "{message}");
-        judge(&bob, &release, "0", &[]).await.unwrap();
-        judge(&bob, &release, "20", &PAUSED).await.unwrap();
-        judge(&admin, &release, "20", &PODS).await.unwrap();
+        check_weight(&bob, &release, "0", &[]).await.unwrap();
+        check_weight(&bob, &release, "20", &PAUSED).await.unwrap();
+        check_weight(&admin, &release, "20", &PODS).await.unwrap();
 
         let stored = bob.get_record(&name(&release)).await.unwrap();
         is_paused(&bob.resume(&name(&release), stored.clone(), &[]).await);
@@ -53,7 +39,7 @@ fn a_paused_release_changes_for_its_pauser_alone() {
         assert_eq!(stored.record.paused, None);
         let last = stored.record.last().unwrap();
         assert!(last.starts_with("admin: resume 0% -> 0% (generation 1) at "), "{last}");
-        judge(&bob, &release, "20", &PODS).await.unwrap();
+        check_weight(&bob, &release, "20", &PODS).await.unwrap();
     });
 }
 

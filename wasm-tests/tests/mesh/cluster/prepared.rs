@@ -1,139 +1,16 @@
 //! Gateways that run without V8: `apply` refuses them, `prepare` restarts them, and then they take the filter as they run.
 
-use super::desk::{BRIEF, Desk};
+use super::desk::refused;
+use super::unprepared::{Unprepared, options};
 use crate::modules::{Parts, route};
 use crate::support::in_the_mesh;
-use canary_ctl::cluster::{
-    Access, ApplyOptions, Cluster, Error, Preparation, PrepareOptions, WaitOptions, WriteOptions,
-};
+use canary_ctl::cluster::Error;
 use canary_ctl::plan::{PreflightCheck, WasmRuntime};
-use canary_ctl::spec::{Release, parse};
 use serde_json::Value;
-use std::path::Path;
-use std::time::Duration;
-use tokio::process::Command;
-use wasm_tests::artifact;
-use wasm_tests::client::User;
-use wasm_tests::lab::{Lab, Stage, StageOptions};
-use wasm_tests::scenario::{Document, Faults, Sessions};
+use wasm_tests::scenario::{Faults, Sessions};
 
 const SESSIONS: usize = 40;
 const LABEL: &str = "/spec/template/metadata/labels/canary-ctl.io~1wasm-runtime";
-
-/// A gateway whose Envoy dies of a first Wasm filter on some processors, one pod of stable behind it, and routes.
-struct Unprepared<'l> {
-    lab: &'l Lab,
-    stage: Stage,
-    document: Document,
-    release: Release,
-}
-
-impl<'l> Unprepared<'l> {
-    async fn set_up(lab: &'l Lab, name: &str, gateways: &str) -> Self {
-        let options = StageOptions { envoy: "1.36".to_owned(), ..StageOptions::gateway() };
-        let stage = Stage::set_up(lab, name, &options).await.unwrap();
-        let replicas = format!("--replicas={gateways}");
-        lab.kubectl(&["scale", "-n", &stage.ingress, "deployment/gateway", &replicas]).await.unwrap();
-        // Carts live in a pod, and nothing tells pods of a version apart without the filter.
-        lab.kubectl(&["scale", "-n", &stage.namespace, "deployment/shop-v1", "--replicas=1"]).await.unwrap();
-        lab.rolled_out(&stage.namespace, "deployment/shop-v1").await.unwrap();
-        lab.rolled_out(&stage.ingress, "deployment/gateway").await.unwrap();
-        let document = stage.release().unwrap().with("/spec/weight", "0").with("/spec/maxStep", "100");
-        let release = parse(Path::new("canary.yaml"), &document.text()).unwrap().release;
-        Self { lab, stage, document, release }
-    }
-
-    /// The operator, who may be killed after so many writes and takes over what `kubectl` has applied.
-    async fn cluster(&self, at_most: Option<u32>) -> Cluster {
-        let access = Access { kubeconfig: Some(self.lab.kubeconfig("admin").unwrap()), ..Access::default() };
-        let writing =
-            WriteOptions { force_conflicts: true, at_most, patience: BRIEF, ..WriteOptions::default() };
-        Cluster::connect(&access, writing).await.unwrap()
-    }
-
-    async fn apply(&self, cluster: &Cluster) -> Result<(), Error> {
-        let waiting = WaitOptions { patience: Duration::from_mins(1), progress: &mut |_, _| {} };
-        let how = ApplyOptions { waiting, wait: true, skipped: &[], again: false };
-        cluster.apply(&self.release, how).await.map(drop)
-    }
-
-    async fn prepare(&self, cluster: &Cluster) -> Result<Preparation, Error> {
-        cluster.prepare_proxies(&self.release, options(&mut |step| println!("prepare: {step}"))).await
-    }
-
-    /// `canary-ctl prepare --undo` by an account with the rights that `generate rbac --prepare` prints, and no others.
-    async fn undo_as(&self, account: &str) -> (Option<i32>, String) {
-        let file = Desk::file_of(&self.document);
-        let mut rbac = Command::new(artifact::canary_ctl().unwrap());
-        rbac.args(["generate", "rbac", "--prepare", "--user", account]).arg("-f").arg(file.path());
-        let roles = rbac.output().await.unwrap();
-        assert!(roles.status.success(), "{roles:?}");
-        self.lab.apply(&String::from_utf8(roles.stdout).unwrap()).await.unwrap();
-        let (code, _, said) = self.run(account, &["prepare", "--undo"]).await;
-        (code, said)
-    }
-
-    /// The program as this account: its exit code, and what it printed to stdout and stderr.
-    async fn run(&self, account: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
-        let file = Desk::file_of(&self.document);
-        let mut command = Command::new(artifact::canary_ctl().unwrap());
-        command.args(arguments).arg("-f").arg(file.path());
-        command.arg("--kubeconfig").arg(self.lab.kubeconfig(account).unwrap());
-        let ran = command.output().await.unwrap();
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        (ran.status.code(), text(&ran.stdout), text(&ran.stderr))
-    }
-
-    async fn deployment(&self) -> Value {
-        let get = [
-            "get",
-            "deployment",
-            "gateway",
-            "-n",
-            &self.stage.ingress,
-            "-o",
-            "json",
-            "--show-managed-fields",
-        ];
-        serde_json::from_str(&self.lab.kubectl(&get).await.unwrap()).unwrap()
-    }
-
-    async fn patch(&self, patch: &str) {
-        let deployment = ["patch", "deployment", "gateway", "-n", &self.stage.ingress, "-p", patch];
-        self.lab.kubectl(&deployment).await.unwrap();
-    }
-
-    /// The objects of Istio that are there.
-    async fn envoy_filters(&self) -> Vec<String> {
-        let get = ["get", "envoyfilter", "-n", &self.stage.ingress, "-o", "name"];
-        let names = self.lab.kubectl(&get).await.unwrap();
-        names.lines().map(|name| name.rsplit('/').next().unwrap().to_owned()).collect()
-    }
-
-    async fn runtimes(&self, cluster: &Cluster) -> Vec<WasmRuntime> {
-        let proxies = cluster.preparation(&self.release).await.unwrap().proxies;
-        proxies.into_iter().map(|proxy| proxy.runtime).collect()
-    }
-
-    fn users(&self) -> Vec<User> {
-        (0..SESSIONS).map(|_| self.stage.user()).collect()
-    }
-
-    fn runtime_object(&self) -> String {
-        format!("canary-{}-runtime", self.stage.selector)
-    }
-}
-
-pub(super) fn options(progress: &mut dyn FnMut(&str)) -> PrepareOptions<'_> {
-    PrepareOptions { timeout: Duration::from_mins(3), progress, skipped: &[] }
-}
-
-pub(super) fn refused_by(error: &Error) -> Option<PreflightCheck> {
-    match error {
-        Error::Preflight(refusal) => Some(refusal.check),
-        _ => None,
-    }
-}
 
 #[test]
 fn a_gateway_without_v8_is_refused_and_after_prepare_takes_the_filter_without_a_failed_request() {
@@ -143,19 +20,20 @@ fn a_gateway_without_v8_is_refused_and_after_prepare_takes_the_filter_without_a_
         route(lab, &gateway.stage, &gateway.document).await;
         assert_eq!(gateway.runtimes(&cluster).await, [WasmRuntime::Missing; 2]);
 
-        let refused = gateway.apply(&cluster).await.unwrap_err();
-        assert_eq!(refused_by(&refused), Some(PreflightCheck::NoWasmRuntime), "{refused}");
+        let done = gateway.apply(&cluster).await;
+        let message = refused(PreflightCheck::NoWasmRuntime, &done);
         for pod in lab.pods(&gateway.stage.ingress, "app!=none").await.unwrap() {
-            assert!(refused.to_string().contains(&pod), "{refused} names {pod}");
+            assert!(message.contains(&pod), "{message} names {pod}");
         }
-        assert!(refused.hint().unwrap().contains("`canary-ctl prepare`"), "{:?}", refused.hint());
+        let hint = done.unwrap_err().hint().unwrap();
+        assert!(hint.contains("`canary-ctl prepare`"), "{hint}");
         assert_eq!(cluster.find_record(&name).await.unwrap(), None, "nothing is written before");
         assert_eq!(gateway.envoy_filters().await, Vec::<String>::new(), "nothing is written before");
         let notes = cluster.plan(&gateway.release).await.unwrap().notes.join("\n");
         assert!(notes.contains("`apply` refuses by `no-wasm-runtime`"), "diff says it: {notes}");
 
         let mut sessions = Sessions::default();
-        assert_eq!(sessions.begin(gateway.users()).await, (0, Faults::default()), "all on stable");
+        assert_eq!(sessions.begin(gateway.users(SESSIONS)).await, (0, Faults::default()), "all on stable");
         let before = gateway.deployment().await;
         let moving = sessions.set_out(SESSIONS / 2);
         let prepared = gateway.prepare(&cluster).await.unwrap();
@@ -178,9 +56,8 @@ fn a_gateway_without_v8_is_refused_and_after_prepare_takes_the_filter_without_a_
             .await
             .unwrap();
         lab.rolled_out(&gateway.stage.ingress, "deployment/gateway").await.unwrap();
-        let refused = gateway.apply(&cluster).await.unwrap_err();
-        assert_eq!(refused_by(&refused), Some(PreflightCheck::NoWasmRuntime), "{refused}");
-        let (_, status, _) = gateway.run("admin", &["status"]).await;
+        refused(PreflightCheck::NoWasmRuntime, &gateway.apply(&cluster).await);
+        let status = gateway.status().await.stdout;
         assert!(status.contains("runs without V8, and may die of its first Wasm filter"), "{status}");
     });
 }
@@ -211,9 +88,9 @@ fn a_preparation_that_was_killed_after_any_write_is_continued_and_given_back_by_
         );
         assert_eq!(gateway.envoy_filters().await, [gateway.runtime_object()]);
 
-        let (undone, said) = gateway.undo_as("restricted-preparer").await;
-        assert_eq!(undone, Some(0), "with the rights of `generate rbac --prepare`: {said}");
-        assert!(said.contains("the label is given back"), "{said}");
+        let undone = gateway.undo_as("restricted-preparer").await;
+        assert_eq!(undone.code, 0, "with the rights of `generate rbac --prepare`: {}", undone.stderr);
+        assert!(undone.stderr.contains("the label is given back"), "{}", undone.stderr);
         let after = gateway.deployment().await;
         assert_eq!(
             (after.pointer(LABEL), after.pointer("/spec/template")),

@@ -148,9 +148,10 @@ fn is_named(said: &str, right: &Right) -> bool {
         && said.contains(&format!("resources: [\"{resource}\"], verbs: [\"{verb}\"]}}"))
 }
 
-async fn printed(desk: &Desk<'_>, user: &str, file: &NamedTempFile) -> Vec<Value> {
+/// Gives a user the rights that `generate rbac` prints with these further arguments.
+pub(super) async fn printed(desk: &Desk<'_>, user: &str, file: &NamedTempFile, more: &[&str]) -> Vec<Value> {
     let mut command = Command::new(artifact::canary_ctl().unwrap());
-    command.args(["generate", "rbac", "--user", user, "-f"]).arg(file.path());
+    command.args(["generate", "rbac", "--user", user, "-f"]).arg(file.path()).args(more);
     let printed = command.output().await.unwrap();
     assert!(printed.status.success(), "{printed:?}");
     let text = String::from_utf8(printed.stdout).unwrap();
@@ -167,7 +168,7 @@ fn the_printed_rights_are_enough_and_none_is_too_many() {
         let metadata = json!({"name": "shop", "namespace": desk.namespace});
         let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": service});
         lab.apply(&service.to_string()).await.unwrap();
-        let roles = printed(&desk, USER, &file).await;
+        let roles = printed(&desk, USER, &file, &[]).await;
         let rights = rights(&roles);
         give(&desk, USER, &roles, rights.last().unwrap(), true).await;
         abandoned(&desk).await;
@@ -215,7 +216,7 @@ fn an_edit_needs_the_rights_to_list_read_and_patch_what_others_have_written() {
         let file = Desk::file_of(&desk.document("shop").with("/spec/routes", "edit"));
         written(&desk, &["apply", "-f", "-"], "3s").await;
         let before = read(&desk).await;
-        let roles = printed(&desk, EDITOR, &file).await;
+        let roles = printed(&desk, EDITOR, &file, &[]).await;
         let rights = rights(&roles);
         give(&desk, EDITOR, &roles, rights.last().unwrap(), true).await;
         let failed = day(&desk, EDITOR, &file).await;
@@ -245,7 +246,7 @@ fn without_the_right_to_ask_proxies_the_error_names_it() {
         let ran = desk.run("admin", &file, &["apply", "--skip-check", "no-ready-pods"]).await;
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         ready_gateway(&desk).await;
-        let roles = printed(&desk, OTHER, &file).await;
+        let roles = printed(&desk, OTHER, &file, &[]).await;
         let rights = rights(&roles);
         let right = rights.iter().find(|right| right.resource == "pods/proxy").unwrap();
         give(&desk, OTHER, &roles, right, true).await;

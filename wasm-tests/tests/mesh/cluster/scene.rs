@@ -40,7 +40,7 @@ impl<'l> Scene<'l> {
         self.applied(&[], true).await.unwrap();
     }
 
-    /// The same, although these guards refuse it.
+    /// The same, with these checks skipped.
     pub(super) async fn apply_although(&self, skipped: &[PreflightCheck]) -> Result<(), Error> {
         self.applied(skipped, false).await
     }
