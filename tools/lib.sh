@@ -17,7 +17,7 @@ die() {
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# Two terminals (or a test and a person) may need the same tool at the same time: the second one waits.
+# Two processes may need the same tool at the same time: the second one waits.
 lock() {
     mkdir -p "$TOOLS_DIR"
     have flock || return 0

@@ -18,17 +18,21 @@ stage "check" tools/check.sh
 stage "filter" tools/wasm.sh
 stage "Envoys" tools/envoy.sh
 [ "$mesh" = no ] || stage "mesh" tools/lab.sh
-stage "programs" cargo build ${CI:+--locked} -p canary-ctl -p demo-shop
 if [ "$mesh" = yes ]; then
+    # One build with the same features for the tests and for the programs that they run; `cargo build -p` would make another.
+    stage "programs and tests" cargo test --workspace --no-run ${CI:+--locked}
     stage "tests" cargo test --workspace --no-fail-fast ${CI:+--locked}
 else
-    stage "tests" cargo test --workspace --no-fail-fast ${CI:+--locked} --exclude wasm-tests
+    stage "programs" cargo build ${CI:+--locked} -p canary-ctl -p demo-shop -p demo
+    stage "tests" cargo test --workspace --no-fail-fast ${CI:+--locked} \
+        --exclude wasm-tests --exclude mesh-lab
     # Every target of it but `mesh`: cargo has no flag for all tests but one.
     stage "tests of the filter" cargo test -p wasm-tests --no-fail-fast --lib --bins --test architecture --test traced \
-        --test kit --test wasm --test fuzz --test envoy -- --skip lab::space # which takes root, as the mesh does
+        --test kit --test wasm --test fuzz --test envoy
+    stage "tests of the lab" cargo test -p mesh-lab --no-fail-fast -- --skip space:: # which takes root, as the mesh does
     stage "examples of the filter's tests" cargo test -p wasm-tests --doc
 fi
-stage "demo" "$TARGET_DIR"/debug/canary-ctl demo --once
+stage "demo" "$TARGET_DIR"/debug/demo --once
 # Envoy's V8 behaves differently on the two: a test may be red on one kind alone.
 if grep -qsw ospke /proc/cpuinfo; then say "this processor has memory protection keys"; else
     say "this processor has no memory protection keys"

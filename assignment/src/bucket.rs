@@ -29,7 +29,7 @@ impl Bucket {
     }
 }
 
-/// What makes one release draw other people than the next, its hash computed once.
+/// Makes the canary users of one release independent of those of another; its hash is computed once.
 ///
 /// Releases of one train share a salt, so that front end and API agree on the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! HMAC-SHA-256 over short messages, at the price of its compressions.
 //!
-//! Verifying a pin is most of what a pinned user's request costs, and of that cost two thirds were the general-purpose
-//! hasher around the compression function: buffers, copies and counters for messages of any length in any number of
-//! pieces. Ours are one slice. So the compression function, which is the part that must not be home-made, is `sha2`'s,
-//! and the padding around it is here; the tests compare it with the `hmac` crate at every length.
+//! Verifying a pin is most of the cost of a pinned user's request. Two thirds of that were the general-purpose hasher
+//! around the compression function: buffers, copies and counters for messages of any length in any number of pieces.
+//! Here each message is one slice. The compression function, which must not be home-made, is `sha2`'s; only the padding
+//! is implemented here. The tests compare it with the `hmac` crate at every length.
 //!
 //! # Source
 //! RFC 2104 §2 and §4 (keeping the two states that depend on the key alone); FIPS 180-4 §5.1.1 and §5.3.3.

@@ -1,4 +1,4 @@
-//! Who a user is, as 64 bits that do not give the key away.
+//! A user's identity: 64 bits from which the key cannot be recovered.
 
 use crate::hmac::HmacKey;
 use std::fmt;
@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 /// A user, as the first 64 bits of a hash of the key that names them (a session id, a user id).
 ///
-/// Half of a 128-bit hash travels between services, so a *random* session id cannot be got back from it. A key that
-/// names a person can be found by dictionary; [`Identity::of_key_with`] is for those.
+/// Half of a 128-bit hash is propagated between services, so a *random* session id cannot be recovered from it. A key
+/// that names a person can be found by dictionary; [`Identity::of_key_with`] is for those.
 ///
 /// # Shape
 /// On the wire 16 lower-case hexadecimal digits.
@@ -100,7 +100,7 @@ pub struct NotAnIdentity(String);
 pub struct IdentityKey(HmacKey);
 
 impl IdentityKey {
-    /// Prepares a secret of any length (HMAC takes all; the contract asks for at least 16 bytes).
+    /// Prepares a secret of any length (HMAC accepts all; the contract requires at least 16 bytes).
     pub fn new(secret: &[u8]) -> Self {
         Self(HmacKey::new(secret))
     }

@@ -1,16 +1,16 @@
-//! Which version does this user get? Everything that must be the same in the proxy and in the CLI.
+//! Decides which version a user gets: everything that must be the same in the proxy and in the CLI.
 //!
-//! No I/O, no clock, no randomness: what comes from outside comes through [`decide::Environment`]. The modules in
-//! the order in which a request meets them:
+//! No I/O, no clock, no randomness: external input comes through [`decide::DecisionContext`]. The modules in the order
+//! in which a request meets them:
 //!
 //! ```text
 //! contract   the JSON that canary-ctl writes and the filter reads       bytes        -> FilterConfig
 //! policy     the same, checked and prepared for look-up                 FilterConfig -> Policy
-//! request    what a request says: host, path, cookies, headers          header pairs -> Request
+//! request    host, path, cookies and headers of a request               header pairs -> Request
 //! seal       pins, minted ids and tokens: signed text                   text        <-> Seal
 //! decide     the decision table, first row that fits                    Request      -> Decision
 //! identity, bucket, weight   the algorithm itself                       key bytes    -> canary or not
-//! position   where a byte is, for whoever reads text                    bytes        -> place
+//! position   line and column of a byte, for messages                    bytes        -> place
 //! ```
 //!
 //! The algorithm in one line, and as a test (see `README.md` to re-implement it):
@@ -35,7 +35,7 @@ pub mod seal;
 
 pub use bucket::{BUCKETS, Bucket, Salt};
 pub use contract::{self, FilterConfig, Weight, weight};
-pub use decide::{Decision, Environment, Reason, decide};
+pub use decide::{Decision, DecisionContext, Reason, decide};
 pub use identity::Identity;
 pub use policy::Policy;
 pub use position::position_of;

@@ -1,4 +1,4 @@
-//! Where a byte is: the one thing that reading cookies comes to.
+//! Finds a byte: the operation on which reading cookies depends.
 
 /// The place of the first such byte.
 ///
@@ -32,7 +32,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn bytes_that_differ_by_one_or_by_the_top_bit_are_told_apart_at_every_place() {
+    fn only_an_equal_byte_is_found_at_every_place() {
         for other in [b';' - 1, b';' + 1, b';' ^ 0x80, 0, 0x80, 0xff] {
             for place in 0..40 {
                 let mut bytes = [other; 40];

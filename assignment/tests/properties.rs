@@ -13,7 +13,7 @@ use assignment::{BUCKETS, Identity, Salt, Weight};
 use proptest::prelude::*;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-/// With fixed seeds a correct algorithm does not come near; a wrong one is far beyond.
+/// With fixed seeds a correct algorithm is far above it; a wrong one is far below.
 const UNLIKELY: f64 = 1e-4;
 
 const USERS: u32 = 1_000_000;
@@ -42,7 +42,7 @@ proptest! {
     }
 
     #[test]
-    fn raising_the_weight_takes_nobody_off_the_canary(key: Vec<u8>, salt: String, a in weights(), b in weights()) {
+    fn raising_the_weight_moves_no_user_off_the_canary(key: Vec<u8>, salt: String, a in weights(), b in weights()) {
         let (low, high) = (a.min(b), a.max(b));
         prop_assert!(!is_canary(&salt, &key, low) || is_canary(&salt, &key, high));
     }
@@ -80,7 +80,7 @@ fn going_back_to_a_weight_brings_the_same_users_back() {
     let (before, between, after) = (on_canary(20), on_canary(10), on_canary(20));
     assert_eq!(before, after);
     assert!(between.iter().all(|user| before.contains(user)), "10 % is a part of 20 %");
-    assert!(!between.is_empty() && between.len() < before.len());
+    assert!((1..before.len()).contains(&between.len()), "{} of {} users", between.len(), before.len());
 }
 
 #[test]

@@ -67,8 +67,11 @@ fn the_vectors_cover_what_they_must() {
         for weight in [0, 1, 2_500, 9_999, 10_000] {
             assert!(of_mode().any(|vector| vector.weight.basis_points() == weight), "weight {weight}");
         }
-        assert!(of_mode().any(|vector| std::str::from_utf8(&bytes(&vector.key_hex)).is_err()));
-        assert!(of_mode().any(|vector| vector.canary) && of_mode().any(|vector| !vector.canary));
+        let is_no_text = |hex: &str| std::str::from_utf8(&bytes(hex)).is_err();
+        assert!(of_mode().any(|vector| is_no_text(&vector.key_hex)), "keyed {keyed}: no key that is no text");
+        for canary in [false, true] {
+            assert!(of_mode().any(|vector| vector.canary == canary), "keyed {keyed}: no canary {canary}");
+        }
     }
 }
 

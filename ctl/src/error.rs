@@ -1,15 +1,15 @@
-//! Everything that can end a command, one variant for each stage, with what a person can do about it.
+//! The errors of a command, one variant for each stage, with hints.
 
-use crate::{
-    cluster, config, demo, explain, local, manifest, outcome, plan, report, spec, survey, token, verify,
-};
+use crate::hint::Hint;
+use crate::{explain, local, outcome, report, token, verify};
+use canary_release::{config, discover, manifest, spec};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Why a command could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The command line contradicts itself or asks for what this release cannot do.
+    /// The command line contradicts itself, or this release does not support what it requests.
     #[error("{message}")]
     Usage {
         /// What was expected and what was found.
@@ -31,25 +31,22 @@ pub enum Error {
     Local(#[from] local::Error),
     /// The cluster refused, or does not answer.
     #[error(transparent)]
-    Cluster(#[from] cluster::Error),
+    Cluster(#[from] canary_operations::Error),
     /// A preflight check failed.
     #[error(transparent)]
-    Preflight(#[from] plan::CheckFailed),
-    /// What is on the cluster makes no release.
+    Preflight(#[from] canary_release::preflight::CheckFailed),
+    /// No release can be derived from the cluster's objects.
     #[error(transparent)]
-    Survey(#[from] survey::Error),
+    Survey(#[from] discover::Error),
     /// The request to explain cannot be read.
     #[error(transparent)]
-    Explain(#[from] explain::AskedError),
+    Explain(#[from] explain::ExplainRequestError),
     /// There is no token.
     #[error(transparent)]
     Token(#[from] token::Error),
     /// The system that is verified does not answer.
     #[error(transparent)]
     Verify(#[from] verify::ClientError),
-    /// There is no demo.
-    #[error(transparent)]
-    Demo(#[from] demo::Error),
     /// The result cannot be printed.
     #[error(transparent)]
     Report(#[from] report::Error),
@@ -77,7 +74,7 @@ impl Error {
         Self::Usage { message: message.into(), hint: Some(hint.into()) }
     }
 
-    /// What a person can do about it.
+    /// A hint: what the user can change.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Usage { hint, .. } => hint.clone(),
@@ -86,11 +83,10 @@ impl Error {
             Self::Manifest(error) => error.hint(),
             Self::Local(error) => error.hint(),
             Self::Cluster(error) => error.hint(),
-            Self::Preflight(refusal) => Some(refusal.hint()),
+            Self::Preflight(refusal) => refusal.hint(),
             Self::Survey(error) => error.hint(),
             Self::Explain(error) => error.hint(),
             Self::Token(error) => error.hint(),
-            Self::Demo(error) => error.hint(),
             Self::Verify(error) => error.hint().map(str::to_owned),
             Self::File { .. } | Self::Report(_) | Self::Runtime(_) | Self::Interrupted => None,
         }

@@ -33,7 +33,7 @@ fn another_weight_is_a_what_if_and_changes_nothing() {
     assert_eq!(version(&["--weight", "0"]).as_deref(), Some("v1"));
     let state = std::fs::read_to_string(directory.path().join("state/state.json")).unwrap();
     let state: Value = serde_json::from_str(&state).unwrap();
-    assert_eq!(state["releases"]["shop/shop"]["standing"]["weight"], 2_000);
+    assert_eq!(state["releases"]["shop/shop"]["state"]["weight"], 2_000);
 }
 
 #[test]

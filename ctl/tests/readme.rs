@@ -17,7 +17,7 @@ struct Step {
 fn steps(readme: &str) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let blocks = readme.split("```console\n").skip(1);
-    // The demo's output is a story with times of its own; `./x test` runs it to its end and looks at its verdict.
+    // The demo's output has times and shares of its own; `./x test` runs it and goes by its exit code.
     for block in blocks.filter(|block| !block.starts_with(DEMO)) {
         for line in block.split("\n```").next().unwrap().lines() {
             if let Some(command) = line.strip_prefix("$ ") {

@@ -10,7 +10,7 @@ fn a_list_of_ids_is_walked_through_the_plan() {
     let directory = Directory::generated("off");
     let ids: Vec<String> = (0..20_000).map(|number| format!("session-{number}")).collect();
     std::fs::write(directory.path().join("ids.txt"), ids.join("\n")).unwrap();
-    let output = directory.run(&["simulate", "ids.txt", "--plan", "0,10,50,0", "-o", "json"]);
+    let output = directory.run(&["simulate", "ids.txt", "--weights", "0,10,50,0", "-o", "json"]);
     let report = json(&output);
     assert_eq!((output.status.code(), &report["salt"]), (Some(0), &Value::from("shop/shop/v2")));
     assert_eq!(report["users"], 20_000);
@@ -20,7 +20,7 @@ fn a_list_of_ids_is_walked_through_the_plan() {
     assert_eq!(count(2, "toCanary"), count(2, "canary") - count(1, "canary"));
     assert_eq!(count(3, "toStable"), count(2, "canary"));
     assert_eq!(steps[1]["test"]["verdict"], "fits");
-    let text = stdout(&directory.run(&["simulate", "ids.txt", "--plan", "10"]));
+    let text = stdout(&directory.run(&["simulate", "ids.txt", "--weights", "10"]));
     assert!(text.contains("20,000 users, one a line"), "{text}");
 }
 
@@ -55,6 +55,6 @@ fn what_cannot_be_counted_is_refused() {
     assert!(stderr(&missing).starts_with("error: cannot read nowhere.txt"), "{}", stderr(&missing));
     let unknown = directory.run(&["simulate", "ids.txt", "--log", "--salt", "s"]);
     assert!(stderr(&unknown).contains("hint: `--key client`"), "{}", stderr(&unknown));
-    let plan = directory.run(&["simulate", "ids.txt", "--plan", "10,200"]);
-    assert!(stderr(&plan).contains("step 2 of the plan"), "{}", stderr(&plan));
+    let above_hundred = directory.run(&["simulate", "ids.txt", "--weights", "10,200"]);
+    assert!(stderr(&above_hundred).contains("step 2 of the weights"), "{}", stderr(&above_hundred));
 }

@@ -28,7 +28,8 @@ fn a_token_is_created_inspected_and_revoked_and_stays_revoked() {
     let report = json(&inspected);
     assert_eq!((inspected.status.code(), report["verdict"].as_str()), (Some(1), Some("revoked")));
 
-    assert!(directory.run(&["generate"]).status.success());
+    let generated = directory.run(&["generate"]);
+    assert!(generated.status.success(), "{}", stderr(&generated));
     assert_eq!(directory.run(&["token", "inspect", &token]).status.code(), Some(1));
     let next = directory.run(&["token", "create", "--version", "v2"]);
     let next = stdout(&next).trim().to_owned();

@@ -1,7 +1,7 @@
 //! The edge's decision as a member of W3C baggage: the second carrier, for applications that forward baggage unchanged.
 //!
-//! What clients sent under our key is removed from every line; what belongs to others keeps its bytes. Where something
-//! changes, several lines become one: many readers look at the first only.
+//! Members that clients sent with our key are removed from every line; other members keep their bytes. If something
+//! changes, several lines become one: many readers read only the first.
 //!
 //! # Source
 //! W3C Baggage §3.2 and §3.3 (several headers may be combined into one by commas).
@@ -12,8 +12,13 @@ use assignment::request::{BAGGAGE, baggage_members, baggage_value};
 use assignment::seal::Seal;
 use assignment::{Decision, Policy, Reason, Request};
 
-/// Puts the decision where the client may have put something else.
-pub(crate) fn tell(policy: &Policy, ours: Option<&str>, request: &Request<'_>, edits: &mut impl HeaderEdits) {
+/// Writes our baggage member, and removes what the client sent under our key.
+pub(crate) fn propagate(
+    policy: &Policy,
+    ours: Option<&str>,
+    request: &Request<'_>,
+    edits: &mut impl HeaderEdits,
+) {
     let Some(key) = &policy.baggage else {
         return;
     };
@@ -30,7 +35,7 @@ pub(crate) fn tell(policy: &Policy, ours: Option<&str>, request: &Request<'_>, e
     }
 }
 
-/// The value of our member; none for a release outside a train, whose decision is nobody else's.
+/// The value of our member; `None` for a release outside a train, whose decision is not propagated.
 pub(crate) fn value(
     policy: &Policy,
     release: &Release,
@@ -38,13 +43,13 @@ pub(crate) fn value(
     now: impl FnOnce() -> u64,
 ) -> Option<String> {
     policy.baggage.as_ref()?;
-    let cohort = release.versions.get(decision.version)?.carried_value.as_bytes();
+    let cohort = release.versions.get(decision.version)?.baggage_value.as_bytes();
     let is_override = decision.reason == Reason::Override;
     let identity = decision.identity.filter(|_| !cohort.is_empty())?;
-    policy.carried_ring.sign("", &Seal::carried(cohort, is_override, identity, now()))
+    policy.baggage_ring.sign("", &Seal::baggage(cohort, is_override, identity, now()))
 }
 
-/// Copies all members but ours; says whether ours was among them.
+/// Copies all members except ours. Returns whether ours was among them.
 fn copy_but(key: &str, request: &Request<'_>, line: &mut Vec<u8>) -> bool {
     let mut found = false;
     if request.baggage.is_none() {

@@ -1,4 +1,4 @@
-//! Edits of a header map, carried out at once by whoever holds the map.
+//! Edits of a header map, applied immediately by the owner of the map.
 
 /// A header map that can be edited: Envoy's through host calls, a plain list in tests.
 ///
@@ -7,7 +7,7 @@
 pub trait HeaderEdits {
     /// Sets a header, replacing every line of that name.
     fn set(&mut self, name: &str, value: &[u8]);
-    /// Adds a line, whatever is there already.
+    /// Adds a line, in addition to existing ones.
     fn add(&mut self, name: &str, value: &[u8]);
     /// Removes every line of that name.
     fn remove(&mut self, name: &[u8]);

@@ -1,7 +1,8 @@
 //! What the decision changes in the request's headers.
 //!
-//! The routing header always says what was decided here, whatever came in. Of identity and cohort the edge writes its
-//! own or removes the client's; inside the mesh they pass as they came. Testers' tokens never reach the application.
+//! The routing header always has the decision of this proxy, whatever the request contained. Of identity and cohort the
+//! edge writes its own or removes the client's; inside the mesh they pass as they came. Testers' tokens never reach the
+//! application.
 
 use crate::baggage;
 use crate::edit::HeaderEdits;
@@ -11,8 +12,8 @@ use assignment::policy::Release;
 use assignment::request::{cookie_pairs, query_parameters};
 use assignment::{Decision, Policy, Reason, Request, position_of};
 
-/// Edits a request that concerns a release. `now` is asked for only where something is signed.
-pub fn decided(
+/// Edits a request that concerns a release. `now` is called only if something is signed.
+pub fn edit_matched(
     policy: &Policy,
     decision: &Decision,
     request: &Request<'_>,
@@ -22,7 +23,7 @@ pub fn decided(
     let Some(release) = policy.release(decision.release) else {
         return;
     };
-    // First: where a token stands in one of several cookie lines, the whole map is written anew from what came in.
+    // First: if a token is in one of several cookie lines, the whole map is replaced, from the received one.
     if let (OverrideMode::Token, Some(token)) = (release.override_mode, &release.token) {
         hide_token(policy, decision, token, request, edits);
     }
@@ -35,20 +36,20 @@ pub fn decided(
     }
     match policy.position {
         Position::Edge => {
-            tell_next_hop(policy, release, decision, request, edits);
-            let carried = baggage::value(policy, release, decision, now);
-            baggage::tell(policy, carried.as_deref(), request, edits);
+            propagate(policy, release, decision, request, edits);
+            let member = baggage::value(policy, release, decision, now);
+            baggage::propagate(policy, member.as_deref(), request, edits);
         }
-        Position::Mesh => tell_pods(policy, release, decision, request, edits),
+        Position::Mesh => write_identity(policy, release, decision, request, edits),
     }
 }
 
 /// Edits a request that concerns no release: what clients may not send is removed, nothing is added.
-pub fn undecided(policy: &Policy, request: &Request<'_>, edits: &mut impl HeaderEdits) {
+pub fn edit_unmatched(policy: &Policy, request: &Request<'_>, edits: &mut impl HeaderEdits) {
     remove_odd_spellings(policy, request, edits);
     let edge = policy.position == Position::Edge;
     if edge {
-        baggage::tell(policy, None, request, edits);
+        baggage::propagate(policy, None, request, edits);
     }
     let sent = [
         (&policy.headers.routing, request.routing.is_some()),
@@ -60,7 +61,7 @@ pub fn undecided(policy: &Policy, request: &Request<'_>, edits: &mut impl Header
     }
 }
 
-fn tell_next_hop(
+fn propagate(
     policy: &Policy,
     release: &Release,
     decision: &Decision,
@@ -85,7 +86,7 @@ fn tell_next_hop(
 }
 
 /// Inside the mesh the identity passes as it came. Where it came by baggage, pods that are chosen by it need the header.
-fn tell_pods(
+fn write_identity(
     policy: &Policy,
     release: &Release,
     decision: &Decision,
@@ -99,8 +100,8 @@ fn tell_pods(
     }
 }
 
-/// Makes a header say one thing. Where none came in, which is nearly always, adding it is a third cheaper for the proxy
-/// than replacing it (`docs/benchmarks.md`).
+/// Sets a header to one value. If the request has none, which is the usual case, adding it is a third cheaper for the
+/// proxy than replacing it (`docs/benchmarks.md`).
 fn write(name: &str, value: &[u8], came_in: Option<&[u8]>, edits: &mut impl HeaderEdits) {
     match came_in {
         Some(_) => edits.set(name, value),
@@ -109,7 +110,7 @@ fn write(name: &str, value: &[u8], came_in: Option<&[u8]>, edits: &mut impl Head
 }
 
 /// `x_canary_version` and the like: some servers take `_` for `-`, so at the edge a client must not send those either.
-/// A repeated header of ours is removed too; what is ours is set again afterwards.
+/// A repeated header of the filter is removed too; the filter's own values are set again afterwards.
 fn remove_odd_spellings(policy: &Policy, request: &Request<'_>, edits: &mut impl HeaderEdits) {
     if !request.has_odd_spelling || policy.position == Position::Mesh {
         return;
@@ -124,7 +125,7 @@ fn remove_odd_spellings(policy: &Policy, request: &Request<'_>, edits: &mut impl
     }
 }
 
-/// Removes the token's header, cookie and query parameter: the application and its logs never see them.
+/// Removes the token's header, cookie and query parameter, also from `Referer`: the application and its logs never see them.
 fn hide_token(
     policy: &Policy,
     decision: &Decision,
@@ -138,12 +139,19 @@ fn hide_token(
     if request.token.is_some() {
         edits.remove(policy.headers.token.as_bytes());
     }
-    if let Some(path) = path_without(request.path, token.query.as_bytes()) {
+    let name = token.query.as_bytes();
+    if decision.has_token_parameter
+        && let Some(path) = path_without(request.path, name)
+    {
         edits.set(":path", &path);
+    }
+    // A page that was opened by a link with a token names it in what it loads.
+    if let Some(referer) = request.referer.and_then(|referer| path_without(referer, name)) {
+        edits.set("referer", &referer);
     }
 }
 
-/// Takes one cookie out of the line that carries it; the application's other lines stay as they are.
+/// Removes one cookie from its line; the application's other lines stay unchanged.
 fn hide_cookie(name: &str, request: &Request<'_>, edits: &mut impl HeaderEdits) {
     let carries = |line: &[u8]| cookie_pairs(line).any(|(found, _)| found == name.as_bytes());
     let rewritten: Vec<(&[u8], Vec<u8>)> = request
@@ -174,7 +182,7 @@ fn line_without(line: &[u8], name: &[u8]) -> Vec<u8> {
     kept.join(&b"; "[..])
 }
 
-/// The path without a query parameter; `None` where it has none of that name. All else keeps its bytes and its order.
+/// The path or URL without a query parameter; `None` if it has none of that name. All else keeps its bytes and its order.
 fn path_without(path: &[u8], name: &[u8]) -> Option<Vec<u8>> {
     let is_it =
         |parameter: &[u8]| parameter.strip_prefix(name).is_some_and(|rest| rest.first() == Some(&b'='));

@@ -13,7 +13,7 @@ pub fn requests(release: &Release, version: &Version, reason: Reason) -> String 
     format!("canary_requests.component.{name}.tag.{}/{role}/{};.total", version.name, reason.as_str())
 }
 
-/// Answers by release, version, role and status class. Counter. Testers' answers count under the role `override`, so
+/// Responses by release, version, role and status class. Counter. Testers' responses count under the role `override`, so
 /// that they do not colour the analysis.
 pub fn responses(release: &Release, version: &Version, is_override: bool, class: StatusClass) -> String {
     let role = if is_override { Reason::Override.as_str() } else { version.role.as_str() };
@@ -25,8 +25,8 @@ pub fn responses(release: &Release, version: &Version, is_override: bool, class:
     )
 }
 
-/// Milliseconds from a request's headers to its answer's, by release, version and role, where the release asks for it.
-/// Histogram. Testers' answers apart, as in [`responses`].
+/// Milliseconds from a request's headers to its response's, by release, version and role, if the release enables it.
+/// Histogram. Testers' responses apart, as in [`responses`].
 pub fn latency(release: &Release, version: &Version, is_override: bool) -> String {
     let role = if is_override { Reason::Override.as_str() } else { version.role.as_str() };
     format!("canary_latency.component.{}.tag.{}/{role};.milliseconds", release.name, version.name)
@@ -71,7 +71,7 @@ impl StatusClass {
         }
     }
 
-    /// The class as people write it.
+    /// The class in its usual spelling.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Informational => "1xx",

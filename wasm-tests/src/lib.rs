@@ -1,13 +1,8 @@
-//! The test kit: a host to run the built filter in, a real Envoy as a child process, and clients that behave like browsers.
+//! Scenarios of the tests, made of the kits in the crates of this folder: users, Envoys, a shop, a mesh.
 //!
 //! Which level to pick is in the crate's README; every level has an example there.
 
-pub mod artifact;
-pub mod child;
-pub mod client;
-pub mod envoy;
-pub mod host;
-pub mod lab;
+pub mod mesh;
 pub mod scenario;
 pub mod shop;
 pub mod stats;

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::artifact::{self, MissingArtifact};
-use crate::child::LoggedChild;
+use programs::artifact::{self, MissingArtifact};
+use programs::child::LoggedChild;
 
 /// It starts in milliseconds; machines that test are busy.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -23,12 +23,12 @@ pub enum ShopError {
     /// It did not say where it listens.
     #[error("the shop did not listen within {DEADLINE:?}; its log:\n{log}")]
     NotReady {
-        /// All it said.
+        /// Its whole output.
         log: String,
     },
 }
 
-/// One pod of one version. Dropping it kills it, and its sessions and carts are gone.
+/// One pod of one version. Dropping it kills it, and its sessions and carts are lost.
 #[derive(Debug)]
 pub struct Shop {
     child: LoggedChild,
@@ -41,7 +41,7 @@ impl Shop {
         Self::start_at(([127, 0, 0, 1], 0).into(), version, pod).await
     }
 
-    /// As [`Shop::start`], at this address: a pod that comes back where it was, without its memory.
+    /// As [`Shop::start`], at this address: a pod that restarts at its address, without its memory.
     pub async fn start_at(listen: SocketAddr, version: &str, pod: &str) -> Result<Self, ShopError> {
         let listen = listen.to_string();
         let mut command = Command::new(artifact::demo_shop()?);
@@ -50,7 +50,7 @@ impl Shop {
         let deadline = Instant::now() + DEADLINE;
         loop {
             let log = child.log();
-            // The line is complete when its end is there.
+            // The line is complete when its end was read.
             let address = log.split_once("listening on http://").and_then(|(_, rest)| rest.split_once('\n'));
             if let Some(address) = address.and_then(|(address, _)| address.parse().ok()) {
                 return Ok(Self { child, address });

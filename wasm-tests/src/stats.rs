@@ -5,8 +5,8 @@ use statrs::distribution::{Binomial, ChiSquared, ContinuousCDF, DiscreteCDF};
 /// A test asserts `p >= UNLIKELY`: a correct filter fails it once in a million runs.
 pub const UNLIKELY: f64 = 1e-6;
 
-/// With fewer expected hits (or misses) the chi-square's far tail is wrong: where one hit is expected it calls six hits
-/// "once in two million", and they come once in a thousand.
+/// With fewer expected hits (or misses) the chi-square's far tail is wrong: with one expected hit it calls six hits
+/// "once in two million", and they occur once in a thousand.
 const FEW: f64 = 1_000.0;
 
 /// Probability that `hits` of `draws` differ from `share` (0 to 1) at least as much as seen, if the share is right.

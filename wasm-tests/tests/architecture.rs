@@ -1,8 +1,9 @@
 //! `ARCHITECTURE.md` and the docs are true: the crates depend on each other as drawn, and what they name exists.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
+use proc_macro2::{Group, TokenStream, TokenTree};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -34,11 +35,127 @@ fn the_crates_depend_on_each_other_as_drawn() {
     assert_eq!(depends_on(&metadata, "assignment"), only(&["contract"]));
     assert_eq!(depends_on(&metadata, "canary-filter"), only(&["assignment"]));
     assert_eq!(depends_on(&metadata, "canary-wasm"), only(&["assignment", "canary-filter"]));
-    assert_eq!(depends_on(&metadata, "canary-ctl"), only(&["assignment"]));
+    assert_eq!(depends_on(&metadata, "canary-release"), only(&["assignment"]));
+    assert_eq!(depends_on(&metadata, "canary-operations"), only(&["assignment", "canary-release"]));
+    assert_eq!(depends_on(&metadata, "cookie-jar"), only(&[]), "the jar stands alone");
+    let libraries = only(&["assignment", "canary-operations", "canary-release", "cookie-jar"]);
+    assert_eq!(depends_on(&metadata, "canary-ctl"), libraries);
+    for kit in ["wasm-host", "programs"] {
+        assert_eq!(depends_on(&metadata, kit), only(&[]), "{kit} stands alone");
+    }
+    let jar = "simulated users have the cookie jar that `verify` has";
+    assert_eq!(depends_on(&metadata, "browser"), only(&["cookie-jar"]), "{jar}");
+    let metrics = "the parser of metrics is that of the release library";
+    assert_eq!(
+        depends_on(&metadata, "envoy-kit"),
+        only(&["browser", "canary-release", "programs"]),
+        "{metrics}"
+    );
+    assert_eq!(depends_on(&metadata, "mesh-lab"), only(&["browser", "envoy-kit", "programs"]));
+    assert_eq!(
+        depends_on(&metadata, "bench"),
+        only(&["assignment", "browser", "canary-ctl", "canary-release", "envoy-kit", "programs"]),
+        "the benchmark links neither the lab nor the host"
+    );
+    assert_eq!(depends_on(&metadata, "demo"), only(&["browser", "canary-ctl", "canary-release", "programs"]));
     assert!(
         !depends_on(&metadata, "wasm-tests").contains("canary-filter"),
         "the tests use the built module, not the filter's Rust"
     );
+}
+
+#[test]
+fn only_operations_name_kube_and_the_release_library_does_no_network_io() {
+    for (folder, forbidden) in [
+        ("ctl/src", &["kube", "k8s_openapi"][..]),
+        ("ctl/release/src", &["kube", "k8s_openapi", "tokio", "hyper", "clap"]),
+        ("ctl/operations/src", &["clap", "canary_ctl"]),
+    ] {
+        let mut files = Vec::new();
+        sources(&root().join(folder), &mut files);
+        assert!(files.len() > 10, "{folder} holds sources: {files:?}");
+        for path in files {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let named: Vec<_> = forbidden.iter().filter(|name| text.contains(&format!("{name}::"))).collect();
+            assert!(named.is_empty(), "{} names {named:?}", path.display());
+        }
+    }
+}
+
+/// A source without its unit tests.
+fn code(path: &Path) -> String {
+    let text = std::fs::read_to_string(path).unwrap();
+    text.split("#[cfg(test)]\nmod tests {").next().unwrap().to_owned()
+}
+
+/// A further delivery mode or another kind of routes is a change of one folder.
+#[test]
+fn a_kind_of_istio_is_named_in_its_own_folders_alone() {
+    let mut files = Vec::new();
+    for folder in ["ctl/src", "ctl/release/src", "ctl/operations/src"] {
+        sources(&root().join(folder), &mut files);
+    }
+    for (kind, folders) in [
+        ("VirtualService", ["ctl/release/src/routing", "ctl/release/src/manifest"]),
+        ("WasmPlugin", ["ctl/release/src/delivery", "ctl/release/src/spec"]),
+        ("TrafficExtension", ["ctl/release/src/delivery", "ctl/release/src/spec"]),
+    ] {
+        let names = |path: &&PathBuf| code(path).contains(kind);
+        let found: Vec<_> = files.iter().filter(names).collect();
+        assert!(!found.is_empty() && found.len() <= 10, "{kind} is named in {found:#?}");
+        let outside = |path: &&&PathBuf| !folders.iter().any(|folder| path.starts_with(root().join(folder)));
+        let strays: Vec<_> = found.iter().filter(outside).collect();
+        assert!(strays.is_empty(), "{kind} is named outside {folders:?}: {strays:#?}");
+    }
+}
+
+/// The string literals of a source, those of attributes included; comments and doc comments are none.
+fn string_literals(tokens: TokenStream) -> Vec<String> {
+    let is_doc =
+        |group: &Group| group.stream().into_iter().next().is_some_and(|first| first.to_string() == "doc");
+    let literals = tokens.into_iter().flat_map(|token| match token {
+        TokenTree::Group(group) if is_doc(&group) => Vec::new(),
+        TokenTree::Group(group) => string_literals(group.stream()),
+        TokenTree::Literal(literal) => vec![literal.to_string()],
+        TokenTree::Ident(_) | TokenTree::Punct(_) => Vec::new(),
+    });
+    literals.filter(|literal| literal.contains('"') && !literal.starts_with('\'')).collect()
+}
+
+#[test]
+fn string_literals_are_found_and_comments_and_characters_are_none() {
+    let source = r##"
+        // it's "no" literal
+        /// Nor `"this"`.
+        const A: &'static str = "a \"quoted\" one"; // "no"
+        const B: (char, char, &str) = ('"', '\'', "two");
+        #[error("an attribute")]
+        const C: &str = r#"raw "text" once"#;
+    "##;
+    assert_eq!(
+        string_literals(source.parse().unwrap()),
+        [r#""a \"quoted\" one""#, r#""two""#, r#""an attribute""#, r##"r#"raw "text" once"#"##]
+    );
+}
+
+/// A controller has neither: errors are data there, and `ctl/src/hint/` says the words.
+#[test]
+fn no_text_of_the_libraries_names_a_command_or_a_flag_of_the_terminal_tool() {
+    let is_flag = |after: &str| after.starts_with(|letter: char| letter.is_ascii_alphabetic());
+    for folder in ["ctl/release/src", "ctl/operations/src"] {
+        let mut files = Vec::new();
+        sources(&root().join(folder), &mut files);
+        files.retain(|path| !path.to_string_lossy().ends_with("_tests.rs"));
+        let mut count = 0;
+        for path in files {
+            for literal in string_literals(code(&path).parse().unwrap()) {
+                let names_one = literal.contains("`canary-ctl ") || literal.split("--").skip(1).any(is_flag);
+                assert!(!names_one, "{} names a command or a flag: {literal}", path.display());
+                count += 1;
+            }
+        }
+        assert!(count > 100, "{folder} has texts: {count}");
+    }
 }
 
 /// Every Rust file below a folder of the repository.
@@ -60,7 +177,7 @@ fn retired_identifiers_do_not_come_back() {
         style.split("```text\n").nth(1).unwrap().split("```").next().unwrap().split_whitespace().collect();
     assert!(retired.len() > 20, "STYLE.md lists them: {retired:?}");
     let mut files = Vec::new();
-    for folder in ["ctl", "wasm-tests/tests/mesh"] {
+    for folder in ["assignment", "examples", "filter", "ctl", "wasm-tests/tests"] {
         sources(&root().join(folder), &mut files);
     }
     for path in files {
@@ -68,6 +185,71 @@ fn retired_identifiers_do_not_come_back() {
         let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
         let found: BTreeSet<&str> = words.filter(|word| retired.contains(word)).collect();
         assert!(found.is_empty(), "{} uses {found:?}: see STYLE.md", path.display());
+    }
+}
+
+/// The types that a file declares for others: `pub`, `pub(crate)` or `pub(super)`.
+fn public_types(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter_map(|line| {
+        let line = line.trim_start().strip_prefix("pub")?;
+        let line =
+            line.strip_prefix('(').map_or(line, |line| line.split_once(')').map_or(line, |(_, rest)| rest));
+        let (kind, rest) = line.trim_start().split_once(' ')?;
+        let is_type = ["struct", "enum", "trait", "type", "union"].contains(&kind);
+        is_type.then(|| rest.split(|letter: char| !letter.is_alphanumeric() && letter != '_').next())?
+    })
+}
+
+/// One name, one meaning. `Error` is the exception: each stage has one, and is named before it (`plan::Error`).
+#[test]
+fn a_public_type_name_occurs_once_in_a_crate() {
+    let crates = [
+        "assignment",
+        "assignment/contract",
+        "ctl",
+        "ctl/jar",
+        "ctl/operations",
+        "ctl/release",
+        "examples/demo",
+        "examples/shop",
+        "filter",
+        "filter/module",
+        "wasm-tests",
+        "wasm-tests/bench",
+        "wasm-tests/browser",
+        "wasm-tests/envoy",
+        "wasm-tests/host",
+        "wasm-tests/lab",
+        "wasm-tests/programs",
+    ];
+    for name in crates {
+        let mut files = Vec::new();
+        sources(&root().join(name).join("src"), &mut files);
+        let mut declared: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+        for path in files {
+            let text = std::fs::read_to_string(&path).unwrap();
+            for found in public_types(&text).filter(|found| *found != "Error") {
+                declared.entry(found.to_owned()).or_default().push(path.clone());
+            }
+        }
+        assert!(!declared.is_empty(), "{name} declares types");
+        declared.retain(|_, files| files.len() > 1);
+        assert!(declared.is_empty(), "{name} has public types of the same name: {declared:#?}");
+    }
+}
+
+/// A tool that rewraps text may leave one in the place of a space; a terminal shows nothing.
+#[test]
+fn no_source_and_no_page_holds_a_control_character() {
+    let output = Command::new("git").args(["ls-files"]).current_dir(root()).output().unwrap();
+    let files = String::from_utf8(output.stdout).unwrap();
+    let is_text = |name: &&str| [".rs", ".md", ".toml", ".yaml", ".sh"].iter().any(|end| name.ends_with(end));
+    let texts: Vec<&str> = files.lines().filter(is_text).collect();
+    assert!(texts.len() > 500, "git lists the files: {}", texts.len());
+    for name in texts {
+        let text = std::fs::read_to_string(root().join(name)).unwrap();
+        let found = text.find(|letter: char| letter.is_control() && letter != '\n');
+        assert_eq!(found, None, "{name}: byte of a control character");
     }
 }
 

@@ -4,20 +4,21 @@ use super::read::{Fields, Place, Read, deserialize_by_reading, words};
 use serde::Serialize;
 use serde_json::Value;
 
-/// Name and attributes of a cookie of ours. `Path=/` and `HttpOnly` always.
+/// Name and attributes of a cookie that the filter writes. `Path=/` and `HttpOnly` are always set.
 ///
 /// # Source
-/// RFC 6265bis §4.1.3 for the `__Host-` prefix: `Secure`, no `Domain`, `Path=/`, or the browser drops it.
+/// RFC 6265bis §4.1.3 for the `__Host-` prefix: `Secure`, no `Domain`, `Path=/`, otherwise the browser rejects the
+/// cookie.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CookieConfig {
     /// The cookie's name, a token of RFC 6265.
     pub name: String,
-    /// `Secure`: the gateway speaks TLS with the browser.
+    /// `Secure`: the gateway serves TLS to the browser.
     pub secure: bool,
     /// `SameSite`.
     pub same_site: SameSite,
-    /// `Domain`, where sub-domains must share the cookie. Excludes a `__Host-` name.
+    /// `Domain`, if subdomains share the cookie. Not allowed with a `__Host-` name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
 }
@@ -46,7 +47,7 @@ impl SameSite {
 }
 
 impl CookieConfig {
-    /// The minted id's cookie where nothing else is said.
+    /// The default cookie of minted ids.
     pub fn default_id() -> Self {
         Self { name: "__Host-canary-id".to_owned(), secure: true, same_site: SameSite::Lax, domain: None }
     }

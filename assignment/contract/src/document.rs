@@ -1,7 +1,7 @@
 //! The document as a whole, read release by release.
 //!
-//! A tree of ten thousand releases would stay in the VM's memory for ever, because Wasm memory never shrinks; so each
-//! release becomes its type before the next is looked at.
+//! Wasm memory never shrinks, so the JSON tree of ten thousand releases would stay allocated in the VM. Each release is
+//! therefore converted to its type before the next one is read.
 
 use super::read::{Faults, Place, Read};
 use super::{ContractError, FORMAT, FilterConfig, ReleaseConfig};
@@ -14,7 +14,8 @@ pub type Document = (FilterConfig, Vec<(String, ReleaseConfig)>);
 
 /// Reads a document; `strict` as in [`FilterConfig::from_json_strict`].
 ///
-/// Fails where that does.
+/// # Errors
+/// On text that is not JSON of this shape, on another major format, and with `strict` on an unknown field.
 pub fn read(json: &[u8], strict: bool) -> Result<Document, ContractError> {
     let text = std::str::from_utf8(json).map_err(|_| ContractError::NotText)?;
     let faults = Faults::new(strict);
@@ -33,7 +34,7 @@ pub fn read(json: &[u8], strict: bool) -> Result<Document, ContractError> {
     faults.unless_any((config, releases))
 }
 
-/// What to do with the members of an object that is too large to be held as a tree.
+/// Handles the members of an object that is too large to be kept as a tree.
 trait Members {
     fn member<'de, A: MapAccess<'de>>(&mut self, name: String, map: &mut A) -> Result<(), A::Error>;
     fn place(&self) -> &Place<'_>;
@@ -77,8 +78,8 @@ impl Members for Releases<'_> {
     }
 }
 
-/// Walks an object's members. Anything else in its place is a fault with that place; serde's own way to say it would
-/// bring the printing of fractions along.
+/// Walks an object's members. A value of another type is a fault with its place. serde's own message would link the
+/// code that prints floating-point numbers.
 struct Object<M>(M);
 
 impl<'de, M: Members> DeserializeSeed<'de> for Object<M> {

@@ -1,9 +1,9 @@
-//! What can be wrong with a configuration, each with its place.
+//! Errors of a configuration, each with its place.
 
 /// Why a configuration cannot be accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum ContractError {
-    /// No JSON, or not of this shape. The source says line, column and field.
+    /// Not JSON, or not of this shape. The source names line, column and field.
     #[error("the filter configuration is not valid JSON of this format")]
     Json(#[from] serde_json::Error),
     /// Written by a `canary-ctl` of another major format.
@@ -21,7 +21,7 @@ pub enum ContractError {
         /// The path of the field, for instance `releases.shop/web.wieght`.
         place: String,
     },
-    /// A field that says something impossible.
+    /// A field with an invalid value.
     #[error("{place}: {reason}")]
     Invalid {
         /// The path of the field.
@@ -32,7 +32,7 @@ pub enum ContractError {
 }
 
 impl ContractError {
-    /// An impossible value at a place.
+    /// An invalid value at a place.
     pub fn invalid(place: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::Invalid { place: place.into(), reason: reason.into() }
     }
@@ -45,7 +45,7 @@ impl ContractError {
         }
     }
 
-    /// What a person can do about it.
+    /// A hint: what the user can change.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Format { .. } => Some("use a canary-ctl and a filter of the same major version"),

@@ -1,10 +1,10 @@
-//! Where a user's key may be found.
+//! The sources of a user key.
 
 use super::read::{Fields, Place, Read, deserialize_by_reading};
 use serde::Serialize;
 use serde_json::Value;
 
-/// One place to look for the key; a release has an ordered list, and the first that is there and not empty counts.
+/// One source of the user key. A release has an ordered list of them; the first that is present and not empty is used.
 ///
 /// As JSON an object with one field: `{"cookie": "JSESSIONID"}`, `{"jwt": {"claim": ["sub"]}}`, `{"clientAddress": {}}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -26,7 +26,7 @@ pub enum KeySource {
     },
     /// The identity header of the previous hop. Inside the mesh only.
     Identity {},
-    /// The client's address as Envoy sees it, without its port.
+    /// The client's address as Envoy determines it, without its port.
     ClientAddress {},
 }
 
@@ -65,7 +65,7 @@ impl Read for Claim {
     }
 }
 
-/// An object without fields, where the name says it all.
+/// An object without fields: the source needs no parameters.
 struct Nothing;
 
 impl Read for Nothing {

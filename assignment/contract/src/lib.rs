@@ -1,8 +1,9 @@
-//! The filter's configuration, the one thing that `canary-ctl` writes and the filter reads.
+//! The filter's configuration: written by `canary-ctl`, read by the filter.
 //!
-//! Versioned by [`FORMAT`]: a reader refuses a newer *major* format, because it would act on half of it, and takes
-//! newer *optional* fields of its own format. The writer's side is strict ([`FilterConfig::from_json_strict`]), so that
-//! a misspelt field is an error on somebody's screen and not a silent default in a proxy.
+//! Versioned by [`FORMAT`]: a reader refuses a newer *major* format, because it would apply only a part of it, and
+//! ignores unknown *optional* fields of its own format. The writer's side is strict
+//! ([`FilterConfig::from_json_strict`]), so that a misspelt field is an error of `canary-ctl` and not a silent default
+//! in a proxy.
 //!
 //! Releases are a map, not a list: in a `WasmPlugin` each key can have a field manager of its own, so that two teams
 //! can share one gateway.
@@ -22,8 +23,9 @@ pub use document::{Document, read as read_document};
 pub use error::ContractError;
 pub use key::KeySource;
 pub use release::{
-    CachePolicy, Fallback, GoneVersion, IdentityMode, MintPolicy, OverrideConfig, OverrideMode, PinConfig,
-    PodAffinity, ReleaseConfig, Role, Stickiness, TokenConfig, Until, UntilAction, VersionConfig,
+    CacheControl, ExpiryAction, Fallback, GoneVersion, IdentityMode, MintPolicy, OverrideConfig,
+    OverrideMode, PinConfig, ReleaseConfig, Role, SessionAffinity, Stickiness, TokenConfig, Until,
+    VersionConfig,
 };
 pub use secret::{KeyUse, RingKey, Secret};
 pub use weight::Weight;
@@ -36,13 +38,13 @@ use std::collections::BTreeMap;
 /// The major version of the contract. It changes when a reader of the old one would do the wrong thing.
 pub const FORMAT: u32 = 1;
 
-/// Everything that one proxy needs to know about all of its releases.
+/// The configuration of one proxy, for all of its releases.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FilterConfig {
     /// The contract's major version, [`FORMAT`].
     pub format: u32,
-    /// Whether this proxy stands at the edge (trusts nothing) or inside the mesh (trusts the previous hop).
+    /// Whether this proxy is at the edge (trusts no client header) or inside the mesh (trusts the previous hop).
     pub position: Position,
     /// Header names, fixed per proxy and not per release.
     pub headers: HeaderNames,
@@ -50,8 +52,8 @@ pub struct FilterConfig {
     pub id_cookie: CookieConfig,
     /// How long a browser keeps a minted id, in seconds.
     pub id_max_age_seconds: u64,
-    /// The ring that signs and verifies pins, minted ids and tokens. At most one key signs. Inside the mesh: the keys that
-    /// `carried_keys` derives from it, which verify what travels in baggage.
+    /// The ring that signs and verifies pins, minted ids and tokens. At most one key signs. Inside the mesh: the keys
+    /// that `baggage_keys` derives from it, which verify decisions in baggage.
     pub keys: Vec<RingKey>,
     /// The secret behind `identity: keyed`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,21 +64,21 @@ pub struct FilterConfig {
     pub baggage: Option<String>,
     /// Writes `wasm.canary` filter state for access logs.
     pub filter_state: bool,
-    /// Says in a response header what was decided and why. For test systems: it tells users their bucket.
+    /// Name of a response header with the decision and its reason. For test systems: it discloses the user's bucket.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debug_header: Option<String>,
     /// The releases, by `<namespace>/<name>`.
     pub releases: BTreeMap<String, ReleaseConfig>,
 }
 
-/// Where a proxy stands, which decides what it believes.
+/// The position of a proxy, which determines which headers it trusts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Position {
     /// Requests come from users: identity and cohort headers are removed, cookies can be set.
     #[default]
     Edge,
-    /// Requests come from a proxy of ours: identity and cohort headers are believed, no cookies are set.
+    /// Requests come from another proxy with this filter: identity and cohort headers are trusted, no cookies are set.
     Mesh,
 }
 
@@ -138,15 +140,19 @@ impl FilterConfig {
         }
     }
 
-    /// The filter's way of reading: unknown optional fields are a newer writer's, and are passed over.
+    /// Reads a configuration as the filter does: unknown optional fields come from a newer writer and are ignored. What the
+    /// fields mean together is checked by `assignment::Policy::compile`.
     ///
-    /// Fails on anything that is no JSON of this shape, and on another major format. Does not check what the fields
-    /// mean together: that is `assignment::Policy::compile`.
+    /// # Errors
+    /// On text that is not JSON of this shape, and on another major format.
     pub fn from_json(json: &[u8]) -> Result<Self, ContractError> {
         read_document(json, false).map(Self::whole)
     }
 
-    /// The CLI's way of reading: an unknown field is an error that names its place.
+    /// Reads a configuration as the CLI does.
+    ///
+    /// # Errors
+    /// As [`FilterConfig::from_json`], and on an unknown field; the error names its place.
     pub fn from_json_strict(json: &[u8]) -> Result<Self, ContractError> {
         read_document(json, true).map(Self::whole)
     }
@@ -155,7 +161,10 @@ impl FilterConfig {
         Self { releases: releases.into_iter().collect(), ..proxy }
     }
 
-    /// The JSON that goes into the proxy's configuration, keys included.
+    /// The JSON for the proxy's configuration, keys included.
+    ///
+    /// # Errors
+    /// If the configuration cannot be serialised.
     pub fn to_json(&self) -> Result<String, ContractError> {
         Ok(serde_json::to_string(self)?)
     }

@@ -1,10 +1,10 @@
 //! Reading the contract by hand: every fault names its place, and the module in the proxy stays small.
 //!
-//! Generated readers (serde's derive) are made anew for each type and brought some 80 kB into a module of which each
-//! worker of each proxy holds a copy; and they know lines and columns, where a person needs `releases.shop/web.weight`.
-//! Here each type lists its fields; [`Fields`] does the rest, once for all types. Readers do not fail: they note a fault
-//! and go on with some value, which nobody sees, because a document with a fault is refused. That keeps every `?` and
-//! its clean-up out of the module too.
+//! serde's derived readers are generated for each type and added some 80 kB to a module that each worker of each proxy
+//! loads. They report lines and columns; a user needs the path, `releases.shop/web.weight`. Here each type lists its
+//! fields; [`Fields`] does the rest, once for all types. Readers do not fail: they record a fault and continue with a
+//! placeholder value. The placeholder is never used, because a document with a fault is refused. This also keeps every
+//! `?` and its clean-up code out of the module.
 
 use super::ContractError;
 use crate::Weight;
@@ -75,7 +75,7 @@ impl<'p> Place<'p> {
         self.faults.note(ContractError::invalid(self.to_string(), reason));
     }
 
-    /// Notes that something else stands here.
+    /// Records a fault: the value here is of another type.
     #[inline(never)]
     fn expected(&self, what: &str, found: &Value) {
         self.fault(format!("expected {what}, found {}", short(found)));
@@ -121,8 +121,7 @@ pub(crate) trait Read: Sized {
     fn read(value: &Value, at: &Place<'_>) -> Self;
 }
 
-/// The fields of one object, as its type asks for them. What it never asked for is a fault in the end, where reading is
-/// strict.
+/// The fields of one object, as its type reads them. In strict reading a field that was never read is a fault.
 pub(crate) struct Fields<'v> {
     object: Option<&'v Map<String, Value>>,
     at: &'v Place<'v>,
@@ -148,7 +147,7 @@ impl<'v> Fields<'v> {
         self.value(name).map(|value| T::read(value, &self.at.field(name)))
     }
 
-    /// A field that is empty, zero, or whatever its type says, where it is absent.
+    /// A field; its type's default if it is absent.
     pub(crate) fn or_default<T: Read + Default>(&self, name: &'static str) -> T {
         self.optional(name).unwrap_or_default()
     }
@@ -178,7 +177,7 @@ impl Drop for Fields<'_> {
 pub(crate) trait Word: Copy + 'static {
     /// The words and what they mean; the same spelling as the type's `Serialize`.
     const WORDS: &'static [(&'static str, Self)];
-    /// What is read where no word stands.
+    /// The placeholder for a value that is none of the words.
     const ANY: Self;
 }
 

@@ -4,11 +4,11 @@ use super::{CookieConfig, KeySource};
 use crate::Weight;
 use serde::Serialize;
 
-/// What one release asks of the filter.
+/// The configuration of one release.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReleaseConfig {
-    /// Tells this release from an earlier one of the same name; part of everything that is signed.
+    /// Distinguishes this release from an earlier one of the same name; part of every signed text.
     pub uid: String,
     /// Rises with every change that the CLI writes; the proxies report it back.
     pub generation: u64,
@@ -16,9 +16,9 @@ pub struct ReleaseConfig {
     pub hosts: Vec<String>,
     /// Path prefixes, by byte. Default: everything.
     pub paths: Vec<String>,
-    /// Makes this release draw other users than the next.
+    /// Makes the buckets of this release independent of those of other releases.
     pub salt: String,
-    /// The train whose decision travels with the request, if any.
+    /// The train whose decision is propagated with the request, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub train: Option<String>,
     /// Whether a user may move when the weight does.
@@ -30,19 +30,19 @@ pub struct ReleaseConfig {
     pub until: Option<Until>,
     /// The live versions: one stable, at most one canary, any number draining.
     pub versions: Vec<VersionConfig>,
-    /// Versions that are gone: their pins are decided anew.
+    /// Versions that were removed: requests with their pins are decided again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<GoneVersion>,
-    /// Where the user's key may be, in order.
-    pub keys: Vec<KeySource>,
+    /// The sources of the user key, in order.
+    pub identify_by: Vec<KeySource>,
     /// The application's session cookie, in whose response the pin is written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_cookie: Option<String>,
-    /// The version that was stable when the filter came: where sessions older than the filter live.
+    /// The version that was stable when the filter was installed: sessions older than the filter stay on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adopt: Option<String>,
-    /// When this release came to the proxy, seconds since 1970-01-01 UTC: a minted id from before then does not say that
-    /// its session is younger than the release. 0 where it is not known.
+    /// When this release was installed in the proxy, seconds since 1970-01-01 UTC. A minted id that was issued earlier
+    /// does not prove that its session is younger than the release. 0 if unknown.
     #[serde(skip_serializing_if = "is_zero")]
     pub installed_at_seconds: u64,
     /// Whether identities of this release are keyed.
@@ -50,18 +50,18 @@ pub struct ReleaseConfig {
     /// The pin, needed for `stickiness: session`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pin: Option<PinConfig>,
-    /// When a user without a key is given one.
+    /// When an id is minted for a user without a key.
     pub mint: MintPolicy,
-    /// How testers ask for a version.
+    /// How testers choose a version.
     #[serde(rename = "override")]
     pub overrides: OverrideConfig,
-    /// What a request gets for which nothing else holds.
+    /// The version of a request that no other rule decides.
     pub fallback: Fallback,
     /// Whether subsets hash on the identity header.
-    pub pod_affinity: PodAffinity,
-    /// What happens to cacheable answers of a version that is not stable.
-    pub caches: CachePolicy,
-    /// Whether the time to the answer's headers is kept as a histogram.
+    pub session_affinity: SessionAffinity,
+    /// What happens to cacheable responses of a version that is not stable.
+    pub cache_control: CacheControl,
+    /// Whether the time to the response's headers is kept as a histogram.
     #[serde(skip_serializing_if = "is_false")]
     pub latency_histogram: bool,
 }
@@ -86,24 +86,24 @@ pub enum Stickiness {
     Session,
 }
 
-/// A moment at which the canary ends by itself.
+/// The expiry of the canary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Until {
     /// Seconds since 1970-01-01 UTC.
     pub at_seconds: u64,
     /// What happens then.
-    pub action: UntilAction,
+    pub action: ExpiryAction,
 }
 
 /// What happens at [`Until::at_seconds`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum UntilAction {
-    /// As weight 0: no new users, sessions finish.
+pub enum ExpiryAction {
+    /// Same as weight 0: no new users, existing sessions stay.
     #[default]
-    Zero,
-    /// As rolled back: the canary is gone with the next request.
+    Stop,
+    /// Same as a rollback: the next request of each user goes to stable.
     Rollback,
 }
 
@@ -115,7 +115,8 @@ pub struct VersionConfig {
     pub name: String,
     /// What the version is for at the moment.
     pub role: Role,
-    /// Counts how often the version (re)entered the release: pins of an older epoch are pins of a version that is gone.
+    /// Counts how often the version was added to the release: pins of an older epoch are treated as pins of a removed
+    /// version.
     pub epoch: u32,
 }
 
@@ -123,11 +124,11 @@ pub struct VersionConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Role {
-    /// Where everyone is on doubt.
+    /// The default: used whenever a request cannot be decided.
     Stable,
     /// The version under test.
     Canary,
-    /// Takes nobody new; its sessions finish.
+    /// Receives no new sessions; existing sessions stay until they end.
     Draining,
 }
 
@@ -153,7 +154,7 @@ impl Role {
 pub struct GoneVersion {
     /// The version's name.
     pub name: String,
-    /// Pins of this epoch and older are gone.
+    /// Pins of this epoch and older are no longer valid.
     pub epoch: u32,
 }
 
@@ -168,20 +169,21 @@ pub enum IdentityMode {
     Keyed,
 }
 
-/// The cookie that keeps a session where it is.
+/// The cookie that keeps a session on its version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PinConfig {
     /// Name and attributes.
     pub cookie: CookieConfig,
-    /// Past this age, in seconds, a pin is renewed if the session cookie is there and decided anew if not.
+    /// Past this age, in seconds, a pin is renewed if the request has the session cookie; otherwise the request is
+    /// decided again.
     pub max_age_seconds: u64,
     /// Gives the cookie an age of its own, in seconds, refreshed past half of it. Default: the browser's session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_seconds: Option<u64>,
 }
 
-/// When a user without a key is given one.
+/// When an id is minted for a user without a key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum MintPolicy {
@@ -194,27 +196,27 @@ pub enum MintPolicy {
     Never,
 }
 
-/// How testers ask for a version.
+/// How testers choose a version.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OverrideConfig {
-    /// Who may ask.
+    /// Who may choose a version.
     pub mode: OverrideMode,
     /// Where tokens are and which are revoked, for [`OverrideMode::Token`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token: Option<TokenConfig>,
 }
 
-/// Who may ask for a version.
+/// Who may choose a version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum OverrideMode {
-    /// Nobody.
+    /// Overrides are disabled.
     #[default]
     Off,
-    /// Who has a signed, expiring token.
+    /// Clients with a signed token that has not expired.
     Token,
-    /// Everybody, by the override header. For networks that are trusted.
+    /// Any client, by the override header. For trusted networks.
     Open,
 }
 
@@ -230,7 +232,7 @@ pub struct TokenConfig {
     pub not_before_seconds: u64,
 }
 
-/// What a request gets for which nothing else holds.
+/// The version of a request that no other rule decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Fallback {
@@ -244,7 +246,7 @@ pub enum Fallback {
 /// Whether the pods of a subset are chosen by identity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum PodAffinity {
+pub enum SessionAffinity {
     /// The host's own policy, or none.
     #[default]
     None,
@@ -252,13 +254,13 @@ pub enum PodAffinity {
     Identity,
 }
 
-/// What happens to cacheable answers of a version that is not stable.
+/// What happens to cacheable responses of a version that is not stable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum CachePolicy {
-    /// They pass as they are.
+pub enum CacheControl {
+    /// Their caching headers stay unchanged.
     #[default]
-    Pass,
-    /// They become `private`, so that no shared cache hands the canary to everyone.
-    Guard,
+    Unchanged,
+    /// They become `private`, so that no shared cache serves the canary's response to all users.
+    Private,
 }

@@ -2,12 +2,13 @@
 
 use super::read::{Fields, Place, Read, deserialize_by_reading, words};
 use super::{
-    CachePolicy, Fallback, GoneVersion, IdentityMode, MintPolicy, OverrideConfig, OverrideMode, PinConfig,
-    PodAffinity, ReleaseConfig, Role, Stickiness, TokenConfig, Until, UntilAction, VersionConfig,
+    CacheControl, ExpiryAction, Fallback, GoneVersion, IdentityMode, MintPolicy, OverrideConfig,
+    OverrideMode, PinConfig, ReleaseConfig, Role, SessionAffinity, Stickiness, TokenConfig, Until,
+    VersionConfig,
 };
 use serde_json::Value;
 
-/// The absolute age of a pin where nothing else is said, in seconds: a day.
+/// The default absolute age of a pin, in seconds: a day.
 const DEFAULT_PIN_MAX_AGE: u64 = 24 * 3600;
 
 impl Read for ReleaseConfig {
@@ -25,7 +26,7 @@ impl Read for ReleaseConfig {
             until: fields.optional("until"),
             versions: fields.required("versions"),
             gone: fields.or_default("gone"),
-            keys: fields.or_default("keys"),
+            identify_by: fields.or_default("identifyBy"),
             session_cookie: fields.optional("sessionCookie"),
             adopt: fields.optional("adopt"),
             installed_at_seconds: fields.or_default("installedAtSeconds"),
@@ -34,8 +35,8 @@ impl Read for ReleaseConfig {
             mint: fields.or_default("mint"),
             overrides: fields.or_default("override"),
             fallback: fields.or_default("fallback"),
-            pod_affinity: fields.or_default("podAffinity"),
-            caches: fields.or_default("caches"),
+            session_affinity: fields.or_default("sessionAffinity"),
+            cache_control: fields.or_default("cacheControl"),
             latency_histogram: fields.or_default("latencyHistogram"),
         }
     }
@@ -93,14 +94,14 @@ impl Read for TokenConfig {
 
 words! {
     Stickiness { "user" => User, "session" => Session }
-    UntilAction { "zero" => Zero, "rollback" => Rollback }
+    ExpiryAction { "stop" => Stop, "rollback" => Rollback }
     Role { "stable" => Stable, "canary" => Canary, "draining" => Draining }
     IdentityMode { "plain" => Plain, "keyed" => Keyed }
     MintPolicy { "navigation" => Navigation, "always" => Always, "never" => Never }
     OverrideMode { "off" => Off, "token" => Token, "open" => Open }
     Fallback { "stable" => Stable, "clientAddress" => ClientAddress }
-    PodAffinity { "none" => None, "identity" => Identity }
-    CachePolicy { "pass" => Pass, "guard" => Guard }
+    SessionAffinity { "none" => None, "identity" => Identity }
+    CacheControl { "unchanged" => Unchanged, "private" => Private }
 }
 
 deserialize_by_reading!(
@@ -112,12 +113,12 @@ deserialize_by_reading!(
     OverrideConfig,
     TokenConfig,
     Stickiness,
-    UntilAction,
+    ExpiryAction,
     Role,
     IdentityMode,
     MintPolicy,
     OverrideMode,
     Fallback,
-    PodAffinity,
-    CachePolicy,
+    SessionAffinity,
+    CacheControl,
 );

@@ -10,7 +10,7 @@ use std::str::FromStr;
 /// moves a canary user back to stable.
 ///
 /// # Units
-/// Basis points, `0..=10_000`: `Weight::new(1_250)` is 12.5 %. On the wire the plain integer, for people a percentage.
+/// Basis points, `0..=10_000`: `Weight::new(1_250)` is 12.5 %. The plain integer in JSON, a percentage in text.
 ///
 /// # Example
 /// ```
@@ -27,10 +27,10 @@ pub struct Weight(u16);
 /// Why a number is no weight.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WeightError {
-    /// More than everybody, or less than nobody.
+    /// Outside 0 to 10,000 basis points.
     #[error("weight must be between 0 and 100 percent (0 to 10000 basis points), found {0}")]
     OutOfRange(String),
-    /// Finer than the algorithm can tell apart.
+    /// More precise than one basis point (0.01 %).
     #[error("weight has steps of 0.01 percent, found `{0}`")]
     TooFine(String),
     /// Not a number at all.
@@ -39,12 +39,15 @@ pub enum WeightError {
 }
 
 impl Weight {
-    /// Nobody is assigned to the canary.
+    /// 0 %: no user is assigned to the canary.
     pub const ZERO: Self = Self(0);
-    /// Everybody is assigned to the canary.
+    /// 100 %: every user is assigned to the canary.
     pub const FULL: Self = Self(10_000);
 
-    /// A weight from basis points. Fails above 10 000; does not fail at 0, which is a canary for testers only.
+    /// A weight from basis points. 0 is valid: only testers reach the canary.
+    ///
+    /// # Errors
+    /// Above 10 000.
     pub fn new(basis_points: u32) -> Result<Self, WeightError> {
         match u16::try_from(basis_points) {
             Ok(value) if value <= Self::FULL.0 => Ok(Self(value)),
@@ -137,7 +140,8 @@ mod tests {
         for text in ["", "%", "-1", "1e1", "1.", "ten", "1,5"] {
             assert!(matches!(text.parse::<Weight>(), Err(WeightError::NotANumber(_))), "{text}");
         }
-        assert!(matches!("0.001".parse::<Weight>(), Err(WeightError::TooFine(_))));
+        let parsed = "0.001".parse::<Weight>();
+        assert!(matches!(parsed, Err(WeightError::TooFine(_))), "{parsed:?}");
         for text in ["100.01", "101", "99999999999"] {
             assert!(matches!(text.parse::<Weight>(), Err(WeightError::OutOfRange(_))), "{text}");
         }

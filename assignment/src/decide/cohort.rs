@@ -1,6 +1,6 @@
 //! Row 4: inside the mesh the edge's decision for the train is followed.
 
-use super::carried::{self, carried};
+use super::baggage::{self, genuine_seal};
 use super::{Decision, Facts, Reason};
 use crate::Identity;
 use crate::contract::{Position, Role};
@@ -19,21 +19,21 @@ pub(super) fn by_cohort(facts: &Facts<'_>) -> Option<Decision> {
     Some(Decision { identity, ..facts.decision(version, reason) })
 }
 
-/// A role, whether a tester asked for it, and who the user is.
-type Told = ((Role, bool), Option<Identity>);
+/// A role, whether it is a tester's override, and the user's identity.
+type ReceivedCohort = ((Role, bool), Option<Identity>);
 
-fn by_header(facts: &Facts<'_>, train: &[u8]) -> Option<Told> {
-    let told = cohort_of(facts.request.cohort?, train)?;
-    Some((told, facts.request.identity.and_then(Identity::from_hex)))
+fn by_header(facts: &Facts<'_>, train: &[u8]) -> Option<ReceivedCohort> {
+    let cohort = cohort_of(facts.request.cohort?, train)?;
+    Some((cohort, facts.request.identity.and_then(Identity::from_hex)))
 }
 
-/// The second carrier: where the header did not come through, an application may have passed the baggage on.
-fn by_baggage(facts: &Facts<'_>, train: &[u8]) -> Option<Told> {
-    let seal = carried(facts)?;
-    Some((carried::cohort_of(&seal, train)?, Some(seal.identity)))
+/// The second carrier: if the header was not forwarded, an application may have propagated the baggage.
+fn by_baggage(facts: &Facts<'_>, train: &[u8]) -> Option<ReceivedCohort> {
+    let seal = genuine_seal(facts)?;
+    Some((baggage::cohort_of(&seal, train)?, Some(seal.identity)))
 }
 
-/// The role of a train in `<train>=<role>[;override], …`, and whether a tester asked for it.
+/// The role of a train in `<train>=<role>[;override], …`, and whether it is a tester's override.
 fn cohort_of(header: &[u8], train: &[u8]) -> Option<(Role, bool)> {
     header.split(|byte| *byte == b',').find_map(|member| {
         let member = member.trim_ascii().strip_prefix(train)?.strip_prefix(b"=")?;

@@ -1,7 +1,7 @@
-//! What the rows look at: policy, release, request, and the cookies of ours that the request carries.
+//! The input of the decision rows: policy, release, request, and the filter's own cookies in it.
 
-use super::Environment;
-use crate::contract::Stickiness;
+use super::DecisionContext;
+use crate::contract::{OverrideMode, Stickiness};
 use crate::policy::Release;
 use crate::seal::{Kind, Seal};
 use crate::{Policy, Request};
@@ -12,7 +12,7 @@ pub struct Facts<'a> {
     pub(super) release: &'a Release,
     pub(super) index: usize,
     pub(super) request: &'a Request<'a>,
-    pub(super) environment: &'a dyn Environment,
+    pub(super) context: &'a dyn DecisionContext,
     /// The release's session cookie, if the request has it.
     pub(super) session: Option<&'a [u8]>,
     /// Everything under the pin's name.
@@ -21,12 +21,14 @@ pub struct Facts<'a> {
     pub(super) ids: Candidates<'a>,
     /// Everything under the token cookie's name.
     pub(super) tokens: Candidates<'a>,
+    /// Whether the path has the token's query parameter, with any value.
+    pub(super) has_token_parameter: bool,
 }
 
-/// Cookies of one name, as many as anybody could need.
+/// Up to four cookies of one name.
 ///
-/// A browser sends one for each path and domain that set it. Behind the fourth nothing is looked at: an attacker could
-/// make the verification of hundreds the price of a request.
+/// A browser sends one for each path and domain that set it. Cookies after the fourth are ignored: otherwise an
+/// attacker could make one request cost hundreds of verifications.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Candidates<'a> {
     found: [&'a [u8]; 4],
@@ -55,7 +57,7 @@ impl<'a> Facts<'a> {
         policy: &'a Policy,
         index: usize,
         request: &'a Request<'a>,
-        environment: &'a dyn Environment,
+        context: &'a dyn DecisionContext,
     ) -> Option<Self> {
         let release = policy.release(index)?;
         let mut facts = Self {
@@ -63,19 +65,20 @@ impl<'a> Facts<'a> {
             release,
             index,
             request,
-            environment,
+            context,
             session: None,
             pins: Candidates::default(),
             ids: Candidates::default(),
             tokens: Candidates::default(),
+            has_token_parameter: has_token_parameter(release, request),
         };
         facts.read_cookies();
         Some(facts)
     }
 
-    /// One walk over the cookies for all the names that this release knows.
+    /// Reads the cookies once, for all names of this release.
     fn read_cookies(&mut self) {
-        // A cookie without a name is passed over, so that a release that knows no such cookie finds none.
+        // A cookie without a name is skipped, so that a release without such a cookie finds none.
         let session = self.release.session_cookie.as_deref().unwrap_or_default().as_bytes();
         let pin = self.release.pin.as_ref().map_or(&b""[..], |pin| pin.cookie.name.as_bytes());
         let token = self.release.token.as_ref().map_or(&b""[..], |token| token.cookie.name.as_bytes());
@@ -96,16 +99,22 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// What a pin or a minted id says, if it is genuine.
+    /// The seal of a pin or a minted id, if it is genuine.
     pub(super) fn verify(&self, kind: Kind, uid: &str, text: &'a [u8]) -> Option<Seal<'a>> {
-        self.environment.verify(&self.policy.ring, kind, uid, text)
+        self.context.verify(&self.policy.ring, kind, uid, text)
     }
 
     pub(super) fn now(&self) -> u64 {
-        self.environment.now_seconds()
+        self.context.now_seconds()
     }
 
     pub(super) fn is_session(&self) -> bool {
         self.release.stickiness == Stickiness::Session
     }
+}
+
+/// Only releases with tokens have a parameter: those of others are the application's.
+fn has_token_parameter(release: &Release, request: &Request<'_>) -> bool {
+    let token = release.token.as_ref().filter(|_| release.override_mode == OverrideMode::Token);
+    token.is_some_and(|token| request.has_query(&token.query))
 }

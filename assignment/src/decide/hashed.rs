@@ -1,12 +1,12 @@
 //! Rows 5 and 6: a session older than the filter, and a user with a key.
 
-use super::carried::carried;
-use super::{Decision, Facts, KeyOrigin, PinPlan, Reason};
+use super::baggage::genuine_seal;
+use super::{Decision, Facts, KeyOrigin, PinAction, Reason};
 use crate::Identity;
 use crate::contract::{KeySource, Position};
 use crate::seal::Kind;
 
-/// What the minted ids of a request come to.
+/// The result of the minted ids of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MintedId {
     /// No genuine one.
@@ -33,9 +33,9 @@ pub(super) fn minted_id(facts: &Facts<'_>) -> MintedId {
     MintedId::One { identity: first.identity, issued }
 }
 
-/// Row 5: a session cookie and nothing of ours means that the session is older than the filter. It lives where
-/// everybody lived then, and is pinned there. (An id from before this release says nothing of the kind: ids are per host,
-/// and another release may have minted it long ago.)
+/// Row 5: a session cookie without a pin or a minted id means that the session is older than the filter. It stays on
+/// the version that was stable then, and is pinned to it. (An id issued before this release was installed does not rule
+/// this out: ids are per host, and another release may have minted it.)
 pub(super) fn by_adoption(facts: &Facts<'_>, minted: MintedId) -> Option<Decision> {
     let adopt = facts.release.adopt.as_deref().filter(|_| facts.is_session())?;
     let session = facts.session?;
@@ -46,8 +46,8 @@ pub(super) fn by_adoption(facts: &Facts<'_>, minted: MintedId) -> Option<Decisio
     };
     let live = facts.release.live(adopt.as_bytes(), || facts.now());
     let plan = match facts.policy.position {
-        Position::Edge => PinPlan::Now { issued: facts.now() },
-        Position::Mesh => PinPlan::Never,
+        Position::Edge => PinAction::Now { issued: facts.now() },
+        Position::Mesh => PinAction::Never,
     };
     Some(Decision {
         identity: Some(identity),
@@ -56,8 +56,8 @@ pub(super) fn by_adoption(facts: &Facts<'_>, minted: MintedId) -> Option<Decisio
     })
 }
 
-/// Row 6: the first key that is there decides by its bucket. Where that would be one of several minted ids the user is
-/// on stable: drawing them anew would add a third id and draw again with the next page.
+/// Row 6: the bucket of the first present key decides. If that is one of several minted ids that differ, the user is on
+/// stable: minting again would add a third id and assign the user again with the next page.
 pub(super) fn by_key(facts: &Facts<'_>, minted: MintedId) -> Option<Decision> {
     let (identity, origin) = match find_key(facts, minted) {
         Found::Key(identity, origin) => (identity, origin),
@@ -69,30 +69,30 @@ pub(super) fn by_key(facts: &Facts<'_>, minted: MintedId) -> Option<Decision> {
     };
     let decision = Decision { key: Some(origin), ..facts.by_bucket(identity, Reason::Hash) };
     let pin = match decision.pin {
-        PinPlan::WithSession if is_pinned_at_once(facts) => PinPlan::Now { issued: facts.now() },
+        PinAction::WithSession if is_pinned_at_once(facts) => PinAction::Now { issued: facts.now() },
         plan => plan,
     };
     Some(Decision { pin, ..decision })
 }
 
-/// Whether a session that is decided by its bucket is pinned without waiting for an answer that sets its cookie: the
-/// release names none to wait for, or the session is there already (another release of the host saw it begin, or its
-/// old pin is gone) and the next weight change must not move it.
+/// Whether a session that is decided by its bucket is pinned without waiting for a response that sets its cookie: the
+/// release names no session cookie, or the session exists already (it began at another release of the host, or its old
+/// pin is no longer valid) and the next weight change must not move it.
 pub(super) fn is_pinned_at_once(facts: &Facts<'_>) -> bool {
     facts.release.session_cookie.is_none() || facts.session.is_some()
 }
 
-/// What the release's list of keys comes to.
+/// The result of the release's list of keys.
 enum Found {
     Key(Identity, KeyOrigin),
     Nothing,
     Conflict,
 }
 
-/// The user's identity by the release's list of keys. The minted id stands directly before the first cookie key, so
-/// that a user is not drawn anew when the application opens a session.
+/// The user's identity by the release's list of keys. The minted id is tried directly before the first cookie key, so
+/// that a user is not assigned again when the application opens a session.
 fn find_key(facts: &Facts<'_>, minted: MintedId) -> Found {
-    for (index, source) in facts.release.keys.iter().enumerate() {
+    for (index, source) in facts.release.identify_by.iter().enumerate() {
         if matches!(source, KeySource::Cookie(_)) && minted != MintedId::Absent {
             break;
         }
@@ -116,11 +116,11 @@ fn identity_by(facts: &Facts<'_>, source: &KeySource) -> Option<Identity> {
         KeySource::Cookie(name) => of_key(request.cookies().get(name)?),
         KeySource::Header(name) => of_key(request.header(name)?),
         KeySource::Query(name) => of_key(request.query(name)?),
-        KeySource::Jwt { claim, payload } => of_key(&facts.environment.jwt_claim(payload, claim)?),
-        KeySource::ClientAddress {} => of_key(&facts.environment.client_address()?),
+        KeySource::Jwt { claim, payload } => of_key(&facts.context.jwt_claim(payload, claim)?),
+        KeySource::ClientAddress {} => of_key(&facts.context.client_address()?),
         KeySource::Identity {} if policy.position == Position::Mesh => {
-            let told = request.identity.and_then(Identity::from_hex);
-            told.or_else(|| carried(facts).map(|seal| seal.identity))
+            let received = request.identity.and_then(Identity::from_hex);
+            received.or_else(|| genuine_seal(facts).map(|seal| seal.identity))
         }
         KeySource::Identity {} => None,
     }
@@ -135,9 +135,9 @@ pub(super) fn any_identity(facts: &Facts<'_>) -> Option<Identity> {
     }
 }
 
-/// An identity drawn for this request, where the answer may have to pin one or the next hop needs one.
+/// An identity drawn for this request, where the response may have to pin one or the next hop needs one.
 pub(super) fn drawn_identity(facts: &Facts<'_>) -> Option<Identity> {
     let at_edge = facts.policy.position == Position::Edge;
     let needed = at_edge && (facts.is_session() || facts.release.writes_identity());
-    if needed { facts.environment.random().map(Identity::from_random) } else { None }
+    if needed { facts.context.random().map(Identity::from_random) } else { None }
 }

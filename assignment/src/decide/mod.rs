@@ -1,12 +1,12 @@
-//! The decision: which version, why, and what the answer must remember. First row that fits.
+//! The decision: which version, why, and what the response must carry. The first row that fits decides.
 //!
 //! | # | when | version | reason |
 //! | --- | --- | --- | --- |
-//! | 1 | no release matches host and path, or inert | no routing header | – ([`crate::Policy::find`] says `None`) |
-//! | 2 | valid override naming a live version | as asked; never pinned | [`Reason::Override`] |
+//! | 1 | no release matches host and path, or inert | no routing header | – ([`crate::Policy::find`] returns `None`) |
+//! | 2 | valid override naming a live version | the override's; never pinned | [`Reason::Override`] |
 //! | 3 | valid pin naming a live version | as pinned | [`Reason::Pin`] |
 //! | 4 | inside the mesh: the edge's cohort for this train names a role with a live version | that version | [`Reason::Cohort`] |
-//! | 5 | session cookie, no pin, no minted id, adoption on | the version that was stable when the filter came | [`Reason::Adopted`] |
+//! | 5 | session cookie, no pin, no minted id, adoption on | the version that was stable at installation | [`Reason::Adopted`] |
 //! | 6 | key found | by bucket | [`Reason::Hash`] |
 //! | 7 | no key, cookies possible | mint an id, decide by its bucket now | [`Reason::Minted`] |
 //! | 8 | otherwise | stable, or by the client's address | [`Reason::Fallback`] |
@@ -17,7 +17,8 @@
 //!
 //! One file a row: `overrides`, `pinned`, `cohort`, `hashed` (rows 5 and 6), `fallback` (rows 7 and 8).
 
-mod carried;
+mod baggage;
+mod clock_skew;
 mod cohort;
 mod facts;
 mod fallback;
@@ -25,37 +26,38 @@ mod hashed;
 mod overrides;
 mod pinned;
 
-pub use carried::MAX_CARRIED_SECONDS;
+pub use baggage::MAX_BAGGAGE_AGE_SECONDS;
+pub use clock_skew::{MAX_CLOCK_SKEW_SECONDS, is_ahead};
 pub use cohort::OVERRIDE_MARK;
 pub use facts::Facts;
 pub use overrides::MAX_TOKEN_LIFE_SECONDS;
 
 use crate::contract::Position;
 use crate::policy::Release;
-use crate::seal::{Kind, Ring, Seal};
+use crate::seal::{KeyRing, Kind, Seal};
 use crate::{Bucket, Identity, Policy, Request};
 use pinned::Pinned;
 
-/// What a decision needs from outside: everything that is not in the headers, and is asked for only where it matters.
-pub trait Environment {
+/// The input of a decision that is not in the headers. Each value is read only by the rows that need it.
+pub trait DecisionContext {
     /// Seconds since 1970-01-01 UTC.
     fn now_seconds(&self) -> u64;
-    /// 64 random bits that no client can foresee; `None` where the host has no randomness.
+    /// 64 random bits that no client can foresee; `None` if the host has no randomness.
     fn random(&self) -> Option<u64>;
     /// A claim that `jwt_authn` has verified, from the metadata key `payload`.
     fn jwt_claim(&self, payload: &str, claim: &[String]) -> Option<Vec<u8>>;
     /// The client's address without its port.
     fn client_address(&self) -> Option<Vec<u8>>;
-    /// What a pin or a minted id says, if a key of this ring signed it: [`Ring::verify`], or the same from memory
-    /// ([`crate::seal::Remembered`]).
-    fn verify<'t>(&self, ring: &Ring, kind: Kind, release_uid: &str, text: &'t [u8]) -> Option<Seal<'t>> {
+    /// The seal of a pin or a minted id, if a key of this ring signed it: [`KeyRing::verify`], or the same from a cache
+    /// ([`crate::seal::VerifiedCache`]).
+    fn verify<'t>(&self, ring: &KeyRing, kind: Kind, release_uid: &str, text: &'t [u8]) -> Option<Seal<'t>> {
         ring.verify(kind, release_uid, text)
     }
     /// Whether this version of the release had no healthy pod a moment ago.
     fn is_unavailable(&self, release: usize, version: usize) -> bool;
 }
 
-/// Which version a request gets, and what its answer must remember.
+/// Which version a request gets, and what its response must carry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// Index of the release in [`Policy::releases`].
@@ -64,20 +66,23 @@ pub struct Decision {
     pub version: usize,
     /// The row that fitted.
     pub reason: Reason,
-    /// Who the user is, where that is known or was drawn for this request.
+    /// The user's identity, if it is known or was minted for this request.
     pub identity: Option<Identity>,
-    /// The user's bucket, where the row looked at it.
+    /// The user's bucket, if the row used it.
     pub bucket: Option<Bucket>,
-    /// Where the key was found, where the row looked for one.
+    /// The source of the key, if the row uses one.
     pub key: Option<KeyOrigin>,
-    /// What happens to the pin in the answer.
-    pub pin: PinPlan,
-    /// Whether the answer sets the minted id's cookie to `identity`.
+    /// What happens to the pin in the response.
+    pub pin: PinAction,
+    /// Whether the response sets the minted id's cookie to `identity`.
     pub mints: bool,
-    /// A token that came by query parameter, which the answer turns into a cookie, and its last second.
+    /// A token that came by query parameter, which the response turns into a cookie, and its last second.
     pub token: Option<(String, u64)>,
     /// Whether the request has the release's token cookie, genuine or not: the application must not see it.
     pub has_token_cookie: bool,
+    /// Whether the path has the release's token parameter, genuine or not: the application must not see it, and no `Referer`
+    /// may pass it on.
+    pub has_token_parameter: bool,
 }
 
 /// Why a request got its version.
@@ -136,7 +141,7 @@ impl Reason {
         }
     }
 
-    /// The row of the table, for people; `None` for the three reasons that overrule a row.
+    /// The row of the table, for messages; `None` for the three reasons that overrule a row.
     pub const fn row(self) -> Option<u8> {
         match self {
             Self::Override => Some(2),
@@ -156,35 +161,36 @@ impl Reason {
 pub enum KeyOrigin {
     /// In the minted id's cookie.
     MintedId,
-    /// At this index of [`Release::keys`].
+    /// At this index of [`Release::identify_by`].
     Key(usize),
 }
 
-/// What the answer does about the pin.
+/// What the response does about the pin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PinPlan {
-    /// Nothing, whatever the answer sets.
+pub enum PinAction {
+    /// Nothing, whatever the response sets.
     Never,
-    /// Written if the answer sets the session cookie, so that session and pin cannot come from different answers.
+    /// Written if the response sets the session cookie, so that session and pin cannot come from different responses.
     WithSession,
-    /// Written now (adoption, refresh, a pin that is gone), unless a shared cache may keep the answer.
+    /// Written now (adoption, refresh, replacement of a pin that is no longer valid), unless a shared cache may store
+    /// the response.
     Now {
         /// The pin's issue time, seconds since 1970-01-01 UTC.
         issued: u64,
     },
 }
 
-/// Decides. `release` is what [`Policy::find`] said.
+/// Decides a request. `release` is the index that [`Policy::find`] returned.
 ///
-/// Pure but for what it asks of the environment; never fails: on doubt the answer is stable, with a reason.
-/// `None` only for an index that is none of the policy's.
+/// Pure except for the values that it reads from the context. Never fails: if a request cannot be decided, the version
+/// is stable, with a reason. `None` only for an index that is none of the policy's.
 pub fn decide(
     policy: &Policy,
     release: usize,
     request: &Request<'_>,
-    environment: &dyn Environment,
+    context: &dyn DecisionContext,
 ) -> Option<Decision> {
-    let facts = Facts::new(policy, release, request, environment)?;
+    let facts = Facts::new(policy, release, request, context)?;
     Some(facts.available(first_row_that_fits(&facts)))
 }
 
@@ -221,10 +227,11 @@ impl Facts<'_> {
             identity: None,
             bucket: None,
             key: None,
-            pin: self.session_plan(),
+            pin: self.session_pin_action(),
             mints: false,
             token: None,
             has_token_cookie: !self.tokens.is_empty(),
+            has_token_parameter: self.has_token_parameter,
         }
     }
 
@@ -238,20 +245,20 @@ impl Facts<'_> {
     }
 
     /// Where pins are possible at all they are written with the session cookie; inside the mesh never.
-    fn session_plan(&self) -> PinPlan {
+    fn session_pin_action(&self) -> PinAction {
         match self.policy.position {
-            Position::Edge if self.is_session() => PinPlan::WithSession,
-            _ => PinPlan::Never,
+            Position::Edge if self.is_session() => PinAction::WithSession,
+            _ => PinAction::Never,
         }
     }
 
     /// Sends the request to stable if its version has no healthy pod. The pin is kept: it may be well again.
     fn available(&self, decision: Decision) -> Decision {
         let stable = self.release.stable();
-        if decision.version == stable || !self.environment.is_unavailable(self.index, decision.version) {
+        if decision.version == stable || !self.context.is_unavailable(self.index, decision.version) {
             return decision;
         }
-        Decision { version: stable, reason: Reason::Unavailable, pin: self.session_plan(), ..decision }
+        Decision { version: stable, reason: Reason::Unavailable, pin: self.session_pin_action(), ..decision }
     }
 }
 

@@ -1,11 +1,13 @@
-//! Row 2: a tester asks for a version.
+//! Row 2: a tester overrides the version.
 
-use super::{Decision, Facts, PinPlan, Reason};
+use super::clock_skew::is_ahead;
+use super::{Decision, Facts, PinAction, Reason};
 use crate::contract::{OverrideMode, Position, Role};
-use crate::policy::Standing;
+use crate::policy::PinStatus;
 use crate::seal::{Kind, Seal};
 
-/// The longest life of a token: 7 days, in seconds. A longer one does not verify, whoever signed it.
+/// The longest life of a token: 7 days, in seconds. A token with a longer life does not verify, even with a valid
+/// signature.
 pub const MAX_TOKEN_LIFE_SECONDS: u64 = 7 * 24 * 3600;
 
 pub(super) fn by_override(facts: &Facts<'_>) -> Option<Decision> {
@@ -16,7 +18,8 @@ pub(super) fn by_override(facts: &Facts<'_>) -> Option<Decision> {
     }
 }
 
-/// `x-canary-override: canary | stable | <version>`, believed because the operator said that the network is trusted.
+/// `x-canary-override: canary | stable | <version>`, accepted without a signature because the release declares its
+/// network as trusted.
 fn by_name(facts: &Facts<'_>) -> Option<Decision> {
     let asked = facts.request.overrides?;
     let version = match Role::from_name(asked) {
@@ -50,17 +53,19 @@ fn by_token(facts: &Facts<'_>) -> Option<Decision> {
 fn valid(facts: &Facts<'_>, text: &[u8]) -> Option<(usize, u64)> {
     let seal = facts.policy.ring.verify(Kind::Token, &facts.release.uid, text)?;
     let expires = in_time(facts, &seal)?;
-    match facts.release.standing(seal.version, seal.epoch, || facts.now()) {
-        Standing::Live(version) => Some((version, expires)),
-        Standing::Gone | Standing::Unknown => None,
+    match facts.release.pin_status(seal.version, seal.epoch, || facts.now()) {
+        PinStatus::Live(version) => Some((version, expires)),
+        PinStatus::Gone | PinStatus::Unknown => None,
     }
 }
 
 fn in_time(facts: &Facts<'_>, seal: &Seal<'_>) -> Option<u64> {
     let expires = seal.expires?;
-    let short_lived = expires.saturating_sub(seal.issued) <= MAX_TOKEN_LIFE_SECONDS;
+    let now = facts.now();
+    // What is issued in time and lives no longer than a token may ends in time too.
+    let short_lived = expires.checked_sub(seal.issued).is_some_and(|life| life <= MAX_TOKEN_LIFE_SECONDS);
     let revoked = facts.release.token.as_ref().is_none_or(|token| seal.issued < token.not_before_seconds);
-    (short_lived && !revoked && facts.now() < expires).then_some(expires)
+    (short_lived && !is_ahead(seal.issued, now) && !revoked && now < expires).then_some(expires)
 }
 
 /// Never pinned: the tester's visit must leave nothing behind. The tester keeps an identity, so that with pod affinity
@@ -70,7 +75,7 @@ fn overridden(facts: &Facts<'_>, version: usize) -> Decision {
         Position::Edge if facts.release.writes_identity() => super::hashed::any_identity(facts),
         _ => None,
     };
-    Decision { identity, pin: PinPlan::Never, ..facts.decision(version, Reason::Override) }
+    Decision { identity, pin: PinAction::Never, ..facts.decision(version, Reason::Override) }
 }
 
 fn contradicted(facts: &Facts<'_>) -> Decision {

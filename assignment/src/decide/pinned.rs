@@ -1,20 +1,21 @@
-//! Row 3: a session stays where its pin says.
+//! Row 3: a session stays on the version of its pin.
 
-use super::{Decision, Facts, PinPlan, Reason};
+use super::clock_skew::is_ahead;
+use super::{Decision, Facts, PinAction, Reason};
 use crate::contract::{PinConfig, Position};
-use crate::policy::Standing;
+use crate::policy::PinStatus;
 use crate::seal::{Kind, Seal};
 
-/// What the pins of a request come to.
+/// The result of the pins of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pinned<'a> {
     /// No genuine pin.
     Absent,
     /// A genuine pin of a live version.
     Live { seal: Seal<'a>, version: usize },
-    /// A genuine pin past its absolute age on a request without the session cookie: decided anew.
+    /// A genuine pin past its absolute age on a request without the session cookie: decided again.
     Aged,
-    /// A genuine pin of a version that is gone: decided anew, and replaced.
+    /// A genuine pin of a removed version: the request is decided again and the pin replaced.
     Gone,
     /// A genuine pin of a version that this proxy does not know: stable, and not overwritten.
     Unknown { seal: Seal<'a> },
@@ -35,13 +36,13 @@ pub(super) fn read<'a>(facts: &Facts<'a>) -> Pinned<'a> {
     if genuine.any(|other| content(&other) != content(&seal)) {
         return Pinned::Conflict;
     }
-    match facts.release.standing(seal.version, seal.epoch, || facts.now()) {
-        Standing::Gone => Pinned::Gone,
-        Standing::Unknown => Pinned::Unknown { seal },
-        Standing::Live(_) if facts.session.is_none() && age(facts, &seal) > pin.max_age_seconds => {
+    match facts.release.pin_status(seal.version, seal.epoch, || facts.now()) {
+        PinStatus::Gone => Pinned::Gone,
+        PinStatus::Unknown => Pinned::Unknown { seal },
+        PinStatus::Live(_) if facts.session.is_none() && age(facts, &seal) > pin.max_age_seconds => {
             Pinned::Aged
         }
-        Standing::Live(version) => Pinned::Live { seal, version },
+        PinStatus::Live(version) => Pinned::Live { seal, version },
     }
 }
 
@@ -56,7 +57,7 @@ pub(super) fn by_pin(facts: &Facts<'_>, pinned: &Pinned<'_>) -> Option<Decision>
         }),
         Pinned::Unknown { seal } => Some(Decision {
             identity: Some(seal.identity),
-            pin: PinPlan::Never,
+            pin: PinAction::Never,
             ..facts.decision(stable, Reason::Unknown)
         }),
         Pinned::Conflict => Some(Decision {
@@ -67,18 +68,18 @@ pub(super) fn by_pin(facts: &Facts<'_>, pinned: &Pinned<'_>) -> Option<Decision>
     }
 }
 
-/// When the answer renews a live pin: past its absolute age, or past half of its idle age.
+/// When the response renews a live pin: past its absolute age, or past half of its idle age.
 ///
 /// Only a session cookie makes a pin younger; without one a refreshed pin keeps its issue time, so that the absolute
 /// age still ends it.
-fn renewal(facts: &Facts<'_>, seal: &Seal<'_>) -> PinPlan {
+fn renewal(facts: &Facts<'_>, seal: &Seal<'_>) -> PinAction {
     let Some(pin) = facts.release.pin.as_ref().filter(|_| facts.policy.position == Position::Edge) else {
-        return PinPlan::Never;
+        return PinAction::Never;
     };
     match (is_due(pin, age(facts, seal)), facts.session) {
-        (false, _) => PinPlan::WithSession,
-        (true, Some(_)) => PinPlan::Now { issued: facts.now() },
-        (true, None) => PinPlan::Now { issued: seal.issued },
+        (false, _) => PinAction::WithSession,
+        (true, Some(_)) => PinAction::Now { issued: facts.now() },
+        (true, None) => PinAction::Now { issued: seal.issued },
     }
 }
 
@@ -86,7 +87,11 @@ fn is_due(pin: &PinConfig, age: u64) -> bool {
     age > pin.max_age_seconds || pin.idle_seconds.is_some_and(|idle| age > idle / 2)
 }
 
-/// The pin's age in seconds; 0 where another proxy's clock is ahead of ours.
+/// The pin's age in seconds; 0 if another proxy's clock is a little ahead of ours.
+///
+/// A pin that is further ahead counts as past any age: otherwise it would not age until then. With the session cookie it is
+/// honoured and renewed at once, so that a clock that was wrong moves no session.
 fn age(facts: &Facts<'_>, seal: &Seal<'_>) -> u64 {
-    facts.now().saturating_sub(seal.issued)
+    let now = facts.now();
+    if is_ahead(seal.issued, now) { u64::MAX } else { now.saturating_sub(seal.issued) }
 }

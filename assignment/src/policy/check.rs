@@ -1,10 +1,10 @@
-//! What a configuration may say. Each refusal names the place and says what was expected and what was found.
+//! Checks a configuration. Each error names the place, what was expected and what was found.
 
 use crate::contract::{
     ContractError, CookieConfig, FilterConfig, IdentityMode, KeySource, MintPolicy, OverrideMode, Position,
     ReleaseConfig, Role, SameSite, Secret, Stickiness,
 };
-use crate::seal::{MAX_NAME_LEN, Ring};
+use crate::seal::{KeyRing, MAX_NAME_LEN};
 
 /// The first thing that is wrong. (Later ones mostly follow from it; and one shared, plain function instead of a closure
 /// for each check keeps the module in the proxy small.)
@@ -51,7 +51,7 @@ pub(super) fn proxy(config: &FilterConfig) -> Result<(), ContractError> {
 /// What holds for one release.
 pub(super) fn release(
     config: &FilterConfig,
-    ring: &Ring,
+    ring: &KeyRing,
     name: &str,
     release: &ReleaseConfig,
 ) -> Result<(), ContractError> {
@@ -107,24 +107,29 @@ fn versions(checks: &mut Checks<'_>, release: &ReleaseConfig) {
 }
 
 fn keys(checks: &mut Checks<'_>, release: &ReleaseConfig) {
-    for key in &release.keys {
+    for key in &release.identify_by {
         match key {
             KeySource::Cookie(name) | KeySource::Query(name) => {
-                checks.ensure(is_token(name), "keys", "a name", name);
+                checks.ensure(is_token(name), "identifyBy", "a name", name);
             }
             KeySource::Header(name) => {
                 let legal = is_token(name) && !name.bytes().any(|byte| byte.is_ascii_uppercase());
-                checks.ensure(legal, "keys", "a header name in lower case", name);
+                checks.ensure(legal, "identifyBy", "a header name in lower case", name);
             }
             KeySource::Jwt { claim, payload } => {
-                checks.ensure(!claim.is_empty() && !payload.is_empty(), "keys", "a claim and a payload", "");
+                checks.ensure(
+                    !claim.is_empty() && !payload.is_empty(),
+                    "identifyBy",
+                    "a claim and a payload",
+                    "",
+                );
             }
             KeySource::Identity {} | KeySource::ClientAddress {} => {}
         }
     }
 }
 
-fn stickiness(checks: &mut Checks<'_>, config: &FilterConfig, ring: &Ring, release: &ReleaseConfig) {
+fn stickiness(checks: &mut Checks<'_>, config: &FilterConfig, ring: &KeyRing, release: &ReleaseConfig) {
     let edge = config.position == Position::Edge;
     let session = release.stickiness == Stickiness::Session;
     checks.ensure(!session || release.pin.is_some() || !edge, "pin", "a cookie with stickiness: session", "");
@@ -151,7 +156,7 @@ fn stickiness(checks: &mut Checks<'_>, config: &FilterConfig, ring: &Ring, relea
     );
 }
 
-fn overrides(checks: &mut Checks<'_>, ring: &Ring, release: &ReleaseConfig) {
+fn overrides(checks: &mut Checks<'_>, ring: &KeyRing, release: &ReleaseConfig) {
     let by_token = release.overrides.mode == OverrideMode::Token;
     checks.ensure(
         !by_token || release.overrides.token.is_some(),
@@ -166,7 +171,7 @@ fn overrides(checks: &mut Checks<'_>, ring: &Ring, release: &ReleaseConfig) {
     }
 }
 
-/// What browsers ask of a cookie; they drop others without a word.
+/// The browsers' requirements on a cookie; they reject other cookies silently.
 fn cookie(checks: &mut Checks<'_>, field: &str, cookie: &CookieConfig) {
     let name = cookie.name.as_str();
     checks.ensure(is_token(name), field, "a cookie name", name);

@@ -9,7 +9,8 @@ use crate::contract::{ContractError, ReleaseConfig};
 use crate::position_of;
 use fnv::FnvHashMap;
 
-/// Releases by host and path. (FNV: only configurations put keys into these maps, so nobody can make them collide.)
+/// Releases by host and path. (FNV: the keys of these maps come only from configurations, so a client cannot cause
+/// collisions.)
 #[derive(Debug, Default)]
 pub(super) struct HostIndex {
     /// Indices into `paths` by host: exact names, and suffixes with their leading dot (`*.example.com` is `.example.com`,
@@ -29,11 +30,11 @@ struct PathIndex {
     lengths: Vec<usize>,
 }
 
-/// The longest host that is looked at, RFC 1035 §2.3.4; longer ones match nothing.
+/// The longest host that is matched, RFC 1035 §2.3.4; longer ones match no release.
 const MAX_HOST_LEN: usize = 255;
 
 impl HostIndex {
-    /// Adds a release that comes after `others`. Fails where one of those has the same host and path already.
+    /// Adds a release after `others`. Fails if one of those has the same host and path already.
     pub(super) fn insert(
         &mut self,
         name: &str,

@@ -7,14 +7,14 @@ mod check;
 mod hosts;
 mod release;
 
-pub use release::{Release, Standing, Version};
+pub use release::{PinStatus, Release, Version};
 
 use crate::contract::{
     ContractError, CookieConfig, FilterConfig, HeaderNames, IdentityMode, Position, ReleaseConfig,
     read_document,
 };
 use crate::identity::IdentityKey;
-use crate::seal::{Ring, carried_keys};
+use crate::seal::{KeyRing, baggage_keys};
 use hosts::HostIndex;
 
 /// A configuration in force.
@@ -25,9 +25,9 @@ pub struct Policy {
     /// The names of our headers.
     pub headers: HeaderNames,
     /// Signs and verifies pins, minted ids and tokens.
-    pub ring: Ring,
-    /// Signs and verifies what travels in baggage; empty where it is not used.
-    pub carried_ring: Ring,
+    pub ring: KeyRing,
+    /// Signs and verifies decisions in baggage; empty if baggage is not used.
+    pub baggage_ring: KeyRing,
     /// The minted id's cookie.
     pub id_cookie: CookieConfig,
     /// How long a browser keeps a minted id, in seconds.
@@ -46,8 +46,9 @@ pub struct Policy {
 impl Policy {
     /// Checks a configuration and prepares it.
     ///
-    /// Fails on the first field that says something impossible, naming it. Does not fail on a configuration without
-    /// releases, nor on a release at weight 0 or without a canary: those are ordinary states.
+    /// # Errors
+    /// On the first field with an impossible value; the error names it. A configuration without releases, a release at
+    /// weight 0 and a release without a canary are valid.
     pub fn compile(config: &FilterConfig) -> Result<Self, ContractError> {
         let releases =
             config.releases.iter().map(|(name, release)| (name.clone(), release.clone())).collect();
@@ -57,7 +58,8 @@ impl Policy {
     /// Reads a configuration as the filter does (see [`FilterConfig::from_json`]) and compiles it, without ever holding
     /// it as a whole beside what becomes of it.
     ///
-    /// Fails where reading or compiling does.
+    /// # Errors
+    /// Where reading or compiling fails.
     pub fn from_json(json: &[u8]) -> Result<Self, ContractError> {
         let (proxy, releases) = read_document(json, false)?;
         Self::build(&proxy, releases)
@@ -65,7 +67,7 @@ impl Policy {
 
     /// `proxy` is the configuration but for its releases.
     fn build(proxy: &FilterConfig, configs: Vec<(String, ReleaseConfig)>) -> Result<Self, ContractError> {
-        let ring = Ring::new(&proxy.keys)?;
+        let ring = KeyRing::new(&proxy.keys)?;
         check::proxy(proxy)?;
         let mut releases = Vec::with_capacity(configs.len());
         let mut hosts = HostIndex::default();
@@ -74,16 +76,16 @@ impl Policy {
             hosts.insert(&name, &config, &releases)?;
             releases.push(Release::prepare(name, config));
         }
-        let carried_ring = match (proxy.position, &proxy.baggage) {
-            (_, None) => Ring::default(),
-            (Position::Edge, Some(_)) => Ring::new(&carried_keys(&proxy.keys))?,
+        let baggage_ring = match (proxy.position, &proxy.baggage) {
+            (_, None) => KeyRing::default(),
+            (Position::Edge, Some(_)) => KeyRing::new(&baggage_keys(&proxy.keys))?,
             (Position::Mesh, Some(_)) => ring.clone(),
         };
         Ok(Self {
             position: proxy.position,
             headers: proxy.headers.clone(),
             ring,
-            carried_ring,
+            baggage_ring,
             id_cookie: proxy.id_cookie.clone(),
             id_max_age_seconds: proxy.id_max_age_seconds,
             baggage: proxy.baggage.clone(),
@@ -100,8 +102,8 @@ impl Policy {
         Self {
             position: Position::Edge,
             headers: HeaderNames::default(),
-            ring: Ring::default(),
-            carried_ring: Ring::default(),
+            ring: KeyRing::default(),
+            baggage_ring: KeyRing::default(),
             id_cookie: CookieConfig::default_id(),
             id_max_age_seconds: 0,
             baggage: None,

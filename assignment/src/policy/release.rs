@@ -1,8 +1,8 @@
 //! One release, prepared for look-up.
 
 use crate::contract::{
-    CachePolicy, Fallback, GoneVersion, IdentityMode, KeySource, MintPolicy, OverrideMode, PinConfig,
-    PodAffinity, ReleaseConfig, Role, Stickiness, TokenConfig, Until, UntilAction, VersionConfig,
+    CacheControl, ExpiryAction, Fallback, GoneVersion, IdentityMode, KeySource, MintPolicy, OverrideMode,
+    PinConfig, ReleaseConfig, Role, SessionAffinity, Stickiness, TokenConfig, Until, VersionConfig,
 };
 use crate::{Salt, Weight};
 
@@ -24,7 +24,7 @@ pub struct Release {
     /// The live versions.
     pub versions: Vec<Version>,
     /// Where the key may be.
-    pub keys: Vec<KeySource>,
+    pub identify_by: Vec<KeySource>,
     /// The application's session cookie.
     pub session_cookie: Option<String>,
     /// Where sessions older than the filter live.
@@ -42,9 +42,9 @@ pub struct Release {
     /// What remains.
     pub fallback: Fallback,
     /// Whether subsets hash on the identity header.
-    pub pod_affinity: PodAffinity,
-    /// What happens to cacheable answers.
-    pub caches: CachePolicy,
+    pub session_affinity: SessionAffinity,
+    /// What happens to cacheable responses.
+    pub cache_control: CacheControl,
     /// Whether latencies are kept.
     pub latency_histogram: bool,
     pub(super) identity_mode: IdentityMode,
@@ -69,22 +69,22 @@ pub struct Version {
     /// The cohort header's value for the release's train, ready to be written; empty without a train.
     pub cohort_value: String,
     /// The same for baggage, `<train>.<role>`; empty without a train.
-    pub carried_value: String,
+    pub baggage_value: String,
 }
 
-/// What became of a version that a pin names.
+/// The state of a version that a pin or a token names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum PinStatus {
     /// Live, at this index.
     Live(usize),
-    /// Listed as gone, or of an older epoch.
+    /// Listed under `gone`, or of an older epoch.
     Gone,
-    /// Not known here: this proxy may lag.
+    /// Unknown to this proxy, which may lag behind another.
     Unknown,
 }
 
-/// What the next services are told of a version; nothing outside a train.
-fn told(train: Option<&str>, between: &str, role: Role) -> String {
+/// A train and a role as one text, ready to be written for the next services; empty without a train.
+fn train_member(train: Option<&str>, between: &str, role: Role) -> String {
     train.map_or(String::new(), |train| [train, between, role.as_str()].concat())
 }
 
@@ -96,8 +96,8 @@ impl Release {
         let train = config.train;
         let prepare_version = |version: VersionConfig| Version {
             routing_value: format!("{name}/{}", version.name),
-            cohort_value: told(train.as_deref(), "=", version.role),
-            carried_value: told(train.as_deref(), ".", version.role),
+            cohort_value: train_member(train.as_deref(), "=", version.role),
+            baggage_value: train_member(train.as_deref(), ".", version.role),
             name: version.name,
             role: version.role,
             epoch: version.epoch,
@@ -108,7 +108,7 @@ impl Release {
             salt: Salt::new(&config.salt),
             stickiness: config.stickiness,
             versions: config.versions.into_iter().map(prepare_version).collect(),
-            keys: config.keys,
+            identify_by: config.identify_by,
             session_cookie: config.session_cookie,
             adopt: config.adopt,
             installed_at_seconds: config.installed_at_seconds,
@@ -117,8 +117,8 @@ impl Release {
             override_mode: config.overrides.mode,
             token: config.overrides.token,
             fallback: config.fallback,
-            pod_affinity: config.pod_affinity,
-            caches: config.caches,
+            session_affinity: config.session_affinity,
+            cache_control: config.cache_control,
             latency_histogram: config.latency_histogram,
             identity_mode: config.identity,
             weight: config.weight,
@@ -139,7 +139,7 @@ impl Release {
     /// The canary's index, if it is live at this moment.
     pub fn canary(&self, now: impl FnOnce() -> u64) -> Option<usize> {
         match self.until {
-            Some(Until { at_seconds, action: UntilAction::Rollback }) if now() >= at_seconds => None,
+            Some(Until { at_seconds, action: ExpiryAction::Rollback }) if now() >= at_seconds => None,
             _ => self.canary,
         }
     }
@@ -152,7 +152,7 @@ impl Release {
         }
     }
 
-    /// The weight as configured, before `until` is looked at.
+    /// The configured weight, without regard to `until`.
     pub const fn configured_weight(&self) -> Weight {
         self.weight
     }
@@ -171,27 +171,27 @@ impl Release {
         }
     }
 
-    /// What became of the version that a genuine pin or token names.
+    /// The state of the version that a genuine pin or token names.
     ///
-    /// A newer epoch than ours is [`Standing::Unknown`]: somebody is ahead of this proxy.
-    pub fn standing(&self, name: &[u8], epoch: u32, now: impl FnOnce() -> u64) -> Standing {
+    /// A newer epoch than ours is [`PinStatus::Unknown`]: this proxy lags behind another.
+    pub fn pin_status(&self, name: &[u8], epoch: u32, now: impl FnOnce() -> u64) -> PinStatus {
         let known = self.versions.iter().enumerate().find(|(_, version)| version.name.as_bytes() == name);
         if let Some((index, version)) = known {
             return match version.epoch.cmp(&epoch) {
-                std::cmp::Ordering::Less => Standing::Unknown,
-                std::cmp::Ordering::Greater => Standing::Gone,
+                std::cmp::Ordering::Less => PinStatus::Unknown,
+                std::cmp::Ordering::Greater => PinStatus::Gone,
                 std::cmp::Ordering::Equal if Some(index) == self.canary => {
-                    self.canary(now).map_or(Standing::Gone, Standing::Live)
+                    self.canary(now).map_or(PinStatus::Gone, PinStatus::Live)
                 }
-                std::cmp::Ordering::Equal => Standing::Live(index),
+                std::cmp::Ordering::Equal => PinStatus::Live(index),
             };
         }
         let gone = self.gone.iter().any(|gone| gone.name.as_bytes() == name && epoch <= gone.epoch);
-        if gone { Standing::Gone } else { Standing::Unknown }
+        if gone { PinStatus::Gone } else { PinStatus::Unknown }
     }
 
-    /// Whether this release tells the next hop who the user is.
+    /// Whether the identity header is written for the next hop.
     pub fn writes_identity(&self) -> bool {
-        self.train.is_some() || self.pod_affinity == PodAffinity::Identity
+        self.train.is_some() || self.session_affinity == SessionAffinity::Identity
     }
 }

@@ -19,7 +19,7 @@ pub enum Headers<'h> {
 impl<'h> Headers<'h> {
     /// Reads the wire form: a `u32` count, then the lengths of all keys and values, then the bytes, each with a NUL.
     ///
-    /// A map that is shorter than it says ends early; nothing panics.
+    /// A map that is shorter than its declared length ends early, without a panic.
     ///
     /// # Source
     /// Proxy-Wasm ABI 0.2.1, "serialized map": <https://github.com/proxy-wasm/spec/tree/main/abi-versions/v0.2.1>

@@ -1,6 +1,7 @@
-//! What a request says, read in one pass over its headers.
+//! Host, path, cookies and headers of a request, read in one pass over its headers.
 //!
-//! Third stage: takes header pairs, gives a [`Request`] of slices into them. Nothing is copied, decoded or judged.
+//! Third stage: takes header pairs, gives a [`Request`] of slices into them. Values are not copied, decoded or
+//! validated.
 
 mod baggage;
 mod cookies;
@@ -38,6 +39,8 @@ pub struct Request<'h> {
     pub token: Option<&'h [u8]>,
     /// The first line of W3C baggage that came in; all are in `headers`.
     pub baggage: Option<&'h [u8]>,
+    /// `Referer`, as sent.
+    pub referer: Option<&'h [u8]>,
     /// Whether one of our trusted headers came in spelt with underscores, or more than once.
     pub has_odd_spelling: bool,
     accept: Option<&'h [u8]>,
@@ -62,6 +65,7 @@ impl<'h> Request<'h> {
             overrides: None,
             token: None,
             baggage: None,
+            referer: None,
             has_odd_spelling: false,
             accept: None,
             authorization: None,
@@ -88,6 +92,7 @@ impl<'h> Request<'h> {
             b":method" => self.method = value,
             b"cookie" => self.cookies.note_line(value),
             b"baggage" => self.baggage = self.baggage.or(Some(value)),
+            b"referer" => self.referer = self.referer.or(Some(value)),
             b"accept" => self.accept = self.accept.or(Some(value)),
             b"authorization" => self.authorization = self.authorization.or(Some(value)),
             b"content-type" => self.content_type = self.content_type.or(Some(value)),
@@ -118,10 +123,18 @@ impl<'h> Request<'h> {
             .find(|value| !value.is_empty())
     }
 
+    /// Whether the query has a parameter of this name, with any value.
+    pub fn has_query(&self, name: &str) -> bool {
+        let is_it = |parameter: &[u8]| {
+            parameter.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.first() == Some(&b'='))
+        };
+        query_parameters(self.path).any(is_it)
+    }
+
     /// Whether this looks like a browser loading a page.
     ///
     /// # Source
-    /// Fetch Metadata Request Headers §2.3; browsers without them are known by what they accept.
+    /// Fetch Metadata Request Headers §2.3; browsers without these headers are recognised by `Accept`.
     pub fn is_navigation(&self) -> bool {
         match (self.fetch_mode, self.has_fetch_metadata) {
             (Some(mode), _) => mode == b"navigate",

@@ -1,15 +1,15 @@
-//! The headers that are ours, found among all others.
+//! Finds the filter's own headers among all others.
 
 use crate::contract::HeaderNames;
 
-/// How many there are, and how many of them, from the first on, no client may send.
+/// The number of these headers, and how many of them, counted from the first, no client may send.
 const COUNT: usize = 5;
 const TRUSTED: usize = 3;
 
-/// What came in under names of ours, in the order of [`HeaderNames`].
+/// The received values of the filter's own headers, in the order of [`HeaderNames`].
 pub(super) struct Ours<'n, 'h> {
     names: [&'n [u8]; COUNT],
-    /// A set of the names' lengths, a bit for each: most headers are not as long as any of ours.
+    /// A set of the names' lengths, one bit each: most other headers have none of these lengths.
     lengths: u64,
     /// The first line of each.
     pub(super) values: [Option<&'h [u8]>; COUNT],
@@ -25,7 +25,7 @@ impl<'n, 'h> Ours<'n, 'h> {
         Self { names, lengths, values: [None; COUNT], has_odd_spelling: false }
     }
 
-    /// Notes a header; says whether it is one of ours.
+    /// Records a header. Returns whether it is one of the filter's own.
     pub(super) fn note(&mut self, name: &[u8], value: &'h [u8]) -> bool {
         self.lengths & bit(name.len()) != 0 && self.find(name, value)
     }

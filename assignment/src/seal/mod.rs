@@ -4,7 +4,7 @@
 //! p1~<key id>~<version>~<epoch>~<identity>~<issued>~<mac>              a pin
 //! i1~<key id>~~0~<identity>~<issued>~<mac>                             a minted id
 //! t1~<key id>~<version>~<epoch>~<identity>~<issued>~<expires>~<mac>    an override token
-//! b1~<key id>~<train>.<role>~<0|1>~<identity>~<issued>~<mac>           a decision that travels in baggage; 1: a tester's
+//! b1~<key id>~<train>.<role>~<0|1>~<identity>~<issued>~<mac>           a decision for baggage; 1: a tester's
 //! ```
 //!
 //! The MAC is HMAC-SHA-256, cut to 128 bits, over kind ‖ format ‖ release uid ‖ version ‖ epoch ‖ identity ‖ issued
@@ -12,12 +12,12 @@
 //! as a token; no field selects an algorithm. With a uid and a version of up to 12 bytes each the message is at most
 //! 55 bytes: two compressions on the hot path.
 
-mod remembered;
-mod ring;
+mod key_ring;
 mod text;
+mod verified_cache;
 
-pub use remembered::Remembered;
-pub use ring::{Ring, carried_keys};
+pub use key_ring::{KeyRing, baggage_keys};
+pub use verified_cache::VerifiedCache;
 
 use crate::Identity;
 
@@ -26,12 +26,12 @@ use crate::Identity;
 pub enum Kind {
     /// Keeps a session on the version that answered it.
     Pin,
-    /// Names a user who has no key of their own.
+    /// Identifies a user without a key.
     Id,
     /// Lets a tester choose a version.
     Token,
-    /// Tells the next services what the edge decided.
-    Carried,
+    /// Propagates the edge's decision to the next services.
+    Baggage,
 }
 
 impl Kind {
@@ -41,7 +41,7 @@ impl Kind {
             Self::Pin => b'p',
             Self::Id => b'i',
             Self::Token => b't',
-            Self::Carried => b'b',
+            Self::Baggage => b'b',
         }
     }
 }
@@ -55,17 +55,17 @@ pub const MAX_NAME_LEN: usize = 63;
 /// The longest version field of a text: a version, or a train and a role.
 pub(crate) const MAX_VERSION_LEN: usize = MAX_NAME_LEN + ".draining".len();
 
-/// The longest text that is looked at: longer ones are nobody's.
+/// The longest text that is parsed, in bytes; no seal is longer.
 pub const MAX_TEXT_LEN: usize = 256;
 
-/// What a signed text says. Only [`Ring::verify`] makes one from text, so holding one means that it is genuine.
+/// The content of a signed text. Only [`KeyRing::verify`] creates one from text, so a `Seal` that was read is genuine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seal<'t> {
     /// What it is for.
     pub kind: Kind,
-    /// The version it names; empty for minted ids, `<train>.<role>` for what travels.
+    /// The version it names; empty for minted ids, `<train>.<role>` for baggage.
     pub version: &'t [u8],
-    /// The version's epoch; 0 for minted ids; for what travels 1 if a tester asked, else 0.
+    /// The version's epoch; 0 for minted ids; for baggage 1 if it is a tester's override, else 0.
     pub epoch: u32,
     /// The user.
     pub identity: Identity,
@@ -86,10 +86,10 @@ impl Seal<'_> {
         Seal { kind: Kind::Id, version: b"", epoch: 0, identity, issued, expires: None }
     }
 
-    /// A decision that travels: `cohort` is `<train>.<role>`.
-    pub const fn carried(cohort: &[u8], is_override: bool, identity: Identity, issued: u64) -> Seal<'_> {
+    /// A decision for baggage: `cohort` is `<train>.<role>`.
+    pub const fn baggage(cohort: &[u8], is_override: bool, identity: Identity, issued: u64) -> Seal<'_> {
         Seal {
-            kind: Kind::Carried,
+            kind: Kind::Baggage,
             version: cohort,
             epoch: is_override as u32,
             identity,
@@ -98,7 +98,7 @@ impl Seal<'_> {
         }
     }
 
-    /// An override token. `identity` is a random number that tells tokens apart in logs.
+    /// An override token. `identity` is a random number that distinguishes tokens in logs.
     pub const fn token(
         version: &[u8],
         epoch: u32,

@@ -30,7 +30,7 @@ pub(super) fn read(kind: Kind, text: &[u8]) -> Option<Unverified<'_>> {
     let issued = number(fields.next()?)?;
     let expires = match kind {
         Kind::Token => Some(number(fields.next()?)?),
-        Kind::Pin | Kind::Id | Kind::Carried => None,
+        Kind::Pin | Kind::Id | Kind::Baggage => None,
     };
     let mac_text = fields.next()?;
     if fields.next().is_some() {

@@ -1,4 +1,4 @@
-//! A configuration in which every field says something, for tests that change one.
+//! A configuration in which every field is set, for tests that change one.
 
 use assignment::FilterConfig;
 use assignment::contract::ContractError;
@@ -23,7 +23,7 @@ pub(crate) fn full() -> Value {
                 {"name": "v0", "role": "draining", "epoch": 3},
             ],
             "gone": [{"name": "v2", "epoch": 1}],
-            "keys": [
+            "identifyBy": [
                 {"cookie": "S"}, {"header": "x-user"}, {"query": "u"}, {"identity": {}}, {"clientAddress": {}},
                 {"jwt": {"claim": ["realm", "user"], "payload": "p"}},
             ],
@@ -35,7 +35,7 @@ pub(crate) fn full() -> Value {
             "override": {"mode": "token", "token": {
                 "cookie": {"name": "tok", "secure": true, "sameSite": "None"}, "query": "t", "notBeforeSeconds": 4,
             }},
-            "fallback": "clientAddress", "podAffinity": "identity", "caches": "guard",
+            "fallback": "clientAddress", "sessionAffinity": "identity", "cacheControl": "private",
             "latencyHistogram": true,
         }},
     })

@@ -1,4 +1,4 @@
-//! Everything that a configuration may not say, each with the place that the refusal names.
+//! Invalid configurations, each with the place that the error names.
 
 use crate::config::{full, read, with};
 use assignment::Policy;
@@ -88,7 +88,7 @@ fn a_releases_fields_are_refused_in_their_place() {
             ("weight", json!(10_001), "releases.shop/web.weight: "),
             ("weight", json!(12.5), "releases.shop/web.weight: "),
             ("stickiness", json!("request"), "releases.shop/web.stickiness: "),
-            ("until", json!({"action": "zero"}), "releases.shop/web.until.atSeconds: "),
+            ("until", json!({"action": "stop"}), "releases.shop/web.until.atSeconds: "),
             ("sessionCookie", json!("a b"), "releases.shop/web.sessionCookie: "),
             ("pin", Value::Null, "releases.shop/web.pin: "),
             ("override", json!({"mode": "token"}), "releases.shop/web.override.token: "),
@@ -117,12 +117,12 @@ fn versions_keys_and_cookies_of_a_release_are_refused_in_their_place() {
             ("versions", versions(&[("a", "stable"), ("a", "canary")]), "releases.shop/web.versions: "),
             ("versions", versions(&[("a b", "stable"), ("c", "canary")]), "releases.shop/web.versions: "),
             ("versions", versions(&[("a", "stable"), ("v2", "canary")]), "releases.shop/web.gone: "),
-            ("keys", json!([{"cookie": "a b"}]), "releases.shop/web.keys: "),
-            ("keys", json!([{"cookie": "a"}, {"header": "X-User"}]), "releases.shop/web.keys: "),
-            ("keys", json!([{"query": ""}]), "releases.shop/web.keys: "),
-            ("keys", json!([{"jwt": {"claim": []}}]), "releases.shop/web.keys: "),
-            ("keys", json!([{"cookie": "a", "header": "b"}]), "releases.shop/web.keys[0]: "),
-            ("keys", json!([{}]), "releases.shop/web.keys[0]: "),
+            ("identifyBy", json!([{"cookie": "a b"}]), "releases.shop/web.identifyBy: "),
+            ("identifyBy", json!([{"cookie": "a"}, {"header": "X-User"}]), "releases.shop/web.identifyBy: "),
+            ("identifyBy", json!([{"query": ""}]), "releases.shop/web.identifyBy: "),
+            ("identifyBy", json!([{"jwt": {"claim": []}}]), "releases.shop/web.identifyBy: "),
+            ("identifyBy", json!([{"cookie": "a", "header": "b"}]), "releases.shop/web.identifyBy[0]: "),
+            ("identifyBy", json!([{}]), "releases.shop/web.identifyBy[0]: "),
         ],
     );
     check(
@@ -162,7 +162,7 @@ fn two_releases_cannot_have_the_same_host_and_path() {
     let message = refusal(&config);
     assert!(message.starts_with("releases.shop/web") && message.contains("`shop.example/a`"), "{message}");
     config["releases"]["shop/api"]["paths"] = json!(["/a/b"]);
-    assert!(read(&config).and_then(|config| Policy::compile(&config)).is_ok());
+    read(&config).and_then(|config| Policy::compile(&config)).unwrap();
 }
 
 #[test]
@@ -185,5 +185,5 @@ fn only_pins_minting_and_tokens_need_a_signing_key() {
         assert!(message.contains("expected a key with use: sign"), "{message}");
         release[field] = value;
     }
-    assert!(read(&config).and_then(|config| Policy::compile(&config)).is_ok());
+    read(&config).and_then(|config| Policy::compile(&config)).unwrap();
 }

@@ -9,7 +9,7 @@ use clap::Args;
 #[command(after_help = "Examples:
   canary-ctl apply --dry-run=client     what would be written
   canary-ctl apply --wait               write it, and wait until every proxy runs it
-  canary-ctl apply --force-conflicts    take back fields that somebody else has changed")]
+  canary-ctl apply --force-conflicts    take back fields that another field manager has changed")]
 pub struct Apply {
     /// The release.
     #[command(flatten)]
@@ -23,12 +23,12 @@ pub struct Apply {
     /// Take fields from their owners, and objects under our names as a whole
     #[arg(long)]
     pub force_conflicts: bool,
-    /// Let a version come again that was rolled back: at the file's weight, and old pins do not count
+    /// Apply a version that was rolled back: at the file's weight, and its old pins do not count
     #[arg(long)]
-    pub again: bool,
-    /// Edit objects of Helm and other tools, too (`routes: edit`)
+    pub allow_rolled_back: bool,
+    /// Edit objects of Helm and other tools, too (`routes: inject`)
     #[arg(long)]
-    pub take_over: bool,
+    pub take_ownership: bool,
     /// Which checks are skipped.
     #[command(flatten)]
     pub checks: SkipChecks,

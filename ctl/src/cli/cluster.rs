@@ -1,7 +1,7 @@
 //! Which cluster, as `kubectl` is told.
 
-use crate::cluster::Access;
-use crate::spec::{Label, Seconds};
+use canary_operations::Access;
+use canary_release::spec::{Label, Seconds};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "Examples:
-  canary-ctl generate --keys keys.json | kubectl apply --server-side -f -
-  canary-ctl generate -f shop.yaml -f api.yaml --keys keys.json     two releases of one gateway
+  canary-ctl generate --signing-keys signing-keys.json | kubectl apply --server-side -f -
+  canary-ctl generate -f shop.yaml -f api.yaml --signing-keys signing-keys.json     two releases of one gateway
   canary-ctl generate -f examples/local/canary.yaml --dry-run       a local Envoy's files, not written
   canary-ctl generate rbac --user alice | kubectl apply -f -                 who may steer it"
 )]
@@ -23,7 +23,7 @@ pub struct Generate {
     #[arg(short, long = "file", value_name = "FILE", default_value = "canary.yaml")]
     pub files: Vec<PathBuf>,
     /// The keys that sign and verify, as `init` draws them (not for the local target, which has its own)
-    #[arg(long, value_name = "FILE", env = "CANARY_CTL_KEYS")]
+    #[arg(long = "signing-keys", value_name = "FILE", env = "CANARY_CTL_SIGNING_KEYS")]
     pub keys: Option<PathBuf>,
     /// The canary's share in percent, instead of the file's
     #[arg(long, value_name = "PERCENT")]

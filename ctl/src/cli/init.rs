@@ -1,6 +1,6 @@
 //! `canary-ctl init`.
 
-use crate::spec::{Label, ReleaseName};
+use canary_release::spec::{Label, ReleaseName};
 use clap::Args;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -57,8 +57,13 @@ pub struct Init {
     /// The file to write
     #[arg(short, long, value_name = "FILE", default_value = "canary.yaml")]
     pub file: PathBuf,
-    /// Where to write keys, unless there are some (with --local they are in the local directory)
-    #[arg(long, value_name = "FILE", default_value = "keys.json", conflicts_with = "local")]
+    /// Where to write the signing keys, unless the file exists (with --local they are in the local directory)
+    #[arg(
+        long = "signing-keys",
+        value_name = "FILE",
+        default_value = "signing-keys.json",
+        conflicts_with = "local"
+    )]
     pub keys: PathBuf,
     /// Overwrite the file; keys are never overwritten
     #[arg(long)]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Where the keys are.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Keys {
-    /// The proxy's keys, as JSON (default: those of the local target)
-    #[arg(long = "keys", value_name = "FILE")]
+    /// The signing keys of the proxies, as JSON (default: those of the local target)
+    #[arg(long = "signing-keys", value_name = "FILE")]
     pub keys: Option<PathBuf>,
 }

@@ -4,7 +4,6 @@ mod apply;
 mod cluster;
 mod common;
 mod completions;
-mod demo;
 mod diff;
 mod explain;
 mod generate;
@@ -31,7 +30,6 @@ pub use apply::Apply;
 pub use cluster::ClusterAccess;
 pub use common::{Output, SpecFile};
 pub use completions::Completions;
-pub use demo::Demo;
 pub use diff::Diff;
 pub use explain::Explain;
 pub use generate::{Generate, Instead};
@@ -51,7 +49,7 @@ pub use status::Status;
 pub use token::{Token, TokenCreate, TokenInspect, TokenRevoke, TokenVerb};
 pub use uninstall::Uninstall;
 pub use verify::Verify;
-pub use weight::{Target, Weigh};
+pub use weight::{Weigh, WeightTarget};
 pub use writes::{DryRun, Writes};
 
 use clap::{Parser, Subcommand};
@@ -60,7 +58,7 @@ use clap::{Parser, Subcommand};
 #[derive(Clone, Debug, Parser)]
 #[command(name = "canary-ctl", version, about, max_term_width = 100, disable_help_subcommand = true)]
 #[command(
-    after_help = "Exit codes: 0 done, 1 a valid no (faults found, a check failed), 2 could not do it, 130 interrupted."
+    after_help = "Exit codes: 0 done, 1 differences, faults or failed checks, 2 error, 130 interrupted."
 )]
 pub struct Cli {
     /// What to do.
@@ -107,8 +105,6 @@ pub enum Verb {
     Token(Token),
     /// Send real requests, and check what the release promises
     Verify(Verify),
-    /// Start an Envoy, a shop in two versions and a crowd of shoppers, and watch users being moved
-    Demo(Demo),
     /// Print a completion script for a shell
     Completions(Completions),
 }

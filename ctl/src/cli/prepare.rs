@@ -1,7 +1,7 @@
 //! `canary-ctl prepare`.
 
 use super::{ClusterAccess, DryRun, Output, SkipChecks, SpecFile};
-use crate::spec::Seconds;
+use canary_release::spec::Seconds;
 use clap::Args;
 
 /// Restart proxies that would not survive a first Wasm filter while they run

@@ -1,7 +1,7 @@
 //! `canary-ctl promote`.
 
 use super::{OnCluster, Output, Writes};
-use crate::spec::Seconds;
+use canary_release::spec::Seconds;
 use clap::Args;
 
 /// Make the canary stable: the version that was drains, and nobody's session moves

@@ -1,7 +1,7 @@
 //! `canary-ctl rollback`.
 
 use super::{OnCluster, Output, Writes};
-use crate::spec::Seconds;
+use canary_release::spec::Seconds;
 use clap::Args;
 
 /// Take the canary back, or the last promotion
@@ -12,7 +12,7 @@ version before is stable again and sessions finish where they are, unless --now.
 
 Examples:
   canary-ctl rollback                     now
-  canary-ctl rollback --drain 2h          nobody new; sessions on the canary finish within two hours
+  canary-ctl rollback --drain 2h          no new users; sessions on the canary finish within two hours
   canary-ctl rollback --dry-run=client    who would lose sessions, and what would be written"
 )]
 pub struct Rollback {

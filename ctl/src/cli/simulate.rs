@@ -1,14 +1,14 @@
 //! `canary-ctl simulate`.
 
 use super::{Keys, Output, SpecFile};
-use crate::simulate::{Field, Plan};
+use crate::simulate::{Field, WeightSchedule};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 /// Say who would be on the canary at each weight of a plan, from session ids or an access log
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    canary-ctl simulate session-ids.txt --plan 0,1,10,50,100\n  \
+    canary-ctl simulate session-ids.txt --weights 0,1,10,50,100\n  \
     canary-ctl simulate access.log --log --key cookie:JSESSIONID --distinct\n  \
     zcat access.log.*.gz | canary-ctl simulate --log --key client --salt shop/shop/v2\n\n\
     A log is in common or combined format, with any quoted fields after it. --key is one of\n  \
@@ -25,7 +25,7 @@ pub struct Simulate {
     pub input: PathBuf,
     /// The weights to walk through, in percent
     #[arg(long, value_name = "WEIGHTS", default_value = "1,5,10,25,50,100")]
-    pub plan: Plan,
+    pub weights: WeightSchedule,
     /// The input is an access log
     #[arg(long)]
     pub log: bool,

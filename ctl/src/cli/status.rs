@@ -1,14 +1,14 @@
 //! `canary-ctl status`.
 
 use super::{ClusterAccess, Output, SpecFile};
-use crate::spec::Seconds;
+use canary_release::spec::Seconds;
 use clap::Args;
 
 /// Say what a release is asked to do, what the proxies do, and what users get
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
   canary-ctl status
-  canary-ctl status --over 1m
+  canary-ctl status --window 1m
   canary-ctl status --watch
   canary-ctl status -o json | jq .generation.running")]
 pub struct Status {
@@ -20,7 +20,7 @@ pub struct Status {
     pub release: Option<String>,
     /// How long requests are counted, to say what the canary gets
     #[arg(long, value_name = "DURATION", default_value = "2s")]
-    pub over: Seconds,
+    pub window: Seconds,
     /// Again every two seconds, until Ctrl-C
     #[arg(short, long)]
     pub watch: bool,

@@ -1,7 +1,7 @@
 //! `canary-ctl token`.
 
 use super::{ClusterAccess, Keys, Output, SpecFile};
-use crate::spec::Seconds;
+use canary_release::spec::Seconds;
 use clap::{Args, Subcommand};
 
 /// Sign, inspect and revoke the tokens by which testers choose a version
@@ -28,7 +28,7 @@ pub enum TokenVerb {
 #[command(after_help = "Examples:\n  \
     canary-ctl token create --version v2 --ttl 2h --url https://shop.example.com/\n  \
     curl -H \"x-canary-token: $(canary-ctl token create --version canary --ttl 5m)\" https://shop.example.com/\n\n\
-    Of a release on a cluster it takes keys and epoch from what the proxies hold; with `--keys` it asks no cluster.\n\
+    Of a release on a cluster it takes keys and epoch from what the proxies hold; with `--signing-keys` it asks no cluster.\n\
     Who has the token has its version until it expires: hand it on like a password.")]
 pub struct TokenCreate {
     /// The version: its name, `canary` or `stable`

@@ -1,7 +1,7 @@
 //! `canary-ctl uninstall`.
 
 use super::{OnCluster, Output};
-use crate::spec::Seconds;
+use canary_release::spec::Seconds;
 use clap::Args;
 
 /// Take a release off the cluster: only what `apply` has put there

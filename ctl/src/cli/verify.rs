@@ -1,7 +1,7 @@
 //! `canary-ctl verify`.
 
 use super::{ClusterAccess, Keys, Output, SpecFile};
-use crate::verify::Teller;
+use crate::verify::VersionSource;
 use assignment::Weight;
 use clap::Args;
 use url::Url;
@@ -26,7 +26,7 @@ pub struct Verify {
     pub version_header: Option<String>,
     /// Where a JSON body names the version, `json:.field.field`
     #[arg(long, value_name = "PLACE")]
-    pub version_from: Option<Teller>,
+    pub version_from: Option<VersionSource>,
     /// How many users come
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub users: u32,

@@ -1,9 +1,9 @@
 //! `canary-ctl weight`.
 
 use super::{ClusterAccess, Output, SkipChecks, SpecFile};
-use crate::spec::Seconds;
 use assignment::Weight;
 use assignment::weight::WeightError;
+use canary_release::spec::Seconds;
 use clap::Args;
 use std::str::FromStr;
 
@@ -13,12 +13,12 @@ use std::str::FromStr;
 #[command(after_help = "Examples:
   canary-ctl weight 20 --wait          a fifth of the users, and wait until Envoy does it
   canary-ctl weight +5                 five percentage points more
-  canary-ctl weight 50 --for 2h        half of them, for two hours
-  canary-ctl weight 0                  nobody new; sessions on the canary finish there")]
+  canary-ctl weight 50 --expires-in 2h   half of them, for two hours
+  canary-ctl weight 0                  no new users; sessions on the canary finish there")]
 pub struct Weigh {
     /// The share in percent (20, 12.5, 0.25%), or a change of it (+5, -5)
     #[arg(value_name = "PERCENT")]
-    pub target: Target,
+    pub target: WeightTarget,
     /// The release.
     #[command(flatten)]
     pub spec: SpecFile,
@@ -31,8 +31,8 @@ pub struct Weigh {
     /// How long to wait
     #[arg(long, value_name = "DURATION", default_value = "30s", requires = "wait")]
     pub timeout: Seconds,
-    /// End by itself after this time: then nobody new, or a rollback, as the release's `untilAction` says
-    #[arg(long = "for", value_name = "DURATION")]
+    /// End by itself after this time: then nobody new, or a rollback, as the release's `onExpiry` says
+    #[arg(long, value_name = "DURATION")]
     pub expires_in: Option<Seconds>,
     /// Which checks are skipped.
     #[command(flatten)]
@@ -53,7 +53,7 @@ pub struct Weigh {
 
 /// A share, or a change of the one there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum WeightTarget {
     /// `20`: this share.
     To(Weight),
     /// `+5`: so many percentage points more, everybody at most.
@@ -62,7 +62,7 @@ pub enum Target {
     Down(Weight),
 }
 
-impl FromStr for Target {
+impl FromStr for WeightTarget {
     type Err = WeightError;
     fn from_str(text: &str) -> Result<Self, WeightError> {
         match text.split_at_checked(1) {
@@ -73,7 +73,7 @@ impl FromStr for Target {
     }
 }
 
-impl Target {
+impl WeightTarget {
     /// The share that this comes to.
     pub fn from(self, now: Weight) -> Weight {
         let points = |weight: Weight| u32::from(weight.basis_points());
@@ -96,10 +96,10 @@ mod tests {
         for (text, comes_to) in
             [("12.5", "12.5%"), ("+5", "25%"), ("-5", "15%"), ("+90", "100%"), ("-30%", "0%")]
         {
-            assert_eq!(text.parse::<Target>().unwrap().from(now).to_string(), comes_to, "{text}");
+            assert_eq!(text.parse::<WeightTarget>().unwrap().from(now).to_string(), comes_to, "{text}");
         }
         for text in ["", "+", "--5", "5-", "+-5"] {
-            assert!(text.parse::<Target>().is_err(), "{text}");
+            assert!(text.parse::<WeightTarget>().is_err(), "{text}");
         }
     }
 }

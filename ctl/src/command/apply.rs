@@ -2,24 +2,27 @@
 
 use super::target;
 use crate::cli::{Apply, DryRun};
-use crate::cluster::{Applied, ApplyOptions, WriteOptions};
-use crate::report::{Printer, seconds};
-use crate::{Error, Outcome, spec};
+use crate::hint::Hint as _;
+use crate::report::{PlanReport, Printer};
+use crate::{Error, Outcome};
+use canary_operations::{Applied, ApplyOptions, WriteOptions};
+use canary_release::format::seconds;
+use canary_release::spec;
 
 pub(super) async fn run(arguments: &Apply, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
     let document = spec::load(&arguments.spec.file)?;
     target::for_a_cluster(&document)?;
     let release = &document.release;
-    let Apply { force_conflicts, take_over, .. } = *arguments;
-    let how = WriteOptions { force_conflicts, take_over, ..WriteOptions::default() };
+    let Apply { force_conflicts, take_ownership, .. } = *arguments;
+    let how = WriteOptions { force_conflicts, take_ownership, ..WriteOptions::default() };
     let cluster = target::connect_as(&arguments.cluster, how).await?;
     if let Some(by) = arguments.writes.dry_run {
-        let plan = cluster.plan_again(release, arguments.again).await?;
+        let plan = cluster.plan_allowing(release, arguments.allow_rolled_back).await?;
         if by == DryRun::Server {
             cluster.server_dry_run(&plan).await?;
         }
-        printer.report(&plan)?;
+        printer.report(&PlanReport::new(&plan))?;
         printer.message(if plan.is_empty() { "nothing to do" } else { "nothing written" });
         return Ok(Outcome::Done);
     }
@@ -30,29 +33,29 @@ pub(super) async fn run(arguments: &Apply, printer: &mut Printer) -> Result<Outc
             waiting,
             wait: arguments.wait,
             skipped: &arguments.checks.skipped,
-            again: arguments.again,
+            allow_rolled_back: arguments.allow_rolled_back,
         };
         cluster.apply(release, how).await?
     };
-    printer.report(&applied.plan)?;
+    printer.report(&PlanReport::new(&applied.plan))?;
     summarise(&release.name.to_string(), &applied, printer);
     Ok(Outcome::Done)
 }
 
 fn summarise(release: &str, applied: &Applied, printer: &mut Printer) {
-    let standing = &applied.record.standing;
+    let state = &applied.record.state;
     for gap in &applied.coverage.gaps {
-        printer.message(&format!("{gap}: whoever comes by it may get any version"));
-        printer.hint(gap.instead);
+        printer.message(&format!("{gap}: such requests may get any version"));
+        printer.hint(&gap.hint().unwrap_or_default());
     }
-    if !applied.coverage.outsiders.is_nobody() {
-        printer.message(&applied.coverage.outsiders.to_string());
+    if !applied.coverage.unmeshed_pods.is_empty() {
+        printer.message(&applied.coverage.unmeshed_pods.to_string());
     }
     if applied.plan.is_empty() {
         printer.message(&format!("{release}: everything is as the file says"));
     } else {
         let count = applied.plan.changes.len();
-        printer.message(&format!("{release}: {count} objects written (generation {})", standing.generation));
+        printer.message(&format!("{release}: {count} objects written (generation {})", state.generation));
     }
     match &applied.arrival {
         Some(arrival) if arrival.proxies.is_empty() => {
@@ -62,7 +65,7 @@ fn summarise(release: &str, applied: &Applied, printer: &mut Printer) {
             "active in {} proxies after {}, weight {}",
             arrival.proxies.len(),
             seconds(arrival.waited),
-            standing.weight
+            state.weight
         )),
         None => printer.hint("`canary-ctl status` says when the proxies run it"),
     }

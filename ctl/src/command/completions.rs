@@ -1,4 +1,4 @@
-//! `completions`: the script that clap makes of the command line's types.
+//! `completions`: the script that clap generates from the command line's types.
 
 use crate::cli::{Cli, Completions};
 use crate::report::Printer;

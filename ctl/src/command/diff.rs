@@ -1,9 +1,10 @@
-//! `diff`: read, plan, report; a valid no where there are differences.
+//! `diff`: read, plan, report; exit code 1 where there are differences.
 
 use super::target;
 use crate::cli::Diff;
-use crate::report::Printer;
-use crate::{Error, Outcome, spec};
+use crate::report::{PlanReport, Printer};
+use crate::{Error, Outcome};
+use canary_release::spec;
 
 pub(super) async fn run(arguments: &Diff, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
@@ -11,10 +12,10 @@ pub(super) async fn run(arguments: &Diff, printer: &mut Printer) -> Result<Outco
     target::for_a_cluster(&document)?;
     let cluster = target::connect(&arguments.cluster, false).await?;
     let plan = cluster.plan(&document.release).await?;
-    printer.report(&plan)?;
+    printer.report(&PlanReport::new(&plan))?;
     if plan.is_empty() {
         printer.message("no differences");
         return Ok(Outcome::Done);
     }
-    Ok(Outcome::No)
+    Ok(Outcome::Differences)
 }

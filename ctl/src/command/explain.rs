@@ -1,50 +1,51 @@
 //! `explain`: request from the arguments, policy from file and state or from the proxies, decision, report.
 
 use super::live::Live;
-use super::situation::{self, Situation};
+use super::release_context::{self, ReleaseContext};
 use crate::cli::Explain;
-use crate::explain::{Asked, World, explain};
+use crate::explain::{ExplainContext, ExplainRequest, explain};
 use crate::report::Printer;
-use crate::spec::Release;
-use crate::{Error, Outcome, spec};
+use crate::{Error, Outcome};
 use assignment::Policy;
 use assignment::contract::Position;
+use canary_release::spec::{self, Release};
 
 pub(super) async fn run(arguments: Explain, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
     let asked = asked(&arguments, &spec::load(&arguments.spec.file)?.release)?;
     let (policy, has_keys) = policy(&arguments).await?;
-    let now =
-        arguments.at.map_or_else(situation::now, |at| u64::try_from(at.as_second()).unwrap_or_default());
-    let world = World::at(now)
+    let now = arguments
+        .at
+        .map_or_else(release_context::now, |at| u64::try_from(at.as_second()).unwrap_or_default());
+    let context = ExplainContext::at(now)
         .with_claims(arguments.claims)
         .with_client_address(arguments.client_address.map(|address| address.to_string()));
-    let mut explanation = explain(&policy, &asked, &world);
+    let mut explanation = explain(&policy, &asked, &context);
     if !has_keys {
-        let note = "no keys are known here (`--keys`): pins, ids and tokens count as not genuine";
+        let note = "no keys are known here (`--signing-keys`): pins, ids and tokens count as not genuine";
         explanation.notes.push(note.to_owned());
     }
     printer.report(&explanation)?;
-    Ok(if explanation.release.is_some() { Outcome::Done } else { Outcome::No })
+    Ok(if explanation.release.is_some() { Outcome::Done } else { Outcome::Differences })
 }
 
-/// What a proxy goes by, and whether its keys are known here.
+/// The policy of a proxy, and whether its keys are known here.
 async fn policy(arguments: &Explain) -> Result<(Policy, bool), Error> {
     let position = if arguments.inside_mesh { Position::Mesh } else { Position::Edge };
     if arguments.live {
         let live = Live::read(&arguments.spec, &arguments.cluster, position).await?;
         return Ok((live.policy_at(arguments.weight)?, true));
     }
-    let situation = Situation::read(&arguments.spec, &arguments.keys)?;
-    Ok((situation.policy_at(position, arguments.weight)?, situation.has_keys()))
+    let release_context = ReleaseContext::read(&arguments.spec, &arguments.keys)?;
+    Ok((release_context.policy_at(position, arguments.weight)?, release_context.has_keys()))
 }
 
 /// The request: a `curl` command or the release's own host, and what the other arguments add.
-fn asked(arguments: &Explain, release: &Release) -> Result<Asked, Error> {
+fn asked(arguments: &Explain, release: &Release) -> Result<ExplainRequest, Error> {
     let mut asked = match (&arguments.curl, &arguments.host) {
-        (Some(command), _) => Asked::of_curl(command)?,
-        (None, Some(host)) => Asked::of_host(host.as_str()),
-        (None, None) => Asked::of_host(first_host(release)?),
+        (Some(command), _) => ExplainRequest::of_curl(command)?,
+        (None, Some(host)) => ExplainRequest::of_host(host.as_str()),
+        (None, None) => ExplainRequest::of_host(first_host(release)?),
     };
     if let Some(host) = &arguments.host {
         asked.authority.clone_from(host);

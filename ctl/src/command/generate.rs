@@ -1,12 +1,12 @@
 //! `generate`: read, make everything, and only then print it or write it.
 
 use crate::cli::{Generate, Instead};
-use crate::config::{self, KeyError, KeyRing};
 use crate::local::{Bootstrap, Environment, Layout, Lock, Plan, bootstrap};
-use crate::manifest::{self, Member, Options};
 use crate::report::Printer;
-use crate::spec::{Local, Mode, Release, Routes};
-use crate::{Error, Outcome, spec};
+use crate::{Error, Outcome};
+use canary_release::config::{self, KeyError, SigningKeys};
+use canary_release::manifest::{self, Options, ReleaseInstance};
+use canary_release::spec::{self, Local, Mode, Release, Routes};
 use std::collections::BTreeMap;
 
 pub(super) async fn run(arguments: &Generate, printer: &mut Printer) -> Result<Outcome, Error> {
@@ -32,31 +32,31 @@ pub(super) async fn run(arguments: &Generate, printer: &mut Printer) -> Result<O
             "generate them with two calls",
         ));
     }
-    if releases.iter().any(|release| release.routes == Some(Routes::Edit)) {
+    if releases.iter().any(|release| release.routes == Some(Routes::Inject)) {
         return Err(Error::usage(
-            "expected `routes: own` or `external`, found `edit`: what would be edited is on the cluster",
+            "expected `routes: managed` or `external`, found `inject`: what it is injected into is on the cluster",
             "`canary-ctl diff` shows it, and `canary-ctl apply` does it",
         ));
     }
     print_manifests(&releases, arguments, printer)
 }
 
-/// Keys are never invented here: who signs today has to verify tomorrow. A dry run shows none and needs none.
+/// No keys are drawn here: keys that sign have to be kept to verify later. A dry run shows none and needs none.
 fn print_manifests(
     releases: &[Release],
     arguments: &Generate,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
     let keys = match &arguments.keys {
-        Some(path) => KeyRing::read(path),
-        None if arguments.dry_run => Ok(KeyRing::placeholder()),
+        Some(path) => SigningKeys::read(path),
+        None if arguments.dry_run => Ok(SigningKeys::placeholder()),
         None => Err(KeyError::Missing),
     };
     let keys = keys.map_err(config::Error::from)?;
     let nothing = BTreeMap::new();
     let options = Options { keys: &keys, show_keys: !arguments.dry_run, held: &nothing };
     let members: Vec<_> =
-        releases.iter().map(|release| Member::first(release, arguments.generation)).collect();
+        releases.iter().map(|release| ReleaseInstance::first(release, arguments.generation)).collect();
     printer.data(&manifest::documents(&members, options)?)?;
     Ok(Outcome::Done)
 }
@@ -69,7 +69,7 @@ async fn generate_local(release: &Release, dry_run: bool, printer: &mut Printer)
         return preview(environment.layout(), local, &plan, printer);
     }
     let lock = Lock::take(environment.layout()).await?;
-    let plan = environment.plan(release, "generate")?;
+    let plan = environment.plan(release)?;
     let restarts = environment.write_bootstrap(&Bootstrap::new(local.listen, local.admin))?;
     let applied = environment.apply(&lock, &plan).await?;
     let directory = environment.layout().directory().display();

@@ -1,11 +1,12 @@
-//! What the proxies of a cluster hold: the weight, epochs and keys that count at this moment, which no file knows.
+//! The configuration in the proxies of a cluster: the weight, epochs and keys in force, which are in no file.
 
 use super::target;
+use crate::Error;
 use crate::cli::{ClusterAccess, SpecFile};
-use crate::{Error, config, spec};
 use assignment::contract::{FilterConfig, Position};
 use assignment::policy::Release;
 use assignment::{Policy, Weight};
+use canary_release::{config, spec};
 
 /// A release as a proxy holds it.
 pub(super) struct Live {
@@ -25,7 +26,7 @@ impl Live {
         let name = target::release(None, access, &document)?;
         let cluster = target::connect(access, false).await?;
         let stored = cluster.get_record(&name).await?;
-        let config = cluster.held(&name, &stored, position).await?;
+        let config = cluster.effective_config(&name, &stored, position).await?;
         Ok(Self { config, name: name.to_string() })
     }
 

@@ -2,7 +2,6 @@
 
 mod apply;
 mod completions;
-mod demo;
 mod diff;
 mod explain;
 mod generate;
@@ -13,12 +12,12 @@ mod pause;
 mod prepare;
 mod promote;
 mod rbac;
+mod release_context;
 mod revoke;
 mod role_change;
 mod rollback;
 mod rotate_keys;
 mod simulate;
-mod situation;
 mod status;
 mod target;
 mod token;
@@ -28,16 +27,14 @@ mod weight;
 
 use crate::cli::{Cli, Verb};
 use crate::report::Printer;
-use crate::spec::Document;
 use crate::{Error, Outcome};
+use canary_release::spec::Document;
 
-/// Does what the command line says. Ctrl-C ends it at the next await: files are replaced by rename, never half written.
+/// Runs the command. Ctrl-C ends it at the next await: files are replaced by rename, never half written.
 pub fn run(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Error::Runtime)?;
     runtime.block_on(async {
         tokio::select! {
-            // First: a verb that ends by Ctrl-C as it should (`demo`) says so itself.
-            biased;
             done = dispatch(cli, printer) => done,
             Ok(()) = tokio::signal::ctrl_c() => Err(Error::Interrupted),
         }
@@ -64,7 +61,6 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::Simulate(arguments) => simulate::run(arguments, printer).await,
         Verb::Token(arguments) => token::run(arguments, printer).await,
         Verb::Verify(arguments) => verify::run(arguments, printer).await,
-        Verb::Demo(arguments) => demo::run(&arguments, printer).await,
         Verb::Completions(arguments) => completions::run(arguments, printer),
     }
 }

@@ -2,9 +2,10 @@
 
 use super::target;
 use crate::cli::{DryRun, Prepare};
-use crate::cluster::{Preparation, PrepareOptions};
 use crate::report::{Printer, Report};
-use crate::{Error, Outcome, spec};
+use crate::{Error, Outcome};
+use canary_operations::{Preparation, PrepareOptions};
+use canary_release::spec;
 use std::fmt;
 use std::time::Duration;
 

@@ -1,88 +1,53 @@
-//! `promote`: read the record, judge, say who moves, write make before break, wait, report. And its end, `--finish`.
+//! `promote` and `promote --finish`: read the record, check, print the impact, carry out, report.
 
-use super::target::{self, Subject};
-use super::{role_change, situation};
+use super::target::{self, ReleaseTarget};
+use super::{release_context, role_change};
 use crate::cli::Promote;
-use crate::cluster::EffectiveSettings;
-use crate::plan::{PreflightCheck, Record, check_step, drains_for, ends_after};
 use crate::report::Printer;
-use crate::spec::{Routes, Seconds};
 use crate::{Error, Outcome};
 use assignment::Weight;
 use assignment::contract::{Role, Stickiness};
-use jiff::Timestamp;
+use canary_operations::{CheckedPromotion, Cluster, PromoteOptions, StoredRecord};
+use canary_release::preflight::PreflightCheck;
+use canary_release::record::Record;
+use canary_release::spec::{ReleaseName, Routes};
 
 pub(super) async fn run(arguments: &Promote, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let subject = target::subject(&arguments.on).await?;
+    let target = target::connect_release(&arguments.on).await?;
     if arguments.finish {
-        return finish(arguments, subject, printer).await;
+        return Box::pin(finish(arguments, target, printer)).await;
     }
-    let Subject { name, cluster, stored } = &subject;
-    let skipped = &arguments.on.checks.skipped;
-    cluster.check_pause(&stored.record, skipped)?;
-    let settings = cluster.effective_settings(name, stored).await?;
-    let drain = arguments.drain.or_else(|| drains_for(settings.stickiness, settings.max_age));
-    let is_new = match stored.record.to_promote().map_err(crate::cluster::Error::from)? {
-        Some(canary) => {
-            // Everybody new is sent only where somebody serves, and where a route leads.
-            cluster.check_canary(name, &stored.record, skipped).await?;
-            announce(&stored.record, canary, settings, drain, printer);
-            true
-        }
-        None => false,
-    };
+    let ReleaseTarget { name, cluster, stored } = target;
+    let options = PromoteOptions { drain: arguments.drain, skipped: &arguments.on.checks.skipped };
+    let promotion = cluster.check_promotion(&name, stored, options).await?;
+    announce(&promotion, printer);
     if let Some(by) = arguments.writes.dry_run {
-        return role_change::server_dry_run(
-            by,
-            &subject,
-            |record| record.promote(ends_after(drain), ""),
-            printer,
-        )
-        .await;
+        return role_change::dry_run(by, &cluster, &name, &promotion.preview(), printer).await;
     }
-    if is_new {
-        let from = stored.record.standing.weight_at(situation::now());
-        check_step(stored.record.max_step, from, Weight::FULL, skipped)?;
-        up_to_date(arguments, &subject, printer).await?;
-    } else {
-        printer.message("promoted already: what is missing of it is written");
-    }
-    let turned = {
+    let changed = {
         let mut progress = target::progress(printer);
         let mut waiting = target::waiting(arguments.writes.timeout, &mut progress);
-        let wait = arguments.wait.then_some(&mut waiting);
-        cluster.promote(name, stored.clone(), ends_after(drain), wait).await?
+        cluster.promote(promotion, &mut waiting, arguments.wait).await?
     };
-    printer.report(&role_change::Roles::of(name, &turned))?;
-    afterwards(&turned.stored.record, printer);
+    printer.report(&role_change::Roles::of(&name, &changed))?;
+    afterwards(&changed.stored.record, printer);
     Ok(Outcome::Done)
 }
 
-/// A lagging proxy would get a default route to pods that it may not know.
-async fn up_to_date(arguments: &Promote, subject: &Subject, printer: &mut Printer) -> Result<(), Error> {
-    let Subject { name, cluster, stored } = subject;
-    let mut progress = target::progress(printer);
-    let mut waiting = target::waiting(arguments.writes.timeout, &mut progress);
-    cluster.wait(&name.to_string(), &stored.record, &mut waiting).await?;
-    Ok(())
-}
-
-/// Says who moves, before anybody does.
-fn announce(
-    record: &Record,
-    canary: &str,
-    settings: EffectiveSettings,
-    drain: Option<Seconds>,
-    printer: &mut Printer,
-) {
-    let stable = record.standing.version_of(Role::Stable).unwrap_or_default();
-    let from = record.standing.weight_at(situation::now());
-    match settings.stickiness {
+/// Prints which users move, before they do.
+fn announce(promotion: &CheckedPromotion<'_>, printer: &mut Printer) {
+    let Some(canary) = promotion.canary() else {
+        return printer.message("promoted already: what is missing of it is written");
+    };
+    let state = &promotion.record().state;
+    let stable = state.version_of(Role::Stable).unwrap_or_default();
+    let from = state.weight_at(release_context::now());
+    match promotion.settings().stickiness {
         Stickiness::Session => printer.message(&format!(
             "no session moves; `{canary}` gets {} of the new ones instead of {from}, `{stable}` drains for {}",
             Weight::FULL,
-            drain.map_or_else(|| "no time".to_owned(), |drain| drain.to_string()),
+            promotion.drain().map_or_else(|| "no time".to_owned(), |drain| drain.to_string()),
         )),
         Stickiness::User => printer.message(&format!(
             "{} of the users move from `{stable}` to `{canary}` with their next request",
@@ -91,7 +56,7 @@ fn announce(
     }
 }
 
-/// Everybody who is not on the canary.
+/// The share of users on stable.
 fn rest(weight: Weight) -> Weight {
     let points = u32::from(Weight::FULL.basis_points().saturating_sub(weight.basis_points()));
     Weight::new(points).unwrap_or(Weight::FULL)
@@ -99,7 +64,7 @@ fn rest(weight: Weight) -> Weight {
 
 /// What the operator has to do, now and later.
 fn afterwards(record: &Record, printer: &mut Printer) {
-    let stable = record.standing.version_of(Role::Stable).unwrap_or_default();
+    let stable = record.state.version_of(Role::Stable).unwrap_or_default();
     printer.hint(&format!(
         "set `versions.stable: {stable}` in the file and take `versions.canary` out: an older file is refused"
     ));
@@ -114,55 +79,48 @@ fn afterwards(record: &Record, printer: &mut Printer) {
 }
 
 /// The end of a drain, in order: ignored by the filter everywhere, then routes, then subsets.
-async fn finish(arguments: &Promote, subject: Subject, printer: &mut Printer) -> Result<Outcome, Error> {
-    let Subject { name, cluster, stored } = &subject;
-    let versions = stored.record.draining_versions();
-    if versions.is_empty() && stored.record.leaving.is_empty() {
+async fn finish(arguments: &Promote, target: ReleaseTarget, printer: &mut Printer) -> Result<Outcome, Error> {
+    let ReleaseTarget { name, cluster, stored } = target;
+    if stored.record.draining.is_empty() && stored.record.leaving.is_empty() {
         printer.message("no version drains");
     }
-    if !versions.is_empty() {
-        check_end(arguments, &subject, &versions, printer).await?;
-    }
+    announce_end(&cluster, &name, &stored, printer).await?;
+    let skipped: &[PreflightCheck] = match arguments.writes.dry_run {
+        Some(_) => &PreflightCheck::ALL,
+        None => &arguments.on.checks.skipped,
+    };
+    let end = cluster.check_finish(&name, stored, skipped)?;
     if let Some(by) = arguments.writes.dry_run {
-        let turn = |record: &mut Record| {
-            record.finish(&versions, "");
-            record.leaving.clear();
-        };
-        return role_change::server_dry_run(by, &subject, turn, printer).await;
+        end.early().iter().for_each(|message| printer.message(message));
+        return role_change::dry_run(by, &cluster, &name, &end.preview(), printer).await;
     }
-    let turned = {
+    let versions = end.versions().join(", ");
+    let changed = {
         let mut progress = target::progress(printer);
         let mut waiting = target::waiting(arguments.writes.timeout, &mut progress);
-        cluster.finish(name, stored.clone(), &versions, &mut waiting).await?
+        cluster.finish(end, &mut waiting).await?
     };
-    printer.report(&role_change::Roles::of(name, &turned))?;
+    printer.report(&role_change::Roles::of(&name, &changed))?;
     if !versions.is_empty() {
-        printer.hint(&format!("nothing leads to the pods of {} any more", versions.join(", ")));
+        printer.hint(&format!("nothing leads to the pods of {versions} any more"));
     }
     Ok(Outcome::Done)
 }
 
-/// Says whose sessions would end, and refuses it before their deadline.
-async fn check_end(
-    arguments: &Promote,
-    subject: &Subject,
-    versions: &[String],
+/// Prints how many requests the versions that drain still get.
+async fn announce_end(
+    cluster: &Cluster,
+    name: &ReleaseName,
+    stored: &StoredRecord,
     printer: &mut Printer,
 ) -> Result<(), Error> {
-    let Subject { name, cluster, stored } = subject;
-    let traffic = role_change::watch(name, stored, cluster).await?;
-    for version in versions {
-        printer.message(&role_change::said(version, traffic.of(version), role_change::WINDOW));
+    let versions = stored.record.draining_versions();
+    if versions.is_empty() {
+        return Ok(());
     }
-    let now = Timestamp::now();
-    for version in versions.iter().filter(|version| !stored.record.is_overdue(version, now)) {
-        let deadline = stored.record.draining.get(version).copied().unwrap_or(now);
-        let message = format!("`{version}` drains until {deadline:.0}: its sessions would lose their state");
-        if arguments.writes.dry_run.is_some() {
-            printer.message(&message);
-        } else {
-            PreflightCheck::MovesUsers.refuse(&arguments.on.checks.skipped, message, "wait")?;
-        }
+    let traffic = role_change::watch(name, stored, cluster).await?;
+    for version in &versions {
+        printer.message(&role_change::said(version, traffic.of(version), role_change::WINDOW));
     }
     Ok(())
 }

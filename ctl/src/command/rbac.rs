@@ -1,12 +1,15 @@
 //! `generate rbac`: read, make the objects, and print the rights that steering them needs.
 
 use crate::cli::{Rbac, Subject};
-use crate::config::KeyRing;
-use crate::manifest::{self, Member, Options};
-use crate::plan::{Object, ROOT_NAMESPACE, Reference, Rule, add_restart_rights, rights};
-use crate::report::Printer;
-use crate::spec::{Mode, Release};
-use crate::{Error, Outcome, cluster, report, spec, yaml};
+use crate::report::{self, Printer};
+use crate::{Error, Outcome};
+use canary_release::config::SigningKeys;
+use canary_release::destination_rule::ROOT_NAMESPACE;
+use canary_release::manifest::{self, Options, ReleaseInstance};
+use canary_release::plan::{Object, Reference};
+use canary_release::rbac::{Rule, add_restart_rights, rights};
+use canary_release::spec::{self, Mode, Release};
+use canary_release::yaml;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -47,11 +50,11 @@ fn is_root_alone(release: &Release, namespace: &str) -> bool {
 
 /// The objects that a release needs, whatever its keys.
 fn objects(release: &Release) -> Result<Vec<Reference>, Error> {
-    let (keys, held) = (KeyRing::placeholder(), BTreeMap::new());
+    let (keys, held) = (SigningKeys::placeholder(), BTreeMap::new());
     let options = Options { keys: &keys, show_keys: false, held: &held };
     let mut objects = Vec::new();
-    for manifest in manifest::manifests(&[Member::first(release, 1)], options)? {
-        let object = Object::of(&manifest).map_err(cluster::Error::from)?;
+    for manifest in manifest::manifests(&[ReleaseInstance::first(release, 1)], options)? {
+        let object = Object::of(&manifest).map_err(canary_operations::Error::from)?;
         objects.extend(object.map(|object| object.reference));
     }
     Ok(objects)

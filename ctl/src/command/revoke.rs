@@ -1,12 +1,13 @@
 //! `token revoke`: read, move the moment before which tokens do not count, write, wait, report.
 
-use super::situation;
+use super::release_context;
 use crate::cli::TokenRevoke;
 use crate::local::{Environment, Lock, wait_for_generation};
 use crate::report::{Printer, Report};
-use crate::spec::{self, Mode};
 use crate::token::{self, IssueError};
 use crate::{Error, Outcome};
+use canary_release::record::Operation;
+use canary_release::spec::{self, Mode};
 use jiff::Timestamp;
 use serde::Serialize;
 use std::fmt;
@@ -24,13 +25,13 @@ struct Revoked {
 }
 
 /// How long `--wait` waits for Envoy.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(super) async fn run(arguments: &TokenRevoke, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
     let release = spec::load(&arguments.spec.file)?.release;
     // The present second is over for tokens too: all that were issued until now are meant.
-    let moment = situation::now() + 1;
+    let moment = release_context::now() + 1;
     let at = timestamp(moment)?;
     if release.delivery.mode != Mode::Local {
         let message = "expected a release with `delivery.mode: local`: other targets have no state here";
@@ -47,9 +48,9 @@ pub(super) async fn run(arguments: &TokenRevoke, printer: &mut Printer) -> Resul
     let token = entry.config.overrides.token.as_mut().ok_or_else(off)?;
     token.not_before_seconds = token.not_before_seconds.max(moment);
     let tokens_not_before = timestamp(token.not_before_seconds)?;
-    let (weight, until) = (entry.standing.weight, entry.standing.until);
-    entry.set_weight(weight, until, "token revoke");
-    let generation = entry.standing.generation;
+    let (weight, until) = (entry.state.weight, entry.state.until);
+    entry.set_weight(weight, until, Operation::TokenRevoke);
+    let generation = entry.state.generation;
     state.releases.insert(name.clone(), entry);
     let plan = environment.plan_of(state)?;
     let written = lock.is_some();
@@ -58,7 +59,7 @@ pub(super) async fn run(arguments: &TokenRevoke, printer: &mut Printer) -> Resul
         drop(lock);
         if arguments.wait {
             let admin = environment.admin();
-            wait_for_generation(&admin, &name, generation, applied.refusals, PATIENCE).await?;
+            wait_for_generation(&admin, &name, generation, applied.refusals, TIMEOUT).await?;
         }
     }
     printer.report(&Revoked { release: name, tokens_not_before, generation, written })?;

@@ -1,13 +1,14 @@
 //! What promotions and rollbacks have in common: what is left to write, and the report.
 
-use super::target::Subject;
 use crate::cli::DryRun;
-use crate::cluster::{Cluster, Part, RoleChanged, StoredRecord, Traffic};
-use crate::plan::Record;
-use crate::report::{Printer, Report, seconds};
-use crate::spec::ReleaseName;
+use crate::report::{PlanReport, Printer, Report};
 use crate::{Error, Outcome};
 use assignment::contract::Role;
+use canary_operations::{Cluster, RoleChanged, StoredRecord};
+use canary_release::format::seconds;
+use canary_release::metrics::{Traffic, VersionTraffic};
+use canary_release::record::Record;
+use canary_release::spec::ReleaseName;
 use jiff::Timestamp;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -27,7 +28,7 @@ pub(super) struct Roles {
     draining: BTreeMap<String, Timestamp>,
     /// The versions whose pins no longer count.
     gone: Vec<String>,
-    /// Versions that are gone and whose routes and subsets are still there.
+    /// Removed versions whose routes and subsets still exist.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     leaving: Vec<String>,
     generation: u64,
@@ -41,15 +42,15 @@ pub(super) struct Roles {
 
 impl Roles {
     pub(super) fn of(name: &ReleaseName, turned: &RoleChanged) -> Self {
-        let Record { standing, draining, leaving, .. } = &turned.stored.record;
-        let gone = standing.gone.iter().filter(|gone| standing.has_gone(&gone.name));
+        let Record { state, draining, leaving, .. } = &turned.stored.record;
+        let gone = state.gone.iter().filter(|gone| state.has_gone(&gone.name));
         Self {
             release: name.to_string(),
-            stable: standing.version_of(Role::Stable).unwrap_or_default().to_owned(),
+            stable: state.version_of(Role::Stable).unwrap_or_default().to_owned(),
             draining: draining.clone(),
             gone: gone.map(|gone| gone.name.clone()).collect(),
             leaving: leaving.clone(),
-            generation: standing.generation,
+            generation: state.generation,
             waited_seconds: turned.arrival.as_ref().map(|arrival| arrival.waited.as_secs_f64()),
             proxies: turned.arrival.as_ref().map(|arrival| arrival.proxies.len()),
         }
@@ -74,20 +75,19 @@ impl Report for Roles {
     }
 }
 
-/// Says what would be written where the record were turned like this, and has the API server check it where asked.
-pub(super) async fn server_dry_run(
+/// Prints what would be written for this record; with `server` the API server validates it.
+pub(super) async fn dry_run(
     by: DryRun,
-    subject: &Subject,
-    turn: impl FnOnce(&mut Record),
+    cluster: &Cluster,
+    name: &ReleaseName,
+    record: &Record,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
-    let mut record = subject.stored.record.clone();
-    turn(&mut record);
-    let plan = subject.cluster.unfinished(&subject.name, &record).await?;
+    let plan = cluster.unfinished(name, record).await?;
     if by == DryRun::Server {
-        subject.cluster.server_dry_run(&plan).await?;
+        cluster.server_dry_run(&plan).await?;
     }
-    printer.report(&plan)?;
+    printer.report(&PlanReport::new(&plan))?;
     printer.message("nothing written");
     Ok(Outcome::Done)
 }
@@ -97,16 +97,16 @@ pub(super) async fn watch(
     name: &ReleaseName,
     stored: &StoredRecord,
     cluster: &Cluster,
-) -> Result<Traffic, crate::cluster::Error> {
+) -> Result<Traffic, canary_operations::Error> {
     let name = name.to_string();
     let before = cluster.traffic(&name, &stored.record).await?;
     tokio::time::sleep(WINDOW).await;
     Ok(cluster.traffic(&name, &stored.record).await?.since(&before))
 }
 
-/// A version's part of the requests of a window, as a person says it.
-pub(super) fn said(version: &str, part: Part, window: Duration) -> String {
-    let Part { sessions, requests, of, .. } = part;
+/// A version's part of the requests of a window, as a sentence.
+pub(super) fn said(version: &str, part: VersionTraffic, window: Duration) -> String {
+    let VersionTraffic { sessions, requests, of, .. } = part;
     let window = window.as_secs();
     format!(
         "in the last {window}s `{version}` had {requests} of {of} requests, {sessions} of them by sessions that stay there"

@@ -2,10 +2,11 @@
 
 use super::target;
 use crate::cli::RotateKeys;
-use crate::cluster::{RotateOptions, Rotated};
 use crate::report::{Printer, Report};
-use crate::{Error, Outcome, spec};
+use crate::{Error, Outcome};
 use assignment::contract::KeyUse;
+use canary_operations::{RotateOptions, Rotated};
+use canary_release::spec;
 use jiff::Timestamp;
 use serde::Serialize;
 use std::fmt;
@@ -20,7 +21,7 @@ struct Keys {
     /// From when on those may go that signed before.
     #[serde(skip_serializing_if = "Option::is_none")]
     retire_from: Option<Timestamp>,
-    /// The generation that brought them to the proxies; none where nothing had to change.
+    /// The generation that brought them to the proxies; none if nothing had to change.
     #[serde(skip_serializing_if = "Option::is_none")]
     generation: Option<u64>,
 }
@@ -60,7 +61,7 @@ impl Keys {
             signs: rotated.ring.signer().map(|key| key.id.clone()).unwrap_or_default(),
             verify: rotated.ring.keys.iter().filter(verifies).map(|key| key.id.clone()).collect(),
             retire_from: rotated.retire_from,
-            generation: rotated.applied.as_ref().map(|applied| applied.record.standing.generation),
+            generation: rotated.applied.as_ref().map(|applied| applied.record.state.generation),
         }
     }
 }

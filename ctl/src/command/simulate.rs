@@ -1,9 +1,9 @@
 //! `simulate`: salt and field from the arguments or the release, one reading of the input, report.
 
-use super::situation::Situation;
+use super::release_context::ReleaseContext;
 use crate::cli::{self, Simulate};
 use crate::report::Printer;
-use crate::simulate::{Census, Field, Identifier, Progress, Report, Rules};
+use crate::simulate::{Census, Field, Identifier, Progress, Rules, SimulationReport};
 use crate::{Error, Outcome};
 use assignment::Salt;
 use assignment::contract::{IdentityMode, KeySource, Stickiness};
@@ -32,7 +32,7 @@ pub(super) async fn run(arguments: Simulate, printer: &mut Printer) -> Result<Ou
             "check the input, and `--key` where it is a log",
         ));
     }
-    let report = Report::new(question.salt, question.stickiness, &census, &arguments.plan);
+    let report = SimulationReport::new(question.salt, question.stickiness, &census, &arguments.weights);
     printer.report(&report)?;
     if arguments.log && !arguments.distinct {
         printer.hint("a log repeats its users: `--distinct` counts each once");
@@ -40,7 +40,7 @@ pub(super) async fn run(arguments: Simulate, printer: &mut Printer) -> Result<Ou
     Ok(Outcome::Done)
 }
 
-/// What is asked of the input.
+/// The settings of a simulation.
 struct Question {
     salt: String,
     stickiness: Stickiness,
@@ -59,14 +59,14 @@ impl Question {
             let rules = Rules { field, identifier, salt: Salt::new(&salt), distinct };
             return Ok(Self { salt, stickiness: asked.unwrap_or(Stickiness::User), rules });
         }
-        let situation = Situation::read(&arguments.spec, &arguments.keys)?;
-        let release = &situation.release;
-        let cookie = release.keys.iter().find_map(|key| match key {
+        let release_context = ReleaseContext::read(&arguments.spec, &arguments.keys)?;
+        let release = &release_context.release;
+        let cookie = release.identify_by.iter().find_map(|key| match key {
             KeySource::Cookie(name) => Some(name.as_str()),
             _ => None,
         });
         let salt = release.salt.clone().unwrap_or_else(|| release.default_salt());
-        let (identifier, field) = (identifier(&situation)?, field(arguments, cookie)?);
+        let (identifier, field) = (identifier(&release_context)?, field(arguments, cookie)?);
         let rules = Rules { field, identifier, salt: Salt::new(&salt), distinct };
         Ok(Self { salt, stickiness: asked.unwrap_or(release.stickiness), rules })
     }
@@ -84,15 +84,15 @@ fn field(arguments: &Simulate, cookie: Option<&str>) -> Result<Field, Error> {
     }
 }
 
-fn identifier(situation: &Situation) -> Result<Identifier, Error> {
-    if situation.release.identity == IdentityMode::Plain {
+fn identifier(release_context: &ReleaseContext) -> Result<Identifier, Error> {
+    if release_context.release.identity == IdentityMode::Plain {
         return Ok(Identifier::Plain);
     }
-    let secret = situation.require_keys()?.identity_key.as_ref();
+    let secret = release_context.require_keys()?.identity_key.as_ref();
     let missing = || {
         Error::usage(
             "expected an `identityKey` among the keys: the release says `identity: keyed`",
-            "name the proxy's keys with `--keys FILE`",
+            "name the proxy's keys with `--signing-keys FILE`",
         )
     };
     let secret = secret.ok_or_else(missing)?;

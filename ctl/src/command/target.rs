@@ -1,10 +1,10 @@
 //! The cluster that a verb is about, and the release there.
 
+use crate::Error;
 use crate::cli::{ClusterAccess, OnCluster};
-use crate::cluster::{Cluster, StoredRecord, WaitOptions, WriteOptions};
 use crate::report::Printer;
-use crate::spec::{Document, Mode, ReleaseName, Seconds};
-use crate::{Error, spec};
+use canary_operations::{Cluster, StoredRecord, WaitOptions, WriteOptions};
+use canary_release::spec::{self, Document, Mode, ReleaseName, Seconds};
 use std::time::Duration;
 
 /// Whether a release's proxies are a local Envoy.
@@ -26,7 +26,7 @@ pub(super) async fn connect(access: &ClusterAccess, force_conflicts: bool) -> Re
     connect_as(access, WriteOptions { force_conflicts, ..WriteOptions::default() }).await
 }
 
-/// The same, to write in this way.
+/// The same, with these options for writes.
 pub(super) async fn connect_as(access: &ClusterAccess, writing: WriteOptions) -> Result<Cluster, Error> {
     Ok(Cluster::connect(&access.access(), writing).await?)
 }
@@ -47,28 +47,28 @@ pub(super) fn release(
 }
 
 /// The release that a verb steers, as it was read.
-pub(super) struct Subject {
+pub(super) struct ReleaseTarget {
     pub(super) name: ReleaseName,
     pub(super) cluster: Cluster,
     pub(super) stored: StoredRecord,
 }
 
 /// Reads the release that a command line names. Fails for one of a local Envoy.
-pub(super) async fn subject(on: &OnCluster) -> Result<Subject, Error> {
+pub(super) async fn connect_release(on: &OnCluster) -> Result<ReleaseTarget, Error> {
     let document = spec::load(&on.spec.file)?;
     for_a_cluster(&document)?;
     let name = release(on.release.as_deref(), &on.cluster, &document)?;
     let cluster = connect(&on.cluster, false).await?;
     let stored = cluster.get_record(&name).await?;
-    Ok(Subject { name, cluster, stored })
+    Ok(ReleaseTarget { name, cluster, stored })
 }
 
-/// Tells a person how far the proxies are.
+/// Prints how many proxies run the generation.
 pub(super) fn progress(printer: &mut Printer) -> impl FnMut(usize, usize) {
     |running, all| printer.message(&format!("{running} of {all} proxies run it"))
 }
 
-/// Waits as long as the command line says.
+/// The wait options of the command line.
 pub(super) fn waiting(timeout: Seconds, progress: &mut dyn FnMut(usize, usize)) -> WaitOptions<'_> {
-    WaitOptions { patience: Duration::from_secs(timeout.get()), progress }
+    WaitOptions { timeout: Duration::from_secs(timeout.get()), progress }
 }

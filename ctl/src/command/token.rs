@@ -1,14 +1,15 @@
-//! `token`: the policy that proxies hold, or that file, state and keys come to; sign or judge; report.
+//! `token`: read the policy of the proxies, or derive it from file, state and keys; sign or verify; report.
 
 use super::live::{self, Live};
-use super::situation::{self, Situation};
+use super::release_context::{self, ReleaseContext};
 use super::target;
 use crate::cli::{ClusterAccess, Keys, SpecFile, Token, TokenCreate, TokenInspect, TokenVerb};
 use crate::report::Printer;
-use crate::token::{self, Issued, Verdict};
-use crate::{Error, Outcome, config, spec};
+use crate::token::{self, Issued, TokenVerdict};
+use crate::{Error, Outcome};
 use assignment::Policy;
 use assignment::contract::Position;
+use canary_release::{config, spec};
 
 pub(super) async fn run(arguments: Token, printer: &mut Printer) -> Result<Outcome, Error> {
     match arguments.verb {
@@ -23,7 +24,7 @@ async fn create(arguments: &TokenCreate, printer: &mut Printer) -> Result<Outcom
     let policy = believed(&arguments.spec, &arguments.keys, &arguments.cluster).await?;
     let release = live::only(&policy)?;
     let nonce = getrandom::u64().map_err(config::Error::from)?;
-    let (life, moment) = (arguments.ttl.get(), (situation::now(), nonce));
+    let (life, moment) = (arguments.ttl.get(), (release_context::now(), nonce));
     let issued = token::issue(&policy, release, &arguments.version, life, moment);
     let issued = issued.map_err(token::Error::from)?;
     let parameter = release.token.as_ref().map_or("", |token| token.query.as_str());
@@ -37,18 +38,18 @@ async fn inspect(arguments: &TokenInspect, printer: &mut Printer) -> Result<Outc
     printer.format = arguments.output.format;
     let policy = believed(&arguments.spec, &arguments.keys, &arguments.cluster).await?;
     let release = live::only(&policy)?;
-    let inspection = token::inspect(&policy, release, &arguments.token, situation::now());
+    let inspection = token::inspect(&policy, release, &arguments.token, release_context::now());
     printer.report(&inspection)?;
-    Ok(if inspection.verdict == Verdict::Valid { Outcome::Done } else { Outcome::No })
+    Ok(if inspection.verdict == TokenVerdict::Valid { Outcome::Done } else { Outcome::Differences })
 }
 
-/// What a proxy believes. Of a cluster what its proxies hold, because epochs and keys are there and not in the file; with
-/// `--keys`, and of a local Envoy, what this machine knows.
+/// The policy by which a proxy verifies tokens. For a cluster from the proxies' configuration, because epochs and keys
+/// are there and not in the file; with `--signing-keys`, and for a local Envoy, from this machine.
 async fn believed(spec: &SpecFile, keys: &Keys, access: &ClusterAccess) -> Result<Policy, Error> {
     if keys.keys.is_none() && !target::is_local(&spec::load(&spec.file)?) {
         return Live::read(spec, access, Position::Edge).await?.alone().policy_at(None);
     }
-    let situation = Situation::read(spec, keys)?;
-    situation.require_keys()?;
-    situation.policy(Position::Edge)
+    let release_context = ReleaseContext::read(spec, keys)?;
+    release_context.require_keys()?;
+    release_context.policy(Position::Edge)
 }

@@ -1,8 +1,8 @@
 //! One request against a policy: the decision, and what it rests on.
 
-use super::asked::Asked;
-use super::carried::{self, Carried};
-use super::world::World;
+use super::context::ExplainContext;
+use super::credentials::{self, Credential};
+use super::explain_request::ExplainRequest;
 use super::{memory, why};
 use assignment::contract::{Position, Role, Stickiness};
 use assignment::policy::Release;
@@ -22,7 +22,7 @@ pub struct Explanation {
     pub version: Option<String>,
     /// The version's role.
     pub role: Option<&'static str>,
-    /// What a draw at random can give; empty where the version is certain.
+    /// The versions that a random assignment can give; empty if the version is certain.
     pub chances: Vec<Chance>,
     /// The row of the decision table.
     pub row: Option<u8>,
@@ -38,12 +38,12 @@ pub struct Explanation {
     pub bucket: Option<u16>,
     /// The weight that holds, in percent.
     pub weight_percent: Option<f64>,
-    /// The least weight, in percent, at which this request is the canary's; `None` where no weight changes the answer.
+    /// The least weight, in percent, at which this request is the canary's; `None` if no weight changes the answer.
     pub canary_from_percent: Option<f64>,
     /// What the answer would set.
     pub remembers: Vec<String>,
-    /// What the request carries of ours.
-    pub carries: Vec<Carried>,
+    /// The filter's cookies in the request.
+    pub carries: Vec<Credential>,
     /// What else there is to know.
     pub notes: Vec<String>,
 }
@@ -59,7 +59,7 @@ pub struct Chance {
 }
 
 /// Explains. Never fails: a request that no release matches is row 1.
-pub fn explain(policy: &Policy, asked: &Asked, world: &World) -> Explanation {
+pub fn explain(policy: &Policy, asked: &ExplainRequest, context: &ExplainContext) -> Explanation {
     let pairs = asked.pairs();
     let request = Request::read(Headers::List(&pairs), &policy.headers);
     let explanation = Explanation {
@@ -68,32 +68,32 @@ pub fn explain(policy: &Policy, asked: &Asked, world: &World) -> Explanation {
         ..Explanation::default()
     };
     let found = policy.find(request.authority, request.path);
-    let decided = found.and_then(|index| decide(policy, index, &request, world));
+    let decided = found.and_then(|index| decide(policy, index, &request, context));
     let release = found.and_then(|index| policy.release(index));
     let (Some(decision), Some(release)) = (decided, release) else {
         let why = "no release matches host and path: no routing header, the default route".to_owned();
         return Explanation { row: Some(1), why, ..explanation };
     };
-    Scene { policy, release, request: &request, world, decision: &decision }.describe(explanation)
+    Explained { policy, release, request: &request, context, decision: &decision }.describe(explanation)
 }
 
 /// A decision and everything that it was made from.
-struct Scene<'a> {
+struct Explained<'a> {
     policy: &'a Policy,
     release: &'a Release,
     request: &'a Request<'a>,
-    world: &'a World,
+    context: &'a ExplainContext,
     decision: &'a Decision,
 }
 
-impl Scene<'_> {
+impl Explained<'_> {
     fn describe(&self, explanation: Explanation) -> Explanation {
         let (release, decision) = (self.release, self.decision);
         let chances = self.chances();
         let certain = chances.is_empty().then(|| release.versions.get(self.certain_version())).flatten();
-        let drawn = self.world.has_drawn();
+        let drawn = self.context.has_drawn();
         let bucket = decision.bucket.filter(|_| !drawn);
-        let has_canary = release.canary(|| self.world.now_seconds).is_some();
+        let has_canary = release.canary(|| self.context.now_seconds).is_some();
         let remembered = certain.map_or("the version that is drawn", |version| version.name.as_str());
         let mut notes = explanation.notes;
         notes.extend(self.notes(has_canary));
@@ -112,7 +112,7 @@ impl Scene<'_> {
                 .filter(|_| has_canary)
                 .map(|bucket| f64::from(bucket.canary_from()) / 100.0),
             remembers: memory::of(self.policy, release, decision, remembered),
-            carries: carried::find(self.policy, release, self.request, self.world.now_seconds),
+            carries: credentials::find(self.policy, release, self.request, self.context.now_seconds),
             chances,
             notes,
             ..explanation
@@ -120,12 +120,12 @@ impl Scene<'_> {
     }
 
     fn weight(&self) -> assignment::Weight {
-        self.release.weight(|| self.world.now_seconds)
+        self.release.weight(|| self.context.now_seconds)
     }
 
     /// The canary's index, where a draw at the weight that holds can give it.
     fn canary_by_chance(&self) -> Option<usize> {
-        self.release.canary(|| self.world.now_seconds).filter(|_| self.weight() > assignment::Weight::ZERO)
+        self.release.canary(|| self.context.now_seconds).filter(|_| self.weight() > assignment::Weight::ZERO)
     }
 
     /// The version of a decision that no draw can change.
@@ -136,7 +136,8 @@ impl Scene<'_> {
         }
     }
 
-    /// What a draw can give, canary first. Empty where nothing is drawn, or where it makes no difference.
+    /// The versions that a random assignment can give, canary first. Empty if nothing is random, or if it makes no
+    /// difference.
     fn chances(&self) -> Vec<Chance> {
         let canary = self.canary_by_chance();
         let is_open = self.decision.reason == Reason::Minted && self.weight() < assignment::Weight::FULL;
@@ -166,13 +167,14 @@ impl Scene<'_> {
             .versions
             .get(decision.version)
             .filter(|version| version.role == Role::Draining)
-            .map(|version| format!("{} is draining: it takes nobody new", version.name));
+            .map(|version| format!("{} is draining: it gets no new users", version.name));
         ended.into_iter().chain(without_canary).chain(fallback).chain(stays).chain(draining).collect()
     }
 }
 
-/// The client's routing, identity and cohort headers are gone before any filter runs (at the edge), in every spelling.
-fn removed_headers(policy: &Policy, asked: &Asked) -> Vec<String> {
+/// The client's routing, identity and cohort headers that are removed before any filter runs (at the edge), in every
+/// spelling.
+fn removed_headers(policy: &Policy, asked: &ExplainRequest) -> Vec<String> {
     let trusted = policy.headers.trusted();
     let is_trusted = |name: &str| trusted.contains(&name.replace('_', "-").as_str());
     let removed = |name: &String| match policy.position {

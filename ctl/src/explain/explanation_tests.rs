@@ -1,6 +1,6 @@
 //! The rows of the table as they are explained, against a policy that was compiled from JSON.
 
-use super::{Asked, Explanation, World, explain};
+use super::{ExplainContext, ExplainRequest, Explanation, explain};
 use assignment::contract::FilterConfig;
 use assignment::seal::Seal;
 use assignment::{Identity, Policy};
@@ -14,7 +14,7 @@ fn config(edit: impl FnOnce(&mut Value)) -> Policy {
         "uid": "abcdefghijkl", "generation": 1, "hosts": ["shop.example.com"], "salt": "shop/shop/v2",
         "stickiness": "session", "weight": 2_000, "sessionCookie": "JSESSIONID",
         "versions": [{"name": "v1", "role": "stable", "epoch": 1}, {"name": "v2", "role": "canary", "epoch": 2}],
-        "keys": [{"cookie": "JSESSIONID"}, {"jwt": {"claim": ["sub"]}}],
+        "identifyBy": [{"cookie": "JSESSIONID"}, {"jwt": {"claim": ["sub"]}}],
         "pin": {"cookie": cookie("__Host-canary-pin.shop.shop")},
         "override": {"mode": "token", "token": {"cookie": cookie("__Host-canary-token.shop.shop"), "query": "canary-token"}},
     });
@@ -27,8 +27,8 @@ fn config(edit: impl FnOnce(&mut Value)) -> Policy {
     Policy::compile(&FilterConfig::from_json_strict(config.to_string().as_bytes()).unwrap()).unwrap()
 }
 
-fn asked(headers: &[&str]) -> Asked {
-    let mut asked = Asked::of_host("shop.example.com");
+fn asked(headers: &[&str]) -> ExplainRequest {
+    let mut asked = ExplainRequest::of_host("shop.example.com");
     for line in headers {
         asked.add_header_line(line).unwrap();
     }
@@ -36,12 +36,13 @@ fn asked(headers: &[&str]) -> Asked {
 }
 
 fn explained(policy: &Policy, headers: &[&str]) -> Explanation {
-    explain(policy, &asked(headers), &World::at(NOW))
+    explain(policy, &asked(headers), &ExplainContext::at(NOW))
 }
 
 #[test]
 fn a_host_of_no_release_is_row_one() {
-    let explanation = explain(&config(|_| {}), &Asked::of_host("other.example.com"), &World::at(NOW));
+    let explanation =
+        explain(&config(|_| {}), &ExplainRequest::of_host("other.example.com"), &ExplainContext::at(NOW));
     assert_eq!((explanation.row, explanation.release, explanation.version), (Some(1), None, None));
 }
 
@@ -90,7 +91,8 @@ fn a_draw_is_a_chance_and_not_an_outcome() {
         explanation.chances.into_iter().map(|chance| (chance.version, chance.percent)).collect();
     assert_eq!(chances, [("v2".to_owned(), 20.0), ("v1".to_owned(), 80.0)]);
     assert_eq!((explanation.identity, explanation.bucket), (None, None));
-    assert!(explanation.remembers.iter().any(|text| text.starts_with("__Host-canary-id: ")));
+    let remembers = explanation.remembers;
+    assert!(remembers.iter().any(|text| text.starts_with("__Host-canary-id: ")), "{remembers:?}");
 }
 
 #[test]
@@ -134,9 +136,10 @@ fn a_token_by_query_becomes_a_cookie() {
     let text = policy.ring.sign("abcdefghijkl", &token).unwrap();
     let mut request = asked(&[]);
     request.set_path(&format!("/cart?canary-token={text}")).unwrap();
-    let explanation = explain(&policy, &request, &World::at(NOW));
+    let explanation = explain(&policy, &request, &ExplainContext::at(NOW));
     assert_eq!((explanation.row, explanation.version.as_deref()), (Some(2), Some("v2")));
-    assert!(explanation.remembers[0].starts_with("__Host-canary-token.shop.shop: "));
+    let remembers = explanation.remembers;
+    assert!(remembers[0].starts_with("__Host-canary-token.shop.shop: "), "{remembers:?}");
 }
 
 #[test]
@@ -156,11 +159,12 @@ fn the_fallback_says_why_nothing_was_drawn() {
 fn a_claim_and_an_address_come_from_the_arguments() {
     let policy = config(|release| release["fallback"] = json!("clientAddress"));
     let claims = vec!["sub=alice".parse().unwrap()];
-    let by_claim = explain(&policy, &asked(&[]), &World::at(NOW).with_claims(claims));
+    let by_claim = explain(&policy, &asked(&[]), &ExplainContext::at(NOW).with_claims(claims));
     assert_eq!(by_claim.key.as_deref(), Some("verified claim sub"));
     assert_eq!(by_claim.identity, Some(Identity::of_key(b"alice").to_string()));
     let client_address = Some("203.0.113.9".to_owned());
-    let by_address = explain(&policy, &asked(&[]), &World::at(NOW).with_client_address(client_address));
+    let by_address =
+        explain(&policy, &asked(&[]), &ExplainContext::at(NOW).with_client_address(client_address));
     assert_eq!((by_address.row, by_address.bucket.is_some()), (Some(8), true));
 }
 

@@ -1,7 +1,7 @@
 //! What the answer would remember, as sentences.
 
 use assignment::contract::Position;
-use assignment::decide::PinPlan;
+use assignment::decide::PinAction;
 use assignment::policy::Release;
 use assignment::{Decision, Policy};
 
@@ -12,11 +12,11 @@ pub(super) fn of(policy: &Policy, release: &Release, decision: &Decision, versio
     }
     let name = release.pin.as_ref().map_or("the pin", |pin| pin.cookie.name.as_str());
     let pin = match (&decision.pin, &release.session_cookie) {
-        (PinPlan::WithSession, Some(session)) => {
+        (PinAction::WithSession, Some(session)) => {
             Some(format!("{name}: pins {version}, if the answer sets {session}, in that same answer"))
         }
-        (PinPlan::Never, _) | (PinPlan::WithSession, None) => None,
-        (PinPlan::Now { .. }, _) => {
+        (PinAction::Never, _) | (PinAction::WithSession, None) => None,
+        (PinAction::Now { .. }, _) => {
             Some(format!("{name}: pins {version} now, unless a shared cache may keep the answer"))
         }
     };

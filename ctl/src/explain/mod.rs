@@ -1,18 +1,19 @@
-//! Which version a request would get, and why, by the very code that runs in the proxy.
+//! Which version a request would get, and why, decided by the same code as in the proxy.
 //!
 //! ```text
-//! shell, curl   a command as a browser's tools copy it  -> Asked
-//! asked         a request, from arguments               -> header pairs as the filter sees them
-//! world         arguments for what is not in a request  -> assignment::Environment
-//! explanation   policy × request                        -> version, row, bucket, from which weight on that changes
-//! carried       cookies of ours in the request          -> what each of them is worth
-//! why, memory   a decision                              -> sentences
-//! text          an explanation                          -> lines for people
+//! shell, curl      a command as a browser's tools copy it  -> ExplainRequest
+//! explain_request  a request, from arguments               -> header pairs as the filter sees them
+//! context          arguments for what is not in a request  -> assignment::DecisionContext
+//! explanation      policy × request                        -> version, row, bucket, from which weight on that changes
+//! credentials      the filter's cookies in the request     -> whether each of them is valid
+//! why, memory      a decision                              -> sentences
+//! text             an explanation                          -> lines of text
 //! ```
 
-mod asked;
-mod carried;
+mod context;
+mod credentials;
 mod curl;
+mod explain_request;
 mod explanation;
 #[cfg(test)]
 mod explanation_tests;
@@ -20,9 +21,8 @@ mod memory;
 mod shell;
 mod text;
 mod why;
-mod world;
 
-pub use asked::{Asked, AskedError};
+pub use context::{Claim, ClaimError, ExplainContext};
 pub use curl::CurlError;
+pub use explain_request::{ExplainRequest, ExplainRequestError};
 pub use explanation::{Chance, Explanation, explain};
-pub use world::{Claim, ClaimError, World};

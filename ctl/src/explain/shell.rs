@@ -35,7 +35,7 @@ pub(super) fn words(command: &str) -> Result<Vec<String>, ShellError> {
 
 struct Reader<'c> {
     rest: Peekable<Chars<'c>>,
-    /// The word so far; `''` is a word, nothing is none.
+    /// The word so far; `''` is an empty word, `None` is no word.
     word: Option<String>,
     words: Vec<String>,
 }
@@ -183,7 +183,8 @@ mod tests {
     fn an_open_quotation_mark_is_refused() {
         assert_eq!(words("a 'b").unwrap_err(), ShellError::Unclosed("`'`"));
         assert_eq!(words("a \"b\\\"").unwrap_err(), ShellError::Unclosed("`\"`"));
-        assert!(words("$'b\\'").unwrap_err().to_string().contains("`$'`"));
+        let error = words("$'b\\'").unwrap_err().to_string();
+        assert!(error.contains("`$'`"), "{error}");
     }
 
     #[test]

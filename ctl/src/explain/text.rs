@@ -1,4 +1,4 @@
-//! An explanation, for people.
+//! An explanation as text.
 
 use super::Explanation;
 use crate::report::Report;

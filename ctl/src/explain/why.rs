@@ -16,7 +16,7 @@ pub(super) fn sentence(reason: Reason, release: &Release) -> String {
         Reason::Pin => "a genuine pin names a live version".to_owned(),
         Reason::Cohort => "the edge's cohort for this train names a role that is live here".to_owned(),
         Reason::Adopted => {
-            "a session cookie and nothing of ours: the session is older than the filter and lives where everybody lived then"
+            "a session cookie without a canary cookie: the session predates the filter and stays on the version that was stable then"
                 .to_owned()
         }
         Reason::Hash => "the user's bucket against the weight".to_owned(),
@@ -52,7 +52,7 @@ pub(super) fn nothing_was_minted(
 pub(super) fn key(origin: KeyOrigin, release: &Release, policy: &Policy) -> String {
     match origin {
         KeyOrigin::MintedId => format!("cookie {} (an id that was drawn before)", policy.id_cookie.name),
-        KeyOrigin::Key(index) => release.keys.get(index).map_or_else(String::new, source),
+        KeyOrigin::Key(index) => release.identify_by.get(index).map_or_else(String::new, source),
     }
 }
 

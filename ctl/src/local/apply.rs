@@ -4,7 +4,7 @@
 //! state.json   what is going to be: never less than what the proxy may already do
 //! cds.yaml     new clusters beside those that leave        wait
 //! rds.yaml     new routes beside those that leave          wait
-//! ecds.yaml    the filter's new mind                       wait, if something leaves
+//! ecds.yaml    the filter's configuration                     wait, if something leaves
 //! rds.yaml     without the routes that leave               wait
 //! cds.yaml     without the clusters that leave
 //! ```
@@ -12,11 +12,12 @@
 //! Nothing is waited for where no Envoy runs: it will read the last files at its start. Killed anywhere, the next call
 //! begins again from `state.json`; what leaves is found in the files that are in force.
 
+use super::stats::Discovery;
 use super::wait::until;
 use super::{Admin, Error, Layout, State, clusters, ecds, files, routes};
-use crate::config::{KeyRing, filter_config};
-use crate::spec::ReleaseName;
 use assignment::FilterConfig;
+use canary_release::config::{SigningKeys, filter_config};
+use canary_release::spec::ReleaseName;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -36,18 +37,22 @@ pub struct Plan {
 /// What was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
-    /// Whether an Envoy was there to take it.
+    /// Whether an Envoy is running.
     pub running: bool,
     /// [`super::Stats::refusals`] before the write, for [`super::wait_for_generation`].
     pub refusals: u64,
 }
 
 /// How long Envoy may take for clusters, routes and a generation: first health checks are part of it.
-const PATIENCE: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_secs(15);
 
 impl Plan {
-    /// Makes everything that follows from a state. Fails on what the filter would refuse, before anything is written.
-    pub fn new(state: State, keys: &KeyRing) -> Result<Self, Error> {
+    /// Computes all files of a state. Writes nothing.
+    ///
+    /// # Errors
+    ///
+    /// If the filter would refuse the configuration.
+    pub fn new(state: State, keys: &SigningKeys) -> Result<Self, Error> {
         let Some(envoy) = state.envoy()?.cloned() else {
             let (config, module) = (FilterConfig::empty(), std::path::PathBuf::new());
             let (clusters, hosts) = (BTreeMap::new(), Vec::new());
@@ -58,7 +63,7 @@ impl Plan {
         };
         let releases = state.releases.iter().filter_map(named).collect();
         Ok(Self {
-            revision: state.releases.values().map(|entry| entry.standing.generation).sum(),
+            revision: state.releases.values().map(|entry| entry.state.generation).sum(),
             config: filter_config(&envoy.settings(), keys, releases)?,
             clusters: clusters::clusters(&state)?,
             hosts: routes::virtual_hosts(&state)?,
@@ -74,13 +79,13 @@ impl Plan {
 
     /// The generation that a release is going to have; 0 for one that is not part of the plan.
     pub fn generation(&self, release: &ReleaseName) -> u64 {
-        self.state.releases.get(&release.to_string()).map_or(0, |entry| entry.standing.generation)
+        self.state.releases.get(&release.to_string()).map_or(0, |entry| entry.state.generation)
     }
 
-    /// The files that it comes to, by name, with keys left out: for `--dry-run`.
+    /// The resulting files, by name, without keys: for `--dry-run`.
     pub fn preview(&self) -> Result<Vec<(&'static str, String)>, Error> {
         let version = self.revision.to_string();
-        let redacted = crate::manifest::redacted(&self.config);
+        let redacted = canary_release::manifest::redacted(&self.config);
         Ok(vec![
             ("cds.yaml", clusters::cds(&self.clusters, &version)?),
             ("rds.yaml", routes::rds(&self.hosts, &version)?),
@@ -89,7 +94,11 @@ impl Plan {
     }
 }
 
-/// Carries out a plan. Fails where a file cannot be written or Envoy does not take one; the next call continues.
+/// Executes a plan. If it fails, the next call continues.
+///
+/// # Errors
+///
+/// If a file cannot be written, or Envoy does not accept one.
 pub async fn apply(layout: &Layout, plan: &Plan, admin: &Admin) -> Result<Applied, Error> {
     let before = admin.stats().await.ok();
     let writer = Writer { layout, plan, admin: before.is_some().then_some(admin) };
@@ -135,7 +144,7 @@ impl Writer<'_> {
             return Ok(());
         }
         files::replace(&self.layout.clusters(), &clusters::cds(to, version)?)?;
-        self.taken("cluster_manager.cds", "the clusters", version).await
+        self.wait_until_taken(Discovery::Clusters, "the clusters", version).await
     }
 
     async fn routes(&self, from: &[Value], to: &[Value], version: &str) -> Result<(), Error> {
@@ -143,19 +152,21 @@ impl Writer<'_> {
             return Ok(());
         }
         files::replace(&self.layout.routes(), &routes::rds(to, version)?)?;
-        self.taken("http.canary.rds.canary", "the routes", version).await
+        self.wait_until_taken(Discovery::Routes, "the routes", version).await
     }
 
-    async fn taken(&self, stat: &str, what: &'static str, version: &str) -> Result<(), Error> {
+    async fn wait_until_taken(
+        &self,
+        discovery: Discovery,
+        what: &'static str,
+        version: &str,
+    ) -> Result<(), Error> {
         let Some(admin) = self.admin else { return Ok(()) };
-        let begun = admin.stats().await?;
-        let rejected = format!("{stat}.update_rejected");
-        let before = begun.number(&rejected).unwrap_or_default();
-        until(admin, what, PATIENCE, |stats| {
-            let count = stats.number(&rejected).unwrap_or_default().saturating_sub(before);
-            let warming = stats.number("cluster_manager.warming_clusters").unwrap_or_default();
-            match stats.text(&format!("{stat}.version_text")) {
-                Some(found) if found == version && warming == 0 => Ok(Some(())),
+        let before = admin.stats().await?.rejections(discovery);
+        until(admin, what, TIMEOUT, |stats| {
+            let count = stats.rejections(discovery).saturating_sub(before);
+            match stats.version(discovery) {
+                Some(found) if found == version && stats.warming() == 0 => Ok(Some(())),
                 _ if count > 0 => Err(Error::Refused { what, count }),
                 _ => Ok(None),
             }
@@ -166,7 +177,7 @@ impl Writer<'_> {
     async fn every_generation(&self, refusals: u64) -> Result<(), Error> {
         let Some(admin) = self.admin else { return Ok(()) };
         for (name, entry) in &self.plan.state.releases {
-            super::wait_for_generation(admin, name, entry.standing.generation, refusals, PATIENCE).await?;
+            super::wait_for_generation(admin, name, entry.state.generation, refusals, TIMEOUT).await?;
         }
         Ok(())
     }

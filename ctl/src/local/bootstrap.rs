@@ -1,9 +1,9 @@
 //! `envoy.yaml`: what a local Envoy is started with. It changes only with addresses, never with a release.
 
 use super::{Error, Layout, RESOURCE_NAME};
-use crate::manifest::untrusted_headers;
-use crate::yaml::Template;
 use assignment::contract::{HeaderNames, Position};
+use canary_release::manifest::untrusted_headers;
+use canary_release::yaml::Template;
 use serde_json::json;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ const HCM: &str = "static_resources/listeners/0/filter_chains/0/filters/0/typed_
 /// What a bootstrap can differ in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bootstrap {
-    /// Where users come in.
+    /// The address on which Envoy listens for users.
     pub listen: SocketAddr,
     /// The admin interface.
     pub admin: SocketAddr,
     /// Whether our filter is in the chain.
     pub filter: Filter,
-    /// Where the proxy stands: inside the mesh identity and cohort are believed, so they are not removed.
+    /// The proxy's position: inside the mesh identity and cohort are trusted, so they are not removed.
     pub position: Position,
     /// Where requests are logged, if anywhere.
     pub access_log: Option<PathBuf>,

@@ -2,7 +2,7 @@
 
 use super::prototype::{self, set};
 use super::{Error, State};
-use crate::yaml::Template;
+use canary_release::yaml::Template;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -48,7 +48,7 @@ pub(super) fn cds(clusters: &BTreeMap<String, Value>, version: &str) -> Result<S
     Ok(template.finish()?)
 }
 
-/// The clusters of a file that is in force; none where it cannot be read.
+/// The clusters of a file that is in force; none if it cannot be read.
 pub(super) fn in_force(text: &str) -> BTreeMap<String, Value> {
     let file: Value = serde_saphyr::from_str(text).unwrap_or_default();
     let resources = file.get("resources").and_then(Value::as_array).cloned().unwrap_or_default();

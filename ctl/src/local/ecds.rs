@@ -1,9 +1,9 @@
 //! `ecds.yaml`: the filter's configuration. Replacing this file is what a weight change is.
 
 use super::Error;
-use crate::yaml::Template;
 use assignment::FilterConfig;
 use assignment::contract::ContractError;
+use canary_release::yaml::Template;
 use std::path::Path;
 
 const TEMPLATE: &str = include_str!("../../../envoyfilter-templates/local-ecds.yaml");
@@ -12,12 +12,12 @@ const CONFIG: &str = "resources/0/typed_config/config";
 /// The name of the filter's configuration in Envoy, as in `extension_config_discovery.http_filter.<name>.*`.
 pub const RESOURCE_NAME: &str = "canary/assign";
 
-/// A file that holds no configuration: Envoy starts, waits, and goes on with the filter's native default.
+/// A file without a configuration: Envoy starts, waits, and continues with the filter's native default.
 pub const EMPTY_ECDS: &str = "version_info: \"0\"\nresources: []\n";
 
 /// The file for a configuration, which is not checked: tests write bad ones too. `version` is what Envoy reports back.
 pub fn ecds(config: &FilterConfig, module: &Path, version: &str) -> Result<String, Error> {
-    let json = config.to_json().map_err(|error: ContractError| crate::config::Error::from(error))?;
+    let json = config.to_json().map_err(|error: ContractError| canary_release::config::Error::from(error))?;
     from_json(&json, module, version)
 }
 

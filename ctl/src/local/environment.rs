@@ -1,13 +1,14 @@
-//! A local environment for tests and for the demo: the same files as the command line makes, without a command line.
+//! A local environment for programs and tests: the same files as those of the command line, without it.
 
 use super::apply::Plan;
 use super::{
     Admin, Applied, Bootstrap, EMPTY_ECDS, Entry, Error, Layout, Lock, State, apply, bootstrap, clusters,
     ecds, files, routes,
 };
-use crate::config::KeyRing;
-use crate::spec::{Local, Mode, Release};
 use assignment::FilterConfig;
+use canary_release::config::SigningKeys;
+use canary_release::record::Operation;
+use canary_release::spec::{Local, Mode, Release};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -17,7 +18,7 @@ use std::path::Path;
 /// ```no_run
 /// # async fn example() -> Result<(), canary_ctl::Error> {
 /// use canary_ctl::local::Environment;
-/// let document = canary_ctl::spec::load("canary.yaml".as_ref())?;
+/// let document = canary_release::spec::load("canary.yaml".as_ref())?;
 /// let environment = Environment::generate(&document.release).await?;
 /// // envoy --config-path <environment.layout().bootstrap()>
 /// # Ok(())
@@ -30,18 +31,26 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Writes everything for a release: keys and state where there are none yet, bootstrap, clusters, routes, filter
-    /// configuration. What `canary-ctl generate` does. Fails on a release of another delivery mode.
+    /// Writes all files of a release: keys and state if there are none yet, bootstrap, clusters, routes, filter
+    /// configuration. Used by `canary-ctl generate`.
+    ///
+    /// # Errors
+    ///
+    /// If the release has another delivery mode.
     pub async fn generate(release: &Release) -> Result<Self, Error> {
         let environment = Self::of(release)?;
         let lock = Lock::take(&environment.layout).await?;
         environment.write_bootstrap(&Bootstrap::new(environment.local.listen, environment.local.admin))?;
-        let plan = environment.plan(release, "generate")?;
+        let plan = environment.plan(release)?;
         environment.apply(&lock, &plan).await?;
         Ok(environment)
     }
 
-    /// The directory of a release, whatever is there. Fails on a release of another delivery mode.
+    /// The directory of a release, whether it exists or not.
+    ///
+    /// # Errors
+    ///
+    /// If the release has another delivery mode.
     pub fn of(release: &Release) -> Result<Self, Error> {
         match (&release.delivery.local, release.delivery.mode) {
             (Some(local), Mode::Local) => {
@@ -67,28 +76,28 @@ impl Environment {
     }
 
     /// The keys; drawn and written where there are none yet.
-    pub fn keys(&self) -> Result<KeyRing, Error> {
+    pub fn keys(&self) -> Result<SigningKeys, Error> {
         let path = self.layout.keys();
         if path.exists() {
-            return Ok(KeyRing::read(&path).map_err(crate::config::Error::from)?);
+            return Ok(SigningKeys::read(&path).map_err(canary_release::config::Error::from)?);
         }
-        let keys = KeyRing::draw().map_err(crate::config::Error::from)?;
+        let keys = SigningKeys::draw().map_err(canary_release::config::Error::from)?;
         std::fs::create_dir_all(self.layout.directory())
             .map_err(Error::file("create", self.layout.directory()))?;
-        keys.write(&path)?;
+        super::write_keys(&keys, &path)?;
         Ok(keys)
     }
 
     /// What the files would be with the release as it is written now. Nothing is written but keys, where there are none.
-    pub fn plan(&self, release: &Release, why: &str) -> Result<Plan, Error> {
-        Plan::new(self.state_with(release, why)?, &self.keys()?)
+    pub fn plan(&self, release: &Release) -> Result<Plan, Error> {
+        Plan::new(self.state_with(release)?, &self.keys()?)
     }
 
     /// The same for a look: keys that are not there yet are not drawn, and nothing is written at all.
     pub fn dry_plan(&self, release: &Release) -> Result<Plan, Error> {
         let path = self.layout.keys();
-        let keys = if path.exists() { self.keys()? } else { KeyRing::placeholder() };
-        Plan::new(self.state_with(release, "generate")?, &keys)
+        let keys = if path.exists() { self.keys()? } else { SigningKeys::placeholder() };
+        Plan::new(self.state_with(release)?, &keys)
     }
 
     /// What the files would be with a state as it is given: for changes that are no change of `canary.yaml`.
@@ -96,23 +105,23 @@ impl Environment {
         Plan::new(state, &self.keys()?)
     }
 
-    fn state_with(&self, release: &Release, why: &str) -> Result<State, Error> {
+    fn state_with(&self, release: &Release) -> Result<State, Error> {
         let mut state = self.state()?;
         let name = release.name.to_string();
         let before = state.releases.get(&name);
         let mut entry = Entry::of(release, &self.local, before)?;
-        let from = before.map(|before| before.standing.weight).unwrap_or_default();
-        entry.note(from, why);
+        let from = before.map(|before| before.state.weight).unwrap_or_default();
+        entry.append_history(from, Operation::Generate);
         state.releases.insert(name, entry);
         Ok(state)
     }
 
-    /// Writes a plan's files; the lock shows that nobody else does.
+    /// Writes a plan's files; the lock excludes other writers.
     pub async fn apply(&self, _lock: &Lock, plan: &Plan) -> Result<Applied, Error> {
         apply(&self.layout, plan, &self.admin()).await
     }
 
-    /// Writes a bootstrap, and says whether it is another than before: then Envoy has to be started anew.
+    /// Writes a bootstrap. Returns whether it has changed: then Envoy has to be restarted.
     pub fn write_bootstrap(&self, options: &Bootstrap) -> Result<bool, Error> {
         let text = bootstrap(&self.layout, options)?;
         let path = self.layout.bootstrap();

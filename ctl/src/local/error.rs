@@ -1,7 +1,8 @@
 //! Why the local target cannot be steered, and what to do about it.
 
-use crate::config;
-use crate::yaml::EditError;
+use crate::hint::Hint as _;
+use canary_release::config;
+use canary_release::yaml::EditError;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ pub enum Error {
     /// Nothing was generated yet.
     #[error("release `{release}` is not known in {}", directory.display())]
     UnknownRelease {
-        /// The release asked for.
+        /// The requested release.
         release: String,
         /// Where the state is.
         directory: PathBuf,
@@ -31,7 +32,7 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
-    /// A file of ours has another shape: somebody else wrote it, or a newer version.
+    /// A file of the directory has another shape: another program wrote it, or a newer version.
     #[error("expected {what} in {}", path.display())]
     Malformed {
         /// What the file should hold.
@@ -47,14 +48,14 @@ pub enum Error {
         /// The directory.
         directory: PathBuf,
     },
-    /// The state is of another time than the caller believes.
-    #[error("expected generation {expected} of `{release}`, found {found}: somebody else has changed it")]
+    /// The state has another generation than the caller expects.
+    #[error("expected generation {expected} of `{release}`, found {found}: it was changed concurrently")]
     ConcurrentChange {
         /// The release.
         release: String,
         /// The generation that the caller had read.
         expected: u64,
-        /// The generation that is there.
+        /// The generation that was found.
         found: u64,
     },
     /// Two releases name the same directory and other ports or modules.
@@ -91,7 +92,7 @@ pub enum Error {
         count: u64,
     },
     /// Envoy did not take a file in time.
-    #[error("waited {} for {what}", crate::report::seconds(*waited))]
+    #[error("waited {} for {what}", canary_release::format::seconds(*waited))]
     Late {
         /// For what.
         what: String,
@@ -110,7 +111,7 @@ impl Error {
         move |source| Self::File { action, path, source }
     }
 
-    /// What a person can do about it.
+    /// A hint: what the user can change.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::NotLocal => {

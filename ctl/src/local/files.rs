@@ -1,4 +1,4 @@
-//! Replaces files whole: whoever reads them sees the old one or the new one, and Envoy is told by the rename.
+//! Replaces files atomically by rename: readers get the old or the new content, and Envoy watches for the rename.
 
 use super::Error;
 use std::fs::{self, File, OpenOptions};
@@ -11,7 +11,7 @@ use std::path::Path;
 pub enum Readers {
     /// Only the owner: the file holds keys.
     Owner,
-    /// Whoever the process's umask lets.
+    /// All users that the process's umask allows.
     Everyone,
 }
 
@@ -53,7 +53,7 @@ fn sync_folder(path: &Path) -> Result<(), Error> {
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::file("write", folder))
 }
 
-/// Reads a file; `None` where there is none.
+/// Reads a file; `None` if there is none.
 pub(super) fn read_if_there(path: &Path) -> Result<Option<String>, Error> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),

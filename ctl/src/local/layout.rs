@@ -46,10 +46,10 @@ impl Layout {
 
     /// The keys that sign and verify.
     pub fn keys(&self) -> PathBuf {
-        self.directory.join("keys.json")
+        self.directory.join("signing-keys.json")
     }
 
-    /// Held by whoever writes.
+    /// The file of the write lock.
     pub fn lock(&self) -> PathBuf {
         self.directory.join("lock")
     }

@@ -1,4 +1,4 @@
-//! One writer at a time. The kernel holds the lock, so it goes with the process, however that ends.
+//! One writer at a time. The kernel releases the lock when the process ends, however it ends.
 
 use super::{Error, Layout};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -11,11 +11,15 @@ pub struct Lock {
 }
 
 /// How long another writer is waited for. A write takes milliseconds; a longer one is waiting for Envoy.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(20);
 
 impl Lock {
-    /// Takes the lock, making the directory where there is none. Fails where another writer does not end in time.
+    /// Takes the lock, and creates the directory if there is none.
+    ///
+    /// # Errors
+    ///
+    /// If another writer does not end in time.
     pub async fn take(layout: &Layout) -> Result<Self, Error> {
         fs::create_dir_all(layout.directory()).map_err(Error::file("create", layout.directory()))?;
         let path = layout.lock();
@@ -25,7 +29,7 @@ impl Lock {
             .truncate(false)
             .open(&path)
             .map_err(Error::file("open", &path))?;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(Self { _file: file }),

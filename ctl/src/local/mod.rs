@@ -7,10 +7,11 @@
 //! clusters     cds.yaml                         State                  -> text
 //! routes       rds.yaml                         State                  -> text
 //! ecds         ecds.yaml                        FilterConfig           -> text
+//! keys         the signing keys              SigningKeys                -> file
 //! apply        writes them, in an order in which every state between is safe
-//! admin, stats what the running Envoy says about itself
+//! admin, stats statistics of the running Envoy
 //! wait         until it runs what was written
-//! environment  all of it for tests and for the demo, without a command line
+//! environment  all of it as a library: tests use it without a command line
 //! ```
 
 mod admin;
@@ -21,6 +22,7 @@ mod ecds;
 mod environment;
 mod error;
 mod files;
+mod keys;
 mod layout;
 mod lock;
 mod prototype;
@@ -36,8 +38,9 @@ pub use ecds::{EMPTY_ECDS, RESOURCE_NAME, ecds};
 pub use environment::Environment;
 pub use error::Error;
 pub use files::{Readers, replace, replace_for};
+pub use keys::write_keys;
 pub use layout::Layout;
 pub use lock::Lock;
 pub use state::{Entry, State, Upstream};
-pub use stats::{ReleaseStats, Stats};
+pub use stats::Stats;
 pub use wait::{Arrival, wait_for_generation};

@@ -4,7 +4,7 @@ use super::Error;
 use serde::Serialize;
 use serde_json::Value;
 
-/// The first resource of an xDS template. Fails on a template that is none.
+/// The first resource of an xDS template. Fails if the text is no such template.
 pub(super) fn resource(template: &str) -> Result<Value, Error> {
     let document: Value =
         serde_saphyr::from_str(template).map_err(|error| Error::Prototype(error.to_string()))?;
@@ -16,7 +16,7 @@ pub(super) fn part(value: &Value, pointer: &str) -> Result<Value, Error> {
     value.pointer(pointer).cloned().ok_or_else(|| Error::Prototype(pointer.to_owned()))
 }
 
-/// Sets a field that the prototype has. Fails where it has none: a template and its code have to agree.
+/// Sets an existing field of the prototype. Fails if it is missing: a template and its code have to agree.
 pub(super) fn set(value: &mut Value, pointer: &str, to: impl Serialize) -> Result<(), Error> {
     let field = value.pointer_mut(pointer).ok_or_else(|| Error::Prototype(pointer.to_owned()))?;
     *field = serde_json::to_value(to).map_err(|error| Error::Prototype(error.to_string()))?;

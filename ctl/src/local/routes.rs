@@ -3,14 +3,14 @@
 use super::clusters::cluster_name;
 use super::prototype::{self, add, part, set};
 use super::{Entry, Error, State};
-use crate::yaml::Template;
-use assignment::contract::{HeaderNames, PodAffinity};
+use assignment::contract::{HeaderNames, SessionAffinity};
+use canary_release::yaml::Template;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 const TEMPLATE: &str = include_str!("../../../envoyfilter-templates/local-rds.yaml");
 
-/// The cookie that Envoy itself keeps a user on a process with, where the release does not ask for `podAffinity`.
+/// The cookie by which Envoy keeps a user on a process if the release has no `sessionAffinity`.
 ///
 /// Not the application's session cookie: the process that answers a first request is chosen before there is one.
 const POD_COOKIE: &str = "canary-pod";
@@ -78,8 +78,8 @@ fn default_route(prototype: &Value, path: &Path<'_>) -> Result<Value, Error> {
 fn hash_policy(entry: &Entry) -> Value {
     let cookie = json!({"cookie": {"name": POD_COOKIE, "ttl": "0s", "path": "/"}});
     match entry.upstream.affinity {
-        PodAffinity::None => json!([cookie]),
-        PodAffinity::Identity => {
+        SessionAffinity::None => json!([cookie]),
+        SessionAffinity::Identity => {
             json!([{"header": {"header_name": HeaderNames::default().identity}, "terminal": true}, cookie])
         }
     }
@@ -92,14 +92,14 @@ pub(super) fn rds(virtual_hosts: &[Value], version: &str) -> Result<String, Erro
     Ok(template.finish()?)
 }
 
-/// The virtual hosts of a file that is in force; none where it cannot be read.
+/// The virtual hosts of a file that is in force; none if it cannot be read.
 pub(super) fn in_force(text: &str) -> Vec<Value> {
     let file: Value = serde_saphyr::from_str(text).unwrap_or_default();
     file.pointer("/resources/0/virtual_hosts").and_then(Value::as_array).cloned().unwrap_or_default()
 }
 
-/// New virtual hosts that also keep the version routes of old ones: while proxies may still name a version that is on
-/// its way out, its route has to be there. Default routes are the new ones.
+/// New virtual hosts that also keep the version routes of old ones: while proxies may still name a leaving version, its
+/// route has to exist. Default routes are the new ones.
 pub(super) fn with_leaving(new: &[Value], old: &[Value], clusters: &BTreeMap<String, Value>) -> Vec<Value> {
     let mut hosts = new.to_vec();
     for host in &mut hosts {

@@ -1,10 +1,11 @@
 //! `state.json`: what every release of a local Envoy is now. All of Envoy's files follow from it and from the keys.
 
 use super::{Error, Layout, files};
-use crate::config::{History, ProxySettings, Standing};
-use crate::spec::{Local, Module, Release};
 use assignment::Weight;
-use assignment::contract::{PodAffinity, Position, ReleaseConfig, Role, UntilAction};
+use assignment::contract::{ExpiryAction, Position, ReleaseConfig, Role, SessionAffinity};
+use canary_release::config::ProxySettings;
+use canary_release::record::{History, Operation, ReleaseState};
+use canary_release::spec::{Local, Module, Release};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -27,17 +28,17 @@ pub struct State {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Entry {
     /// Weight, versions, epochs, generation.
-    pub standing: Standing,
+    pub state: ReleaseState,
     /// The rest of its configuration, as its file had it at the last `generate`.
     pub config: ReleaseConfig,
     /// Where its requests go.
     pub upstream: Upstream,
-    /// The Envoy that it asks for.
+    /// The Envoy settings of the release.
     pub envoy: Envoy,
     /// The largest raise without being asked twice.
     pub max_step: Weight,
     /// What happens when a weight expires.
-    pub until_action: UntilAction,
+    pub on_expiry: ExpiryAction,
     /// The last changes, the oldest first.
     pub history: History,
 }
@@ -49,14 +50,14 @@ pub struct Upstream {
     /// The processes of each version that is live.
     pub endpoints: BTreeMap<String, Vec<SocketAddr>>,
     /// By what a user stays on a process.
-    pub affinity: PodAffinity,
+    pub affinity: SessionAffinity,
 }
 
-/// The Envoy that a release asks for; releases of one directory share one.
+/// The Envoy settings of a release; releases of one directory share one Envoy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Envoy {
-    /// Where users come in.
+    /// The address on which Envoy listens for users.
     pub listen: SocketAddr,
     /// Its admin interface.
     pub admin: SocketAddr,
@@ -79,7 +80,11 @@ impl Default for State {
 }
 
 impl State {
-    /// Reads the state of a directory; empty where there is none yet. Fails on a file of another shape.
+    /// Reads the state of a directory; empty if there is none yet.
+    ///
+    /// # Errors
+    ///
+    /// If the file has another shape.
     pub fn read(layout: &Layout) -> Result<Self, Error> {
         let path = layout.state();
         let Some(text) = files::read_if_there(&path)? else { return Ok(Self::default()) };
@@ -101,7 +106,11 @@ impl State {
         files::replace(&path, &(text + "\n"))
     }
 
-    /// A release by name. Fails with the known ones where there is none.
+    /// A release by name.
+    ///
+    /// # Errors
+    ///
+    /// If there is none; the error lists the known ones.
     pub fn release(&self, layout: &Layout, name: &str) -> Result<&Entry, Error> {
         self.releases.get(name).ok_or_else(|| Error::UnknownRelease {
             release: name.to_owned(),
@@ -110,7 +119,11 @@ impl State {
         })
     }
 
-    /// What the proxy has once. Fails where the releases disagree.
+    /// The Envoy settings that all releases share.
+    ///
+    /// # Errors
+    ///
+    /// If the releases disagree.
     pub fn envoy(&self) -> Result<Option<&Envoy>, Error> {
         let mut entries = self.releases.iter();
         let Some((_, first)) = entries.next() else { return Ok(None) };
@@ -125,43 +138,47 @@ impl State {
 
 impl Entry {
     /// A release as its file has it now, after what it was before. A first one gets a uid and the file's weight.
-    pub fn of(release: &Release, local: &Local, before: Option<&Self>) -> Result<Self, crate::config::Error> {
+    pub fn of(
+        release: &Release,
+        local: &Local,
+        before: Option<&Self>,
+    ) -> Result<Self, canary_release::config::Error> {
         let still_runs =
             |version: &str| local.endpoints.get(version).is_some_and(|endpoints| !endpoints.is_empty());
-        let standing = if let Some(before) = before {
-            before.standing.revised(release, still_runs)
+        let state = if let Some(before) = before {
+            before.state.revised(release, still_runs)
         } else {
-            let uid = release.uid.clone().map_or_else(crate::config::new_uid, Ok)?;
+            let uid = release.uid.clone().map_or_else(canary_release::record::new_uid, Ok)?;
             let installed_at_seconds = u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default();
-            Standing { installed_at_seconds, ..Standing::first(release, uid) }
+            ReleaseState { installed_at_seconds, ..ReleaseState::first(release, uid) }
         };
-        let mut config = crate::config::release_config(release, &standing, Position::Edge);
+        let mut config = canary_release::config::release_config(release, &state, Position::Edge);
         keep_revocation(&mut config, before);
-        let live = |version: &str| standing.versions.iter().any(|live| live.name == version);
+        let live = |version: &str| state.versions.iter().any(|live| live.name == version);
         let endpoints = local.endpoints.iter().filter(|(version, _)| live(version));
         Ok(Self {
             upstream: Upstream {
                 endpoints: endpoints.map(|(version, at)| (version.clone(), at.clone())).collect(),
-                affinity: release.pod_affinity,
+                affinity: release.session_affinity,
             },
             envoy: Envoy::of(release, local),
             max_step: release.max_step,
-            until_action: release.until_action,
+            on_expiry: release.on_expiry,
             history: before.map(|before| before.history.clone()).unwrap_or_default(),
-            standing,
+            state,
             config,
         })
     }
 
-    /// The configuration with the standing as it is now.
+    /// The configuration with the state as it is now.
     pub fn filter_config(&self) -> ReleaseConfig {
-        let Standing { uid, generation, weight, until, versions, gone, .. } = self.standing.clone();
+        let ReleaseState { uid, generation, weight, until, versions, gone, .. } = self.state.clone();
         ReleaseConfig { uid, generation, weight, until, versions, gone, ..self.config.clone() }
     }
 
     /// The stable version.
     pub fn stable(&self) -> &str {
-        self.standing.version_of(Role::Stable).unwrap_or_default()
+        self.state.version_of(Role::Stable).unwrap_or_default()
     }
 }
 
@@ -215,17 +232,22 @@ impl Envoy {
 
 impl Entry {
     /// Adds a change to the history.
-    pub(super) fn note(&mut self, from: Weight, why: &str) {
+    pub(super) fn append_history(&mut self, from: Weight, operation: Operation) {
         let by = std::env::var("USER").unwrap_or_else(|_| "unknown".to_owned());
-        self.history.note(&self.standing, &by, from, why);
+        self.history.append(&self.state, &by, from, operation);
     }
 
-    /// Gives the canary another share, as the next generation. `why` is the verb that does it.
-    pub fn set_weight(&mut self, weight: Weight, until: Option<assignment::contract::Until>, why: &str) {
-        let from = self.standing.weight;
-        self.standing.weight = weight;
-        self.standing.until = until;
-        self.standing.generation += 1;
-        self.note(from, why);
+    /// Gives the canary another share, as the next generation.
+    pub fn set_weight(
+        &mut self,
+        weight: Weight,
+        until: Option<assignment::contract::Until>,
+        operation: Operation,
+    ) {
+        let from = self.state.weight;
+        self.state.weight = weight;
+        self.state.until = until;
+        self.state.generation += 1;
+        self.append_history(from, operation);
     }
 }

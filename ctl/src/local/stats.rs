@@ -1,102 +1,82 @@
-//! What Envoy's statistics say about releases. The filter's names carry their labels (`component.X.`, `tag.Y;.`).
+//! What a local Envoy reports: its metrics, and which files it has taken.
 
-use std::collections::BTreeMap;
+use super::RESOURCE_NAME;
+use canary_release::metrics::{ProxyMetrics, ReleaseMetrics};
 
-/// The statistics of one Envoy at one moment.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
-    values: BTreeMap<String, String>,
+/// The metrics of one Envoy at one moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stats(ProxyMetrics);
+
+/// A file that Envoy reads, and where its metrics say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Discovery {
+    /// `cds.yaml`.
+    Clusters,
+    /// `rds.yaml`.
+    Routes,
 }
 
-/// What the filter counted for one release.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ReleaseStats {
-    /// The generation that the workers run; `None` where they never ran one.
-    pub generation: Option<u64>,
-    /// Requests by version, role and reason.
-    pub requests: BTreeMap<(String, String, String), u64>,
-    /// Responses by version, role and status class.
-    pub responses: BTreeMap<(String, String, String), u64>,
+impl Discovery {
+    /// The beginning of the names of its metrics, and their labels.
+    const fn metric(self) -> (&'static str, &'static [(&'static str, &'static str)]) {
+        match self {
+            Self::Clusters => ("envoy_cluster_manager_cds", &[]),
+            Self::Routes => ("envoy_http_rds", &[("envoy_rds_route_config", "canary")]),
+        }
+    }
 }
-
-const CUSTOM: &str = "wasmcustom.";
-const DISCOVERY: &str = "extension_config_discovery.http_filter.";
 
 impl Stats {
-    /// Reads the text of `/stats`: lines of `name: value`. Lines of another shape are passed over.
+    /// Reads Prometheus text.
     pub fn parse(text: &str) -> Self {
-        let pair = |line: &str| {
-            let (name, value) = line.split_once(": ")?;
-            Some((name.to_owned(), value.trim_matches('"').to_owned()))
-        };
-        Self { values: text.lines().filter_map(pair).collect() }
+        Self(ProxyMetrics::parse(text))
     }
 
-    /// A number by its full name.
-    pub fn number(&self, name: &str) -> Option<u64> {
-        self.values.get(name)?.parse().ok()
+    /// What the filter counts for a release.
+    pub fn release(&self, name: &str) -> ReleaseMetrics {
+        self.0.release(name)
     }
 
-    /// A text by its full name.
-    pub fn text(&self, name: &str) -> Option<&str> {
-        self.values.get(name).map(String::as_str)
-    }
-
-    /// What the filter counted for a release.
-    pub fn release(&self, name: &str) -> ReleaseStats {
-        ReleaseStats {
-            generation: self.number(&format!("{CUSTOM}canary_generation.component.{name}.active")),
-            requests: self.tagged("canary_requests", name),
-            responses: self.tagged("canary_responses", name),
-        }
+    /// A counter or gauge without labels.
+    pub fn count(&self, name: &str) -> Option<u64> {
+        self.0.count(name, &[])
     }
 
     /// Whether the filter runs without ever having had a good configuration.
     pub fn is_inert(&self) -> bool {
-        self.number(&format!("{CUSTOM}canary_inert")).is_some_and(|value| value > 0)
+        self.count("canary_inert").is_some_and(|value| value > 0)
     }
 
     /// How often Envoy has refused a configuration of the filter since it started.
     pub fn refusals(&self) -> u64 {
-        let count = |name: &str| self.number(&format!("{DISCOVERY}{}.{name}", super::RESOURCE_NAME));
-        count("update_rejected").unwrap_or_default().max(count("config_fail").unwrap_or_default())
+        let resource = RESOURCE_NAME.replace('/', "_");
+        let prefix = format!("envoy_extension_config_discovery_http_filter_{resource}");
+        let count = |name: &str| self.count(&format!("{prefix}_{name}")).unwrap_or_default();
+        count("update_rejected").max(count("config_fail"))
     }
 
     /// The processes of a version that take requests, and all of them.
     pub fn membership(&self, cluster: &str) -> Option<(u64, u64)> {
-        let healthy = self.number(&format!("cluster.{cluster}.membership_healthy"))?;
-        Some((healthy, self.number(&format!("cluster.{cluster}.membership_total"))?))
+        let labels = [("envoy_cluster_name", cluster)];
+        let healthy = self.0.count("envoy_cluster_membership_healthy", &labels)?;
+        Some((healthy, self.0.count("envoy_cluster_membership_total", &labels)?))
     }
 
-    /// Counters `<metric>.component.<release>.tag.<a>/<b>/<c>;.total`, by their three labels. A version holds no `/`.
-    fn tagged(&self, metric: &str, release: &str) -> BTreeMap<(String, String, String), u64> {
-        let prefix = format!("{CUSTOM}{metric}.component.{release}.tag.");
-        let counter = |(name, value): (&String, &String)| {
-            let labels = name.strip_prefix(&prefix)?.strip_suffix(";.total")?;
-            let mut labels = labels.split('/').map(str::to_owned);
-            let key = (labels.next()?, labels.next()?, labels.next()?);
-            Some((key, value.parse().ok()?))
-        };
-        self.values.iter().filter_map(counter).collect()
-    }
-}
-
-impl ReleaseStats {
-    /// Requests of a version, those of testers left out where `overridden` is false.
-    pub fn requests_of(&self, version: &str, overridden: bool) -> u64 {
-        let counted = |((of, _, reason), count): (&(String, String, String), &u64)| {
-            let counts = of == version && (overridden || reason != "override");
-            counts.then_some(*count)
-        };
-        self.requests.iter().filter_map(counted).sum()
+    /// The version of a file that Envoy runs.
+    pub(super) fn version(&self, discovery: Discovery) -> Option<&str> {
+        let (name, labels) = discovery.metric();
+        self.0.text(&format!("{name}_version_text"), labels)
     }
 
-    /// Responses of a version in a status class, those of testers left out.
-    pub fn responses_of(&self, version: &str, class: &str) -> u64 {
-        let counted = |((of, role, found), count): (&(String, String, String), &u64)| {
-            (of == version && role != "override" && found == class).then_some(*count)
-        };
-        self.responses.iter().filter_map(counted).sum()
+    /// How often Envoy has rejected a file since it started.
+    pub(super) fn rejections(&self, discovery: Discovery) -> u64 {
+        let (name, labels) = discovery.metric();
+        self.0.count(&format!("{name}_update_rejected"), labels).unwrap_or_default()
+    }
+
+    /// Clusters that wait for their endpoints: no route finds them yet.
+    pub(super) fn warming(&self) -> u64 {
+        self.count("envoy_cluster_manager_warming_clusters").unwrap_or_default()
     }
 }
 
@@ -104,32 +84,24 @@ impl ReleaseStats {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "cluster.shop/shop/v2.membership_healthy: 1\ncluster.shop/shop/v2.membership_total: 2\n\
-        cluster_manager.cds.version_text: \"12\"\n\
-        extension_config_discovery.http_filter.canary/assign.update_rejected: 3\n\
-        wasmcustom.canary_generation.component.shop/shop.active: 1763712345678\n\
-        wasmcustom.canary_requests.component.shop/shop.tag.v1.0/stable/hash;.total: 70\n\
-        wasmcustom.canary_requests.component.shop/shop.tag.v2/canary/pin;.total: 20\n\
-        wasmcustom.canary_requests.component.shop/shop.tag.v2/canary/override;.total: 5\n\
-        wasmcustom.canary_requests.component.shop/web.tag.v2/canary/pin;.total: 999\n\
-        wasmcustom.canary_responses.component.shop/shop.tag.v2/canary/5xx;.total: 4\n\
-        wasmcustom.canary_responses.component.shop/shop.tag.v2/override/5xx;.total: 6\n";
+    /// As Envoy 1.40 prints it for the parameter `text_readouts`.
+    const TEXT: &str = "envoy_cluster_membership_healthy{envoy_cluster_name=\"shop/shop/v2\"} 1\n\
+        envoy_cluster_membership_total{envoy_cluster_name=\"shop/shop/v2\"} 2\n\
+        envoy_cluster_manager_cds_update_rejected{} 4\n\
+        envoy_cluster_manager_cds_version_text{text_value=\"12\"} 0\n\
+        envoy_cluster_manager_warming_clusters{} 5\n\
+        envoy_extension_config_discovery_http_filter_canary_assign_update_rejected{} 3\n\
+        envoy_http_rds_update_rejected{envoy_rds_route_config=\"canary\",envoy_http_conn_manager_prefix=\"canary\"} 6\n\
+        envoy_http_rds_version_text{envoy_rds_route_config=\"canary\",envoy_http_conn_manager_prefix=\"canary\",text_value=\"13+\"} 0\n\
+        canary_inert{} 0\n";
 
     #[test]
-    fn counters_are_read_by_release_version_and_reason() {
+    fn what_envoy_reports_of_its_files_is_read() {
         let stats = Stats::parse(TEXT);
-        let shop = stats.release("shop/shop");
-        assert_eq!(shop.generation, Some(1_763_712_345_678));
-        assert_eq!(shop.requests_of("v1.0", true), 70);
-        assert_eq!((shop.requests_of("v2", true), shop.requests_of("v2", false)), (25, 20));
-        assert_eq!(shop.responses_of("v2", "5xx"), 4);
-        assert_eq!(stats.release("shop/none"), ReleaseStats::default());
-    }
-
-    #[test]
-    fn what_envoy_says_about_its_files_is_read() {
-        let stats = Stats::parse(TEXT);
-        assert_eq!(stats.text("cluster_manager.cds.version_text"), Some("12"));
+        assert_eq!(stats.version(Discovery::Clusters), Some("12"));
+        assert_eq!(stats.version(Discovery::Routes), Some("13+"));
+        assert_eq!((stats.rejections(Discovery::Clusters), stats.rejections(Discovery::Routes)), (4, 6));
+        assert_eq!(stats.warming(), 5);
         assert_eq!((stats.refusals(), stats.is_inert()), (3, false));
         assert_eq!(stats.membership("shop/shop/v2"), Some((1, 2)));
     }

@@ -12,23 +12,26 @@ pub struct Arrival {
     pub waited: Duration,
 }
 
-/// Between two looks. A look takes about a millisecond.
+/// The polling interval. Each poll takes about a millisecond.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Waits until the workers run at least this generation of a release.
 ///
-/// `refusals` is what [`Stats::refusals`] said before the write. Fails where Envoy refuses the configuration, does not
-/// answer, or does not run it in time.
+/// `refusals` is the value of [`Stats::refusals`] before the write.
+///
+/// # Errors
+///
+/// If Envoy refuses the configuration, does not respond, or does not run it in time.
 pub async fn wait_for_generation(
     admin: &Admin,
     release: &str,
     generation: u64,
     refusals: u64,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<Arrival, Error> {
     let begun = Instant::now();
     let what = format!("generation {generation} of `{release}`");
-    let seen = until(admin, &what, patience, |stats| {
+    let seen = until(admin, &what, timeout, |stats| {
         let count = stats.refusals().saturating_sub(refusals);
         match stats.release(release).generation {
             Some(found) if found >= generation => Ok(Some(found)),
@@ -39,11 +42,11 @@ pub async fn wait_for_generation(
     Ok(Arrival { generation: seen.await?, waited: begun.elapsed() })
 }
 
-/// Looks again and again until `look` finds something, fails, or the patience ends.
+/// Polls until `look` returns something, fails, or the timeout ends.
 pub(super) async fn until<T>(
     admin: &Admin,
     what: &str,
-    patience: Duration,
+    timeout: Duration,
     look: impl Fn(&Stats) -> Result<Option<T>, Error>,
 ) -> Result<T, Error> {
     let begun = Instant::now();
@@ -52,7 +55,7 @@ pub(super) async fn until<T>(
             return Ok(found);
         }
         let waited = begun.elapsed();
-        if waited >= patience {
+        if waited >= timeout {
             return Err(Error::Late { what: what.to_owned(), waited });
         }
         tokio::time::sleep(PAUSE).await;

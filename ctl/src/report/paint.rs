@@ -1,4 +1,4 @@
-//! Colours, where somebody sees them.
+//! Terminal colours, if they are enabled.
 
 /// Whether text is coloured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -7,17 +7,17 @@ pub struct Paint(pub(super) bool);
 const RESET: &str = "\u{1b}[0m";
 
 impl Paint {
-    /// What comes.
+    /// Colours additions.
     pub fn green(self, text: &str) -> String {
         self.with("\u{1b}[32m", text)
     }
 
-    /// What goes, and what went wrong.
+    /// Colours deletions and errors.
     pub fn red(self, text: &str) -> String {
         self.with("\u{1b}[31m", text)
     }
 
-    /// What changes.
+    /// Colours changes.
     pub fn yellow(self, text: &str) -> String {
         self.with("\u{1b}[33m", text)
     }

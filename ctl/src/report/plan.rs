@@ -1,14 +1,39 @@
-//! A plan for people: an object a paragraph, a field a line.
+//! A plan as text: an object a paragraph, a field a line.
 
 use super::{Paint, Report};
-use crate::plan::{Action, Change, Field, Plan};
+use canary_release::plan::{Action, Change, Field, Plan, PlanNote};
+use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
 
 /// Longer values are cut: a configuration is a page.
 const MAX_VALUE: usize = 120;
 
-impl Report for Plan {
+/// A plan, with its notes as a user of the terminal tool reads them.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlanReport<'p> {
+    changes: &'p [Change],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+impl<'p> PlanReport<'p> {
+    /// Of this plan.
+    pub fn new(plan: &'p Plan) -> Self {
+        Self { changes: &plan.changes, notes: plan.notes.iter().map(said).collect() }
+    }
+}
+
+/// A note with the commands that it is about.
+fn said(note: &PlanNote) -> String {
+    match note {
+        PlanNote::Routes(_) => note.to_string(),
+        PlanNote::RulesNotListed { .. } => format!("{note} (`canary-ctl generate rbac` prints the right)"),
+        PlanNote::CheckFails(failed) => format!("`apply` refuses by `{}`: {failed}", failed.check),
+    }
+}
+
+impl Report for PlanReport<'_> {
     fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         self.painted(out, Paint::default())
     }
@@ -17,7 +42,7 @@ impl Report for Plan {
         for note in &self.notes {
             writeln!(out, "{note}")?;
         }
-        for change in &self.changes {
+        for change in self.changes {
             object(change, out, paint)?;
         }
         Ok(())
@@ -28,7 +53,7 @@ fn object(change: &Change, out: &mut dyn fmt::Write, paint: Paint) -> fmt::Resul
     let Change { object, why, .. } = change;
     let heading = match change.action {
         Action::Create => paint.green(&format!("+ {object}")),
-        Action::Update | Action::HandBack => paint.yellow(&format!("~ {object}")),
+        Action::Update | Action::Restore => paint.yellow(&format!("~ {object}")),
         Action::Delete => paint.red(&format!("- {object}")),
     };
     writeln!(out, "{heading}: {why}")?;
@@ -58,4 +83,31 @@ fn short(value: &Value) -> String {
     }
     let begin: String = text.chars().take(MAX_VALUE).collect();
     format!("{begin}…")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use canary_release::preflight::{Alternative, PreflightCheck};
+
+    #[test]
+    fn the_notes_of_a_plan_name_commands_in_every_form() {
+        let failed = PreflightCheck::NoWasmRuntime
+            .refuse(&[], "expected V8", Alternative::RestartProxies { proxies: Vec::new() })
+            .unwrap_err();
+        let rules = PlanNote::RulesNotListed { namespace: "istio-system".to_owned() };
+        let notes = vec![PlanNote::CheckFails(failed), rules];
+        let plan = Plan { notes, ..Plan::default() };
+        let expected = [
+            "`apply` refuses by `no-wasm-runtime`: expected V8",
+            "not allowed to list DestinationRules in `istio-system`: the settings of a mesh-wide rule for the Service, if there is one, \
+             are not taken over (`canary-ctl generate rbac` prints the right)",
+        ];
+        let report = PlanReport::new(&plan);
+        let mut text = String::new();
+        report.text(&mut text).unwrap();
+        assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+        let json = serde_json::to_value(&report).unwrap();
+        assert_eq!(json, serde_json::json!({"changes": [], "notes": expected}));
+    }
 }

@@ -2,7 +2,6 @@
 
 use super::Paint;
 use serde::Serialize;
-use std::error::Error as _;
 use std::fmt;
 use std::io::{self, IsTerminal as _, Write};
 use std::process::ExitCode;
@@ -19,12 +18,12 @@ pub enum Format {
     Yaml,
 }
 
-/// A command's result: for programs by its fields, for people by [`Report::text`].
+/// A command's result: its fields as JSON and YAML, [`Report::text`] as text.
 pub trait Report: Serialize {
-    /// Writes it for people, with a newline at the end.
+    /// Writes it as text, with a newline at the end.
     fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result;
 
-    /// Writes it for people, in colours where there are some.
+    /// Writes it as text, in colours if they are enabled.
     fn painted(&self, out: &mut dyn fmt::Write, _paint: Paint) -> fmt::Result {
         self.text(out)
     }
@@ -33,10 +32,10 @@ pub trait Report: Serialize {
 /// The result cannot be printed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Nobody reads it any more, or the disk is full.
+    /// The output cannot be written: a closed pipe, or a full disk.
     #[error("cannot write the result")]
     Output(#[from] io::Error),
-    /// The report has no form for people.
+    /// The report cannot be formatted as text.
     #[error("cannot write the result as text")]
     Text(#[from] fmt::Error),
     /// The report has no JSON form.
@@ -79,7 +78,7 @@ impl Printer {
                 text
             }
             Format::Json => serde_json::to_string_pretty(report)? + "\n",
-            Format::Yaml => crate::yaml::block(report).map_err(Error::Yaml)?,
+            Format::Yaml => canary_release::yaml::block(report).map_err(Error::Yaml)?,
         };
         self.data(&text)
     }
@@ -98,33 +97,38 @@ impl Printer {
         if io::stdout().is_terminal() { self.data("\u{1b}[H\u{1b}[2J") } else { Ok(()) }
     }
 
-    /// Says what is going on.
+    /// Prints a message to stderr.
     pub fn message(&mut self, text: &str) {
         self.line(text);
     }
 
-    /// Says what a person can do.
+    /// Prints a hint.
     pub fn hint(&mut self, text: &str) {
         let label = self.painted("hint:", CYAN);
         self.line(&format!("  {label} {text}"));
     }
 
-    /// Says why a command ended, with its causes and its hint.
+    /// Prints the error that ended a command, with its causes and its hint.
     pub fn error(&mut self, error: &crate::Error) {
+        self.error_with_hint(error, error.hint().as_deref());
+    }
+
+    /// The same for an error of another program that prints like this one.
+    pub fn error_with_hint(&mut self, error: &dyn std::error::Error, hint: Option<&str>) {
         let label = self.painted("error:", RED);
         let mut text = format!("{label} {error}");
         let mut cause = error.source();
         while let Some(inner) = cause {
             let inner_text = inner.to_string();
-            // A transparent error says the same twice.
+            // A transparent error has the same text as its source.
             if !text.ends_with(&inner_text) {
                 text = format!("{text}: {inner_text}");
             }
             cause = inner.source();
         }
         self.line(&text);
-        if let Some(hint) = error.hint() {
-            self.hint(&hint);
+        if let Some(hint) = hint {
+            self.hint(hint);
         }
     }
 
@@ -133,7 +137,7 @@ impl Printer {
     }
 
     fn line(&mut self, text: &str) {
-        // Where stderr is gone there is nobody left to tell.
+        // A closed stderr is ignored: the message cannot be delivered.
         let _unheard = writeln!(self.err, "{text}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A table for people: left-aligned columns, two spaces between them.
+/// A text table: left-aligned columns, two spaces between them.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     rows: Vec<Vec<String>>,

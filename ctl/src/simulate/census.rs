@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::io::{self, Read};
 
-/// How a key becomes an identity: as the release's `identity` says.
+/// How a key becomes an identity, by the release's `identity`.
 #[derive(Clone, Debug)]
 pub enum Identifier {
     /// `identity: plain`.
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_the_spread_add_up_to_everybody() {
+    fn the_parts_of_the_spread_add_up_to_all_users() {
         let keys: Vec<String> = (0..500).map(|number| number.to_string()).collect();
         let spread = count(&keys.join("\n"), false).spread(100);
         assert_eq!((spread.len(), spread.iter().sum::<u64>()), (100, 500));

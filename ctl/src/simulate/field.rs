@@ -2,8 +2,8 @@
 //!
 //! # Source
 //! Common and combined log format: Apache `mod_log_config`, nginx `ngx_http_log_module`:
-//! `host ident user [time] "request" status bytes "referer" "user agent"`, `-` for what is not there. Neither has
-//! cookies; who logs them adds a quoted field, for instance Apache's `\"%{Cookie}i\"`.
+//! `host ident user [time] "request" status bytes "referer" "user agent"`, `-` for a missing value. Neither has
+//! cookies; a log format with cookies has an additional quoted field, for instance Apache's `\"%{Cookie}i\"`.
 
 use assignment::request::cookie_pairs;
 use std::str::FromStr;
@@ -48,10 +48,10 @@ impl FromStr for Field {
 }
 
 impl Field {
-    /// The key in a line. `None` where the field is missing, empty, or `-` (a log's word for nothing).
+    /// The key in a line. `None` if the field is missing, empty, or `-` (no value, in a log).
     pub fn of<'l>(&self, line: &'l [u8]) -> Option<&'l [u8]> {
         let value = match self {
-            // Kept apart: a list of ids may hold an id `-`, and needs no look at its bytes but the hash's.
+            // A separate case: a list of ids may contain an id `-`, and its lines need no parsing.
             Self::Line => return Some(line.trim_ascii()).filter(|key| !key.is_empty()),
             Self::Client => spaced(line, 1),
             Self::User => spaced(line, 3),

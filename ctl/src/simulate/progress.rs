@@ -18,7 +18,7 @@ enum State {
 }
 
 impl Progress {
-    /// For inputs that nobody watches.
+    /// No progress bar, for input without a terminal.
     pub const fn hidden() -> Self {
         Self { state: State::Hidden }
     }
@@ -58,7 +58,7 @@ fn bar(read: u64, total: Option<u64>) -> ProgressBar {
         }
         None => (ProgressBar::no_length(), "{spinner} {bytes}, {bytes_per_sec}"),
     };
-    // Draws at most 20 times a second, and by itself nothing where stderr is no terminal.
+    // Draws at most 20 times a second, and by itself nothing if stderr is no terminal.
     bar.set_draw_target(ProgressDrawTarget::stderr());
     bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar.set_position(read);

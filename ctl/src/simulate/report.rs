@@ -1,30 +1,31 @@
-//! What a simulation says, for people and for programs.
+//! The result of a simulation, as text and as data.
 
-use super::share::Verdict;
-use super::{Census, Plan, Step, walk};
+use super::{Census, Step, WeightSchedule, walk};
 use crate::report;
 use assignment::contract::Stickiness;
+use canary_release::stats::Verdict;
 use serde::Serialize;
 use std::fmt;
 
-/// The range of buckets is looked at in this many parts: an uneven spread shows, and a few thousand users fill each.
+/// The number of parts in which the range of buckets is tested: enough to show an uneven spread, few enough that some
+/// thousand users fill each.
 const SPREAD_PARTS: usize = 100;
 
 /// A simulation's result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
+pub struct SimulationReport {
     /// What the buckets were drawn with.
     pub salt: String,
     /// Whether users move when the weight does.
     pub stickiness: Stickiness,
     /// Lines read.
     pub lines: u64,
-    /// Lines that had no key, and count as nobody.
+    /// Lines without a key; they are not counted as users.
     pub without_key: u64,
     /// Users counted.
     pub users: u64,
-    /// Whether a user who came often was counted once.
+    /// Whether each user was counted once, even on several lines.
     pub distinct: bool,
     /// Whether all users together are spread evenly over the buckets.
     pub spread: Verdict,
@@ -52,9 +53,9 @@ pub struct ReportedStep {
     pub test: Verdict,
 }
 
-impl Report {
+impl SimulationReport {
     /// Answers the plan from the count.
-    pub fn new(salt: String, stickiness: Stickiness, census: &Census, plan: &Plan) -> Self {
+    pub fn new(salt: String, stickiness: Stickiness, census: &Census, plan: &WeightSchedule) -> Self {
         Self {
             salt,
             stickiness,
@@ -91,13 +92,13 @@ impl From<&Step> for ReportedStep {
     }
 }
 
-impl report::Report for Report {
+impl report::Report for SimulationReport {
     fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         writeln!(out, "{self}")
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for SimulationReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counted = if self.distinct { "distinct users" } else { "users, one a line" };
         writeln!(
@@ -108,7 +109,7 @@ impl fmt::Display for Report {
             grouped(self.lines)
         )?;
         if self.without_key > 0 {
-            writeln!(f, "{} lines have no key and count as nobody", grouped(self.without_key))?;
+            writeln!(f, "{} lines have no key and are not counted", grouped(self.without_key))?;
         }
         writeln!(f, "{}\n", self.explanation())?;
         writeln!(
@@ -138,17 +139,6 @@ impl fmt::Display for ReportedStep {
     }
 }
 
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fits { chi_square, p } => write!(f, "fits ({chi_square:.2}, p = {p:.3})"),
-            Self::Deviates { chi_square, p } => write!(f, "deviates ({chi_square:.2}, p = {p:.1e})"),
-            Self::Exact => f.write_str("exact"),
-            Self::TooFew => f.write_str("too few to tell"),
-        }
-    }
-}
-
 /// A count with a comma between thousands.
 fn grouped(count: u64) -> String {
     let digits = count.to_string();
@@ -165,12 +155,17 @@ mod tests {
     use super::super::{Progress, Rules};
     use super::*;
 
-    fn report(stickiness: Stickiness) -> Report {
+    fn report(stickiness: Stickiness) -> SimulationReport {
         let keys: Vec<String> = (0..20_000).map(|number| format!("user-{number}")).collect();
         let text = keys.join("\n") + "\n\n";
         let rules = Rules::of_lines("shop/shop/v2");
         let census = Census::take(text.as_bytes(), &rules, &mut Progress::hidden());
-        Report::new("shop/shop/v2".to_owned(), stickiness, &census.unwrap(), &"0,12.5,100".parse().unwrap())
+        SimulationReport::new(
+            "shop/shop/v2".to_owned(),
+            stickiness,
+            &census.unwrap(),
+            &"0,12.5,100".parse().unwrap(),
+        )
     }
 
     #[test]
@@ -199,7 +194,8 @@ mod tests {
         // 0.07 × 100 is 7.000000000000001.
         let rules = Rules::of_lines("s");
         let census = Census::take(&b"a"[..], &rules, &mut Progress::hidden()).unwrap();
-        let report = Report::new("s".to_owned(), Stickiness::User, &census, &"7,0.29".parse().unwrap());
+        let report =
+            SimulationReport::new("s".to_owned(), Stickiness::User, &census, &"7,0.29".parse().unwrap());
         let weights: Vec<String> = report.steps.iter().map(|step| step.weight_percent.to_string()).collect();
         assert_eq!(weights, ["7", "0.29"]);
     }

@@ -1,22 +1,22 @@
 //! The plan, step by step, from the histogram alone.
 
-use super::share::{Verdict, as_f64, wilson};
-use super::{Census, Plan};
+use super::{Census, WeightSchedule};
 use assignment::Weight;
 use assignment::contract::Stickiness;
+use canary_release::stats::{Verdict, as_f64, wilson};
 
 /// What one weight means for these users.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     /// The weight that is set.
     pub weight: Weight,
-    /// Users on the canary who are assigned while it holds.
+    /// Users on the canary who are assigned at this weight.
     pub canary: u64,
     /// Their share, `0.0..=1.0`.
     pub share: f64,
     /// The share's 95 % interval.
     pub interval: (f64, f64),
-    /// Who moves when it is set.
+    /// The users who move when it is set.
     pub movement: Movement,
     /// Whether the share fits the weight.
     pub verdict: Verdict,
@@ -31,14 +31,15 @@ pub struct Movement {
     pub to_stable: u64,
 }
 
-/// Walks the plan, from weight 0: before the first step everybody is on stable.
+/// Walks the plan, from weight 0: before the first step all users are on stable.
 ///
-/// With `stickiness: session` nobody moves, ever: the share is that of the sessions which begin at that weight.
-pub fn walk(census: &Census, plan: &Plan, stickiness: Stickiness) -> Vec<Step> {
+/// With `stickiness: session` no user moves: the share is that of the sessions which begin at that weight.
+pub fn walk(census: &Census, plan: &WeightSchedule, stickiness: Stickiness) -> Vec<Step> {
     let mut before = 0;
     let step = |weight: &Weight| {
         let (canary, users) = (census.on_canary(*weight), census.users());
-        // The canary is an interval of buckets that grows and shrinks at one end, so a difference of counts says who.
+        // The canary is an interval of buckets that grows and shrinks at one end, so a difference of counts is the
+        // number of movers.
         let movement = match stickiness {
             Stickiness::Session => Movement::default(),
             Stickiness::User => Movement {
@@ -81,21 +82,26 @@ mod tests {
     }
 
     #[test]
-    fn who_moves_up_moves_back_down_and_nobody_else() {
+    fn the_users_who_move_up_are_those_who_move_back_down() {
         let steps = steps("0,10,50,10,0", Stickiness::User);
         let counts: Vec<u64> = steps.iter().map(|step| step.canary).collect();
         assert_eq!((counts[0], counts[4]), (0, 0));
         assert_eq!(counts[1], counts[3]);
         assert_eq!(steps[2].movement, Movement { to_canary: counts[2] - counts[1], to_stable: 0 });
         assert_eq!(steps[3].movement, Movement { to_canary: 0, to_stable: counts[2] - counts[3] });
-        assert!(steps.iter().all(|step| !step.verdict.is_deviation()));
-        assert!(steps.iter().all(|step| step.interval.0 <= step.share && step.share <= step.interval.1));
+        for step in &steps {
+            assert!(!step.verdict.is_deviation(), "{step:?}");
+            assert!(step.interval.0 <= step.share, "{step:?}");
+            assert!(step.share <= step.interval.1, "{step:?}");
+        }
     }
 
     #[test]
     fn sessions_never_move() {
         let steps = steps("0,100,0", Stickiness::Session);
-        assert!(steps.iter().all(|step| step.movement == Movement::default()));
+        for step in &steps {
+            assert_eq!(step.movement, Movement::default(), "{step:?}");
+        }
         assert_eq!(steps[1].canary, 10_000);
     }
 

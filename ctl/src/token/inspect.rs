@@ -1,16 +1,16 @@
-//! What a token says, and whether a proxy would believe it.
+//! The content of a token, and whether a proxy would accept it.
 
-use assignment::decide::MAX_TOKEN_LIFE_SECONDS;
-use assignment::policy::{Release, Standing};
+use assignment::decide::{MAX_TOKEN_LIFE_SECONDS, is_ahead};
+use assignment::policy::{PinStatus, Release};
 use assignment::seal::Kind;
 use assignment::{Identity, Policy};
 use serde::Serialize;
 
-/// What a token is worth.
+/// Whether a token is valid, and if not, why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Verdict {
-    /// A proxy believes it.
+pub enum TokenVerdict {
+    /// A proxy accepts it.
     Valid,
     /// Not signed by a key of this ring for this release, or edited.
     NotGenuine,
@@ -22,23 +22,25 @@ pub enum Verdict {
     VersionGone,
     /// Its version is not known to this release.
     VersionUnknown,
-    /// It says a longer life than a token may have.
+    /// Its life is longer than a token may have.
     TooLong,
-    /// The release believes no tokens.
+    /// Issued further ahead than clocks may differ.
+    Ahead,
+    /// The release accepts no tokens.
     NotByToken,
 }
 
-/// What a token says, whoever wrote it.
+/// The content of a token, verified or not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Claims {
-    /// The key that is said to have signed it.
+    /// The id of the key that signed it, by its text.
     pub key: String,
     /// The version.
     pub version: String,
     /// The version's epoch.
     pub epoch: u32,
-    /// The number that tells tokens apart in logs.
+    /// The number that distinguishes tokens in logs.
     pub nonce: String,
     /// When it was issued, seconds since 1970-01-01 UTC.
     pub issued_seconds: u64,
@@ -51,12 +53,12 @@ pub struct Claims {
 #[serde(rename_all = "camelCase")]
 pub struct Inspection {
     /// What it is worth.
-    pub verdict: Verdict,
+    pub verdict: TokenVerdict,
     /// The release that was asked.
     pub release: String,
-    /// What it says; `None` where it is no token at all.
+    /// Its content; `None` if the text is no token.
     pub claims: Option<Claims>,
-    /// How long it lives on, in seconds; `None` where it is not valid.
+    /// How long it lives on, in seconds; `None` if it is not valid.
     pub left_seconds: Option<u64>,
 }
 
@@ -66,34 +68,37 @@ pub fn inspect(policy: &Policy, release: &Release, token: &str, now: u64) -> Ins
     let claims = claims(token);
     let left_seconds = claims
         .as_ref()
-        .filter(|_| verdict == Verdict::Valid)
+        .filter(|_| verdict == TokenVerdict::Valid)
         .map(|claims| claims.expires_seconds.saturating_sub(now));
     Inspection { verdict, release: release.name.clone(), claims, left_seconds }
 }
 
-fn judge(policy: &Policy, release: &Release, token: &str, now: u64) -> Verdict {
-    let Some(config) = release.token.as_ref() else { return Verdict::NotByToken };
+fn judge(policy: &Policy, release: &Release, token: &str, now: u64) -> TokenVerdict {
+    let Some(config) = release.token.as_ref() else { return TokenVerdict::NotByToken };
     let seal = policy.ring.verify(Kind::Token, &release.uid, token.as_bytes());
     let Some((seal, expires)) = seal.and_then(|seal| Some((seal, seal.expires?))) else {
-        return Verdict::NotGenuine;
+        return TokenVerdict::NotGenuine;
     };
     if expires.saturating_sub(seal.issued) > MAX_TOKEN_LIFE_SECONDS {
-        return Verdict::TooLong;
+        return TokenVerdict::TooLong;
+    }
+    if is_ahead(seal.issued, now) {
+        return TokenVerdict::Ahead;
     }
     if seal.issued < config.not_before_seconds {
-        return Verdict::Revoked;
+        return TokenVerdict::Revoked;
     }
     if now >= expires {
-        return Verdict::Expired;
+        return TokenVerdict::Expired;
     }
-    match release.standing(seal.version, seal.epoch, || now) {
-        Standing::Live(_) => Verdict::Valid,
-        Standing::Gone => Verdict::VersionGone,
-        Standing::Unknown => Verdict::VersionUnknown,
+    match release.pin_status(seal.version, seal.epoch, || now) {
+        PinStatus::Live(_) => TokenVerdict::Valid,
+        PinStatus::Gone => TokenVerdict::VersionGone,
+        PinStatus::Unknown => TokenVerdict::VersionUnknown,
     }
 }
 
-/// The fields of the text as `assignment::seal` describes them, believed by nobody: a forged token is worth reading too.
+/// The fields of the text as `assignment::seal` describes them, without verification: a forged token is shown too.
 fn claims(token: &str) -> Option<Claims> {
     let fields: Vec<&str> = token.split('~').collect();
     let ["t1", key, version, epoch, nonce, issued, expires, _mac] = fields.as_slice() else { return None };
@@ -115,7 +120,7 @@ mod tests {
     use assignment::seal::Seal;
     use serde_json::json;
 
-    fn judged(policy: &Policy, token: &str, now: u64) -> Verdict {
+    fn judged(policy: &Policy, token: &str, now: u64) -> TokenVerdict {
         inspect(policy, policy.release(0).unwrap(), token, now).verdict
     }
 
@@ -124,10 +129,10 @@ mod tests {
         let policy = policy(|_| {});
         let token = issued(&policy, "v2", 60).unwrap().token;
         let inspection = inspect(&policy, policy.release(0).unwrap(), &token, NOW + 59);
-        assert_eq!((inspection.verdict, inspection.left_seconds), (Verdict::Valid, Some(1)));
+        assert_eq!((inspection.verdict, inspection.left_seconds), (TokenVerdict::Valid, Some(1)));
         let claims = inspection.claims.unwrap();
         assert_eq!((claims.version.as_str(), claims.epoch, claims.issued_seconds), ("v2", 3, NOW));
-        assert_eq!(judged(&policy, &token, NOW + 60), Verdict::Expired);
+        assert_eq!(judged(&policy, &token, NOW + 60), TokenVerdict::Expired);
     }
 
     #[test]
@@ -135,7 +140,7 @@ mod tests {
         let policy = policy(|_| {});
         let token = issued(&policy, "v1", 60).unwrap().token.replace("~v1~", "~v2~");
         let inspection = inspect(&policy, policy.release(0).unwrap(), &token, NOW);
-        assert_eq!(inspection.verdict, Verdict::NotGenuine);
+        assert_eq!(inspection.verdict, TokenVerdict::NotGenuine);
         assert_eq!(inspection.claims.unwrap().version, "v2");
         assert_eq!(inspection.left_seconds, None);
     }
@@ -149,10 +154,12 @@ mod tests {
         };
         let week = MAX_TOKEN_LIFE_SECONDS;
         for (token, expected) in [
-            (sign("v2", 3, NOW - 101, NOW + 1), Verdict::Revoked),
-            (sign("v2", 2, NOW, NOW + 1), Verdict::VersionGone),
-            (sign("v9", 1, NOW, NOW + 1), Verdict::VersionUnknown),
-            (sign("v2", 3, NOW, NOW + week + 1), Verdict::TooLong),
+            (sign("v2", 3, NOW - 101, NOW + 1), TokenVerdict::Revoked),
+            (sign("v2", 2, NOW, NOW + 1), TokenVerdict::VersionGone),
+            (sign("v9", 1, NOW, NOW + 1), TokenVerdict::VersionUnknown),
+            (sign("v2", 3, NOW, NOW + week + 1), TokenVerdict::TooLong),
+            (sign("v2", 3, NOW + 301, NOW + 302), TokenVerdict::Ahead),
+            (sign("v2", 3, NOW + 300, NOW + 301), TokenVerdict::Valid),
         ] {
             assert_eq!(judged(&policy, &token, NOW), expected, "{token}");
         }
@@ -163,9 +170,9 @@ mod tests {
         let policy = policy(|_| {});
         for text in ["", "x", "p1~k1~v2~3~0000000000000007~5~mac", "t1~k1~v2~x~0000000000000007~5~6~mac"] {
             let inspection = inspect(&policy, policy.release(0).unwrap(), text, NOW);
-            assert_eq!((inspection.verdict, inspection.claims), (Verdict::NotGenuine, None), "{text}");
+            assert_eq!((inspection.verdict, inspection.claims), (TokenVerdict::NotGenuine, None), "{text}");
         }
         let off = self::policy(|release| release["override"] = json!({"mode": "off"}));
-        assert_eq!(judged(&off, "t1", NOW), Verdict::NotByToken);
+        assert_eq!(judged(&off, "t1", NOW), TokenVerdict::NotByToken);
     }
 }

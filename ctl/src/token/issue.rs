@@ -3,7 +3,7 @@
 use assignment::contract::{OverrideMode, Role};
 use assignment::decide::MAX_TOKEN_LIFE_SECONDS;
 use assignment::policy::Release;
-use assignment::seal::{Ring, Seal};
+use assignment::seal::{KeyRing, Seal};
 use assignment::{Identity, Policy};
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ use serde::Serialize;
 pub struct Issued {
     /// The token.
     pub token: String,
-    /// The release that believes it.
+    /// The release that accepts it.
     pub release: String,
     /// The version it gives.
     pub version: String,
@@ -21,9 +21,9 @@ pub struct Issued {
     pub epoch: u32,
     /// Its last second, since 1970-01-01 UTC.
     pub expires_seconds: u64,
-    /// The header that carries it.
+    /// The header for the token.
     pub header: String,
-    /// The cookie that carries it.
+    /// The cookie for the token.
     pub cookie: String,
     /// A link that sets the cookie, where a URL was given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,13 +33,13 @@ pub struct Issued {
 /// Why there is no token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IssueError {
-    /// The release believes no tokens.
+    /// The release accepts no tokens.
     #[error("expected a release with `override: token`, found `override: {0}`")]
     NotByToken(&'static str),
     /// The version is none of the release's.
     #[error("expected a live version ({live}), found `{asked}`")]
     NotLive {
-        /// What was asked for.
+        /// The requested version.
         asked: String,
         /// What there is.
         live: String,
@@ -53,13 +53,13 @@ pub enum IssueError {
 }
 
 impl IssueError {
-    /// What a person can do about it.
+    /// A hint: what the user can change.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotByToken("open") => Some("send the header `x-canary-override: canary` instead"),
             Self::NotByToken(_) => Some("set `override: token` in the release, and generate it anew"),
             Self::TooLong(_) => Some("ask for `--ttl 7d`, and issue another one then"),
-            Self::NoSigner => Some("name the file of the proxy's keys with `--keys FILE`"),
+            Self::NoSigner => Some("name the file of the proxy's keys with `--signing-keys FILE`"),
             Self::NotLive { .. } => None,
         }
     }
@@ -67,7 +67,7 @@ impl IssueError {
 
 /// Signs a token for a live version, given by its name or as `stable` or `canary`.
 ///
-/// `life` in seconds, `now` in seconds since 1970-01-01 UTC; `nonce` tells tokens apart in logs.
+/// `life` in seconds, `now` in seconds since 1970-01-01 UTC; `nonce` distinguishes tokens in logs.
 pub fn issue(
     policy: &Policy,
     release: &Release,
@@ -108,7 +108,7 @@ pub fn issue(
     })
 }
 
-fn sign(ring: &Ring, uid: &str, seal: &Seal<'_>) -> Result<String, IssueError> {
+fn sign(ring: &KeyRing, uid: &str, seal: &Seal<'_>) -> Result<String, IssueError> {
     ring.sign(uid, seal).ok_or(IssueError::NoSigner)
 }
 
@@ -170,7 +170,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_token_lives_a_week_at_most() {
-        assert!(issued(&policy(|_| {}), "v2", MAX_TOKEN_LIFE_SECONDS).is_ok());
+        issued(&policy(|_| {}), "v2", MAX_TOKEN_LIFE_SECONDS).unwrap();
         let error = issued(&policy(|_| {}), "v2", MAX_TOKEN_LIFE_SECONDS + 1).unwrap_err();
         assert_eq!(error, IssueError::TooLong(MAX_TOKEN_LIFE_SECONDS + 1));
     }
@@ -180,7 +180,8 @@ pub(super) mod tests {
         for mode in ["off", "open"] {
             let policy = policy(|release| release["override"] = json!({"mode": mode}));
             let error = issued(&policy, "v2", 60).unwrap_err();
-            assert!(error.hint().is_some() && error.to_string().ends_with(&format!("`override: {mode}`")));
+            assert_ne!(error.hint(), None, "{error}");
+            assert!(error.to_string().ends_with(&format!("`override: {mode}`")), "{error}");
         }
     }
 }

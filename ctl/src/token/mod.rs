@@ -1,9 +1,9 @@
-//! Override tokens: signed, expiring leave for a tester to choose a version.
+//! Override tokens: signed and expiring; a tester chooses a version with one.
 //!
 //! ```text
 //! issue     a version and a life  -> a token
 //! link      a URL and a token     -> a link that sets the token's cookie
-//! inspect   a token               -> what it says, and whether a proxy would believe it
+//! inspect   a token               -> its content, and whether a proxy would accept it
 //! ```
 
 mod inspect;
@@ -11,7 +11,7 @@ mod issue;
 mod link;
 mod text;
 
-pub use inspect::{Claims, Inspection, Verdict, inspect};
+pub use inspect::{Claims, Inspection, TokenVerdict, inspect};
 pub use issue::{IssueError, Issued, issue};
 pub use link::{LinkError, link};
 
@@ -27,7 +27,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What a person can do about it.
+    /// A hint: what the user can change.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Issue(error) => error.hint().map(str::to_owned),

@@ -1,8 +1,8 @@
-//! Tokens, for people.
+//! Tokens as text.
 
-use super::{Inspection, Issued, Verdict};
+use super::{Inspection, Issued, TokenVerdict};
 use crate::report::Report;
-use crate::spec::Seconds;
+use canary_release::spec::Seconds;
 use std::fmt;
 
 impl Report for Issued {
@@ -24,7 +24,7 @@ impl fmt::Display for Issued {
     }
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for TokenVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Valid => "valid",
@@ -34,6 +34,7 @@ impl fmt::Display for Verdict {
             Self::VersionGone => "its version has left the release, or came back since with a new epoch",
             Self::VersionUnknown => "its version is not known to this release",
             Self::TooLong => "it says a longer life than the 7 days that a token may have",
+            Self::Ahead => "issued more than 5 minutes ahead of this machine's clock",
             Self::NotByToken => "the release believes no tokens",
         })
     }

@@ -1,12 +1,12 @@
-//! An answer, as far as a verification looks at it: status, version, cookies.
+//! The parts of a response that a verification reads: status, version, cookies.
 
 use hyper::HeaderMap;
 use serde_json::Value;
 use std::str::FromStr;
 
-/// How an answer tells which version gave it.
+/// How a response names the version that sent it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Teller {
+pub enum VersionSource {
     /// By a header of the application's whose value is the version.
     Header(String),
     /// By the filter's debug header, `release=…; version=v2; …`.
@@ -15,26 +15,26 @@ pub enum Teller {
     Json(Vec<String>),
 }
 
-/// Why a text tells no place.
+/// Why a text is no valid place of the version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected `json:.field` or `json:.field.field`, found `{0}`")]
-pub struct TellerError(String);
+pub struct VersionSourceError(String);
 
-impl FromStr for Teller {
-    type Err = TellerError;
+impl FromStr for VersionSource {
+    type Err = VersionSourceError;
 
     /// Reads `json:.field.field`.
-    fn from_str(text: &str) -> Result<Self, TellerError> {
+    fn from_str(text: &str) -> Result<Self, VersionSourceError> {
         let path = text.strip_prefix("json:.").filter(|path| !path.is_empty());
         let keys: Option<Vec<String>> = path.map(|path| path.split('.').map(str::to_owned).collect());
         match keys {
             Some(keys) if keys.iter().all(|key| !key.is_empty()) => Ok(Self::Json(keys)),
-            _ => Err(TellerError(text.to_owned())),
+            _ => Err(VersionSourceError(text.to_owned())),
         }
     }
 }
 
-impl Teller {
+impl VersionSource {
     fn version(&self, headers: &HeaderMap, body: &[u8]) -> Option<String> {
         let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let version = match self {
@@ -57,16 +57,16 @@ impl Teller {
 pub struct Answer {
     /// The status code.
     pub status: u16,
-    /// The version that gave it, where it says so.
+    /// The version that sent it, if the response names it.
     pub version: Option<String>,
     /// The `Set-Cookie` lines.
     pub set_cookies: Vec<String>,
-    /// Whether a cache says that it had the answer already.
+    /// Whether a cache served it, by its headers.
     pub is_from_cache: bool,
 }
 
 impl Answer {
-    pub(super) fn read(teller: &Teller, status: u16, headers: &HeaderMap, body: &[u8]) -> Self {
+    pub(super) fn read(teller: &VersionSource, status: u16, headers: &HeaderMap, body: &[u8]) -> Self {
         let lines = headers.get_all(hyper::header::SET_COOKIE).iter();
         let hit = headers.get("x-cache").and_then(|value| value.to_str().ok());
         Self {
@@ -88,7 +88,7 @@ impl Answer {
 mod tests {
     use super::*;
 
-    fn version(teller: &Teller, header: (&'static str, &str), body: &str) -> Option<String> {
+    fn version(teller: &VersionSource, header: (&'static str, &str), body: &str) -> Option<String> {
         let mut headers = HeaderMap::new();
         headers.insert(header.0, header.1.parse().unwrap());
         Answer::read(teller, 200, &headers, body.as_bytes()).version
@@ -97,10 +97,10 @@ mod tests {
     #[test]
     fn each_way_of_telling_finds_the_version() {
         let debug = "release=shop/shop; version=v2; role=canary; reason=hash; generation=3";
-        let json: Teller = "json:.deployment.version".parse().unwrap();
+        let json: VersionSource = "json:.deployment.version".parse().unwrap();
         for (teller, header, body) in [
-            (Teller::Header("x-shop-version".to_owned()), ("x-shop-version", "v2"), ""),
-            (Teller::Debug("x-canary-debug".to_owned()), ("x-canary-debug", debug), ""),
+            (VersionSource::Header("x-shop-version".to_owned()), ("x-shop-version", "v2"), ""),
+            (VersionSource::Debug("x-canary-debug".to_owned()), ("x-canary-debug", debug), ""),
             (json, ("x", "y"), r#"{"deployment": {"version": "v2"}}"#),
         ] {
             assert_eq!(version(&teller, header, body).as_deref(), Some("v2"), "{teller:?}");
@@ -109,11 +109,11 @@ mod tests {
 
     #[test]
     fn an_answer_that_says_nothing_has_no_version() {
-        assert_eq!(version(&Teller::Header("a".to_owned()), ("b", "v2"), ""), None);
-        assert_eq!(version(&Teller::Header("a".to_owned()), ("a", ""), ""), None);
-        assert_eq!(version(&Teller::Json(vec!["a".to_owned()]), ("b", "v2"), "no JSON"), None);
+        assert_eq!(version(&VersionSource::Header("a".to_owned()), ("b", "v2"), ""), None);
+        assert_eq!(version(&VersionSource::Header("a".to_owned()), ("a", ""), ""), None);
+        assert_eq!(version(&VersionSource::Json(vec!["a".to_owned()]), ("b", "v2"), "no JSON"), None);
         for text in ["json:", "json:.", "json:.a..b", "header:x", "version"] {
-            assert!(text.parse::<Teller>().is_err(), "{text}");
+            assert!(text.parse::<VersionSource>().is_err(), "{text}");
         }
     }
 }

@@ -1,31 +1,24 @@
 //! Sends requests, and reads from the answer which version gave it.
 
-use super::answer::{Answer, Teller};
-use http_body_util::{BodyExt as _, Empty, Limited};
+use super::answer::{Answer, VersionSource};
+use crate::http::{HttpClient, HttpError, Limits, TlsConnector, TlsError, connector};
+use http_body_util::Empty;
 use hyper::body::Bytes;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::http::uri::Authority;
 use hyper::{Request, Uri};
-use hyper_rustls::{ConfigBuilderExt as _, FixedServerNameResolver, HttpsConnector};
-use hyper_util::client::legacy::Client as Pool;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
-use rustls::pki_types::ServerName;
 use std::time::Duration;
 
-/// How long an answer may take. Longer means that the system under test is not fit to be verified.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Longer means that the system under test is not fit to be verified; only `--version-from` needs bodies.
+const LIMITS: Limits = Limits { timeout: Duration::from_secs(10), body_bytes: 4 * 1024 * 1024 };
 
-/// The largest body that is read; only `--version-from` looks into bodies.
-const MAX_BODY: usize = 4 * 1024 * 1024;
-
-/// Why there is no answer.
+/// Why there is no response.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// The address cannot be asked.
+    /// The URL is invalid.
     #[error("expected a URL like `https://shop.example.com/`, found `{0}`")]
     Url(String),
-    /// A header that HTTP cannot carry.
+    /// A header that is not valid in HTTP.
     #[error("`{0}` is no header that HTTP can carry")]
     Header(String),
     /// The system's certificates cannot be read.
@@ -34,24 +27,24 @@ pub enum ClientError {
     /// No TLS with this system's settings.
     #[error("cannot set up TLS")]
     Tls(#[from] rustls::Error),
-    /// Nobody answers.
+    /// No response.
     #[error("no answer from {url}")]
     NoAnswer {
-        /// Who was asked.
+        /// The requested URL.
         url: String,
         /// Why.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The answer did not come in time.
-    #[error("no answer from {url} in {} s", PATIENCE.as_secs())]
+    /// The response did not arrive in time.
+    #[error("no answer from {url} in {} s", LIMITS.timeout.as_secs())]
     Late {
-        /// Who was asked.
+        /// The requested URL.
         url: String,
     },
 }
 
 impl ClientError {
-    /// What a person can do about it.
+    /// A hint: what the user can change.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NoAnswer { .. } | Self::Late { .. } => Some("is the address right, and the gateway up?"),
@@ -61,13 +54,23 @@ impl ClientError {
     }
 }
 
+impl From<TlsError> for ClientError {
+    fn from(error: TlsError) -> Self {
+        match error {
+            TlsError::Certificates(source) => Self::Certificates(source),
+            TlsError::Settings(source) => Self::Tls(source),
+            TlsError::ServerName(name) => Self::Header(format!("host: {name}")),
+        }
+    }
+}
+
 /// Sends requests to one address, over connections that are kept.
 pub struct Client {
-    pool: Pool<HttpsConnector<HttpConnector>, Empty<Bytes>>,
+    http: HttpClient<TlsConnector>,
     url: Uri,
     /// The `Host` header, where it is not the address's.
     host: Option<HeaderValue>,
-    teller: Teller,
+    teller: VersionSource,
 }
 
 /// Header lines of one request, in order; names may repeat.
@@ -75,7 +78,11 @@ pub(super) type Lines = Vec<(String, String)>;
 
 impl Client {
     /// Prepares to ask a URL (`http` or `https`, HTTP/1.1), as this host where one is given.
-    pub fn new(url: &str, host: Option<&str>, teller: Teller) -> Result<Self, ClientError> {
+    ///
+    /// # Errors
+    ///
+    /// If the URL or the host is invalid, or TLS cannot be set up; not if nobody answers there.
+    pub fn new(url: &str, host: Option<&str>, teller: VersionSource) -> Result<Self, ClientError> {
         let wrong = || ClientError::Url(url.to_owned());
         let parsed: Uri = url.parse().map_err(|_| wrong())?;
         let is_web = matches!(parsed.scheme_str(), Some("http" | "https")) && parsed.host().is_some();
@@ -87,17 +94,21 @@ impl Client {
         }
         let is_tls = parsed.scheme_str() == Some("https");
         let server_name = authority.as_ref().map(Authority::host);
-        let pool = Pool::builder(TokioExecutor::new()).build(connector(is_tls, server_name)?);
-        Ok(Self { pool, url: parsed, host, teller })
+        // If the users' host name is not that of the address, it is the TLS server name, so that a gateway can be
+        // verified by its address.
+        let http = HttpClient::new(connector(is_tls, server_name)?, LIMITS);
+        Ok(Self { http, url: parsed, host, teller })
     }
 
     /// Asks, with these headers and perhaps another path and query.
+    ///
+    /// # Errors
+    ///
+    /// If a header or the path is invalid, or no response arrives; not for an error status.
     pub async fn ask(&self, lines: &Lines, path_and_query: Option<&str>) -> Result<Answer, ClientError> {
-        let (parts, body) = match tokio::time::timeout(PATIENCE, self.send(lines, path_and_query)).await {
-            Ok(answer) => answer?,
-            Err(_) => return Err(ClientError::Late { url: self.url.to_string() }),
-        };
-        Ok(Answer::read(&self.teller, parts.status.as_u16(), &parts.headers, &body))
+        let request = self.request(lines, path_and_query)?;
+        let response = self.http.send(request).await.map_err(|error| self.no_answer(error))?;
+        Ok(Answer::read(&self.teller, response.status().as_u16(), response.headers(), response.body()))
     }
 
     /// Path and query of the address.
@@ -105,18 +116,13 @@ impl Client {
         self.url.path_and_query().map_or("/", hyper::http::uri::PathAndQuery::as_str)
     }
 
-    async fn send(
-        &self,
-        lines: &Lines,
-        path_and_query: Option<&str>,
-    ) -> Result<(hyper::http::response::Parts, Bytes), ClientError> {
-        let failed = |source| ClientError::NoAnswer { url: self.url.to_string(), source };
-        let request = self.request(lines, path_and_query)?;
-        let response = self.pool.request(request).await.map_err(|error| failed(error.into()))?;
-        let (parts, body) = response.into_parts();
-        // The body is read in any case: a connection with an unread body cannot be used again.
-        let body = Limited::new(body, MAX_BODY).collect().await.map_err(failed)?;
-        Ok((parts, body.to_bytes()))
+    fn no_answer(&self, error: HttpError) -> ClientError {
+        let url = self.url.to_string();
+        match error {
+            HttpError::Late(_) => ClientError::Late { url },
+            HttpError::Exchange(source) => ClientError::NoAnswer { url, source },
+            HttpError::TooLarge(_) => ClientError::NoAnswer { url, source: error.into() },
+        }
     }
 
     fn request(&self, lines: &Lines, path: Option<&str>) -> Result<Request<Empty<Bytes>>, ClientError> {
@@ -138,29 +144,4 @@ impl Client {
         }
         Ok(request)
     }
-}
-
-/// The system's certificates are read for TLS alone: a machine without any can still verify over plain HTTP. Where users'
-/// name is not the address's, it is the one that TLS asks for, so that a gateway can be verified by its address.
-fn connector(
-    needs_tls: bool,
-    server_name: Option<&str>,
-) -> Result<HttpsConnector<HttpConnector>, ClientError> {
-    let provider = rustls::crypto::ring::default_provider();
-    let builder =
-        rustls::ClientConfig::builder_with_provider(provider.into()).with_safe_default_protocol_versions()?;
-    let config = if needs_tls {
-        builder.with_native_roots().map_err(ClientError::Certificates)?.with_no_client_auth()
-    } else {
-        builder.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth()
-    };
-    let builder = hyper_rustls::HttpsConnectorBuilder::new().with_tls_config(config).https_or_http();
-    Ok(match server_name {
-        None => builder.enable_http1().build(),
-        Some(name) => {
-            let name = ServerName::try_from(name.to_owned())
-                .map_err(|_| ClientError::Header(format!("host: {name}")))?;
-            builder.with_server_name_resolver(FixedServerNameResolver::new(name)).enable_http1().build()
-        }
-    })
 }

@@ -4,7 +4,7 @@ use assignment::contract::Position;
 use assignment::policy::Release;
 use assignment::{Policy, Weight};
 
-/// The release as this machine knows it.
+/// The release, from the files of this machine.
 pub struct Expected {
     policy: Policy,
     /// Whether the policy's keys are those of the proxies. Without them genuine tokens cannot be made.

@@ -1,34 +1,43 @@
-//! Headers and cookies that nobody should believe.
+//! Forged headers, cookies and parameters, which the system must not trust. The tests on real proxies send them too, so that
+//! there is one list.
 
 use super::expected::Expected;
-use super::population::User;
 use assignment::Identity;
-use assignment::contract::{KeyUse, RingKey, Secret};
+use assignment::contract::{KeyUse, OverrideMode, RingKey, Secret};
 use assignment::decide::MAX_TOKEN_LIFE_SECONDS;
 use assignment::policy::Release;
 use assignment::request::BAGGAGE;
-use assignment::seal::{Ring, Seal};
+use assignment::seal::{KeyRing, Seal};
 
 /// An attempt to reach the canary.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Forgery {
-    /// What it tries, for people.
-    pub(super) name: String,
-    /// Where it is carried.
-    pub(super) carrier: Carrier,
+pub struct Forgery {
+    /// What it tries, for the report.
+    pub name: String,
+    /// Where it is sent.
+    pub carrier: Carrier,
 }
 
-/// Where a forgery is carried.
+/// Where a forgery is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Carrier {
+pub enum Carrier {
     /// In header lines besides the user's own cookies: the user's version must not change.
     Headers(Vec<(String, String)>),
     /// In a cookie besides the user's own of the same name: the user's version must not change.
     Beside(String, String),
-    /// In a cookie instead of the user's own. The user may be drawn anew, which can end on the canary by chance.
+    /// In a cookie instead of the user's own. The user may be assigned again, which can lead to the canary by chance.
     Instead(String, String),
     /// In a query parameter: the user's version must not change.
     Query(String),
+}
+
+/// Cookies that the system gave to a user on stable: some forgeries are edits of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GenuineCookies {
+    /// The pin's value.
+    pub pin: Option<String>,
+    /// The minted id's value.
+    pub id: Option<String>,
 }
 
 /// The identity that every weight but 0 sends to the canary.
@@ -37,9 +46,10 @@ fn lucky(release: &Release) -> Identity {
     first.unwrap_or(Identity::from_random(0))
 }
 
-/// Everything that is tried. `victim` lends genuine cookies to edit.
-pub(super) fn forgeries(expected: &Expected, canary: (&str, u32), victim: &User) -> Vec<Forgery> {
-    let Some(release) = expected.release() else { return Vec::new() };
+/// Everything that is tried to reach the canary; nothing where no version is one. Forgeries that are signed with the
+/// proxies' own keys need those ([`Expected::has_keys`]).
+pub fn forgeries(expected: &Expected, victim: &GenuineCookies) -> Vec<Forgery> {
+    let Some((release, canary)) = expected.release().zip(expected.canary()) else { return Vec::new() };
     let forger = Forger { expected, release, canary, victim, lucky: lucky(release) };
     let mut all = forger.headers();
     all.extend(forger.by_stranger());
@@ -54,7 +64,7 @@ struct Forger<'a> {
     expected: &'a Expected,
     release: &'a Release,
     canary: (&'a str, u32),
-    victim: &'a User,
+    victim: &'a GenuineCookies,
     lucky: Identity,
 }
 
@@ -74,9 +84,13 @@ impl Forger<'_> {
             (&names.routing, routing.clone()),
             (&names.identity, self.lucky.to_string()),
             (&names.cohort, format!("{train}=canary;override")),
+            (&names.cohort, format!("{train}=canary")),
         ];
+        let is_open = self.release.override_mode == OverrideMode::Open;
+        let overrides = ["canary", canary].map(|value| (&names.overrides, value.to_owned()));
+        let overrides = overrides.iter().filter(|_| !is_open);
         let mut all = Vec::new();
-        for (name, value) in &values {
+        for (name, value) in values.iter().chain(overrides) {
             all.extend(spellings(name).iter().map(|spelling| by_header(spelling, value)));
         }
         let twice = format!("{}/{}", self.release.name, self.expected.stable());
@@ -84,21 +98,17 @@ impl Forger<'_> {
             name: format!("header {} twice", names.routing),
             carrier: Carrier::Headers(vec![(names.routing.clone(), twice), (names.routing.clone(), routing)]),
         });
-        if self.release.override_mode != assignment::contract::OverrideMode::Open {
-            all.push(by_header(&names.overrides, "canary"));
-            all.push(by_header(&names.overrides, canary));
-        }
         all
     }
 
-    /// Seals with the right shape, the right names and somebody else's key.
+    /// Seals with the right shape, the right names and a foreign key.
     fn by_stranger(&self) -> Vec<Forgery> {
         let key = |id: &str| RingKey {
             id: id.to_owned(),
             key: Secret::new(b"a key that no proxy ever had".to_vec()),
             usage: KeyUse::Sign,
         };
-        let Ok(ring) = Ring::new(&[key(&self.key_id())]) else { return Vec::new() };
+        let Ok(ring) = KeyRing::new(&[key(&self.key_id())]) else { return Vec::new() };
         self.signed_by(&ring, &self.release.uid, self.canary.1, "by another key")
     }
 
@@ -119,7 +129,7 @@ impl Forger<'_> {
         all
     }
 
-    fn signed_by(&self, ring: &Ring, uid: &str, epoch: u32, what: &str) -> Vec<Forgery> {
+    fn signed_by(&self, ring: &KeyRing, uid: &str, epoch: u32, what: &str) -> Vec<Forgery> {
         let (name, now) = (self.canary.0.as_bytes(), self.expected.now);
         let mut all = self.pin(ring.sign(uid, &Seal::pin(name, epoch, self.lucky, now)), what);
         if let Some(token) = ring.sign(uid, &Seal::token(name, epoch, self.lucky, now, now + 300)) {
@@ -127,7 +137,7 @@ impl Forger<'_> {
         }
         let train = self.release.train.as_deref().unwrap_or(&self.release.name);
         let cohort = format!("{train}.canary");
-        if let Some(text) = ring.sign("", &Seal::carried(cohort.as_bytes(), true, self.lucky, now)) {
+        if let Some(text) = ring.sign("", &Seal::baggage(cohort.as_bytes(), true, self.lucky, now)) {
             let member = format!("a=1,canary={text}");
             all.push(Forgery { name: format!("baggage {what}"), ..by_header(BAGGAGE, &member) });
         }
@@ -145,7 +155,7 @@ impl Forger<'_> {
         pin.map_or_else(Vec::new, |(pin, text)| cookies(&pin.cookie.name, &text, &format!("pin {what}")))
     }
 
-    fn token(&self, ring: &Ring, seal: &Seal<'_>, what: &str) -> Vec<Forgery> {
+    fn token(&self, ring: &KeyRing, seal: &Seal<'_>, what: &str) -> Vec<Forgery> {
         let text = ring.sign(&self.release.uid, seal);
         text.map_or_else(Vec::new, |text| self.token_text(&text, what))
     }
@@ -165,27 +175,25 @@ impl Forger<'_> {
     /// The victim's own pin and id with another content under the old seal, and each in the other's place.
     fn edited(&self) -> Vec<Forgery> {
         let id_name = &self.expected.policy().id_cookie.name;
-        let (id, mut all) = (self.victim.jar.get(id_name), Vec::new());
-        if let Some(id) = &id {
+        let (id, mut all) = (&self.victim.id, Vec::new());
+        if let Some(id) = id {
             all.extend(cookies(id_name, &with_field(id, 4, &self.lucky.to_string()), "id edited"));
         }
         let Some(pin) = &self.release.pin else { return all };
-        if let Some(genuine) = self.victim.jar.get(&pin.cookie.name) {
-            all.extend(cookies(&pin.cookie.name, &with_field(&genuine, 2, self.canary.0), "pin edited"));
-            all.extend(cookies(id_name, &genuine, "pin as id"));
+        if let Some(genuine) = &self.victim.pin {
+            all.extend(cookies(&pin.cookie.name, &with_field(genuine, 2, self.canary.0), "pin edited"));
+            all.extend(cookies(id_name, genuine, "pin as id"));
         }
         if let Some(id) = id {
-            all.extend(cookies(&pin.cookie.name, &id, "id as pin"));
+            all.extend(cookies(&pin.cookie.name, id, "id as pin"));
         }
         all
     }
 
     /// The id of the key that signs, as every genuine cookie shows it.
     fn key_id(&self) -> String {
-        let pin = self.release.pin.as_ref().and_then(|pin| self.victim.jar.get(&pin.cookie.name));
-        let genuine = pin.or_else(|| self.victim.jar.get(&self.expected.policy().id_cookie.name));
-        let field = genuine.and_then(|text| text.split('~').nth(1).map(str::to_owned));
-        field.unwrap_or_else(|| "k1".to_owned())
+        let genuine = self.victim.pin.as_ref().or(self.victim.id.as_ref());
+        genuine.and_then(|text| text.split('~').nth(1)).unwrap_or("k1").to_owned()
     }
 }
 

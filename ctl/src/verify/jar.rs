@@ -1,35 +1,34 @@
 //! A browser's cookie jar for one user, and the hands of an attacker in it.
 
 use super::client::Lines;
-use cookie_store::CookieStore;
-use url::Url;
+use cookie_jar::Origin;
+use url::{Host, Url};
 
 /// The cookies of one user, for one address.
 #[derive(Clone, Debug)]
 pub(super) struct Jar {
-    store: CookieStore,
+    cookies: cookie_jar::Jar,
     url: Url,
 }
 
 impl Jar {
     /// An empty jar for requests to this URL, whose host decides what is kept.
     pub(super) fn new(url: Url) -> Self {
-        Self { store: CookieStore::default(), url }
+        Self { cookies: cookie_jar::Jar::new(), url }
     }
 
     /// Keeps what an answer set, as a browser would; drops what it may not keep (`Secure` without TLS, a foreign domain,
     /// a `__Host-` name without its attributes).
     pub(super) fn keep(&mut self, set_cookies: &[String]) {
-        for line in set_cookies.iter().filter(|line| is_keepable(line)) {
-            // An error is a cookie that the browser would drop; that is what happens here too.
-            let _dropped = self.store.parse(line, &self.url);
+        for line in set_cookies {
+            self.cookies.store(line.as_bytes(), origin(&self.url));
         }
     }
 
-    /// The cookies that a request carries, as name and value.
+    /// The cookies of a request, as name and value.
     pub(super) fn pairs(&self) -> Vec<(String, String)> {
-        let pairs = self.store.get_request_values(&self.url);
-        pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+        let pairs = self.cookies.pairs(origin(&self.url));
+        pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
 
     /// The value of a cookie.
@@ -38,18 +37,22 @@ impl Jar {
     }
 }
 
-/// RFC 6265bis §4.1.3.2: `__Host-` needs `Secure`, `Path=/` and no `Domain`. The store does not look at prefixes.
-fn is_keepable(line: &str) -> bool {
-    if !line.trim_start().starts_with("__Host-") {
-        return true;
-    }
-    let attributes: Vec<String> =
-        line.split(';').skip(1).map(|part| part.trim().to_ascii_lowercase()).collect();
-    let has = |wanted: &str| attributes.iter().any(|attribute| attribute == wanted);
-    has("secure") && has("path=/") && !attributes.iter().any(|attribute| attribute.starts_with("domain="))
+fn origin(url: &Url) -> Origin<'_> {
+    let secure = url.scheme() == "https" || is_loopback(url);
+    Origin { host: url.host_str().unwrap_or_default(), path: url.path(), secure }
 }
 
-/// One `cookie` line of these pairs; none where there are none.
+/// Browsers keep and send `Secure` cookies without TLS where the connection does not leave the machine.
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+/// One `cookie` line of these pairs; none if there are none.
 pub(super) fn cookie_line(pairs: &[(String, String)]) -> Lines {
     let parts: Vec<String> = pairs.iter().map(|(name, value)| format!("{name}={value}")).collect();
     if parts.is_empty() { Vec::new() } else { vec![("cookie".to_owned(), parts.join("; "))] }
@@ -94,14 +97,30 @@ mod tests {
             ("https://h.example/", "__Host-a=1; Path=/; Secure; Domain=h.example"),
             ("https://h.example/x", "a=1; Path=/y"),
             ("https://h.example/", "a=1; Max-Age=0"),
+            ("https://h.example/", "a=1; SameSite=None"),
+            ("https://h.example/", "__host-a=1; Secure"),
+            ("https://h.example/", "__Secure-a=1"),
         ] {
             assert!(jar(url, &[line]).is_empty(), "{url} {line}");
         }
     }
 
     #[test]
+    fn a_loopback_address_counts_as_secure() {
+        for (url, is_kept) in [
+            ("http://localhost:8080/", true),
+            ("http://127.0.0.1:8080/", true),
+            ("http://[::1]:8080/", true),
+            ("http://192.0.2.1/", false),
+            ("http://localhost.example/", false),
+        ] {
+            assert_eq!(!jar(url, &["__Host-a=1; Path=/; Secure"]).is_empty(), is_kept, "{url}");
+        }
+    }
+
+    #[test]
     fn a_deleted_cookie_is_gone() {
-        assert!(jar("http://h/", &["a=1; Path=/", "a=; Path=/; Max-Age=0"]).is_empty());
+        assert_eq!(jar("http://h/", &["a=1; Path=/", "a=; Path=/; Max-Age=0"]).first(), None);
     }
 
     #[test]
@@ -109,6 +128,6 @@ mod tests {
         let pairs = [("a".to_owned(), "1".to_owned()), ("b".to_owned(), "2".to_owned())];
         let line = cookie_line(&with_cookie(&pairs, "a", "x"));
         assert_eq!(line, [("cookie".to_owned(), "b=2; a=x".to_owned())]);
-        assert!(cookie_line(&[]).is_empty());
+        assert_eq!(cookie_line(&[]).first(), None);
     }
 }

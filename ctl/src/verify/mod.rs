@@ -1,13 +1,13 @@
-//! Asks the running system whether it keeps what the release promises.
+//! Verifies that the running system behaves as the release specifies.
 //!
 //! ```text
-//! expected    what the release promises
+//! expected    the specified behaviour
 //! client      requests over HTTP/1.1, with and without TLS     answer   status, version, cookies
 //! jar         a browser's cookies
 //! population  many users with a jar each                       -> User
-//! forge       cookies and headers that nobody should believe
+//! forge       forged cookies and headers                       -> the one list, for the tests too
 //! checks      users, forgeries                                 -> a verdict each
-//! report      verdicts                                         -> what people and programs read
+//! report      verdicts                                         -> text, JSON or YAML
 //! ```
 
 mod answer;
@@ -19,32 +19,35 @@ mod jar;
 mod population;
 mod report;
 
-pub use answer::{Teller, TellerError};
+pub use answer::{VersionSource, VersionSourceError};
 pub use checks::{Check, Verdict};
 pub use client::{Client, ClientError};
 pub use expected::Expected;
+pub use forge::{Carrier, Forgery, GenuineCookies, forgeries};
 pub use population::Size;
-pub use report::Report;
+pub use report::VerifyReport;
 
-use checks::Scene;
+use checks::CheckContext;
 use std::sync::Arc;
 use url::Url;
 
-/// Lets users come, then tries to deceive. `done` hears of each user who has left.
+/// Runs simulated users, then sends forgeries. `done` is called after each user.
 ///
 /// `url` decides which cookies a browser would keep; the client may connect elsewhere.
 ///
-/// Fails where a request gets no answer at all.
+/// # Errors
+///
+/// If a request gets no response.
 pub async fn verify(
     client: Client,
     url: &Url,
     expected: &Expected,
     size: Size,
     done: impl Fn() + Clone + Send + 'static,
-) -> Result<Report, ClientError> {
+) -> Result<VerifyReport, ClientError> {
     let client = Arc::new(client);
     let users = population::visit_all(&client, url, size, done).await?;
-    let scene = Scene { client: &client, expected, users: &users };
-    let checks = checks::all(&scene).await?;
-    Ok(Report::new(url, expected, size, &users, checks))
+    let context = CheckContext { client: &client, expected, users: &users };
+    let checks = checks::all(&context).await?;
+    Ok(VerifyReport::new(url, expected, size, &users, checks))
 }

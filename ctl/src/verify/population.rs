@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tokio::task::JoinSet;
 use url::Url;
 
-/// How many users come, how often, and how many at a time.
+/// The number of users, their visits, and how many run at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     /// Users.
@@ -25,7 +25,7 @@ pub struct Size {
 pub(super) struct User {
     /// What they would send next time.
     pub(super) jar: Jar,
-    /// The version of each answer, in order; `None` where an answer does not say.
+    /// The version of each answer, in order; `None` if an answer does not say.
     pub(super) versions: Vec<Option<String>>,
     /// Answers that were refusals or errors.
     pub(super) unwell: u32,
@@ -34,12 +34,12 @@ pub(super) struct User {
 }
 
 impl User {
-    /// Somebody who was never here.
+    /// A user without cookies.
     pub(super) fn new(url: &Url) -> Self {
         Self { jar: Jar::new(url.clone()), versions: Vec::new(), unwell: 0, cached: 0 }
     }
 
-    /// The version that all answers named; `None` where one does not say or two differ.
+    /// The version that all answers named; `None` if one does not say or two differ.
     pub(super) fn version(&self) -> Option<&str> {
         let first = self.versions.first()?.as_deref()?;
         self.versions.iter().all(|version| version.as_deref() == Some(first)).then_some(first)
@@ -71,9 +71,9 @@ pub(super) fn navigation() -> Lines {
         .to_vec()
 }
 
-/// Lets the users come. `done` hears of each who has left.
+/// Runs the users. `done` is called after each.
 ///
-/// Fails with the first request that gets no answer: a system that drops connections is not verified but repaired.
+/// Fails with the first request that gets no response: a system that drops connections cannot be verified.
 pub(super) async fn visit_all(
     client: &Arc<Client>,
     url: &Url,

@@ -1,4 +1,4 @@
-//! What a verification says, for people and for programs.
+//! The result of a verification, as text and as data.
 
 use super::checks::{Check, Verdict};
 use super::expected::Expected;
@@ -12,14 +12,14 @@ use url::Url;
 /// A verification's result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
-    /// Who was asked.
+pub struct VerifyReport {
+    /// The verified URL.
     pub url: String,
     /// For which release.
     pub release: String,
     /// The weight that was expected, in percent.
     pub weight_percent: f64,
-    /// Users who came.
+    /// The number of users.
     pub users: u32,
     /// Requests of each.
     pub requests: u32,
@@ -29,7 +29,7 @@ pub struct Report {
     pub checks: Vec<Check>,
 }
 
-impl Report {
+impl VerifyReport {
     pub(super) fn new(
         url: &Url,
         expected: &Expected,
@@ -54,7 +54,7 @@ impl Report {
     }
 }
 
-impl report::Report for Report {
+impl report::Report for VerifyReport {
     fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         let (users, requests, weight) = (self.users, self.requests, self.weight_percent);
         writeln!(

@@ -1,7 +1,7 @@
 //! What Kubernetes is given, byte for byte.
 
-use crate::kit::{Desk, golden, repository};
-use canary_ctl::yaml;
+use crate::cli_fixture::{CliFixture, golden, repository};
+use canary_release::yaml;
 
 const KEYS: &str = r#"{"keys": [{"id": "k1", "key": "7365637265742073656372657420736563726574", "use": "sign"}],
     "identityKey": "6f74686572206f74686572206f74686572206f74686572"}"#;
@@ -10,7 +10,7 @@ const KEYS: &str = r#"{"keys": [{"id": "k1", "key": "736563726574207365637265742
 fn the_objects_of_every_example_are_as_they_were() {
     for example in ["session-cookie", "jwt-user", "qa-only"] {
         let file = repository(&format!("examples/{example}/canary.yaml"));
-        let ran = Desk::new().run(&format!("generate --dry-run -f {}", file.display()));
+        let ran = CliFixture::new().run(&format!("generate --dry-run -f {}", file.display()));
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
         yaml::documents(&ran.stdout).unwrap();
         golden(&format!("generate-{example}.yaml"), &ran.stdout);
@@ -20,26 +20,28 @@ fn the_objects_of_every_example_are_as_they_were() {
 #[test]
 fn a_plugin_has_its_place_from_istio_and_its_headers_from_us() {
     let text = std::fs::read_to_string(repository("examples/session-cookie/canary.yaml")).unwrap();
-    let desk = Desk::new();
-    desk.write("canary.yaml", &text.replacen("mode: envoyfilter", "mode: wasmplugin", 1));
-    let ran = desk.run("generate --dry-run");
+    let cli = CliFixture::new();
+    cli.write("canary.yaml", &text.replacen("mode: envoyfilter", "mode: wasmplugin", 1));
+    let ran = cli.run("generate --dry-run");
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
-    assert!(!ran.stdout.contains("config_discovery") && ran.stdout.contains("remove: x_canary_version"));
+    assert_eq!(ran.stdout.lines().find(|line| line.contains("config_discovery")), None);
+    let removed: Vec<&str> = ran.stdout.lines().filter(|line| line.contains("remove: ")).collect();
+    assert!(removed.iter().any(|line| line.contains("remove: x_canary_version")), "{removed:#?}");
     golden("generate-wasmplugin.yaml", &ran.stdout);
 }
 
 #[test]
 fn a_key_from_a_token_puts_the_filter_behind_its_verification() {
     let text = std::fs::read_to_string(repository("examples/jwt-user/canary.yaml")).unwrap();
-    let desk = Desk::new();
-    desk.write("canary.yaml", &text.replacen("mode: trafficextension", "mode: envoyfilter", 1));
-    let ran = desk.run("generate --dry-run");
+    let cli = CliFixture::new();
+    cli.write("canary.yaml", &text.replacen("mode: trafficextension", "mode: envoyfilter", 1));
+    let ran = cli.run("generate --dry-run");
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     let steps: Vec<&str> = ran.stdout.lines().map(str::trim).filter(|line| is_step(line)).collect();
     assert_eq!(
         steps,
         [
-            // What makes V8, disabled: where it stands is of no matter.
+            // The disabled filter that creates V8: its position does not matter.
             "operation: INSERT_FIRST",
             "subFilter: {name: envoy.filters.http.jwt_authn}",
             "operation: INSERT_AFTER",
@@ -68,7 +70,7 @@ fn a_train_in_gateway_and_sidecars_shares_one_filter_for_each() {
         fixture("web"),
         fixture("api")
     );
-    let ran = Desk::new().run(&line);
+    let ran = CliFixture::new().run(&line);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     let named = |name: &str| ran.stdout.matches(&format!("\n  name: {name}\n")).count();
     assert_eq!((named("canary-ingressgateway-filter"), named("canary-web-filter")), (1, 1));
@@ -78,27 +80,29 @@ fn a_train_in_gateway_and_sidecars_shares_one_filter_for_each() {
 #[test]
 fn a_token_is_for_the_release_that_is_generated_also_where_the_file_names_no_uid() {
     let text = std::fs::read_to_string(repository("examples/session-cookie/canary.yaml")).unwrap();
-    let desk = Desk::new();
-    desk.write("keys.json", KEYS).write("canary.yaml", &text);
-    let printed = desk.run("generate --keys keys.json").stdout;
+    let cli = CliFixture::new();
+    cli.write("signing-keys.json", KEYS).write("canary.yaml", &text);
+    let printed = cli.run("generate --signing-keys signing-keys.json").stdout;
     let (_, uid) = printed.split_once(r#""uid":""#).unwrap();
     let (uid, _) = uid.split_once('"').unwrap();
-    desk.write("named.yaml", &text.replacen("name: shop\n", &format!("name: shop\n  uid: {uid}\n"), 1));
-    let token = desk.run("token create --keys keys.json --version v2");
-    let inspected =
-        desk.run(&format!("token inspect --keys keys.json -f named.yaml {}", token.stdout.trim()));
+    cli.write("named.yaml", &text.replacen("name: shop\n", &format!("name: shop\n  uid: {uid}\n"), 1));
+    let token = cli.run("token create --signing-keys signing-keys.json --version v2");
+    let inspected = cli.run(&format!(
+        "token inspect --signing-keys signing-keys.json -f named.yaml {}",
+        token.stdout.trim()
+    ));
     assert!(inspected.stdout.starts_with("shop/shop: valid"), "{}{}", inspected.stdout, inspected.stderr);
 }
 
 #[test]
 fn what_is_edited_on_a_cluster_cannot_be_printed() {
     let text = std::fs::read_to_string(repository("examples/session-cookie/canary.yaml")).unwrap();
-    let desk = Desk::new();
-    desk.write("canary.yaml", &text.replacen("  delivery:", "  routes: edit\n  delivery:", 1));
-    desk.run("generate --dry-run").says(
+    let cli = CliFixture::new();
+    cli.write("canary.yaml", &text.replacen("  delivery:", "  routes: inject\n  delivery:", 1));
+    cli.run("generate --dry-run").expect_output(
         2,
         "",
-        "error: expected `routes: own` or `external`, found `edit`: what would be edited is on the cluster
+        "error: expected `routes: managed` or `external`, found `inject`: what it is injected into is on the cluster
   hint: `canary-ctl diff` shows it, and `canary-ctl apply` does it\n",
     );
 }
@@ -106,22 +110,22 @@ fn what_is_edited_on_a_cluster_cannot_be_printed() {
 #[test]
 fn keys_are_never_invented_and_never_shown_in_a_dry_run() {
     let file = repository("examples/jwt-user/canary.yaml");
-    let desk = Desk::new();
-    desk.write("keys.json", KEYS);
-    desk.run(&format!("generate -f {}", file.display())).says(
+    let cli = CliFixture::new();
+    cli.write("signing-keys.json", KEYS);
+    cli.run(&format!("generate -f {}", file.display())).expect_output(
         2,
         "",
         "error: expected a file of keys, found none: pins, minted ids and tokens are signed
-  hint: `canary-ctl init` draws keys; name their file with `--keys FILE`\n",
+  hint: `canary-ctl init` draws keys; name their file with `--signing-keys FILE`\n",
     );
-    let printed = desk.run(&format!("generate --keys keys.json -f {}", file.display()));
+    let printed = cli.run(&format!("generate --signing-keys signing-keys.json -f {}", file.display()));
     assert_eq!(printed.code, 0);
-    let dry = desk.run(&format!("generate --dry-run --keys keys.json -f {}", file.display()));
+    let dry = cli.run(&format!("generate --dry-run --signing-keys signing-keys.json -f {}", file.display()));
     for secret in
         ["7365637265742073656372657420736563726574", "6f74686572206f74686572206f74686572206f74686572"]
     {
-        assert!(printed.stdout.contains(secret));
-        assert!(!dry.stdout.contains(secret));
+        assert!(printed.stdout.contains(secret), "expected {secret}, found {:?}", printed.stdout);
+        assert_eq!(dry.stdout.lines().find(|line| line.contains(secret)), None);
     }
 }
 
@@ -129,14 +133,16 @@ fn keys_are_never_invented_and_never_shown_in_a_dry_run() {
 fn an_object_that_the_api_server_would_refuse_is_refused_first() {
     let text = std::fs::read_to_string(repository("examples/session-cookie/canary.yaml")).unwrap();
     let hosts: Vec<String> = (0..40_000).map(|n| format!("shop-{n}.tenants.example.com")).collect();
-    let desk = Desk::new();
-    desk.write("canary.yaml", &text.replacen("[shop.example.com]", &format!("[{}]", hosts.join(",")), 1));
-    let ran = desk.run("generate --dry-run");
+    let cli = CliFixture::new();
+    cli.write("canary.yaml", &text.replacen("[shop.example.com]", &format!("[{}]", hosts.join(",")), 1));
+    let ran = cli.run("generate --dry-run");
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
     assert!(
-        ran.stderr.starts_with("error: expected at most 1000000 bytes in `canary-ingressgateway-config`")
+        ran.stderr.starts_with("error: expected at most 1000000 bytes in `canary-ingressgateway-config`"),
+        "{}",
+        ran.stderr
     );
-    assert!(ran.stderr.contains("hint: spread the releases"));
+    assert!(ran.stderr.contains("hint: spread the releases"), "{}", ran.stderr);
 }
 
 #[test]
@@ -144,9 +150,9 @@ fn releases_that_share_a_proxy_must_agree_about_it() {
     let text = std::fs::read_to_string(repository("examples/session-cookie/canary.yaml")).unwrap();
     let other =
         text.replace("name: shop\n", "name: blog\n").replace("[shop.", "[blog.").replace(":0.1.0", ":0.2.0");
-    let desk = Desk::new();
-    desk.write("a.yaml", &text).write("b.yaml", &other);
-    desk.run("generate --dry-run -f a.yaml -f b.yaml").says(
+    let cli = CliFixture::new();
+    cli.write("a.yaml", &text).write("b.yaml", &other);
+    cli.run("generate --dry-run -f a.yaml -f b.yaml").expect_output(
         2,
         "",
         "error: releases that share a proxy must agree: `shop/shop` and `shop/blog` have other delivery.module

@@ -1,6 +1,6 @@
 //! `--help` is part of the interface: a change of it shows in the diff.
 
-use crate::kit::{Desk, golden};
+use crate::cli_fixture::{CliFixture, golden};
 
 #[test]
 fn every_verb_says_what_it_does_and_gives_an_example() {
@@ -22,7 +22,7 @@ fn every_verb_says_what_it_does_and_gives_an_example() {
         "uninstall",
         "completions",
     ] {
-        let ran = Desk::new().run(&format!("{verb} --help"));
+        let ran = CliFixture::new().run(&format!("{verb} --help"));
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
         assert!(ran.stdout.contains("Example"), "{verb}");
         golden(&format!("help-{}.txt", verb.replace(' ', "-")), &ran.stdout);
@@ -31,7 +31,7 @@ fn every_verb_says_what_it_does_and_gives_an_example() {
 
 #[test]
 fn a_misspelt_verb_is_answered_with_the_nearest() {
-    let ran = Desk::new().run("wieght 20");
+    let ran = CliFixture::new().run("wieght 20");
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
     assert!(ran.stderr.contains("a similar subcommand exists: 'weight'"), "{}", ran.stderr);
 }
@@ -39,8 +39,10 @@ fn a_misspelt_verb_is_answered_with_the_nearest() {
 #[test]
 fn completions_name_every_verb() {
     for shell in ["bash", "zsh", "fish"] {
-        let ran = Desk::new().run(&format!("completions {shell}"));
+        let ran = CliFixture::new().run(&format!("completions {shell}"));
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
-        assert!(ran.stdout.contains("generate") && ran.stdout.contains("status"));
+        for subcommand in ["generate", "status"] {
+            assert!(ran.stdout.contains(subcommand), "the completions for {shell} lack `{subcommand}`");
+        }
     }
 }

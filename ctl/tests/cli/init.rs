@@ -1,38 +1,38 @@
 //! A first canary.yaml is one that everything else accepts.
 
-use crate::kit::{Desk, golden};
+use crate::cli_fixture::{CliFixture, golden};
 use std::os::unix::fs::PermissionsExt as _;
 
 const FLAGS: &str = "--name shop --namespace shop --host shop.example.com --session-cookie SID --canary v2";
 
 #[test]
 fn what_init_writes_can_be_linted_and_generated() {
-    let desk = Desk::new();
-    desk.run(&format!("init {FLAGS}")).says(
+    let cli = CliFixture::new();
+    cli.run(&format!("init {FLAGS}")).expect_output(
         0,
         "",
         "canary.yaml written
-keys are in keys.json: keep them secret, and keep them
-  hint: `canary-ctl prepare` makes running proxies ready for a first filter; then `canary-ctl generate --keys keys.json | kubectl apply --server-side -f -`\n",
+signing keys are in signing-keys.json: keep the file secret and safe; without it all pins and tokens are invalid
+  hint: `canary-ctl prepare` makes running proxies ready for a first filter; then `canary-ctl generate --signing-keys signing-keys.json | kubectl apply --server-side -f -`\n",
     );
-    assert_eq!(desk.run("lint").code, 0);
-    assert_eq!(desk.run("generate --keys keys.json").code, 0);
-    let mode = std::fs::metadata(desk.path("keys.json")).unwrap().permissions().mode();
+    assert_eq!(cli.run("lint").code, 0);
+    assert_eq!(cli.run("generate --signing-keys signing-keys.json").code, 0);
+    let mode = std::fs::metadata(cli.path("signing-keys.json")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }
 
 #[test]
 fn a_file_is_overwritten_only_by_force_and_keys_never() {
-    let desk = Desk::new();
-    desk.run(&format!("init {FLAGS}"));
-    let keys = desk.read("keys.json");
-    desk.run(&format!("init {FLAGS}")).says(
+    let cli = CliFixture::new();
+    cli.run(&format!("init {FLAGS}"));
+    let keys = cli.read("signing-keys.json");
+    cli.run(&format!("init {FLAGS}")).expect_output(
         2,
         "",
         "error: canary.yaml is there already\n  hint: give `--force` to overwrite it, or `-f FILE` for another\n",
     );
-    assert_eq!(desk.run(&format!("init {FLAGS} --force")).code, 0);
-    assert_eq!(desk.read("keys.json"), keys);
+    assert_eq!(cli.run(&format!("init {FLAGS} --force")).code, 0);
+    assert_eq!(cli.read("signing-keys.json"), keys);
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn a_local_release_and_one_by_claim_are_as_they_were() {
     let by_claim =
         "init --dry-run --name api --namespace shop --host api.example.com --jwt-claim sub --canary v2";
     for (name, line) in [("init-local.yaml", local), ("init-claim.yaml", by_claim)] {
-        let ran = Desk::new().run(line);
+        let ran = CliFixture::new().run(line);
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
         // The uid is random.
         let lines = ran.stdout.lines().filter(|line| !line.starts_with("  uid: "));
@@ -51,8 +51,23 @@ fn a_local_release_and_one_by_claim_are_as_they_were() {
 }
 
 #[test]
-fn flags_that_make_no_release_are_told_as_faults_of_the_file() {
-    let ran = Desk::new().run("init --local --name shop --host x --session-cookie SID --canary v2");
+fn a_local_release_sets_cookies_that_come_back_without_tls() {
+    let cli = CliFixture::new();
+    let line = "init --local --name shop --host localhost --session-cookie SID --canary v2 \
+        --endpoint v1=127.0.0.1:9001 --endpoint v2=127.0.0.1:9002";
+    let written = cli.run(line);
+    assert_eq!(written.code, 0, "{}", written.stderr);
+    let (text, ran) = (cli.read("canary.yaml"), cli.run("lint"));
+    assert_eq!((ran.code, text.matches("tls: false").count()), (0, 1), "{text}\n{}", ran.stdout);
+    cli.write("canary.yaml", &text.replace("tls: false", "tls: true"));
+    let ran = cli.run("lint");
+    let found = ran.stdout.contains("error: the local Envoy has no TLS");
+    assert_eq!((ran.code, found), (1, true), "{}", ran.stdout);
+}
+
+#[test]
+fn flags_that_make_no_valid_release_are_reported_as_faults_of_the_file() {
+    let ran = CliFixture::new().run("init --local --name shop --host x --session-cookie SID --canary v2");
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
     assert!(ran.stderr.contains("expected an endpoint of version `v1`, found none"), "{}", ran.stderr);
 }

@@ -1,7 +1,7 @@
-//! What is dangerous is told, and what is an error ends with 1.
+//! Dangerous settings are reported, and an error ends with exit code 1.
 
-use crate::kit::{Desk, repository};
-use canary_ctl::{lint, spec};
+use crate::cli_fixture::{CliFixture, repository};
+use canary_release::{lint, spec};
 use std::path::Path;
 
 fn example() -> String {
@@ -12,7 +12,7 @@ fn example() -> String {
 fn every_example_is_free_of_errors() {
     for example in ["session-cookie", "jwt-user", "qa-only"] {
         let file = repository(&format!("examples/{example}/canary.yaml"));
-        let findings = lint::judge(&spec::load(&file).unwrap());
+        let findings = lint::lint(&spec::load(&file).unwrap());
         assert!(findings.worst() < Some(lint::Level::Error), "{example}: {findings:?}");
     }
 }
@@ -22,24 +22,24 @@ fn each_danger_is_found_at_its_level_and_place() {
     use lint::Level::{Error, Info, Warning};
     let sidecars = "stickiness: session\n  sidecars: [{namespace: shop}]";
     let cases = [
-        ("    - cookie: JSESSIONID", "    - header: x-user", Error, "spec.keys[0]"),
-        ("    - cookie: JSESSIONID", "    - header: x-user", Warning, "spec.keys[0]"),
-        ("    - cookie: JSESSIONID", "    - client-address", Warning, "spec.keys[0]"),
-        ("    - cookie: JSESSIONID", "    - jwt: {claim: sub}", Info, "spec.keys[0]"),
+        ("    - cookie: JSESSIONID", "    - header: x-user", Error, "spec.identifyBy[0]"),
+        ("    - cookie: JSESSIONID", "    - header: x-user", Warning, "spec.identifyBy[0]"),
+        ("    - cookie: JSESSIONID", "    - client-address", Warning, "spec.identifyBy[0]"),
+        ("    - cookie: JSESSIONID", "    - jwt: {claim: sub}", Info, "spec.identifyBy[0]"),
         ("    cookie: JSESSIONID", "    adopt: true", Warning, "spec.session"),
         ("  session:\n    cookie: JSESSIONID", "  mint: never", Error, "spec.session"),
         ("stickiness: session", sidecars, Error, "spec.sidecars"),
         ("override: token", "override: open", Error, "spec.override"),
         ("override: token", "cookies: {tls: false}", Error, "spec.cookies.tls"),
-        ("override: token", "override: off", Info, "spec.caches"),
-        ("override: token", "override: off", Info, "spec.podAffinity"),
+        ("override: token", "override: off", Info, "spec.cacheControl"),
+        ("override: token", "override: off", Info, "spec.sessionAffinity"),
         ("    cookie: JSESSIONID", "    cookie: JSESSIONID\n    maxAge: 7d", Info, "spec.session.maxAge"),
         ("mode: envoyfilter", "mode: wasmplugin", Warning, "spec.delivery.mode"),
-        ("  keys:\n    - cookie: JSESSIONID", "", Info, "spec.keys"),
+        ("  identifyBy:\n    - cookie: JSESSIONID", "", Info, "spec.identifyBy"),
     ];
     for (from, to, level, field) in cases {
         let text = example().replacen(from, to, 1);
-        let findings = lint::judge(&spec::parse(Path::new("canary.yaml"), &text).unwrap());
+        let findings = lint::lint(&spec::parse(Path::new("canary.yaml"), &text).unwrap());
         let found = findings.findings.iter().any(|finding| finding.level == level && finding.field == field);
         assert!(found, "expected {level:?} at {field} for `{to}`, found {findings:#?}");
     }
@@ -47,9 +47,9 @@ fn each_danger_is_found_at_its_level_and_place() {
 
 #[test]
 fn an_error_ends_with_one_and_has_a_form_for_programs() {
-    let desk = Desk::new();
-    desk.write("canary.yaml", &example().replacen("override: token", "override: open", 1));
-    let ran = desk.run("lint -o json");
+    let cli = CliFixture::new();
+    cli.write("canary.yaml", &example().replacen("override: token", "override: open", 1));
+    let ran = cli.run("lint -o json");
     assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
     let findings: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     let error = findings["findings"].as_array().unwrap().iter().find(|one| one["level"] == "error").unwrap();

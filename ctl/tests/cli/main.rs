@@ -7,10 +7,10 @@
     reason = "a test whose folder or file is not as it has to be cannot go on"
 )]
 
+mod cli_fixture;
 mod generate;
 mod help;
 mod init;
-mod kit;
 mod lint;
 mod local;
 mod spec;

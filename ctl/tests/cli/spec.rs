@@ -1,6 +1,6 @@
-//! `canary.yaml` is read strictly, and every fault of it is told at once.
+//! `canary.yaml` is read strictly, and all its faults are reported at once.
 
-use crate::kit::{Desk, repository};
+use crate::cli_fixture::{CliFixture, repository};
 
 const FAULTY: &str = "apiVersion: canary-ctl.io/v1alpha1
 kind: Releas
@@ -10,7 +10,7 @@ spec:
   hosts: []
   stickyness: session
   session: {cookie: A, maxAge: 24}
-  keys:
+  identifyBy:
     - cokie: JSESSIONID
     - jwt: {claim: sub, payloda: x}
   weight: 12,5
@@ -18,7 +18,7 @@ spec:
 ";
 
 #[test]
-fn every_fault_is_told_with_its_place_and_the_nearest_name() {
+fn every_fault_is_reported_with_its_place_and_the_nearest_name() {
     let expected = "\
 error: canary.yaml:2:7: expected `Release`, found `Releas`
 canary.yaml:3:18: expected 1 to 63 of `a-z 0-9 -`, beginning and ending with a letter or digit, found `Shop`
@@ -27,9 +27,9 @@ canary.yaml:6:10: expected at least one host, found none
 canary.yaml:7:3: unknown field `spec.stickyness`
   hint: did you mean `stickiness`?
 canary.yaml:8:32: expected a duration like `90s`, `30m`, `24h` or `7d`, found `24`
-canary.yaml:10:7: unknown field `spec.keys[0].cokie`
+canary.yaml:10:7: unknown field `spec.identifyBy[0].cokie`
   hint: did you mean `cookie`?
-canary.yaml:11:25: unknown field `spec.keys[1].jwt.payloda`
+canary.yaml:11:25: unknown field `spec.identifyBy[1].jwt.payloda`
   hint: did you mean `payload`?
 canary.yaml:12:11: expected a percentage like `20`, `12.5` or `0.25%`, found `12,5`
 canary.yaml:13:20: expected `envoyfilter`, `wasmplugin`, `trafficextension` or `local`, found `envoyfiler`
@@ -37,12 +37,12 @@ canary.yaml:13:20: expected `envoyfilter`, `wasmplugin`, `trafficextension` or `
 canary.yaml:13:40: expected a URL (oci://, http://, https:// or file://), found `registry.example.com/filter`
   hint: write `oci://registry.example.com/filter` for an image
 ";
-    Desk::new().write("canary.yaml", FAULTY).run("lint").says(2, "", expected);
+    CliFixture::new().write("canary.yaml", FAULTY).run("lint").expect_output(2, "", expected);
 }
 
 #[test]
 fn a_file_that_is_no_yaml_is_an_error_with_its_place() {
-    let ran = Desk::new().write("canary.yaml", "spec:\n  a: [1, 2\n").run("lint");
+    let ran = CliFixture::new().write("canary.yaml", "spec:\n  a: [1, 2\n").run("lint");
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
     assert!(ran.stderr.starts_with("error: canary.yaml:2:6: "), "{}", ran.stderr);
 }
@@ -52,11 +52,11 @@ fn a_file_that_is_not_there_is_an_error_with_a_hint() {
     let expected = "error: cannot read canary.yaml: No such file or directory (os error 2)
   hint: `canary-ctl init` writes one; `-f FILE` names another
 ";
-    Desk::new().run("lint").says(2, "", expected);
+    CliFixture::new().run("lint").expect_output(2, "", expected);
 }
 
 #[test]
-fn what_the_filter_would_refuse_is_told_at_the_field() {
+fn a_value_that_the_filter_would_refuse_is_reported_at_its_field() {
     let text = std::fs::read_to_string(repository("examples/session-cookie/canary.yaml")).unwrap();
     for (from, to, place) in [
         ("[shop.example.com]", "['shop.example.com:8443']", "canary.yaml:19:10: expected"),
@@ -68,7 +68,7 @@ fn what_the_filter_would_refuse_is_told_at_the_field() {
         ),
         ("  # paths: [/]", "  paths: [shop]", "canary.yaml:20:10: expected"),
     ] {
-        let ran = Desk::new().write("canary.yaml", &text.replacen(from, to, 1)).run("lint");
+        let ran = CliFixture::new().write("canary.yaml", &text.replacen(from, to, 1)).run("lint");
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
         assert!(ran.stderr.contains(place), "expected {place}, found {}", ran.stderr);
     }

@@ -25,7 +25,7 @@ impl Directory {
         let spec = format!(
             "apiVersion: canary-ctl.io/v1alpha1\nkind: Release\nmetadata: {{name: shop, namespace: shop}}\nspec:\n  \
              service: {{name: shop, port: 80}}\n  versions: {{stable: v1, canary: v2}}\n  hosts: [shop.example.com]\n  \
-             stickiness: user\n  keys: [{{cookie: JSESSIONID}}]\n  weight: 20\n  override: {overrides}\n  \
+             stickiness: user\n  identifyBy: [{{cookie: JSESSIONID}}]\n  weight: 20\n  override: {overrides}\n  \
              cookies: {{tls: false}}\n  delivery:\n    mode: local\n    module: filter.wasm\n    local:\n      \
              directory: state\n      listen: 127.0.0.1:1\n      admin: 127.0.0.1:1\n      \
              endpoints: {{v1: [127.0.0.1:1], v2: [127.0.0.1:1]}}\n"

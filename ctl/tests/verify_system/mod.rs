@@ -8,10 +8,10 @@
 )]
 
 use assignment::contract::FilterConfig;
-use assignment::decide::PinPlan;
+use assignment::decide::PinAction;
 use assignment::request::Headers;
 use assignment::seal::Seal;
-use assignment::{Decision, Environment, Identity, Policy, Reason, Request, decide};
+use assignment::{Decision, DecisionContext, Identity, Policy, Reason, Request, decide};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{HOST, SET_COOKIE};
@@ -36,7 +36,7 @@ pub(crate) const KEY: &str = "30313233343536373839616263646566";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     None,
-    /// Every request is decided anew.
+    /// Every request is decided again.
     Flips,
     /// Takes the client's routing header.
     ObeysRoutingHeader,
@@ -44,7 +44,7 @@ pub(crate) enum Fault {
     ObeysUnderscores,
     /// Takes the client's identity header.
     ObeysIdentityHeader,
-    /// Takes a pin's word without looking at its seal.
+    /// Accepts a pin without verifying its seal.
     BelievesAnyPin,
     /// Takes tokens past their end.
     BelievesExpiredTokens,
@@ -52,9 +52,11 @@ pub(crate) enum Fault {
     ReadsOneCookieLine,
     /// Pins testers.
     PinsTesters,
+    /// Sends testers to stable.
+    IgnoresTokens,
     /// Answers every tenth request with an error.
     Errs,
-    /// Says that a cache had the answer.
+    /// Adds the header of a cache hit.
     IsCached,
 }
 
@@ -66,7 +68,7 @@ pub(crate) fn config(stickiness: &str, weight: u32) -> Value {
         "stickiness": stickiness, "weight": weight,
         "versions": [{"name": "v1", "role": "stable", "epoch": 1}, {"name": "v2", "role": "canary", "epoch": 2}],
         "sessionCookie": "JSESSIONID",
-        "keys": [{"cookie": "JSESSIONID"}],
+        "identifyBy": [{"cookie": "JSESSIONID"}],
         "pin": {"cookie": cookie("canary-pin.shop.shop")},
         "override": {"mode": "token", "token": {"cookie": cookie("canary-token.shop.shop"), "query": "canary-token"}},
     });
@@ -145,9 +147,9 @@ struct System {
     fault: Fault,
 }
 
-struct World(u64);
+struct TestContext(u64);
 
-impl Environment for World {
+impl DecisionContext for TestContext {
     fn now_seconds(&self) -> u64 {
         self.0
     }
@@ -171,9 +173,10 @@ impl System {
         let borrowed: Vec<(&[u8], &[u8])> =
             pairs.iter().map(|(name, value)| (name.as_slice(), value.as_slice())).collect();
         let read = Request::read(Headers::List(&borrowed), &self.policy.headers);
-        let world = World(if self.fault == Fault::BelievesExpiredTokens { now() - 90 } else { now() });
+        let context =
+            TestContext(if self.fault == Fault::BelievesExpiredTokens { now() - 90 } else { now() });
         let index = self.policy.find(read.authority, read.path).expect("a request for the release's host");
-        let mut decision = decide(&self.policy, index, &read, &world).unwrap();
+        let mut decision = decide(&self.policy, index, &read, &context).unwrap();
         self.misjudge(&read, &mut decision);
         self.respond(&read, &decision)
     }
@@ -212,6 +215,10 @@ impl System {
                 .cookies()
                 .get("canary-pin.shop.shop")
                 .is_some_and(|pin| pin.split(|byte| *byte == b'~').nth(2) == Some(b"v2")),
+            Fault::IgnoresTokens if decision.reason == Reason::Override => {
+                decision.version = 0;
+                return;
+            }
             _ => return,
         };
         if believed {
@@ -231,9 +238,9 @@ impl System {
             cookies.push(format!("JSESSIONID={:032x}; Path=/; HttpOnly", fastrand::u128(..)));
         }
         let pins = match decision.pin {
-            PinPlan::Never => self.fault == Fault::PinsTesters && decision.reason == Reason::Override,
-            PinPlan::WithSession => opens_session,
-            PinPlan::Now { .. } => true,
+            PinAction::Never => self.fault == Fault::PinsTesters && decision.reason == Reason::Override,
+            PinAction::WithSession => opens_session,
+            PinAction::Now { .. } => true,
         };
         if pins {
             let pin = Seal::pin(version.name.as_bytes(), version.epoch, identity, now());

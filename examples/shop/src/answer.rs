@@ -1,4 +1,4 @@
-//! What a route gives back: a response and how long to hold it, so that routes stay free of time.
+//! The result of a route: a response and its delay, so that routes do not depend on time.
 
 use std::time::Duration;
 
@@ -45,14 +45,14 @@ impl Answer {
         self
     }
 
-    /// Adds a `Set-Cookie` line; lines that are there stay.
+    /// Adds a `Set-Cookie` line; existing lines stay.
     pub(crate) fn cookie(mut self, line: HeaderValue) -> Self {
         self.response.headers_mut().append(SET_COOKIE, line);
         self
     }
 }
 
-/// A body that is there as a whole.
+/// A complete body.
 pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
     Body::new(Full::new(bytes.into()))
 }

@@ -1,4 +1,5 @@
-//! The catalog: a second service behind the shop, which says who it is and what of a decision reached it.
+//! The catalog: a second service behind the shop. It returns its version and pod, and the decision headers that it
+//! received.
 
 use std::io;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The pod's gRPC service: who it is, and a stream that lives until the client or the pod ends it.
+//! The pod's gRPC service: its identity, and a stream that stays open until the client or the pod ends it.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ impl Calls {
         response
     }
 
-    /// Who this is, to a request that came this way with these headers; the catalog's part is left out.
+    /// The identity of this pod, for a request over this protocol with these headers; without the catalog's part.
     pub(crate) fn identity(&self, via: Via, headers: &::http::HeaderMap) -> Answer {
         Answer {
             service: self.service.to_owned(),

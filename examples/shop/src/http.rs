@@ -1,4 +1,5 @@
-//! The way of a request: body in, the catalog asked, route, wait, response out with the names of version and pod on it.
+//! The stages of a request: read the body, call the catalog, route, wait, send the response with the names of version
+//! and pod.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -26,7 +27,7 @@ const VERSION: HeaderName = HeaderName::from_static("x-shop-version");
 const POD: HeaderName = HeaderName::from_static("x-shop-pod");
 /// What the request brought: `none`, `known` or `lost`; so a load test need not read bodies.
 const SESSION: HeaderName = HeaderName::from_static("x-shop-session");
-/// A request header: hold the answer this long, to put parallel answers in any order.
+/// A request header: delays the response by this time, to put parallel responses in any order.
 const DELAY: &str = "x-shop-delay-ms";
 const MAX_DELAY_MS: u64 = 5_000;
 
@@ -49,9 +50,9 @@ impl Answering for Shop {
     }
 }
 
-/// Answers one request that is no gRPC call. The work is done at once and the answer held, so that parallel
-/// requests change the store in the order they came in and are answered in the order the test asks for. (Where
-/// the catalog is asked, its answer is awaited before the work.)
+/// Answers one request that is no gRPC call. The work is done at once and the response delayed, so that parallel
+/// requests change the store in their order of arrival and are answered in the order that the test requests. (If the
+/// catalog is called, its response is awaited before the work.)
 async fn page(shop: &Arc<Shop>, mut request: Request<Incoming>) -> Response<Body> {
     let handshake = ws::handshake(&mut request);
     let (parts, body) = request.into_parts();
@@ -91,7 +92,7 @@ pub(crate) async fn drain(body: Incoming) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What the catalog answers on behalf of this request; `None` where it need not be asked.
+/// What the catalog answers on behalf of this request; `None` if it need not be asked.
 async fn ask_catalog(shop: &Shop, request: &Parts) -> Option<Result<proto::Answer, HopError>> {
     let via = routes::asks_catalog(request)?;
     Some(shop.hop.as_ref()?.ask(via, &request.headers).await)

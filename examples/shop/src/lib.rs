@@ -1,10 +1,10 @@
 //! A small stateful shop, one pod of one version per [`serve`]: what a sticky canary must not break.
 //!
-//! Sessions and carts live in this process's memory and nowhere else. A request that reaches another
-//! version or another pod than the one before finds its session unknown and its cart gone, and says so
-//! (`"lost": true`, header `x-shop-session: lost`). The README lists the endpoints.
+//! Sessions and carts live in this process's memory and nowhere else. A request that reaches another version or another
+//! pod than the one before has an unknown session and an empty cart, and the response reports it (`"lost": true`,
+//! header `x-shop-session: lost`). The README lists the endpoints.
 //!
-//! Behind it may stand a catalog ([`serve_catalog`]), which says what of a decision reaches a second service.
+//! It can have a catalog behind it ([`serve_catalog`]), which returns the decision headers that reach a second service.
 //!
 //! ```no_run
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {

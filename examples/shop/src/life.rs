@@ -1,4 +1,5 @@
-//! How a pod ends: told, it fails its readiness and serves on; then every task finishes what it does; then what is left is cut.
+//! How a pod ends: after the stop request its readiness fails and it continues to serve; then every task finishes its
+//! work; then the remaining tasks are cancelled.
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use crate::pod::PodConfig;
 /// The end of one pod, which all its tasks watch.
 #[derive(Debug)]
 pub(crate) struct Life {
-    /// Told to stop: no new connections are wanted, but those that come are served.
+    /// The stop was requested: the pod is not ready any more, but still serves new connections.
     leaving: CancellationToken,
     /// Every task is to finish what it does.
     pub(crate) stopping: CancellationToken,
@@ -42,7 +43,7 @@ impl Life {
         }
     }
 
-    /// What a readiness probe is to be told.
+    /// The result of a readiness probe.
     pub(crate) fn is_ready(&self) -> bool {
         !self.leaving.is_cancelled()
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ::http::HeaderValue;
 
-/// How long requests in flight may take to finish after a stop, unless told otherwise.
+/// The default time in which requests in flight may finish after a stop.
 const DEFAULT_GRACE: Duration = Duration::from_secs(10);
 
 /// The longest value of a Kubernetes label, and so of a version.
@@ -43,8 +43,8 @@ impl PodConfig {
         self
     }
 
-    /// The same pod, serving on for so long after it was told to stop, while its readiness fails: as long as
-    /// proxies need to hear of it.
+    /// The same pod, which serves for this time after a stop was requested, while its readiness fails: as long as
+    /// proxies need to receive the change.
     #[must_use]
     pub fn with_linger(mut self, linger: Duration) -> Self {
         self.linger = linger;
@@ -61,7 +61,7 @@ impl PodConfig {
         text(&self.pod)
     }
 
-    /// How long it serves on after it was told to stop.
+    /// How long it serves after a stop was requested.
     pub fn linger(&self) -> Duration {
         self.linger
     }
@@ -116,6 +116,6 @@ mod tests {
 
     #[test]
     fn an_empty_pod_is_refused() {
-        assert!(PodConfig::new("v1", "").is_err());
+        PodConfig::new("v1", "").unwrap_err();
     }
 }

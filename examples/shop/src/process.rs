@@ -39,7 +39,7 @@ impl PodArgs {
     }
 }
 
-/// A process that can be told to end from now on, and says what happens to it.
+/// A process that handles signals from now on, and prints its events.
 #[derive(Debug)]
 pub struct Process {
     names: String,
@@ -48,10 +48,11 @@ pub struct Process {
 }
 
 impl Process {
-    /// The process of this pod. Make it before the address is known: whoever reads it may send a signal at once.
+    /// The process of this pod. Create it before the address is printed: a reader of the address may send a signal at
+    /// once.
     ///
     /// # Errors
-    /// When the system refuses to tell of signals.
+    /// If the signal handlers cannot be installed.
     ///
     /// # Panics
     /// Outside a tokio runtime.
@@ -63,7 +64,7 @@ impl Process {
         })
     }
 
-    /// Says where the pod listens, and waits until it is to end.
+    /// Prints the pod's address, and waits until the process is to end.
     pub async fn until_told(&mut self, local_addr: SocketAddr) {
         say(&format!("{}: listening on http://{local_addr}", self.names));
         tokio::select! {
@@ -72,7 +73,7 @@ impl Process {
         }
     }
 
-    /// Says how the pod ended.
+    /// Prints how the pod ended.
     pub fn ended(&self, how: Stopped) {
         match how {
             Stopped::Clean => say(&format!("{}: stopped", self.names)),

@@ -53,9 +53,9 @@ impl RunningPod {
         self.local_addr
     }
 
-    /// Stops as a pod should: fails its readiness and serves on for as long as it lingers; then accepts no more,
-    /// answers what is in flight within the configured grace, closes idle connections, says goodbye on
-    /// `WebSocket`s, ends gRPC streams with status OK.
+    /// Stops as a pod should: its readiness fails and it serves on for the linger time; then accepts no more, answers
+    /// what is in flight within the configured grace, closes idle connections, sends a close frame on `WebSocket`s,
+    /// ends gRPC streams with status OK.
     pub async fn stop(self) -> Stopped {
         self.life.stop().await
     }
@@ -101,7 +101,7 @@ async fn connection(stream: TcpStream, builder: Builder<TokioExecutor>, pod: Arc
     });
     let serving = async {
         let mut serving = pin!(builder.serve_connection_with_upgrades(TokioIo::new(stream), service));
-        // A broken connection is the client's to report: the pod has nobody to tell.
+        // The error of a broken connection is dropped: the client reports it.
         tokio::select! {
             _ = serving.as_mut() => {}
             () = life.stopping.cancelled() => {

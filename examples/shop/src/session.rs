@@ -57,7 +57,7 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// The id as the store holds it, when it is known.
+    /// The id as stored, if it is known.
     pub(crate) fn find(&self, id: &str) -> Option<SessionId> {
         self.lock().get_key_value(id).map(|(id, _)| id.clone())
     }
@@ -67,7 +67,7 @@ impl Store {
         self.lock().get(id).cloned()
     }
 
-    /// Opens an empty session under a new id. Fails only where the system has no randomness.
+    /// Opens an empty session under a new id. Fails only if the system has no randomness.
     pub(crate) fn open(&self) -> Result<SessionId, getrandom::Error> {
         let id = SessionId::random()?;
         self.lock().insert(id.clone(), Session::default());
@@ -82,8 +82,8 @@ impl Store {
         Some(session.clone())
     }
 
-    /// Logs `user` in under a new id that takes over the cart; the old id, if there was one, is unknown from
-    /// now on. So an id that somebody planted before the login is worth nothing after it.
+    /// Logs `user` in under a new id that takes over the cart; the old id, if there was one, is unknown from now on. So
+    /// an id that an attacker planted before the login is not valid after it (session fixation).
     pub(crate) fn login(
         &self,
         old: Option<&SessionId>,
@@ -124,7 +124,7 @@ mod tests {
         let (a, b) = (store.open().unwrap(), store.open().unwrap());
         assert_ne!(a, b);
         assert_eq!(a.as_str().len(), 32);
-        assert!(a.as_str().bytes().all(|byte| b"0123456789abcdef".contains(&byte)));
+        assert!(a.as_str().bytes().all(|byte| b"0123456789abcdef".contains(&byte)), "{a:?}");
     }
 
     #[test]
@@ -161,8 +161,8 @@ mod tests {
     fn a_login_without_a_session_opens_one() {
         let store = Store::default();
         let (id, session) = store.login(None, "ada").unwrap();
-        assert!(session.cart.is_empty());
-        assert!(store.find(id.as_str()).is_some());
+        assert_eq!(session.cart, Vec::<String>::new());
+        assert_eq!(store.find(id.as_str()), Some(id));
     }
 
     #[test]
@@ -174,6 +174,6 @@ mod tests {
         store.close(&full);
         assert_eq!(store.find(full.as_str()), None);
         assert_eq!(store.count(), (1, 0));
-        assert!(store.find(empty.as_str()).is_some());
+        assert_eq!(store.find(empty.as_str()), Some(empty));
     }
 }

@@ -127,7 +127,7 @@ impl Inspector {
         self.0.stats()
     }
 
-    /// A copy of the session with this id (the value of its cookie), when this pod knows it.
+    /// A copy of the session with this id (the value of its cookie), if this pod has it.
     pub fn session(&self, id: &str) -> Option<Session> {
         self.0.store.get(id)
     }

@@ -23,7 +23,7 @@ pub(crate) enum Brought {
     Nothing,
     /// A session of this process.
     Known(SessionId),
-    /// A session cookie that this process knows nothing of: what a flip looks like.
+    /// A session cookie that is unknown to this process: the sign of a flip.
     Lost,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Visit<'a> {
     catalog: Option<Result<proto::Answer, HopError>>,
 }
 
-/// The session as it is after the request, and the cookie line that tells the client when it is new.
+/// The session as it is after the request, and the cookie line for the client if it is new.
 #[derive(Debug, Default)]
 pub(crate) struct Current {
     pub(crate) id: Option<SessionId>,
@@ -43,7 +43,7 @@ pub(crate) struct Current {
     pub(crate) set_cookie: Option<HeaderValue>,
 }
 
-/// What every JSON body says, with an endpoint's own fields after it.
+/// The fields of every JSON body, with an endpoint's own fields after them.
 #[derive(Serialize)]
 struct View<'a, E> {
     version: &'a str,
@@ -84,7 +84,7 @@ impl<'a> Visit<'a> {
         Self { shop, request, brought, catalog }
     }
 
-    /// What the catalog answered, if it was asked; a question without an answer is a refusal.
+    /// The catalog's response, if it was called; a call without a response is a refusal.
     pub(crate) fn catalog(&self) -> Result<Option<&proto::Answer>, Refusal> {
         match &self.catalog {
             Some(Err(error)) => Err(Refusal::Catalog(error.to_string())),
@@ -119,7 +119,7 @@ impl<'a> Visit<'a> {
         found.parse().map_err(|_| refused())
     }
 
-    /// Whether a browser asks for a page.
+    /// Whether a browser requests a page.
     pub(crate) fn wants_html(&self) -> bool {
         let lines = self.request.headers.get_all(ACCEPT);
         lines.into_iter().any(|line| line.to_str().is_ok_and(|line| line.contains("text/html")))

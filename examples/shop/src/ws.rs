@@ -26,7 +26,7 @@ use crate::shop::Shop;
 /// How long the other side may take to answer our goodbye.
 const GOODBYE: Duration = Duration::from_secs(1);
 
-/// A request that asks for a `WebSocket` as it should.
+/// A valid `WebSocket` handshake request.
 pub(crate) struct Handshake {
     socket: OnUpgrade,
     /// The answer to the client's key. HTTP/2 needs none, but Envoy passes the key of a client that speaks
@@ -65,7 +65,7 @@ pub(crate) fn accept(shop: &Arc<Shop>, handshake: Handshake) -> Answer {
         let killed = task_shop.life.killed.clone();
         killed
             .run_until_cancelled(async move {
-                // No upgrade: the client left before our answer, and there is nobody to tell.
+                // No upgrade: the client disconnected before the response, so there is no connection for an error.
                 if let Ok(socket) = socket.await {
                     let _open = Open::new(&task_shop);
                     // An error here is the client's end of the connection; it sees the same.
@@ -108,7 +108,7 @@ async fn echo(shop: &Shop, socket: Upgraded) -> Result<(), Error> {
     }
 }
 
-/// Tells the client that this pod goes away, and waits for its answer for a moment.
+/// Sends a close frame (going away), and waits briefly for the client's.
 async fn goodbye(socket: &mut WebSocketStream<TokioIo<Upgraded>>) -> Result<(), Error> {
     let frame = CloseFrame { code: CloseCode::Away, reason: "the pod stops".into() };
     socket.close(Some(frame)).await?;

@@ -1,4 +1,4 @@
-//! The host calls that we make, as safe functions that report instead of panicking.
+//! The host calls of the module, as safe functions that return failures instead of panicking.
 //!
 //! # Source
 //! Proxy-Wasm ABI 0.2.1: <https://github.com/proxy-wasm/spec/tree/main/abi-versions/v0.2.1>
@@ -58,7 +58,7 @@ unsafe extern "C" {
     fn random_get(buffer: *mut u8, size: usize) -> u32;
 }
 
-/// All headers, in the wire form of [`assignment::request::Headers::from_wire`]; `None` where the proxy has none.
+/// All headers, in the wire form of [`assignment::request::Headers::from_wire`]; `None` if the proxy has none.
 pub(crate) fn header_pairs(map: Map) -> Option<HostBytes> {
     // SAFETY: both out-pointers live until the call returns.
     HostBytes::from_call(|data, size| unsafe { proxy_get_header_map_pairs(map as u32, data, size) })
@@ -92,7 +92,7 @@ pub(crate) fn remove_header(map: Map, name: &[u8]) {
     unsafe { proxy_remove_header_map_value(map as u32, name.as_ptr(), name.len()) };
 }
 
-/// A property of the stream, by its path with NULs between the parts; `None` where there is none.
+/// A property of the stream, by its path with NULs between the parts; `None` if there is none.
 pub(crate) fn property(path: &str) -> Option<HostBytes> {
     // SAFETY: path and out-pointers live until the call returns.
     HostBytes::from_call(|data, size| unsafe { proxy_get_property(path.as_ptr(), path.len(), data, size) })
@@ -120,7 +120,7 @@ pub(crate) fn random() -> Option<u64> {
     (status == OK).then_some(u64::from_le_bytes(bits))
 }
 
-/// Defines a metric, or finds the one of that name. Each call makes a new id in this VM, so callers keep ids.
+/// Defines a metric, or finds the one of that name. Each call creates a new id in this VM, so callers keep ids.
 pub(crate) fn define_metric(kind: Metric, name: &str) -> Option<u32> {
     let mut id = 0;
     // SAFETY: name and out-pointer live until the call returns.
@@ -128,7 +128,7 @@ pub(crate) fn define_metric(kind: Metric, name: &str) -> Option<u32> {
     (status == OK).then_some(id)
 }
 
-/// Counts so many.
+/// Adds to a counter.
 pub(crate) fn increment_metric(id: u32, by: i64) {
     // SAFETY: no pointers.
     unsafe { proxy_increment_metric(id, by) };
@@ -156,13 +156,13 @@ pub(crate) fn set_shared_data(key: &str, value: &[u8]) {
     unsafe { proxy_set_shared_data(key.as_ptr(), key.len(), value.as_ptr(), value.len(), 0) };
 }
 
-/// Asks for `on_tick` every so many milliseconds; 0 ends it.
+/// Requests `on_tick` at this interval, in milliseconds; 0 stops it.
 pub(crate) fn set_tick_period(milliseconds: u32) {
     // SAFETY: no pointers.
     unsafe { proxy_set_tick_period_milliseconds(milliseconds) };
 }
 
-/// The configuration of the plugin, as written by `canary-ctl`; `None` where the proxy has none.
+/// The configuration of the plugin, as written by `canary-ctl`; `None` if the proxy has none.
 pub(crate) fn plugin_configuration(size: usize) -> Option<HostBytes> {
     // SAFETY: the out-pointers live until the call returns.
     HostBytes::from_call(|data, len| unsafe {
@@ -170,7 +170,7 @@ pub(crate) fn plugin_configuration(size: usize) -> Option<HostBytes> {
     })
 }
 
-/// Says something in the proxy's log.
+/// Writes a line into the proxy's log.
 pub(crate) fn log(level: Level, text: &str) {
     // SAFETY: the slice lives until the call returns.
     unsafe { proxy_log(level as u32, text.as_ptr(), text.len()) };

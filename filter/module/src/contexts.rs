@@ -1,18 +1,19 @@
-//! The contexts of a VM by the numbers that the proxy gives them: found twice or three times a request, so found cheaply.
+//! The contexts of a VM by the ids that the proxy gives them: looked up two or three times a request, so the lookup is
+//! cheap.
 
 use crate::root::Root;
 use crate::stream::Stream;
-use canary_filter::ByNumber;
+use canary_filter::ContextMap;
 
 /// All contexts of one VM. Roots are few: one for each configuration in force, and during an update the one before it.
 #[derive(Default)]
 pub(crate) struct Contexts {
     roots: Vec<(u32, Root)>,
-    streams: ByNumber<Stream>,
+    streams: ContextMap<Stream>,
 }
 
 impl Contexts {
-    /// A context that the proxy has made: a stream of a root that is here, else a root.
+    /// Adds a context that the proxy has created: a stream if its root is known, else a root.
     pub(crate) fn create(&mut self, context: u32, root: u32) {
         match self.root(root) {
             Some(root) => {
@@ -35,11 +36,11 @@ impl Contexts {
         self.streams.get_mut(context)
     }
 
-    /// Forgets a context; one that is not here is no fault.
+    /// Removes a context; an unknown id is ignored.
     pub(crate) fn delete(&mut self, context: u32) {
         if !self.streams.remove(context) {
-            // No tick of it comes any more.
-            self.root(context).inspect(|root| root.tell());
+            // It gets no more ticks.
+            self.root(context).inspect(|root| root.flush());
             self.roots.retain(|(id, _)| *id != context);
         }
     }

@@ -1,6 +1,6 @@
-//! Where the proxy comes in: the functions that it calls, and which context each call is for.
+//! The functions that the proxy calls; each finds the context that the call is for.
 //!
-//! Each export is a VM entry that Envoy makes when its event happens, so only events that we need are here: bodies,
+//! Each export is a VM entry that Envoy makes when its event happens, so only the needed events are exported: bodies,
 //! trailers, logs and WebSocket frames never enter the VM (`filter/exports.txt` holds the list, checked after linking).
 //!
 //! # Source
@@ -20,13 +20,13 @@ thread_local! {
     static CONTEXTS: RefCell<Contexts> = RefCell::new(Contexts::default());
 }
 
-/// Says which ABI this is.
+/// Marks the ABI version of the module.
 #[unsafe(no_mangle)]
 extern "C" fn proxy_abi_version_0_2_1() {}
 
 #[unsafe(no_mangle)]
 extern "C" fn malloc(size: usize) -> *mut u8 {
-    memory::give(size)
+    memory::allocate(size)
 }
 
 #[unsafe(no_mangle)]
@@ -53,7 +53,7 @@ extern "C" fn proxy_on_tick(root: u32) {
 extern "C" fn proxy_on_request_headers(stream: u32, _count: u32, _end_of_stream: u32) -> u32 {
     CONTEXTS.with_borrow_mut(|contexts| {
         if let Some(stream) = contexts.stream_mut(stream) {
-            stream.request();
+            stream.on_request_headers();
         }
     });
     CONTINUE
@@ -63,7 +63,7 @@ extern "C" fn proxy_on_request_headers(stream: u32, _count: u32, _end_of_stream:
 extern "C" fn proxy_on_response_headers(stream: u32, _count: u32, _end_of_stream: u32) -> u32 {
     CONTEXTS.with_borrow_mut(|contexts| {
         if let Some(stream) = contexts.stream_mut(stream) {
-            stream.answer();
+            stream.on_response_headers();
         }
     });
     CONTINUE

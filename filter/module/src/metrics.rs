@@ -8,12 +8,12 @@ use canary_filter::labels::{self, StatusClass};
 use fnv::FnvHashMap;
 use std::cell::{Cell, OnceCell, RefCell};
 
-/// The most metrics that one VM defines; past it new ones are not counted. Proxies must not grow with what users do,
-/// and they cannot here: names come from the configuration alone. This is the bound for configurations.
+/// The most metrics that one VM defines; past it new ones are not counted. A proxy's memory must not grow with the
+/// requests of users, and it does not: names come from the configuration alone. This is the bound for configurations.
 const MAX_METRICS: usize = 50_000;
 
 thread_local! {
-    /// Kept across configurations: each definition makes a new id in the VM for ever. (A VM has one thread.)
+    /// Kept across configurations: each definition creates a new id in the VM for ever. (A VM has one thread.)
     static METRICS: RefCell<Metrics> = RefCell::new(Metrics::default());
 }
 
@@ -65,19 +65,19 @@ fn record(name: &str, value: u64) {
     });
 }
 
-/// Sets the gauge that says whether this proxy never had a good configuration.
+/// Sets the gauge that reports whether this proxy has never had a valid configuration.
 pub(crate) fn record_inert(inert: bool) {
     record(labels::INERT, u64::from(inert));
 }
 
 /// The counters of one configuration, by release, version and what is counted.
 ///
-/// What they count is told to the proxy once a second: telling it each time would be two host calls a request. A VM that
+/// Counts are flushed to the proxy once a second: a flush for each request would cost two host calls. A VM that
 /// dies takes with it what it counted since.
 pub(crate) struct Counters {
     releases: Vec<OnceCell<Box<[Slot]>>>,
     reported: Vec<Cell<bool>>,
-    /// The slots that have something to tell: indices of release and slot.
+    /// The slots with unflushed counts: indices of release and slot.
     counting: RefCell<Vec<(usize, usize)>>,
 }
 
@@ -85,11 +85,11 @@ pub(crate) struct Counters {
 #[derive(Default)]
 struct Slot {
     metric: Cell<Definition>,
-    /// What a counter has counted since the proxy was told.
+    /// What a counter has counted since the last flush.
     counted: Cell<u32>,
 }
 
-/// The metric's id, once it was asked for.
+/// The metric's id, once it is defined.
 #[derive(Clone, Copy, Default)]
 enum Definition {
     #[default]
@@ -112,13 +112,13 @@ impl Counters {
         }
     }
 
-    /// Counts a request, and says once that this worker runs this generation.
+    /// Counts a request, and reports once that this worker runs this generation.
     pub(crate) fn count_request(&self, release: &Release, decision: &Decision) {
         self.count(release, decision, decision.reason as usize);
         self.report_generation(decision.release, release);
     }
 
-    /// Counts an answer.
+    /// Counts a response.
     pub(crate) fn count_response(&self, release: &Release, decision: &Decision, class: StatusClass) {
         let is_override = decision.reason == Reason::Override;
         let classes = StatusClass::ALL.len();
@@ -126,7 +126,7 @@ impl Counters {
         self.count(release, decision, slot);
     }
 
-    /// Keeps the time that an answer took.
+    /// Records the time that a response took.
     pub(crate) fn keep_latency(&self, release: &Release, decision: &Decision, milliseconds: u64) {
         let is_override = decision.reason == Reason::Override;
         let slot = LATENCY_SLOT + usize::from(is_override);
@@ -160,8 +160,8 @@ impl Counters {
         slots.get(decision.version * SLOTS + slot)
     }
 
-    /// Tells the proxy what was counted since the last time.
-    pub(crate) fn tell(&self, policy: &Policy) {
+    /// Flushes what was counted since the last flush to the proxy.
+    pub(crate) fn flush(&self, policy: &Policy) {
         for (release, index) in self.counting.borrow_mut().drain(..) {
             let slots = self.releases.get(release).and_then(OnceCell::get);
             let slot = slots.and_then(|slots| slots.get(index));
@@ -180,8 +180,8 @@ impl Counters {
         }
     }
 
-    /// Reports up to `most` releases that have not been reported; those that changed last come first. Says whether any
-    /// are left.
+    /// Reports up to `most` releases that have not been reported; those that changed last come first. Returns whether
+    /// any are left.
     pub(crate) fn report_some(&self, policy: &Policy, most: usize) -> bool {
         let is_waiting =
             |(index, _): &(usize, &Release)| self.reported.get(*index).is_some_and(|cell| !cell.get());
@@ -199,7 +199,7 @@ impl Counters {
 }
 
 impl Slot {
-    /// The metric's id. It is defined when it is first asked for.
+    /// The metric's id. The metric is defined at its first use.
     fn id(&self, kind: Metric, name: impl FnOnce() -> Option<String>) -> Option<u32> {
         if let Definition::New = self.metric.get() {
             let id = name().and_then(|name| id_of(kind, &name));

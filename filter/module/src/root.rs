@@ -1,18 +1,19 @@
-//! The configuration: taken, refused, or – the first one – replaced by doing nothing.
+//! The configuration: accepted, refused, or – for the first one – accepted without effect.
 //!
 //! A refused update leaves the old configuration in force. A refused *first* configuration would be an error for every
-//! request (or leave the proxy on its default for ever), so the first one is never refused: the filter goes inert,
-//! everyone is on stable, and a metric says so.
+//! request (or leave the proxy on its default for ever), so the first one is never refused: the filter is inert, all
+//! users are on stable, and a metric reports it.
 //!
-//! Envoy keeps our answer to each text and asks once (proxy-wasm-cpp-host, `WasmHandleBase::plugin_canary_cache_`): a text
-//! that was accepted so goes to every worker when it comes again, and a worker that refused it then would be without a
-//! filter. So it is not refused; the last good configuration goes on under its name.
+//! Envoy caches the result of `proxy_on_configure` for each text and calls it once (proxy-wasm-cpp-host,
+//! `WasmHandleBase::plugin_canary_cache_`). A text that was accepted as a first configuration is sent to every worker
+//! when it is configured again, and a worker that refused it then would have no filter. So it is accepted again, and
+//! the last valid configuration stays in force under its name.
 
 use crate::abi::{self, Level};
 use crate::clock;
 use crate::metrics::{self, Counters};
 use crate::stream::Stream;
-use assignment::seal::Remembered;
+use assignment::seal::VerifiedCache;
 use assignment::{Identity, Policy};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -26,7 +27,7 @@ const ACCEPTED_INERT: &str = "canary.inert.";
 /// How long after a configuration the workers report it, milliseconds: long enough for every worker to have it.
 const REPORT_AFTER_MILLISECONDS: u32 = 50;
 
-/// How often a worker reads its clock and tells what it has counted, milliseconds, once all is reported.
+/// How often a worker reads its clock and flushes its counters, milliseconds, once all is reported.
 const TICK_MILLISECONDS: u32 = 1_000;
 
 /// How many releases are reported in one tick, so that ten thousand of them do not hold a worker up.
@@ -34,33 +35,33 @@ const REPORTS_PER_TICK: usize = 512;
 
 thread_local! {
     /// The last good configuration of this VM. (A VM has one thread.)
-    static LAST_GOOD: RefCell<Option<Rc<Active>>> = const { RefCell::new(None) };
+    static LAST_GOOD: RefCell<Option<Rc<ActiveConfig>>> = const { RefCell::new(None) };
 }
 
 /// One configuration in force, with the counters that go with it.
-pub(crate) struct Active {
+pub(crate) struct ActiveConfig {
     pub(crate) policy: Policy,
     pub(crate) counters: Counters,
     /// Pins and ids that its keys have verified. (A VM has one thread.)
-    pub(crate) remembered: RefCell<Remembered>,
+    pub(crate) verified: RefCell<VerifiedCache>,
 }
 
 /// The root context: one for each configuration that Envoy starts in this VM.
 pub(crate) struct Root {
-    active: Rc<Active>,
+    config: Rc<ActiveConfig>,
     /// Whether it ticks fast, because generations are left to report.
     is_reporting: Cell<bool>,
 }
 
 impl Default for Root {
     fn default() -> Self {
-        Self { active: Rc::new(Active::new(Policy::inert())), is_reporting: Cell::new(false) }
+        Self { config: Rc::new(ActiveConfig::new(Policy::inert())), is_reporting: Cell::new(false) }
     }
 }
 
-impl Active {
+impl ActiveConfig {
     fn new(policy: Policy) -> Self {
-        Self { counters: Counters::new(&policy), policy, remembered: RefCell::default() }
+        Self { counters: Counters::new(&policy), policy, verified: RefCell::default() }
     }
 }
 
@@ -85,7 +86,7 @@ impl Root {
             return false;
         }
         abi::set_shared_data(&accepted_inert, b"1");
-        self.do_without(&error);
+        self.fall_back(&error);
         true
     }
 
@@ -94,15 +95,15 @@ impl Root {
         metrics::record_inert(false);
         abi::set_tick_period(REPORT_AFTER_MILLISECONDS);
         self.is_reporting.set(true);
-        self.active = Rc::new(Active::new(policy));
-        LAST_GOOD.set(Some(Rc::clone(&self.active)));
+        self.config = Rc::new(ActiveConfig::new(policy));
+        LAST_GOOD.set(Some(Rc::clone(&self.config)));
     }
 
-    /// Goes on with the last good configuration; without one, with nothing.
-    fn do_without(&mut self, error: &str) {
-        if let Some(active) = LAST_GOOD.with_borrow(Option::clone) {
+    /// Keeps the last good configuration; without one the filter stays inert.
+    fn fall_back(&mut self, error: &str) {
+        if let Some(config) = LAST_GOOD.with_borrow(Option::clone) {
             abi::log(Level::Error, &format!("canary: configuration not taken, the old one stays: {error}"));
-            self.active = active;
+            self.config = config;
             return;
         }
         abi::log(
@@ -112,24 +113,24 @@ impl Root {
         metrics::record_inert(true);
     }
 
-    /// Reads the clock, tells what was counted, and reports generations, some releases at a time, until all are.
+    /// Reads the clock, flushes the counters, and reports generations, some releases at a time, until all are.
     pub(crate) fn tick(&self) {
         clock::update();
-        self.tell();
-        if self.is_reporting.get() && !self.active.counters.report_some(&self.active.policy, REPORTS_PER_TICK)
+        self.flush();
+        if self.is_reporting.get() && !self.config.counters.report_some(&self.config.policy, REPORTS_PER_TICK)
         {
             self.is_reporting.set(false);
             abi::set_tick_period(TICK_MILLISECONDS);
         }
     }
 
-    /// Tells the proxy what was counted under this configuration.
-    pub(crate) fn tell(&self) {
-        self.active.counters.tell(&self.active.policy);
+    /// Flushes the counters of this configuration to the proxy.
+    pub(crate) fn flush(&self) {
+        self.config.counters.flush(&self.config.policy);
     }
 
     /// The state of a request that begins under this configuration.
     pub(crate) fn stream(&self) -> Stream {
-        Stream::new(Rc::clone(&self.active))
+        Stream::new(Rc::clone(&self.config))
     }
 }

@@ -1,47 +1,47 @@
-//! One request and its answer.
+//! One request and its response.
 
 use crate::abi::{self, Map};
 use crate::clock::now_seconds;
 use crate::health;
-use crate::root::Active;
-use crate::surroundings::Surroundings;
+use crate::host_environment::HostEnvironment;
+use crate::root::ActiveConfig;
 use assignment::request::Headers;
 use assignment::{Policy, Request, decide};
 use canary_filter::edit::HeaderEdits;
-use canary_filter::reply::{Glance, Outcome, Pending};
-use canary_filter::{forward, labels, reply};
+use canary_filter::response::{Outcome, RequestState, ResponseSummary};
+use canary_filter::{forward, labels, response};
 use std::rc::Rc;
 
 const NANOSECONDS_PER_MILLISECOND: u64 = 1_000_000;
 
-/// The state between a request and its answer.
+/// The state between a request and its response.
 pub(crate) struct Stream {
-    active: Rc<Active>,
-    /// Until the answer's headers have come. Boxed, because a stream may stay open for long after that and its place in the
-    /// table should be small.
-    pending: Option<Box<Pending>>,
+    config: Rc<ActiveConfig>,
+    /// Until the response's headers have arrived. Boxed, because a stream may stay open for long after that and its
+    /// slot in the table should be small.
+    state: Option<Box<RequestState>>,
 }
 
 impl Stream {
-    pub(crate) const fn new(active: Rc<Active>) -> Self {
-        Self { active, pending: None }
+    pub(crate) const fn new(config: Rc<ActiveConfig>) -> Self {
+        Self { config, state: None }
     }
 
     /// Decides, and writes the decision where the route can see it.
-    pub(crate) fn request(&mut self) {
-        let Active { policy, counters, remembered } = &*self.active;
+    pub(crate) fn on_request_headers(&mut self) {
+        let ActiveConfig { policy, counters, verified } = &*self.config;
         let pairs = abi::header_pairs(Map::Request);
         let headers = Headers::from_wire(pairs.as_deref().unwrap_or_default());
         let request = Request::read(headers, &policy.headers);
         let mut edits = HostHeaders(Map::Request);
         let decision = policy
             .find(request.authority, request.path)
-            .and_then(|release| decide(policy, release, &request, &Surroundings { policy, remembered }));
+            .and_then(|release| decide(policy, release, &request, &HostEnvironment { policy, verified }));
         let Some(decision) = decision else {
-            forward::undecided(policy, &request, &mut edits);
+            forward::edit_unmatched(policy, &request, &mut edits);
             return;
         };
-        forward::decided(policy, &decision, &request, now_seconds, &mut edits);
+        forward::edit_matched(policy, &decision, &request, now_seconds, &mut edits);
         let release = policy.release(decision.release);
         if let Some(release) = release {
             counters.count_request(release, &decision);
@@ -51,51 +51,51 @@ impl Stream {
         }
         let keeps_latency = release.is_some_and(|release| release.latency_histogram);
         let decided_at = keeps_latency.then(abi::now_nanoseconds);
-        let mut pending = Pending::new(decision, &request);
-        pending.decided_at = decided_at;
-        self.pending = Some(Box::new(pending));
+        let mut state = RequestState::new(decision, &request);
+        state.decided_at = decided_at;
+        self.state = Some(Box::new(state));
     }
 
-    /// Writes what the decision must be remembered by.
-    pub(crate) fn answer(&mut self) {
-        let Some(pending) = self.pending.take() else {
+    /// Edits the response, counts it and updates the health of its version.
+    pub(crate) fn on_response_headers(&mut self) {
+        let Some(state) = self.state.take() else {
             return;
         };
-        let Active { policy, counters, .. } = &*self.active;
-        let outcome = outcome(policy, &pending);
-        if let Some(release) = policy.release(pending.decision.release) {
-            counters.count_response(release, &pending.decision, outcome.class);
-            if let Some(decided_at) = pending.decided_at {
+        let ActiveConfig { policy, counters, .. } = &*self.config;
+        let outcome = outcome(policy, &state);
+        if let Some(release) = policy.release(state.decision.release) {
+            counters.count_response(release, &state.decision, outcome.class);
+            if let Some(decided_at) = state.decided_at {
                 let nanoseconds = abi::now_nanoseconds().saturating_sub(decided_at);
-                counters.keep_latency(release, &pending.decision, nanoseconds / NANOSECONDS_PER_MILLISECOND);
+                counters.keep_latency(release, &state.decision, nanoseconds / NANOSECONDS_PER_MILLISECOND);
             }
-            note_health(release, &pending, outcome);
+            note_health(release, &state, outcome);
         }
     }
 }
 
-/// Reads the answer, and writes what must be written. All headers in one call: a call that returns bytes costs the proxy the
+/// Reads the response, and writes what must be written. All headers in one call: a call that returns bytes costs the proxy the
 /// same for one header and for a dozen, since it is our `malloc` that it calls back for (`docs/benchmarks.md`).
-fn outcome(policy: &Policy, pending: &Pending) -> Outcome {
+fn outcome(policy: &Policy, state: &RequestState) -> Outcome {
     let pairs = abi::header_pairs(Map::Response);
-    let answer = Headers::from_wire(pairs.as_deref().unwrap_or_default());
-    let glance = Glance::at(answer);
-    if pending.may_write(policy, &glance) {
-        reply::answered(policy, pending, answer, now_seconds, &mut HostHeaders(Map::Response));
+    let response = Headers::from_wire(pairs.as_deref().unwrap_or_default());
+    let summary = ResponseSummary::of(response);
+    if state.may_write(policy, &summary) {
+        response::edit_response(policy, state, response, now_seconds, &mut HostHeaders(Map::Response));
     }
-    Outcome::of(policy, pending, glance.status)
+    Outcome::of(policy, state, summary.status)
 }
 
-/// Remembers a version for which the proxy found no healthy pod. Its name is asked for only after a 503.
-fn note_health(release: &assignment::policy::Release, pending: &Pending, outcome: Outcome) {
+/// Ejects a version for which the proxy found no healthy pod. Its name is read only after a 503.
+fn note_health(release: &assignment::policy::Release, state: &RequestState, outcome: Outcome) {
     if !outcome.may_be_unavailable {
         return;
     }
     let details = abi::property("response\0code_details");
-    let is_down = details.is_some_and(|details| *details == *b"no_healthy_upstream");
-    let version = release.versions.get(pending.decision.version);
-    if let Some(version) = version.filter(|_| is_down) {
-        health::note_down(&version.routing_value, now_seconds());
+    let is_unavailable = details.is_some_and(|details| *details == *b"no_healthy_upstream");
+    let version = release.versions.get(state.decision.version);
+    if let Some(version) = version.filter(|_| is_unavailable) {
+        health::eject(&version.routing_value, now_seconds());
     }
 }
 

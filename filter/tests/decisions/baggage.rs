@@ -1,8 +1,8 @@
 //! The second carrier: the edge's decision as a signed member of W3C baggage.
 
 use crate::fixture::{Lines, NOW, Proxy, Visit, get, identity_on, is, key_on};
-use assignment::decide::MAX_CARRIED_SECONDS;
-use assignment::seal::{Seal, carried_keys};
+use assignment::decide::MAX_BAGGAGE_AGE_SECONDS;
+use assignment::seal::{Seal, baggage_keys};
 use serde_json::{Value, json};
 
 fn edge() -> Proxy {
@@ -15,7 +15,7 @@ fn mesh() -> Proxy {
 
 /// A proxy inside the mesh has the derived keys only.
 fn inside(proxy: Proxy) -> Proxy {
-    let keys = serde_json::to_value(carried_keys(&proxy.config().keys)).unwrap();
+    let keys = serde_json::to_value(baggage_keys(&proxy.config().keys)).unwrap();
     proxy.with_proxy("baggage", json!("canary")).with_proxy("keys", keys)
 }
 
@@ -26,8 +26,8 @@ fn carried(edge: &Proxy, canary: bool) -> String {
 
 /// A member that is genuine unless something about it is wrong.
 fn member(cohort: &str, issued: u64) -> String {
-    let seal = Seal::carried(cohort.as_bytes(), false, identity_on(true), issued);
-    format!("canary={}", edge().policy().carried_ring.sign("", &seal).unwrap())
+    let seal = Seal::baggage(cohort.as_bytes(), false, identity_on(true), issued);
+    format!("canary={}", edge().policy().baggage_ring.sign("", &seal).unwrap())
 }
 
 /// What the next service gets.
@@ -70,7 +70,8 @@ fn the_members_of_others_keep_their_bytes_and_ours_comes_last() {
     assert!(line.starts_with(" a = 1 ;p=%20,b=2,canary=b1~k1~autumn.canary~0~"), "{line}");
     let lines = visit.header("baggage", "a=1").header("baggage", b"b=\xff, c=3");
     let got = sent(&edge(), &lines);
-    assert!(got.get("baggage").unwrap().starts_with("a=1,b=\u{fffd}, c=3,canary=b1~"));
+    let line = got.get("baggage").unwrap();
+    assert!(line.starts_with("a=1,b=\u{fffd}, c=3,canary=b1~"), "{line}");
 }
 
 #[test]
@@ -124,7 +125,7 @@ fn the_header_wins() {
 fn nothing_forged_foreign_edited_late_or_of_another_train_counts() {
     let genuine = member("autumn.canary", NOW);
     assert_eq!(mesh().got(&with(&genuine)), is("v2", "cohort"));
-    let by_the_edges_own_key = Seal::carried(b"autumn.canary", false, identity_on(true), NOW);
+    let by_the_edges_own_key = Seal::baggage(b"autumn.canary", false, identity_on(true), NOW);
     let pin = mesh().sign(&Seal::pin(b"autumn.canary", 0, identity_on(true), NOW));
     for forged in [
         genuine.replace("canary~0", "canary~1"),
@@ -134,7 +135,7 @@ fn nothing_forged_foreign_edited_late_or_of_another_train_counts() {
         format!("canary={}", edge().sign(&by_the_edges_own_key)),
         "canary=autumn.canary".to_owned(),
         "canary=".to_owned(),
-        member("autumn.canary", NOW - MAX_CARRIED_SECONDS - 1),
+        member("autumn.canary", NOW - MAX_BAGGAGE_AGE_SECONDS - 1),
     ] {
         assert_eq!(mesh().got(&with(&forged)).1, "fallback", "{forged}");
     }
@@ -161,7 +162,7 @@ fn at_the_edge_it_decides_nothing() {
 }
 
 #[test]
-fn pods_that_are_chosen_by_identity_are_told_it_where_only_the_baggage_came() {
+fn with_session_affinity_the_identity_header_is_written_from_baggage_alone() {
     let got = sent(&mesh(), &with(member("autumn.canary", NOW)));
     assert_eq!(got.get("x-canary-id"), Some(identity_on(true).to_string()));
 }

@@ -45,8 +45,8 @@ fn a_conflict_is_settled_by_the_next_session_cookie() {
         .cookie("__Host-pin", &proxy.pin("v2", 2, NOW))
         .cookie("__Host-pin", &proxy.pin("v1", 1, NOW));
     let sent = proxy.send(&visit);
-    let answer = sent.answer(&[("set-cookie", "S=new")]);
-    assert_eq!(sent.pin_in(&answer).map(|(version, ..)| version), Some("v1".to_owned()));
+    let response = sent.respond(&[("set-cookie", "S=new")]);
+    assert_eq!(sent.pin_in(&response).map(|(version, ..)| version), Some("v1".to_owned()));
 }
 
 #[test]
@@ -57,16 +57,16 @@ fn equal_minted_ids_are_one() {
     assert_eq!(proxy.got(&visit), is("v2", "hash"));
 }
 
-/// Drawing anew would set a third id beside the two, and move the user with every page.
+/// Minting again would set a third id beside the two, and move the user with every page.
 #[test]
 fn minted_ids_that_contradict_each_other_are_stable_and_no_third_is_minted() {
     let proxy = Proxy::user().with("weight", json!(10_000));
     let ids = [WHO, identity_on(true)].map(|identity| proxy.sign(&Seal::id(identity, NOW)));
     let visit = page("/").cookie("__Host-canary-id", &ids[0]).cookie("__Host-canary-id", &ids[1]);
     assert_eq!(proxy.got(&visit), is("v1", "conflict"));
-    assert!(proxy.send(&visit).answer(&[]).all("set-cookie").is_empty());
+    assert_eq!(proxy.send(&visit).respond(&[]).get("set-cookie"), None);
     assert_eq!(proxy.got(&visit.clone().cookie("S", "x")), is("v1", "conflict"));
-    let proxy = proxy.with("keys", json!([{"header": "x-user"}, {"cookie": "S"}]));
+    let proxy = proxy.with("identifyBy", json!([{"header": "x-user"}, {"cookie": "S"}]));
     assert_eq!(
         proxy.got(&visit.header("x-user", "ana")),
         is("v2", "hash"),

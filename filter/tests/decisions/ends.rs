@@ -10,7 +10,7 @@ fn until(action: &str, at: u64) -> Proxy {
 
 #[test]
 fn until_changes_nothing_before_its_time() {
-    for action in ["zero", "rollback"] {
+    for action in ["stop", "rollback"] {
         let proxy = until(action, NOW + 1);
         assert_eq!(proxy.got(&get("/").cookie("S", &key_on(true))), is("v2", "hash"), "{action}");
     }
@@ -18,7 +18,7 @@ fn until_changes_nothing_before_its_time() {
 
 #[test]
 fn past_until_the_release_behaves_as_weight_0() {
-    for proxy in [until("zero", NOW), Proxy::session().with("weight", json!(0))] {
+    for proxy in [until("stop", NOW), Proxy::session().with("weight", json!(0))] {
         assert_eq!(proxy.got(&get("/").cookie("S", &key_on(true))), is("v1", "hash"), "no new users");
         assert_eq!(proxy.got(&page("/")).0, "v1");
         let pinned = get("/").cookie("S", "x").cookie("__Host-pin", &proxy.pin("v2", 2, NOW));
@@ -32,7 +32,7 @@ fn past_until_with_rollback_the_canary_is_gone_with_the_next_request() {
     let pinned = get("/").cookie("S", &key_on(true)).cookie("__Host-pin", &rolled_back.pin("v2", 2, NOW - 9));
     assert_eq!(rolled_back.got(&pinned), is("v1", "hash"));
     let sent = rolled_back.send(&pinned);
-    let pin = sent.pin_in(&sent.answer(&[("cache-control", "no-store")]));
+    let pin = sent.pin_in(&sent.respond(&[("cache-control", "no-store")]));
     assert_eq!(pin.map(|pin| pin.0), Some("v1".to_owned()), "and the pin is replaced");
     assert_eq!(rolled_back.got(&get("/").header("x-canary-override", "canary")), is("v1", "fallback"));
 }
@@ -47,7 +47,7 @@ fn a_rolled_back_canary_is_gone_for_everyone() {
 }
 
 #[test]
-fn a_draining_version_keeps_its_sessions_and_takes_nobody_new() {
+fn a_draining_version_keeps_its_sessions_and_gets_no_new_ones() {
     let versions =
         json!([{"name": "v2", "role": "stable", "epoch": 2}, {"name": "v1", "role": "draining", "epoch": 1}]);
     let proxy = Proxy::session().with("weight", json!(0)).with("versions", versions).with("gone", json!([]));
@@ -62,18 +62,18 @@ fn a_draining_version_keeps_its_sessions_and_takes_nobody_new() {
 #[test]
 fn a_dead_canary_counts_as_gone_and_its_pins_are_kept() {
     let mut proxy = Proxy::session();
-    proxy.world.down = vec![1];
+    proxy.context.down = vec![1];
     assert_eq!(proxy.got(&get("/").cookie("S", &key_on(true))), is("v1", "unavailable"));
     let pinned = get("/").cookie("S", "x").cookie("__Host-pin", &proxy.pin("v2", 2, NOW));
     assert_eq!(proxy.got(&pinned), is("v1", "unavailable"));
-    let answer = proxy.send(&pinned).answer(&[("cache-control", "no-store")]);
-    assert_eq!(answer.set_cookie("__Host-pin"), None, "it may be well again");
+    let response = proxy.send(&pinned).respond(&[("cache-control", "no-store")]);
+    assert_eq!(response.set_cookie("__Host-pin"), None, "it may be well again");
 }
 
 #[test]
-fn a_dead_stable_version_sends_nobody_to_the_canary() {
+fn an_unavailable_stable_version_moves_no_user_to_the_canary() {
     let mut proxy = Proxy::session();
-    proxy.world.down = vec![0];
+    proxy.context.down = vec![0];
     assert_eq!(proxy.got(&get("/").cookie("S", &key_on(false))), is("v1", "hash"));
 }
 

@@ -1,4 +1,4 @@
-//! Pod affinity and trains: every row tells the next hop who the user is; nobody else's release does.
+//! Session affinity and trains: every row propagates the user's identity to the next hop; releases without them do not.
 
 use crate::fixture::{NOW, Proxy, WHO, get, key_on, page};
 use serde_json::json;
@@ -6,8 +6,9 @@ use serde_json::json;
 #[test]
 fn with_pod_affinity_every_row_writes_an_identity() {
     let proxy = || {
-        let open =
-            Proxy::session().with("podAffinity", json!("identity")).with("override", json!({"mode": "open"}));
+        let open = Proxy::session()
+            .with("sessionAffinity", json!("identity"))
+            .with("override", json!({"mode": "open"}));
         open.with("adopt", json!("v1"))
     };
     let pin = |version, epoch| proxy().pin(version, epoch, NOW);
@@ -31,7 +32,7 @@ fn with_pod_affinity_every_row_writes_an_identity() {
 #[test]
 fn a_tester_keeps_a_pod_by_their_own_key() {
     let proxy =
-        Proxy::session().with("podAffinity", json!("identity")).with("override", json!({"mode": "open"}));
+        Proxy::session().with("sessionAffinity", json!("identity")).with("override", json!({"mode": "open"}));
     let visit = get("/").header("x-canary-override", "canary").cookie("S", "mine");
     let identity = || proxy.send(&visit).headers.get("x-canary-id");
     assert_eq!(identity(), identity());
@@ -48,7 +49,7 @@ fn a_pins_identity_is_the_one_that_travels() {
 }
 
 #[test]
-fn a_release_without_train_and_affinity_tells_nobody_who_the_user_is() {
+fn a_release_without_train_and_affinity_propagates_no_identity() {
     let sent_by = Proxy::session();
     let sent = sent_by.send(&get("/").cookie("S", "x"));
     assert_eq!(sent.headers.get("x-canary-id"), None);
@@ -66,13 +67,13 @@ fn the_routing_header_names_release_and_version() {
 #[test]
 fn the_debug_header_says_what_was_decided_only_where_asked() {
     let silent = Proxy::session();
-    assert_eq!(silent.send(&get("/").cookie("S", "x")).answer(&[]).get("x-debug"), None);
+    assert_eq!(silent.send(&get("/").cookie("S", "x")).respond(&[]).get("x-debug"), None);
     let proxy = Proxy::session().with_proxy("debugHeader", json!("x-debug"));
-    let said = proxy.send(&get("/").cookie("S", &key_on(true))).answer(&[]).get("x-debug").unwrap();
+    let said = proxy.send(&get("/").cookie("S", &key_on(true))).respond(&[]).get("x-debug").unwrap();
     for part in ["release=shop/web", "version=v2", "role=canary", "reason=hash", "bucket=", "generation=7"] {
         assert!(said.contains(part), "{said}");
     }
     let pinned = get("/").cookie("S", &key_on(true)).cookie("__Host-pin", &proxy.pin("v2", 2, NOW));
-    let said = proxy.send(&pinned).answer(&[]).get("x-debug").unwrap();
+    let said = proxy.send(&pinned).respond(&[]).get("x-debug").unwrap();
     assert!(said.contains("reason=pin"), "{said}");
 }

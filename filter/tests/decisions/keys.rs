@@ -1,4 +1,4 @@
-//! Where the key may be: an ordered list, the first that is there and not empty.
+//! The sources of the key: an ordered list; the first that is present and not empty is used.
 
 use crate::fixture::{NOW, Proxy, Visit, get, identity_on, is, key_on};
 use assignment::Identity;
@@ -6,11 +6,11 @@ use assignment::seal::Seal;
 use serde_json::{Value, json};
 
 fn identity(proxy: &Proxy, visit: &Visit) -> Option<Identity> {
-    proxy.send(visit).pending.unwrap().decision.identity
+    proxy.send(visit).state.unwrap().decision.identity
 }
 
 fn with_keys(keys: Value) -> Proxy {
-    Proxy::user().with("keys", keys)
+    Proxy::user().with("identifyBy", keys)
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn keys_are_tried_in_their_order() {
 fn an_empty_value_is_none() {
     let keys = json!([{"header": "x-user"}, {"query": "u"}, {"jwt": {"claim": ["sub"]}}, {"cookie": "A"}, {"cookie": "S"}]);
     let mut proxy = with_keys(keys);
-    proxy.world.claims = vec![(vec!["sub".to_owned()], Vec::new())];
+    proxy.context.claims = vec![(vec!["sub".to_owned()], Vec::new())];
     let visit = get("/?u=").header("x-user", "").cookie("A", "").cookie("S", "by-s");
     assert_eq!(identity(&proxy, &visit), Some(Identity::of_key(b"by-s")));
     assert_eq!(proxy.got(&get("/?u=").header("x-user", "").cookie("S", "")), is("v1", "fallback"));
@@ -51,7 +51,7 @@ fn a_claim_comes_from_verified_metadata_and_never_from_the_header() {
     let visit =
         get("/").header("authorization", "Bearer eyJhbGciOiJub25lIn0.eyJyZWFsbSI6eyJ1c2VyIjoiYW5hIn19.");
     assert_eq!(proxy.got(&visit), is("v1", "fallback"), "no metadata, no key");
-    proxy.world.claims = vec![(vec!["realm".to_owned(), "user".to_owned()], key_on(true).into_bytes())];
+    proxy.context.claims = vec![(vec!["realm".to_owned(), "user".to_owned()], key_on(true).into_bytes())];
     assert_eq!(proxy.got(&visit), is("v2", "hash"));
 }
 
@@ -59,7 +59,7 @@ fn a_claim_comes_from_verified_metadata_and_never_from_the_header() {
 fn a_clients_address_can_be_the_key() {
     let mut proxy = with_keys(json!([{"clientAddress": {}}]));
     assert_eq!(proxy.got(&get("/")), is("v1", "fallback"));
-    proxy.world.address = Some(key_on(true).into_bytes());
+    proxy.context.address = Some(key_on(true).into_bytes());
     assert_eq!(proxy.got(&get("/")), is("v2", "hash"));
 }
 

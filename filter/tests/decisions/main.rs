@@ -1,7 +1,7 @@
-//! What the filter makes of requests and answers: decision, forwarding and reply together, without a proxy.
+//! Requests and responses through the filter: decision, request edits and response edits together, without a proxy.
 //!
-//! Each test changes one thing of a fixture and looks at what became of the headers; `docs/decision-tests.md` says which
-//! rule each one is for.
+//! Each test changes one thing of a fixture and checks the resulting headers; `docs/decision-tests.md` lists the rule
+//! of each test.
 
 #![expect(
     clippy::unwrap_used,

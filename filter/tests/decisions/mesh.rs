@@ -1,4 +1,4 @@
-//! Inside the mesh: identity and cohort are believed, the routing header is computed anew, no cookie is set.
+//! Inside the mesh: identity and cohort are trusted, the routing header is computed again, no cookie is set.
 
 use crate::fixture::{NOW, Proxy, get, identity_on, is, page};
 use serde_json::{Value, json};
@@ -28,12 +28,14 @@ fn nothing_is_minted_or_pinned() {
         Proxy::mesh().with("mint", json!("always")).with("stickiness", json!("session")).with("pin", pin);
     assert_eq!(proxy.got(&page("/")), is("v1", "fallback"));
     let sent = proxy.send(&page("/").header("x-canary-id", identity_on(true).to_string()));
-    let answer = sent.answer(&[("set-cookie", "S=new"), ("cache-control", "no-store")]);
-    assert_eq!(answer.all("set-cookie"), ["S=new"]);
+    let response = sent.respond(&[("set-cookie", "S=new"), ("cache-control", "no-store")]);
+    assert_eq!(response.all("set-cookie"), ["S=new"]);
+    let logout = sent.respond(&[("set-cookie", "S=; Max-Age=0")]);
+    assert_eq!(logout.all("set-cookie"), ["S=; Max-Age=0"], "the edge deletes the pin");
 }
 
 #[test]
-fn a_cohort_is_believed_at_the_edge_by_nobody() {
+fn a_cohort_header_does_not_count_at_the_edge() {
     let proxy = Proxy::user().with("train", json!("autumn")).with("weight", json!(0));
     assert_eq!(proxy.got(&get("/").header("x-canary-cohort", "autumn=canary")), is("v1", "fallback"));
 }
@@ -74,6 +76,6 @@ fn a_cohort_of_a_canary_that_has_ended_here_goes_by_key() {
 #[test]
 fn a_dead_canary_is_left_inside_the_mesh_too() {
     let mut proxy = Proxy::mesh();
-    proxy.world.down = vec![1];
+    proxy.context.down = vec![1];
     assert_eq!(proxy.got(&get("/").header("x-canary-cohort", "autumn=canary")), is("v1", "unavailable"));
 }

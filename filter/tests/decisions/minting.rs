@@ -1,4 +1,4 @@
-//! Who is given an id, when, and how it is set.
+//! For which requests an id is minted, when, and how it is set.
 
 use crate::fixture::{NOW, Proxy, Visit, get, identity_on, is, page};
 use serde_json::json;
@@ -8,7 +8,7 @@ fn is_minted(proxy: &Proxy, visit: &Visit) -> bool {
 }
 
 #[test]
-fn only_a_navigation_mints_unless_told_otherwise() {
+fn only_a_navigation_mints_by_default() {
     let proxy = Proxy::session();
     let accepting = |accept: &str| get("/").header("accept", accept);
     for visit in [
@@ -28,9 +28,9 @@ fn only_a_navigation_mints_unless_told_otherwise() {
 #[test]
 fn mint_always_and_never_do_as_they_say() {
     let always = Proxy::session().with("mint", json!("always"));
-    assert!(is_minted(&always, &get("/")));
+    assert_eq!(always.got(&get("/")).1, "minted");
     let never = Proxy::session().with("mint", json!("never"));
-    assert!(!is_minted(&never, &page("/")));
+    assert_ne!(never.got(&page("/")).1, "minted");
 }
 
 #[test]
@@ -40,8 +40,8 @@ fn clients_that_keep_no_cookies_are_given_none() {
     let bearer = page("/").header("authorization", "bEaReR abc");
     for visit in [page("/").instead(":method", "OPTIONS"), grpc, bearer] {
         assert_eq!(proxy.got(&visit), is("v1", "fallback"), "{visit:?}");
-        let answer = proxy.send(&visit).answer(&[]);
-        assert!(answer.all("set-cookie").is_empty(), "{visit:?}");
+        let response = proxy.send(&visit).respond(&[]);
+        assert!(response.all("set-cookie").is_empty(), "{visit:?}");
     }
     assert!(is_minted(&proxy, &page("/").header("authorization", "Basic abc")), "browsers send that");
 }
@@ -49,11 +49,11 @@ fn clients_that_keep_no_cookies_are_given_none() {
 #[test]
 fn the_id_that_decided_is_the_id_that_is_set() {
     let mut proxy = Proxy::user();
-    proxy.world.draws(identity_on(true).as_u64());
+    proxy.context.draws(identity_on(true).as_u64());
     let sent = proxy.send(&page("/"));
-    let answer = sent.answer(&[]);
-    assert_eq!(sent.id_in(&answer), Some(identity_on(true)));
-    let line = answer.set_cookie_line("__Host-canary-id").unwrap();
+    let response = sent.respond(&[]);
+    assert_eq!(sent.id_in(&response), Some(identity_on(true)));
+    let line = response.set_cookie_line("__Host-canary-id").unwrap();
     assert!(line.ends_with("; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=7776000"), "{line}");
 }
 
@@ -62,10 +62,10 @@ fn the_next_request_with_the_id_gets_the_same_version() {
     let mut proxy = Proxy::user();
     for number in 0..50_u64 {
         let bits = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        proxy.world.draws(bits);
+        proxy.context.draws(bits);
         let first = proxy.got(&page("/")).0;
-        proxy.world.draws(bits);
-        let id = proxy.send(&page("/")).answer(&[]).set_cookie("__Host-canary-id").unwrap();
+        proxy.context.draws(bits);
+        let id = proxy.send(&page("/")).respond(&[]).set_cookie("__Host-canary-id").unwrap();
         assert_eq!(
             proxy.got(&page("/").cookie("__Host-canary-id", &id).cookie("S", "new")),
             is(&first, "hash")
@@ -76,10 +76,10 @@ fn the_next_request_with_the_id_gets_the_same_version() {
 #[test]
 fn without_randomness_nothing_is_minted() {
     let mut proxy = Proxy::session().with("weight", json!(10_000));
-    proxy.world.random = None;
+    proxy.context.random = None;
     assert_eq!(proxy.got(&page("/")), is("v1", "fallback"));
-    let answer = proxy.send(&page("/")).answer(&[]);
-    assert_eq!(answer.set_cookie("__Host-canary-id"), None);
+    let response = proxy.send(&page("/")).respond(&[]);
+    assert_eq!(response.set_cookie("__Host-canary-id"), None);
 }
 
 #[test]
@@ -94,8 +94,8 @@ fn a_client_that_returns_no_cookies_and_does_not_navigate_sees_one_version_for_e
 fn nothing_that_the_client_sends_decides_what_is_drawn() {
     let mut proxy = Proxy::user();
     let mut drawn = |visit: &Visit| {
-        proxy.world.draws(7);
-        proxy.send(visit).pending.unwrap().decision.identity
+        proxy.context.draws(7);
+        proxy.send(visit).state.unwrap().decision.identity
     };
     let plain = drawn(&page("/"));
     let loud = page("/x?y")
@@ -109,9 +109,9 @@ fn nothing_that_the_client_sends_decides_what_is_drawn() {
 fn a_minted_session_is_pinned_when_its_session_opens_and_not_before() {
     let proxy = Proxy::session();
     let sent = proxy.send(&page("/"));
-    let answer = sent.answer(&[]);
-    assert!(sent.id_in(&answer).is_some());
-    assert_eq!(sent.pin_in(&answer), None);
-    let answer = sent.answer(&[("set-cookie", "S=new")]);
-    assert_eq!(sent.pin_in(&answer).map(|pin| (pin.2, pin.3)), sent.id_in(&answer).map(|id| (id, NOW)));
+    let response = sent.respond(&[]);
+    assert!(sent.id_in(&response).is_some(), "{:?}", response.all("set-cookie"));
+    assert_eq!(sent.pin_in(&response), None);
+    let response = sent.respond(&[("set-cookie", "S=new")]);
+    assert_eq!(sent.pin_in(&response).map(|pin| (pin.2, pin.3)), sent.id_in(&response).map(|id| (id, NOW)));
 }

@@ -47,8 +47,8 @@ fn weight_0_with_an_override_is_a_canary_that_only_testers_reach() {
 fn an_overridden_visit_leaves_no_pin_and_no_id() {
     let proxy = with_mode("token");
     let sent = proxy.send(&page("/").header("x-canary-token", token(&proxy)));
-    let answer = sent.answer(&[("set-cookie", "S=new")]);
-    assert_eq!(answer.all("set-cookie"), ["S=new"]);
+    let response = sent.respond(&[("set-cookie", "S=new")]);
+    assert_eq!(response.all("set-cookie"), ["S=new"]);
 }
 
 #[test]
@@ -56,15 +56,15 @@ fn an_overridden_visit_does_not_touch_the_pin_that_is_there() {
     let proxy = with_mode("token");
     let pin = proxy.pin("v1", 1, NOW - 25 * 3600);
     let visit = page("/").header("x-canary-token", token(&proxy)).cookie("S", "x").cookie("__Host-pin", &pin);
-    let answer = proxy.send(&visit).answer(&[("cache-control", "no-store")]);
-    assert_eq!(answer.set_cookie("__Host-pin"), None);
+    let response = proxy.send(&visit).respond(&[("cache-control", "no-store")]);
+    assert_eq!(response.set_cookie("__Host-pin"), None);
 }
 
 #[test]
 fn overridden_traffic_is_counted_apart() {
     let proxy = with_mode("token");
     let sent = proxy.send(&get("/").header("x-canary-token", token(&proxy)));
-    let decision = &sent.pending.as_ref().unwrap().decision;
+    let decision = &sent.state.as_ref().unwrap().decision;
     let release = &sent.policy.releases()[0];
     let version = &release.versions[decision.version];
     let class = sent.outcome(&[]).1.class;

@@ -1,6 +1,6 @@
 //! The decision table, row by row, and that an earlier row wins.
 
-use crate::fixture::{NOW, Proxy, World, get, is, key_on, page};
+use crate::fixture::{NOW, Proxy, TestContext, get, is, key_on, page};
 use serde_json::json;
 
 #[test]
@@ -8,7 +8,7 @@ fn row_1_another_host_or_path_gets_no_routing_header_and_no_pin() {
     let proxy = Proxy::session().with("paths", json!(["/shop"]));
     for visit in [page("/other"), page("/shop").instead(":authority", "other.example")] {
         let sent = proxy.send(&visit);
-        assert!(sent.pending.is_none());
+        assert!(sent.state.is_none(), "{visit:?}: {:?}", sent.state);
         assert_eq!(sent.headers, visit.lines(), "untouched");
     }
 }
@@ -20,8 +20,8 @@ fn row_2_an_override_naming_a_live_version_is_followed_and_never_pinned() {
         let visit = page("/").header("x-canary-override", asked).cookie("S", &key_on(version == "v1"));
         assert_eq!(proxy.got(&visit), is(version, "override"), "{asked}");
         let sent = proxy.send(&visit);
-        let answer = sent.answer(&[("set-cookie", "S=new"), ("cache-control", "no-store")]);
-        assert_eq!(sent.pin_in(&answer), None, "{asked}");
+        let response = sent.respond(&[("set-cookie", "S=new"), ("cache-control", "no-store")]);
+        assert_eq!(sent.pin_in(&response), None, "{asked}");
     }
 }
 
@@ -58,7 +58,7 @@ fn row_4_inside_the_mesh_the_edges_cohort_names_the_role() {
 }
 
 #[test]
-fn row_5_a_session_older_than_the_filter_stays_where_everybody_was() {
+fn row_5_a_session_older_than_the_filter_stays_on_the_version_that_was_stable() {
     let proxy = Proxy::session().with("adopt", json!("v1"));
     assert_eq!(proxy.got(&get("/").cookie("S", &key_on(true))), is("v1", "adopted"));
     let without_adoption = Proxy::session();
@@ -77,7 +77,7 @@ fn row_6_a_user_with_a_key_goes_where_the_bucket_says() {
 fn row_7_a_browser_without_a_key_is_drawn_now() {
     for (canary, version) in [(true, "v2"), (false, "v1")] {
         let mut proxy = Proxy::session();
-        proxy.world.draws(crate::fixture::identity_on(canary).as_u64());
+        proxy.context.draws(crate::fixture::identity_on(canary).as_u64());
         assert_eq!(proxy.got(&page("/")), is(version, "minted"));
     }
 }
@@ -87,7 +87,7 @@ fn row_8_everything_else_is_stable() {
     let full = json!(10_000);
     assert_eq!(Proxy::session().with("weight", full.clone()).got(&get("/")), is("v1", "fallback"));
     let mut no_randomness = Proxy::session().with("weight", full.clone());
-    no_randomness.world.random = None;
+    no_randomness.context.random = None;
     assert_eq!(no_randomness.got(&page("/")), is("v1", "fallback"));
     let never = Proxy::session().with("weight", full).with("mint", json!("never"));
     assert_eq!(never.got(&page("/")), is("v1", "fallback"));
@@ -97,7 +97,7 @@ fn row_8_everything_else_is_stable() {
 fn row_8_can_go_by_the_clients_address() {
     let on_address = |address: &str| {
         let mut proxy = Proxy::user().with("fallback", json!("clientAddress"));
-        proxy.world = World { address: Some(address.as_bytes().to_vec()), ..World::default() };
+        proxy.context = TestContext { address: Some(address.as_bytes().to_vec()), ..TestContext::default() };
         proxy.got(&get("/"))
     };
     assert_eq!(on_address(&key_on(true)), is("v2", "fallback"));

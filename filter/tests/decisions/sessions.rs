@@ -1,4 +1,4 @@
-//! Session and pin come from the same answer: opened, rotated, ended, adopted.
+//! Session and pin are set by the same response: opened, rotated, ended, adopted.
 
 use crate::fixture::{NOW, Proxy, WHO, get, identity_on, is, key_on, page};
 use assignment::Identity;
@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 fn the_pin_is_written_in_the_answer_that_sets_the_session_cookie() {
     let proxy = Proxy::session();
     let mut first = Proxy::session();
-    first.world.draws(identity_on(true).as_u64());
+    first.context.draws(identity_on(true).as_u64());
     let sent = first.send(&page("/"));
-    let answer = sent.answer(&[("set-cookie", "A=1"), ("set-cookie", "S=new; Path=/; HttpOnly")]);
-    assert_eq!(sent.pin_in(&answer), Some(("v2".to_owned(), 2, identity_on(true), NOW)));
+    let response = sent.respond(&[("set-cookie", "A=1"), ("set-cookie", "S=new; Path=/; HttpOnly")]);
+    assert_eq!(sent.pin_in(&response), Some(("v2".to_owned(), 2, identity_on(true), NOW)));
     let again = proxy.send(&get("/").cookie("S", &key_on(true)));
-    assert_eq!(again.pin_in(&again.answer(&[("set-cookie", "A=1")])), None, "another cookie is no session");
+    assert_eq!(again.pin_in(&again.respond(&[("set-cookie", "A=1")])), None, "another cookie is no session");
 }
 
 #[test]
@@ -22,7 +22,7 @@ fn the_pin_names_the_version_that_answered() {
     for (canary, version, epoch) in [(true, "v2", 2), (false, "v1", 1)] {
         let proxy = Proxy::session();
         let sent = proxy.send(&get("/").cookie("S", &key_on(canary)));
-        let pin = sent.pin_in(&sent.answer(&[("set-cookie", "S=new")])).unwrap();
+        let pin = sent.pin_in(&sent.respond(&[("set-cookie", "S=new")])).unwrap();
         assert_eq!((pin.0.as_str(), pin.1), (version, epoch));
     }
 }
@@ -31,10 +31,10 @@ fn the_pin_names_the_version_that_answered() {
 fn parallel_first_requests_each_pin_the_version_that_answered_them() {
     let mut proxy = Proxy::session();
     for canary in [true, false, true] {
-        proxy.world.draws(identity_on(canary).as_u64());
+        proxy.context.draws(identity_on(canary).as_u64());
         let sent = proxy.send(&page("/"));
         let answered_by = sent.headers.get("x-canary-version").unwrap();
-        let pin = sent.pin_in(&sent.answer(&[("set-cookie", "S=new")])).unwrap();
+        let pin = sent.pin_in(&sent.respond(&[("set-cookie", "S=new")])).unwrap();
         assert_eq!(answered_by, format!("shop/web/{}", pin.0), "whichever session wins, its pin is its own");
     }
 }
@@ -43,18 +43,18 @@ fn parallel_first_requests_each_pin_the_version_that_answered_them() {
 fn a_session_cookie_is_pinned_also_on_a_cacheable_answer() {
     let proxy = Proxy::session();
     let sent = proxy.send(&get("/").cookie("S", &key_on(true)));
-    let answer = sent.answer(&[("set-cookie", "S=new"), ("cache-control", "public, max-age=60")]);
-    assert_eq!(sent.pin_in(&answer).unwrap().0, "v2", "the application has set a cookie there already");
-    assert_eq!(answer.all("set-cookie")[0], "S=new", "the application's own line is left as it is");
+    let response = sent.respond(&[("set-cookie", "S=new"), ("cache-control", "public, max-age=60")]);
+    assert_eq!(sent.pin_in(&response).unwrap().0, "v2", "the application has set a cookie there already");
+    assert_eq!(response.all("set-cookie")[0], "S=new", "the application's own line is left as it is");
 }
 
 #[test]
 fn a_login_changes_neither_version_nor_identity_nor_pod_key() {
-    let proxy = Proxy::session().with("podAffinity", json!("identity"));
+    let proxy = Proxy::session().with("sessionAffinity", json!("identity"));
     let visit = get("/login").cookie("S", &key_on(false)).cookie("__Host-pin", &proxy.pin("v2", 2, NOW - 60));
     let sent = proxy.send(&visit);
-    let answer = sent.answer(&[("set-cookie", &format!("S={}", key_on(false)))]);
-    assert_eq!(sent.pin_in(&answer), Some(("v2".to_owned(), 2, WHO, NOW)));
+    let response = sent.respond(&[("set-cookie", &format!("S={}", key_on(false)))]);
+    assert_eq!(sent.pin_in(&response), Some(("v2".to_owned(), 2, WHO, NOW)));
     assert_eq!(sent.headers.get("x-canary-id"), Some(WHO.to_string()));
 }
 
@@ -64,8 +64,8 @@ fn a_logout_deletes_the_pin() {
     let visit = get("/logout").cookie("S", &key_on(false)).cookie("__Host-pin", &proxy.pin("v2", 2, NOW));
     for line in ["S=; Max-Age=0", "S=x; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "S=", "S=deleted; max-age=-1"]
     {
-        let answer = proxy.send(&visit).answer(&[("set-cookie", line)]);
-        let deletion = answer.set_cookie_line("__Host-pin").unwrap();
+        let response = proxy.send(&visit).respond(&[("set-cookie", line)]);
+        let deletion = response.set_cookie_line("__Host-pin").unwrap();
         assert_eq!(deletion, "__Host-pin=; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=0", "{line}");
     }
 }
@@ -74,16 +74,16 @@ fn a_logout_deletes_the_pin() {
 fn a_session_that_is_replaced_in_one_answer_keeps_a_pin() {
     let proxy = Proxy::session();
     let sent = proxy.send(&get("/").cookie("S", &key_on(true)));
-    let answer = sent.answer(&[("set-cookie", "S=; Max-Age=0"), ("set-cookie", "S=new")]);
-    assert_eq!(sent.pin_in(&answer).unwrap().0, "v2", "browsers carry the lines out in order");
+    let response = sent.respond(&[("set-cookie", "S=; Max-Age=0"), ("set-cookie", "S=new")]);
+    assert_eq!(sent.pin_in(&response).unwrap().0, "v2", "browsers carry the lines out in order");
 }
 
 #[test]
 fn an_adopted_session_is_pinned_at_once() {
     let proxy = Proxy::session().with("adopt", json!("v1"));
     let sent = proxy.send(&get("/").cookie("S", "old-session"));
-    let answer = sent.answer(&[("cache-control", "no-store")]);
-    assert_eq!(sent.pin_in(&answer), Some(("v1".to_owned(), 1, Identity::of_key(b"old-session"), NOW)));
+    let response = sent.respond(&[("cache-control", "no-store")]);
+    assert_eq!(sent.pin_in(&response), Some(("v1".to_owned(), 1, Identity::of_key(b"old-session"), NOW)));
 }
 
 #[test]
@@ -117,11 +117,11 @@ fn users_of_a_release_without_pins_are_not_adopted() {
 
 #[test]
 fn a_release_without_a_session_cookie_pins_with_the_decision() {
-    let proxy = Proxy::session().with("sessionCookie", Value::Null).with("keys", json!([]));
+    let proxy = Proxy::session().with("sessionCookie", Value::Null).with("identifyBy", json!([]));
     let sent = proxy.send(&page("/"));
-    let answer = sent.answer(&[]);
-    let identity = sent.id_in(&answer).unwrap();
-    assert_eq!(sent.pin_in(&answer).map(|pin| pin.2), Some(identity), "with the minted id");
+    let response = sent.respond(&[]);
+    let identity = sent.id_in(&response).unwrap();
+    assert_eq!(sent.pin_in(&response).map(|pin| pin.2), Some(identity), "with the minted id");
 }
 
 #[test]
@@ -129,16 +129,16 @@ fn a_session_opened_without_a_key_before_it_is_pinned_under_one_identity() {
     let proxy = Proxy::session();
     let sent = proxy.send(&get("/api/login"));
     assert_eq!(proxy.got(&get("/api/login")), is("v1", "fallback"));
-    let answer = sent.answer(&[("set-cookie", "S=new")]);
-    let identity = sent.pending.as_ref().unwrap().decision.identity;
-    assert_eq!(sent.pin_in(&answer).map(|pin| (pin.0, Some(pin.2))), Some(("v1".to_owned(), identity)));
+    let response = sent.respond(&[("set-cookie", "S=new")]);
+    let identity = sent.state.as_ref().unwrap().decision.identity;
+    assert_eq!(sent.pin_in(&response).map(|pin| (pin.0, Some(pin.2))), Some(("v1".to_owned(), identity)));
 }
 
 #[test]
 fn stickiness_user_writes_no_pin() {
     let proxy = Proxy::user();
-    let answer = proxy.send(&get("/").cookie("S", &key_on(true))).answer(&[("set-cookie", "S=new")]);
-    assert_eq!(answer.all("set-cookie"), ["S=new"]);
+    let response = proxy.send(&get("/").cookie("S", &key_on(true))).respond(&[("set-cookie", "S=new")]);
+    assert_eq!(response.all("set-cookie"), ["S=new"]);
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn a_session_that_another_release_saw_begin_is_pinned_before_a_weight_can_move_i
     let proxy = Proxy::session();
     let id = proxy.sign(&Seal::id(identity_on(true), NOW));
     let sent = proxy.send(&page("/").cookie("S", "opened elsewhere").cookie("__Host-canary-id", &id));
-    let pin = sent.pin_in(&sent.answer(&[])).map(|(version, epoch, identity, _)| (version, epoch, identity));
+    let pin = sent.pin_in(&sent.respond(&[])).map(|(version, epoch, identity, _)| (version, epoch, identity));
     assert_eq!(pin, Some(("v2".to_owned(), 2, identity_on(true))));
 }
 

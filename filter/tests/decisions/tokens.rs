@@ -1,4 +1,4 @@
-//! Override tokens: where they come in, which ones count, and that the application never sees one.
+//! Override tokens: where they are read, which ones are valid, and that the application never receives one.
 
 use crate::fixture::{NOW, Proxy, WHO, get, is, key_on};
 use assignment::seal::Seal;
@@ -41,9 +41,20 @@ fn an_expired_token_is_none() {
 }
 
 #[test]
-fn a_token_for_more_than_7_days_is_none_whoever_signed_it() {
+fn a_token_for_more_than_7_days_does_not_count_with_any_key() {
     assert_eq!(got(&Seal::token(b"v2", 2, WHO, NOW, NOW + 7 * DAY)), is("v2", "override"));
     assert_eq!(got(&Seal::token(b"v2", 2, WHO, NOW, NOW + 7 * DAY + 1)), is("v1", "hash"));
+}
+
+#[test]
+fn a_token_issued_more_than_5_minutes_ahead_is_none() {
+    assert_eq!(got(&Seal::token(b"v2", 2, WHO, NOW + 300, NOW + 301)), is("v2", "override"));
+    for (issued, expires) in
+        [(NOW + 301, NOW + 302), (NOW + 365 * DAY, NOW + 366 * DAY), (NOW + 200, NOW + 100)]
+    {
+        let seal = Seal::token(b"v2", 2, WHO, issued, expires);
+        assert_eq!(got(&seal), is("v1", "hash"), "issued {issued}, expires {expires}, now {NOW}");
+    }
 }
 
 #[test]
@@ -102,7 +113,7 @@ fn the_applications_other_cookie_lines_are_left_as_they_are() {
     assert_eq!(sent.headers.all("cookie"), ["A=1 ;B=2", "C=3", "D=\"4\""]);
     assert_eq!(sent.headers.get("x").as_deref(), Some("y"));
     let only = proxy.send(&get("/").cookie("__Host-token", "forged"));
-    assert!(only.headers.all("cookie").is_empty());
+    assert_eq!(only.headers.get("cookie"), None);
 }
 
 #[test]
@@ -121,19 +132,65 @@ fn a_token_in_one_of_several_cookie_lines_leads_to_its_version_like_any_other() 
 fn a_token_by_query_becomes_a_cookie_and_leaves_no_trace() {
     let proxy = proxy();
     let token = token(&proxy);
-    let answer = proxy.send(&get(&format!("/?canary-token={token}"))).answer(&[("cache-control", "public")]);
-    let line = answer.set_cookie_line("__Host-token").unwrap();
+    let response =
+        proxy.send(&get(&format!("/?canary-token={token}"))).respond(&[("cache-control", "public")]);
+    let line = response.set_cookie_line("__Host-token").unwrap();
     assert_eq!(line, format!("__Host-token={token}; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=60"));
-    assert_eq!(answer.get("referrer-policy").as_deref(), Some("no-referrer"));
-    assert_eq!(answer.get("cache-control").as_deref(), Some("private"), "no cache keeps a tester's page");
+    assert_eq!(response.get("referrer-policy").as_deref(), Some("no-referrer"));
+    assert_eq!(response.get("cache-control").as_deref(), Some("private"), "no cache keeps a tester's page");
+}
+
+/// A reload or a bookmark: the URL still has the token.
+#[test]
+fn a_token_link_opened_again_is_not_passed_on_either() {
+    let proxy = proxy();
+    let token = token(&proxy);
+    let opened =
+        |visit: &crate::fixture::Visit| proxy.send(visit).respond(&[("cache-control", "max-age=60")]);
+    let link = get(&format!("/?canary-token={token}"));
+    for visit in [
+        link.clone().cookie("__Host-token", &token),
+        link.header("x-canary-token", &token),
+        get("/?canary-token=forged"),
+        get("/?canary-token="),
+    ] {
+        let response = opened(&visit);
+        assert_eq!(response.get("referrer-policy").as_deref(), Some("no-referrer"), "{visit:?}");
+        assert_eq!(response.get("cache-control").as_deref(), Some("private, max-age=60"), "{visit:?}");
+        assert!(response.all("set-cookie").is_empty(), "{:?}", response.all("set-cookie"));
+    }
+}
+
+#[test]
+fn the_application_does_not_see_a_token_in_the_referer() {
+    let proxy = proxy();
+    let from =
+        |referer: &str| proxy.send(&get("/style.css").header("referer", referer)).headers.get("referer");
+    let token = token(&proxy);
+    assert_eq!(
+        from(&format!("https://shop.example/a?x=1&canary-token={token}")).as_deref(),
+        Some("https://shop.example/a?x=1")
+    );
+    assert_eq!(from("https://shop.example/?x=1").as_deref(), Some("https://shop.example/?x=1"));
+}
+
+#[test]
+fn a_token_by_query_leaves_no_store_as_it_is() {
+    let proxy = proxy();
+    let sent = proxy.send(&get(&format!("/?canary-token={}", token(&proxy))));
+    let response =
+        sent.respond(&[("cache-control", "no-store, max-age=0"), ("surrogate-control", "no-store")]);
+    let lines = response.all("set-cookie");
+    assert!(response.set_cookie_line("__Host-token").is_some(), "{lines:?}");
+    assert_eq!(response.all("cache-control"), ["no-store, max-age=0"], "stricter than `private`");
 }
 
 #[test]
 fn a_token_by_header_or_cookie_is_not_set_again() {
     let proxy = proxy();
-    let answer = proxy.send(&get("/").cookie("__Host-token", &token(&proxy))).answer(&[]);
-    assert!(answer.all("set-cookie").is_empty());
-    assert_eq!(answer.get("referrer-policy"), None);
+    let response = proxy.send(&get("/").cookie("__Host-token", &token(&proxy))).respond(&[]);
+    assert_eq!(response.get("set-cookie"), None);
+    assert_eq!(response.get("referrer-policy"), None);
 }
 
 #[test]
@@ -141,7 +198,7 @@ fn a_forged_token_by_query_sets_nothing_but_is_hidden() {
     let proxy = proxy();
     let sent = proxy.send(&get("/?canary-token=forged"));
     assert_eq!(sent.headers.get(":path").as_deref(), Some("/"));
-    assert!(sent.answer(&[]).all("set-cookie").is_empty());
+    assert_eq!(sent.respond(&[]).get("set-cookie"), None);
 }
 
 #[test]

@@ -4,9 +4,10 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use mesh_lab::{Lab, LabError, Options};
+use programs::artifact;
 use tokio::process::Command;
-use wasm_tests::artifact;
-use wasm_tests::lab::{Lab, LabError, Options, Stage, StageOptions};
+use wasm_tests::mesh::{ShopEnv, ShopEnvOptions};
 
 /// How many gateways there are.
 const GATEWAYS: [usize; 2] = [1, 20];
@@ -48,18 +49,18 @@ fn run() -> Result<(), Error> {
 
 /// Milliseconds from Enter to active, ascending, for each number of gateways.
 async fn measured(lab: &Lab) -> Result<Vec<(usize, Vec<Duration>)>, Error> {
-    let stage = Stage::set_up(lab, "bench", &StageOptions::gateway()).await?;
+    let env = ShopEnv::set_up(lab, "bench", &ShopEnvOptions::gateway()).await?;
     let folder = tempfile::tempdir()?;
-    let release = stage.release()?.with("/spec/weight", "0").with("/spec/maxStep", "100");
+    let release = env.release()?.with("/spec/weight", "0").with("/spec/maxStep", "100");
     std::fs::write(folder.path().join("canary.yaml"), release.text())?;
     canary_ctl(lab, folder.path(), "apply --wait").await?;
     let mut rows = Vec::new();
     for gateways in GATEWAYS {
         say(&format!("{gateways} gateways"));
         let replicas = format!("--replicas={gateways}");
-        lab.kubectl(&["scale", "-n", &stage.ingress, "deployment/gateway", &replicas]).await?;
-        lab.rolled_out(&stage.ingress, "deployment/gateway").await?;
-        // Those that have just come.
+        lab.kubectl(&["scale", "-n", &env.ingress, "deployment/gateway", &replicas]).await?;
+        lab.rolled_out(&env.ingress, "deployment/gateway").await?;
+        // Waits for the gateways that have just started.
         canary_ctl(lab, folder.path(), "weight 1 --wait --timeout 5m").await?;
         let mut took = Vec::new();
         for change in 0..CHANGES {

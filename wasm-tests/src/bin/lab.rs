@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use wasm_tests::lab::{Lab, LabError, Options, Stage, StageOptions};
+use mesh_lab::{Lab, LabError, Options};
+use wasm_tests::mesh::{ShopEnv, ShopEnvOptions};
 
 /// Run a real Kubernetes and a real Istio with the demo shop on this machine, until Ctrl-C
 #[derive(Debug, Parser)]
@@ -37,10 +38,13 @@ fn main() -> ExitCode {
 
 fn run(arguments: Arguments) -> Result<(), LabError> {
     let lab = Lab::start(Options { settings: arguments.settings, ..Options::default() })?;
-    let options =
-        StageOptions { envoy: arguments.envoy, sidecars: !arguments.no_sidecars, ..StageOptions::default() };
-    let stage = lab.run(async |lab| Stage::of_the_examples(lab, &options).await)?;
-    let gateway = lab.forward(arguments.port, stage.gateway)?;
+    let options = ShopEnvOptions {
+        envoy: arguments.envoy,
+        sidecars: !arguments.no_sidecars,
+        ..ShopEnvOptions::default()
+    };
+    let env = lab.run(async |lab| ShopEnv::of_the_examples(lab, &options).await)?;
+    let gateway = lab.forward(arguments.port, env.gateway)?;
     let kubeconfig = lab.forward_api(arguments.api_port)?;
     say(&format!(
         "the shop has no route yet: canary-ctl makes one\n\n\
@@ -52,7 +56,7 @@ fn run(arguments: Arguments) -> Result<(), LabError> {
          Ctrl-C ends it.",
         kubeconfig.display(),
         lab.process(),
-        stage.gateway,
+        env.gateway,
         Lab::FILTER,
         lab.logs().display(),
     ));

@@ -1,12 +1,24 @@
-//! What a client can send to be somebody else or somewhere else; at weight 0 none of it may lead to the canary.
+//! Forged headers, cookies and parameters of a client; at weight 0 none of them may lead to the canary.
+//!
+//! What `canary-ctl verify` forges, as it sends it and with each text in every other place too; then what only a test
+//! sends: texts that are hardly any, genuine ones in the wrong place, headers twice.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::path::Path;
 
-use assignment::contract::{ContractError, RingKey};
+use assignment::Policy;
+use assignment::contract::Position;
+use canary_ctl::verify::{Carrier, Expected, Forgery, GenuineCookies, forgeries};
+use canary_release::config::{ProxySettings, SigningKeys, filter_config, release_config};
+use canary_release::record::ReleaseState;
+use canary_release::spec::parse;
 
-use super::forge::{Forge, now_seconds};
-use super::world::HOST;
-use crate::client::{Answer, ClientError, Kind, User, Visit};
+use super::document::Document;
+use super::envoy_fixture::HOST;
+use super::error::ScenarioError;
+use super::signer::{Signer, now_seconds};
+use browser::{Answer, ClientError, Kind, User, Visit};
 
 const DAY: i64 = 24 * 3600;
 
@@ -14,32 +26,43 @@ const DAY: i64 = 24 * 3600;
 #[derive(Debug)]
 pub struct Attempts {
     release: String,
-    attempts: Vec<(String, Visit)>,
+    /// The identity that the forgeries name.
+    forged_id: String,
+    visits: Vec<(String, Visit)>,
 }
 
 impl Attempts {
-    /// At `<namespace>/<name>` with this uid, whose proxies sign with these keys.
-    pub fn at(release: &str, uid: &str, keys: &[RingKey]) -> Result<Self, ContractError> {
-        let cookies = Cookies::of(release);
-        let genuine = Forge::new(keys, uid)?;
-        let mut attempts = by_header(release);
-        let foreign = [Forge::with_a_foreign_key(uid)?, Forge::new(keys, "otherrelease")?];
-        attempts.extend(everywhere(&cookies, &by_seal(&genuine, &foreign)));
-        attempts.extend(misplaced(&cookies, &genuine));
-        Ok(Self { release: release.to_owned(), attempts })
+    /// At a release whose proxies sign with these keys.
+    ///
+    /// # Errors
+    ///
+    /// If the filter would not accept the release or the keys.
+    pub fn at(document: &Document, keys: &SigningKeys) -> Result<Self, ScenarioError> {
+        let (expected, uid) = expected(document, keys)?;
+        let signer = Signer::new(&keys.keys, &uid)?;
+        let cookies = Cookies::of(document.name());
+        let victim = GenuineCookies { pin: Some(signer.pin("v1", 1)), id: Some(signer.id()) };
+        let forged = forgeries(&expected, &victim);
+        let mut visits: Vec<_> = forged.iter().map(|forgery| as_sent(forgery, &cookies, &victim)).collect();
+        visits.extend(forged.iter().filter_map(twice));
+        visits.extend(everywhere(&cookies, &signed_texts(&forged)));
+        visits.extend(everywhere(&cookies, &odd_texts(&signer)));
+        visits.extend(misplaced(&cookies, &signer));
+        let forged_id = forged_header(&forged, "x-canary-id").unwrap_or_default().to_owned();
+        Ok(Self { release: document.name().to_owned(), forged_id, visits })
     }
 
     /// How many there are.
     pub fn count(&self) -> usize {
-        self.attempts.len()
+        self.visits.len()
     }
 
-    /// Sends every attempt to this proxy as a user of its own, over HTTP/1.1 and over HTTP/2; answers what did not simply
-    /// come to stable, or brought something forged to the application. Empty is good.
+    /// Sends every attempt to this proxy as a user of its own, over HTTP/1.1 and over HTTP/2; returns those that did
+    /// not reach stable, or by which a forged value reached the application. Empty is good.
     pub async fn send(&self, proxy: SocketAddr) -> Result<Vec<String>, ClientError> {
         let mut harm = Vec::new();
         for mut client in [User::http1(proxy, HOST), User::http2(proxy, HOST)].map(User::as_if_tls) {
-            for (what, visit) in &self.attempts {
+            for (what, visit) in &self.visits {
                 client.jar.clear();
                 let answer = client.send(visit).await?;
                 if !self.is_harmless(&answer) {
@@ -51,20 +74,24 @@ impl Attempts {
     }
 
     fn is_harmless(&self, answer: &Answer) -> bool {
-        const NEVER: [&str; 6] = [
+        const NEVER: [&str; 10] = [
             "x-canary-cohort",
             "x_canary_version",
             "x-canary_version",
             "x_canary-version",
             "x_canary_id",
+            "x-canary_id",
+            "x_canary-id",
             "x_canary_cohort",
+            "x-canary_cohort",
+            "x_canary-cohort",
         ];
         let forged = |name: &str, value: &str| received(answer, name).iter().any(|found| found == value);
         answer.status == 200
             && answer.header("x-shop-version") == Some("v1")
             && NEVER.iter().all(|name| received(answer, name).is_empty())
             && !forged("x-canary-version", &format!("{}/v2", self.release))
-            && !forged("x-canary-id", "0000000000000000")
+            && !forged("x-canary-id", &self.forged_id)
     }
 }
 
@@ -91,51 +118,78 @@ impl Cookies {
     }
 }
 
-/// All that clients may send in headers: routing, identity, cohort, override; in every spelling, also twice.
-fn by_header(release: &str) -> Vec<(String, Visit)> {
-    let routing = format!("{release}/v2");
-    let values = [
-        ("x-canary-version", routing.as_str()),
-        ("x-canary-id", "0000000000000000"),
-        ("x-canary-cohort", "autumn=canary"),
-        ("x-canary-override", "canary"),
-        ("x-canary-override", "v2"),
-    ];
-    let mut attempts = Vec::new();
-    for (name, value) in values {
-        let half = name.replacen('-', "_", 1);
-        for spelling in [name.to_owned(), name.replace('-', "_"), half] {
-            let once = Visit::new(Kind::Navigate, "/headers").header(&spelling, value);
-            attempts.push((format!("{spelling}: {value}"), once.clone()));
-            attempts.push((format!("{spelling}: {value}, twice"), once.header(&spelling, value)));
-        }
-    }
-    attempts
+/// What a proxy of this release alone does, and the release's uid.
+fn expected(document: &Document, keys: &SigningKeys) -> Result<(Expected, String), ScenarioError> {
+    let release = parse(Path::new("canary.yaml"), &document.text())?.release;
+    let (position, uid) = (Position::Edge, release.uid_or_derived());
+    let config = release_config(&release, &ReleaseState::first(&release, uid.clone()), position);
+    let releases = BTreeMap::from([(release.name.clone(), config)]);
+    let policy = Policy::compile(&filter_config(&ProxySettings::of(&release, position), keys, releases)?)?;
+    let expected = Expected::new(policy, true, now_seconds());
+    Ok((expected.ok_or_else(|| ScenarioError::UnknownRelease(document.name().to_owned()))?, uid))
 }
 
-/// Signed texts that this release must not believe, as pins, ids and tokens.
-fn by_seal(genuine: &Forge, [foreign_key, foreign_release]: &[Forge; 2]) -> Vec<(&'static str, String)> {
-    let token = genuine.token("v2", 1, DAY);
+/// A forgery as `canary-ctl verify` sends it, in the name of a user with these cookies.
+fn as_sent(forgery: &Forgery, cookies: &Cookies, victim: &GenuineCookies) -> (String, Visit) {
+    let visit = Visit::new(Kind::Navigate, "/headers");
+    let visit = match &forgery.carrier {
+        Carrier::Headers(lines) => lines.iter().fold(visit, |visit, (name, value)| visit.header(name, value)),
+        Carrier::Instead(name, text) => with_cookie(name, text),
+        Carrier::Beside(name, text) => {
+            let (pin, id) = (victim.pin.as_deref(), victim.id.as_deref());
+            let own = [(cookies.pin.as_str(), pin), (cookies.id, id)]
+                .map(|(name, text)| text.map(|text| (name, text)));
+            let all = std::iter::once((name.as_str(), text.as_str())).chain(own.into_iter().flatten());
+            let pairs: Vec<String> = all.map(|(name, text)| format!("{name}={text}")).collect();
+            visit.header("cookie", pairs.join("; "))
+        }
+        Carrier::Query(query) => Visit::new(Kind::Navigate, format!("/headers?{query}")),
+    };
+    (forgery.name.clone(), visit)
+}
+
+/// A forged header, twice.
+fn twice(forgery: &Forgery) -> Option<(String, Visit)> {
+    let Carrier::Headers(lines) = &forgery.carrier else { return None };
+    let visit = Visit::new(Kind::Navigate, "/headers");
+    let twice = lines.iter().chain(lines).fold(visit, |visit, (name, value)| visit.header(name, value));
+    Some((format!("{}, all twice", forgery.name), twice))
+}
+
+/// The value of a forged header.
+fn forged_header<'f>(forgeries: &'f [Forgery], header: &str) -> Option<&'f str> {
+    forgeries.iter().find_map(|forgery| match &forgery.carrier {
+        Carrier::Headers(lines) => {
+            lines.iter().find(|(name, _)| name == header).map(|(_, value)| value.as_str())
+        }
+        _ => None,
+    })
+}
+
+/// The pins, ids and tokens of the forgeries, each once.
+fn signed_texts(forgeries: &[Forgery]) -> Vec<(&str, String)> {
+    let texts = forgeries.iter().filter_map(|forgery| match &forgery.carrier {
+        Carrier::Beside(_, text) => Some((text.clone(), forgery.name.as_str())),
+        _ => None,
+    });
+    texts.collect::<BTreeMap<_, _>>().into_iter().map(|(text, name)| (name, text)).collect()
+}
+
+/// Texts that this release must not accept as pins, ids or tokens, and that `canary-ctl verify` does not send: edited
+/// tokens, epochs and versions that never were, and what is hardly a text of ours.
+fn odd_texts(signer: &Signer) -> Vec<(&'static str, String)> {
+    let token = signer.token("v2", 1, DAY);
     let cut = |length: usize| token.get(..length).unwrap_or_default().to_owned();
     vec![
-        ("a pin with its version edited", genuine.pin("v1", 1).replacen("v1", "v2", 1)),
-        ("a token that was issued for stable, edited", genuine.token("v1", 1, DAY).replacen("v1", "v2", 1)),
+        ("a token that was issued for stable, edited", signer.token("v1", 1, DAY).replacen("v1", "v2", 1)),
         ("a token with its last second edited", later(&token)),
-        ("a pin by a foreign key", foreign_key.pin("v2", 1)),
-        ("a token by a foreign key", foreign_key.token("v2", 1, DAY)),
-        ("an id by a foreign key", foreign_key.id()),
-        ("a pin of another release", foreign_release.pin("v2", 1)),
-        ("a token of another release", foreign_release.token("v2", 1, DAY)),
-        ("a pin of a later epoch", genuine.pin("v2", 2)),
-        ("a pin of an older epoch", genuine.pin("v2", 0)),
-        ("a token of a later epoch", genuine.token("v2", 2, DAY)),
-        ("a token of an older epoch", genuine.token("v2", 0, DAY)),
-        ("a pin of a version that never was", genuine.pin("v9", 1)),
-        ("an expired token", genuine.token("v2", 1, -1)),
-        ("a token for longer than seven days", genuine.token("v2", 1, 8 * DAY)),
+        ("a pin of a later epoch", signer.pin("v2", 2)),
+        ("a token of a later epoch", signer.token("v2", 2, DAY)),
+        ("a token of an older epoch", signer.token("v2", 0, DAY)),
+        ("a pin of a version that never was", signer.pin("v9", 1)),
         ("a token without its last byte", cut(token.len().saturating_sub(1))),
         ("a token cut in the middle", cut(token.len() / 2)),
-        ("a pin renamed to a token", genuine.pin("v2", 1).replacen('p', "t", 1)),
+        ("a pin renamed to a token", signer.pin("v2", 1).replacen('p', "t", 1)),
         ("nothing", String::new()),
         ("tildes", "t1~~~~~~~".to_owned()),
         ("four kilobytes", "t1~".repeat(1_400)),
@@ -150,7 +204,8 @@ fn later(token: &str) -> String {
     token.split('~').enumerate().map(edit).collect::<Vec<_>>().join("~")
 }
 
-/// The texts by every way that a text can come; a genuine pin or token belongs under its own name alone.
+/// The texts in every cookie, header and parameter that is read. Not for genuine texts of the canary: those are valid
+/// under their own name.
 fn everywhere(cookies: &Cookies, seals: &[(&str, String)]) -> Vec<(String, Visit)> {
     let mut attempts = Vec::new();
     for (what, text) in seals {
@@ -166,8 +221,8 @@ fn everywhere(cookies: &Cookies, seals: &[(&str, String)]) -> Vec<(String, Visit
 }
 
 /// Genuine texts in places where they do not belong.
-fn misplaced(cookies: &Cookies, genuine: &Forge) -> Vec<(String, Visit)> {
-    let (pin, id, token) = (genuine.pin("v2", 1), genuine.id(), genuine.token("v2", 1, DAY));
+fn misplaced(cookies: &Cookies, signer: &Signer) -> Vec<(String, Visit)> {
+    let (pin, id, token) = (signer.pin("v2", 1), signer.id(), signer.token("v2", 1, DAY));
     let places = [
         ("a pin as token", with_cookie(&cookies.token, &pin)),
         ("a pin as id", with_cookie(cookies.id, &pin)),
@@ -184,4 +239,55 @@ fn misplaced(cookies: &Cookies, genuine: &Forge) -> Vec<(String, Visit)> {
 
 fn with_cookie(name: &str, text: &str) -> Visit {
     Visit::new(Kind::Navigate, "/headers").header("cookie", format!("{name}={text}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn all_forgeries_of_verify_are_tried_and_no_text_of_the_tests_repeats_one() {
+        let local = json!({
+            "directory": ".", "listen": "127.0.0.1:1", "admin": "127.0.0.1:2",
+            "endpoints": {"v1": ["127.0.0.1:3"], "v2": ["127.0.0.1:4"]},
+        });
+        let delivery = json!({"mode": "local", "module": "filter.wasm", "local": local});
+        let document = Document::session("shop").with("/spec/delivery", delivery);
+        let keys = SigningKeys::draw().unwrap();
+        let (expected, uid) = expected(&document, &keys).unwrap();
+        let signer = Signer::new(&keys.keys, &uid).unwrap();
+        let victim = GenuineCookies { pin: Some(signer.pin("v1", 1)), id: Some(signer.id()) };
+        let forged = forgeries(&expected, &victim);
+        let attempts = Attempts::at(&document, &keys).unwrap();
+        let tried = |name: &str| attempts.visits.iter().any(|(tried, _)| tried == name);
+        for forgery in &forged {
+            assert!(tried(&forgery.name), "{}", forgery.name);
+        }
+        let texts = signed_texts(&forged);
+        for what in [
+            "pin edited",
+            "pin by another key",
+            "token cookie by another key",
+            "id by another key",
+            "pin of another release",
+            "token cookie of another release",
+            "pin of an older epoch",
+            "token cookie expired",
+            "token cookie that lives too long",
+        ] {
+            let (name, _) =
+                texts.iter().find(|(name, _)| name.starts_with(what)).unwrap_or_else(|| panic!("{what}"));
+            assert!(tried(&format!("{name} as header")) && tried(&format!("{name} as query")), "{what}");
+        }
+        let odd = odd_texts(&signer);
+        for (name, odd) in &odd {
+            assert!(texts.iter().all(|(_, text)| text != odd), "{name}: {odd}");
+        }
+        for spelling in ["x-canary-version", "x_canary_cohort", "x_canary-id", "x-canary_override"] {
+            assert!(tried(&format!("header {spelling}")), "{spelling}");
+            assert!(tried(&format!("header {spelling}, all twice")), "{spelling}");
+        }
+        assert_eq!((attempts.forged_id.len(), attempts.count()), (16, 215));
+    }
 }

@@ -1,12 +1,12 @@
-//! Users who keep asking while something changes: what a change does to requests in flight is seen only under load.
+//! Users who send requests during a change: its effect on requests in flight shows only under load.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::task::{JoinError, JoinHandle};
 
-use crate::client::User;
-use crate::client::load::{Plan, Report, run};
+use browser::User;
+use browser::load::{LoadProfile, Report, run};
 
 /// Users on the move in the background, until they are called back.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub struct Crowd {
 
 impl Crowd {
     /// Sends the users round after round of this plan; at least one.
-    pub fn start(users: Vec<User>, plan: Plan) -> Self {
+    pub fn start(users: Vec<User>, plan: LoadProfile) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let task = tokio::spawn(async move {

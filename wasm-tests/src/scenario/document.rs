@@ -11,7 +11,7 @@ pub struct Document {
 
 impl Document {
     /// `shop/<name>` for the whole shop: `v1` stable, `v2` canary at weight 0, sessions in `JSESSIONID` that stay on
-    /// their version and, by `podAffinity: identity`, on their pod; testers by token.
+    /// their version and, by `sessionAffinity: identity`, on their pod; testers by token.
     pub fn session(name: &str) -> Self {
         let value = json!({
             "apiVersion": "canary-ctl.io/v1alpha1",
@@ -23,9 +23,9 @@ impl Document {
                 "hosts": [super::HOST],
                 "stickiness": "session",
                 "session": {"cookie": "JSESSIONID"},
-                "keys": [{"cookie": "JSESSIONID"}],
+                "identifyBy": [{"cookie": "JSESSIONID"}],
                 "override": "token",
-                "podAffinity": "identity",
+                "sessionAffinity": "identity",
                 "delivery": {"mode": "local", "local": {"directory": "."}},
             },
         });
@@ -37,13 +37,13 @@ impl Document {
         Self::session(name).with("/spec/stickiness", "user")
     }
 
-    /// A `canary.yaml` that is there already, e.g. one of the examples.
+    /// An existing `canary.yaml`, e.g. one of the examples.
     pub fn from_value(value: Value) -> Self {
         let field = |name| value.pointer(name).and_then(Value::as_str).unwrap_or_default();
         Self { name: format!("{}/{}", field("/metadata/namespace"), field("/metadata/name")), value }
     }
 
-    /// Sets a field by its JSON pointer, whose parent is there: `/spec/weight`.
+    /// Sets a field by its JSON pointer, whose parent must exist: `/spec/weight`.
     #[must_use]
     pub fn with(mut self, pointer: &str, value: impl Into<Value>) -> Self {
         self.set(pointer, value);

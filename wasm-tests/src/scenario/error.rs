@@ -1,11 +1,11 @@
-//! Why a world could not be made or steered.
+//! Why a fixture could not be made or steered.
 
-use crate::artifact::MissingArtifact;
-use crate::client::ClientError;
-use crate::envoy::EnvoyError;
 use crate::shop::ShopError;
+use browser::ClientError;
+use envoy_kit::EnvoyError;
+use programs::artifact::MissingArtifact;
 
-/// What went wrong between a test and its world.
+/// What went wrong between a test and its fixture.
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
     /// Something has not been built.
@@ -22,26 +22,29 @@ pub enum ScenarioError {
     Client(#[from] ClientError),
     /// `canary.yaml` is none.
     #[error(transparent)]
-    Spec(#[from] canary_ctl::spec::Error),
+    Spec(#[from] canary_release::spec::Error),
     /// The local target failed; with all its sources, which alone say why.
     #[error("the local target: {}", chain(.0))]
     Local(#[from] canary_ctl::local::Error),
     /// A file could not be written or read.
-    #[error("a file of the world: {0}")]
+    #[error("a file of the fixture: {0}")]
     Io(#[from] std::io::Error),
     /// A file is no JSON or YAML.
-    #[error("a file of the world: {0}")]
+    #[error("a file of the fixture: {0}")]
     Json(#[from] serde_json::Error),
     /// A bootstrap is no YAML.
     #[error("the bootstrap: {0}")]
     Yaml(String),
+    /// No configuration of the filter can be made of `canary.yaml`.
+    #[error(transparent)]
+    Config(#[from] canary_release::config::Error),
     /// The keys are none.
     #[error(transparent)]
     Contract(#[from] assignment::contract::ContractError),
-    /// The test names a release that its world has not.
-    #[error("expected one of the world's releases, found `{0}`")]
+    /// The test names a release that its fixture has not.
+    #[error("expected one of the fixture's releases, found `{0}`")]
     UnknownRelease(String),
-    /// The test asks for a weight that is none.
+    /// The test's weight is invalid.
     #[error("expected a weight in percent, found `{0}`")]
     Weight(String),
 }

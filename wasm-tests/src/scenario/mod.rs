@@ -1,32 +1,33 @@
-//! A running world to test in: one real Envoy steered by `canary-ctl`'s own local target, and a stateful shop behind it.
+//! The environment of a test: one real Envoy configured by `canary-ctl`'s own local target, and a stateful shop behind
+//! it.
 //!
 //! ```text
-//! pods      two versions of the shop, two processes each
-//! document  a canary.yaml, as a user would write it
-//! world     Envoy on the files that canary-ctl makes of it; weights, edits, broken configurations
-//! crowd     users who keep asking while something changes
-//! calm      Envoy's statistics that must not move: drains, listener updates, errors
-//! forge     signed texts, genuine and not
-//! attempts  all that a client can try
-//! sessions  users with carts who may not be moved
+//! pods              two versions of the shop, two processes each
+//! document          a canary.yaml, as a user would write it
+//! envoy_fixture     Envoy with the files that canary-ctl writes; weights, edits, broken configurations
+//! crowd             users who send requests during a change
+//! disruption_check  Envoy's statistics that must not change: drains, listener updates, errors
+//! signer            genuine pins, ids and tokens
+//! attempts          what `canary-ctl verify` forges, and more, as the requests of a client
+//! sessions          users with carts who must not be moved
 //! ```
 
 mod attempts;
-mod calm;
 mod crowd;
+mod disruption_check;
 mod document;
+mod envoy_fixture;
 mod error;
-mod forge;
 mod pods;
 mod sessions;
-mod world;
+mod signer;
 
 pub use attempts::{Attempts, received};
-pub use calm::Calm;
 pub use crowd::Crowd;
+pub use disruption_check::DisruptionCheck;
 pub use document::Document;
+pub use envoy_fixture::{EnvoyFixture, EnvoySetup, HOST, InitialConfig};
 pub use error::ScenarioError;
-pub use forge::{Forge, now_seconds};
 pub use pods::Pods;
-pub use sessions::{Faults, Moving, Sessions};
-pub use world::{BeginsWith, HOST, Story, World};
+pub use sessions::{Faults, LoadHandle, Sessions};
+pub use signer::{Signer, now_seconds};

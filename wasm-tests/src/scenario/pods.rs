@@ -1,4 +1,4 @@
-//! Two versions of the shop, two processes each: a flip of version or of pod loses the cart, and the shop says so.
+//! Two versions of the shop, two processes each: a flip of version or of pod loses the cart, and the shop reports it.
 
 use std::net::SocketAddr;
 

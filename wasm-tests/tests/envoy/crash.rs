@@ -4,15 +4,16 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use wasm_tests::client::{Kind, User, Visit};
-use wasm_tests::envoy::Options;
-use wasm_tests::scenario::{BeginsWith, Document, Story, World};
+use browser::{Kind, User, Visit};
+use envoy_kit::Options;
+use wasm_tests::scenario::{Document, EnvoyFixture, EnvoySetup, InitialConfig};
 
 use crate::support::{on_every_envoy, received, version};
 
 const GUEST: &str = include_str!("../guests/crash.wat");
 
-/// What would lead to the canary if it came as far as the routes, in every spelling, and what the next hop would believe.
+/// Headers that would lead to the canary if they reached the routes, in every spelling, and headers that the next hop
+/// would trust.
 const FORGED: [(&str, &str); 8] = [
     ("x-canary-version", "shop/shop/v2"),
     ("x_canary_version", "shop/shop/v2"),
@@ -44,30 +45,30 @@ async fn crash(user: &mut User) {
     assert_eq!(user.send(&visit).await.expect("an answer").status, 503, "the request that crashes the VM");
 }
 
-async fn world(
-    binary: wasm_tests::envoy::EnvoyBinary,
+async fn fixture(
+    binary: envoy_kit::EnvoyBinary,
     pods: &wasm_tests::scenario::Pods,
     module: PathBuf,
-) -> World {
+) -> EnvoyFixture {
     // One worker, so that every request meets the VM that died.
     let options = Options { concurrency: 1, ..Options::default() };
-    let begins_with = BeginsWith::Module(module);
-    let story = Story { begins_with, options, ..Story::of([Document::session("shop")]) };
-    World::start(&binary, story, pods).await.expect("a world")
+    let initial_config = InitialConfig::Module(module);
+    let setup = EnvoySetup { initial_config, options, ..EnvoySetup::of([Document::session("shop")]) };
+    EnvoyFixture::start(&binary, setup, pods).await.expect("a fixture")
 }
 
 #[tokio::test]
 async fn a_crash_of_the_vm_costs_its_own_request_and_the_next_is_served() {
     on_every_envoy(|binary, pods| async move {
         let (_guest, module) = guest();
-        let world = world(binary, &pods, module).await;
-        let mut user = world.user();
+        let fixture = fixture(binary, &pods, module).await;
+        let mut user = fixture.user();
         assert_eq!(forge(&mut user).await, 200);
         // The back-off counts from the last start of the VM.
         tokio::time::sleep(Duration::from_millis(300)).await;
         crash(&mut user).await;
         assert_eq!(forge(&mut user).await, 200, "the next request");
-        let reloads = world.admin().counter("wasm.canary-assign.vm_reload_success").await;
+        let reloads = fixture.admin().counter("wasm.canary-assign.vm_reload_success").await;
         assert_eq!(reloads.expect("statistics"), 1);
     })
     .await;
@@ -77,8 +78,8 @@ async fn a_crash_of_the_vm_costs_its_own_request_and_the_next_is_served() {
 async fn crash_after_crash_is_503_at_worst_for_a_moment_and_nothing_forged_gets_through() {
     on_every_envoy(|binary, pods| async move {
         let (_guest, module) = guest();
-        let world = world(binary, &pods, module).await;
-        let mut user = world.user();
+        let fixture = fixture(binary, &pods, module).await;
+        let mut user = fixture.user();
         let mut refused = 0;
         for _ in 0..5 {
             user.send(&Visit::new(Kind::Navigate, "/").header("x-crash", "now")).await.expect("an answer");

@@ -1,8 +1,8 @@
-//! The same user gets the same version in every proxy, and it is the one that the algorithm says (promise 1).
+//! The same user gets the same version in every proxy, and it is the one of the algorithm (promise 1).
 
 use assignment::{Identity, Salt, Weight};
+use browser::{Kind, Visit};
 use serde_json::json;
-use wasm_tests::client::{Kind, Visit};
 use wasm_tests::scenario::Document;
 
 use crate::support::{in_every_world, version};
@@ -11,11 +11,11 @@ use crate::support::{in_every_world, version};
 async fn every_envoy_agrees_with_the_algorithm_about_every_user() {
     let document = Document::user("shop")
         .with("/spec/weight", "33.33")
-        .with("/spec/keys", json!([{"header": "x-user"}]));
-    in_every_world(document, |world| async move {
+        .with("/spec/identifyBy", json!([{"header": "x-user"}]));
+    in_every_world(document, |fixture| async move {
         let weight: Weight = "33.33".parse().expect("a weight");
         let salt = Salt::new("shop/shop/v2");
-        let mut client = world.user();
+        let mut client = fixture.user();
         for number in 0..400 {
             let name = format!("user-{number}");
             let visit = Visit::new(Kind::Api, "/api/ping").header("x-user", &name);

@@ -4,30 +4,30 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use envoy_kit::has_protection_keys;
 use serde_json::Value;
-use wasm_tests::envoy::has_protection_keys;
-use wasm_tests::scenario::{BeginsWith, Document, Story, World};
+use wasm_tests::scenario::{Document, EnvoyFixture, EnvoySetup, InitialConfig};
 
 use crate::support::{on_every_envoy, version};
 
 /// Envoys whose workers have no right to a protection key that V8 allocates after their start.
 const IN_DANGER: [&str; 2] = ["1.36", "1.37"];
 
-/// Of a crash, which comes within a second.
+/// How long a crash is waited for; it happens within a second.
 const WATCHED: Duration = Duration::from_secs(4);
 
-fn begins_with_nothing(bootstrap: fn(&mut Value, &Path)) -> Story {
+fn begins_with_nothing(bootstrap: fn(&mut Value, &Path)) -> EnvoySetup {
     let document = Document::session("shop").with("/spec/weight", "100");
-    Story { begins_with: BeginsWith::Nothing, bootstrap, ..Story::of([document]) }
+    EnvoySetup { initial_config: InitialConfig::Nothing, bootstrap, ..EnvoySetup::of([document]) }
 }
 
 /// Gives the running Envoy its configuration, and returns whether it answers with it before the time is over.
-async fn takes_its_first_filter(world: &World) -> bool {
-    let plan = world.environment.plan_of(world.environment.state().expect("a state")).expect("a plan");
-    world.push(&plan.config, "first").expect("written");
+async fn takes_its_first_filter(fixture: &EnvoyFixture) -> bool {
+    let plan = fixture.environment.plan_of(fixture.environment.state().expect("a state")).expect("a plan");
+    fixture.push(&plan.config, "first").expect("written");
     let begun = Instant::now();
     while begun.elapsed() < WATCHED {
-        let answer = world.user().navigate("/").await;
+        let answer = fixture.user().navigate("/").await;
         if answer.is_ok_and(|answer| version(&answer) == "v2") {
             return true;
         }
@@ -43,10 +43,11 @@ async fn an_envoy_without_v8_ends_where_its_version_and_the_processor_make_it() 
             let removed = bootstrap.as_object_mut().and_then(|fields| fields.remove("bootstrap_extensions"));
             assert!(removed.is_some(), "the bootstrap makes V8");
         };
-        let world = World::start(&binary, begins_with_nothing(without_v8), &pods).await.expect("a world");
+        let fixture =
+            EnvoyFixture::start(&binary, begins_with_nothing(without_v8), &pods).await.expect("a fixture");
         let ends = IN_DANGER.contains(&binary.minor) && has_protection_keys();
-        let lives = takes_its_first_filter(&world).await;
-        let log = world.envoy.log();
+        let lives = takes_its_first_filter(&fixture).await;
+        let log = fixture.envoy.log();
         assert_eq!(
             (lives, log.contains("Caught Segmentation fault")),
             (!ends, ends),
@@ -61,8 +62,9 @@ async fn an_envoy_without_v8_ends_where_its_version_and_the_processor_make_it() 
 #[tokio::test]
 async fn an_envoy_with_our_bootstrap_takes_its_first_filter_as_it_runs() {
     on_every_envoy(|binary, pods| async move {
-        let world = World::start(&binary, begins_with_nothing(|_, _| ()), &pods).await.expect("a world");
-        assert!(takes_its_first_filter(&world).await, "Envoy {}: {}", binary.minor, world.envoy.log());
+        let fixture =
+            EnvoyFixture::start(&binary, begins_with_nothing(|_, _| ()), &pods).await.expect("a fixture");
+        assert!(takes_its_first_filter(&fixture).await, "Envoy {}: {}", binary.minor, fixture.envoy.log());
     })
     .await;
 }

@@ -1,10 +1,10 @@
-//! A browser opens a page and asks for all its parts at once: several answers open sessions, pin and mint, and come in
-//! any order. What the jar has in the end must fit together.
+//! A browser opens a page and requests all its parts at once: several responses open sessions, pin and mint, and arrive
+//! in any order. The cookies that remain in the jar must be consistent.
 
 use std::time::Duration;
 
+use browser::{Kind, User, Visit};
 use tokio::task::JoinSet;
-use wasm_tests::client::{Kind, User, Visit};
 use wasm_tests::scenario::Document;
 
 use crate::support::{home, in_every_world, pinned_version, session, version};
@@ -13,9 +13,9 @@ const USERS: usize = 60;
 
 #[tokio::test]
 async fn session_and_pin_agree_whatever_the_order_of_eight_first_answers() {
-    in_every_world(Document::session("shop").with("/spec/weight", "50"), |world| async move {
+    in_every_world(Document::session("shop").with("/spec/weight", "50"), |fixture| async move {
         let mut running = JoinSet::new();
-        for user in world.users(USERS) {
+        for user in fixture.users(USERS) {
             running.spawn(eight_at_once(user));
         }
         let versions = running.join_all().await;
@@ -41,7 +41,8 @@ async fn eight_at_once(mut user: User) -> String {
         Visit::new(kind, path).header("x-shop-delay-ms", delay)
     };
     let answers = user.send_at_once(&parts.map(late)).await;
-    assert!(answers.iter().all(|answer| answer.as_ref().is_ok_and(|answer| answer.status == 200)));
+    let statuses: Vec<_> = answers.iter().map(|answer| answer.as_ref().map(|answer| answer.status)).collect();
+    assert!(statuses.iter().all(|status| matches!(status, Ok(200))), "{statuses:?}");
     assert!(user.jar.refused().is_empty(), "{:?}", user.jar.refused());
     let next = user.fetch("/cart").await.expect("an answer");
     assert_eq!(session(&next), "known", "the pin led to {:?}, jar {:?}", home(&next), user.jar);

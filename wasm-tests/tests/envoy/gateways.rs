@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use canary_ctl::config::KeyRing;
-use wasm_tests::client::User;
-use wasm_tests::envoy::EnvoyBinary;
-use wasm_tests::scenario::{Document, Pods, Story, World};
+use browser::User;
+use canary_release::config::SigningKeys;
+use envoy_kit::EnvoyBinary;
+use wasm_tests::scenario::{Document, EnvoyFixture, EnvoySetup, Pods};
 
 use crate::support::{
     SHOP, all_find_their_tea, counted, home, on, on_every_envoy, pinned_version, session, shoppers, version,
@@ -13,15 +13,21 @@ use crate::support::{
 
 type Shoppers = Vec<(User, (String, String))>;
 
-async fn two(binary: &EnvoyBinary, pods: &Arc<Pods>, documents: [Document; 2]) -> (World, World) {
-    let keys = KeyRing::draw().expect("randomness");
-    let [one, other] = documents.map(|document| Story { keys: Some(keys.clone()), ..Story::of([document]) });
-    let (one, other) = tokio::join!(World::start(binary, one, pods), World::start(binary, other, pods));
-    (one.expect("a world"), other.expect("a world"))
+async fn two(
+    binary: &EnvoyBinary,
+    pods: &Arc<Pods>,
+    documents: [Document; 2],
+) -> (EnvoyFixture, EnvoyFixture) {
+    let keys = SigningKeys::draw().expect("randomness");
+    let [one, other] =
+        documents.map(|document| EnvoySetup { keys: Some(keys.clone()), ..EnvoySetup::of([document]) });
+    let (one, other) =
+        tokio::join!(EnvoyFixture::start(binary, one, pods), EnvoyFixture::start(binary, other, pods));
+    (one.expect("a fixture"), other.expect("a fixture"))
 }
 
-/// Everyone asks one gateway, and then the other.
-async fn alternate(shoppers: &mut Shoppers, gateways: [&World; 2]) {
+/// All users send requests to one gateway, and then to the other.
+async fn alternate(shoppers: &mut Shoppers, gateways: [&EnvoyFixture; 2]) {
     for gateway in gateways {
         for (user, _) in shoppers.iter_mut() {
             user.swap_connection(&mut gateway.connection());
@@ -37,7 +43,8 @@ async fn no_user_of_two_gateways_flips_while_one_lags_behind_the_other() {
         let (mut one, mut other) = two(&binary, &pods, [document(), document()]).await;
         let mut all = shoppers(&one, 15).await;
         all.extend(shoppers(&other, 15).await);
-        assert!((1..30).contains(&on(&all, "v2")));
+        let on_canary = on(&all, "v2");
+        assert!((1..30).contains(&on_canary), "{on_canary} of 30 users are on v2");
         for percent in ["0", "100"] {
             one.weight(SHOP, percent).await.expect("the weight arrives");
             alternate(&mut all, [&one, &other]).await;

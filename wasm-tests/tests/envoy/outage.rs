@@ -1,11 +1,11 @@
-//! All pods of the canary are dead: one request learns it, then everyone is on stable, and pins wait (promise 5).
+//! All pods of the canary are dead: one request fails, then all users are on stable, and pins are kept (promise 5).
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use wasm_tests::client::User;
-use wasm_tests::envoy::{Admin, COUNTED_WITHIN, EnvoyError, Options, minors};
-use wasm_tests::scenario::{Document, Pods, Story, World};
+use browser::User;
+use envoy_kit::{Admin, COUNTED_WITHIN, EnvoyError, Options, minors};
+use wasm_tests::scenario::{Document, EnvoyFixture, EnvoySetup, Pods};
 use wasm_tests::shop::Shop;
 
 use crate::support::{PIN, SHOP, on, shoppers, version};
@@ -17,24 +17,25 @@ const BATCHED: &str = "cluster_manager.update_out_of_merge_window";
 #[tokio::test]
 async fn a_dead_canary_costs_one_request_and_gets_its_users_back() {
     let mut pods = Pods::start().await.expect("pods start");
-    let mut worlds = Vec::new();
+    let mut fixtures = Vec::new();
     for binary in minors().expect("every Envoy is installed") {
         // One worker: each learns for itself.
         let options = Options { concurrency: 1, ..Options::default() };
-        let story = Story { options, ..Story::of([Document::session("shop").with("/spec/weight", "100")]) };
-        let world = World::start(&binary, story, &pods).await.expect("a world");
-        let users = shoppers(&world, 5).await;
+        let setup =
+            EnvoySetup { options, ..EnvoySetup::of([Document::session("shop").with("/spec/weight", "100")]) };
+        let fixture = EnvoyFixture::start(&binary, setup, &pods).await.expect("a fixture");
+        let users = shoppers(&fixture, 5).await;
         assert_eq!(on(&users, "v2"), 5);
-        worlds.push((world, users.into_iter().map(|(user, _)| user).collect::<Vec<_>>()));
+        fixtures.push((fixture, users.into_iter().map(|(user, _)| user).collect::<Vec<_>>()));
     }
     let addresses = pods.kill_v2();
-    for (world, users) in &mut worlds {
-        only_one_fails(world, users).await;
+    for (fixture, users) in &mut fixtures {
+        only_one_fails(fixture, users).await;
     }
     let begun = Instant::now();
     let _again = start_again(&addresses).await;
-    for (world, users) in &mut worlds {
-        world.admin().wait_for(HEALTHY, 2, Duration::from_secs(10)).await.expect("healthy again");
+    for (fixture, users) in &mut fixtures {
+        fixture.admin().wait_for(HEALTHY, 2, Duration::from_secs(10)).await.expect("healthy again");
         while version(&users[0].fetch("/cart").await.expect("an answer")) != "v2" {
             assert!(begun.elapsed() < Duration::from_secs(20), "a version that is well again is used again");
             tokio::time::sleep(Duration::from_millis(200)).await;
@@ -46,9 +47,9 @@ async fn a_dead_canary_costs_one_request_and_gets_its_users_back() {
     println!("back on the canary {:?} after its pods", begun.elapsed());
 }
 
-async fn only_one_fails(world: &World, users: &mut [User]) {
-    until_zero(world.admin(), HEALTHY).await.expect("Envoy notices");
-    let batched = world.admin().counter(BATCHED).await.expect("a number");
+async fn only_one_fails(fixture: &EnvoyFixture, users: &mut [User]) {
+    until_zero(fixture.admin(), HEALTHY).await.expect("Envoy notices");
+    let batched = fixture.admin().counter(BATCHED).await.expect("a number");
     assert_eq!(batched, 0, "the worker knows what the main thread knows, not up to a second later");
     let first = users[0].navigate("/cart").await.expect("an answer");
     assert_eq!((first.status, first.text().as_str()), (503, "no healthy upstream"));
@@ -60,13 +61,13 @@ async fn only_one_fails(world: &World, users: &mut [User]) {
         }
         assert_eq!(user.jar.get(PIN).map(str::to_owned), pin, "pins are kept");
     }
-    for mut user in world.users(5) {
+    for mut user in fixture.users(5) {
         let answer = user.navigate("/").await.expect("an answer");
         assert_eq!((answer.status, version(&answer)), (200, "v1"), "new users, too");
     }
     tokio::time::sleep(COUNTED_WITHIN).await;
     let labels = [("component", SHOP), ("tag", "v1/stable/unavailable")];
-    let counted = world.admin().metric("canary_requests_total", &labels).await.expect("samples");
+    let counted = fixture.admin().metric("canary_requests_total", &labels).await.expect("samples");
     assert!((counted - 20.0).abs() < f64::EPSILON, "{counted} requests with the reason `unavailable`");
 }
 

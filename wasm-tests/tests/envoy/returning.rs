@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use browser::{Kind, Visit};
 use http::Method;
 use serde_json::json;
-use wasm_tests::client::{Kind, Visit};
 use wasm_tests::scenario::Document;
 
 use crate::support::{
@@ -18,9 +18,10 @@ fn login() -> Visit {
 
 #[tokio::test]
 async fn a_login_rotates_the_session_and_changes_neither_version_nor_pod_nor_cart() {
-    in_every_world(Document::session("shop").with("/spec/weight", "50"), |world| async move {
-        let mut shoppers = shoppers(&world, 30).await;
-        assert!((1..30).contains(&on(&shoppers, "v2")));
+    in_every_world(Document::session("shop").with("/spec/weight", "50"), |fixture| async move {
+        let mut shoppers = shoppers(&fixture, 30).await;
+        let on_canary = on(&shoppers, "v2");
+        assert!((1..30).contains(&on_canary), "{on_canary} of 30 users are on v2");
         for (user, home_before) in &mut shoppers {
             let before = user.jar.get("JSESSIONID").map(str::to_owned);
             let answer = user.send(&login()).await.expect("an answer");
@@ -29,7 +30,7 @@ async fn a_login_rotates_the_session_and_changes_neither_version_nor_pod_nor_car
             assert_eq!(answer.json()["cart"], json!(["tea"]));
         }
         for percent in ["100", "0"] {
-            world.weight(SHOP, percent).await.expect("the weight arrives");
+            fixture.weight(SHOP, percent).await.expect("the weight arrives");
             all_find_their_tea(&mut shoppers).await;
         }
     })
@@ -38,10 +39,10 @@ async fn a_login_rotates_the_session_and_changes_neither_version_nor_pod_nor_car
 
 #[tokio::test]
 async fn a_logout_ends_the_pin_with_the_session() {
-    in_every_world(Document::session("shop").with("/spec/weight", "100"), |world| async move {
-        let mut shoppers = shoppers(&world, 3).await;
+    in_every_world(Document::session("shop").with("/spec/weight", "100"), |fixture| async move {
+        let mut shoppers = shoppers(&fixture, 3).await;
         assert_eq!(on(&shoppers, "v2"), 3);
-        world.weight(SHOP, "0").await.expect("the weight arrives");
+        fixture.weight(SHOP, "0").await.expect("the weight arrives");
         for (user, _) in &mut shoppers {
             let logout = Visit::new(Kind::Navigate, "/logout").method(Method::POST);
             let answer = user.send(&logout).await.expect("an answer");
@@ -57,10 +58,10 @@ async fn a_logout_ends_the_pin_with_the_session() {
 #[tokio::test]
 async fn an_aged_pin_is_renewed_with_its_session_and_decided_anew_without() {
     let document = Document::session("shop").with("/spec/weight", "100").with("/spec/session/maxAge", "2s");
-    in_every_world(document, |world| async move {
-        let mut shoppers = shoppers(&world, 2).await;
+    in_every_world(document, |fixture| async move {
+        let mut shoppers = shoppers(&fixture, 2).await;
         assert_eq!(on(&shoppers, "v2"), 2);
-        world.weight(SHOP, "0").await.expect("the weight arrives");
+        fixture.weight(SHOP, "0").await.expect("the weight arrives");
         tokio::time::sleep(Duration::from_millis(3_200)).await;
         let [(with_session, home_before), (without, _)] = &mut shoppers[..] else { panic!("two shoppers") };
 
@@ -81,9 +82,9 @@ async fn an_aged_pin_is_renewed_with_its_session_and_decided_anew_without() {
 
 #[tokio::test]
 async fn a_pin_counts_on_requests_that_do_not_carry_the_session_cookie() {
-    in_every_world(Document::session("shop").with("/spec/weight", "100"), |world| async move {
-        let (mut user, _) = shoppers(&world, 1).await.remove(0);
-        world.weight(SHOP, "0").await.expect("the weight arrives");
+    in_every_world(Document::session("shop").with("/spec/weight", "100"), |fixture| async move {
+        let (mut user, _) = shoppers(&fixture, 1).await.remove(0);
+        fixture.weight(SHOP, "0").await.expect("the weight arrives");
         user.jar.remove("JSESSIONID");
         let script = user.fetch("/static/app.js").await.expect("an answer");
         assert_eq!(version(&script), "v2");
@@ -93,8 +94,8 @@ async fn a_pin_counts_on_requests_that_do_not_carry_the_session_cookie() {
 
 #[tokio::test]
 async fn a_client_without_cookies_sees_one_version_over_a_thousand_requests() {
-    in_every_world(Document::session("shop").with("/spec/weight", "50"), |world| async move {
-        assert_eq!(versions_of_a_thousand(&mut world.user()).await, ["v1"], "stable is the fallback");
+    in_every_world(Document::session("shop").with("/spec/weight", "50"), |fixture| async move {
+        assert_eq!(versions_of_a_thousand(&mut fixture.user()).await, ["v1"], "stable is the fallback");
     })
     .await;
 }
@@ -103,16 +104,16 @@ async fn a_client_without_cookies_sees_one_version_over_a_thousand_requests() {
 async fn a_client_without_cookies_sees_one_version_by_its_address_where_the_release_says_so() {
     let document =
         Document::session("shop").with("/spec/fallback", "client-address").with("/spec/weight", "50");
-    in_every_world(document, |world| async move {
-        let at_half = versions_of_a_thousand(&mut world.user()).await;
+    in_every_world(document, |fixture| async move {
+        let at_half = versions_of_a_thousand(&mut fixture.user()).await;
         assert_eq!(at_half.len(), 1, "{at_half:?}");
-        world.weight(SHOP, "100").await.expect("the weight arrives");
-        assert_eq!(version(&world.user().api("/api/ping").await.expect("an answer")), "v2");
+        fixture.weight(SHOP, "100").await.expect("the weight arrives");
+        assert_eq!(version(&fixture.user().api("/api/ping").await.expect("an answer")), "v2");
     })
     .await;
 }
 
-async fn versions_of_a_thousand(client: &mut wasm_tests::client::User) -> Vec<String> {
+async fn versions_of_a_thousand(client: &mut browser::User) -> Vec<String> {
     let mut seen = Vec::new();
     for _ in 0..1_000 {
         let answer = client.api("/").await.expect("an answer");

@@ -1,23 +1,24 @@
-//! Versions change roles, leave and come back: live sessions stay, and pins of an earlier life do not count.
+//! Versions change roles, are removed and return: live sessions stay, and pins of an earlier epoch are not valid.
 
+use browser::load::{LoadProfile, Report};
 use serde_json::Value;
-use wasm_tests::client::load::{Plan, Report};
-use wasm_tests::scenario::{Calm, Crowd, Document};
+use wasm_tests::scenario::{Crowd, DisruptionCheck, Document};
 
 use crate::support::{SHOP, all_find_their_tea, home, in_every_world, on, session, shoppers, version};
 
 #[tokio::test]
-async fn nobody_flips_while_the_roles_are_swapped_under_load_and_back() {
-    in_every_world(Document::session("shop").with("/spec/weight", "50"), |mut world| async move {
-        let calm = Calm::since_now(world.admin()).await.expect("statistics");
-        let mut shoppers = shoppers(&world, 60).await;
-        assert!((1..60).contains(&on(&shoppers, "v2")));
+async fn no_session_moves_while_the_roles_are_swapped_and_back_under_load() {
+    in_every_world(Document::session("shop").with("/spec/weight", "50"), |mut fixture| async move {
+        let disruption = DisruptionCheck::start(fixture.admin()).await.expect("statistics");
+        let mut shoppers = shoppers(&fixture, 60).await;
+        let on_canary = on(&shoppers, "v2");
+        assert!((1..60).contains(&on_canary), "{on_canary} of 60 users are on v2");
         let moving: Vec<_> = shoppers.split_off(20);
         let homes: Vec<_> = moving.iter().map(|(_, home)| home.clone()).collect();
         let users = moving.into_iter().map(|(user, _)| user).collect();
-        let crowd = Crowd::start(users, Plan { concurrency: 4, ..Plan::navigate("/cart", 3) });
+        let crowd = Crowd::start(users, LoadProfile { concurrency: 4, ..LoadProfile::navigate("/cart", 3) });
         for (stable, canary) in [("v2", "v1"), ("v1", "v2"), ("v2", "v1")] {
-            let swapped = world.edit(SHOP, |document| {
+            let swapped = fixture.edit(SHOP, |document| {
                 document.set("/spec/versions/stable", stable);
                 document.set("/spec/versions/canary", canary);
             });
@@ -26,7 +27,7 @@ async fn nobody_flips_while_the_roles_are_swapped_under_load_and_back() {
         }
         let (_, report) = crowd.stop().await.expect("the crowd comes back");
         nobody_moved(&report, &homes);
-        assert_eq!(calm.disturbed().await.expect("statistics"), []);
+        assert_eq!(disruption.changes().await.expect("statistics"), []);
     })
     .await;
 }
@@ -42,10 +43,10 @@ fn nobody_moved(report: &Report, homes: &[(String, String)]) {
 
 #[tokio::test]
 async fn everyone_is_on_stable_with_the_next_request_after_a_rollback() {
-    in_every_world(Document::session("shop").with("/spec/weight", "100"), |mut world| async move {
-        let mut shoppers = shoppers(&world, 5).await;
+    in_every_world(Document::session("shop").with("/spec/weight", "100"), |mut fixture| async move {
+        let mut shoppers = shoppers(&fixture, 5).await;
         assert_eq!(on(&shoppers, "v2"), 5);
-        roll_back(&mut world).await;
+        roll_back(&mut fixture).await;
         for (user, _) in &mut shoppers {
             let answer = user.navigate("/").await.expect("an answer");
             assert_eq!((answer.status, version(&answer)), (200, "v1"));
@@ -56,11 +57,11 @@ async fn everyone_is_on_stable_with_the_next_request_after_a_rollback() {
 
 #[tokio::test]
 async fn pins_of_a_label_that_is_used_again_after_a_rollback_do_not_count() {
-    in_every_world(Document::session("shop").with("/spec/weight", "100"), |mut world| async move {
-        let endpoints = world.document(SHOP).expect("a document").get("/spec/delivery/local/endpoints/v2");
-        let mut old = shoppers(&world, 5).await;
-        roll_back(&mut world).await;
-        let again = world.edit(SHOP, |document| {
+    in_every_world(Document::session("shop").with("/spec/weight", "100"), |mut fixture| async move {
+        let endpoints = fixture.document(SHOP).expect("a document").get("/spec/delivery/local/endpoints/v2");
+        let mut old = shoppers(&fixture, 5).await;
+        roll_back(&mut fixture).await;
+        let again = fixture.edit(SHOP, |document| {
             document.set("/spec/versions/canary", "v2");
             document.set("/spec/delivery/local/endpoints/v2", endpoints);
             document.set("/spec/weight", "0");
@@ -75,13 +76,13 @@ async fn pins_of_a_label_that_is_used_again_after_a_rollback_do_not_count() {
             );
         }
         // New pins of the same label count.
-        world.weight(SHOP, "100").await.expect("the weight arrives");
-        let mut new = shoppers(&world, 5).await;
-        world.weight(SHOP, "0").await.expect("the weight arrives");
+        fixture.weight(SHOP, "100").await.expect("the weight arrives");
+        let mut new = shoppers(&fixture, 5).await;
+        fixture.weight(SHOP, "0").await.expect("the weight arrives");
         assert_eq!(on(&new, "v2"), 5);
         all_find_their_tea(&mut new).await;
-        // What was decided anew is pinned anew: the old users stay on stable now, whatever the weight.
-        world.weight(SHOP, "100").await.expect("the weight arrives");
+        // Sessions that were decided again are pinned again: the old users stay on stable now, whatever the weight.
+        fixture.weight(SHOP, "100").await.expect("the weight arrives");
         for (user, _) in &mut old {
             let answer = user.fetch("/cart").await.expect("an answer");
             assert_eq!((version(&answer), session(&answer)), ("v1", "lost"), "{:?}", home(&answer));
@@ -90,8 +91,8 @@ async fn pins_of_a_label_that_is_used_again_after_a_rollback_do_not_count() {
     .await;
 }
 
-async fn roll_back(world: &mut wasm_tests::scenario::World) {
-    let gone = world.edit(SHOP, |document| {
+async fn roll_back(fixture: &mut wasm_tests::scenario::EnvoyFixture) {
+    let gone = fixture.edit(SHOP, |document| {
         document.set("/spec/versions/canary", Value::Null);
         document.set("/spec/delivery/local/endpoints/v2", Value::Null);
     });

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use browser::send_raw;
+use envoy_kit::Options;
 use serde_json::{Value, json};
-use wasm_tests::client::send_raw;
-use wasm_tests::envoy::Options;
-use wasm_tests::scenario::{Document, Story, World};
+use wasm_tests::scenario::{Document, EnvoyFixture, EnvoySetup};
 
 use crate::support::{connection_manager, on_every_envoy};
 
@@ -89,12 +89,12 @@ async fn the_filter_and_the_route_table_have_the_same_view_of_every_host_and_pat
     on_every_envoy(|binary, pods| async move {
         let arguments = ["--file-flush-interval-msec", "50"].map(str::to_owned).to_vec();
         let options = Options { arguments, ..Options::default() };
-        let story = Story { bootstrap: log_routes, options, ..Story::of(documents()) };
-        let world = World::start(&binary, story, &pods).await.expect("a world");
+        let setup = EnvoySetup { bootstrap: log_routes, options, ..EnvoySetup::of(documents()) };
+        let fixture = EnvoyFixture::start(&binary, setup, &pods).await.expect("a fixture");
         for (case, (host, path, expected)) in CASES.iter().enumerate() {
             let request =
                 format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nx-case: {case}\r\nConnection: close\r\n\r\n");
-            let answer = send_raw(world.listener(), request.as_bytes(), Duration::from_secs(10)).await;
+            let answer = send_raw(fixture.listener(), request.as_bytes(), Duration::from_secs(10)).await;
             let answer = answer.expect("an answer");
             let debug =
                 answer.header("x-canary-debug").map(|said| String::from_utf8_lossy(said).into_owned());
@@ -102,7 +102,7 @@ async fn the_filter_and_the_route_table_have_the_same_view_of_every_host_and_pat
                 debug.and_then(|said| said.strip_prefix("release=")?.split(';').next().map(str::to_owned));
             assert_eq!(found.as_deref(), *expected, "the filter at {host}{path}: {answer:?}");
         }
-        let routes = routes(&world, CASES.len()).await;
+        let routes = routes(&fixture, CASES.len()).await;
         for (case, (host, path, expected)) in CASES.iter().enumerate() {
             // A route of the canary's: the filter's header and Envoy's host and path led to the same release.
             let route = expected.map_or("-".to_owned(), |release| format!("{release}/v2"));
@@ -113,10 +113,10 @@ async fn the_filter_and_the_route_table_have_the_same_view_of_every_host_and_pat
 }
 
 /// The access log by case, once it has so many lines.
-async fn routes(world: &World, lines: usize) -> BTreeMap<String, String> {
+async fn routes(fixture: &EnvoyFixture, lines: usize) -> BTreeMap<String, String> {
     let begun = Instant::now();
     loop {
-        let log = std::fs::read_to_string(world.directory().join("routes.log")).unwrap_or_default();
+        let log = std::fs::read_to_string(fixture.directory().join("routes.log")).unwrap_or_default();
         if log.lines().count() >= lines || begun.elapsed() > Duration::from_secs(10) {
             let pair = |line: &str| line.split_once(' ').map(|(a, b)| (a.to_owned(), b.to_owned()));
             return log.lines().filter_map(pair).collect();

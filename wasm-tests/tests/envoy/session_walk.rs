@@ -3,9 +3,11 @@
 
 use std::time::Duration;
 
-use wasm_tests::client::{Heartbeat, User, WebSocket};
-use wasm_tests::envoy::{EnvoyBinary, minors, newest};
-use wasm_tests::scenario::{Calm, Document, Faults, HOST, Pods, Sessions, Story, World};
+use browser::{Heartbeat, User, WebSocket};
+use envoy_kit::{EnvoyBinary, minors, newest};
+use wasm_tests::scenario::{
+    DisruptionCheck, Document, EnvoyFixture, EnvoySetup, Faults, HOST, Pods, Sessions,
+};
 use wasm_tests::stats::{UNLIKELY, share_p_value};
 
 use crate::support::SHOP;
@@ -27,21 +29,21 @@ async fn no_session_moves_while_the_weight_walks_under_the_newest_envoy() {
 
 async fn walk(binary: &EnvoyBinary, affinity: &str) {
     let pods = Pods::start().await.expect("pods start");
-    let document = Document::session("shop").with("/spec/podAffinity", affinity);
-    let world = World::start(binary, Story::of([document]), &pods).await.expect("a world");
-    let calm = Calm::since_now(world.admin()).await.expect("statistics");
+    let document = Document::session("shop").with("/spec/sessionAffinity", affinity);
+    let fixture = EnvoyFixture::start(binary, EnvoySetup::of([document]), &pods).await.expect("a fixture");
+    let disruption = DisruptionCheck::start(fixture.admin()).await.expect("statistics");
     let (mut sessions, mut sockets) = (Sessions::default(), Vec::new());
     for (percent, share) in WALK {
         // A part of the old ones is on the move at the moment of the change.
-        let moving = sessions.set_out(200);
-        let took = world.weight(SHOP, percent).await.expect("the weight arrives");
-        assert_eq!(sessions.settle(moving).await.expect("they come back"), Faults::default());
-        assert_eq!(sessions.come_back(true).await, Faults::default());
-        let (on_canary, faults) = sessions.begin(world.users(NEW)).await;
+        let moving = sessions.start_load(200);
+        let took = fixture.weight(SHOP, percent).await.expect("the weight arrives");
+        assert_eq!(sessions.stop_load(moving).await.expect("they come back"), Faults::default());
+        assert_eq!(sessions.verify_all(true).await, Faults::default());
+        let (on_canary, faults) = sessions.open(fixture.users(NEW)).await;
         assert_eq!(faults, Faults::default());
         for version in ["v1", "v2"] {
             if let Some(user) = sessions.on(version) {
-                sockets.push(socket(&world, user, version).await);
+                sockets.push(socket(&fixture, user, version).await);
             }
         }
         let p_value = share_p_value(on_canary, NEW as u64, share);
@@ -52,16 +54,16 @@ async fn walk(binary: &EnvoyBinary, affinity: &str) {
         );
         assert!(p_value > UNLIKELY, "{on_canary} of {NEW} new sessions at {percent} %");
     }
-    assert_eq!(sessions.come_back(false).await, Faults::default());
+    assert_eq!(sessions.verify_all(false).await, Faults::default());
     for socket in sockets {
-        assert!(socket.stop().await.expect("the websocket lives") > 0);
+        assert_ne!(socket.stop().await.expect("the websocket lives"), 0, "echoes");
     }
-    assert_eq!(calm.disturbed().await.expect("statistics"), []);
+    assert_eq!(disruption.changes().await.expect("statistics"), []);
 }
 
-async fn socket(world: &World, user: &User, version: &str) -> Heartbeat {
+async fn socket(fixture: &EnvoyFixture, user: &User, version: &str) -> Heartbeat {
     let cookies = user.cookies_for("/ws").expect("a session and a pin");
-    let socket = WebSocket::open(world.listener(), HOST, "/ws", &[("cookie", &cookies)]).await;
+    let socket = WebSocket::open(fixture.listener(), HOST, "/ws", &[("cookie", &cookies)]).await;
     let mut socket = socket.expect("a websocket");
     let echo = socket.echo("where am I").await.expect("an echo");
     assert!(echo.starts_with(version), "{echo} of a session on {version}");

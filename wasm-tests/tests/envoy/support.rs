@@ -1,18 +1,18 @@
-//! What many facts need: every Envoy at once, and a look at what an answer says.
+//! Shared by many tests: every Envoy at once, and what is read from a response.
 
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::Arc;
 
+use browser::{Answer, Jar, User};
+use envoy_kit::{COUNTED_WITHIN, EnvoyBinary, minors};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
-use wasm_tests::client::{Answer, Jar, User};
-use wasm_tests::envoy::{COUNTED_WITHIN, EnvoyBinary, minors};
-use wasm_tests::scenario::{Document, Pods, Story, World};
+use wasm_tests::scenario::{Document, EnvoyFixture, EnvoySetup, Pods};
 
 pub(crate) use wasm_tests::scenario::received;
 
-/// The release of most worlds.
+/// The release of most fixtures.
 pub(crate) const SHOP: &str = "shop/shop";
 
 /// The cookies of [`SHOP`].
@@ -39,23 +39,25 @@ where
     assert!(failed.is_empty(), "failed under Envoy {}", failed.join(", "));
 }
 
-/// As [`on_every_envoy`], in a world of one release.
-pub(crate) async fn in_every_world<F>(document: Document, fact: impl Fn(World) -> F + Clone + Send + 'static)
-where
+/// As [`on_every_envoy`], in a fixture of one release.
+pub(crate) async fn in_every_world<F>(
+    document: Document,
+    fact: impl Fn(EnvoyFixture) -> F + Clone + Send + 'static,
+) where
     F: Future<Output = ()> + Send + 'static,
 {
     on_every_envoy(move |binary, pods| {
         let (document, fact) = (document.clone(), fact.clone());
-        let story = Story::of([document]);
+        let setup = EnvoySetup::of([document]);
         async move {
-            let world = World::start(&binary, story, &pods).await.expect("a world");
-            fact(world).await;
+            let fixture = EnvoyFixture::start(&binary, setup, &pods).await.expect("a fixture");
+            fact(fixture).await;
         }
     })
     .await;
 }
 
-/// Who answered: version and pod.
+/// The version and pod of a response.
 pub(crate) fn home(answer: &Answer) -> (String, String) {
     let text = |name| answer.header(name).unwrap_or_default().to_owned();
     (text("x-shop-version"), text("x-shop-pod"))
@@ -66,7 +68,7 @@ pub(crate) fn version(answer: &Answer) -> &str {
     answer.header("x-shop-version").unwrap_or_default()
 }
 
-/// What the pod said about the session that it was shown.
+/// The session state that the pod reports (`x-shop-session`).
 pub(crate) fn session(answer: &Answer) -> &str {
     answer.header("x-shop-session").unwrap_or_default()
 }
@@ -81,10 +83,10 @@ pub(crate) fn pinned_version(jar: &Jar) -> Option<String> {
     jar.get(PIN).map(|pin| field(pin, 2).to_owned())
 }
 
-/// New users who have put tea into a cart, with the version and pod that each came to.
-pub(crate) async fn shoppers(world: &World, count: usize) -> Vec<(User, (String, String))> {
+/// New users who have put tea into a cart, with the version and pod of each.
+pub(crate) async fn shoppers(fixture: &EnvoyFixture, count: usize) -> Vec<(User, (String, String))> {
     let mut shoppers = Vec::with_capacity(count);
-    for mut user in world.users(count) {
+    for mut user in fixture.users(count) {
         let answer = user.navigate("/cart/add?item=tea").await.expect("an answer");
         assert_eq!((answer.status, session(&answer)), (200, "none"));
         let home = home(&answer);
@@ -93,7 +95,7 @@ pub(crate) async fn shoppers(world: &World, count: usize) -> Vec<(User, (String,
     shoppers
 }
 
-/// Every shopper comes back to the same version and pod, and finds the tea.
+/// Every shopper returns to the same version and pod, and finds the tea.
 pub(crate) async fn all_find_their_tea(shoppers: &mut [(User, (String, String))]) {
     for (user, expected) in shoppers {
         let answer = user.fetch("/cart").await.expect("an answer");
@@ -116,8 +118,8 @@ pub(crate) fn connection_manager(bootstrap: &mut Value) -> &mut Value {
 }
 
 /// How often the filter counted a request of [`SHOP`] under `<version>/<role>/<reason>`.
-pub(crate) async fn counted(world: &World, tag: &str) -> u64 {
+pub(crate) async fn counted(fixture: &EnvoyFixture, tag: &str) -> u64 {
     tokio::time::sleep(COUNTED_WITHIN).await;
     let name = format!("wasmcustom.canary_requests.component.{SHOP}.tag.{tag};.total");
-    world.admin().counter(&name).await.expect("statistics")
+    fixture.admin().counter(&name).await.expect("statistics")
 }

@@ -1,6 +1,6 @@
 //! Testers reach the canary at weight 0 with a token, and the application never sees it.
 
-use wasm_tests::client::{Kind, Visit};
+use browser::{Kind, Visit};
 use wasm_tests::scenario::Document;
 
 use crate::support::{PIN, SHOP, TOKEN, in_every_world, received, version};
@@ -9,10 +9,10 @@ const DAY: i64 = 24 * 3600;
 
 #[tokio::test]
 async fn a_valid_token_leads_to_the_canary_by_header_and_is_not_forwarded() {
-    in_every_world(Document::session("shop"), |world| async move {
-        let token = world.forge(SHOP).expect("keys").token("v2", 1, DAY);
+    in_every_world(Document::session("shop"), |fixture| async move {
+        let token = fixture.signer(SHOP).expect("keys").token("v2", 1, DAY);
         let visit = Visit::new(Kind::Api, "/headers?x=1").header("x-canary-token", &token);
-        let answer = world.user().send(&visit).await.expect("an answer");
+        let answer = fixture.user().send(&visit).await.expect("an answer");
         assert_eq!(version(&answer), "v2");
         assert!(!answer.text().contains(&token), "{}", answer.text());
         assert_eq!(answer.json()[":path"], "/headers?x=1");
@@ -22,11 +22,11 @@ async fn a_valid_token_leads_to_the_canary_by_header_and_is_not_forwarded() {
 
 #[tokio::test]
 async fn a_valid_token_leads_to_the_canary_by_cookie_and_the_other_cookies_are_forwarded() {
-    in_every_world(Document::session("shop"), |world| async move {
-        let token = world.forge(SHOP).expect("keys").token("v2", 1, DAY);
+    in_every_world(Document::session("shop"), |fixture| async move {
+        let token = fixture.signer(SHOP).expect("keys").token("v2", 1, DAY);
         let line = format!("theme=dark; {TOKEN}={token}; lang=en");
         let visit = Visit::new(Kind::Api, "/headers").header("cookie", line);
-        let answer = world.user().send(&visit).await.expect("an answer");
+        let answer = fixture.user().send(&visit).await.expect("an answer");
         assert_eq!(version(&answer), "v2");
         assert_eq!(received(&answer, "cookie"), ["theme=dark; lang=en"]);
     })
@@ -35,9 +35,9 @@ async fn a_valid_token_leads_to_the_canary_by_cookie_and_the_other_cookies_are_f
 
 #[tokio::test]
 async fn a_token_in_the_address_becomes_a_cookie_and_leaves_the_path() {
-    in_every_world(Document::session("shop"), |world| async move {
-        let token = world.forge(SHOP).expect("keys").token("v2", 1, DAY);
-        let mut tester = world.user();
+    in_every_world(Document::session("shop"), |fixture| async move {
+        let token = fixture.signer(SHOP).expect("keys").token("v2", 1, DAY);
+        let mut tester = fixture.user();
         let first =
             tester.navigate(&format!("/headers?a=%20b&canary-token={token}&c=d")).await.expect("an answer");
         assert_eq!(version(&first), "v2");
@@ -57,20 +57,20 @@ async fn a_token_in_the_address_becomes_a_cookie_and_leaves_the_path() {
 #[tokio::test]
 async fn a_revoked_token_is_none() {
     let revoked = serde_json::json!({"mode": "token", "tokensNotBefore": "2100-01-01T00:00:00Z"});
-    in_every_world(Document::session("shop").with("/spec/override", revoked), |world| async move {
-        let token = world.forge(SHOP).expect("keys").token("v2", 1, DAY);
+    in_every_world(Document::session("shop").with("/spec/override", revoked), |fixture| async move {
+        let token = fixture.signer(SHOP).expect("keys").token("v2", 1, DAY);
         let visit = Visit::new(Kind::Api, "/").header("x-canary-token", &token);
-        assert_eq!(version(&world.user().send(&visit).await.expect("an answer")), "v1");
+        assert_eq!(version(&fixture.user().send(&visit).await.expect("an answer")), "v1");
     })
     .await;
 }
 
 #[tokio::test]
 async fn an_open_release_believes_the_override_header() {
-    in_every_world(Document::session("shop").with("/spec/override", "open"), |world| async move {
+    in_every_world(Document::session("shop").with("/spec/override", "open"), |fixture| async move {
         for (asked, expected) in [("canary", "v2"), ("v2", "v2"), ("stable", "v1"), ("v9", "v1")] {
             let visit = Visit::new(Kind::Api, "/").header("x-canary-override", asked);
-            assert_eq!(version(&world.user().send(&visit).await.expect("an answer")), expected, "{asked}");
+            assert_eq!(version(&fixture.user().send(&visit).await.expect("an answer")), expected, "{asked}");
         }
     })
     .await;

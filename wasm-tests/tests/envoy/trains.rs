@@ -1,8 +1,8 @@
 //! Several releases on one host, found by their path prefixes: a train agrees about every user, others draw their own.
 
+use browser::{Kind, Visit};
 use serde_json::json;
-use wasm_tests::client::{Kind, Visit};
-use wasm_tests::scenario::{Document, Story, World};
+use wasm_tests::scenario::{Document, EnvoyFixture, EnvoySetup};
 
 use crate::support::{ID, on_every_envoy, received, version};
 
@@ -22,10 +22,11 @@ fn documents() -> [Document; 3] {
 #[tokio::test]
 async fn releases_of_a_train_agree_about_every_user_and_another_release_draws_its_own() {
     on_every_envoy(|binary, pods| async move {
-        let world = World::start(&binary, Story::of(documents()), &pods).await.expect("a world");
+        let fixture =
+            EnvoyFixture::start(&binary, EnvoySetup::of(documents()), &pods).await.expect("a fixture");
         let mut others = 0;
         let mut on_canary = 0;
-        for mut user in world.users(60) {
+        for mut user in fixture.users(60) {
             let web = user.navigate("/").await.expect("an answer");
             let id = user.jar.get(ID).map(str::to_owned).expect("one id for the host");
             let cart = user.navigate("/cart").await.expect("an answer");
@@ -42,13 +43,14 @@ async fn releases_of_a_train_agree_about_every_user_and_another_release_draws_it
 }
 
 #[tokio::test]
-async fn the_next_hop_is_told_the_decision_of_the_train_alone() {
+async fn only_the_decision_of_the_train_is_propagated_to_the_next_hop() {
     on_every_envoy(|binary, pods| async move {
         let in_train = Document::user("web").with("/spec/train", "autumn").with("/spec/weight", "100");
-        let world = World::start(&binary, Story::of([in_train]), &pods).await.expect("a world");
+        let fixture =
+            EnvoyFixture::start(&binary, EnvoySetup::of([in_train]), &pods).await.expect("a fixture");
         let forged =
             Visit::new(Kind::Navigate, "/headers").header("x-canary-cohort", "autumn=stable, spring=canary");
-        let answer = world.user().send(&forged).await.expect("an answer");
+        let answer = fixture.user().send(&forged).await.expect("an answer");
         assert_eq!(received(&answer, "x-canary-cohort"), ["autumn=canary"]);
         assert_eq!(received(&answer, "x-canary-version"), ["shop/web/v2"]);
         assert_eq!(received(&answer, "x-canary-id").len(), 1);
@@ -59,10 +61,11 @@ async fn the_next_hop_is_told_the_decision_of_the_train_alone() {
 #[tokio::test]
 async fn releases_of_one_host_have_weights_of_their_own() {
     on_every_envoy(|binary, pods| async move {
-        let world = World::start(&binary, Story::of(documents()), &pods).await.expect("a world");
-        world.weight("shop/cart", "100").await.expect("the weight arrives");
-        world.weight("shop/web", "0").await.expect("the weight arrives");
-        for mut user in world.users(10) {
+        let fixture =
+            EnvoyFixture::start(&binary, EnvoySetup::of(documents()), &pods).await.expect("a fixture");
+        fixture.weight("shop/cart", "100").await.expect("the weight arrives");
+        fixture.weight("shop/web", "0").await.expect("the weight arrives");
+        for mut user in fixture.users(10) {
             assert_eq!(version(&user.navigate("/").await.expect("an answer")), "v1");
             assert_eq!(version(&user.navigate("/cart").await.expect("an answer")), "v2");
         }
@@ -75,8 +78,9 @@ async fn a_session_that_two_releases_share_moves_in_neither() {
         let web = Document::session("web").with("/spec/weight", "50");
         let cart = Document::session("cart").with("/spec/paths", json!(["/cart"])).with("/spec/weight", "50");
         let [web, cart] = [web, cart].map(|document| document.with("/spec/salt", "one"));
-        let world = World::start(&binary, Story::of([web, cart]), &pods).await.expect("a world");
-        let mut users = world.users(20);
+        let fixture =
+            EnvoyFixture::start(&binary, EnvoySetup::of([web, cart]), &pods).await.expect("a fixture");
+        let mut users = fixture.users(20);
         let mut homes = Vec::new();
         for user in &mut users {
             user.navigate("/").await.expect("an answer");
@@ -84,7 +88,7 @@ async fn a_session_that_two_releases_share_moves_in_neither() {
             homes.push(crate::support::home(&cart));
         }
         for percent in ["0", "100"] {
-            world.weight("shop/cart", percent).await.expect("the weight arrives");
+            fixture.weight("shop/cart", percent).await.expect("the weight arrives");
             for (user, home) in users.iter_mut().zip(&homes) {
                 assert_eq!(&crate::support::home(&user.navigate("/cart").await.expect("an answer")), home);
             }

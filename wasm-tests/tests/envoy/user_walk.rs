@@ -1,13 +1,13 @@
-//! `stickiness: user` while the weight walks: the share is exact, nobody moves against the weight, the same come back,
-//! and no connection ends (promises 2, 3 and 7).
+//! `stickiness: user` while the weight walks: the share is exact, no user moves against the weight, the same users
+//! return, and no connection is closed (promises 2, 3 and 7).
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use wasm_tests::client::load::{Plan, Report, run};
-use wasm_tests::client::{Heartbeat, WebSocket};
-use wasm_tests::envoy::{EnvoyBinary, minors, newest};
-use wasm_tests::scenario::{Calm, Crowd, Document, HOST, Pods, Story, World};
+use browser::load::{LoadProfile, Report, run};
+use browser::{Heartbeat, WebSocket};
+use envoy_kit::{EnvoyBinary, minors, newest};
+use wasm_tests::scenario::{Crowd, DisruptionCheck, Document, EnvoyFixture, EnvoySetup, HOST, Pods};
 use wasm_tests::stats::{UNLIKELY, share_p_value};
 
 use crate::support::SHOP;
@@ -29,17 +29,22 @@ async fn ten_thousand_users_follow_the_weight_up_and_down_under_the_newest_envoy
 
 async fn walk(binary: &EnvoyBinary) {
     let pods = Pods::start().await.expect("pods start");
-    let world = World::start(binary, Story::of([Document::user("shop")]), &pods).await.expect("a world");
-    let socket = WebSocket::open(world.listener(), HOST, "/ws", &[]).await.expect("a websocket");
+    let fixture = EnvoyFixture::start(binary, EnvoySetup::of([Document::user("shop")]), &pods)
+        .await
+        .expect("a fixture");
+    let socket = WebSocket::open(fixture.listener(), HOST, "/ws", &[]).await.expect("a websocket");
     let heartbeat = Heartbeat::start(socket, Duration::from_millis(20));
-    let calm = Calm::since_now(world.admin()).await.expect("statistics");
+    let disruption = DisruptionCheck::start(fixture.admin()).await.expect("statistics");
     // Requests are in flight at the moment of every change.
-    let crowd = Crowd::start(world.users(20), Plan { concurrency: 2, ..Plan::navigate("/static/app.js", 5) });
-    let mut users = world.users(USERS);
+    let crowd = Crowd::start(
+        fixture.users(20),
+        LoadProfile { concurrency: 2, ..LoadProfile::navigate("/static/app.js", 5) },
+    );
+    let mut users = fixture.users(USERS);
     let mut canaries: Vec<(f64, BTreeSet<usize>)> = Vec::new();
     for (percent, share) in WALK {
-        let took = world.weight(SHOP, percent).await.expect("the weight arrives");
-        let (back, report) = run(users, &Plan::navigate("/", 1)).await;
+        let took = fixture.weight(SHOP, percent).await.expect("the weight arrives");
+        let (back, report) = run(users, &LoadProfile::navigate("/", 1)).await;
         users = back;
         let canary = unharmed(&report);
         let p_value = share_p_value(canary.len() as u64, USERS as u64, share);
@@ -55,11 +60,11 @@ async fn walk(binary: &EnvoyBinary) {
     let (_, crowd) = crowd.stop().await.expect("the crowd comes back");
     println!("{} more requests during the changes", crowd.records.len());
     unharmed(&crowd);
-    assert!(heartbeat.stop().await.expect("the websocket lives") > 0);
-    assert_eq!(calm.disturbed().await.expect("statistics"), []);
+    assert_ne!(heartbeat.stop().await.expect("the websocket lives"), 0, "echoes");
+    assert_eq!(disruption.changes().await.expect("statistics"), []);
 }
 
-/// Nothing failed and no connection was closed; answers who is on the canary.
+/// Nothing failed and no connection was closed; returns the users on the canary.
 fn unharmed(report: &Report) -> BTreeSet<usize> {
     assert!(report.failures().is_empty(), "{:?}", report.failures().first());
     assert_eq!(report.closed(), 0, "connections closed");

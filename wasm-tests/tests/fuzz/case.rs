@@ -1,4 +1,4 @@
-//! One input, and its text: `config` in the first line, then `> ` request lines and `< ` answer lines, an empty line
+//! One input, and its text: `config` in the first line, then `> ` request lines and `< ` response lines, an empty line
 //! after each exchange. Bytes that are no printable ASCII are escaped as in a Rust byte string.
 
 /// Header lines, as bytes.
@@ -14,8 +14,8 @@ pub(crate) struct Case {
 impl Case {
     pub(crate) fn to_text(&self) -> String {
         let mut text = format!("{}\n", escape(&self.config));
-        for (request, answer) in &self.exchanges {
-            let marked = [('>', request), ('<', answer)]
+        for (request, response) in &self.exchanges {
+            let marked = [('>', request), ('<', response)]
                 .into_iter()
                 .flat_map(|(mark, lines)| lines.iter().map(move |line| (mark, line)));
             for (mark, (name, value)) in marked {
@@ -30,7 +30,7 @@ impl Case {
         let (config, rest) = text.split_once('\n').unwrap_or((text, ""));
         let exchanges = rest.split("\n\n").map(|part| (lines(part, "> "), lines(part, "< ")));
         let exchanges =
-            exchanges.filter(|(request, answer)| !request.is_empty() || !answer.is_empty()).collect();
+            exchanges.filter(|(request, response)| !request.is_empty() || !response.is_empty()).collect();
         Self { config: unescape(config), exchanges }
     }
 }

@@ -4,7 +4,7 @@ use crate::case::{Case, Lines};
 use crate::mutate::{damage, sometimes};
 use assignment::Identity;
 use assignment::contract::{KeyUse, RingKey, Secret};
-use assignment::seal::{Kind, Ring, Seal};
+use assignment::seal::{KeyRing, Kind, Seal};
 use fastrand::Rng;
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ pub(crate) const NOW: u64 = 1_767_225_600;
 pub(crate) fn case(random: &mut Rng) -> Case {
     let mut config = config(random).to_string().into_bytes();
     sometimes(random, 4, &mut config);
-    let exchanges = (0..random.usize(1..6)).map(|_| (request(random), answer(random))).collect();
+    let exchanges = (0..random.usize(1..6)).map(|_| (request(random), response(random))).collect();
     Case { config, exchanges }
 }
 
@@ -28,7 +28,7 @@ fn config(random: &mut Rng) -> Value {
     let mut release = json!({
         "uid": "u1", "generation": 7, "hosts": ["shop.example"], "salt": "salt", "stickiness": "session", "weight": 5000,
         "train": "autumn", "versions": [{"name": "v1", "role": "stable", "epoch": 1}, {"name": "v2", "role": "canary", "epoch": 2}],
-        "keys": [{"cookie": "S"}], "sessionCookie": "S", "pin": {"cookie": {"name": "pin"}, "idleSeconds": 600},
+        "identifyBy": [{"cookie": "S"}], "sessionCookie": "S", "pin": {"cookie": {"name": "pin"}, "idleSeconds": 600},
         "override": {"mode": "token", "token": {"cookie": {"name": "token"}, "query": "t"}},
     });
     let fields = fields();
@@ -75,15 +75,15 @@ fn fields() -> Vec<(&'static str, Vec<Value>)> {
             "gone",
             vec![json!([{"name": "v2", "epoch": 1}]), json!([{"name": "v0", "epoch": 4_294_967_295_u32}])],
         ),
-        ("keys", keys.to_vec()),
+        ("identifyBy", keys.to_vec()),
         ("sessionCookie", vec![Value::Null, json!("pin"), json!("T")]),
         ("adopt", vec![json!("v1"), json!("v2"), json!("nobody")]),
         ("identity", vec![json!("keyed")]),
         ("mint", vec![json!("always"), json!("never")]),
         ("override", vec![json!({"mode": "open"}), json!({"mode": "off"}), json!({"mode": "token"})]),
         ("fallback", vec![json!("clientAddress")]),
-        ("podAffinity", vec![json!("identity")]),
-        ("caches", vec![json!("guard")]),
+        ("sessionAffinity", vec![json!("identity")]),
+        ("cacheControl", vec![json!("private")]),
         ("pin", vec![json!({"cookie": {"name": "pin", "secure": false}, "maxAgeSeconds": 1}), Value::Null]),
         ("generation", vec![json!(u64::MAX), json!(-1), json!(1.5)]),
     ]
@@ -92,18 +92,18 @@ fn fields() -> Vec<(&'static str, Vec<Value>)> {
 /// Pins, ids and tokens of all ages, versions and epochs; also under a uid that is not the release's.
 fn sealed(random: &mut Rng) -> Vec<u8> {
     let key = RingKey { id: "k1".to_owned(), key: Secret::new(vec![7; 32]), usage: KeyUse::Sign };
-    let ring = Ring::new(&[key]).unwrap();
+    let ring = KeyRing::new(&[key]).unwrap();
     let version: &[u8] = one(random, &[b"v1", b"v2", b"v2", b"v0", b"v3"]);
     let (epoch, who) = (one(random, &[1, 2, 2, 3, u32::MAX]), Identity::from_random(random.u64(..3)));
     let issued = one(random, &[NOW, NOW - 400, NOW - 90_000, 0, u64::MAX >> 1]);
     let expires = one(random, &[issued.saturating_add(60), NOW + 60, 0]);
     let seal = match random.u8(..5) {
         0 => Seal::id(who, issued),
-        4 => Seal::carried(one(random, &[b"autumn.canary", b"autumn.stable"]), epoch == 1, who, issued),
+        4 => Seal::baggage(one(random, &[b"autumn.canary", b"autumn.stable"]), epoch == 1, who, issued),
         1 => Seal::token(version, epoch, who, issued, expires),
         _ => Seal::pin(version, epoch, who, issued),
     };
-    let uid = if matches!(seal.kind, Kind::Id | Kind::Carried) {
+    let uid = if matches!(seal.kind, Kind::Id | Kind::Baggage) {
         ""
     } else {
         one(random, &["u1", "u1", "u1", "u2"])
@@ -166,7 +166,7 @@ fn request(random: &mut Rng) -> Lines {
                 text(one(random, &["text/html", "application/grpc"])),
             ),
         };
-        // Envoy joins the lines of some headers, so each of those comes once.
+        // Envoy joins the lines of some headers, so each of those is sent once.
         let joined = ["authorization", "accept", "content-type"].contains(&name);
         if !joined || lines.iter().all(|(found, _)| found != name.as_bytes()) {
             lines.push((text(name), value));
@@ -175,7 +175,7 @@ fn request(random: &mut Rng) -> Lines {
     damaged(random, lines)
 }
 
-fn answer(random: &mut Rng) -> Lines {
+fn response(random: &mut Rng) -> Lines {
     let text = |text: &str| text.as_bytes().to_vec();
     let status = one(random, &["200", "204", "302", "404", "503", "101", "0"]);
     let mut lines = vec![(text(":status"), text(status))];

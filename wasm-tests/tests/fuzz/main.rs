@@ -1,4 +1,4 @@
-//! Random configurations, requests and answers: the module never traps, the code never panics, and the two agree.
+//! Random configurations, requests and responses: the module never traps, the code never panics, and the two agree.
 //!
 //! A trap takes every request in flight on its worker with it, so no input may reach one. Cases are mutations of valid
 //! ones, because noise is refused at the first byte.
@@ -42,7 +42,7 @@ fn no_input_traps_the_module_or_panics_the_code() {
     let end = Instant::now() + Duration::from_secs(duration.unwrap_or(10));
     println!("FUZZ_SEED={seed}");
     let mut random = fastrand::Rng::with_seed(seed);
-    let mut met = run::Seen::default();
+    let mut met = run::Observed::default();
     while Instant::now() < end {
         run::check(&generate::case(&mut random), &mut met);
     }
@@ -57,7 +57,7 @@ fn no_input_traps_the_module_or_panics_the_code() {
 #[test]
 fn the_corpus_is_harmless() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
-    let mut met = run::Seen::default();
+    let mut met = run::Observed::default();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let case = Case::from_text(&std::fs::read_to_string(&path).unwrap());

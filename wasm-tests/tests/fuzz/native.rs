@@ -3,10 +3,10 @@
 use crate::case::{Case, Lines};
 use crate::generate::NOW;
 use assignment::request::Headers;
-use assignment::{Environment, FilterConfig, Policy, Reason, Request, decide};
+use assignment::{DecisionContext, FilterConfig, Policy, Reason, Request, decide};
 use canary_filter::edit::HeaderEdits;
-use canary_filter::reply::Pending;
-use canary_filter::{forward, labels, reply};
+use canary_filter::response::RequestState;
+use canary_filter::{forward, labels, response};
 
 /// What became of one request.
 #[derive(Debug)]
@@ -16,40 +16,40 @@ pub(crate) struct Outcome {
     pub(crate) routing: Option<(String, Vec<u8>)>,
 }
 
-/// The outcome of each request; `None` where the configuration is refused.
+/// The outcome of each request; `None` if the configuration is refused.
 pub(crate) fn run(case: &Case) -> Option<Vec<Outcome>> {
-    // Whoever reads strictly must not panic either.
+    // Strict reading must not panic either.
     drop(FilterConfig::from_json_strict(&case.config));
     let policy = match Policy::from_json(&case.config) {
         Ok(policy) => policy,
         Err(error) => {
-            assert!(!error.to_line().is_empty());
+            assert_ne!(error.to_line(), "", "{error:?}");
             return None;
         }
     };
-    Some(case.exchanges.iter().map(|(request, answer)| exchange(&policy, request, answer)).collect())
+    Some(case.exchanges.iter().map(|(request, response)| exchange(&policy, request, response)).collect())
 }
 
-fn exchange(policy: &Policy, request: &Lines, answer: &Lines) -> Outcome {
+fn exchange(policy: &Policy, request: &Lines, response: &Lines) -> Outcome {
     let pairs = borrowed(request);
     let read = Request::read(Headers::List(&pairs), &policy.headers);
     let mut edits = Edited(request.clone());
     let found = policy.find(read.authority, read.path);
-    let decision = found.and_then(|release| decide(policy, release, &read, &Surroundings));
+    let decision = found.and_then(|release| decide(policy, release, &read, &FixedContext));
     let reason = decision.as_ref().map(|decision| decision.reason);
     match decision {
-        None => forward::undecided(policy, &read, &mut edits),
+        None => forward::edit_unmatched(policy, &read, &mut edits),
         Some(decision) => {
-            forward::decided(policy, &decision, &read, || NOW, &mut edits);
+            forward::edit_matched(policy, &decision, &read, || NOW, &mut edits);
             let release = &policy.releases()[decision.release];
-            assert!(!labels::filter_state(release, &decision).is_empty());
-            let pending = Pending::new(decision, &read);
-            reply::answered(
+            assert_ne!(labels::filter_state(release, &decision), "");
+            let state = RequestState::new(decision, &read);
+            response::edit_response(
                 policy,
-                &pending,
-                Headers::List(&borrowed(answer)),
+                &state,
+                Headers::List(&borrowed(response)),
                 || NOW,
-                &mut Edited(answer.clone()),
+                &mut Edited(response.clone()),
             );
         }
     }
@@ -63,9 +63,9 @@ fn borrowed(lines: &Lines) -> Vec<(&[u8], &[u8])> {
 }
 
 /// As the host of these tests stands: a fixed clock, no metadata, no address.
-struct Surroundings;
+struct FixedContext;
 
-impl Environment for Surroundings {
+impl DecisionContext for FixedContext {
     fn now_seconds(&self) -> u64 {
         NOW
     }

@@ -3,13 +3,13 @@
 use crate::case::{Case, Lines};
 use crate::native::{self, Outcome};
 use assignment::Reason;
+use programs::artifact;
 use std::collections::BTreeSet;
-use wasm_tests::artifact;
-use wasm_tests::host::{HostError, Module, Proxy, RequestHead, ResponseHead, Vm, VmOptions};
+use wasm_host::{HostError, Module, Proxy, RequestHead, ResponseHead, Vm, VmOptions};
 
 /// What a run has met.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct Observed {
     pub(crate) cases: u64,
     pub(crate) accepted: u64,
     pub(crate) requests: u64,
@@ -29,8 +29,8 @@ impl Drop for Witness<'_> {
     }
 }
 
-/// Fails on a trap, on a panic, and where module and code differ.
-pub(crate) fn check(case: &Case, seen: &mut Seen) {
+/// Fails on a trap, on a panic, and if module and native code differ.
+pub(crate) fn check(case: &Case, seen: &mut Observed) {
     let witness = Witness(case);
     let natively = native::run(case);
     seen.cases += 1;
@@ -53,25 +53,25 @@ fn first_configuration(case: &Case) {
     assert!(start().configure(&case.config).unwrap(), "a first configuration was refused");
 }
 
-fn module(case: &Case, natively: Option<&[Outcome]>, seen: &mut Seen) -> Result<(), HostError> {
+fn module(case: &Case, natively: Option<&[Outcome]>, seen: &mut Observed) -> Result<(), HostError> {
     let vm = start();
-    assert!(vm.configure(r#"{"format":1}"#)?);
+    assert!(vm.configure(r#"{"format":1}"#)?, "{:?}", vm.logs());
     let accepted = vm.configure(&case.config)?;
     assert_eq!(accepted, natively.is_some(), "module and code differ on the configuration: {:?}", vm.logs());
     vm.tick()?;
-    for (index, (request, answer)) in case.exchanges.iter().enumerate() {
+    for (index, (request, response)) in case.exchanges.iter().enumerate() {
         let mut exchange = vm.request(request_head(request))?;
         if let Some(outcome) = natively.and_then(|outcomes| outcomes.get(index)) {
             note(seen, outcome);
             compare(outcome, &exchange.headers());
         }
-        exchange.respond(response_head(answer))?;
+        exchange.respond(response_head(response))?;
         exchange.end()?;
     }
     Ok(())
 }
 
-fn note(seen: &mut Seen, outcome: &Outcome) {
+fn note(seen: &mut Observed, outcome: &Outcome) {
     seen.requests += 1;
     match outcome.reason {
         Some(reason) => {
@@ -82,8 +82,8 @@ fn note(seen: &mut Seen, outcome: &Outcome) {
     }
 }
 
-/// Who is drawn by chance is drawn differently here and there.
-fn compare(outcome: &Outcome, headers: &wasm_tests::host::Headers) {
+/// Randomly minted users differ between module and native code.
+fn compare(outcome: &Outcome, headers: &wasm_host::Headers) {
     if outcome.reason == Some(Reason::Minted) {
         return;
     }

@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use envoy_kit::{Envoy, EnvoyBinary, Options, free_ports};
 use tempfile::TempDir;
-use wasm_tests::envoy::{Envoy, EnvoyBinary, Options, free_ports};
 
 /// A bootstrap in a folder of its own, and the addresses that are in it.
 pub(crate) struct Bootstrap {

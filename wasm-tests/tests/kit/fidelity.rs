@@ -1,8 +1,8 @@
 //! Proves that the host answers like Envoy: one guest asks both, every supported Envoy, and must hear the same.
 
-use wasm_tests::client::{Kind, User, Visit};
-use wasm_tests::envoy::minors;
-use wasm_tests::host::{Module, RequestHead, ResponseHead, Vm};
+use browser::{Kind, User, Visit};
+use envoy_kit::minors;
+use wasm_host::{Module, RequestHead, ResponseHead, Vm};
 
 use crate::bootstrap::Bootstrap;
 
@@ -11,7 +11,7 @@ const GUEST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guests/semantics
 /// What the guest hears from this kit's host.
 fn host_answers() -> Vec<String> {
     let vm = Vm::start(&Module::load(GUEST).expect("the guest compiles")).expect("it starts");
-    assert!(vm.configure("").expect("no trap"));
+    assert!(vm.configure("").expect("no trap"), "{:?}", vm.logs());
     let head = RequestHead::get("/a/b?c=d")
         .header("accept", "text/html")
         .header("x-multi", "first")
@@ -20,7 +20,7 @@ fn host_answers() -> Vec<String> {
         .header("cookie", "a=1")
         .header("cookie", "b=2");
     let mut exchange = vm.request(head).expect("no trap");
-    // What Envoy's direct response has by the time it comes to the filter.
+    // The headers of Envoy's direct response when it reaches the filter.
     let response =
         ResponseHead::status(200).header("content-length", "5").header("content-type", "text/plain");
     exchange.respond(response).expect("no trap");

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use wasm_tests::client::load::{Connections, Plan, Record, Report, Seen, run};
-use wasm_tests::client::{Kind, User, Visit};
+use browser::load::{Connections, LoadProfile, Record, Report, ServedBy, run};
+use browser::{Kind, User, Visit};
 
 use crate::mirror;
 
 fn record(user: usize, round: usize, version: &str, pod: &str) -> Record {
-    let seen = Seen { version: Some(version.to_owned()), pod: Some(pod.to_owned()), lost: false };
+    let seen = ServedBy { version: Some(version.to_owned()), pod: Some(pod.to_owned()), lost: false };
     Record {
         user,
         round,
@@ -30,25 +30,32 @@ async fn every_user_is_answered_in_every_round_with_cookies_of_their_own() {
         let visit = |user, round| {
             Visit::new(Kind::Navigate, "/").header("x-set-cookie", format!("id={user}-{round}; Path=/"))
         };
-        let plan = Plan { concurrency: 3, connections, visit: Arc::new(visit), ..Plan::navigate("/", 4) };
+        let plan = LoadProfile {
+            concurrency: 3,
+            connections,
+            visit: Arc::new(visit),
+            ..LoadProfile::navigate("/", 4)
+        };
         let (users, report) = run(users, &plan).await;
         assert_eq!(report.records.len(), 80);
         assert_eq!((report.failures().len(), report.closed()), (0, 0));
         for (index, user) in users.iter().enumerate() {
             assert_eq!(user.jar.get("id"), Some(format!("{index}-3").as_str()));
         }
-        let order: BTreeSet<_> = report.records.iter().map(|record| (record.user, record.round)).collect();
-        assert!(order.into_iter().eq(report.records.iter().map(|record| (record.user, record.round))));
+        let found: Vec<_> = report.records.iter().map(|record| (record.user, record.round)).collect();
+        let in_order: BTreeSet<_> = found.iter().copied().collect();
+        assert_eq!(found, in_order.into_iter().collect::<Vec<_>>());
     }
 }
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_a_failure_in_every_record() {
-    let [port] = wasm_tests::envoy::free_ports();
+    let [port] = envoy_kit::free_ports();
     let users = vec![User::http1(([127, 0, 0, 1], port).into(), "shop.example")];
-    let (_, report) = run(users, &Plan::navigate("/", 2)).await;
+    let (_, report) = run(users, &LoadProfile::navigate("/", 2)).await;
     assert_eq!(report.failures().len(), 2);
-    assert!(report.records[0].error.as_deref().is_some_and(|error| error.starts_with("cannot connect")));
+    let error = report.records[0].error.as_deref();
+    assert!(error.is_some_and(|error| error.starts_with("cannot connect")), "{error:?}");
 }
 
 #[test]

@@ -10,7 +10,6 @@ mod client;
 mod envoy;
 mod fidelity;
 mod host;
-mod jar;
 mod load;
 mod mirror;
 mod shop;

@@ -17,8 +17,9 @@ use tokio::net::TcpListener;
 
 /// Starts it on a port of its own; it ends with the test's runtime.
 ///
-/// The body has one line `name: value` for each header line, after `METHOD URI`. Each `x-set-cookie` line comes back
-/// as `Set-Cookie`, `x-delay` holds the answer that many milliseconds, and `/close` ends the connection politely.
+/// The body has one line `name: value` for each header line, after `METHOD URI`. Each `x-set-cookie` line is returned
+/// as `Set-Cookie`, `x-delay` delays the response by that many milliseconds, and `/close` closes the connection
+/// gracefully.
 pub(crate) async fn start() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("bound");

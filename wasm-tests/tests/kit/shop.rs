@@ -1,7 +1,7 @@
 //! Proves the pods: each has its own memory, and a flip between them is seen.
 
-use wasm_tests::client::load::{Plan, run};
-use wasm_tests::client::{Connection, User};
+use browser::load::{LoadProfile, run};
+use browser::{Connection, User};
 use wasm_tests::shop::Shop;
 
 #[tokio::test]
@@ -9,11 +9,13 @@ async fn a_user_who_comes_to_another_pod_has_lost_the_session() {
     let [one, two] = ["v1-a", "v1-b"].map(|pod| Shop::start("v1", pod));
     let (one, two) = (one.await.expect("a shop"), two.await.expect("a shop"));
     let users = vec![User::http1(one.address(), "shop.example")];
-    let (mut users, mut report) = run(users, &Plan::navigate("/", 2)).await;
-    assert!(report.lost().is_empty() && report.pod_flips().is_empty() && report.failures().is_empty());
+    let (mut users, mut report) = run(users, &LoadProfile::navigate("/", 2)).await;
+    assert!(report.lost().is_empty(), "{:?}", report.lost());
+    assert_eq!(report.pod_flips(), []);
+    assert!(report.failures().is_empty(), "{:?}", report.failures());
 
     users[0].swap_connection(&mut Connection::http1(two.address()));
-    let (_, later) = run(users, &Plan::navigate("/", 1)).await;
+    let (_, later) = run(users, &LoadProfile::navigate("/", 1)).await;
     report.append(later);
     assert_eq!((report.lost().len(), report.pod_flips().len(), report.version_flips().len()), (1, 1, 0));
 }

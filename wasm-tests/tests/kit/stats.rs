@@ -18,17 +18,21 @@ fn the_p_value_is_the_one_in_the_tables() {
 #[test]
 fn a_rare_share_is_judged_exactly() {
     // Poisson with mean 1: P(X ≥ 6) = 0.000594, P(X = 0) = 0.3679.
-    assert!((share_p_value(6, 10_000, 0.000_1) - 2.0 * 0.000_594).abs() < 1e-5);
+    let six = share_p_value(6, 10_000, 0.000_1);
+    assert!((six - 2.0 * 0.000_594).abs() < 1e-5, "{six}");
     close(share_p_value(0, 10_000, 0.000_1), 0.7358);
-    assert!(share_p_value(20, 10_000, 0.000_1) < UNLIKELY);
-    // The mirror image: nearly everyone.
-    assert!((share_p_value(9_994, 10_000, 0.999_9) - 2.0 * 0.000_594).abs() < 1e-5);
+    let twenty = share_p_value(20, 10_000, 0.000_1);
+    assert!(twenty < UNLIKELY, "{twenty}");
+    // The mirror image: a share of nearly 1.
+    let mirrored = share_p_value(9_994, 10_000, 0.999_9);
+    assert!((mirrored - 2.0 * 0.000_594).abs() < 1e-5, "{mirrored}");
 }
 
 #[test]
 fn a_share_that_is_off_is_unlikely_and_a_right_one_is_not() {
-    assert!(share_p_value(2_500, 10_000, 0.20) < UNLIKELY);
-    assert!(share_p_value(2_043, 10_000, 0.20) > 0.1);
+    let (off, right) = (share_p_value(2_500, 10_000, 0.20), share_p_value(2_043, 10_000, 0.20));
+    assert!(off < UNLIKELY, "{off}");
+    assert!(right > 0.1, "{right}");
 }
 
 #[test]

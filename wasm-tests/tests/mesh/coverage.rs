@@ -1,10 +1,11 @@
-//! At weight 0 nobody comes to the canary by another way in: a gateway without the filter, a pod in the mesh (promise 5).
+//! At weight 0 no request reaches the canary by another entry: a gateway without the filter, a pod in the mesh (promise
+//! 5).
 
 use std::net::SocketAddr;
 
+use browser::{Kind, User, Visit};
 use serde_json::json;
-use wasm_tests::client::{Kind, User, Visit};
-use wasm_tests::lab::{Stage, StageOptions};
+use wasm_tests::mesh::{ShopEnv, ShopEnvOptions};
 use wasm_tests::scenario::HOST;
 
 use crate::support::{arrived, in_the_mesh, without};
@@ -12,11 +13,11 @@ use crate::support::{arrived, in_the_mesh, without};
 const REQUESTS: u64 = 1_000;
 
 #[test]
-fn at_weight_0_nobody_comes_to_the_canary_by_a_gateway_without_the_filter_or_from_a_pod_in_the_mesh() {
+fn at_weight_0_no_request_reaches_the_canary_from_a_gateway_without_the_filter_or_from_a_pod_in_the_mesh() {
     in_the_mesh(async |lab| {
-        let stage = Stage::set_up(lab, "coverage", &StageOptions::default()).await.unwrap();
-        let bare = stage.another_gateway(lab, "coverage-bare", "1.40").await.unwrap();
-        let mut release = stage.release().unwrap().with("/spec/weight", "0");
+        let env = ShopEnv::set_up(lab, "coverage", &ShopEnvOptions::default()).await.unwrap();
+        let bare = env.another_gateway(lab, "coverage-bare", "1.40").await.unwrap();
+        let mut release = env.release().unwrap().with("/spec/weight", "0");
         let mut gateways = release.get("/spec/gateways");
         gateways.as_array_mut().unwrap().push(json!({
             "name": "coverage-bare/shop",
@@ -24,10 +25,10 @@ fn at_weight_0_nobody_comes_to_the_canary_by_a_gateway_without_the_filter_or_fro
             "selector": {"istio": "coverage-bare"},
         }));
         release.set("/spec/gateways", gateways);
-        let manifests = stage.generate(&[&release], 1).unwrap();
-        // What its operator forgot: the filter. Our routes are there.
+        let manifests = env.generate(&[&release], 1).unwrap();
+        // Its operator forgot the filter. Our routes exist.
         lab.apply(&without(&manifests, "namespace: coverage-bare")).await.unwrap();
-        arrived(lab, &stage, &release, 1).await;
+        arrived(lab, &env, &release, 1).await;
         lab.until("our routes in the other gateway", async || {
             let answer = User::http1(bare, HOST).navigate("/").await.ok()?;
             (answer.status == 200).then_some(())
@@ -39,7 +40,7 @@ fn at_weight_0_nobody_comes_to_the_canary_by_a_gateway_without_the_filter_or_fro
         lab.apply(&client()).await.unwrap();
         lab.rolled_out("coverage-client", "deployment/client").await.unwrap();
         let pod = lab.pods("coverage-client", "app=client").await.unwrap().remove(0);
-        let service = lab.service(&stage.namespace, "shop", 80).await.unwrap();
+        let service = lab.service(&env.namespace, "shop", 80).await.unwrap();
         let from_pod = async move || on_stable(service, "shop.coverage").await;
         let count = lab.in_pod("coverage-client", &pod, from_pod).unwrap();
         assert_eq!(count, REQUESTS, "from a pod in the mesh");

@@ -1,9 +1,10 @@
-//! Nothing that a client can send leads to the canary at weight 0, behind a real gateway, while the filter's configuration
-//! is missing and when it is there (promise 6); while it is missing everyone is on stable (promise 5).
+//! Nothing that a client can send leads to the canary at weight 0, behind a real gateway, while the filter's
+//! configuration is missing and when it is active (promise 6); while it is missing all users are on stable (promise 5).
 
-use canary_ctl::config::KeyRing;
-use wasm_tests::client::{Kind, Visit};
-use wasm_tests::lab::{Lab, Stage, StageOptions};
+use browser::{Kind, Visit};
+use canary_release::config::SigningKeys;
+use mesh_lab::Lab;
+use wasm_tests::mesh::{ShopEnv, ShopEnvOptions};
 use wasm_tests::scenario::Attempts;
 
 use crate::support::{CONFIGURATION, arrived, in_the_mesh, with, without};
@@ -21,12 +22,12 @@ fn nothing_forged_reaches_the_canary_behind_the_newest_envoy() {
 }
 
 async fn nothing_forged_reaches_the_canary(lab: &Lab, name: &str, envoy: &str) {
-    let stage = Stage::set_up(lab, name, &StageOptions::gateway_with(envoy)).await.unwrap();
-    let release = stage.release().unwrap().with("/metadata/uid", UID).with("/spec/weight", "0");
-    let keys = KeyRing::read(&stage.keys().unwrap()).unwrap();
-    let attempts = Attempts::at(release.name(), UID, &keys.keys).unwrap();
-    // A gateway waits this long for its configuration; nobody needs to wait longer here.
-    let manifests = stage
+    let env = ShopEnv::set_up(lab, name, &ShopEnvOptions::gateway_with(envoy)).await.unwrap();
+    let release = env.release().unwrap().with("/metadata/uid", UID).with("/spec/weight", "0");
+    let keys = SigningKeys::read(&env.keys().unwrap()).unwrap();
+    let attempts = Attempts::at(&release, &keys).unwrap();
+    // The time that a gateway waits for its configuration, shortened for this test.
+    let manifests = env
         .generate(&[&release], 1)
         .unwrap()
         .replace("initial_fetch_timeout: 30s", "initial_fetch_timeout: 1s");
@@ -35,18 +36,18 @@ async fn nothing_forged_reaches_the_canary(lab: &Lab, name: &str, envoy: &str) {
     lab.until("a gateway that removes the routing header", async || {
         let value = format!("{}/v2", release.name());
         let visit = Visit::new(Kind::Api, "/").header("x-canary-version", value);
-        let answer = stage.user().send(&visit).await.ok()?;
+        let answer = env.user().send(&visit).await.ok()?;
         (answer.header("x-shop-version") == Some("v1")).then_some(())
     })
     .await
     .unwrap();
-    assert_eq!(attempts.send(stage.gateway).await.unwrap(), Vec::<String>::new(), "without a configuration");
-    let pod = stage.gateway_pod(lab).await.unwrap();
-    let decided = lab.proxy_metric(&stage.ingress, &pod, "canary_requests_total", &[]).await.unwrap();
+    assert_eq!(attempts.send(env.gateway).await.unwrap(), Vec::<String>::new(), "without a configuration");
+    let pod = env.gateway_pod(lab).await.unwrap();
+    let decided = lab.proxy_metric(&env.ingress, &pod, "canary_requests_total", &[]).await.unwrap();
     assert!(decided < 1.0, "the filter had a configuration");
 
     lab.apply(&with(&manifests, CONFIGURATION)).await.unwrap();
-    arrived(lab, &stage, &release, 1).await;
-    assert_eq!(attempts.send(stage.gateway).await.unwrap(), Vec::<String>::new(), "with a configuration");
+    arrived(lab, &env, &release, 1).await;
+    assert_eq!(attempts.send(env.gateway).await.unwrap(), Vec::<String>::new(), "with a configuration");
     println!("envoy {envoy}: {} attempts, each over HTTP/1.1 and HTTP/2, twice", attempts.count());
 }

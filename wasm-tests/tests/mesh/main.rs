@@ -10,19 +10,19 @@
     reason = "a test that cannot go on says so by panicking, and figures are for people to read"
 )]
 
-mod cluster;
+mod apply;
 mod coverage;
-mod delivery;
 mod east_west;
+mod faults;
 mod forgery;
-mod hazards;
-mod modules;
-mod outages;
+mod keys;
+mod module;
 mod position;
+mod role_changes;
+mod routes;
 mod scale;
 mod sessions;
 mod support;
 mod teams;
-mod ticks;
 mod users;
-mod weights;
+mod weight;

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use wasm_tests::client::{Heartbeat, WebSocket};
-use wasm_tests::lab::{Lab, Stage, StageOptions};
+use browser::{Heartbeat, WebSocket};
+use mesh_lab::Lab;
+use wasm_tests::mesh::{ShopEnv, ShopEnvOptions};
 use wasm_tests::scenario::{Faults, HOST, Sessions};
 use wasm_tests::stats::{UNLIKELY, share_p_value};
 
@@ -25,37 +26,37 @@ fn no_session_moves_while_the_weight_walks_behind_the_newest_envoy() {
 }
 
 async fn walk(lab: &Lab, name: &str, envoy: &str) {
-    let stage = Stage::set_up(lab, name, &StageOptions::gateway_with(envoy)).await.unwrap();
-    let release = stage.release().unwrap().with("/spec/podAffinity", "identity");
-    apply(lab, &stage, &release, 1).await;
-    let before = counters(lab, &stage, &UNDISTURBED).await;
+    let env = ShopEnv::set_up(lab, name, &ShopEnvOptions::gateway_with(envoy)).await.unwrap();
+    let release = env.release().unwrap().with("/spec/sessionAffinity", "identity");
+    apply(lab, &env, &release, 1).await;
+    let before = counters(lab, &env, &UNDISTURBED).await;
     let (mut sessions, mut sockets) = (Sessions::default(), Vec::new());
     for (generation, (percent, share)) in (2..).zip(WALK) {
         // A part of the old ones is on the move at the moment of the change.
-        let moving = sessions.set_out(50);
-        apply(lab, &stage, &release.clone().with("/spec/weight", percent), generation).await;
-        assert_eq!(sessions.settle(moving).await.expect("they come back"), Faults::default());
-        assert_eq!(sessions.come_back(true).await, Faults::default());
-        let (on_canary, faults) = sessions.begin((0..NEW).map(|_| stage.user()).collect()).await;
+        let moving = sessions.start_load(50);
+        apply(lab, &env, &release.clone().with("/spec/weight", percent), generation).await;
+        assert_eq!(sessions.stop_load(moving).await.expect("they come back"), Faults::default());
+        assert_eq!(sessions.verify_all(true).await, Faults::default());
+        let (on_canary, faults) = sessions.open((0..NEW).map(|_| env.user()).collect()).await;
         assert_eq!(faults, Faults::default());
         for version in ["v1", "v2"] {
-            sockets.extend(open(&stage, &sessions, version).await);
+            sockets.extend(open(&env, &sessions, version).await);
         }
         let p_value = share_p_value(on_canary, NEW as u64, share);
         println!("envoy {envoy}: {on_canary} of {NEW} new sessions at {percent} %, p = {p_value:.3}");
         assert!(p_value > UNLIKELY, "{on_canary} of {NEW} new sessions at {percent} %");
     }
-    assert_eq!(sessions.come_back(false).await, Faults::default());
+    assert_eq!(sessions.verify_all(false).await, Faults::default());
     for socket in sockets {
-        assert!(socket.stop().await.expect("the websocket lives") > 0);
+        assert_ne!(socket.stop().await.expect("the websocket lives"), 0, "echoes");
     }
-    assert_eq!(counters(lab, &stage, &UNDISTURBED).await, before);
+    assert_eq!(counters(lab, &env, &UNDISTURBED).await, before);
 }
 
 /// A WebSocket of a session on this version, if there is one.
-async fn open(stage: &Stage, sessions: &Sessions, version: &str) -> Option<Heartbeat> {
+async fn open(env: &ShopEnv, sessions: &Sessions, version: &str) -> Option<Heartbeat> {
     let cookies = sessions.on(version)?.cookies_for("/ws")?;
-    let mut socket = WebSocket::open(stage.gateway, HOST, "/ws", &[("cookie", &cookies)]).await.unwrap();
+    let mut socket = WebSocket::open(env.gateway, HOST, "/ws", &[("cookie", &cookies)]).await.unwrap();
     let echo = socket.echo("where am I").await.unwrap();
     assert!(echo.starts_with(version), "{echo} of a session on {version}");
     Some(Heartbeat::start(socket, Duration::from_millis(50)))

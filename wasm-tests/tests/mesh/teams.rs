@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::modules::Parts;
+use crate::support::filter_source::Parts;
 use crate::support::in_the_mesh;
-use wasm_tests::client::{Kind, Visit};
-use wasm_tests::lab::{Lab, Stage, StageOptions};
+use browser::{Kind, Visit};
+use mesh_lab::Lab;
+use wasm_tests::mesh::{ShopEnv, ShopEnvOptions};
 use wasm_tests::scenario::Document;
 
 /// None of either version, or of either answer of two teams, among these comes once in 2^39 runs.
@@ -19,8 +20,8 @@ const OLDER: Duration = Duration::from_millis(1100);
 
 /// Two namespaces with a shop each, behind the gateway of the first.
 struct Teams {
-    host: Stage,
-    path: Stage,
+    host: ShopEnv,
+    path: ShopEnv,
 }
 
 #[test]
@@ -43,10 +44,10 @@ fn a_path_of_one_team_within_the_host_of_another_is_released_on_its_own() {
 
 impl Teams {
     async fn set_up(lab: &Lab) -> Self {
-        let options = StageOptions::gateway();
+        let options = ShopEnvOptions::gateway();
         let (host, path) = tokio::join!(
-            Stage::set_up(lab, "team-host", &options),
-            Stage::set_up(lab, "team-path", &options),
+            ShopEnv::set_up(lab, "team-host", &options),
+            ShopEnv::set_up(lab, "team-path", &options),
         );
         Self { host: host.unwrap(), path: path.unwrap() }
     }
@@ -108,9 +109,9 @@ impl Teams {
     }
 }
 
-/// For users whom a header names: two shops on one host would overwrite each other's session cookies.
+/// For users that a header identifies: two shops on one host would overwrite each other's session cookies.
 fn by_user(release: Document, path: &str, weight: &str) -> Document {
     let release = release.with("/spec/stickiness", "user").with("/spec/session", json!(null));
-    let release = release.with("/spec/keys", json!([{"header": "x-user"}]));
+    let release = release.with("/spec/identifyBy", json!([{"header": "x-user"}]));
     release.with("/spec/paths", json!([path])).with("/spec/weight", weight)
 }

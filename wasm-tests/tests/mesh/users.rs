@@ -1,13 +1,14 @@
-//! Every user is where the algorithm says, at every weight, behind a real gateway (promises 1, 2 and 3), and nobody's
-//! request or connection suffers from a change (promises 7 and 8).
+//! Every user is on the version of the algorithm, at every weight, behind a real gateway (promises 1, 2 and 3), and no
+//! request or connection fails during a change (promises 7 and 8).
 
 use std::sync::Arc;
 
 use assignment::{Identity, Salt, Weight};
+use browser::load::{Connections, LoadProfile, Report, run};
+use browser::{Kind, User, Visit};
+use mesh_lab::Lab;
 use serde_json::json;
-use wasm_tests::client::load::{Connections, Plan, Report, run};
-use wasm_tests::client::{Kind, User, Visit};
-use wasm_tests::lab::{Lab, Stage, StageOptions};
+use wasm_tests::mesh::{ShopEnv, ShopEnvOptions};
 use wasm_tests::scenario::Crowd;
 use wasm_tests::stats::{UNLIKELY, share_p_value};
 
@@ -29,17 +30,17 @@ fn users_are_where_the_algorithm_says_behind_the_newest_envoy() {
 }
 
 async fn walk(lab: &Lab, name: &str, envoy: &str) {
-    let stage = Stage::set_up(lab, name, &StageOptions::gateway_with(envoy)).await.unwrap();
-    let release = stage.release().unwrap().with("/spec/stickiness", "user").with("/spec/session", ());
-    let release = release.with("/spec/keys", json!([{"header": "x-user"}])).with("/spec/weight", "0");
-    apply(lab, &stage, &release, 1).await;
-    let before = counters(lab, &stage, &UNDISTURBED).await;
-    let mut users: Vec<User> = (0..USERS).map(|_| stage.user()).collect();
+    let env = ShopEnv::set_up(lab, name, &ShopEnvOptions::gateway_with(envoy)).await.unwrap();
+    let release = env.release().unwrap().with("/spec/stickiness", "user").with("/spec/session", ());
+    let release = release.with("/spec/identifyBy", json!([{"header": "x-user"}])).with("/spec/weight", "0");
+    apply(lab, &env, &release, 1).await;
+    let before = counters(lab, &env, &UNDISTURBED).await;
+    let mut users: Vec<User> = (0..USERS).map(|_| env.user()).collect();
     let salt = Salt::new(&format!("{name}/shop/v2"));
     for (generation, (percent, share)) in (2..).zip(WALK) {
         // Requests are in flight at the moment of every change.
-        let crowd = Crowd::start((0..20).map(|_| stage.user()).collect(), plan(5));
-        apply(lab, &stage, &release.clone().with("/spec/weight", percent), generation).await;
+        let crowd = Crowd::start((0..20).map(|_| env.user()).collect(), plan(5));
+        apply(lab, &env, &release.clone().with("/spec/weight", percent), generation).await;
         let (_, during) = crowd.stop().await.expect("the crowd comes back");
         unharmed(&during);
 
@@ -63,7 +64,7 @@ async fn walk(lab: &Lab, name: &str, envoy: &str) {
         );
         assert!(p_value > UNLIKELY, "the share at {percent} %");
     }
-    assert_eq!(counters(lab, &stage, &UNDISTURBED).await, before);
+    assert_eq!(counters(lab, &env, &UNDISTURBED).await, before);
 }
 
 fn unharmed(report: &Report) {
@@ -71,11 +72,11 @@ fn unharmed(report: &Report) {
     assert_eq!(report.closed(), 0, "connections closed");
 }
 
-fn plan(rounds: usize) -> Plan {
-    Plan {
+fn plan(rounds: usize) -> LoadProfile {
+    LoadProfile {
         visit: Arc::new(|user, _| Visit::new(Kind::Api, "/api/ping").header("x-user", name_of(user))),
         connections: Connections::PerWorker,
-        ..Plan::navigate("/", rounds)
+        ..LoadProfile::navigate("/", rounds)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::fixture::{KEY, count, module, pin, routed, session_on, standard, with, worker};
 use serde_json::{Value, json};
-use wasm_tests::host::{LogLevel, Proxy, RequestHead, Vm, VmOptions};
+use wasm_host::{LogLevel, Proxy, RequestHead, Vm, VmOptions};
 
 fn canary_user() -> RequestHead {
     RequestHead::get("/").header("cookie", format!("S={}", session_on(true)))
@@ -38,8 +38,8 @@ fn a_bad_first_configuration_is_accepted_inert_and_said_in_a_metric() {
 #[test]
 fn a_good_configuration_ends_being_inert() {
     let vm = Vm::start(&module()).unwrap();
-    assert!(vm.configure("{").unwrap());
-    assert!(vm.configure(standard().to_string()).unwrap());
+    assert!(vm.configure("{").unwrap(), "{:?}", vm.logs());
+    assert!(vm.configure(standard().to_string()).unwrap(), "{:?}", vm.logs());
     assert_eq!(vm.proxy().metric("canary_inert"), Some(0));
     assert_eq!(routed(&vm, canary_user()).as_deref(), Some("shop/web/v2"));
 }
@@ -48,7 +48,7 @@ fn a_good_configuration_ends_being_inert() {
 fn a_bad_configuration_after_a_good_one_is_refused_by_place_and_the_old_one_goes_on() {
     for (config, place) in bad() {
         let vm = worker(&standard());
-        assert!(!vm.configure(&config).unwrap());
+        assert!(!vm.configure(&config).unwrap(), "{}", String::from_utf8_lossy(&config));
         let last = vm.logs().pop().unwrap();
         assert!(last.level == LogLevel::Error && last.message.contains(place), "{last:?}");
         assert_eq!(routed(&vm, canary_user()).as_deref(), Some("shop/web/v2"));
@@ -60,8 +60,8 @@ fn a_bad_configuration_after_a_good_one_is_refused_by_place_and_the_old_one_goes
 fn a_text_that_was_accepted_as_the_first_is_never_refused_and_leaves_a_good_one_in_force() {
     for (config, place) in bad() {
         let vm = Vm::start(&module()).unwrap();
-        assert!(vm.configure(&config).unwrap());
-        assert!(vm.configure(standard().to_string()).unwrap());
+        assert!(vm.configure(&config).unwrap(), "{:?}", vm.logs());
+        assert!(vm.configure(standard().to_string()).unwrap(), "{:?}", vm.logs());
         assert!(
             vm.configure(&config).unwrap(),
             "Envoy would not ask again: the workers would be without a filter"
@@ -78,9 +78,10 @@ fn a_text_that_was_accepted_as_the_first_is_never_refused_and_leaves_a_good_one_
 fn a_worker_that_starts_with_such_a_text_is_inert() {
     let proxy = Proxy::new();
     let first = Vm::start_in(&module(), &proxy, VmOptions::default()).unwrap();
-    assert!(first.configure("{").unwrap() && first.configure(standard().to_string()).unwrap());
+    assert!(first.configure("{").unwrap(), "{:?}", first.logs());
+    assert!(first.configure(standard().to_string()).unwrap(), "{:?}", first.logs());
     let late = Vm::start_in(&module(), &proxy, VmOptions::default()).unwrap();
-    assert!(late.configure("{").unwrap());
+    assert!(late.configure("{").unwrap(), "{:?}", late.logs());
     assert_eq!(routed(&late, canary_user()), None);
 }
 
@@ -100,14 +101,14 @@ fn a_stream_keeps_the_configuration_that_it_began_with() {
     let vm = worker(&standard());
     let mut running = vm.request(canary_user()).unwrap();
     let old = vm.serving().unwrap();
-    assert!(vm.configure(with("weight", json!(0)).to_string()).unwrap());
+    assert!(vm.configure(with("weight", json!(0)).to_string()).unwrap(), "{:?}", vm.logs());
     assert_eq!(routed(&vm, canary_user()).as_deref(), Some("shop/web/v1"));
     assert_eq!(
         vm.request_on(old, canary_user()).unwrap().headers().text("x-canary-version").as_deref(),
         Some("shop/web/v2")
     );
     vm.retire(old).unwrap();
-    let headers = running.respond(crate::fixture::answer().header("set-cookie", "S=new")).unwrap();
+    let headers = running.respond(crate::fixture::uncacheable().header("set-cookie", "S=new")).unwrap();
     assert_eq!(crate::fixture::pinned(&headers).as_deref(), Some("v2"), "also after its root has ended");
 }
 
@@ -129,7 +130,7 @@ fn a_pin_that_was_seen_often_counts_no_longer_when_its_key_or_its_version_is_gon
     for other in [other_key, gone] {
         assert!(vm.configure(other.to_string()).unwrap(), "{:?}", vm.logs());
         assert_eq!(routed(&vm, pinned_user()).as_deref(), Some("shop/web/v1"), "{other}");
-        assert!(vm.configure(at_zero.to_string()).unwrap());
+        assert!(vm.configure(at_zero.to_string()).unwrap(), "{:?}", vm.logs());
         assert_eq!(routed(&vm, pinned_user()).as_deref(), Some("shop/web/v2"));
     }
 }
@@ -139,7 +140,7 @@ fn weight_changes_move_users_in_one_direction() {
     let vm = worker(&with("weight", json!(0)));
     let mut on_canary: Vec<u32> = Vec::new();
     for weight in [100, 1_000, 5_000, 10_000] {
-        assert!(vm.configure(with("weight", json!(weight)).to_string()).unwrap());
+        assert!(vm.configure(with("weight", json!(weight)).to_string()).unwrap(), "{:?}", vm.logs());
         let now: Vec<u32> = (0..500)
             .filter(|user| {
                 let request = RequestHead::get("/").header("cookie", format!("S=user-{user}"));

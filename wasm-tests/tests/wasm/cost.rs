@@ -1,16 +1,16 @@
-//! What a request costs: instructions, host calls, memory. Instructions are the same on every machine, so the bounds are
-//! narrow; a change that needs more of them says so by changing a number here.
+//! What a request costs: instructions, host calls, memory. Instructions are the same on every machine, so the bounds
+//! are narrow; a change that needs more of them changes a number here.
 
-use crate::fixture::{NOW, answer, module, pin, session_on, sign, standard, with, worker};
+use crate::fixture::{NOW, module, pin, session_on, sign, standard, uncacheable, with, worker};
 use assignment::Identity;
 use assignment::seal::Seal;
+use programs::artifact;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use wasm_tests::artifact;
-use wasm_tests::host::{Fuel, RequestHead, Vm};
+use wasm_host::{Fuel, RequestHead, Vm};
 
-/// What one path may cost: instructions of a request and its answer, all four entries together, measured + 10 %.
+/// What one path may cost: instructions of a request and its response, all four entries together, measured + 10 %.
 const BOUNDS: [(&str, u64); 5] = [
     ("pinned", 10_600),
     ("pinned anew", 35_600),
@@ -46,7 +46,7 @@ fn request(path: &str) -> RequestHead {
     match path {
         "pinned" => browser("/")
             .header("cookie", format!("lang=de; S={session}; theme=dark; __Host-pin={}", pin("v2", 2))),
-        // Nobody has seen this pin before.
+        // No worker has verified this pin before.
         "pinned anew" => {
             static NEXT: AtomicU64 = AtomicU64::new(1);
             let who = Identity::from_random(NEXT.fetch_add(1, Ordering::Relaxed));
@@ -69,7 +69,9 @@ fn worker_for(path: &str) -> Vm {
 fn fuel(vm: &Vm, path: &str) -> Fuel {
     let exchange = || {
         let mut exchange = vm.request(request(path)).unwrap();
-        exchange.respond(answer().header("content-type", "text/html").header("server", "envoy")).unwrap();
+        exchange
+            .respond(uncacheable().header("content-type", "text/html").header("server", "envoy"))
+            .unwrap();
         exchange.end().unwrap().fuel
     };
     (0..3).fold(exchange(), |_, _| exchange())
@@ -91,12 +93,12 @@ fn a_request_takes_no_more_instructions_than_committed() {
     }
 }
 
-/// The host calls of a request and its answer, once the worker has met its kind.
+/// The host calls of a request and its response, once the worker has met its kind.
 fn host_calls(vm: &Vm, path: &str) -> BTreeMap<&'static str, u64> {
     fuel(vm, path);
     let before = vm.host_calls();
     let mut exchange = vm.request(request(path)).unwrap();
-    exchange.respond(answer()).unwrap();
+    exchange.respond(uncacheable()).unwrap();
     exchange.end().unwrap();
     let calls = vm.host_calls().into_iter();
     let new = calls.map(|(name, count)| (name, count - before.get(name).copied().unwrap_or_default()));
@@ -119,7 +121,7 @@ fn memory_does_not_grow_with_requests() {
         for number in 0..count {
             let (path, _) = BOUNDS[number as usize % BOUNDS.len()];
             let mut exchange = vm.request(request(path)).unwrap();
-            exchange.respond(answer().header("set-cookie", format!("S=session-{number}"))).unwrap();
+            exchange.respond(uncacheable().header("set-cookie", format!("S=session-{number}"))).unwrap();
         }
     };
     rounds(2_000);
@@ -128,7 +130,7 @@ fn memory_does_not_grow_with_requests() {
     assert_eq!(vm.memory_bytes(), before, "bytes after 100,000 requests");
 }
 
-/// An answer may last for hours (a download, a WebSocket), and a gateway has thousands of them.
+/// A response may last for hours (a download, a WebSocket), and a gateway has thousands of them.
 #[test]
 fn ten_thousand_open_streams_take_little_memory() {
     let open = |is_answered: bool| {
@@ -137,17 +139,17 @@ fn ten_thousand_open_streams_take_little_memory() {
         let exchange = |_| {
             let mut exchange = vm.request(request("pinned")).unwrap();
             if is_answered {
-                exchange.respond(answer()).unwrap();
+                exchange.respond(uncacheable()).unwrap();
             }
             exchange
         };
         let streams: Vec<_> = (0..10_000).map(exchange).collect();
         (vm.memory_bytes() - before) / streams.len()
     };
-    let (waiting, answered) = (open(false), open(true));
-    println!("bytes a stream: {waiting} before its answer, {answered} after it");
-    assert!(waiting <= 180, "{waiting} bytes a stream that waits for its answer");
-    assert!(answered <= 115, "{answered} bytes a stream that has its answer");
+    let (waiting, responded) = (open(false), open(true));
+    println!("bytes a stream: {waiting} before its response, {responded} after it");
+    assert!(waiting <= 180, "{waiting} bytes a stream that waits for its response");
+    assert!(responded <= 115, "{responded} bytes a stream that has its response");
 }
 
 #[test]
@@ -157,7 +159,7 @@ fn memory_does_not_grow_with_configurations() {
         for generation in 0..count {
             let old = vm.serving().unwrap();
             let config = crate::fixture::with("generation", serde_json::json!(generation));
-            assert!(vm.configure(config.to_string()).unwrap());
+            assert!(vm.configure(config.to_string()).unwrap(), "{:?}", vm.logs());
             vm.request(request("hashed")).unwrap();
             vm.tick().unwrap();
             vm.retire(old).unwrap();
@@ -176,7 +178,8 @@ fn the_module_exports_exactly_what_the_list_says() {
     let listed: BTreeSet<String> = lines.map(str::to_owned).collect();
     let exported: BTreeSet<String> = module().exports().into_iter().collect();
     assert_eq!(exported, listed, "each export is an entry into the VM");
-    assert!(!exported.iter().any(|name| name.contains("body") || name.contains("trailers")));
+    let reads_content = |name: &&String| name.contains("body") || name.contains("trailers");
+    assert_eq!(exported.iter().find(reads_content), None);
 }
 
 #[test]

@@ -1,17 +1,17 @@
-//! One worker with one release; what a test wants otherwise it says itself.
+//! One worker with one release; a test states every setting that differs.
 
 use assignment::contract::FilterConfig;
-use assignment::seal::{Kind, Ring, Seal};
+use assignment::seal::{KeyRing, Kind, Seal};
 use assignment::{Identity, Salt, Weight};
+use programs::artifact;
 use serde_json::{Value, json};
 use std::time::Duration;
-use wasm_tests::artifact;
-use wasm_tests::host::{Exchange, Headers, Module, Proxy, RequestHead, ResponseHead, Vm, VmOptions};
+use wasm_host::{Exchange, Headers, Module, Proxy, RequestHead, ResponseHead, Vm, VmOptions};
 
 /// 2026-01-01T00:00:00Z, where the host's clock stands, in seconds.
 pub(crate) const NOW: u64 = 1_767_225_600;
 
-/// Who pins and tokens name.
+/// The identity in pins and tokens.
 pub(crate) const WHO: Identity = Identity::from_random(0x0123_4567_89ab_cdef);
 
 pub(crate) const KEY: &str = "3031323334353637383961626364656630313233343536373839616263646566";
@@ -22,7 +22,7 @@ pub(crate) fn release() -> Value {
         "uid": "u1", "generation": 7, "hosts": ["shop.example"], "salt": "salt", "stickiness": "session", "weight": 5000,
         "versions": [{"name": "v1", "role": "stable", "epoch": 1}, {"name": "v2", "role": "canary", "epoch": 2}],
         "gone": [{"name": "v2", "epoch": 1}],
-        "keys": [{"cookie": "S"}], "sessionCookie": "S", "pin": {"cookie": {"name": "__Host-pin"}},
+        "identifyBy": [{"cookie": "S"}], "sessionCookie": "S", "pin": {"cookie": {"name": "__Host-pin"}},
     })
 }
 
@@ -57,8 +57,8 @@ pub(crate) fn worker_in(proxy: &Proxy, options: VmOptions, config: &Value) -> Vm
     vm
 }
 
-fn ring() -> Ring {
-    Ring::new(&FilterConfig::from_json(standard().to_string().as_bytes()).unwrap().keys).unwrap()
+fn ring() -> KeyRing {
+    KeyRing::new(&FilterConfig::from_json(standard().to_string().as_bytes()).unwrap().keys).unwrap()
 }
 
 pub(crate) fn sign(seal: &Seal<'_>) -> String {
@@ -83,26 +83,26 @@ pub(crate) fn routed(vm: &Vm, request: RequestHead) -> Option<String> {
     vm.request(request).unwrap().headers().text("x-canary-version")
 }
 
-/// An answer that takes cookies.
-pub(crate) fn answer() -> ResponseHead {
+/// A response that takes cookies.
+pub(crate) fn uncacheable() -> ResponseHead {
     ResponseHead::status(200).header("cache-control", "no-store")
 }
 
-/// What a cookie is set to in an answer.
+/// What a cookie is set to in a response.
 pub(crate) fn set_cookie(headers: &Headers, name: &str) -> Option<String> {
     let lines = headers.texts("set-cookie");
     let found = lines.iter().find_map(|line| line.strip_prefix(name)?.strip_prefix('='))?;
     found.split(';').next().map(str::to_owned)
 }
 
-/// The version that the pin in an answer names.
+/// The version that the pin in a response names.
 pub(crate) fn pinned(headers: &Headers) -> Option<String> {
     let text = set_cookie(headers, "__Host-pin").filter(|text| !text.is_empty())?;
     let seal = ring().verify(Kind::Pin, "u1", text.as_bytes()).map(|seal| seal.version.to_vec()).unwrap();
     Some(String::from_utf8(seal).unwrap())
 }
 
-/// Lets time pass, and the tick come that there is each second.
+/// Advances the clock, with the tick of each second.
 pub(crate) fn pass(vm: &Vm, time: Duration) {
     vm.proxy().advance(time);
     vm.tick().unwrap();
@@ -110,12 +110,12 @@ pub(crate) fn pass(vm: &Vm, time: Duration) {
 
 /// How often each reason was counted, `v2/canary/pin` and the like.
 pub(crate) fn count(vm: &Vm, tag: &str) -> u64 {
-    // Workers tell what they have counted with each tick.
+    // Workers flush their counters with each tick.
     vm.tick().unwrap();
     vm.proxy().metrics_with(&["canary_requests.component.shop/web.tag.", &format!(".{tag};.total")])
 }
 
-/// A request that has had its answer.
-pub(crate) fn answered(mut exchange: Exchange, head: ResponseHead) -> Headers {
+/// The response headers that the client receives.
+pub(crate) fn respond(mut exchange: Exchange, head: ResponseHead) -> Headers {
     exchange.respond(head).unwrap()
 }

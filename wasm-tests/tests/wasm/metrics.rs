@@ -1,9 +1,9 @@
 //! Counters and gauges: their names are Istio's tag patterns, their values what happened.
 
-use crate::fixture::{answer, answered, pin, session_on, standard, with, worker, worker_in};
+use crate::fixture::{pin, respond, session_on, standard, uncacheable, with, worker, worker_in};
 use serde_json::json;
 use std::collections::BTreeMap;
-use wasm_tests::host::{Proxy, RequestHead, ResponseHead, VmOptions};
+use wasm_host::{Proxy, RequestHead, ResponseHead, VmOptions};
 
 const GENERATION: &str = "canary_generation.component.shop/web.active";
 const HASHED: &str = "canary_requests.component.shop/web.tag.v2/canary/hash;.total";
@@ -22,7 +22,7 @@ fn every_metric_has_its_name_and_value() {
         (RequestHead::get("/").header("cookie", format!("__Host-pin={}", pin("v2", 2))), 500),
         (RequestHead::get("/").header("x-canary-override", "canary"), 302),
     ] {
-        answered(vm.request(request).unwrap(), ResponseHead::status(status));
+        respond(vm.request(request).unwrap(), ResponseHead::status(status));
     }
     vm.tick().unwrap();
     let expected: BTreeMap<String, u64> = [
@@ -54,11 +54,12 @@ fn the_generation_is_reported_by_the_first_request() {
 fn the_generation_is_reported_by_a_tick_where_no_request_comes() {
     let vm = worker(&standard());
     let root = vm.serving().unwrap();
-    assert!(vm.tick_milliseconds(root).is_some_and(|period| period > 0));
+    let period = vm.tick_milliseconds(root);
+    assert!(period.is_some_and(|period| period > 0), "{period:?}");
     vm.tick().unwrap();
     assert_eq!(vm.proxy().metric(GENERATION), Some(7));
     assert_eq!(vm.tick_milliseconds(root), Some(1_000), "then the clock is all that is left to do");
-    assert!(vm.configure(with("generation", json!(8)).to_string()).unwrap());
+    assert!(vm.configure(with("generation", json!(8)).to_string()).unwrap(), "{:?}", vm.logs());
     vm.tick().unwrap();
     assert_eq!(vm.proxy().metric(GENERATION), Some(8));
 }
@@ -79,7 +80,9 @@ fn all_of_many_generations_are_reported_in_time() {
     }
     let reported =
         |number: u64| vm.proxy().metric(&format!("canary_generation.component.shop/r{number}.active"));
-    assert!((0..2_000).all(|number| reported(number) == Some(number)));
+    for number in 0..2_000 {
+        assert_eq!(reported(number), Some(number), "release {number}");
+    }
     assert_eq!(vm.tick_milliseconds(vm.serving().unwrap()), Some(1_000));
 }
 
@@ -88,26 +91,26 @@ fn workers_count_into_the_same_metrics() {
     let proxy = Proxy::new();
     for _ in 0..3 {
         let vm = worker_in(&proxy, VmOptions::default(), &standard());
-        answered(vm.request(user(true)).unwrap(), answer());
+        respond(vm.request(user(true)).unwrap(), uncacheable());
         vm.tick().unwrap();
     }
     assert_eq!(proxy.metric(HASHED), Some(3));
 }
 
 #[test]
-fn what_was_counted_is_told_once_and_by_a_configuration_that_goes_as_well() {
+fn counters_are_flushed_once_also_by_a_configuration_that_is_replaced() {
     let vm = worker(&standard());
     let visit =
-        |count: u32| (0..count).for_each(|_| drop(answered(vm.request(user(true)).unwrap(), answer())));
+        |count: u32| (0..count).for_each(|_| drop(respond(vm.request(user(true)).unwrap(), uncacheable())));
     visit(5);
     assert_eq!(vm.proxy().metric(HASHED), None, "not with each request");
-    for told in [5, 5] {
+    for total in [5, 5] {
         vm.tick().unwrap();
-        assert_eq!(vm.proxy().metric(HASHED), Some(told));
+        assert_eq!(vm.proxy().metric(HASHED), Some(total));
     }
     visit(2);
     let old = vm.serving().unwrap();
-    assert!(vm.configure(with("generation", json!(8)).to_string()).unwrap());
+    assert!(vm.configure(with("generation", json!(8)).to_string()).unwrap(), "{:?}", vm.logs());
     visit(3);
     vm.retire(old).unwrap();
     assert_eq!(vm.proxy().metric(HASHED), Some(7), "those of the old configuration");
@@ -121,7 +124,7 @@ fn what_users_do_defines_no_metrics() {
     let visit = |number: u32| {
         let request = RequestHead::get(&format!("/{number}"))
             .header("cookie", format!("S={number}; __Host-pin={number}"));
-        answered(vm.request(request).unwrap(), answer());
+        respond(vm.request(request).unwrap(), uncacheable());
     };
     (0..50).for_each(visit);
     vm.tick().unwrap();
@@ -139,7 +142,24 @@ fn latencies_are_kept_where_the_release_asks_for_them() {
         let vm = worker(&with("latencyHistogram", json!(asked)));
         let exchange = vm.request(user(true)).unwrap();
         vm.proxy().advance(std::time::Duration::from_millis(250));
-        answered(exchange, ResponseHead::status(200));
+        respond(exchange, ResponseHead::status(200));
         assert_eq!(vm.proxy().recorded(name), kept, "asked: {asked}");
     }
+}
+
+#[test]
+fn latencies_of_testers_are_recorded_apart() {
+    let mut config = with("latencyHistogram", json!(true));
+    config["releases"]["shop/web"]["override"] = json!({"mode": "open"});
+    let vm = worker(&config);
+    let tester = RequestHead::get("/").header("x-canary-override", "canary");
+    for (request, milliseconds) in [(user(true), 250), (tester, 40)] {
+        let exchange = vm.request(request).unwrap();
+        vm.proxy().advance(std::time::Duration::from_millis(milliseconds));
+        respond(exchange, ResponseHead::status(200));
+    }
+    let recorded = |role: &str| {
+        vm.proxy().recorded(&format!("canary_latency.component.shop/web.tag.v2/{role};.milliseconds"))
+    };
+    assert_eq!((recorded("canary"), recorded("override")), (Some(vec![250]), Some(vec![40])));
 }

@@ -6,7 +6,7 @@ use crate::fixture::{
 use assignment::seal::Seal;
 use serde_json::{Value, json};
 use std::time::Duration;
-use wasm_tests::host::{RequestHead, Vm};
+use wasm_host::{RequestHead, Vm};
 
 /// The request gets this version, and is counted once under this tag.
 fn check(vm: &Vm, request: RequestHead, version: &str, tag: &str) {
@@ -97,7 +97,7 @@ fn row_6_a_key_of_each_kind() {
             ),
         ),
     ] {
-        let vm = worker(&with("keys", json!([key])));
+        let vm = worker(&with("identifyBy", json!([key])));
         check(&vm, request, "v2", "v2/canary/hash");
     }
 }
@@ -133,8 +133,8 @@ fn a_canary_without_healthy_pods_counts_as_gone_for_ten_seconds() {
     let vm = worker(&standard());
     let request = || cookie(&format!("S={}", session_on(true)));
     let mut failed = vm.request(request()).unwrap();
-    let dead = wasm_tests::host::ResponseHead::status(503)
-        .property(&["response", "code_details"], "no_healthy_upstream");
+    let dead =
+        wasm_host::ResponseHead::status(503).property(&["response", "code_details"], "no_healthy_upstream");
     failed.respond(dead).unwrap();
     check(&vm, request(), "v1", "v1/stable/unavailable");
     pass(&vm, Duration::from_secs(9));
@@ -148,8 +148,7 @@ fn a_503_of_the_application_itself_leaves_the_canary_where_it_is() {
     let vm = worker(&standard());
     let request = || cookie(&format!("S={}", session_on(true)));
     let mut failed = vm.request(request()).unwrap();
-    let own =
-        wasm_tests::host::ResponseHead::status(503).property(&["response", "code_details"], "via_upstream");
+    let own = wasm_host::ResponseHead::status(503).property(&["response", "code_details"], "via_upstream");
     failed.respond(own).unwrap();
     check(&vm, request(), "v2", "v2/canary/hash");
 }

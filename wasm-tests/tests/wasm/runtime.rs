@@ -1,8 +1,8 @@
-//! The module that makes V8 in a proxy: what stands in the templates is what its text says.
+//! The module that creates V8 in a proxy: the bytes in the templates are those of its text form.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use wasm_tests::artifact;
+use programs::artifact;
 
 const TEXT: &str = include_str!("../../../envoyfilter-templates/wasm-runtime.wat");
 

@@ -2,7 +2,7 @@
 
 use crate::fixture::{config, pin, release, routed, session_on, with, worker};
 use serde_json::{Map, Value, json};
-use wasm_tests::host::{RequestHead, Vm};
+use wasm_host::{RequestHead, Vm};
 
 /// So many releases on hosts of their own; the first is the fixture's.
 fn releases(count: u32) -> Value {
@@ -52,7 +52,8 @@ fn ten_thousand_releases_fit_into_40_megabytes() {
     assert!(many <= 40 << 20, "{many} bytes for {} bytes of JSON", document.len());
 }
 
-/// While a configuration replaces another both are held, and Wasm memory never shrinks; after that it must not grow.
+/// While a configuration replaces another both are in memory, and Wasm memory never shrinks; after that it must not
+/// grow.
 #[test]
 fn replacing_ten_thousand_releases_takes_the_memory_of_two_and_never_more() {
     let vm = worker(&releases(10_000));
@@ -60,7 +61,7 @@ fn replacing_ten_thousand_releases_takes_the_memory_of_two_and_never_more() {
     let one = vm.memory_bytes();
     let after = || {
         let old = vm.serving().unwrap();
-        assert!(vm.configure(document.clone()).unwrap());
+        assert!(vm.configure(document.clone()).unwrap(), "{:?}", vm.logs());
         vm.retire(old).unwrap();
         vm.memory_bytes()
     };

@@ -1,21 +1,21 @@
 //! Fills in an example, so that its comments explain what is in the file.
 
-use super::wanted::{Gateways, Known, Wanted};
+use super::init_options::{Gateways, InitOptions, Known};
 use crate::cli::Init;
-use crate::yaml::{EditError, Template};
+use canary_release::yaml::{EditError, Template};
 use serde_json::{Map, Value, json};
 
 const BY_SESSION: &str = include_str!("../../../../examples/session-cookie/canary.yaml");
 const BY_CLAIM: &str = include_str!("../../../../examples/jwt-user/canary.yaml");
 
-/// The label that a release has unless it says another.
+/// The default version label of a release.
 const DEFAULT_LABEL: &str = "version";
 
-/// What Istio's own charts come to.
+/// The gateway of Istio's own charts.
 const DEFAULT_GATEWAY: &str = "istio-ingress/gateway";
 
 /// The text of a release: the example of its kind with what is wanted in it.
-pub(super) fn example(wanted: &Wanted, arguments: &Init, uid: &str) -> Result<String, EditError> {
+pub(super) fn example(wanted: &InitOptions, arguments: &Init, uid: &str) -> Result<String, EditError> {
     let mut template = Template::new(match &wanted.key {
         Known::BySession(_) => BY_SESSION,
         Known::ByClaim(_) => BY_CLAIM,
@@ -44,20 +44,24 @@ pub(super) fn example(wanted: &Wanted, arguments: &Init, uid: &str) -> Result<St
         if found.label != DEFAULT_LABEL {
             template.set("spec/versions/label", &found.label)?;
         }
-        if !found.virtual_services.is_empty() {
+        if !found.route_objects.is_empty() {
             template.set("spec/routes", "external")?;
         }
     }
     match &wanted.key {
         Known::BySession(cookie) => {
-            template.set("spec/session/cookie", cookie)?.set("spec/keys/0/cookie", cookie)?;
+            template.set("spec/session/cookie", cookie)?.set("spec/identifyBy/0/cookie", cookie)?;
         }
         Known::ByClaim(claim) => {
-            template.set("spec/keys/0/jwt/claim", claim)?.set("spec/paths", ["/"])?;
+            template.set("spec/identifyBy/0/jwt/claim", claim)?.set("spec/paths", ["/"])?;
         }
     }
     if arguments.local {
-        template.remove("spec/gateways")?.set("spec/delivery", local(arguments))?;
+        // The local Envoy listens without TLS: clients other than browsers would drop a `Secure` cookie.
+        template
+            .remove("spec/gateways")?
+            .set("spec/cookies", json!({"tls": false}))?
+            .set("spec/delivery", local(arguments))?;
     } else if let Some(module) = &arguments.module {
         template.set("spec/delivery/module", module)?;
     }

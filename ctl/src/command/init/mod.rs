@@ -1,26 +1,29 @@
-//! `init`: what is asked for or found on the cluster, an example filled in with it, checked by reading it, written; keys.
+//! `init`: fills an example with the values of the flags and of the cluster, checks it by reading it, writes it; draws
+//! keys.
 
 mod fill;
-mod wanted;
+mod init_options;
 
 use crate::cli::Init;
-use crate::config::{KeyRing, new_uid};
-use crate::local::{Environment, Readers, replace_for};
+use crate::local::{Environment, Readers, replace_for, write_keys};
 use crate::report::Printer;
-use crate::spec::Mode;
-use crate::{Error, Outcome, config, manifest, spec};
+use crate::{Error, Outcome};
+use canary_release::config::{self, SigningKeys};
+use canary_release::manifest;
+use canary_release::record::new_uid;
+use canary_release::spec::{self, Mode};
+use init_options::InitOptions;
 use std::path::Path;
-use wanted::Wanted;
 
 pub(super) async fn run(arguments: &Init, printer: &mut Printer) -> Result<Outcome, Error> {
     let uid = new_uid().map_err(config::Error::from)?;
     let wanted = if arguments.from_cluster {
-        Wanted::on_the_cluster(arguments, printer).await?
+        InitOptions::on_the_cluster(arguments, printer).await?
     } else {
-        Wanted::by_flags(arguments)?
+        InitOptions::by_flags(arguments)?
     };
     let text = fill::example(&wanted, arguments, &uid).map_err(manifest::Error::from)?;
-    // What comes from flags can be wrong too, and is told in the same words.
+    // Values of flags can be invalid too, and get the same messages.
     let document = spec::parse(&arguments.file, &text)?;
     if arguments.dry_run {
         printer.data(&text)?;
@@ -44,22 +47,22 @@ pub(super) async fn run(arguments: &Init, printer: &mut Printer) -> Result<Outco
     } else {
         draw_keys(&arguments.keys)?;
         printer
-            .message(&format!("keys are in {}: keep them secret, and keep them", arguments.keys.display()));
+            .message(&format!("signing keys are in {}: keep the file secret and safe; without it all pins and tokens are invalid", arguments.keys.display()));
         printer.hint(&format!(
-            "`canary-ctl prepare` makes running proxies ready for a first filter; then `canary-ctl generate --keys {} | kubectl apply --server-side -f -`",
+            "`canary-ctl prepare` makes running proxies ready for a first filter; then `canary-ctl generate --signing-keys {} | kubectl apply --server-side -f -`",
             arguments.keys.display()
         ));
     }
     Ok(Outcome::Done)
 }
 
-/// Keys that are there already have signed cookies that have to go on counting.
+/// Existing keys are kept: the cookies that they have signed must stay valid.
 fn draw_keys(path: &Path) -> Result<(), Error> {
     if path.exists() {
-        KeyRing::read(path).map_err(config::Error::from)?;
+        SigningKeys::read(path).map_err(config::Error::from)?;
         return Ok(());
     }
-    let keys = KeyRing::draw().map_err(config::Error::from)?;
-    keys.write(path)?;
+    let keys = SigningKeys::draw().map_err(config::Error::from)?;
+    write_keys(&keys, path)?;
     Ok(())
 }

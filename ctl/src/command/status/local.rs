@@ -7,11 +7,11 @@ use crate::Error;
 use crate::cli::Status;
 use crate::local::{Admin, Entry, Environment, Stats};
 use crate::report::Report;
-use crate::spec::Document;
-use report::Standing;
+use canary_release::spec::Document;
+use report::LocalStatus;
 
 /// A release as it stands at this moment.
-pub(super) async fn look(arguments: &Status, document: &Document) -> Result<impl Report + use<>, Error> {
+pub(super) async fn fetch(arguments: &Status, document: &Document) -> Result<impl Report + use<>, Error> {
     let environment = Environment::of(&document.release)?;
     let name = crate::command::release_name(arguments.release.as_deref(), document);
     let state = environment.state()?;
@@ -19,9 +19,9 @@ pub(super) async fn look(arguments: &Status, document: &Document) -> Result<impl
     Ok(observe(&name, entry, &environment.admin()).await)
 }
 
-async fn observe(name: &str, entry: &Entry, admin: &Admin) -> Standing {
+async fn observe(name: &str, entry: &Entry, admin: &Admin) -> LocalStatus {
     let stats: Result<Stats, _> = admin.stats().await;
     let now = jiff::Timestamp::now();
     let problems = problems::of(name, entry, stats.as_ref(), now);
-    Standing::new(name, entry, stats.ok().as_ref(), now, problems)
+    LocalStatus::new(name, entry, stats.ok().as_ref(), now, problems)
 }

@@ -1,4 +1,4 @@
-//! `status`: look, compare, report; again and again where asked.
+//! `status`: observe, compare, report; again with `--watch`.
 
 mod cluster;
 mod local;
@@ -7,11 +7,12 @@ mod problem;
 use super::target;
 use crate::cli::Status;
 use crate::report::Printer;
-use crate::{Error, Outcome, spec};
+use crate::{Error, Outcome};
+use canary_release::spec;
 use std::time::Duration;
 
 /// Between two reports of `--watch`.
-const PAUSE: Duration = Duration::from_secs(2);
+const INTERVAL: Duration = Duration::from_secs(2);
 
 pub(super) async fn run(arguments: &Status, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
@@ -20,21 +21,21 @@ pub(super) async fn run(arguments: &Status, printer: &mut Printer) -> Result<Out
         None
     } else {
         let name = target::release(arguments.release.as_deref(), &arguments.cluster, &document)?;
-        let watch = cluster::Watch::new(name, Duration::from_secs(arguments.over.get()));
+        let watch = cluster::Watch::new(name, Duration::from_secs(arguments.window.get()));
         Some((target::connect(&arguments.cluster, false).await?, watch))
     };
     loop {
         if let Some((cluster, watch)) = &mut connected {
-            let report = watch.look(cluster).await?;
+            let report = watch.fetch(cluster).await?;
             show(&report, arguments.watch, printer)?;
         } else {
-            let report = local::look(arguments, &document).await?;
+            let report = local::fetch(arguments, &document).await?;
             show(&report, arguments.watch, printer)?;
         }
         if !arguments.watch {
             return Ok(Outcome::Done);
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(INTERVAL).await;
     }
 }
 

@@ -3,11 +3,12 @@
 use super::report::Changed;
 use crate::cli::Weigh;
 use crate::local::{Entry, Environment, Lock, Stats, wait_for_generation};
-use crate::plan::{CheckFailed, PreflightCheck, check_step};
 use crate::report::Printer;
-use crate::spec::Document;
 use crate::{Error, Outcome};
 use assignment::contract::{Role, Until};
+use canary_release::preflight::{Alternative, CheckFailed, PreflightCheck, check_step};
+use canary_release::record::Operation;
+use canary_release::spec::Document;
 use std::time::Duration;
 
 pub(super) async fn run(
@@ -20,7 +21,7 @@ pub(super) async fn run(
     let lock = if arguments.dry_run { None } else { Some(Lock::take(environment.layout()).await?) };
     let mut state = environment.state()?;
     let before = state.release(environment.layout(), &name)?.clone();
-    // Who wants to wait has to know beforehand that there is nothing to wait for.
+    // With `--wait`, a missing Envoy has to be an error before the write.
     let observed = match environment.admin().stats().await {
         Err(error) if arguments.wait && !arguments.dry_run => return Err(error.into()),
         seen => seen.ok(),
@@ -37,10 +38,10 @@ pub(super) async fn run(
     drop(lock);
     report.written = true;
     if arguments.wait {
-        let patience = Duration::from_secs(arguments.timeout.get());
+        let timeout = Duration::from_secs(arguments.timeout.get());
         let admin = environment.admin();
         let arrival =
-            wait_for_generation(&admin, &name, report.generation, applied.refusals, patience).await?;
+            wait_for_generation(&admin, &name, report.generation, applied.refusals, timeout).await?;
         report.arrived(arrival.generation, arrival.waited);
     }
     printer.report(&report)?;
@@ -50,18 +51,18 @@ pub(super) async fn run(
     Ok(Outcome::Done)
 }
 
-/// The release after the change. Fails on a step that needs to be asked for twice.
+/// The release after the change. Fails if a preflight check refuses the step.
 fn changed(arguments: &Weigh, name: &str, before: &Entry, stats: Option<&Stats>) -> Result<Entry, Error> {
-    let found = before.standing.generation;
+    let found = before.state.generation;
     if let Some(expected) = arguments.expect_generation.filter(|expected| *expected != found) {
         return Err(
             crate::local::Error::ConcurrentChange { release: name.to_owned(), expected, found }.into()
         );
     }
     let now = u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default();
-    let from = before.standing.weight_at(now);
+    let from = before.state.weight_at(now);
     let to = arguments.target.from(from);
-    let Some(canary) = before.standing.version_of(Role::Canary) else {
+    let Some(canary) = before.state.version_of(Role::Canary) else {
         let hint = "name one in `versions.canary`, and `canary-ctl generate`";
         return Err(Error::usage(format!("`{name}` has no canary to give users to"), hint));
     };
@@ -73,13 +74,13 @@ fn changed(arguments: &Weigh, name: &str, before: &Entry, stats: Option<&Stats>)
     }
     let until = arguments
         .expires_in
-        .map(|life| Until { at_seconds: now.saturating_add(life.get()), action: before.until_action });
+        .map(|life| Until { at_seconds: now.saturating_add(life.get()), action: before.on_expiry });
     let mut entry = before.clone();
-    entry.set_weight(to, until, "weight");
+    entry.set_weight(to, until, Operation::Weight);
     Ok(entry)
 }
 
-/// Where no Envoy runs nobody knows, and nobody is hurt.
+/// Without a running Envoy there is no health to check, and no user to affect.
 fn check_health(
     canary: &str,
     members: Option<(u64, u64)>,
@@ -87,9 +88,10 @@ fn check_health(
 ) -> Result<(), CheckFailed> {
     let Some((0, total)) = members else { return Ok(()) };
     let message = format!("version `{canary}` has no healthy process of {total}");
-    PreflightCheck::NoReadyPods.refuse(skipped, message, "start it")
+    let alternative = Alternative::StartProcess { version: canary.to_owned() };
+    PreflightCheck::NoReadyPods.refuse(skipped, message, alternative)
 }
 
 fn describe(name: &str, before: &Entry, after: &Entry) -> Result<Changed, Error> {
-    Changed::between(name, &before.standing, &after.standing)
+    Changed::between(name, &before.state, &after.state)
 }

@@ -7,7 +7,8 @@ mod report;
 use super::target;
 use crate::cli::Weigh;
 use crate::report::Printer;
-use crate::{Error, Outcome, spec};
+use crate::{Error, Outcome};
+use canary_release::spec;
 
 pub(super) async fn run(arguments: &Weigh, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;

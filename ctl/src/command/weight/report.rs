@@ -1,10 +1,11 @@
 //! What a weight changed, wherever it was written.
 
 use crate::Error;
-use crate::config::Standing;
-use crate::report::{Report, seconds};
+use crate::report::Report;
 use assignment::Weight;
 use assignment::contract::{Role, Until};
+use canary_release::format::seconds;
+use canary_release::record::ReleaseState;
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
@@ -29,12 +30,12 @@ pub(super) struct Changed {
 }
 
 impl Changed {
-    /// From one standing of a release to the next. Fails on an end that no calendar has.
-    pub(super) fn between(name: &str, before: &Standing, after: &Standing) -> Result<Self, Error> {
+    /// From one state of a release to the next. Fails if the expiry is too late for a timestamp.
+    pub(super) fn between(name: &str, before: &ReleaseState, after: &ReleaseState) -> Result<Self, Error> {
         let at = |until: Until| {
             let seconds = i64::try_from(until.at_seconds).unwrap_or(i64::MAX);
             jiff::Timestamp::from_second(seconds).map_err(|error| {
-                Error::usage(format!("expected a nearer end: {error}"), "give a shorter `--for`")
+                Error::usage(format!("expected a nearer end: {error}"), "give a shorter `--expires-in`")
             })
         };
         Ok(Self {

@@ -1,6 +1,6 @@
-//! What a `curl` command says, and the request that curl makes of it.
+//! The options of a `curl` command, and the request that curl would send.
 
-use super::super::asked::Asked;
+use super::super::explain_request::ExplainRequest;
 use super::CurlError;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -21,7 +21,7 @@ pub(super) struct Command {
 }
 
 impl Command {
-    pub(super) fn into_asked(mut self) -> Result<Asked, CurlError> {
+    pub(super) fn into_asked(mut self) -> Result<ExplainRequest, CurlError> {
         let [url] = self.urls.as_slice() else { return Err(CurlError::Urls(self.urls.len())) };
         let (authority, mut path) = split_url(url);
         if self.is_get && !self.data.is_empty() {
@@ -35,12 +35,12 @@ impl Command {
             (None, false, true) => "POST".to_owned(),
             (None, false, false) => "GET".to_owned(),
         };
-        let mut asked = Asked { path, method, ..Asked::of_host(authority) };
+        let mut asked = ExplainRequest { path, method, ..ExplainRequest::of_host(authority) };
         self.write_headers(&mut asked, has_body);
         Ok(asked)
     }
 
-    fn write_headers(&self, asked: &mut Asked, has_body: bool) {
+    fn write_headers(&self, asked: &mut ExplainRequest, has_body: bool) {
         let mut removed = Vec::new();
         for line in &self.headers {
             match (line.split_once(':'), line.strip_suffix(';')) {

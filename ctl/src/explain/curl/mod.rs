@@ -6,7 +6,7 @@
 mod command;
 mod options;
 
-use super::asked::Asked;
+use super::explain_request::ExplainRequest;
 use super::shell::{self, ShellError};
 
 /// Why a command is none that can be explained.
@@ -38,7 +38,7 @@ pub enum CurlError {
 }
 
 impl CurlError {
-    /// What a person can do about it.
+    /// A hint: what the user can change.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Shell(_) => Some("copy the command for a POSIX shell (\"Copy as cURL (bash)\")"),
@@ -49,7 +49,7 @@ impl CurlError {
 }
 
 /// The request of a command.
-pub(super) fn read(command: &str) -> Result<Asked, CurlError> {
+pub(super) fn read(command: &str) -> Result<ExplainRequest, CurlError> {
     let words = shell::words(command)?;
     let mut words = words.into_iter();
     let name = words.next().unwrap_or_default();
@@ -63,7 +63,7 @@ pub(super) fn read(command: &str) -> Result<Asked, CurlError> {
 mod tests {
     use super::*;
 
-    fn header<'a>(asked: &'a Asked, name: &str) -> Vec<&'a str> {
+    fn header<'a>(asked: &'a ExplainRequest, name: &str) -> Vec<&'a str> {
         asked.headers.iter().filter(|(found, _)| found == name).map(|(_, value)| value.as_str()).collect()
     }
 
@@ -120,7 +120,7 @@ mod tests {
         let asked = read("curl -H 'Accept:' -H 'X-Empty;' -H 'Host: shop.example.com' http://u@127.0.0.1:1/")
             .unwrap();
         assert_eq!(asked.authority, "shop.example.com");
-        assert!(!asked.has_header("accept"));
+        assert!(!asked.has_header("accept"), "{asked:?}");
         assert_eq!(header(&asked, "x-empty"), [""]);
     }
 

@@ -1,11 +1,11 @@
 //! Whether the answers are good for anything, and whether any user was moved between two of them.
 
-use super::{Check, Scene};
+use super::{Check, CheckContext};
 
-/// Every request was answered well, and every answer says its version.
-pub(super) fn check(scene: &Scene<'_>) -> Vec<Check> {
+/// Every response has an accepted status and names its version.
+pub(super) fn check(context: &CheckContext<'_>) -> Vec<Check> {
     let (mut all, mut unwell, mut silent, mut from_cache) = (0, 0, 0, 0);
-    for user in scene.users {
+    for user in context.users {
         all += user.versions.len();
         unwell += user.unwell as usize;
         from_cache += user.cached as usize;
@@ -18,7 +18,7 @@ pub(super) fn check(scene: &Scene<'_>) -> Vec<Check> {
             format!("{silent} of {all} do not name a version the release knows: see --version-header");
         Check::of("version told", false, detail)
     });
-    let known = unknown_version(scene);
+    let known = unknown_version(context);
     let caches = (from_cache > 0).then(|| {
         let detail =
             format!("{from_cache} of {all} come from a cache, which hands one user's version to others");
@@ -27,10 +27,11 @@ pub(super) fn check(scene: &Scene<'_>) -> Vec<Check> {
     std::iter::once(well).chain(told).chain(known).chain(caches).collect()
 }
 
-/// A version that the release does not know means that the wrong place of the answer is looked at, or the wrong release.
-fn unknown_version(scene: &Scene<'_>) -> Option<Check> {
-    let release = scene.expected.release()?;
-    let mut named = scene.users.iter().flat_map(|user| user.versions.iter().flatten());
+/// A version that is not in the release means that the version is read from the wrong place of the response, or that
+/// the release is the wrong one.
+fn unknown_version(context: &CheckContext<'_>) -> Option<Check> {
+    let release = context.expected.release()?;
+    let mut named = context.users.iter().flat_map(|user| user.versions.iter().flatten());
     let stranger = named.find(|name| !release.versions.iter().any(|version| version.name == **name))?;
     let known: Vec<&str> = release.versions.iter().map(|version| version.name.as_str()).collect();
     let detail = format!("expected one of {}, found `{stranger}`", known.join(", "));
@@ -38,26 +39,26 @@ fn unknown_version(scene: &Scene<'_>) -> Option<Check> {
 }
 
 /// No user sees two versions.
-pub(super) fn stickiness(scene: &Scene<'_>) -> Check {
+pub(super) fn stickiness(context: &CheckContext<'_>) -> Check {
     let name = "stickiness";
-    let flips = scene.users.iter().filter(|user| user.has_flipped()).count();
-    let users = scene.users.len();
+    let flips = context.users.iter().filter(|user| user.has_flipped()).count();
+    let users = context.users.len();
     if flips > 0 {
-        let without_cookies = scene.users.iter().all(|user| user.jar.pairs().is_empty());
+        let without_cookies = context.users.iter().all(|user| user.jar.pairs().is_empty());
         let why = if without_cookies { "; no user could keep a cookie (`Secure` without TLS?)" } else { "" };
         return Check::of(name, false, format!("{flips} of {users} users saw two versions{why}"));
     }
-    let visits = scene.users.iter().map(|user| user.versions.len()).max().unwrap_or_default();
+    let visits = context.users.iter().map(|user| user.versions.len()).max().unwrap_or_default();
     if visits < 2 {
         return Check::skipped(name, "one request a user shows no flip: ask for --requests 2 or more");
     }
-    let mut versions = scene.users.iter().filter_map(|user| user.version());
+    let mut versions = context.users.iter().filter_map(|user| user.version());
     let first = versions.next().unwrap_or_default();
     if versions.all(|version| version == first) {
-        let weight = scene.expected.weight();
+        let weight = context.expected.weight();
         return Check::skipped(
             name,
-            format!("at weight {weight} everybody is on {first}: nothing could flip"),
+            format!("at weight {weight} all users are on {first}: no flip is possible"),
         );
     }
     Check::of(name, true, format!("{users} users, {visits} requests each, no flip"))

@@ -49,27 +49,27 @@ impl Check {
     }
 }
 
-/// What the checks look at.
-pub(super) struct Scene<'a> {
+/// The input of the checks.
+pub(super) struct CheckContext<'a> {
     pub(super) client: &'a Client,
     pub(super) expected: &'a Expected,
     pub(super) users: &'a [User],
 }
 
-impl<'a> Scene<'a> {
-    /// Users who always had this version.
+impl<'a> CheckContext<'a> {
+    /// Users with this version in every response.
     fn users_on(&self, version: &str) -> impl Iterator<Item = &'a User> {
         self.users.iter().filter(move |user| user.version() == Some(version))
     }
 }
 
 /// All checks.
-pub(super) async fn all(scene: &Scene<'_>) -> Result<Vec<Check>, ClientError> {
-    let mut checks = answers::check(scene);
-    checks.push(share::check(scene));
-    checks.push(answers::stickiness(scene));
-    checks.extend(overrides::check(scene).await?);
-    checks.extend(spoofing::check(scene).await?);
-    checks.push(cookie_lines::check(scene).await?);
+pub(super) async fn all(context: &CheckContext<'_>) -> Result<Vec<Check>, ClientError> {
+    let mut checks = answers::check(context);
+    checks.push(share::check(context));
+    checks.push(answers::stickiness(context));
+    checks.extend(overrides::check(context).await?);
+    checks.extend(spoofing::check(context).await?);
+    checks.push(cookie_lines::check(context).await?);
     Ok(checks)
 }

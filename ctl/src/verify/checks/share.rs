@@ -1,25 +1,25 @@
 //! Whether the canary's share of the users is the weight.
 
-use super::{Check, Scene};
-use crate::simulate::share::{Verdict, wilson};
+use super::{Check, CheckContext};
 use assignment::contract::{KeySource, MintPolicy};
 use assignment::policy::Release;
+use canary_release::stats::{Verdict, wilson};
 
-pub(super) fn check(scene: &Scene<'_>) -> Check {
+pub(super) fn check(context: &CheckContext<'_>) -> Check {
     let name = "share";
-    let Some((canary, _)) = scene.expected.canary() else {
+    let Some((canary, _)) = context.expected.canary() else {
         return Check::skipped(name, "no version is the canary");
     };
-    if let Some(why) = scene.expected.release().and_then(cannot_be_seen) {
+    if let Some(why) = context.expected.release().and_then(cannot_be_seen) {
         return Check::skipped(name, why);
     }
-    let first_versions = scene.users.iter().filter_map(|user| user.versions.first()?.as_deref());
+    let first_versions = context.users.iter().filter_map(|user| user.versions.first()?.as_deref());
     let (mut hits, mut of) = (0, 0);
     for version in first_versions {
         of += 1;
         hits += u64::from(version == canary);
     }
-    let weight = scene.expected.weight();
+    let weight = context.expected.weight();
     let (low, high) = wilson(hits, of);
     let verdict = Verdict::of_share(hits, of, weight.as_fraction());
     let seen = format!(
@@ -35,9 +35,9 @@ pub(super) fn check(scene: &Scene<'_>) -> Check {
     }
 }
 
-/// New users of ours have no key but what the filter gives them.
+/// Simulated new users have no key except the id that the filter mints.
 fn cannot_be_seen(release: &Release) -> Option<&'static str> {
-    if release.keys.contains(&KeySource::ClientAddress {}) {
+    if release.identify_by.contains(&KeySource::ClientAddress {}) {
         return Some("the client's address is the key, and all users of this check have one address");
     }
     (release.mint == MintPolicy::Never)

@@ -1,32 +1,40 @@
 //! Whether a client can reach the canary by anything but chance.
 
-use super::{Check, Scene};
+use super::{Check, CheckContext};
 use crate::verify::client::{ClientError, Lines};
-use crate::verify::forge::{Carrier, Forgery, forgeries};
+use crate::verify::forge::{Carrier, Forgery, GenuineCookies, forgeries};
 use crate::verify::jar::{cookie_line, with_cookie};
 use crate::verify::population::{User, navigation};
 use assignment::Weight;
 
 const NAME: &str = "spoofing";
 
-/// A forgery that is believed leads to the canary always; below this probability chance does not.
+/// A forgery that is accepted always leads to the canary; below this probability it is not by chance.
 const CHANCE: f64 = 0.001;
 
-pub(super) async fn check(scene: &Scene<'_>) -> Result<Vec<Check>, ClientError> {
-    let Some(canary) = scene.expected.canary() else {
+pub(super) async fn check(context: &CheckContext<'_>) -> Result<Vec<Check>, ClientError> {
+    let Some(canary) = context.expected.canary() else {
         return Ok(vec![Check::skipped(NAME, "no version is the canary")]);
     };
-    let victims: Vec<&User> = scene.users_on(scene.expected.stable()).collect();
+    let victims: Vec<&User> = context.users_on(context.expected.stable()).collect();
     let Some(first) = victims.first() else {
         let why = "needs a user on stable, whom a forgery would move";
         return Ok(vec![Check::skipped(NAME, why)]);
     };
     let mut tally = Tally::default();
-    for forgery in forgeries(scene.expected, canary, first) {
-        let outcome = attempt(scene, &forgery, &victims, canary.0).await?;
+    for forgery in forgeries(context.expected, &genuine_cookies(context, first)) {
+        let outcome = attempt(context, &forgery, &victims, canary.0).await?;
         tally.note(&forgery.name, outcome);
     }
-    Ok(tally.checks(scene.expected.has_keys))
+    Ok(tally.checks(context.expected.has_keys))
+}
+
+fn genuine_cookies(context: &CheckContext<'_>, user: &User) -> GenuineCookies {
+    let pin = context.expected.release().and_then(|release| release.pin.as_ref());
+    GenuineCookies {
+        pin: pin.and_then(|pin| user.jar.get(&pin.cookie.name)),
+        id: user.jar.get(&context.expected.policy().id_cookie.name),
+    }
 }
 
 /// What became of a forgery.
@@ -34,25 +42,26 @@ pub(super) async fn check(scene: &Scene<'_>) -> Result<Vec<Check>, ClientError> 
 enum Outcome {
     Ignored,
     Believed,
-    /// Chance leads to the canary so often that nothing can be told.
+    /// Random assignment leads to the canary so often that there is no verdict.
     Unclear,
 }
 
 async fn attempt(
-    scene: &Scene<'_>,
+    context: &CheckContext<'_>,
     forgery: &Forgery,
     victims: &[&User],
     canary: &str,
 ) -> Result<Outcome, ClientError> {
     let may_be_drawn =
         |user: &User| matches!(forgery.carrier, Carrier::Instead(..)) || user.jar.pairs().is_empty();
-    let weight = scene.expected.weight();
+    let weight = context.expected.weight();
     let mut chance = 1.0;
     for victim in victims {
-        if !reaches(scene, forgery, victim, canary).await? {
+        if !reaches(context, forgery, victim, canary).await? {
             return Ok(Outcome::Ignored);
         }
-        // One who keeps all cookies keeps the version; one who is drawn anew may win, but not again and again.
+        // A user with all cookies keeps the version. A user who is assigned again may reach the canary by chance, but
+        // not repeatedly.
         chance *= if may_be_drawn(victim) { weight.as_fraction() } else { 0.0 };
         if chance < CHANCE || weight == Weight::ZERO {
             return Ok(Outcome::Believed);
@@ -61,9 +70,9 @@ async fn attempt(
     Ok(Outcome::Unclear)
 }
 
-/// Whether the answer is the canary's. One that is refused has not been believed either.
+/// Whether the response is the canary's. A refused request has not been accepted either.
 async fn reaches(
-    scene: &Scene<'_>,
+    context: &CheckContext<'_>,
     forgery: &Forgery,
     victim: &User,
     canary: &str,
@@ -78,16 +87,16 @@ async fn reaches(
         Carrier::Instead(name, value) => lines.extend(cookie_line(&with_cookie(&own, name, value))),
         Carrier::Beside(name, value) => lines.extend(beside(own, name, value)),
         Carrier::Query(query) => {
-            let page = scene.client.path_and_query();
+            let page = context.client.path_and_query();
             path = Some(format!("{page}{}{query}", if page.contains('?') { '&' } else { '?' }));
             lines.extend(cookie_line(&own));
         }
     }
-    let answer = scene.client.ask(&lines, path.as_deref()).await?;
+    let answer = context.client.ask(&lines, path.as_deref()).await?;
     Ok(answer.version.as_deref() == Some(canary))
 }
 
-/// The forged one first: who takes the first of a name takes it.
+/// The forged one first: a server that reads the first cookie of a name reads it.
 fn beside(own: Vec<(String, String)>, name: &str, value: &str) -> Lines {
     let forged = (name.to_owned(), value.to_owned());
     let pairs: Vec<(String, String)> = std::iter::once(forged).chain(own).collect();
@@ -111,8 +120,11 @@ impl Tally {
     }
 
     fn checks(self, has_keys: bool) -> Vec<Check> {
-        let limit =
-            if has_keys { "" } else { "; outdated pins and tokens need the proxies' keys: `--keys FILE`" };
+        let limit = if has_keys {
+            ""
+        } else {
+            "; outdated pins and tokens need the proxies' keys: `--signing-keys FILE`"
+        };
         let mut checks = vec![if self.believed.is_empty() {
             Check::of(NAME, true, format!("{} forgeries, none believed{limit}", self.ignored))
         } else {

@@ -23,11 +23,11 @@ pub struct CatalogAtError {
 }
 
 impl CatalogAt {
-    /// The catalog at `http://HOST:PORT`. The shop connects to where the name leads and passes on
-    /// `x-canary-id` and `x-canary-cohort`.
+    /// The catalog at `http://HOST:PORT`. The shop connects to the resolved address and passes on `x-canary-id` and
+    /// `x-canary-cohort`.
     ///
     /// # Errors
-    /// When `url` is anything but that. Whether somebody is there shows with the first question.
+    /// If `url` has another form. Whether the catalog responds is not checked before the first request.
     pub fn new(url: &str) -> Result<Self, CatalogAtError> {
         let refused = || CatalogAtError { found: url.to_owned() };
         let origin: Uri = url.parse().map_err(|_| refused())?;
@@ -38,7 +38,7 @@ impl CatalogAt {
         Ok(Self { origin, address: None, propagate: Propagate::default() })
     }
 
-    /// The same catalog, reached at `address` (a sidecar's listener, say); its name is only asked for.
+    /// The same catalog, reached at `address` (a sidecar's listener, for example); its name is only sent as the host.
     #[must_use]
     pub fn with_address(mut self, address: SocketAddr) -> Self {
         self.address = Some(address);

@@ -8,7 +8,7 @@ use crate::proto::Header;
 const HEADERS: &[&str] = &["x-canary-cohort", "x-canary-id"];
 /// As applications with OpenTelemetry do anyway (W3C Baggage and Trace Context).
 const BAGGAGE: &[&str] = &["baggage", "traceparent", "tracestate"];
-/// Never passed on: the proxy of each hop computes it anew.
+/// Never forwarded: the proxy of each hop computes it.
 const ROUTING: &[&str] = &["x-canary-version"];
 
 /// Which headers a shop passes on, unchanged, line by line.
@@ -24,7 +24,7 @@ pub enum Propagate {
 }
 
 impl Propagate {
-    /// The headers of `from` that travel on.
+    /// The headers of `from` that are forwarded.
     pub(super) fn pick(self, from: &HeaderMap) -> HeaderMap {
         let names = match self {
             Self::Headers => HEADERS,
@@ -92,6 +92,7 @@ mod tests {
 
     #[test]
     fn an_application_that_knows_nothing_passes_nothing_on() {
-        assert!(Propagate::None.pick(&request()).is_empty());
+        let picked = Propagate::None.pick(&request());
+        assert!(picked.is_empty(), "{picked:?}");
     }
 }

@@ -16,7 +16,7 @@ const HTTP_PORT: u16 = 80;
 /// Opens connections for a client.
 #[derive(Debug, Clone)]
 pub(super) struct Dial {
-    /// Takes the place of every name: what is asked for (`Host`, `:authority`) stays the name.
+    /// The address to connect to instead of resolving a name; `Host` and `:authority` stay the name.
     pub(super) instead: Option<SocketAddr>,
 }
 

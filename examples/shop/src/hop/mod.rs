@@ -1,8 +1,8 @@
-//! The shop's way to its catalog: one question, over HTTP or gRPC, with the carrier of the request that caused it.
+//! The shop's client for its catalog: one request, over HTTP or gRPC, with the carrier of the request that caused it.
 //!
 //! ```text
-//! at        where the catalog is          carrier   what travels on
-//! dial      connections to it             mod       the question
+//! at        where the catalog is          carrier   what is propagated
+//! dial      connections to it             mod       the request
 //! ```
 
 mod at;
@@ -28,7 +28,7 @@ pub(crate) use carrier::arrived;
 use dial::Dial;
 
 /// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How the catalog is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub(crate) enum HopError {
     Json(#[from] serde_json::Error),
     #[error("expected gRPC status OK, found {code:?}: {message}")]
     Grpc { code: tonic::Code, message: String },
-    #[error("expected an answer within {PATIENCE:?}, found none")]
+    #[error("expected an answer within {TIMEOUT:?}, found none")]
     Late,
 }
 
@@ -93,7 +93,7 @@ impl Hop {
                 Via::Grpc => self.over_grpc(carried).await,
             }
         };
-        tokio::time::timeout(PATIENCE, answer).await.unwrap_or(Err(HopError::Late))
+        tokio::time::timeout(TIMEOUT, answer).await.unwrap_or(Err(HopError::Late))
     }
 
     async fn over_http(&self, carried: HeaderMap) -> Result<Answer, HopError> {
@@ -120,7 +120,7 @@ impl Hop {
     }
 }
 
-/// With every cause: the outermost says little more than "connect".
+/// With every cause: the outermost error has little more than "connect".
 fn broken(error: &(dyn Error + 'static)) -> HopError {
     let causes: Vec<String> =
         iter::successors(Some(error), |&error| error.source()).map(ToString::to_string).collect();

@@ -11,8 +11,8 @@ pub(super) fn script() -> Answer {
     Answer::new("text/javascript; charset=utf-8", full(include_str!("app.js"))).cached("public, max-age=3600")
 }
 
-/// `GET /landing`: public for a minute. With `?session=1` it opens a session when none is known, and so
-/// hands one visitor's cookie to whoever the cache answers next, as careless applications do.
+/// `GET /landing`: public for a minute. With `?session=1` it opens a session when none is known, so that a cache serves
+/// one user's cookie to other users: an application error.
 pub(super) fn landing(visit: &Visit<'_>) -> Result<Answer, Refusal> {
     let version = visit.shop.config.version();
     let page = html! {

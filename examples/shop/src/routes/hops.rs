@@ -13,7 +13,7 @@ use crate::proto;
 use crate::refusal::Refusal;
 use crate::visit::Visit;
 
-/// How a request wants the catalog asked; `None` where its answer does without, or will be a refusal.
+/// How a request wants the catalog asked; `None` if its answer does without, or will be a refusal.
 pub(crate) fn asks_catalog(request: &Parts) -> Option<Via> {
     if !matches!(request.method, Method::GET | Method::HEAD) {
         return None;
@@ -25,7 +25,8 @@ pub(crate) fn asks_catalog(request: &Parts) -> Option<Via> {
     }
 }
 
-/// `GET /catalog?via=http`, `?via=grpc`: who the shop is, what it got, and the same of the catalog behind it.
+/// `GET /catalog?via=http`, `?via=grpc`: the shop's identity, the headers that it received, and the same of the catalog
+/// behind it.
 pub(super) fn catalog(visit: &Visit<'_>) -> Result<Answer, Refusal> {
     #[derive(Serialize)]
     struct Hops<'a> {

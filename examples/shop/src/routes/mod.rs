@@ -44,7 +44,7 @@ fn dispatch(visit: &Visit<'_>) -> Result<Answer, Refusal> {
         "/stream" => probes::stream(visit),
         "/two-cookies" => probes::two_cookies(visit),
         "/set" => probes::set(visit),
-        // A handshake never comes here, see `http`.
+        // A handshake is handled in `http`.
         "/ws" => Err(Refusal::NoHandshake),
         path => match path.strip_prefix("/status/") {
             Some(code) => probes::status(visit, code),

@@ -1,4 +1,4 @@
-//! The page that a person sees: which version and pod answered, and what is in the cart.
+//! The HTML page: which version and pod answered, and the content of the cart.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 

@@ -10,15 +10,15 @@ use crate::proto;
 use crate::refusal::Refusal;
 use crate::visit::{Brought, Current, Nothing, Visit};
 
-/// What the home page says beside the session.
+/// The fields of the home page beside the session.
 #[derive(Serialize)]
 struct Home<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     catalog: Option<&'a proto::Answer>,
 }
 
-/// `GET /`: the page for a browser, JSON for others; opens a session when none is known.
-/// The catalog's part is there where the shop has one. When it does not answer, neither does the page.
+/// `GET /`: the page for a browser, JSON for others; opens a session when none is known. Contains the catalog's part if
+/// the shop has a catalog. If the catalog does not respond, the page is an error.
 pub(super) fn home(visit: &Visit<'_>) -> Result<Answer, Refusal> {
     only(visit, &[Method::GET], "GET, HEAD")?;
     let catalog = visit.catalog()?;
@@ -53,7 +53,7 @@ pub(super) fn add(visit: &Visit<'_>) -> Result<Answer, Refusal> {
         current.session = session;
         return visit.json(&current, Nothing {});
     }
-    // A logout or login in parallel took the session away meanwhile: the item goes into a new one.
+    // A parallel logout or login removed the session meanwhile: the item is added to a new one.
     let id = store.open()?;
     let session = store.add(&id, &item).unwrap_or_default();
     visit.json(&visit.issued(id, session)?, Nothing {})

@@ -77,7 +77,7 @@ impl Browser {
         Ok(Reply { status: head.status, headers: head.headers, body: body.collect().await?.to_bytes() })
     }
 
-    /// The status of a plain GET, once the whole answer is there.
+    /// The status of a plain GET, after the whole response was read.
     pub(crate) async fn status(&self, uri: Uri) -> Result<StatusCode> {
         let (head, body) = self.client.get(uri).await?.into_parts();
         body.collect().await?;

@@ -79,7 +79,8 @@ async fn the_home_page_names_the_catalog_for_people_and_programs() -> Result<()>
     let mut browser = Browser::new(Protocol::Http1);
     assert_eq!(browser.get(&shop, "/").await?.json()?["catalog"]["pod"], "catalog-v2-a");
     let page = browser.send(&shop, Request::get("/").header("accept", "text/html")).await?;
-    assert!(String::from_utf8_lossy(&page.body).contains("catalog v2"));
+    let text = String::from_utf8_lossy(&page.body);
+    assert!(text.contains("catalog v2"), "{text:?}");
     Ok(())
 }
 

@@ -11,11 +11,11 @@ use tokio::time::timeout;
 use crate::browser::{Browser, Protocol};
 use crate::caller::watch;
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 const SHOP: &str = env!("CARGO_BIN_EXE_demo-shop");
 const CATALOG: &str = env!("CARGO_BIN_EXE_demo-catalog");
 
-/// A process that has said where it listens.
+/// A process that has printed its address.
 struct Running {
     process: Child,
     lines: Lines<BufReader<ChildStderr>>,
@@ -27,7 +27,7 @@ impl Running {
     async fn start(program: &str, args: &[&str]) -> Result<Self> {
         let mut process = command(program, args).spawn()?;
         let mut lines = BufReader::new(process.stderr.take().context("no stderr")?).lines();
-        let ready = timeout(PATIENCE, lines.next_line()).await??.context("it said nothing")?;
+        let ready = timeout(TIMEOUT, lines.next_line()).await??.context("it said nothing")?;
         let (_, base) = ready.split_once("listening on ").with_context(|| format!("no address: {ready}"))?;
         Ok(Self { process, lines, base: base.to_owned() })
     }
@@ -39,8 +39,10 @@ impl Running {
     /// Ends it by SIGTERM; answers its last words.
     async fn terminate(mut self) -> Result<String> {
         let pid = self.process.id().context("it has ended")?.to_string();
-        assert!(Command::new("kill").args(["-TERM", &pid]).status().await?.success());
-        assert!(timeout(PATIENCE, self.process.wait()).await??.success());
+        let killed = Command::new("kill").args(["-TERM", &pid]).status().await?;
+        assert!(killed.success(), "kill -TERM {pid}: {killed}");
+        let ended = timeout(TIMEOUT, self.process.wait()).await??;
+        assert!(ended.success(), "the program: {ended}");
         self.lines.next_line().await?.context("it said nothing")
     }
 }
@@ -89,7 +91,8 @@ async fn sigterm_ends_an_open_stream_with_status_ok() -> Result<()> {
             while ticks.message().await?.is_some() {}
             anyhow::Ok(())
         });
-        assert!(pod.terminate().await?.ends_with("v1 a: stopped"));
+        let last = pod.terminate().await?;
+        assert!(last.ends_with("v1 a: stopped"), "{last}");
         end.await??;
     }
     Ok(())
@@ -103,8 +106,8 @@ async fn a_bad_name_or_place_ends_the_process_before_it_listens() -> Result<()> 
         (&["--version", "v2", "--pod", "v2-b", "--catalog-address", "127.0.0.1:9"], "--catalog <URL>"),
     ];
     for (args, reason) in bad {
-        let output = timeout(PATIENCE, command(SHOP, args).output()).await??;
-        assert!(!output.status.success());
+        let output = timeout(TIMEOUT, command(SHOP, args).output()).await??;
+        assert!(!output.status.success(), "{args:?}: {output:?}");
         let said = String::from_utf8(output.stderr)?;
         assert!(said.contains(reason), "{said}");
     }

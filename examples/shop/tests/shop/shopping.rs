@@ -25,7 +25,7 @@ async fn the_first_visit_opens_a_session_and_the_next_ones_keep_it() -> Result<(
         browser.post(&shop, "/cart?item=tea").await?;
         browser.get(&shop, "/cart/add?item=green%20cup").await?;
         let again = browser.get(&shop, "/").await?;
-        assert!(again.cookies().is_empty());
+        assert_eq!(again.cookies(), Vec::<&str>::new());
         assert_eq!(again.json()?["known_session"], true);
         assert_eq!(again.json()?["cart"], json!(["tea", "green cup"]));
         assert_eq!(shop.inspector().session(&id).map(|session| session.cart.len()), Some(2));
@@ -100,7 +100,7 @@ async fn a_logout_ends_the_session_and_deletes_its_cookie() -> Result<()> {
     browser.post(&shop, "/cart?item=tea").await?;
     let reply = browser.post(&shop, "/logout").await?;
     assert_eq!(reply.cookies(), ["JSESSIONID=; Path=/; Max-Age=0"]);
-    assert!(browser.jar.is_empty());
+    assert!(browser.jar.is_empty(), "{:?}", browser.jar);
     let stats = browser.get(&shop, "/stats").await?.json()?;
     assert_eq!((&stats["sessions"], &stats["carts"], &stats["requests"]), (&json!(0), &json!(0), &json!(3)));
     Ok(())
@@ -159,7 +159,8 @@ async fn a_delayed_answer_is_overtaken_but_its_work_came_first() -> Result<()> {
         anyhow::Ok((std::time::Instant::now(), reply.json()?))
     };
     let ((slow_at, slow), (quick_at, quick)) = tokio::try_join!(slow, quick)?;
-    assert!(quick_at < slow_at);
+    let late = quick_at.saturating_duration_since(slow_at);
+    assert!(quick_at < slow_at, "the quick response came {late:?} after the slow one");
     assert_eq!(slow["cart"], json!(["first"]));
     assert_eq!(quick["cart"], json!(["first", "second"]));
     Ok(())

@@ -1,4 +1,4 @@
-//! How a pod ends: kindly, out of patience, or at once.
+//! How a pod ends: gracefully, by SIGKILL, or at once.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use crate::browser::{Browser, Protocol, open_shop, open_shop_with, until};
 
-/// Asks for a slow answer in a task of its own and returns once the shop is at work on it.
+/// Requests a slow response in a task of its own and returns once the shop processes it.
 async fn in_flight(
     shop: &demo_shop::RunningShop,
     protocol: Protocol,
@@ -33,7 +33,7 @@ async fn a_stop_answers_what_is_in_flight_and_accepts_no_more() -> Result<()> {
         let answer = in_flight(&shop, protocol, 200).await?;
         assert_eq!(shop.stop().await, Stopped::Clean);
         assert_eq!(answer.await?, Some(StatusCode::OK));
-        assert!(TcpStream::connect(address).await.is_err());
+        TcpStream::connect(address).await.unwrap_err();
     }
     Ok(())
 }
@@ -91,7 +91,7 @@ async fn a_killed_or_dropped_shop_answers_nobody() -> Result<()> {
             shop.kill().await;
         }
         assert_eq!(answer.await?, None);
-        assert!(TcpStream::connect(address).await.is_err());
+        TcpStream::connect(address).await.unwrap_err();
     }
     Ok(())
 }

@@ -72,7 +72,7 @@ async fn a_pod_that_lingers_fails_its_readiness_and_serves_on() -> Result<()> {
         assert_eq!(probe, StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(browser.status(format!("http://{address}{path}").parse()?).await?, StatusCode::OK);
     }
-    // Nobody waits a minute: a stop that is dropped kills its pod.
+    // The test does not wait a minute: dropping a stop kills its pod.
     stops.iter().for_each(tokio::task::JoinHandle::abort);
     Ok(())
 }

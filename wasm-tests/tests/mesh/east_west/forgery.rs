@@ -4,9 +4,9 @@ use super::hops::{Hops, TRAIN, ask, both, carried};
 use crate::support::in_the_mesh;
 use assignment::Identity;
 use assignment::contract::{KeyUse, RingKey, Secret};
-use assignment::seal::{Ring, Seal, carried_keys};
-use wasm_tests::client::{Answer, Kind, User, Visit};
-use wasm_tests::lab::Lab;
+use assignment::seal::{KeyRing, Seal, baggage_keys};
+use browser::{Answer, Kind, User, Visit};
+use mesh_lab::Lab;
 use wasm_tests::scenario::now_seconds;
 
 #[test]
@@ -32,8 +32,8 @@ async fn clients_reach_the_edge(hops: &Hops) {
         ("baggage", &baggage),
     ] {
         let forged = |via: &str| ask(via).header(name, value);
-        assert_eq!(hops.seen_by(&mut hops.stage.user(), forged).await, both("v1"), "{name}");
-        let answer = hops.stage.user().send(&forged("http")).await.unwrap();
+        assert_eq!(hops.seen_by(&mut hops.env.user(), forged).await, both("v1"), "{name}");
+        let answer = hops.env.user().send(&forged("http")).await.unwrap();
         assert!(!answer.text().contains(value), "{name} reached an application: {}", answer.text());
     }
 }
@@ -42,7 +42,7 @@ async fn baggage_crosses_the_edge(hops: &Hops) {
     let lines = ["tenant=a%20b;ttl=1 , canary=c1.forged", "canary =again;p", "last= x "];
     for via in ["http", "grpc"] {
         let visit = lines.iter().fold(hops.tester("v2", via), |visit, line| visit.header("baggage", line));
-        let answer = hops.stage.user().send(&visit).await.unwrap();
+        let answer = hops.env.user().send(&visit).await.unwrap();
         let at_the_shop = carried(&answer, "/carried", "baggage");
         let [line] = at_the_shop.as_slice() else { panic!("expected one line, found {at_the_shop:?}") };
         let (others, ours) = line.split_once(",canary=").unwrap_or_else(|| panic!("ours is not in {line:?}"));
@@ -54,7 +54,7 @@ async fn baggage_crosses_the_edge(hops: &Hops) {
 
 /// As if the filter were missing at the edge: the request of a pod of the shop, with what a client has sent.
 async fn pods_reach_the_sidecar(lab: &Lab, hops: &Hops) {
-    let tester = hops.stage.user().send(&hops.tester("v2", "http")).await.unwrap();
+    let tester = hops.env.user().send(&hops.tester("v2", "http")).await.unwrap();
     let line = carried(&tester, "/carried", "baggage").concat();
     let genuine = line.strip_prefix("canary=").unwrap();
     let edited = edited(genuine);
@@ -76,7 +76,7 @@ async fn pods_reach_the_sidecar(lab: &Lab, hops: &Hops) {
 
 /// What the catalog answers to a request that a pod of the shop sends.
 async fn from_a_pod(lab: &Lab, hops: &Hops, headers: &[(&str, String)]) -> Answer {
-    let namespace = &hops.stage.namespace;
+    let namespace = &hops.env.namespace;
     let catalog = lab.service(namespace, "catalog", 80).await.unwrap();
     let pod = lab.pods(namespace, "app=shop,version=v1").await.unwrap().concat();
     let visit =
@@ -90,8 +90,8 @@ fn signed_by_nobody() -> String {
     let key = RingKey { id: "k1".to_owned(), key: Secret::new(vec![7; 32]), usage: KeyUse::Sign };
     let cohort = format!("{TRAIN}.canary");
     let somebody = Identity::from_random(0x0123_4567_89ab_cdef);
-    let seal = Seal::carried(cohort.as_bytes(), false, somebody, now_seconds());
-    Ring::new(&carried_keys(&[key])).unwrap().sign("", &seal).unwrap()
+    let seal = Seal::baggage(cohort.as_bytes(), false, somebody, now_seconds());
+    KeyRing::new(&baggage_keys(&[key])).unwrap().sign("", &seal).unwrap()
 }
 
 /// Another last character, which is part of what signs it.

@@ -1,8 +1,9 @@
 //! The shop and the catalog behind it, each released for itself, in one train.
 
 use super::mutual_tls;
-use wasm_tests::client::{Answer, Kind, User, Visit};
-use wasm_tests::lab::{Lab, Stage, StageOptions};
+use browser::{Answer, Kind, User, Visit};
+use mesh_lab::Lab;
+use wasm_tests::mesh::{ShopEnv, ShopEnvOptions};
 use wasm_tests::scenario::Document;
 
 /// The train of both releases.
@@ -11,9 +12,9 @@ pub(super) const TRAIN: &str = "autumn";
 /// The version that the shop had and the one that the catalog had, for one request.
 pub(super) type Versions = (String, String);
 
-/// A stage with a catalog, and its two releases.
+/// An environment with a catalog, and its two releases.
 pub(super) struct Hops {
-    pub(super) stage: Stage,
+    pub(super) env: ShopEnv,
     pub(super) shop: Document,
     pub(super) catalog: Document,
 }
@@ -22,34 +23,34 @@ impl Hops {
     /// Sets it up with a shop that passes on `headers`, `baggage` or `none`, and services that take mutual TLS alone;
     /// nothing is released yet.
     pub(super) async fn set_up(lab: &Lab, name: &str, propagate: &str) -> Self {
-        let stage = Stage::set_up(lab, name, &StageOptions::default()).await.unwrap();
-        stage.add_catalog(lab, propagate).await.unwrap();
-        mutual_tls::require(lab, &stage).await;
+        let env = ShopEnv::set_up(lab, name, &ShopEnvOptions::default()).await.unwrap();
+        env.add_catalog(lab, propagate).await.unwrap();
+        mutual_tls::require(lab, &env).await;
         let in_train = |release: Document| release.with("/spec/train", TRAIN);
-        let (shop, catalog) = (stage.release().unwrap(), stage.catalog_release().unwrap());
-        Self { shop: in_train(shop), catalog: in_train(catalog), stage }
+        let (shop, catalog) = (env.release().unwrap(), env.catalog_release().unwrap());
+        Self { shop: in_train(shop), catalog: in_train(catalog), env }
     }
 
     /// Applies both releases with these weights, and returns when the gateway and the sidecars of the shop run them.
     pub(super) async fn apply(&self, lab: &Lab, [shop, catalog]: [&str; 2], generation: u64) {
         let shop = self.shop.clone().with("/spec/weight", shop);
         let catalog = self.catalog.clone().with("/spec/weight", catalog);
-        lab.apply(&self.stage.generate(&[&shop, &catalog], generation).unwrap()).await.unwrap();
-        let what = format!("generation {generation} in {} and its sidecars", self.stage.ingress);
+        lab.apply(&self.env.generate(&[&shop, &catalog], generation).unwrap()).await.unwrap();
+        let what = format!("generation {generation} in {} and its sidecars", self.env.ingress);
         lab.until(&what, async || self.has_arrived(lab, generation).await.then_some(())).await.unwrap();
     }
 
     async fn has_arrived(&self, lab: &Lab, generation: u64) -> bool {
         // Workers report what they run when they see a request, so each proxy is given one.
         for version in ["v1", "v2"] {
-            let answer = self.stage.user().send(&self.tester(version, "http")).await;
+            let answer = self.env.user().send(&self.tester(version, "http")).await;
             if !answer.is_ok_and(|answer| answer.status == 200) {
                 return false;
             }
         }
-        let (namespace, ingress) = (&self.stage.namespace, &self.stage.ingress);
+        let (namespace, ingress) = (&self.env.namespace, &self.env.ingress);
         let sidecars = lab.pods(namespace, "app=shop").await.unwrap();
-        let gateway = (ingress, self.stage.gateway_pod(lab).await.unwrap(), self.shop.name());
+        let gateway = (ingress, self.env.gateway_pod(lab).await.unwrap(), self.shop.name());
         let sidecars = sidecars.into_iter().map(|pod| (namespace, pod, self.catalog.name()));
         for (namespace, pod, release) in std::iter::once(gateway).chain(sidecars) {
             let labels = [("component", release)];
@@ -62,9 +63,9 @@ impl Hops {
         true
     }
 
-    /// A tester who asks for this version of the shop, and its catalog over HTTP or gRPC.
+    /// A tester who chooses this version of the shop, and its catalog over HTTP or gRPC.
     pub(super) fn tester(&self, version: &str, via: &str) -> Visit {
-        let token = self.stage.token(&self.shop, version).unwrap();
+        let token = self.env.token(&self.shop, version).unwrap();
         ask(via).header("x-canary-token", token)
     }
 

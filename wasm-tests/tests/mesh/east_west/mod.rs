@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! hops        the shop, the catalog behind it, a release of each in one train
-//! mutual_tls  the only way into either of them
-//! roles       who sees which role in both
-//! forgery     what clients and foreign pods write into the carriers
+//! mutual_tls  required by both of them
+//! roles       the role that users get in both
+//! forgery     forged carriers of clients and foreign pods
 //! ```
 
 mod forgery;

@@ -1,16 +1,18 @@
-//! Mutual TLS with certificates of istiod, and nothing else: both hops of the tests beside this one are made that way.
+//! Mutual TLS with certificates of istiod, required: both hops of the other tests use it.
 
 use super::hops::Hops;
+use browser::User;
+use mesh_lab::Lab;
 use std::net::SocketAddr;
-use wasm_tests::client::User;
-use wasm_tests::lab::{Lab, Stage};
+use wasm_tests::mesh::ShopEnv;
 
-/// Asks for it in the namespace of both services, and returns when plain requests are refused that were answered before.
-pub(super) async fn require(lab: &Lab, stage: &Stage) {
-    let namespace = &stage.namespace;
+/// Requires mutual TLS in the namespace of both services, and returns when plain requests are refused that were
+/// answered before.
+pub(super) async fn require(lab: &Lab, env: &ShopEnv) {
+    let namespace = &env.namespace;
     let pods = [
-        address(lab, stage, "app=shop,version=v1", 8080).await,
-        address(lab, stage, "app=catalog,version=v1", 9101).await,
+        address(lab, env, "app=shop,version=v1", 8080).await,
+        address(lab, env, "app=catalog,version=v1", 9101).await,
     ];
     for pod in pods {
         assert!(takes_plain_text(pod).await, "{pod} of {namespace} refuses plain requests already");
@@ -24,11 +26,11 @@ pub(super) async fn require(lab: &Lab, stage: &Stage) {
     }
 }
 
-/// The shop is told who called: the gateway, by its certificate.
+/// The shop receives the caller's identity: the gateway's, by its certificate.
 pub(super) async fn names_the_gateway(hops: &Hops) {
-    let stage = &hops.stage;
-    let received = stage.user().api("/headers").await.unwrap().text();
-    let caller = format!("URI=spiffe://cluster.local/ns/{}/sa/default", stage.ingress);
+    let env = &hops.env;
+    let received = env.user().api("/headers").await.unwrap().text();
+    let caller = format!("URI=spiffe://cluster.local/ns/{}/sa/default", env.ingress);
     assert!(received.contains(&caller), "{caller} is not in {received}");
 }
 
@@ -36,9 +38,9 @@ async fn takes_plain_text(pod: SocketAddr) -> bool {
     User::http1(pod, "shop").api("/healthz").await.is_ok_and(|answer| answer.status == 200)
 }
 
-async fn address(lab: &Lab, stage: &Stage, labels: &str, port: u16) -> SocketAddr {
+async fn address(lab: &Lab, env: &ShopEnv, labels: &str, port: u16) -> SocketAddr {
     let columns = "jsonpath={.items[0].status.podIP}";
     let found =
-        lab.kubectl(&["get", "pods", "-n", &stage.namespace, "-l", labels, "-o", columns]).await.unwrap();
+        lab.kubectl(&["get", "pods", "-n", &env.namespace, "-l", labels, "-o", columns]).await.unwrap();
     SocketAddr::new(found.parse().unwrap(), port)
 }

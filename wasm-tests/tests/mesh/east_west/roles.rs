@@ -3,18 +3,18 @@
 use super::hops::{Hops, ask, both, fetch, versions};
 use super::mutual_tls;
 use crate::support::in_the_mesh;
-use wasm_tests::client::Visit;
-use wasm_tests::lab::Lab;
+use browser::Visit;
+use mesh_lab::Lab;
 
 #[test]
 fn users_have_one_role_in_both_services_where_the_first_passes_our_headers_on() {
     in_the_mesh(async |lab| {
         let hops = users_have_one_role(lab, "headers").await;
-        // Without what travels the next service decides for itself: the roles above did not agree by chance.
-        hops.stage.set_shop(lab, &["SHOP_PROPAGATE=none"]).await.unwrap();
+        // Without propagated headers the next service decides for itself: the roles above did not agree by chance.
+        hops.env.set_shop(lab, &["SHOP_PROPAGATE=none"]).await.unwrap();
         let alone = ("v2".to_owned(), "v1".to_owned());
         let parted = async || {
-            let answer = hops.stage.user().send(&hops.tester("v2", "http")).await.ok()?;
+            let answer = hops.env.user().send(&hops.tester("v2", "http")).await.ok()?;
             (answer.status == 200 && versions(&answer) == alone).then_some(())
         };
         lab.until("a catalog that decides alone", parted).await.unwrap();
@@ -31,24 +31,24 @@ async fn users_have_one_role(lab: &Lab, propagate: &str) -> Hops {
     hops.apply(lab, ["100", "100"], 1).await;
     mutual_tls::names_the_gateway(&hops).await;
 
-    let mut pinned = hops.stage.user();
+    let mut pinned = hops.env.user();
     assert_eq!(version_of_page(&mut pinned).await, "v2");
     assert_eq!(hops.seen_by(&mut pinned, fetch).await, both("v2"));
-    // Everybody's bucket says canary, in both services.
-    let adopted = hops.seen_by(&mut hops.stage.user(), session_older_than_the_filter).await;
+    // Every user's bucket is canary, in both services.
+    let adopted = hops.seen_by(&mut hops.env.user(), session_older_than_the_filter).await;
     assert_eq!(adopted, both("v1"), "an adopted user");
 
     hops.apply(lab, ["0", "0"], 2).await;
-    // Everybody's bucket says stable, in both services.
+    // Every user's bucket is stable, in both services.
     assert_eq!(hops.seen_by(&mut pinned, fetch).await, both("v2"), "pinned before the weight was lowered");
-    let tester = hops.seen_by(&mut hops.stage.user(), |via| hops.tester("v2", via)).await;
+    let tester = hops.seen_by(&mut hops.env.user(), |via| hops.tester("v2", via)).await;
     assert_eq!(tester, both("v2"), "a tester");
-    assert_eq!(hops.seen_by(&mut hops.stage.user(), ask).await, both("v1"), "anybody else");
+    assert_eq!(hops.seen_by(&mut hops.env.user(), ask).await, both("v1"), "anybody else");
 
     hops.apply(lab, ["50", "0"], 3).await;
     let mut canaries = 0;
     for _ in 0..30 {
-        let mut user = hops.stage.user();
+        let mut user = hops.env.user();
         let version = version_of_page(&mut user).await;
         canaries += u64::from(version == "v2");
         assert_eq!(versions(&user.send(&fetch("http")).await.unwrap()), both(&version));
@@ -58,7 +58,7 @@ async fn users_have_one_role(lab: &Lab, propagate: &str) -> Hops {
 }
 
 /// The version of the shop that a user gets who opens a page, which begins a session.
-async fn version_of_page(user: &mut wasm_tests::client::User) -> String {
+async fn version_of_page(user: &mut browser::User) -> String {
     let answer = user.navigate("/").await.unwrap();
     answer.header("x-shop-version").unwrap_or_else(|| panic!("no shop answered: {answer:?}")).to_owned()
 }

@@ -1,8 +1,9 @@
 //! The HTTP filters of a gateway in their order, from its Envoy's own administration port.
 
+use browser::User;
+use mesh_lab::Lab;
 use serde_json::Value;
-use wasm_tests::client::User;
-use wasm_tests::lab::{Lab, Stage};
+use wasm_tests::mesh::ShopEnv;
 
 /// What Istio calls the filters that matter here.
 pub(super) const AUTHENTICATION: &str = "envoy.filters.http.jwt_authn";
@@ -12,9 +13,9 @@ pub(super) const ROUTER: &str = "envoy.filters.http.router";
 /// What ours is called here, since names of resources differ from gateway to gateway.
 pub(super) const OURS: &str = "canary";
 
-/// The names of the filters behind the gateway's port 80, as they are in force; those of nobody's interest left out.
-pub(super) async fn chain(lab: &Lab, stage: &Stage) -> Vec<&'static str> {
-    let filters = filters(lab, stage).await;
+/// The names of the filters behind the gateway's port 80, as they are in force; without those that check nothing.
+pub(super) async fn chain(lab: &Lab, env: &ShopEnv) -> Vec<&'static str> {
+    let filters = filters(lab, env).await;
     let known = [AUTHENTICATION, AUTHORIZATION, CUSTOM, ROUTER];
     let name = |filter: &String| match filter.strip_prefix("canary-ctl/") {
         Some(_) => Some(OURS),
@@ -24,20 +25,20 @@ pub(super) async fn chain(lab: &Lab, stage: &Stage) -> Vec<&'static str> {
 }
 
 /// Waits until that is what the gateway has.
-pub(super) async fn becomes(lab: &Lab, stage: &Stage, expected: &[&str]) {
-    let arrived = async || (chain(lab, stage).await == expected).then_some(());
+pub(super) async fn becomes(lab: &Lab, env: &ShopEnv, expected: &[&str]) {
+    let arrived = async || (chain(lab, env).await == expected).then_some(());
     let waited = lab.until("the filters of the gateway", arrived).await;
-    let found = filters(lab, stage).await;
+    let found = filters(lab, env).await;
     assert!(waited.is_ok(), "expected {expected:?}, found {found:?}");
 }
 
-async fn filters(lab: &Lab, stage: &Stage) -> Vec<String> {
-    let pod = stage.gateway_pod(lab).await.unwrap();
+async fn filters(lab: &Lab, env: &ShopEnv) -> Vec<String> {
+    let pod = env.gateway_pod(lab).await.unwrap();
     let dump = async || {
         let mut administrator = User::http1(([127, 0, 0, 1], 15000).into(), "localhost");
         administrator.api("/config_dump?resource=dynamic_listeners").await
     };
-    let dump = lab.in_pod(&stage.ingress, &pod, dump).unwrap().unwrap().json();
+    let dump = lab.in_pod(&env.ingress, &pod, dump).unwrap().unwrap().json();
     let listener = entries(&dump, "/configs")
         .find(|listener| listener.get("name").is_some_and(|name| name == "0.0.0.0_80"));
     let listener = listener.unwrap_or_default();

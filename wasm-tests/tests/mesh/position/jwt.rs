@@ -19,7 +19,7 @@ pub(super) fn key_set() -> String {
     json!({ "keys": [key] }).to_string()
 }
 
-/// What the issuer says about this user.
+/// A token of the accepted issuer for this user.
 pub(super) fn genuine(user: &str) -> String {
     signed(ISSUER, user, SECRET)
 }
@@ -29,17 +29,17 @@ pub(super) fn of_a_partner(user: &str) -> String {
     signed(PARTNER, user, SECRET)
 }
 
-/// The same of an issuer that nobody here knows.
+/// The same of an issuer that no `RequestAuthentication` accepts.
 pub(super) fn of_a_foreign_issuer(user: &str) -> String {
     signed("https://accounts.example.org", user, b"a secret of somebody else, as long")
 }
 
-/// Says that the issuer says it, under a key that is not the issuer's.
+/// A token in the issuer's name, signed with a foreign key.
 pub(super) fn forged(user: &str) -> String {
     signed(ISSUER, user, b"a secret of somebody else, as long")
 }
 
-/// Says that the issuer says it, and that no signature is needed (`"alg": "none"`).
+/// A token in the issuer's name without a signature (`"alg": "none"`).
 pub(super) fn unsigned(user: &str) -> String {
     format!("{}.", content("none", ISSUER, user))
 }

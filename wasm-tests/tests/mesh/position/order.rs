@@ -1,12 +1,13 @@
-//! With and without authentication and authorization the filter is there, once, and in its place.
+//! With and without authentication and authorization the filter is installed once, and at its position.
 
 use super::chain::{AUTHENTICATION, AUTHORIZATION, CUSTOM, OURS, ROUTER, becomes, chain};
 use super::jwt;
 use super::policies::{AUTHORIZER, authentication, custom, denial};
 use crate::support::{apply, in_the_mesh};
+use browser::{Answer, Kind, Visit};
+use mesh_lab::Lab;
 use serde_json::{Value, json};
-use wasm_tests::client::{Answer, Kind, Visit};
-use wasm_tests::lab::{Lab, Stage, StageOptions};
+use wasm_tests::mesh::{ShopEnv, ShopEnvOptions};
 use wasm_tests::scenario::Document;
 
 /// A page of the shop that policies are about, and one that only the authorizer is asked about.
@@ -16,36 +17,36 @@ const REFUSED: &str = "/status/403";
 #[test]
 fn with_a_key_from_a_jwt_the_filter_stands_behind_authentication_and_before_authorization() {
     in_the_mesh(async |lab| {
-        let stage = stage(lab, AUTHORIZER).await;
-        let release = released_by_jwt(&stage);
-        apply(lab, &stage, &release, 1).await;
-        let tester = stage.token(&release, "v2").unwrap();
+        let env = env(lab, AUTHORIZER).await;
+        let release = released_by_jwt(&env);
+        apply(lab, &env, &release, 1).await;
+        let tester = env.token(&release, "v2").unwrap();
 
-        assert_eq!(chain(lab, &stage).await, [OURS, ROUTER]);
+        assert_eq!(chain(lab, &env).await, [OURS, ROUTER]);
         for token in [jwt::genuine("alice"), jwt::unsigned("alice")] {
-            assert_eq!(version(&ask(&stage, "/", &[bearer(&token)]).await), "v1", "nobody has verified it");
+            assert_eq!(version(&ask(&env, "/", &[bearer(&token)]).await), "v1", "nobody has verified it");
         }
 
-        lab.apply(&denial(&stage, DENIED)).await.unwrap();
-        becomes(lab, &stage, &[AUTHORIZATION, OURS, ROUTER]).await;
-        denied_with_and_without_a_token(&stage, DENIED, &tester).await;
+        lab.apply(&denial(&env, DENIED)).await.unwrap();
+        becomes(lab, &env, &[AUTHORIZATION, OURS, ROUTER]).await;
+        denied_with_and_without_a_token(&env, DENIED, &tester).await;
 
-        lab.apply(&authentication(&stage)).await.unwrap();
-        becomes(lab, &stage, &[AUTHENTICATION, OURS, AUTHORIZATION, ROUTER]).await;
-        only_verified_tokens_give_a_key(&stage).await;
-        denied_with_and_without_a_token(&stage, DENIED, &tester).await;
+        lab.apply(&authentication(&env)).await.unwrap();
+        becomes(lab, &env, &[AUTHENTICATION, OURS, AUTHORIZATION, ROUTER]).await;
+        only_verified_tokens_give_a_key(&env).await;
+        denied_with_and_without_a_token(&env, DENIED, &tester).await;
 
-        lab.delete(&denial(&stage, DENIED)).await.unwrap();
-        becomes(lab, &stage, &[AUTHENTICATION, OURS, ROUTER]).await;
-        only_verified_tokens_give_a_key(&stage).await;
+        lab.delete(&denial(&env, DENIED)).await.unwrap();
+        becomes(lab, &env, &[AUTHENTICATION, OURS, ROUTER]).await;
+        only_verified_tokens_give_a_key(&env).await;
 
         lab.apply(&authorizer()).await.unwrap();
         lab.rolled_out(AUTHORIZER, "deployment/authorizer").await.unwrap();
-        lab.apply(&custom(&stage, &[REFUSED, "/cart"])).await.unwrap();
-        becomes(lab, &stage, &[AUTHORIZATION, CUSTOM, AUTHENTICATION, OURS, ROUTER]).await;
-        only_verified_tokens_give_a_key(&stage).await;
-        denied_with_and_without_a_token(&stage, REFUSED, &tester).await;
-        let allowed = ask(&stage, "/cart", &[bearer(&jwt::genuine("alice"))]).await;
+        lab.apply(&custom(&env, &[REFUSED, "/cart"])).await.unwrap();
+        becomes(lab, &env, &[AUTHORIZATION, CUSTOM, AUTHENTICATION, OURS, ROUTER]).await;
+        only_verified_tokens_give_a_key(&env).await;
+        denied_with_and_without_a_token(&env, REFUSED, &tester).await;
+        let allowed = ask(&env, "/cart", &[bearer(&jwt::genuine("alice"))]).await;
         assert_eq!(version(&allowed), "v2", "the authorizer was asked and had nothing against it");
     });
 }
@@ -53,62 +54,62 @@ fn with_a_key_from_a_jwt_the_filter_stands_behind_authentication_and_before_auth
 #[test]
 fn without_a_key_from_a_jwt_the_filter_stands_first() {
     in_the_mesh(async |lab| {
-        let stage = stage(lab, "first").await;
-        let release = stage.release().unwrap().with("/spec/weight", "100");
-        apply(lab, &stage, &release, 1).await;
-        let tester = stage.token(&release, "v2").unwrap();
-        assert_eq!(chain(lab, &stage).await, [OURS, ROUTER]);
+        let env = env(lab, "first").await;
+        let release = env.release().unwrap().with("/spec/weight", "100");
+        apply(lab, &env, &release, 1).await;
+        let tester = env.token(&release, "v2").unwrap();
+        assert_eq!(chain(lab, &env).await, [OURS, ROUTER]);
 
-        lab.apply(&denial(&stage, DENIED)).await.unwrap();
-        becomes(lab, &stage, &[OURS, AUTHORIZATION, ROUTER]).await;
-        denied_with_and_without_a_token(&stage, DENIED, &tester).await;
+        lab.apply(&denial(&env, DENIED)).await.unwrap();
+        becomes(lab, &env, &[OURS, AUTHORIZATION, ROUTER]).await;
+        denied_with_and_without_a_token(&env, DENIED, &tester).await;
 
-        lab.apply(&authentication(&stage)).await.unwrap();
-        becomes(lab, &stage, &[OURS, AUTHENTICATION, AUTHORIZATION, ROUTER]).await;
-        denied_with_and_without_a_token(&stage, DENIED, &tester).await;
+        lab.apply(&authentication(&env)).await.unwrap();
+        becomes(lab, &env, &[OURS, AUTHENTICATION, AUTHORIZATION, ROUTER]).await;
+        denied_with_and_without_a_token(&env, DENIED, &tester).await;
     });
 }
 
-async fn stage(lab: &Lab, name: &str) -> Stage {
-    let options = StageOptions::gateway();
-    Stage::set_up(lab, name, &options).await.unwrap()
+async fn env(lab: &Lab, name: &str) -> ShopEnv {
+    let options = ShopEnvOptions::gateway();
+    ShopEnv::set_up(lab, name, &options).await.unwrap()
 }
 
-/// Everybody who is known by a verified token is on the canary, everybody else on stable.
-fn released_by_jwt(stage: &Stage) -> Document {
+/// Users with a verified token are on the canary, all others on stable.
+fn released_by_jwt(env: &ShopEnv) -> Document {
+    let release = env.release().unwrap().with("/spec/stickiness", "user").with("/spec/session", Value::Null);
     let release =
-        stage.release().unwrap().with("/spec/stickiness", "user").with("/spec/session", Value::Null);
-    let release = release.with("/spec/keys", json!([{"jwt": {"claim": "sub"}}])).with("/spec/mint", "never");
+        release.with("/spec/identifyBy", json!([{"jwt": {"claim": "sub"}}])).with("/spec/mint", "never");
     release.with("/spec/weight", "100")
 }
 
-async fn only_verified_tokens_give_a_key(stage: &Stage) {
-    let known = ask(stage, "/", &[bearer(&jwt::genuine("alice"))]).await;
+async fn only_verified_tokens_give_a_key(env: &ShopEnv) {
+    let known = ask(env, "/", &[bearer(&jwt::genuine("alice"))]).await;
     assert_eq!(version(&known), "v2");
-    let partner = ask(stage, "/", &[bearer(&jwt::of_a_partner("alice"))]).await;
+    let partner = ask(env, "/", &[bearer(&jwt::of_a_partner("alice"))]).await;
     assert_eq!(version(&partner), "v2", "claims of all accepted issuers are in one place");
-    assert_eq!(version(&ask(stage, "/", &[]).await), "v1", "nobody is known");
+    assert_eq!(version(&ask(env, "/", &[]).await), "v1", "nobody is known");
     for token in [jwt::unsigned("alice"), jwt::of_a_foreign_issuer("alice"), jwt::forged("alice")] {
-        let answer = ask(stage, "/", &[bearer(&token)]).await;
+        let answer = ask(env, "/", &[bearer(&token)]).await;
         assert_eq!((answer.status, answer.header("x-shop-version")), (401, None), "{token}");
     }
 }
 
-/// No token that our filter reads opens what a policy closes, and a policy is asked about everybody.
-async fn denied_with_and_without_a_token(stage: &Stage, path: &str, tester: &str) {
+/// No token of our filter bypasses a policy, and the policy applies to every request.
+async fn denied_with_and_without_a_token(env: &ShopEnv, path: &str, tester: &str) {
     for headers in [vec![], vec![("x-canary-token", tester.to_owned())]] {
-        let open = ask(stage, "/", &headers).await;
+        let open = ask(env, "/", &headers).await;
         assert_eq!(open.status, 200, "{open:?}");
-        let answer = ask(stage, path, &headers).await;
+        let answer = ask(env, path, &headers).await;
         let who = answer.header("x-shop-version").unwrap_or("authorizer");
         assert_eq!((answer.status, who), (403, "authorizer"), "{path} with {headers:?}");
     }
 }
 
-async fn ask(stage: &Stage, path: &str, headers: &[(&str, String)]) -> Answer {
+async fn ask(env: &ShopEnv, path: &str, headers: &[(&str, String)]) -> Answer {
     let visit =
         headers.iter().fold(Visit::new(Kind::Api, path), |visit, (name, value)| visit.header(name, value));
-    stage.user().send(&visit).await.unwrap()
+    env.user().send(&visit).await.unwrap()
 }
 
 fn bearer(token: &str) -> (&'static str, String) {
@@ -119,7 +120,7 @@ fn version(answer: &Answer) -> &str {
     answer.header("x-shop-version").unwrap_or_else(|| panic!("no shop answered: {answer:?}"))
 }
 
-/// A shop that nobody buys in: a page that it has is allowed, and `/status/403` is not.
+/// A shop as the external authorizer: its pages are allowed, and `/status/403` is not.
 fn authorizer() -> String {
     let labels = json!({"app": "authorizer"});
     let service = json!({"apiVersion": "v1", "kind": "Service",

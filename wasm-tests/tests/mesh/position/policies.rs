@@ -1,8 +1,8 @@
-//! What Istio is asked to check at the gateway: who calls, and what they may do.
+//! Istio's policies at the gateway: authentication and authorization.
 
 use super::jwt;
 use serde_json::{Value, json};
-use wasm_tests::lab::Stage;
+use wasm_tests::mesh::ShopEnv;
 
 /// The name of the external authorizer in the mesh's configuration, a shop that allows what it has a page for.
 const PROVIDER: &str = "authorizer";
@@ -10,28 +10,29 @@ const PROVIDER: &str = "authorizer";
 pub(super) const AUTHORIZER: &str = "position";
 
 /// Tokens are verified where there are any.
-pub(super) fn authentication(stage: &Stage) -> String {
+pub(super) fn authentication(env: &ShopEnv) -> String {
     let rule = |issuer: &str| json!({"issuer": issuer, "jwks": jwt::key_set(), "forwardOriginalToken": true});
     let rules = [rule(jwt::ISSUER), rule(jwt::PARTNER)];
-    object(stage, "RequestAuthentication", "users", &json!({"selector": gateway(stage), "jwtRules": rules}))
+    object(env, "RequestAuthentication", "users", &json!({"selector": gateway(env), "jwtRules": rules}))
 }
 
-/// Nobody may ask for this path.
-pub(super) fn denial(stage: &Stage, path: &str) -> String {
+/// Denies this path to every request.
+pub(super) fn denial(env: &ShopEnv, path: &str) -> String {
     let rules = json!([{"to": [{"operation": {"paths": [path]}}]}]);
     object(
-        stage,
+        env,
         "AuthorizationPolicy",
         "denied",
-        &json!({"selector": gateway(stage), "action": "DENY", "rules": rules}),
+        &json!({"selector": gateway(env), "action": "DENY", "rules": rules}),
     )
 }
 
-/// The external authorizer says who may ask for these paths.
-pub(super) fn custom(stage: &Stage, paths: &[&str]) -> String {
+/// Delegates the decision about these paths to the external authorizer.
+pub(super) fn custom(env: &ShopEnv, paths: &[&str]) -> String {
     let rules = json!([{"to": [{"operation": {"paths": paths}}]}]);
-    let spec = json!({"selector": gateway(stage), "action": "CUSTOM", "provider": {"name": PROVIDER}, "rules": rules});
-    object(stage, "AuthorizationPolicy", "custom", &spec)
+    let spec =
+        json!({"selector": gateway(env), "action": "CUSTOM", "provider": {"name": PROVIDER}, "rules": rules});
+    object(env, "AuthorizationPolicy", "custom", &spec)
 }
 
 /// The mesh's settings for that authorizer, which is in the namespace of one test.
@@ -44,13 +45,13 @@ pub(crate) fn settings() -> Vec<String> {
     ]
 }
 
-fn object(stage: &Stage, kind: &str, name: &str, spec: &Value) -> String {
-    let metadata = json!({"name": name, "namespace": stage.ingress});
+fn object(env: &ShopEnv, kind: &str, name: &str, spec: &Value) -> String {
+    let metadata = json!({"name": name, "namespace": env.ingress});
     json!({"apiVersion": "security.istio.io/v1", "kind": kind, "metadata": metadata, "spec": spec})
         .to_string()
 }
 
 /// The pods that they are for.
-fn gateway(stage: &Stage) -> Value {
-    json!({"matchLabels": {"istio": stage.selector}})
+fn gateway(env: &ShopEnv) -> Value {
+    json!({"matchLabels": {"istio": env.selector}})
 }

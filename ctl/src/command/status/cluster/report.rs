@@ -1,17 +1,16 @@
 //! What a release on a cluster is asked to do, and what is there: as fields, and as text.
 
-use super::super::problem::Problem;
-use super::Seen;
-use super::problems;
-use super::share::SeenShare;
-use crate::cluster::{Part, Proxy};
+use super::super::problem::{Problem, problem};
 use crate::command::role_change;
-use crate::config::History;
-use crate::plan::{Outsiders, Pause};
+use crate::hint::Hint as _;
 use crate::report::{Report, Table};
-use crate::spec::ReleaseName;
 use assignment::Weight;
 use assignment::contract::Role;
+use canary_release::metrics::VersionTraffic;
+use canary_release::record::{History, Pause};
+use canary_release::routing::UnmeshedPods;
+use canary_release::spec::ReleaseName;
+use canary_release::status::{Observation, ObservedShare, ProxyStatus, ReadyPods, problems};
 use jiff::Timestamp;
 use serde::Serialize;
 use std::fmt;
@@ -23,7 +22,7 @@ const LAST: usize = 5;
 /// A release as it stands. Weights in basis points.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Standing {
+pub(super) struct ClusterStatus {
     release: String,
     weight: Share,
     generation: u64,
@@ -37,11 +36,11 @@ pub(super) struct Standing {
     draining: Vec<Draining>,
     /// What the canary has got lately; without a canary nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
-    seen: Option<SeenShare>,
-    proxies: Vec<Proxy>,
+    seen: Option<ObservedShare>,
+    proxies: Vec<ProxyStatus>,
     /// Pods that may call the Service past the routes.
-    #[serde(skip_serializing_if = "Outsiders::is_nobody")]
-    without_sidecar: Outsiders,
+    #[serde(skip_serializing_if = "UnmeshedPods::is_empty")]
+    without_sidecar: UnmeshedPods,
     /// The oldest first.
     history: History,
     problems: Vec<Problem>,
@@ -74,51 +73,54 @@ struct Draining {
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<Timestamp>,
     /// What it had of the requests of the last seconds.
-    now: Part,
+    now: VersionTraffic,
     /// How many seconds.
     seconds: u64,
 }
 
-impl Standing {
-    pub(super) fn new(name: &ReleaseName, seen: Seen, now: Timestamp) -> Self {
+impl ClusterStatus {
+    pub(super) fn new(name: &ReleaseName, observation: Observation, now: Timestamp) -> Self {
         let seconds = u64::try_from(now.as_second()).unwrap_or_default();
-        let canary = seen.record.standing.version_of(Role::Canary);
+        let canary = observation.record.state.version_of(Role::Canary);
         let share = canary
-            .zip(seen.counted.as_ref())
-            .map(|(canary, counted)| SeenShare::of(canary, counted, seen.counts_sessions));
-        let problems = problems::of(&seen, share.as_ref(), seconds);
-        let Seen { record, ready, proxies, coverage, counted, .. } = seen;
+            .zip(observation.traffic.as_ref())
+            .map(|(canary, traffic)| ObservedShare::of(canary, traffic, observation.counts_sessions));
+        let problems = problems(&observation, share.as_ref(), seconds)
+            .into_iter()
+            .map(|found| problem(found.to_string(), found.hint().unwrap_or_default()))
+            .collect();
+        let Observation { record, ready, proxies, coverage, traffic, .. } = observation;
         let drains = |version: String| Draining {
             until: record.draining.get(&version).copied(),
-            now: counted.as_ref().map(|counted| counted.traffic.of(&version)).unwrap_or_default(),
-            seconds: counted.as_ref().map(|counted| counted.time.as_secs()).unwrap_or_default(),
+            now: traffic.as_ref().map(|window| window.traffic.of(&version)).unwrap_or_default(),
+            seconds: traffic.as_ref().map(|window| window.time.as_secs()).unwrap_or_default(),
             version,
         };
-        let version = |(version, ready): (&assignment::contract::VersionConfig, &crate::cluster::Ready)| {
+        let version = |(version, ready): (&assignment::contract::VersionConfig, &ReadyPods)| {
             let (name, role, epoch) = (version.name.clone(), version.role, version.epoch);
             Version { name, role, epoch, ready: ready.ready, pods: ready.all }
         };
-        let standing = &record.standing;
+        let state = &record.state;
         Self {
             release: name.to_string(),
-            weight: Share { asked: standing.weight, effective: standing.weight_at(seconds) },
-            generation: standing.generation,
-            until: standing
+            weight: Share { asked: state.weight, effective: state.weight_at(seconds) },
+            generation: state.generation,
+            until: state
                 .until
                 .and_then(|until| Timestamp::from_second(i64::try_from(until.at_seconds).ok()?).ok()),
-            versions: standing.versions.iter().zip(&ready).map(version).collect(),
+            versions: state.versions.iter().zip(&ready).map(version).collect(),
             draining: record.draining_versions().into_iter().map(drains).collect(),
             history: record.history,
             paused: record.paused,
             seen: share,
             proxies,
-            without_sidecar: coverage.outsiders,
+            without_sidecar: coverage.unmeshed_pods,
             problems,
         }
     }
 }
 
-impl Report for Standing {
+impl Report for ClusterStatus {
     fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         let Share { asked, effective } = &self.weight;
         let current = self.proxies.iter().filter(|proxy| proxy.runs(self.generation)).count();
@@ -127,7 +129,7 @@ impl Report for Standing {
         if let Some(seen) = &self.seen {
             writeln!(out, "{seen}")?;
         }
-        if !self.without_sidecar.is_nobody() {
+        if !self.without_sidecar.is_empty() {
             writeln!(out, "{}", self.without_sidecar)?;
         }
         if let Some(until) = self.until {

@@ -29,7 +29,7 @@ fn inert(stats: &Stats) -> Option<Problem> {
 }
 
 fn generation(name: &str, entry: &Entry, stats: &Stats) -> Option<Problem> {
-    let asked = entry.standing.generation;
+    let asked = entry.state.generation;
     match stats.release(name).generation {
         Some(running) if running >= asked => None,
         Some(running) => Some(problem(
@@ -62,7 +62,7 @@ fn health(name: &str, entry: &Entry, stats: &Stats) -> Vec<Problem> {
 fn errors(name: &str, entry: &Entry, stats: &Stats) -> Option<Problem> {
     const LEAST: u64 = 5;
     let counted = stats.release(name);
-    let canary = entry.standing.version_of(assignment::contract::Role::Canary)?;
+    let canary = entry.state.version_of(assignment::contract::Role::Canary)?;
     let share = |version: &str| {
         let failed = counted.responses_of(version, "5xx");
         (failed, permille(failed, counted.requests_of(version, false)))
@@ -79,7 +79,7 @@ fn permille(part: u64, of: u64) -> u64 {
 
 fn expired(entry: &Entry, now: Timestamp) -> Option<Problem> {
     let seconds = u64::try_from(now.as_second()).unwrap_or_default();
-    let is_over = entry.standing.weight > Weight::ZERO && entry.standing.weight_at(seconds) == Weight::ZERO;
-    let message = format!("the weight {} was given for a time that is over", entry.standing.weight);
+    let is_over = entry.state.weight > Weight::ZERO && entry.state.weight_at(seconds) == Weight::ZERO;
+    let message = format!("the weight {} was given for a time that is over", entry.state.weight);
     is_over.then(|| problem(message, "give it again with `canary-ctl weight`, or leave it"))
 }

@@ -1,10 +1,11 @@
 //! What a release is asked to do, what runs, and what users get: as fields, and as text.
 
 use super::super::problem::Problem;
-use crate::local::{Entry, ReleaseStats, Stats};
+use crate::local::{Entry, Stats};
 use crate::report::{Report, Table};
 use assignment::Weight;
 use assignment::contract::Role;
+use canary_release::metrics::ReleaseMetrics;
 use jiff::Timestamp;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -13,7 +14,7 @@ use std::fmt;
 /// A release as it stands. Weights in basis points, shares `0..=1` of the requests that were counted.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Standing {
+pub(super) struct LocalStatus {
     release: String,
     weight: Share,
     generation: Generation,
@@ -57,7 +58,7 @@ struct Version {
     errors: u64,
 }
 
-impl Standing {
+impl LocalStatus {
     pub(super) fn new(
         release: &str,
         entry: &Entry,
@@ -69,7 +70,7 @@ impl Standing {
         let total: u64 =
             counted.requests.iter().filter(|((.., why), _)| why != "override").map(|(_, n)| n).sum();
         let share = |requests: u64| ratio(requests, total);
-        let standing = &entry.standing;
+        let release_state = &entry.state;
         let version = |version: &assignment::contract::VersionConfig| {
             let members = stats.and_then(|stats| stats.membership(&format!("{release}/{}", version.name)));
             Version {
@@ -84,26 +85,26 @@ impl Standing {
             }
         };
         let seconds = u64::try_from(now.as_second()).unwrap_or_default();
-        let canary = standing.version_of(Role::Canary);
+        let canary = release_state.version_of(Role::Canary);
         Self {
             release: release.to_owned(),
             weight: Share {
-                asked: standing.weight,
-                effective: standing.weight_at(seconds),
+                asked: release_state.weight,
+                effective: release_state.weight_at(seconds),
                 seen: canary.and_then(|canary| share(counted.requests_of(canary, false))),
             },
-            generation: Generation { asked: standing.generation, running: counted.generation },
-            until: standing
+            generation: Generation { asked: release_state.generation, running: counted.generation },
+            until: release_state
                 .until
                 .and_then(|until| Timestamp::from_second(i64::try_from(until.at_seconds).ok()?).ok()),
-            versions: standing.versions.iter().map(version).collect(),
+            versions: release_state.versions.iter().map(version).collect(),
             reasons: by_reason(&counted),
             problems,
         }
     }
 }
 
-fn by_reason(counted: &ReleaseStats) -> BTreeMap<String, u64> {
+fn by_reason(counted: &ReleaseMetrics) -> BTreeMap<String, u64> {
     let mut reasons = BTreeMap::new();
     for ((_, _, reason), count) in &counted.requests {
         *reasons.entry(reason.clone()).or_default() += count;
@@ -117,7 +118,7 @@ fn ratio(part: u64, of: u64) -> Option<f64> {
     (of > 0).then(|| part as f64 / of as f64)
 }
 
-impl Report for Standing {
+impl Report for LocalStatus {
     fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         let Share { asked, effective, seen } = &self.weight;
         let running =

@@ -1,0 +1,271 @@
+//! A cookie jar that keeps and sends what a browser would (RFC 6265bis), and records what it refused.
+//!
+//! Crate `cookie_store` has neither the `__Host-` rules, nor the order in which browsers send, nor a clock that a test
+//! can set, so only the parsing is borrowed (crate `cookie`). Not modelled: public suffixes beyond "one label is none of
+//! ours", and `SameSite` on sending, as all requests of simulated users are same-site.
+
+use std::time::{Duration, SystemTime};
+
+use cookie::{Cookie, ParseError, SameSite};
+
+/// Browsers keep no name and value longer than this, in bytes.
+const MAX_PAIR: usize = 4096;
+/// Browsers cap every age at this.
+const MAX_AGE: Duration = Duration::from_hours(400 * 24);
+
+/// The origin of a request or a response.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin<'a> {
+    /// Host without port.
+    pub host: &'a str,
+    /// Path without query.
+    pub path: &'a str,
+    /// Whether it is https, or is to be taken for it.
+    pub secure: bool,
+}
+
+/// Why a browser would not keep a cookie.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+pub enum Refused {
+    #[error("not a cookie: {0}")]
+    Malformed(ParseError),
+    #[error("not text")]
+    NotText,
+    #[error("name and value are longer than 4096 bytes")]
+    TooLong,
+    #[error("secure, but the connection is not")]
+    NotSecure,
+    #[error("would overwrite a secure cookie from a connection that is not")]
+    OverwritesSecure,
+    #[error("SameSite=None without Secure")]
+    SameSiteNone,
+    #[error("domain {0:?} does not cover the host")]
+    ForeignDomain(String),
+    #[error("the name's prefix asks for Secure, Path=/ and no Domain (__Host-), or Secure (__Secure-)")]
+    Prefix,
+}
+
+#[derive(Clone, Debug)]
+struct Stored {
+    name: String,
+    value: String,
+    domain: String,
+    host_only: bool,
+    path: String,
+    secure: bool,
+    /// `None`: until the browser is closed.
+    expires: Option<SystemTime>,
+    created: u64,
+}
+
+/// One browser profile's cookies.
+#[derive(Clone, Debug, Default)]
+pub struct Jar {
+    cookies: Vec<Stored>,
+    refused: Vec<(String, Refused)>,
+    last_created: u64,
+    ahead: Duration,
+}
+
+impl Jar {
+    /// No cookies.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Keeps the cookie of one `Set-Cookie` line, deletes with it, or refuses it; refusals are kept for
+    /// [`Jar::refused`].
+    pub fn store(&mut self, line: &[u8], origin: Origin<'_>) {
+        if let Err(reason) = self.try_store(line, origin) {
+            self.refused.push((String::from_utf8_lossy(line).into_owned(), reason));
+        }
+    }
+
+    /// Names and values of the cookies for a request there, in the order in which a browser sends them.
+    pub fn pairs(&self, origin: Origin<'_>) -> Vec<(&str, &str)> {
+        let now = self.now();
+        let mut fitting: Vec<&Stored> =
+            self.cookies.iter().filter(|cookie| cookie.fits(origin, now)).collect();
+        fitting.sort_by_key(|cookie| (std::cmp::Reverse(cookie.path.len()), cookie.created));
+        fitting.into_iter().map(|cookie| (cookie.name.as_str(), cookie.value.as_str())).collect()
+    }
+
+    /// The value of the `Cookie` header for a request there; `None` when no cookie fits.
+    pub fn header(&self, origin: Origin<'_>) -> Option<String> {
+        let pairs: Vec<String> =
+            self.pairs(origin).into_iter().map(|(name, value)| format!("{name}={value}")).collect();
+        (!pairs.is_empty()).then(|| pairs.join("; "))
+    }
+
+    /// The value of the first living cookie of this name, wherever it would be sent to.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let now = self.now();
+        let found = self.cookies.iter().find(|cookie| cookie.name == name && cookie.lives(now));
+        found.map(|cookie| cookie.value.as_str())
+    }
+
+    /// Names of the living cookies, oldest first.
+    pub fn names(&self) -> Vec<&str> {
+        let now = self.now();
+        self.cookies.iter().filter(|cookie| cookie.lives(now)).map(|cookie| cookie.name.as_str()).collect()
+    }
+
+    /// Sets a cookie as an attacker or a developer tool would: for this host, path `/`, no rule applied.
+    pub fn plant(&mut self, name: &str, value: &str, host: &str) {
+        self.cookies.retain(|cookie| cookie.name != name);
+        self.last_created += 1;
+        self.cookies.push(Stored {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            domain: host.to_ascii_lowercase(),
+            host_only: true,
+            path: "/".to_owned(),
+            secure: false,
+            expires: None,
+            created: self.last_created,
+        });
+    }
+
+    /// Deletes all cookies of this name.
+    pub fn remove(&mut self, name: &str) {
+        self.cookies.retain(|cookie| cookie.name != name);
+    }
+
+    /// Deletes all cookies.
+    pub fn clear(&mut self) {
+        self.cookies.clear();
+    }
+
+    /// Closes the browser: cookies without an age are deleted.
+    pub fn end_session(&mut self) {
+        self.cookies.retain(|cookie| cookie.expires.is_some());
+    }
+
+    /// Lets time pass for this jar only.
+    pub fn advance(&mut self, by: Duration) {
+        self.ahead += by;
+    }
+
+    /// The lines that a browser would not have kept, each with the reason.
+    pub fn refused(&self) -> &[(String, Refused)] {
+        &self.refused
+    }
+
+    fn now(&self) -> SystemTime {
+        SystemTime::now() + self.ahead
+    }
+
+    fn try_store(&mut self, line: &[u8], origin: Origin<'_>) -> Result<(), Refused> {
+        let line = std::str::from_utf8(line).map_err(|_| Refused::NotText)?;
+        let cookie = Cookie::parse(line).map_err(Refused::Malformed)?;
+        check(&cookie, origin)?;
+        let mut new = self.stored(&cookie, origin)?;
+        let guarded =
+            |old: &Stored| old.secure && old.name == new.name && domain_match(&new.domain, &old.domain);
+        if !origin.secure && self.cookies.iter().any(guarded) {
+            return Err(Refused::OverwritesSecure);
+        }
+        if let Some(old) = self.cookies.iter().position(|old| old.is_same(&new)) {
+            new.created = self.cookies.remove(old).created;
+        }
+        if new.lives(self.now()) {
+            self.cookies.push(new);
+            self.cookies.sort_by_key(|cookie| cookie.created);
+        }
+        Ok(())
+    }
+
+    fn stored(&mut self, cookie: &Cookie<'_>, origin: Origin<'_>) -> Result<Stored, Refused> {
+        let host = origin.host.to_ascii_lowercase();
+        let domain = cookie.domain().map(str::to_ascii_lowercase).filter(|domain| !domain.is_empty());
+        if let Some(domain) = &domain
+            && (!domain_match(&host, domain) || (!domain.contains('.') && *domain != host))
+        {
+            return Err(Refused::ForeignDomain(domain.clone()));
+        }
+        self.last_created += 1;
+        Ok(Stored {
+            name: cookie.name().to_owned(),
+            value: cookie.value().to_owned(),
+            host_only: domain.is_none(),
+            domain: domain.unwrap_or(host),
+            path: cookie
+                .path()
+                .filter(|path| path.starts_with('/'))
+                .unwrap_or(default_path(origin.path))
+                .to_owned(),
+            secure: cookie.secure().unwrap_or_default(),
+            expires: expiry(cookie, self.now()),
+            created: self.last_created,
+        })
+    }
+}
+
+impl Stored {
+    fn lives(&self, now: SystemTime) -> bool {
+        self.expires.is_none_or(|expires| expires > now)
+    }
+
+    fn fits(&self, origin: Origin<'_>, now: SystemTime) -> bool {
+        let host = origin.host.to_ascii_lowercase();
+        let domain = if self.host_only { host == self.domain } else { domain_match(&host, &self.domain) };
+        domain && path_match(origin.path, &self.path) && (origin.secure || !self.secure) && self.lives(now)
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        let key = |cookie: &Self| {
+            (cookie.name.clone(), cookie.domain.clone(), cookie.host_only, cookie.path.clone())
+        };
+        key(self) == key(other)
+    }
+}
+
+/// The rules that depend on this cookie alone.
+fn check(cookie: &Cookie<'_>, origin: Origin<'_>) -> Result<(), Refused> {
+    let secure = cookie.secure().unwrap_or_default();
+    let name = cookie.name().to_ascii_lowercase();
+    if cookie.name().len() + cookie.value().len() > MAX_PAIR {
+        return Err(Refused::TooLong);
+    }
+    if secure && !origin.secure {
+        return Err(Refused::NotSecure);
+    }
+    if cookie.same_site() == Some(SameSite::None) && !secure {
+        return Err(Refused::SameSiteNone);
+    }
+    let host_rules = secure && cookie.path() == Some("/") && cookie.domain().is_none();
+    if (name.starts_with("__host-") && !host_rules) || (name.starts_with("__secure-") && !secure) {
+        return Err(Refused::Prefix);
+    }
+    Ok(())
+}
+
+/// `Max-Age` beats `Expires`; an age of 0 or less is in the past.
+fn expiry(cookie: &Cookie<'_>, now: SystemTime) -> Option<SystemTime> {
+    let at = match cookie.max_age() {
+        Some(age) => now + Duration::try_from(age).unwrap_or_default().min(MAX_AGE),
+        None => cookie.expires_datetime()?.into(),
+    };
+    Some(at.min(now + MAX_AGE))
+}
+
+/// RFC 6265, 5.1.3; an address has no subdomains.
+fn domain_match(host: &str, domain: &str) -> bool {
+    let is_below = host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'));
+    host == domain || (is_below && host.parse::<std::net::IpAddr>().is_err())
+}
+
+/// RFC 6265, 5.1.4.
+fn path_match(path: &str, cookie_path: &str) -> bool {
+    path.strip_prefix(cookie_path)
+        .is_some_and(|rest| rest.is_empty() || cookie_path.ends_with('/') || rest.starts_with('/'))
+}
+
+/// RFC 6265, 5.1.4: the folder that the request's path is in.
+fn default_path(path: &str) -> &str {
+    match path.rsplit_once('/') {
+        Some((folder, _)) if folder.starts_with('/') => folder,
+        _ => "/",
+    }
+}

@@ -1,0 +1,135 @@
+//! Preflight checks before users are sent somewhere else: those of `plan`, with what they need from the cluster.
+
+use super::role_change_checks::now;
+use crate::apply::Planned;
+use crate::client::ServicePods;
+use crate::{Cluster, Error};
+use assignment::Weight;
+use assignment::contract::{Position, Role};
+use canary_release::config;
+use canary_release::delivery::deployed_config;
+use canary_release::preflight::{Alternative, PreflightCheck, check_pause, check_step, check_stickiness};
+use canary_release::record::Record;
+use canary_release::routing::ROUTE_KIND;
+use canary_release::spec::{Release, ReleaseName};
+use canary_release::status::ReadyPods;
+
+impl Cluster {
+    /// Judges a weight. Taking users off a canary is refused by a pause alone, and taking all of them off by nothing.
+    pub(super) async fn check_weight_change(
+        &self,
+        release: &ReleaseName,
+        record: &Record,
+        to: Weight,
+        skipped: &[PreflightCheck],
+    ) -> Result<(), Error> {
+        if to > Weight::ZERO {
+            self.check_pause(record, skipped)?;
+        }
+        let from = record.state.weight_at(now());
+        if to <= from {
+            return Ok(());
+        }
+        check_step(record.max_step, from, to, skipped)?;
+        self.check_canary(release, record, skipped).await?;
+        self.check_held(release, record, skipped).await
+    }
+
+    /// Refuses an operation on a paused release unless it is the pauser's.
+    pub(super) fn check_pause(&self, record: &Record, skipped: &[PreflightCheck]) -> Result<(), Error> {
+        Ok(check_pause(record, &self.user, skipped)?)
+    }
+
+    /// Refuses to send users to a canary without ready pods, or without a route.
+    pub(super) async fn check_canary(
+        &self,
+        release: &ReleaseName,
+        record: &Record,
+        skipped: &[PreflightCheck],
+    ) -> Result<(), Error> {
+        let Some(canary) = record.state.version_of(Role::Canary) else { return Ok(()) };
+        self.check_pods(release, record, canary, skipped).await?;
+        if skipped.contains(&PreflightCheck::NoRoutes) || self.has_route(release, record, canary).await? {
+            return Ok(());
+        }
+        let message = format!("no {ROUTE_KIND} leads to version `{canary}` by the filter's header");
+        let alternative = Alternative::AddRoutes { routes: record.routes };
+        Ok(PreflightCheck::NoRoutes.refuse(skipped, message, alternative)?)
+    }
+
+    /// Refuses to send users to a version without a ready pod.
+    pub(super) async fn check_pods(
+        &self,
+        release: &ReleaseName,
+        record: &Record,
+        version: &str,
+        skipped: &[PreflightCheck],
+    ) -> Result<(), Error> {
+        if skipped.contains(&PreflightCheck::NoReadyPods) {
+            return Ok(());
+        }
+        let pods = self.client.ready(release.namespace.as_str(), &record.service, version).await?;
+        check_ready(pods, version, &record.service.name, skipped)
+    }
+
+    /// Checks an `apply` before its first write.
+    pub(super) fn check_apply(
+        &self,
+        release: &Release,
+        planned: &Planned,
+        pods: &ServicePods,
+        skipped: &[PreflightCheck],
+    ) -> Result<(), Error> {
+        let (before, after) = (planned.before.as_ref(), &planned.stored.record);
+        let moves = |before: &&Record| {
+            before.state.versions != after.state.versions
+                || before.state.weight != after.state.weight
+                || after.initial_weight.is_some()
+        };
+        if let Some(before) = before.filter(moves) {
+            self.check_pause(before, skipped)?;
+        }
+        if after.state.version_of(Role::Canary).is_some() {
+            let config = config::release_config(release, &after.state, Position::Edge);
+            check_stickiness(&config, skipped)?;
+        }
+        if let Some(weight) = after.initial_weight {
+            check_step(after.max_step, Weight::ZERO, weight, skipped)?;
+        }
+        let stable = after.state.version_of(Role::Stable).unwrap_or_default();
+        check_ready(pods.of_version(&after.service, stable), stable, &after.service.name, skipped)
+    }
+
+    /// Checks the configuration of the gateways, which can differ from the file.
+    async fn check_held(
+        &self,
+        release: &ReleaseName,
+        record: &Record,
+        skipped: &[PreflightCheck],
+    ) -> Result<(), Error> {
+        for body in self.configurations(record).await?.values() {
+            let Some(config) = deployed_config(body).map_err(canary_release::plan::Error::from)? else {
+                continue;
+            };
+            let entry = config.releases.get(&release.to_string());
+            if let (Position::Edge, Some(entry)) = (config.position, entry) {
+                check_stickiness(entry, skipped)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_ready(
+    pods: ReadyPods,
+    version: &str,
+    service: &str,
+    skipped: &[PreflightCheck],
+) -> Result<(), Error> {
+    if pods.ready > 0 {
+        return Ok(());
+    }
+    let message = format!("version `{version}` has no ready pod of {} behind Service `{service}`", pods.all);
+    let alternative = Alternative::StartPods { version: version.to_owned() };
+    Ok(PreflightCheck::NoReadyPods.refuse(skipped, message, alternative)?)
+}

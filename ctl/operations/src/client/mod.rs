@@ -1,0 +1,32 @@
+//! The API server: how to reach it, which failed requests are sent again, and reading and writing objects.
+//!
+//! ```text
+//! connect    kubeconfig and context, as kubectl has them      Access        -> kube::Client
+//! retry      which failed requests are sent again             API error     -> RetryPolicy
+//! api_error  maps an API status to an error                   Status        -> Error
+//! objects    reads objects of any kind                        Reference     -> JSON
+//! write      applies, updates and deletes objects             Change        -> API requests
+//! pods       pods by labels, and which are ready              labels        -> Pod
+//! ```
+
+mod api_error;
+mod connect;
+mod objects;
+pub(crate) mod pods;
+mod retry;
+mod write;
+
+pub use connect::Access;
+
+pub(crate) use api_error::ApiRequest;
+pub(crate) use connect::whoami;
+pub(crate) use pods::ServicePods;
+pub(crate) use write::WriteMode;
+
+/// Reads and writes objects of any kind.
+#[derive(Clone)]
+pub(crate) struct ApiClient {
+    pub(crate) client: kube::Client,
+    /// Takes fields from their owners.
+    pub(crate) force_conflicts: bool,
+}

@@ -1,0 +1,112 @@
+//! Reads objects of any kind as JSON: no types for kinds that Istio owns.
+
+use super::{ApiClient, ApiRequest};
+use crate::Error;
+use canary_release::plan::Reference;
+use futures_util::future::try_join_all;
+use kube::Api;
+use kube::api::{ApiResource, DynamicObject, ListParams};
+use kube::core::{GroupVersionKind, TypeMeta};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+const ISTIO: &str = "networking.istio.io/v1";
+
+impl ApiClient {
+    /// An object; `None` if it, or its kind, does not exist.
+    ///
+    /// # Errors
+    ///
+    /// If the API server refuses or does not respond.
+    pub(crate) async fn get(&self, reference: &Reference) -> Result<Option<Value>, Error> {
+        let (api, resource) = self.api(reference);
+        let found = api.get_opt(&reference.name).await;
+        let found = found.map_err(|error| request("get", reference, &resource).error(error))?;
+        Ok(found.map(|object| serde_json::to_value(object).unwrap_or_default()))
+    }
+
+    /// Those of the objects that exist. Each is read once, all at the same time.
+    ///
+    /// # Errors
+    ///
+    /// As [`get`](Self::get).
+    pub(crate) async fn get_all<'r>(
+        &self,
+        references: impl IntoIterator<Item = &'r Reference>,
+    ) -> Result<BTreeMap<Reference, Value>, Error> {
+        let references: BTreeSet<&Reference> = references.into_iter().collect();
+        let found = try_join_all(references.into_iter().map(async |reference| {
+            let body = self.get(reference).await?;
+            Ok::<_, Error>(body.map(|body| (reference.clone(), body)))
+        }));
+        Ok(found.await?.into_iter().flatten().collect())
+    }
+
+    /// The objects of a kind in a namespace.
+    ///
+    /// # Errors
+    ///
+    /// If the kind does not exist, and as [`get`](Self::get).
+    pub(crate) async fn list(
+        &self,
+        api_version: &str,
+        kind: &str,
+        namespace: &str,
+    ) -> Result<Vec<Value>, Error> {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+        let api: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), namespace, &resource);
+        let (plural, group) = (resource.plural.as_str(), resource.group.as_str());
+        let request = ApiRequest { verb: "list", resource: plural, group, namespace, name: "" };
+        let found = api.list(&ListParams::default()).await.map_err(|error| request.error(error))?;
+        // Items of a list of built-in kinds have neither apiVersion nor kind.
+        let typed = |mut object: DynamicObject| {
+            object.types = Some(TypeMeta { api_version: api_version.to_owned(), kind: kind.to_owned() });
+            serde_json::to_value(object).ok()
+        };
+        Ok(found.items.into_iter().filter_map(typed).collect())
+    }
+
+    /// The objects of a kind of `networking.istio.io` in a namespace.
+    ///
+    /// # Errors
+    ///
+    /// As [`list`](Self::list).
+    pub(crate) async fn list_istio(&self, kind: &str, namespace: &str) -> Result<Vec<Value>, Error> {
+        self.list(ISTIO, kind, namespace).await
+    }
+
+    /// The objects of a kind of `networking.istio.io` in several namespaces.
+    ///
+    /// # Errors
+    ///
+    /// As [`list`](Self::list).
+    pub(crate) async fn list_istio_in(
+        &self,
+        kind: &str,
+        namespaces: &BTreeSet<String>,
+    ) -> Result<Vec<Value>, Error> {
+        let lists = try_join_all(namespaces.iter().map(|namespace| self.list_istio(kind, namespace)));
+        Ok(lists.await?.into_iter().flatten().collect())
+    }
+
+    pub(super) fn api(&self, reference: &Reference) -> (Api<DynamicObject>, ApiResource) {
+        let (group, version) = reference.api_version.split_once('/').unwrap_or(("", &reference.api_version));
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, &reference.kind));
+        (Api::namespaced_with(self.client.clone(), &reference.namespace, &resource), resource)
+    }
+}
+
+pub(super) fn request<'a>(
+    verb: &'static str,
+    object: &'a Reference,
+    resource: &'a ApiResource,
+) -> ApiRequest<'a> {
+    ApiRequest {
+        verb,
+        resource: &resource.plural,
+        group: &resource.group,
+        namespace: &object.namespace,
+        name: &object.name,
+    }
+}

@@ -1,0 +1,148 @@
+//! The existing and the ready pods: of a version behind a Service, and of any labels.
+
+use super::{ApiClient, ApiRequest};
+use crate::Error;
+use canary_release::record::ServiceRef;
+use canary_release::status::ReadyPods;
+use k8s_openapi::api::core::v1::{Pod, Service as ServiceObject};
+use kube::Api;
+use kube::api::ListParams;
+use std::collections::BTreeMap;
+
+/// The pods behind a Service, of all versions, without those that terminate.
+#[derive(Clone, Debug)]
+pub(crate) struct ServicePods(Vec<Pod>);
+
+impl ServicePods {
+    /// Those of a version.
+    pub(crate) fn of_version(&self, service: &ServiceRef, version: &str) -> ReadyPods {
+        let is_of_version = |pod: &&Pod| {
+            let label = pod.metadata.labels.as_ref().and_then(|labels| labels.get(&service.label));
+            label.is_some_and(|label| label == version)
+        };
+        ready_pods(self.0.iter().filter(is_of_version))
+    }
+}
+
+fn ready_pods<'p>(pods: impl IntoIterator<Item = &'p Pod>) -> ReadyPods {
+    let mut count = ReadyPods::default();
+    for pod in pods {
+        count.all += 1;
+        count.ready += usize::from(is_ready(pod));
+    }
+    count
+}
+
+impl ApiClient {
+    /// The pods of a version behind a Service; none if the Service does not exist.
+    pub(crate) async fn ready(
+        &self,
+        namespace: &str,
+        service: &ServiceRef,
+        version: &str,
+    ) -> Result<ReadyPods, Error> {
+        let Some(mut labels) = self.selector(namespace, &service.name).await? else {
+            return Ok(ReadyPods::default());
+        };
+        labels.insert(service.label.clone(), version.to_owned());
+        Ok(ready_pods(&self.pods(namespace, &labels).await?))
+    }
+
+    /// The pods behind a Service; none if it does not exist.
+    pub(crate) async fn service_pods(
+        &self,
+        namespace: &str,
+        service: &ServiceRef,
+    ) -> Result<ServicePods, Error> {
+        Ok(match self.selector(namespace, &service.name).await? {
+            Some(labels) => ServicePods(self.pods(namespace, &labels).await?),
+            None => ServicePods(Vec::new()),
+        })
+    }
+
+    async fn selector(
+        &self,
+        namespace: &str,
+        service: &str,
+    ) -> Result<Option<BTreeMap<String, String>>, Error> {
+        let services: Api<ServiceObject> = Api::namespaced(self.client.clone(), namespace);
+        let request = ApiRequest { verb: "get", resource: "services", group: "", namespace, name: service };
+        let found = services.get_opt(service).await.map_err(|error| request.error(error))?;
+        Ok(found.and_then(|service| service.spec).and_then(|spec| spec.selector))
+    }
+
+    /// Pods by their labels, without those that are terminating.
+    pub(crate) async fn pods(
+        &self,
+        namespace: &str,
+        labels: &BTreeMap<String, String>,
+    ) -> Result<Vec<Pod>, Error> {
+        let pods = self.pods_and_terminating(namespace, labels).await?;
+        Ok(pods.into_iter().filter(|pod| !is_terminating(pod)).collect())
+    }
+
+    /// Pods by their labels, those that are terminating included.
+    pub(crate) async fn pods_and_terminating(
+        &self,
+        namespace: &str,
+        labels: &BTreeMap<String, String>,
+    ) -> Result<Vec<Pod>, Error> {
+        let api: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
+        let selector: Vec<String> = labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let request = ApiRequest { verb: "list", resource: "pods", group: "", namespace, name: "" };
+        let found = api.list(&ListParams::default().labels(&selector.join(","))).await;
+        Ok(found.map_err(|error| request.error(error))?.items)
+    }
+}
+
+/// Whether a pod is terminating.
+fn is_terminating(pod: &Pod) -> bool {
+    pod.metadata.deletion_timestamp.is_some()
+}
+
+/// Whether a pod takes requests.
+pub(crate) fn is_ready(pod: &Pod) -> bool {
+    let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    conditions.filter(|condition| condition.type_ == "Ready").any(|condition| condition.status == "True")
+}
+
+/// Whether a pod's requests go by the routes of the mesh.
+pub(crate) fn has_sidecar(pod: &Pod) -> bool {
+    let spec = pod.spec.iter();
+    // A native sidecar is an init container that stays.
+    let mut containers =
+        spec.flat_map(|spec| spec.containers.iter().chain(spec.init_containers.iter().flatten()));
+    containers.any(|container| container.name == "istio-proxy")
+}
+
+/// Whether it has ended, and so sends no more requests.
+pub(crate) fn has_ended(pod: &Pod) -> bool {
+    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+    matches!(phase, Some("Succeeded" | "Failed"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn pod(metadata: &serde_json::Value, conditions: &serde_json::Value) -> Pod {
+        serde_json::from_value(json!({"metadata": metadata, "status": {"conditions": conditions}})).unwrap()
+    }
+
+    #[test]
+    fn a_pod_is_ready_by_its_condition_of_that_name_alone() {
+        let scheduled = json!({"type": "PodScheduled", "status": "True"});
+        let ready = |status: &str| json!([scheduled, {"type": "Ready", "status": status}]);
+        assert!(is_ready(&pod(&json!({}), &ready("True"))), "Ready is True");
+        assert!(!is_ready(&pod(&json!({}), &ready("False"))), "Ready is False, PodScheduled True");
+        assert!(!is_ready(&pod(&json!({}), &json!([scheduled]))), "no condition Ready");
+    }
+
+    #[test]
+    fn a_pod_with_a_deletion_timestamp_is_terminating() {
+        let deleted = json!({"deletionTimestamp": "2026-11-23T00:00:00Z"});
+        assert!(is_terminating(&pod(&deleted, &json!([]))), "deleted");
+        assert!(!is_terminating(&pod(&json!({}), &json!([]))), "not deleted");
+    }
+}

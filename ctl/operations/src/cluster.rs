@@ -1,0 +1,120 @@
+//! A Kubernetes cluster, and what its releases consist of there: their records, their keys, their Leases.
+
+use crate::client::{Access, ApiClient, whoami};
+use crate::key_store::KeyStore;
+use crate::lease_manager::{LeaseManager, LeaseTiming};
+use crate::record_store::RecordStore;
+use crate::{Error, StoredRecord};
+use canary_release::record::ServiceRef;
+use canary_release::spec::ReleaseName;
+use canary_release::status::ReadyPods;
+use std::time::Duration;
+
+/// How objects are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriteOptions {
+    /// Takes fields from their owners.
+    pub force_conflicts: bool,
+    /// Puts routes into objects that belong to a tool.
+    pub take_ownership: bool,
+    /// How long Leases hold and are waited for.
+    pub lease_timing: LeaseTiming,
+    /// How long istiod takes to send a change: its debounce, and a push. A default proxy has no metric of its routes.
+    pub istiod_push_delay: Duration,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        Self {
+            force_conflicts: false,
+            take_ownership: false,
+            lease_timing: LeaseTiming::default(),
+            istiod_push_delay: Duration::from_secs(2),
+        }
+    }
+}
+
+/// The operations on the releases of a cluster.
+///
+/// An operation with preflight checks takes their result (`CheckedWeight`, `CheckedPromotion` …) or runs them itself,
+/// so that no caller can skip them by mistake.
+pub struct Cluster {
+    pub(crate) client: ApiClient,
+    pub(crate) records: RecordStore,
+    pub(crate) keys: KeyStore,
+    pub(crate) leases: LeaseManager,
+    pub(crate) options: WriteOptions,
+    /// The user that the API server authenticates.
+    pub(crate) user: String,
+}
+
+impl Cluster {
+    /// Connects to a cluster, and reads which user it authenticates.
+    ///
+    /// # Errors
+    ///
+    /// If there is neither a kubeconfig nor a service account, the API server does not respond, or it rejects the
+    /// credentials. An API server that does not return the user is no error.
+    pub async fn connect(access: &Access, options: WriteOptions) -> Result<Self, Error> {
+        let (client, address) = access.client_and_address().await?;
+        Self::authenticated(client, &address, options).await
+    }
+
+    /// The same with a client that exists, for example that of a controller.
+    ///
+    /// # Errors
+    ///
+    /// If the API server does not respond, or rejects the credentials.
+    pub async fn new(client: kube::Client, options: WriteOptions) -> Result<Self, Error> {
+        Self::authenticated(client, "the API server", options).await
+    }
+
+    async fn authenticated(
+        client: kube::Client,
+        address: &str,
+        options: WriteOptions,
+    ) -> Result<Self, Error> {
+        let user = whoami(&client, address).await?;
+        let user = user.or_else(|| std::env::var("USER").ok()).unwrap_or_else(|| "unknown".to_owned());
+        Ok(Self {
+            records: RecordStore::new(client.clone()),
+            keys: KeyStore::new(client.clone()),
+            leases: LeaseManager::new(client.clone(), user.clone(), options.lease_timing),
+            client: ApiClient { client, force_conflicts: options.force_conflicts },
+            options,
+            user,
+        })
+    }
+
+    /// The record of a release; `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// If a newer version of this library wrote it.
+    pub async fn find_record(&self, release: &ReleaseName) -> Result<Option<StoredRecord>, Error> {
+        self.records.find(release).await
+    }
+
+    /// The record of a release.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, and as [`find_record`](Self::find_record).
+    pub async fn get_record(&self, release: &ReleaseName) -> Result<StoredRecord, Error> {
+        self.records.get(release).await
+    }
+
+    /// The pods of a version behind a Service; none if the Service does not exist.
+    ///
+    /// # Errors
+    ///
+    /// If Services or pods may not be read.
+    pub async fn ready(
+        &self,
+        namespace: &str,
+        service: &ServiceRef,
+        version: &str,
+    ) -> Result<ReadyPods, Error> {
+        self.client.ready(namespace, service, version).await
+    }
+}

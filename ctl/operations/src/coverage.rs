@@ -1,0 +1,96 @@
+//! The routes to a release's pods that bypass it, and whether a canary is allowed nevertheless.
+
+use crate::apply::Planned;
+use crate::client::ServicePods;
+use crate::client::pods::{has_ended, has_sidecar};
+use crate::rules::namespaces;
+use crate::{Cluster, Error};
+use assignment::contract::Role;
+use canary_release::plan::Reference;
+use canary_release::preflight::{Alternative, PreflightCheck};
+use canary_release::record::Record;
+use canary_release::routing::{Coverage, ROUTE_KIND, Reach, UnmeshedPods, gaps};
+use canary_release::spec::{ReleaseName, Routes};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+impl Cluster {
+    /// The routes that bypass a release, and which clients can use them. `coming` are the objects that become ours with
+    /// the next write.
+    ///
+    /// # Errors
+    ///
+    /// If the API server cannot be asked, or refuses.
+    pub async fn coverage(
+        &self,
+        release: &ReleaseName,
+        record: &Record,
+        coming: &[Reference],
+    ) -> Result<Coverage, Error> {
+        let (namespace, service) = (release.namespace.as_str(), record.service.name.as_str());
+        let mut objects = self.client.list_istio_in(ROUTE_KIND, &namespaces(record, namespace)).await?;
+        objects.extend(self.client.list("networking.k8s.io/v1", "Ingress", namespace).await?);
+        let called = self.client.get(&Reference::new("v1", "Service", namespace, service)).await?;
+        let unmeshed_pods = self.unmeshed_pods(namespace, called.as_ref()).await?;
+        objects.extend(called);
+        let ours = record.objects.iter().map(|(_, reference)| reference).chain(coming);
+        let ours: Vec<Reference> = ours.cloned().collect();
+        let gaps = gaps(Reach { service, namespace, objects: &objects, ours: &ours });
+        Ok(Coverage { gaps, unmeshed_pods })
+    }
+
+    /// The pods of a namespace that are not behind this Service and have no sidecar.
+    async fn unmeshed_pods(&self, namespace: &str, service: Option<&Value>) -> Result<UnmeshedPods, Error> {
+        let selector = service.and_then(|service| service.pointer("/spec/selector")?.as_object());
+        let is_behind = |labels: &BTreeMap<String, String>| {
+            let is_on =
+                |(name, value): (&String, &Value)| labels.get(name).map(String::as_str) == value.as_str();
+            selector.is_some_and(|selector| selector.iter().all(is_on))
+        };
+        let pods = self.client.pods(namespace, &BTreeMap::new()).await?.into_iter();
+        let outside = pods.filter(|pod| {
+            let is_behind = is_behind(&pod.metadata.labels.clone().unwrap_or_default());
+            !is_behind && !has_sidecar(pod) && !has_ended(pod)
+        });
+        Ok(UnmeshedPods(outside.filter_map(|pod| pod.metadata.name).collect()))
+    }
+
+    /// Refuses to add a canary whose ready pods can be reached by a bypass. Returns the bypasses that it does not
+    /// refuse, for a message.
+    ///
+    /// If the routes are external it refuses nothing: before the subsets exist, no external route can name one.
+    pub(super) async fn check_coverage(
+        &self,
+        release: &ReleaseName,
+        planned: &Planned,
+        pods: &ServicePods,
+        skipped: &[PreflightCheck],
+    ) -> Result<Coverage, Error> {
+        let (before, after) = (planned.before.as_ref(), &planned.stored.record);
+        let Some(canary) = after.state.version_of(Role::Canary) else { return Ok(Coverage::default()) };
+        if skipped.contains(&PreflightCheck::RoutesBypassed) {
+            return Ok(Coverage::default());
+        }
+        let coming: Vec<Reference> =
+            planned.desired.owned().into_iter().map(|(_, reference)| reference).collect();
+        let coverage = self.coverage(release, after, &coming).await?;
+        let is_known = before.is_some_and(|before| before.state.version_of(Role::Canary) == Some(canary));
+        let Some(gap) = coverage.gaps.first().filter(|_| !is_known && after.routes != Routes::External)
+        else {
+            return Ok(coverage);
+        };
+        let pods = pods.of_version(&after.service, canary);
+        if pods.ready > 0 {
+            let message = format!(
+                "version `{canary}` has {} ready pods, and {gap}: such requests may get them",
+                pods.ready
+            );
+            PreflightCheck::RoutesBypassed.refuse(
+                skipped,
+                message,
+                Alternative::CloseGap { gap: Box::new(gap.clone()) },
+            )?;
+        }
+        Ok(coverage)
+    }
+}

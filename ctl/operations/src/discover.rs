@@ -1,0 +1,78 @@
+//! Reads what a first canary.yaml can be made of.
+
+use crate::client::ApiRequest;
+use crate::{Cluster, Error};
+use canary_release::discover::{ExistingGateway, Objects};
+use canary_release::plan::Reference;
+use canary_release::routing::ROUTE_KIND;
+use k8s_openapi::api::core::v1::Pod;
+use kube::Api;
+use kube::api::ListParams;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+const ISTIO: &str = "networking.istio.io/v1";
+
+impl Cluster {
+    /// A Service with what belongs to it; `None` if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// If the API server cannot be asked, or refuses.
+    pub async fn application(&self, namespace: &str, name: &str) -> Result<Option<Objects>, Error> {
+        let Some(service) = self.client.get(&Reference::new("v1", "Service", namespace, name)).await? else {
+            return Ok(None);
+        };
+        let selector = labels(service.pointer("/spec/selector"));
+        let pods =
+            if selector.is_empty() { Vec::new() } else { self.client.pods(namespace, &selector).await? };
+        Ok(Some(Objects {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            service,
+            pods: pods.iter().filter_map(|pod| serde_json::to_value(pod).ok()).collect(),
+            route_objects: self.client.list_istio(ROUTE_KIND, namespace).await?,
+            destination_rules: self.client.list_istio("DestinationRule", namespace).await?,
+        }))
+    }
+
+    /// A Gateway by `<namespace>/<name>`, and where its pods run: in its own namespace, or wherever else they are found.
+    /// `None` if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// If the API server cannot be asked, or refuses.
+    pub async fn gateway(&self, name: &str) -> Result<Option<ExistingGateway>, Error> {
+        let Some((namespace, object)) = name.split_once('/') else { return Ok(None) };
+        let Some(body) = self.client.get(&Reference::new(ISTIO, "Gateway", namespace, object)).await? else {
+            return Ok(None);
+        };
+        let selector = labels(body.pointer("/spec/selector"));
+        let mut gateway = ExistingGateway {
+            name: name.to_owned(),
+            namespace: namespace.to_owned(),
+            selector: selector.clone(),
+        };
+        if self.client.pods(namespace, &selector).await?.is_empty()
+            && let Some(elsewhere) = self.namespace_of_pods(&selector).await?
+        {
+            gateway.namespace = elsewhere;
+        }
+        Ok(Some(gateway))
+    }
+
+    /// The first namespace that has pods of these labels.
+    async fn namespace_of_pods(&self, labels: &BTreeMap<String, String>) -> Result<Option<String>, Error> {
+        let api: Api<Pod> = Api::all(self.client.client.clone());
+        let selector: Vec<String> = labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let request = ApiRequest { verb: "list", resource: "pods", group: "", namespace: "*", name: "" };
+        let found = api.list(&ListParams::default().labels(&selector.join(","))).await;
+        let found = found.map_err(|error| request.error(error))?;
+        Ok(found.items.into_iter().find_map(|pod| pod.metadata.namespace))
+    }
+}
+
+fn labels(object: Option<&Value>) -> BTreeMap<String, String> {
+    let entries = object.and_then(Value::as_object).into_iter().flatten();
+    entries.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
+}

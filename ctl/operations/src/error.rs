@@ -1,0 +1,263 @@
+//! Why a cluster cannot be steered, as data: what a person can do about it is said at the edge.
+
+use crate::Protected;
+use canary_release::plan::Reference;
+use canary_release::status::ProxyStatus;
+use canary_release::{config, manifest, plan, preflight};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Why an operation failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The kubeconfig is missing or invalid.
+    #[error("cannot use the kubeconfig{}", path.as_ref().map(|path| format!(" {}", path.display())).unwrap_or_default())]
+    Kubeconfig {
+        /// The file, where one was named.
+        path: Option<PathBuf>,
+        /// Why.
+        source: kube::config::KubeconfigError,
+    },
+    /// The API server is unreachable.
+    #[error("the API server {address} is unreachable")]
+    Unreachable {
+        /// Its address.
+        address: String,
+        /// Why.
+        source: Box<kube::Error>,
+    },
+    /// The API server rejects the credentials: 401.
+    #[error("the API server {address} rejects the credentials")]
+    Unauthorized {
+        /// Its address.
+        address: String,
+    },
+    /// A request got no response, retries included.
+    #[error("no response to: {verb} {object}")]
+    Unanswered {
+        /// The verb of the request: `get`, `patch`, …
+        verb: &'static str,
+        /// The object.
+        object: String,
+        /// Why.
+        source: Box<kube::Error>,
+    },
+    /// The API server responds with a server error, retries included.
+    #[error("the API server could not {verb} {object}: {code} {message}")]
+    Unable {
+        /// The verb of the request: `get`, `patch`, …
+        verb: &'static str,
+        /// The object.
+        object: String,
+        /// The HTTP status.
+        code: u16,
+        /// The message of the API server.
+        message: String,
+    },
+    /// A right is missing: 403 by RBAC.
+    #[error("not allowed to {verb} {resource} in namespace `{namespace}`")]
+    Forbidden {
+        /// The verb of the request: `get`, `patch`, …
+        verb: &'static str,
+        /// The resource: `envoyfilters`, `pods/proxy`, …
+        resource: String,
+        /// Its API group; empty for the core group.
+        group: String,
+        /// Where.
+        namespace: String,
+    },
+    /// Fields belong to another field manager: 409 of a server-side apply.
+    #[error("cannot write {object}: {}", conflicts.iter().map(|(field, owner)| format!("`{field}` belongs to `{owner}`")).collect::<Vec<_>>().join(", "))]
+    Conflict {
+        /// The object.
+        object: String,
+        /// Each field with its manager.
+        conflicts: Vec<(String, String)>,
+    },
+    /// An object was modified since it was read: 409.
+    #[error("{object} was modified concurrently")]
+    Stale {
+        /// The object.
+        object: String,
+    },
+    /// The record was modified since it was read.
+    #[error("`{release}` was modified concurrently{}", last.as_ref().map(|last| format!(": {last}")).unwrap_or_default())]
+    ConcurrentChange {
+        /// The release.
+        release: String,
+        /// The last change in its history.
+        last: Option<String>,
+    },
+    /// The release is at another generation than the caller expects.
+    #[error("expected generation {expected} of `{release}`, found {found}{}", last.as_ref().map(|last| format!(": {last}")).unwrap_or_default())]
+    Generation {
+        /// The release.
+        release: String,
+        /// The generation that the caller expects.
+        expected: u64,
+        /// The generation of the record.
+        found: u64,
+        /// The last change in its history.
+        last: Option<String>,
+    },
+    /// There is no record of the release.
+    #[error("release `{release}` is not on this cluster")]
+    Unknown {
+        /// The release.
+        release: String,
+    },
+    /// The API server rejects an object: admission, quota, validation.
+    #[error("the API server refuses to {verb} {object}: {message}")]
+    Refused {
+        /// The verb of the request: `get`, `patch`, …
+        verb: &'static str,
+        /// The object.
+        object: String,
+        /// The HTTP status.
+        code: u16,
+        /// The message of the API server.
+        message: String,
+    },
+    /// The signing keys of two namespaces differ.
+    #[error(
+        "the keys in namespaces `{first}` and `{second}` differ: pins of one gateway would not count at the other"
+    )]
+    KeysDiffer {
+        /// The first namespace.
+        first: String,
+        /// The second namespace.
+        second: String,
+    },
+    /// The Secret with the signing keys was deleted meanwhile.
+    #[error("expected keys in {namespaces}, found none")]
+    LostKeys {
+        /// The namespaces that need them.
+        namespaces: String,
+    },
+    /// The Secret holds no valid signing keys.
+    #[error("expected keys in Secret {namespace}/{name}")]
+    NoKeys {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: &'static str,
+        /// What is invalid.
+        source: serde_json::Error,
+    },
+    /// Proxies did not run a generation in time.
+    #[error("generation {generation} does not run in every proxy after {}: {}", canary_release::format::seconds(*waited), outdated(behind))]
+    Late {
+        /// The generation.
+        generation: u64,
+        /// The proxies that do not run it.
+        behind: Vec<ProxyStatus>,
+        /// How long they were waited for.
+        waited: Duration,
+    },
+    /// Proxies did not get the clusters of new subsets in time: no route may name them yet.
+    #[error("proxies lack the clusters of new subsets after {}: {}", canary_release::format::seconds(*waited), pods(behind))]
+    NoClusters {
+        /// Namespace and name of the proxies' pods.
+        behind: Vec<(String, String)>,
+        /// How long they were waited for.
+        waited: Duration,
+    },
+    /// Proxies did not run a new module in time; it was reverted.
+    #[error("module {module} does not run in every proxy after {} and was reverted: {}", canary_release::format::seconds(*waited), outdated(behind))]
+    NoModule {
+        /// The URL of the module.
+        module: String,
+        /// The proxies that did not run it.
+        behind: Vec<ProxyStatus>,
+        /// How long it was waited for.
+        waited: Duration,
+    },
+    /// A pod that belongs to no Deployment, and so cannot be restarted by one.
+    #[error("expected pod {pod} to belong to a Deployment, found {owner}")]
+    NoDeployment {
+        /// Namespace and name.
+        pod: String,
+        /// The owner that was found.
+        owner: String,
+    },
+    /// A Deployment did not finish its rolling update in time.
+    #[error("{deployment} is not rolled out after {}: {updated} of {replicas} pods are replaced{}", canary_release::format::seconds(*waited), failure.as_ref().map(|failure| format!(" ({failure})")).unwrap_or_default())]
+    NotRolledOut {
+        /// The Deployment.
+        deployment: String,
+        /// How many pods have the new template.
+        updated: u64,
+        /// How many replicas are desired.
+        replicas: u64,
+        /// The reason of its condition `Progressing`, if that is false.
+        failure: Option<String>,
+        /// How long it was waited for.
+        waited: Duration,
+    },
+    /// Proxies run without V8 after a restart.
+    #[error("V8 does not run in every proxy after {}: {}", canary_release::format::seconds(*waited), list(proxies))]
+    NotPrepared {
+        /// Those proxies.
+        proxies: Vec<preflight::ProxyRuntime>,
+        /// How long it was waited for.
+        waited: Duration,
+    },
+    /// The operation would break what others have.
+    #[error(transparent)]
+    Protected(#[from] Protected),
+    /// An object was deleted while it was needed.
+    #[error("expected {object}, found no such object")]
+    Deleted {
+        /// The object.
+        object: Reference,
+    },
+    /// A rotation begins only where there is nothing to apply: its steps would bring more than keys.
+    #[error("expected proxies that run what file and keys say")]
+    NotApplied,
+    /// A preflight check failed.
+    #[error(transparent)]
+    Preflight(#[from] preflight::CheckFailed),
+    /// Another process holds the Lease.
+    #[error("lease {lease} is held by `{holder}`{}", since.as_ref().map(|since| format!(" since {}", since.strftime("%Y-%m-%dT%H:%M:%SZ"))).unwrap_or_default())]
+    Held {
+        /// Namespace and name.
+        lease: String,
+        /// Who, and what they do.
+        holder: String,
+        /// Since when.
+        since: Option<jiff::Timestamp>,
+    },
+    /// A Lease that this process held was taken over, or could not be renewed.
+    #[error("lost lease `{lease}`: another process may have taken it over")]
+    LostLease {
+        /// Its name.
+        lease: String,
+    },
+    /// There is no plan.
+    #[error(transparent)]
+    Plan(#[from] plan::Error),
+    /// There are no manifests.
+    #[error(transparent)]
+    Manifest(#[from] manifest::Error),
+    /// There is no configuration.
+    #[error(transparent)]
+    Config(#[from] config::Error),
+}
+
+fn outdated(behind: &[ProxyStatus]) -> String {
+    behind.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+fn list(proxies: &[preflight::ProxyRuntime]) -> String {
+    proxies.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+fn pods(behind: &[(String, String)]) -> String {
+    behind.iter().map(|(namespace, pod)| format!("{namespace}/{pod}")).collect::<Vec<_>>().join(", ")
+}
+
+impl Error {
+    pub(super) fn unreachable(address: &str, source: kube::Error) -> Self {
+        Self::Unreachable { address: address.to_owned(), source: Box::new(source) }
+    }
+}

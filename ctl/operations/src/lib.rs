@@ -1,0 +1,76 @@
+//! Operations on the canary releases of a Kubernetes cluster: the only code that names `kube`.
+//!
+//! ```text
+//! client            the API server: requests, retries, objects, pods      Access, Change  -> JSON
+//! cluster           a cluster with its stores, and the user              Access          -> Cluster
+//! error, protected  why an operation failed, as data                     Error
+//! backoff           how long to wait after a conflict                    attempt         -> Duration
+//! record_store      one ConfigMap for each release                       Record          -> ConfigMap
+//! key_store         the Secrets of signing keys                          namespaces      -> SigningKeys
+//! lease_manager     one operator at a time                               places          -> Lease
+//! apply             the desired state of a release, make before break    Release         -> Applied
+//! checks            preflight checks that need the cluster               Record          -> CheckFailed
+//! set_weight        checks and writes a weight, and nothing else         WeightRequest   -> WeightUpdate
+//! role_change       promotion, rollback, end of a drain, with checks     Record          -> RoleChanged
+//! effective_config  the configuration that the proxies have              Record          -> EffectiveSettings
+//! pause             freezes a release                                    Record          -> StoredRecord
+//! rotate            a new signing key                                    Release         -> Rotated
+//! prepare, restart  restarts proxies without V8                          Release         -> Preparation
+//! uninstall         deletes our objects and fields                       Record          -> Plan
+//! discover          the objects for a first canary.yaml                  Service         -> Objects
+//! coverage, routes  routes to the pods: ours, and those that bypass them Record          -> Coverage
+//! rules             DestinationRules in force                            Record          -> HostRules
+//! proxies           what the proxies report: generations, requests       Record          -> ProxyStatus, Traffic
+//! wait              until every proxy runs a generation                  Record          -> Arrival
+//! subsets           clusters that the proxies were given                 Desired         -> counts
+//! runtimes          V8 in the proxies                                    pods            -> ProxyRuntimes
+//! status            what is observed of a release                        Record          -> Observation
+//! ```
+
+#![warn(clippy::missing_errors_doc)]
+
+mod apply;
+mod backoff;
+mod checks;
+mod client;
+mod cluster;
+mod coverage;
+mod discover;
+mod effective_config;
+mod error;
+mod key_store;
+mod lease_manager;
+mod pause;
+mod prepare;
+mod protected;
+mod proxies;
+mod record_store;
+mod restart;
+mod role_change;
+mod role_change_checks;
+mod rotate;
+mod routes;
+mod rules;
+mod runtimes;
+mod set_weight;
+mod status;
+mod subsets;
+mod uninstall;
+mod wait;
+
+pub use apply::{Applied, ApplyOptions};
+pub use client::Access;
+pub use cluster::{Cluster, WriteOptions};
+pub use effective_config::EffectiveSettings;
+pub use error::Error;
+pub use lease_manager::LeaseTiming;
+pub use prepare::{Preparation, PrepareOptions, Restart};
+pub use protected::Protected;
+pub use record_store::StoredRecord;
+pub use role_change::RoleChanged;
+pub use role_change_checks::{
+    CheckedFinish, CheckedPromotion, CheckedRollback, PromoteOptions, RollbackOptions,
+};
+pub use rotate::{RotateOptions, Rotated};
+pub use set_weight::{CheckedWeight, WeightRequest, WeightUpdate};
+pub use wait::{Arrival, WaitOptions};

@@ -1,0 +1,44 @@
+//! A pause on a cluster: one write of the record. Nothing that proxies read changes.
+
+use crate::{Cluster, Error, StoredRecord};
+use canary_release::preflight::PreflightCheck;
+use canary_release::spec::ReleaseName;
+
+impl Cluster {
+    /// Pauses a release: from now on only its pauser can set a weight, `apply` what moves users, and the like.
+    ///
+    /// # Errors
+    ///
+    /// If another user has paused it already, or the release has changed since it was read.
+    pub async fn pause(
+        &self,
+        release: &ReleaseName,
+        mut stored: StoredRecord,
+        reason: Option<String>,
+        skipped: &[PreflightCheck],
+    ) -> Result<StoredRecord, Error> {
+        self.check_pause(&stored.record, skipped)?;
+        stored.record.pause(&self.user, reason);
+        self.records.save(release, &mut stored).await?;
+        Ok(stored)
+    }
+
+    /// Ends a pause. Writes nothing if there is none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Cluster::pause`].
+    pub async fn resume(
+        &self,
+        release: &ReleaseName,
+        mut stored: StoredRecord,
+        skipped: &[PreflightCheck],
+    ) -> Result<StoredRecord, Error> {
+        self.check_pause(&stored.record, skipped)?;
+        if stored.record.paused.is_some() {
+            stored.record.resume(&self.user);
+            self.records.save(release, &mut stored).await?;
+        }
+        Ok(stored)
+    }
+}

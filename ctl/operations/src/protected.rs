@@ -1,0 +1,36 @@
+//! What an operation would break of others.
+
+use canary_release::plan::Reference;
+use canary_release::routing::ROUTE_KIND;
+use canary_release::spec::ReleaseName;
+
+/// What an operation would break of others: only their owners can change it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Protected {
+    /// An external route leads to a version that is gone, so its subset stays.
+    #[error("version `{version}` is gone, and {ROUTE_KIND} `{route_object}` leads to it")]
+    RoutedVersion {
+        /// The version.
+        version: String,
+        /// The name of the object, in the release's namespace.
+        route_object: String,
+    },
+    /// An external route leads to a subset that only our rule has.
+    #[error("{ROUTE_KIND} `{route_object}` leads to subset `{subset}` of {rule}")]
+    RoutedSubset {
+        /// The name of the object, in the release's namespace.
+        route_object: String,
+        /// The subset.
+        subset: String,
+        /// Our rule.
+        rule: Box<Reference>,
+    },
+    /// Another release signs with the same keys in proxies that this one does not reach.
+    #[error("`{other}` has these keys too, and proxies that this release does not reach ({beyond})")]
+    SharedKeys {
+        /// The other release.
+        other: ReleaseName,
+        /// The object with the configuration of such proxies.
+        beyond: Box<Reference>,
+    },
+}

@@ -1,0 +1,153 @@
+//! One ConfigMap for each release: its desired state and its history. Every write has the `resourceVersion` from which
+//! it was computed.
+//!
+//! It is written whole and not by server-side apply: with apply, two concurrent first calls could both create it, and
+//! the second would not notice the first.
+
+use crate::Error;
+use crate::client::ApiRequest;
+use canary_release::ownership::FIELD_MANAGER;
+use canary_release::record::Record;
+use canary_release::spec::ReleaseName;
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{DeleteParams, PostParams, Preconditions};
+use kube::{Api, Client};
+use std::collections::BTreeMap;
+
+/// The key under which the record stands.
+const KEY: &str = "release.json";
+
+/// A record, and the object that it is kept in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredRecord {
+    /// The record.
+    pub record: Record,
+    object: Option<ConfigMap>,
+}
+
+impl StoredRecord {
+    /// A record that is nowhere yet.
+    pub(crate) const fn new(record: Record) -> Self {
+        Self { record, object: None }
+    }
+
+    /// Whether both are the same version of the object.
+    pub(crate) fn has_version_of(&self, other: &Self) -> bool {
+        let version = |stored: &Self| stored.object.as_ref()?.metadata.resource_version.clone();
+        version(self).is_some() && version(self) == version(other)
+    }
+
+    /// Whether it is on the cluster.
+    pub const fn is_there(&self) -> bool {
+        self.object.is_some()
+    }
+}
+
+/// The records of a cluster's releases.
+pub(crate) struct RecordStore {
+    client: Client,
+}
+
+impl RecordStore {
+    pub(crate) const fn new(client: Client) -> Self {
+        Self { client }
+    }
+
+    /// The record of a release, if there is one. Fails if it was written by a newer tool.
+    pub(crate) async fn find(&self, release: &ReleaseName) -> Result<Option<StoredRecord>, Error> {
+        let found = self.config_maps(release).get_opt(&name(release)).await;
+        let found = found.map_err(|error| request("get", release, &name(release)).error(error))?;
+        let Some(object) = found else { return Ok(None) };
+        let text = object.data.as_ref().and_then(|data| data.get(KEY)).map_or("", String::as_str);
+        Ok(Some(StoredRecord { record: Record::parse(text)?, object: Some(object) }))
+    }
+
+    /// The same; fails if there is no record.
+    pub(crate) async fn get(&self, release: &ReleaseName) -> Result<StoredRecord, Error> {
+        let unknown = || Error::Unknown { release: release.to_string() };
+        self.find(release).await?.ok_or_else(unknown)
+    }
+
+    /// Fails if another client has written the record since this one was read or written.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ConcurrentChange`], and if the API server refuses or does not respond.
+    pub(crate) async fn ensure_current(
+        &self,
+        release: &ReleaseName,
+        stored: &StoredRecord,
+    ) -> Result<(), Error> {
+        let now = self.find(release).await?;
+        if now.as_ref().is_some_and(|now| now.has_version_of(stored)) || now.is_none() && !stored.is_there() {
+            return Ok(());
+        }
+        Err(concurrent_change(release, now))
+    }
+
+    /// Writes a record. Fails if another client has written it since it was read; the error names its user.
+    pub(crate) async fn save(&self, release: &ReleaseName, stored: &mut StoredRecord) -> Result<(), Error> {
+        let data = BTreeMap::from([(KEY.to_owned(), stored.record.to_json()?)]);
+        let api = self.config_maps(release);
+        let how = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+        let (verb, written) = match stored.object.clone() {
+            None => ("create", api.create(&how, &ConfigMap { data: Some(data), ..empty(release) }).await),
+            Some(before) => {
+                let object = ConfigMap { data: Some(data), ..before };
+                ("update", api.replace(&name(release), &how, &object).await)
+            }
+        };
+        match written.map_err(|error| request(verb, release, &name(release)).error(error)) {
+            Ok(object) => stored.object = Some(object),
+            Err(Error::Stale { .. }) => match self.find(release).await? {
+                // Ours, by a request whose response was lost.
+                Some(now) if now.record == stored.record => stored.object = now.object,
+                now => return Err(concurrent_change(release, now)),
+            },
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Deletes the record of a release. Fails if another client has changed it since it was read.
+    pub(crate) async fn delete(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<(), Error> {
+        let version = stored.object.as_ref().and_then(|object| object.metadata.resource_version.clone());
+        let condition = Preconditions { resource_version: version, ..Preconditions::default() };
+        let how = DeleteParams::default().preconditions(condition);
+        let gone = self.config_maps(release).delete(&name(release), &how).await;
+        match gone.map_err(|error| request("delete", release, &name(release)).error(error)) {
+            Err(Error::Stale { .. }) => Err(concurrent_change(release, self.find(release).await?)),
+            // Deleted by an earlier request whose response was lost.
+            Err(Error::Refused { code: 404, .. }) => Ok(()),
+            done => done.map(drop),
+        }
+    }
+
+    fn config_maps(&self, release: &ReleaseName) -> Api<ConfigMap> {
+        Api::namespaced(self.client.clone(), release.namespace.as_str())
+    }
+}
+
+fn concurrent_change(release: &ReleaseName, now: Option<StoredRecord>) -> Error {
+    Error::ConcurrentChange { release: release.to_string(), last: now.and_then(|now| now.record.last()) }
+}
+
+fn name(release: &ReleaseName) -> String {
+    format!("{}-canary", release.name)
+}
+
+fn empty(release: &ReleaseName) -> ConfigMap {
+    let labels = BTreeMap::from([("app.kubernetes.io/managed-by".to_owned(), FIELD_MANAGER.to_owned())]);
+    let metadata = ObjectMeta {
+        name: Some(name(release)),
+        namespace: Some(release.namespace.to_string()),
+        labels: Some(labels),
+        ..ObjectMeta::default()
+    };
+    ConfigMap { metadata, ..ConfigMap::default() }
+}
+
+fn request<'a>(verb: &'static str, release: &'a ReleaseName, name: &'a str) -> ApiRequest<'a> {
+    ApiRequest { verb, resource: "configmaps", group: "", namespace: release.namespace.as_str(), name }
+}

@@ -1,0 +1,233 @@
+//! Promotions and rollbacks: the record first, then the objects, in an order in which every intermediate state serves
+//! all users.
+//!
+//! ```text
+//! promote    record -> default routes -> configuration                -> wait
+//! roll back  record -> configuration  -> wait -> default routes, then routes and subsets of removed versions
+//! finish     the same: ignored by the filter everywhere -> route -> subset
+//! ```
+//!
+//! Routes and subsets of both versions exist all the time, so no order of these writes can fail a request; the order is
+//! chosen by which users must move first. No Deployment or pod is scaled or deleted.
+
+use super::role_change_checks::{CheckedFinish, CheckedPromotion, CheckedRollback};
+use crate::client::WriteMode;
+use crate::lease_manager::Task;
+use crate::{Arrival, Cluster, Error, Protected, StoredRecord, WaitOptions};
+use canary_release::destination_rule::{LostSubset, lost_subsets};
+use canary_release::manifest::Stage;
+use canary_release::plan::{Plan, Reference, plan_config_update};
+use canary_release::record::{Record, RollbackTarget};
+use canary_release::routing::reroute;
+use canary_release::spec::{ReleaseName, Routes};
+use jiff::Timestamp;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The result of a promotion or a rollback.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoleChanged {
+    /// The record afterwards.
+    pub stored: StoredRecord,
+    /// Where it was waited for.
+    pub arrival: Option<Arrival>,
+}
+
+impl Cluster {
+    /// The live versions without their subsets. Reads only.
+    ///
+    /// # Errors
+    ///
+    /// If the API server cannot be asked, or refuses.
+    pub async fn lost_subsets(&self, record: &Record) -> Result<Vec<LostSubset>, Error> {
+        let rules = record.objects.iter().filter(|(stage, _)| *stage == Stage::Subsets);
+        let observed = self.client.get_all(rules.map(|(_, reference)| reference)).await?;
+        Ok(lost_subsets(record, &observed))
+    }
+
+    /// The plan that is missing until the cluster has a record's state: routes, then configurations. Reads only.
+    ///
+    /// # Errors
+    ///
+    /// If the API server cannot be asked, or refuses. If an object is gone, or holds another configuration.
+    pub async fn unfinished(&self, release: &ReleaseName, record: &Record) -> Result<Plan, Error> {
+        let observed = self.client.get_all(record.objects.iter().map(|(_, reference)| reference)).await?;
+        let mut plan = rerouted(release, record, &observed)?;
+        plan.changes.extend(plan_config_update(&release.to_string(), record, &observed)?.changes);
+        Ok(plan)
+    }
+
+    /// Makes the canary stable; the old version drains until the deadline. An interrupted promotion is continued.
+    ///
+    /// Waits first until every proxy runs the current generation: a proxy that lags would get a default route to a
+    /// version that its configuration may not have. With `wait` it also waits until every proxy runs the new one.
+    ///
+    /// # Errors
+    ///
+    /// Before the first write: if the step is larger than `maxStep`, objects are missing, a proxy does not run the current
+    /// generation in time, or another operator has changed the release or holds its Lease.
+    pub async fn promote(
+        &self,
+        checked: CheckedPromotion<'_>,
+        waiting: &mut WaitOptions<'_>,
+        wait: bool,
+    ) -> Result<RoleChanged, Error> {
+        if checked.canary().is_some() {
+            checked.check_step()?;
+            self.wait(&checked.release.to_string(), &checked.stored.record, waiting).await?;
+        }
+        let deadline = checked.deadline();
+        let CheckedPromotion { release, stored, .. } = checked;
+        let task = Task { verb: "promote", release: &release };
+        let wait = wait.then_some(waiting);
+        let promotion = async || self.promote_locked(&release, stored, deadline, wait).await;
+        self.leases.with_leases(vec![task.place()], task, promotion).await
+    }
+
+    async fn promote_locked(
+        &self,
+        release: &ReleaseName,
+        mut stored: StoredRecord,
+        deadline: Timestamp,
+        wait: Option<&mut WaitOptions<'_>>,
+    ) -> Result<RoleChanged, Error> {
+        if stored.record.to_promote()?.is_some() {
+            stored.record.promote(deadline, &self.user);
+            self.unfinished(release, &stored.record).await?;
+            self.records.save(release, &mut stored).await?;
+        }
+        if !self.reroute(release, &stored).await?.is_empty() {
+            self.wait_for_istiod_push(&release.to_string(), &stored.record).await?;
+        }
+        self.write_weight(release, &stored).await?;
+        let mut arrival = None;
+        if let Some(waiting) = wait {
+            arrival = Some(self.leave(release, &mut stored, waiting).await?);
+        }
+        Ok(RoleChanged { stored, arrival })
+    }
+
+    /// Rolls a canary or a promotion back, at once or with a deadline until which sessions finish. An interrupted rollback
+    /// is continued.
+    ///
+    /// Users move with the first object that is written; the rest waits for every proxy. No Lease is taken: an emergency
+    /// does not wait, and the holder of one is overtaken by the record.
+    ///
+    /// # Errors
+    ///
+    /// Before the first write: if objects are missing or another operator has changed the release. After it: if a proxy
+    /// does not run the new generation in time; the routes stay then, and the next call continues.
+    pub async fn roll_back(
+        &self,
+        checked: CheckedRollback,
+        waiting: &mut WaitOptions<'_>,
+    ) -> Result<RoleChanged, Error> {
+        let CheckedRollback { release, mut stored, target, deadline, .. } = checked;
+        if target != RollbackTarget::Done {
+            stored.record.roll_back(&target, deadline, &self.user);
+            self.plan_weight(&release, &stored).await?;
+            self.records.save(&release, &mut stored).await?;
+        }
+        self.end(&release, stored, waiting).await
+    }
+
+    /// Ends the drain of versions: their sessions are on stable with their next request, then their routes and subsets go.
+    ///
+    /// # Errors
+    ///
+    /// As [`Cluster::roll_back`], if another operator holds the Lease, and if a route object that is not ours still
+    /// leads to one of the versions.
+    pub async fn finish(
+        &self,
+        checked: CheckedFinish,
+        waiting: &mut WaitOptions<'_>,
+    ) -> Result<RoleChanged, Error> {
+        let CheckedFinish { release, mut stored, versions, .. } = checked;
+        let task = Task { verb: "finish", release: &release };
+        let end = async || {
+            if !versions.is_empty() {
+                stored.record.finish(&versions, &self.user);
+                self.plan_weight(&release, &stored).await?;
+                self.records.save(&release, &mut stored).await?;
+            }
+            self.end(&release, stored, waiting).await
+        };
+        self.leases.with_leases(vec![task.place()], task, end).await
+    }
+
+    async fn end(
+        &self,
+        release: &ReleaseName,
+        mut stored: StoredRecord,
+        waiting: &mut WaitOptions<'_>,
+    ) -> Result<RoleChanged, Error> {
+        self.write_weight(release, &stored).await?;
+        self.reroute(release, &stored).await?;
+        let arrival = Some(self.leave(release, &mut stored, waiting).await?);
+        Ok(RoleChanged { stored, arrival })
+    }
+
+    /// Waits until every proxy runs the record, and takes away what only served versions that have left.
+    async fn leave(
+        &self,
+        release: &ReleaseName,
+        stored: &mut StoredRecord,
+        waiting: &mut WaitOptions<'_>,
+    ) -> Result<Arrival, Error> {
+        let arrival = self.wait(&release.to_string(), &stored.record, waiting).await?;
+        if stored.record.leaving.is_empty() {
+            return Ok(arrival);
+        }
+        self.protect_routes(release, &stored.record).await?;
+        let mut narrow = stored.record.clone();
+        narrow.leaving.clear();
+        let plan = self.reroutes(release, &narrow).await?;
+        self.records.ensure_current(release, stored).await?;
+        for change in plan.changes {
+            self.client.carry_out(&change, WriteMode::Commit).await?;
+            // The proxies must have removed what names it before the next is deleted.
+            self.wait_for_istiod_push(&release.to_string(), &narrow).await?;
+        }
+        stored.record = narrow;
+        self.records.save(release, stored).await?;
+        Ok(arrival)
+    }
+
+    /// Routes of others go before the subsets that they name, and only their owners can take them out.
+    async fn protect_routes(&self, release: &ReleaseName, record: &Record) -> Result<(), Error> {
+        if record.routes != Routes::External {
+            return Ok(());
+        }
+        for version in &record.leaving {
+            if let Some(route_object) = self.names_subset(release, record, version).await? {
+                return Err(Protected::RoutedVersion { version: version.clone(), route_object }.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets the default routes to the record's stable version. Fails if another client has written the record since.
+    async fn reroute(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<Plan, Error> {
+        let plan = async || {
+            let plan = self.reroutes(release, &stored.record).await?;
+            self.records.ensure_current(release, stored).await?;
+            Ok(plan)
+        };
+        self.apply_with_retry(plan).await
+    }
+
+    async fn reroutes(&self, release: &ReleaseName, record: &Record) -> Result<Plan, Error> {
+        let leads = |(stage, _): &&(Stage, Reference)| *stage == Stage::Subsets || stage.is_route();
+        let observed =
+            self.client.get_all(record.objects.iter().filter(leads).map(|(_, reference)| reference)).await?;
+        rerouted(release, record, &observed)
+    }
+}
+
+fn rerouted(
+    release: &ReleaseName,
+    record: &Record,
+    observed: &BTreeMap<Reference, Value>,
+) -> Result<Plan, Error> {
+    Ok(reroute(&release.to_string(), record, observed)?)
+}

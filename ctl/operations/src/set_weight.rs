@@ -1,0 +1,177 @@
+//! A weight on a cluster: the record, then the objects that carry it, and nothing else.
+
+use super::role_change_checks::now;
+use crate::backoff::{MAX_CONFLICTS, backoff};
+use crate::client::WriteMode;
+use crate::{Cluster, Error, StoredRecord};
+use assignment::Weight;
+use assignment::contract::{Role, Until};
+use canary_release::plan::{Plan, Reference, plan_config_update};
+use canary_release::preflight::PreflightCheck;
+use canary_release::record::{Operation, Record};
+use canary_release::spec::{ReleaseName, Seconds};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The requested weight and its expiry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WeightRequest<'a> {
+    /// The share.
+    pub weight: Weight,
+    /// After how long it ends by itself.
+    pub expires_in: Option<Seconds>,
+    /// The generation that the caller has seen.
+    pub expected_generation: Option<u64>,
+    /// The checks that are skipped.
+    pub skipped: &'a [PreflightCheck],
+}
+
+/// A weight whose checks have passed; [`Cluster::set_weight`] writes it.
+#[derive(Clone, Debug)]
+pub struct CheckedWeight {
+    release: ReleaseName,
+    stored: StoredRecord,
+    new: NewWeight,
+}
+
+/// A weight with its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct NewWeight {
+    pub(super) weight: Weight,
+    pub(super) until: Option<Until>,
+    pub(super) operation: Operation,
+}
+
+impl CheckedWeight {
+    /// The record before.
+    pub const fn record(&self) -> &Record {
+        &self.stored.record
+    }
+
+    /// The record as it would be.
+    pub fn preview(&self) -> Record {
+        let mut record = self.stored.record.clone();
+        record.set_weight(self.new.weight, self.new.until, "", self.new.operation.clone());
+        record
+    }
+}
+
+/// What was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WeightUpdate {
+    /// The record afterwards.
+    pub stored: StoredRecord,
+    /// The changes.
+    pub plan: Plan,
+}
+
+impl Cluster {
+    /// Checks a weight. Lowering it is refused by a pause alone, and zero by nothing.
+    ///
+    /// # Errors
+    ///
+    /// If the release is at another generation than expected, has no canary, or a preflight check fails.
+    pub async fn check_weight(
+        &self,
+        release: &ReleaseName,
+        stored: StoredRecord,
+        request: WeightRequest<'_>,
+    ) -> Result<CheckedWeight, Error> {
+        let record = &stored.record;
+        let found = record.state.generation;
+        if let Some(expected) = request.expected_generation.filter(|expected| *expected != found) {
+            let (release, last) = (release.to_string(), record.last());
+            return Err(Error::Generation { release, expected, found, last });
+        }
+        if record.state.version_of(Role::Canary).is_none() {
+            return Err(canary_release::plan::Error::NoCanary { last: record.last() }.into());
+        }
+        self.check_weight_change(release, record, request.weight, request.skipped).await?;
+        let until = request
+            .expires_in
+            .map(|life| Until { at_seconds: now().saturating_add(life.get()), action: record.on_expiry });
+        let new = NewWeight { weight: request.weight, until, operation: Operation::Weight };
+        Ok(CheckedWeight { release: release.clone(), stored, new })
+    }
+
+    /// Gives a release's canary another share.
+    ///
+    /// # Errors
+    ///
+    /// If another operator has changed the release since it was read, or `apply` has not finished. If it was killed after
+    /// the record was written, the next `weight` or `apply` carries it out.
+    pub async fn set_weight(&self, checked: CheckedWeight) -> Result<WeightUpdate, Error> {
+        let CheckedWeight { release, stored, new } = checked;
+        self.write_new_weight(&release, stored, new).await
+    }
+
+    /// Writes the record, then the objects.
+    pub(super) async fn write_new_weight(
+        &self,
+        release: &ReleaseName,
+        mut stored: StoredRecord,
+        new: NewWeight,
+    ) -> Result<WeightUpdate, Error> {
+        stored.record.set_weight(new.weight, new.until, &self.user, new.operation);
+        // Planned before the first write, so that a release without configuration objects is not left half done.
+        self.plan_weight(release, &stored).await?;
+        self.records.save(release, &mut stored).await?;
+        let plan = self.write_weight(release, &stored).await?;
+        Ok(WeightUpdate { stored, plan })
+    }
+
+    /// What a weight would write.
+    ///
+    /// # Errors
+    ///
+    /// If the API server cannot be asked, or refuses. If a configuration object does not contain the release.
+    pub async fn plan_weight(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<Plan, Error> {
+        let observed = self.configurations(&stored.record).await?;
+        Ok(plan_config_update(&release.to_string(), &stored.record, &observed)?)
+    }
+
+    /// Writes the record's weight into the configuration objects; plans and writes again after a conflict.
+    ///
+    /// Fails if another client has written the record since: this one is outdated.
+    pub(super) async fn write_weight(
+        &self,
+        release: &ReleaseName,
+        stored: &StoredRecord,
+    ) -> Result<Plan, Error> {
+        let plan = async || {
+            let plan = self.plan_weight(release, stored).await?;
+            // After the objects were read: later writes to them are detected by their `resourceVersion`.
+            self.records.ensure_current(release, stored).await?;
+            Ok(plan)
+        };
+        self.apply_with_retry(plan).await
+    }
+
+    /// Executes a plan that writes shared objects, and plans again after a conflict with another writer.
+    pub(super) async fn apply_with_retry(
+        &self,
+        plan: impl AsyncFn() -> Result<Plan, Error>,
+    ) -> Result<Plan, Error> {
+        let mut attempt = 0;
+        loop {
+            let made = plan().await?;
+            match self.carry_out_all(&made).await {
+                Err(Error::Stale { .. }) if attempt < MAX_CONFLICTS => attempt += 1,
+                done => return done.map(|()| made),
+            }
+            tokio::time::sleep(backoff(attempt)).await;
+        }
+    }
+
+    async fn carry_out_all(&self, plan: &Plan) -> Result<(), Error> {
+        for change in &plan.changes {
+            self.client.carry_out(change, WriteMode::Commit).await?;
+        }
+        Ok(())
+    }
+
+    /// The objects that hold the configuration of a release's proxies, as they are.
+    pub(super) async fn configurations(&self, record: &Record) -> Result<BTreeMap<Reference, Value>, Error> {
+        self.client.get_all(record.config_objects()).await
+    }
+}

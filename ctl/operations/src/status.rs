@@ -1,0 +1,87 @@
+//! What is observed of a release for its status: record, pods, objects, routes and proxies.
+
+use crate::{Cluster, Error, StoredRecord};
+use assignment::contract::{Role, Stickiness};
+use canary_release::manifest::Stage;
+use canary_release::plan::{self, ChangeReason};
+use canary_release::record::Record;
+use canary_release::routing::Coverage;
+use canary_release::spec::ReleaseName;
+use canary_release::status::{ObjectStatus, Observation};
+
+impl Cluster {
+    /// Observes a release, without its traffic: that takes two observations of [`traffic`](Self::traffic). Reads only.
+    ///
+    /// # Errors
+    ///
+    /// Where the API server refuses a read or does not respond. What is missing on the cluster is part of the observation.
+    pub async fn observe_status(
+        &self,
+        name: &ReleaseName,
+        stored: &StoredRecord,
+    ) -> Result<Observation, Error> {
+        let record = &stored.record;
+        let mut ready = Vec::new();
+        for version in &record.state.versions {
+            ready.push(self.ready(name.namespace.as_str(), &record.service, &version.name).await?);
+        }
+        let objects = self.object_status(name, record).await?;
+        let is_routed = match record.state.version_of(Role::Canary) {
+            Some(canary) => Some(self.has_route(name, record, canary).await?),
+            None => None,
+        };
+        let mut coverage = Coverage::default();
+        if record.state.versions.len() > 1 {
+            coverage = self.coverage(name, record, &[]).await?;
+        }
+        let proxies = self.proxies(&name.to_string(), record).await?;
+        let counts_sessions = self.counts_sessions(name, stored).await?;
+        let record = record.clone();
+        Ok(Observation {
+            record,
+            ready,
+            proxies,
+            objects,
+            is_routed,
+            coverage,
+            counts_sessions,
+            traffic: None,
+        })
+    }
+
+    /// Whether a decision by weight is one of a new session.
+    async fn counts_sessions(&self, name: &ReleaseName, stored: &StoredRecord) -> Result<bool, Error> {
+        match self.effective_settings(name, stored).await {
+            Ok(settings) => Ok(settings.stickiness == Stickiness::Session && !settings.is_inside),
+            Err(Error::Plan(plan::Error::NotCarried { .. })) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn object_status(&self, name: &ReleaseName, record: &Record) -> Result<ObjectStatus, Error> {
+        let mut status =
+            ObjectStatus { lost_subsets: self.lost_subsets(record).await?, ..ObjectStatus::default() };
+        let plan = match self.unfinished(name, record).await {
+            Ok(plan) => plan,
+            Err(Error::Plan(error @ plan::Error::NotCarried { .. })) => {
+                status.behind.push(error.to_string());
+                return Ok(status);
+            }
+            Err(Error::Plan(error @ (plan::Error::NotOurs { .. } | plan::Error::Uneditable { .. }))) => {
+                return Ok(ObjectStatus { not_repairable: Some(error), ..status });
+            }
+            Err(error) => return Err(error),
+        };
+        for change in plan.changes {
+            let object = change.object.to_string();
+            match change.why {
+                ChangeReason::Repair { by } if change.stage == Stage::Edits => {
+                    status.lost_routes.push((object, by));
+                }
+                ChangeReason::Repair { by } => status.changed.push((object, by)),
+                _ => status.behind.push(object),
+            }
+        }
+        Ok(status)
+    }
+}

@@ -1,0 +1,135 @@
+//! Uninstalls a release from a cluster, in the reverse order of its installation: only what we have written, and only
+//! while we own it.
+
+use crate::backoff::{MAX_CONFLICTS, backoff};
+use crate::client::WriteMode;
+use crate::lease_manager::Task;
+use crate::{Cluster, Error, StoredRecord, WaitOptions};
+use assignment::Weight;
+use assignment::contract::{Role, VersionConfig};
+use canary_release::manifest::Stage;
+use canary_release::plan::{Plan, Reference, removal};
+use canary_release::preflight::{Alternative, PreflightCheck};
+use canary_release::record::{Operation, Record};
+use canary_release::routing::RouteTargets;
+use canary_release::spec::ReleaseName;
+
+impl Cluster {
+    /// What `uninstall` would write. Reads only.
+    ///
+    /// # Errors
+    ///
+    /// If the API server cannot be asked, or refuses. If an object holds a configuration that is not ours.
+    pub async fn removal(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<Plan, Error> {
+        let observed =
+            self.client.get_all(stored.record.objects.iter().map(|(_, reference)| reference)).await?;
+        let targets = RouteTargets::of(&release.to_string(), &stored.record);
+        Ok(removal(&targets, &observed, &stored.record.objects)?)
+    }
+
+    /// Uninstalls a release. First every proxy gets a configuration without a canary, then objects are deleted: routes,
+    /// filter and configuration, subsets, and the record last, so that a call that was killed can be continued.
+    ///
+    /// Keys stay: other releases sign with them.
+    ///
+    /// # Errors
+    ///
+    /// Before the first write, if a preflight check fails or another operator holds the Lease; before the objects, if a
+    /// route object that is not ours still leads to one of our subsets.
+    pub async fn uninstall(
+        &self,
+        release: &ReleaseName,
+        mut stored: StoredRecord,
+        skipped: &[PreflightCheck],
+        waiting: &mut WaitOptions<'_>,
+    ) -> Result<Plan, Error> {
+        self.check_uninstall(release, &stored.record, skipped)?;
+        let task = Task { verb: "uninstall", release };
+        let alone = async || {
+            if self.end_canary(release, &mut stored).await? {
+                self.wait(&release.to_string(), &stored.record, waiting).await?;
+            }
+            self.protect_subsets(release, &stored.record).await?;
+            let shared = stored.record.config_objects().map(Reference::place).collect();
+            let plan =
+                self.leases.with_leases(shared, task, async || self.remove(release, &stored).await).await?;
+            if plan.has(Stage::Subsets) {
+                // The next `apply` counts the clusters that proxies get. istiod sends nothing for a subset that is deleted
+                // and created between two pushes.
+                self.wait_for_istiod_push(&release.to_string(), &stored.record).await?;
+            }
+            self.records.delete(release, &stored).await?;
+            Ok(plan)
+        };
+        self.leases.with_leases(vec![task.place()], task, alone).await
+    }
+
+    /// Refuses to uninstall a release that another operator has paused, and one whose canary has users.
+    fn check_uninstall(
+        &self,
+        release: &ReleaseName,
+        record: &Record,
+        skipped: &[PreflightCheck],
+    ) -> Result<(), Error> {
+        self.check_pause(record, skipped)?;
+        let weight = record.state.weight;
+        if weight == Weight::ZERO {
+            return Ok(());
+        }
+        let message = format!("`{release}` has {weight} of its users on the canary: they would be moved");
+        Ok(PreflightCheck::MovesUsers.refuse(skipped, message, Alternative::ZeroWeight)?)
+    }
+
+    /// Deletes its objects, under the Leases of those that releases share; plans again if another release's weight was
+    /// written meanwhile.
+    async fn remove(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<Plan, Error> {
+        let plan = self.removal(release, stored).await?;
+        let mut done = self.take_away(release, stored, &plan).await;
+        for attempt in 0..MAX_CONFLICTS {
+            if !matches!(done, Err(Error::Stale { .. })) {
+                break;
+            }
+            tokio::time::sleep(backoff(attempt)).await;
+            let rest = self.removal(release, stored).await?;
+            done = self.take_away(release, stored, &rest).await;
+        }
+        done.map(|()| plan)
+    }
+
+    async fn take_away(
+        &self,
+        release: &ReleaseName,
+        stored: &StoredRecord,
+        plan: &Plan,
+    ) -> Result<(), Error> {
+        let mut leads = false;
+        for change in &plan.changes {
+            if std::mem::replace(&mut leads, change.stage.is_route()) && !leads {
+                // The proxies must have removed them before the filter that protects them and the subsets that they
+                // name.
+                self.wait_for_istiod_push(&release.to_string(), &stored.record).await?;
+            }
+            self.client.carry_out(change, WriteMode::Commit).await?;
+        }
+        Ok(())
+    }
+
+    /// Removes the canary from the live versions in every proxy that has it. Returns whether there was one.
+    async fn end_canary(&self, release: &ReleaseName, stored: &mut StoredRecord) -> Result<bool, Error> {
+        let record = &mut stored.record;
+        let is_stable = |version: &VersionConfig| version.role == Role::Stable;
+        if !record.state.versions.iter().all(is_stable) {
+            let from = record.state.weight;
+            record.state = record.state.with_roles(|version| is_stable(version).then_some(Role::Stable));
+            record.initial_weight = None;
+            record.append_history(&self.user, from, Operation::Uninstall);
+            self.records.save(release, stored).await?;
+        }
+        match self.write_weight(release, stored).await {
+            Ok(_) => Ok(true),
+            // An earlier call has done it already, or `apply` was not completed: no proxy has the release.
+            Err(Error::Plan(canary_release::plan::Error::NotCarried { .. })) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}

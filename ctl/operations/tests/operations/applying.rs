@@ -1,0 +1,98 @@
+//! What `apply` reads and writes.
+
+use crate::fixture::{apply, create_service, options, release, run, set_weight, shop, uninstall};
+use canary_operations::WriteOptions;
+use serde_json::{Value, json};
+
+/// Kinds that `apply` writes.
+const OURS: [&str; 5] = ["ConfigMap", "DestinationRule", "EnvoyFilter", "Secret", "VirtualService"];
+
+#[test]
+fn a_first_apply_makes_each_object_once_and_a_second_one_nothing() {
+    run(async {
+        let (api, release) = (shop(), release(&Value::Null));
+        let cluster = api.cluster().await;
+        api.count_requests();
+        apply(&cluster, &release).await.unwrap();
+        let first = api.count_requests();
+        let mut names = api.state().store.names(&OURS);
+        names.sort();
+        let expected = [
+            "ConfigMap shop-canary",
+            "DestinationRule shop-canary",
+            "EnvoyFilter canary-gateway-config",
+            "EnvoyFilter canary-gateway-filter",
+            "EnvoyFilter canary-gateway-runtime",
+            "Secret canary-ctl-keys",
+            "VirtualService shop-canary",
+            "VirtualService shop-canary-mesh",
+        ];
+        assert_eq!(names, expected);
+        let again = apply(&cluster, &release).await.unwrap();
+        assert!(again.plan.is_empty(), "a second apply writes {:?}", again.plan);
+        let second = api.count_requests();
+        assert!(first <= 43, "a first apply makes {first} requests");
+        assert!(second <= 14, "an apply with nothing to do makes {second} requests");
+    });
+}
+
+#[test]
+fn the_weight_of_the_file_is_set_once_at_the_first_apply() {
+    run(async {
+        let (api, release) = (shop(), release(&json!({"weight": 20})));
+        let cluster = api.cluster().await;
+        assert_eq!(apply(&cluster, &release).await.unwrap().record.state.weight.to_string(), "20%");
+        set_weight(&cluster, &release, "30").await.unwrap();
+        let weight = apply(&cluster, &release).await.unwrap().record.state.weight;
+        assert_eq!(weight.to_string(), "30%", "the file does not take back what `weight` has set");
+    });
+}
+
+#[test]
+fn an_object_that_another_client_changes_meanwhile_is_read_again_and_keeps_that_change() {
+    run(async {
+        let (api, release) = (shop(), release(&Value::Null));
+        let cluster = api.cluster().await;
+        apply(&cluster, &release).await.unwrap();
+        // The rule lacks a subset; while it is restored, its owner adds a label.
+        api.state().store.edit("DestinationRule", "shop-canary", |rule| rule["spec"]["subsets"] = json!([]));
+        let mut is_done = false;
+        api.before_write(move |state, request| {
+            if request.contains("/destinationrules/") && !std::mem::replace(&mut is_done, true) {
+                state.store.edit("DestinationRule", "shop-canary", |rule| {
+                    rule["metadata"]["labels"]["team"] = json!("checkout");
+                });
+            }
+        });
+        let forcing = WriteOptions { force_conflicts: true, ..options() };
+        apply(&api.cluster_with(forcing).await, &release).await.unwrap();
+        let state = api.state();
+        let rule = state.store.find("DestinationRule", "shop-canary").unwrap();
+        assert_eq!(rule["metadata"]["labels"]["team"], "checkout", "{rule}");
+        assert_eq!(rule["spec"]["subsets"].as_array().unwrap().len(), 2, "{rule}");
+    });
+}
+
+#[test]
+fn two_releases_behind_one_gateway_share_its_configuration() {
+    run(async {
+        let (api, first) = (shop(), release(&Value::Null));
+        create_service(&api, "blog");
+        let mut second =
+            release(&json!({"hosts": ["blog.example.com"], "service": {"name": "blog", "port": 80}}));
+        second.name = "shop/blog".parse().unwrap();
+        let cluster = api.cluster().await;
+        let (one, other) = tokio::join!(apply(&cluster, &first), apply(&cluster, &second));
+        one.unwrap();
+        other.unwrap();
+        let releases = |api: &crate::fake_api::FakeApi| -> Vec<String> {
+            let state = api.state();
+            let object = state.store.find("EnvoyFilter", "canary-gateway-config").unwrap();
+            let config = canary_release::delivery::deployed_config(object).unwrap().unwrap();
+            config.releases.into_keys().collect()
+        };
+        assert_eq!(releases(&api), ["shop/blog", "shop/shop"]);
+        uninstall(&cluster, &first).await.unwrap();
+        assert_eq!(releases(&api), ["shop/blog"]);
+    });
+}

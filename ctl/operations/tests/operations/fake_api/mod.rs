@@ -1,0 +1,135 @@
+//! An API server in memory. It keeps state and scripts nothing: what a request gets follows from the requests before it.
+//!
+//! ```text
+//! request             method, path and body of a request              http::Request  -> Request
+//! store               objects with versions: create, read, replace    Request        -> Response
+//! server_side_apply   field managers, conflicts, removed fields       Value          -> Value
+//! proxies             what istiod sends to proxies, and their metrics objects        -> text
+//! kill                a process that is killed after so many writes
+//! ```
+
+mod kill;
+mod proxies;
+mod request;
+mod server_side_apply;
+mod store;
+
+use crate::fixture::options;
+use canary_operations::{Cluster, WriteOptions};
+use kube::Client;
+use kube::client::Body;
+use proxies::Proxies;
+use request::Request;
+use serde_json::Value;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, MutexGuard};
+use store::Store;
+use tower::service_fn;
+
+/// What another client does, called before each write is executed.
+type BeforeWrite = Box<dyn FnMut(&mut State, &str) + Send>;
+
+/// A cluster in memory; clones are the same one.
+#[derive(Clone, Default)]
+pub(crate) struct FakeApi(Arc<Mutex<State>>);
+
+/// Everything that the cluster is.
+#[derive(Default)]
+pub(crate) struct State {
+    pub(crate) store: Store,
+    pub(crate) proxies: Proxies,
+    /// `PATCH /apis/…` of all requests.
+    pub(crate) requests: Vec<String>,
+    before_write: Option<BeforeWrite>,
+}
+
+impl FakeApi {
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap()
+    }
+
+    /// A client of it, as `kubectl` would be one.
+    fn client(&self) -> Client {
+        let api = self.clone();
+        let service = service_fn(move |request: http::Request<Body>| {
+            let api = api.clone();
+            async move { Ok::<_, Infallible>(api.respond(&Request::of(request).await)) }
+        });
+        Client::new(service, "default")
+    }
+
+    /// The cluster, as an operator with all rights.
+    pub(crate) async fn cluster(&self) -> Cluster {
+        self.cluster_with(options()).await
+    }
+
+    pub(crate) async fn cluster_with(&self, options: WriteOptions) -> Cluster {
+        Cluster::new(self.client(), options).await.unwrap()
+    }
+
+    /// Carries out an operation in a process that is killed after so many writes; `None` if it was killed before the end.
+    pub(crate) async fn killed_after<T>(
+        &self,
+        writes: u32,
+        operation: impl AsyncFnOnce(&Cluster) -> T,
+    ) -> Option<T> {
+        kill::killed_after(self, options(), writes, operation).await
+    }
+
+    /// The same with other options.
+    pub(crate) async fn killed_after_with<T>(
+        &self,
+        options: WriteOptions,
+        writes: u32,
+        operation: impl AsyncFnOnce(&Cluster) -> T,
+    ) -> Option<T> {
+        kill::killed_after(self, options, writes, operation).await
+    }
+
+    /// Calls this before each write is executed, with its method and path.
+    pub(crate) fn before_write(&self, action: impl FnMut(&mut State, &str) + Send + 'static) {
+        self.state().before_write = Some(Box::new(action));
+    }
+
+    /// How many requests were made since the last call.
+    pub(crate) fn count_requests(&self) -> usize {
+        std::mem::take(&mut self.state().requests).len()
+    }
+
+    fn respond(&self, request: &Request) -> http::Response<Body> {
+        let mut state = self.state();
+        let line = request.line();
+        state.requests.push(line.clone());
+        if request.is_write()
+            && let Some(mut action) = state.before_write.take()
+        {
+            action(&mut state, &line);
+            state.before_write = Some(action);
+        }
+        if request.path.ends_with("/selfsubjectreviews") {
+            return request::json(201, &serde_json::json!({"status": {"userInfo": {"username": "admin"}}}));
+        }
+        if let Some(metrics) = state.proxies.metrics(&request.path) {
+            return metrics;
+        }
+        let response = state.store.respond(request);
+        if request.is_write() {
+            state.push();
+        }
+        response
+    }
+}
+
+impl State {
+    /// What istiod does after each write, while it runs.
+    fn push(&mut self) {
+        let Self { store, proxies, .. } = self;
+        proxies.push(store);
+    }
+
+    /// Puts an object there, as its owner would by `kubectl create`.
+    pub(crate) fn create(&mut self, body: &Value) {
+        self.store.create_as("kubectl-create", body);
+        self.push();
+    }
+}

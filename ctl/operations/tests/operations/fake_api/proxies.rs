@@ -1,0 +1,112 @@
+//! Proxies that run what istiod has sent them, and say so in their metrics.
+
+use super::request::{failure, json};
+use super::store::Store;
+use assignment::contract::FilterConfig;
+use canary_release::delivery::deployed_config;
+use http::Response;
+use kube::client::Body;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// The proxies by the paths of their pods.
+#[derive(Default)]
+pub(crate) struct Proxies {
+    by_pod: BTreeMap<String, Proxy>,
+    /// Nothing reaches the proxies while it is away.
+    is_istiod_away: bool,
+    /// A module that no proxy can fetch: it keeps the configuration that it has.
+    unreachable_module: Option<String>,
+}
+
+#[derive(Default)]
+struct Proxy {
+    generations: BTreeMap<String, u64>,
+    /// The clusters that it has.
+    clusters: BTreeSet<String>,
+    /// How many it was given since it started.
+    clusters_added: usize,
+}
+
+impl Proxies {
+    pub(crate) fn stop_istiod(&mut self) {
+        self.is_istiod_away = true;
+    }
+
+    pub(crate) fn start_istiod(&mut self, store: &Store) {
+        self.is_istiod_away = false;
+        self.push(store);
+    }
+
+    pub(crate) fn set_unreachable_module(&mut self, url: &str) {
+        self.unreachable_module = Some(url.to_owned());
+    }
+
+    /// Sends the proxies all objects.
+    pub(super) fn push(&mut self, store: &Store) {
+        if self.is_istiod_away {
+            return;
+        }
+        for pod in store.of_kind("Pod").filter(|pod| has_proxy(pod)) {
+            let [namespace, name] =
+                ["namespace", "name"].map(|field| pod["metadata"][field].as_str().unwrap());
+            let proxy = self.by_pod.entry(format!("/api/v1/namespaces/{namespace}/pods/{name}")).or_default();
+            for object in store.of_kind("EnvoyFilter").filter(|object| is_for(object, pod)) {
+                let is_reachable = self.unreachable_module.as_ref().is_none_or(|url| !names(object, url));
+                if let Some(config) = deployed_config(object).unwrap().filter(|_| is_reachable) {
+                    proxy.generations = generations(config);
+                }
+            }
+            let clusters: BTreeSet<String> = store.of_kind("DestinationRule").flat_map(subsets).collect();
+            proxy.clusters_added += clusters.difference(&proxy.clusters).count();
+            proxy.clusters = clusters;
+        }
+    }
+
+    /// The metrics of a proxy, if the path is that of metrics.
+    pub(super) fn metrics(&self, path: &str) -> Option<Response<Body>> {
+        let (pod, _) = path.split_once(":15090/proxy/")?;
+        let Some(proxy) = self.by_pod.get(pod) else {
+            return Some(failure(503, "Unavailable", "no endpoint"));
+        };
+        let mut text = format!(
+            "envoy_wasm_envoy_wasm_runtime_v8_created{{}} 1\nenvoy_cluster_manager_cluster_added{{}} {}\n\
+             envoy_cluster_manager_warming_clusters{{}} 0\n",
+            proxy.clusters_added
+        );
+        for (release, generation) in &proxy.generations {
+            writeln!(text, "canary_generation_active{{component=\"{release}\"}} {generation}").unwrap();
+        }
+        let mut response = json(200, &Value::Null);
+        *response.body_mut() = Body::from(text.into_bytes());
+        Some(response)
+    }
+}
+
+fn has_proxy(pod: &Value) -> bool {
+    let containers = pod["spec"]["containers"].as_array().into_iter().flatten();
+    containers.into_iter().any(|container| container["name"] == "istio-proxy")
+}
+
+/// Whether an EnvoyFilter selects a pod.
+fn is_for(object: &Value, pod: &Value) -> bool {
+    let labels = object["spec"]["workloadSelector"]["labels"].as_object().into_iter().flatten();
+    object["metadata"]["namespace"] == pod["metadata"]["namespace"]
+        && labels.into_iter().all(|(name, value)| pod["metadata"]["labels"][name.as_str()] == *value)
+}
+
+/// Whether an object names a module.
+fn names(object: &Value, url: &str) -> bool {
+    object.to_string().contains(url)
+}
+
+fn generations(config: FilterConfig) -> BTreeMap<String, u64> {
+    config.releases.into_iter().map(|(name, release)| (name, release.generation)).collect()
+}
+
+fn subsets(rule: &Value) -> impl Iterator<Item = String> {
+    let host = &rule["spec"]["host"];
+    let subsets = rule["spec"]["subsets"].as_array().into_iter().flatten();
+    subsets.map(move |subset| format!("{host} {}", subset["name"]))
+}

@@ -1,0 +1,206 @@
+//! Objects by path, each with a version that every change raises.
+
+use super::request::{Request, conflicts, failure, json};
+use super::server_side_apply::{applied, updated};
+use http::{Method, Response};
+use kube::client::Body;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Path of a collection, and the name of an object in it.
+type Key = (String, String);
+
+#[derive(Default)]
+pub(crate) struct Store {
+    objects: BTreeMap<Key, Value>,
+    version: u64,
+}
+
+impl Store {
+    /// All objects of a kind.
+    pub(crate) fn of_kind<'s>(&'s self, kind: &'static str) -> impl Iterator<Item = &'s Value> + use<'s> {
+        self.objects.values().filter(move |object| object["kind"] == kind)
+    }
+
+    /// An object by kind and name.
+    pub(crate) fn find(&self, kind: &str, name: &str) -> Option<&Value> {
+        self.objects.values().find(|object| object["kind"] == kind && object["metadata"]["name"] == name)
+    }
+
+    /// Kind and name of all objects of these kinds.
+    pub(crate) fn names(&self, kinds: &[&str]) -> Vec<String> {
+        let is_of_kind = |object: &&Value| kinds.iter().any(|kind| object["kind"] == *kind);
+        let name =
+            |object: &Value| format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
+        self.objects.values().filter(is_of_kind).map(name).collect()
+    }
+
+    /// Changes an object, as its owner would by `kubectl edit`.
+    pub(crate) fn edit(&mut self, kind: &str, name: &str, change: impl FnOnce(&mut Value)) {
+        let is_it = |object: &&Value| object["kind"] == kind && object["metadata"]["name"] == name;
+        let (key, object) = self.objects.iter().find(|(_, object)| is_it(object)).expect("the object exists");
+        let (key, mut after) = (key.clone(), object.clone());
+        change(&mut after);
+        let after = updated("kubectl-edit", Some(object), after);
+        self.put(key, after);
+    }
+
+    /// Lets all Leases expire, as they do when their holders do not renew them.
+    pub(super) fn expire_leases(&mut self) {
+        for lease in self.objects.values_mut().filter(|object| object["kind"] == "Lease") {
+            lease["spec"]["leaseDurationSeconds"] = json!(0);
+        }
+    }
+
+    /// Deletes an object.
+    pub(crate) fn remove(&mut self, kind: &str, name: &str) {
+        self.objects.retain(|_, object| object["kind"] != kind || object["metadata"]["name"] != name);
+    }
+
+    pub(crate) fn create_as(&mut self, manager: &str, body: &Value) {
+        let (api_version, namespace) = (text(&body["apiVersion"]), text(&body["metadata"]["namespace"]));
+        let root = if api_version.contains('/') { "apis" } else { "api" };
+        let plural = format!("{}s", text(&body["kind"]).to_lowercase());
+        let collection = format!("/{root}/{api_version}/namespaces/{namespace}/{plural}");
+        let key = (collection, text(&body["metadata"]["name"]).to_owned());
+        self.put(key, updated(manager, None, body.clone()));
+    }
+
+    pub(super) fn respond(&mut self, request: &Request) -> Response<Body> {
+        let (collection, name) = split(&request.path);
+        let Some(name) = name.or_else(|| created_name(request)) else {
+            return self.list(collection, request);
+        };
+        let key = (collection.to_owned(), name.to_owned());
+        let found = self.objects.get(&key).cloned();
+        match (&request.method, found) {
+            (&Method::POST, Some(_)) => failure(409, "AlreadyExists", "already exists"),
+            (&Method::POST, None) => {
+                self.commit(request, key, updated(request.field_manager(), None, request.body.clone()))
+            }
+            (&Method::PATCH, found) if request.is_apply() => self.apply(request, key, found.as_ref()),
+            (_, None) => failure(404, "NotFound", "not found"),
+            (&Method::GET, Some(found)) => json(200, &found),
+            (&Method::DELETE, Some(found)) => self.delete(request, &key, &found),
+            (&Method::PUT, Some(found)) => {
+                if is_stale(&request.body["metadata"], &found) {
+                    return failure(409, "Conflict", "the object has been modified");
+                }
+                let after = updated(request.field_manager(), Some(&found), request.body.clone());
+                self.commit(request, key, after)
+            }
+            (&Method::PATCH, Some(found)) => {
+                let mut after = found.clone();
+                merge(&mut after, &request.body);
+                let after = updated(request.field_manager(), Some(&found), after);
+                self.commit(request, key, after)
+            }
+            (method, Some(_)) => failure(405, "MethodNotAllowed", method.as_str()),
+        }
+    }
+
+    fn apply(&mut self, request: &Request, key: Key, found: Option<&Value>) -> Response<Body> {
+        if found.is_some_and(|found| is_stale(&request.body["metadata"], found)) {
+            return failure(409, "Conflict", "the object has been modified");
+        }
+        match applied(request.field_manager(), found, &request.body, request.forces()) {
+            Ok(after) => self.commit(request, key, after),
+            Err(found) => conflicts(&found),
+        }
+    }
+
+    fn delete(&mut self, request: &Request, key: &Key, found: &Value) -> Response<Body> {
+        let wanted = &request.body["preconditions"];
+        let differs = |field: &str| !wanted[field].is_null() && wanted[field] != found["metadata"][field];
+        if differs("uid") || differs("resourceVersion") {
+            return failure(409, "Conflict", "the precondition failed");
+        }
+        if !request.is_dry_run() && request.body["dryRun"].is_null() {
+            self.objects.remove(key);
+        }
+        json(200, found)
+    }
+
+    fn list(&self, collection: &str, request: &Request) -> Response<Body> {
+        let selector = request.query.get("labelSelector").map_or("", String::as_str);
+        let wanted: Vec<(&str, &str)> = selector.split(',').filter_map(|pair| pair.split_once('=')).collect();
+        let is_selected = |object: &&Value| {
+            wanted.iter().all(|(name, value)| object["metadata"]["labels"][*name] == *value)
+        };
+        let objects = self.objects.iter().filter(|((of, _), _)| of == collection).map(|(_, object)| object);
+        let items: Vec<&Value> = objects.filter(is_selected).collect();
+        json(200, &json!({"kind": "List", "apiVersion": "v1", "metadata": {}, "items": items}))
+    }
+
+    fn commit(&mut self, request: &Request, key: Key, after: Value) -> Response<Body> {
+        if request.is_dry_run() {
+            return json(200, &after);
+        }
+        let code = if request.method == Method::POST { 201 } else { 200 };
+        json(code, self.put(key, after))
+    }
+
+    /// Stores an object under a version of its own, if it differs from the stored one.
+    fn put(&mut self, key: Key, mut after: Value) -> &Value {
+        self.version += 1;
+        let before = self.objects.get(&key);
+        let field =
+            |name: &str, new: String| before.map_or(json!(new), |before| before["metadata"][name].clone());
+        let uid = field("uid", format!("uid-{}", self.version));
+        let created = field("creationTimestamp", "2026-11-01T00:00:00Z".to_owned());
+        let version = field("resourceVersion", String::new());
+        after["metadata"]["uid"] = uid;
+        after["metadata"]["creationTimestamp"] = created;
+        after["metadata"]["resourceVersion"] = version;
+        if before != Some(&after) {
+            after["metadata"]["resourceVersion"] = json!(self.version.to_string());
+        }
+        let stored = self.objects.entry(key).or_default();
+        *stored = after;
+        stored
+    }
+}
+
+/// The path of the collection, and the name of the object.
+fn split(path: &str) -> (&str, Option<&str>) {
+    let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+    // `api/v1/namespaces/<namespace>/<plural>/<name>`, or `apis/<group>/<version>/…`.
+    let named = if path.starts_with("/apis/") { 7 } else { 6 };
+    if parts.len() < named {
+        return (path, None);
+    }
+    let (collection, name) = path.rsplit_once('/').unwrap();
+    (collection, Some(name))
+}
+
+fn created_name(request: &Request) -> Option<&str> {
+    if request.method == Method::POST { request.body["metadata"]["name"].as_str() } else { None }
+}
+
+/// Whether a write names another version than the stored one.
+fn is_stale(metadata: &Value, found: &Value) -> bool {
+    let version = &metadata["resourceVersion"];
+    !version.is_null() && *version != found["metadata"]["resourceVersion"]
+}
+
+/// RFC 7396.
+fn merge(target: &mut Value, patch: &Value) {
+    let Some(fields) = patch.as_object() else {
+        *target = patch.clone();
+        return;
+    };
+    if !target.is_object() {
+        *target = json!({});
+    }
+    for (name, value) in fields {
+        if value.is_null() {
+            target.as_object_mut().unwrap().shift_remove(name);
+        } else {
+            merge(&mut target[name.as_str()], value);
+        }
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}

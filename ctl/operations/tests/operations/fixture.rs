@@ -1,0 +1,157 @@
+//! A shop with two versions behind one gateway, and the verbs of an operator.
+
+use crate::fake_api::FakeApi;
+use assignment::Weight;
+use canary_operations::{
+    Applied, ApplyOptions, Cluster, Error, PromoteOptions, RoleChanged, RollbackOptions, RotateOptions,
+    Rotated, WaitOptions, WeightRequest, WriteOptions,
+};
+use canary_release::preflight::PreflightCheck;
+use canary_release::spec::{Release, parse};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::time::Duration;
+
+/// How long proxies are waited for that respond at once.
+const TIMEOUT: Duration = Duration::from_mins(1);
+/// How long proxies are waited for that do not get what they wait for.
+const SHORT_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// The namespace of the application; its gateway is in the other one.
+pub(crate) const SHOP: &str = "shop";
+pub(crate) const INGRESS: &str = "ingress";
+
+/// A cluster with a Service, ready pods of `v1` and `v2`, and a gateway.
+pub(crate) fn shop() -> FakeApi {
+    let api = FakeApi::default();
+    create_service(&api, "shop");
+    api.state().create(&pod(INGRESS, "gateway-1", &json!({"istio": "gateway"})));
+    api
+}
+
+/// A Service with ready pods of `v1` and `v2`.
+pub(crate) fn create_service(api: &FakeApi, name: &str) {
+    let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": SHOP},
+        "spec": {"selector": {"app": name}, "ports": [{"name": "http", "port": 80}]}});
+    api.state().create(&service);
+    for version in ["v1", "v2"] {
+        let labels = json!({"app": name, "version": version});
+        api.state().create(&pod(SHOP, &format!("{name}-{version}"), &labels));
+    }
+}
+
+/// A ready pod with a proxy.
+pub(crate) fn pod(namespace: &str, name: &str, labels: &Value) -> Value {
+    json!({"apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": name, "namespace": namespace, "labels": labels},
+        "spec": {"containers": [{"name": "istio-proxy", "image": "docker.io/istio/proxyv2:1.30.0"}]},
+        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}],
+            "containerStatuses": [{"name": "istio-proxy", "image": "", "imageID": "", "ready": true,
+                "restartCount": 0, "state": {"running": {}}}]}})
+}
+
+/// The release of the shop, with changes to its `spec`.
+pub(crate) fn release(changes: &Value) -> Release {
+    let mut spec = json!({
+        "versions": {"stable": "v1", "canary": "v2"},
+        "hosts": ["shop.example.com"],
+        "gateways": [{"name": "ingress/gateway", "selector": {"istio": "gateway"}}],
+        "stickiness": "session",
+        "session": {"cookie": "JSESSIONID"},
+        "identifyBy": [{"cookie": "JSESSIONID"}],
+        "override": "token",
+        "routes": "managed",
+        "maxStep": 100,
+        "delivery": {"module": "oci://registry.example.com/filter:1"},
+    });
+    for (name, value) in changes.as_object().cloned().unwrap_or_default() {
+        spec[name] = value;
+    }
+    let document = json!({"apiVersion": "canary-ctl.io/v1alpha1", "kind": "Release",
+        "metadata": {"name": "shop", "namespace": SHOP, "uid": "shopshopshop"}, "spec": spec});
+    parse(Path::new("canary.yaml"), &document.to_string()).unwrap().release
+}
+
+pub(crate) fn weight(percent: &str) -> Weight {
+    percent.parse().unwrap()
+}
+
+/// On two threads: an operation that is dropped blocks its own until its Leases are released.
+pub(crate) fn run(test: impl Future<Output = ()>) {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(test);
+}
+
+pub(crate) async fn apply(cluster: &Cluster, release: &Release) -> Result<Applied, Error> {
+    apply_within(TIMEOUT, cluster, release).await
+}
+
+/// `apply` where proxies do not get what they wait for.
+pub(crate) async fn apply_without_istiod(cluster: &Cluster, release: &Release) -> Result<Applied, Error> {
+    apply_within(SHORT_TIMEOUT, cluster, release).await
+}
+
+async fn apply_within(timeout: Duration, cluster: &Cluster, release: &Release) -> Result<Applied, Error> {
+    let waiting = WaitOptions { timeout, progress: &mut |_, _| {} };
+    let options = ApplyOptions { waiting, wait: true, skipped: &[], allow_rolled_back: false };
+    Box::pin(cluster.apply(release, options)).await
+}
+
+pub(crate) async fn set_weight(cluster: &Cluster, release: &Release, percent: &str) -> Result<(), Error> {
+    let stored = cluster.get_record(&release.name).await?;
+    let request =
+        WeightRequest { weight: weight(percent), expires_in: None, expected_generation: None, skipped: &[] };
+    let checked = cluster.check_weight(&release.name, stored, request).await?;
+    cluster.set_weight(checked).await.map(drop)
+}
+
+pub(crate) async fn promote(cluster: &Cluster, release: &Release) -> Result<RoleChanged, Error> {
+    let stored = cluster.get_record(&release.name).await?;
+    let checked = cluster.check_promotion(&release.name, stored, PromoteOptions::default()).await?;
+    let mut waiting = WaitOptions { timeout: TIMEOUT, progress: &mut |_, _| {} };
+    Box::pin(cluster.promote(checked, &mut waiting, true)).await
+}
+
+pub(crate) async fn roll_back(cluster: &Cluster, release: &Release) -> Result<RoleChanged, Error> {
+    let stored = cluster.get_record(&release.name).await?;
+    let checked = cluster.check_rollback(&release.name, stored, RollbackOptions::default()).await?;
+    let mut waiting = WaitOptions { timeout: TIMEOUT, progress: &mut |_, _| {} };
+    Box::pin(cluster.roll_back(checked, &mut waiting)).await
+}
+
+pub(crate) async fn finish(cluster: &Cluster, release: &Release) -> Result<RoleChanged, Error> {
+    let stored = cluster.get_record(&release.name).await?;
+    let checked = cluster.check_finish(&release.name, stored, &[PreflightCheck::MovesUsers])?;
+    let mut waiting = WaitOptions { timeout: TIMEOUT, progress: &mut |_, _| {} };
+    Box::pin(cluster.finish(checked, &mut waiting)).await
+}
+
+pub(crate) async fn rotate(cluster: &Cluster, release: &Release) -> Result<Rotated, Error> {
+    let waiting = WaitOptions { timeout: TIMEOUT, progress: &mut |_, _| {} };
+    let options = RotateOptions { waiting, skipped: &[PreflightCheck::NoReadyPods] };
+    Box::pin(cluster.rotate_keys(release, options)).await
+}
+
+pub(crate) async fn uninstall(cluster: &Cluster, release: &Release) -> Result<(), Error> {
+    uninstall_within(TIMEOUT, cluster, release).await
+}
+
+/// `uninstall` while istiod is stopped.
+pub(crate) async fn uninstall_without_istiod(cluster: &Cluster, release: &Release) -> Result<(), Error> {
+    uninstall_within(SHORT_TIMEOUT, cluster, release).await
+}
+
+async fn uninstall_within(timeout: Duration, cluster: &Cluster, release: &Release) -> Result<(), Error> {
+    let stored = cluster.get_record(&release.name).await?;
+    let mut waiting = WaitOptions { timeout, progress: &mut |_, _| {} };
+    Box::pin(cluster.uninstall(&release.name, stored, &[], &mut waiting)).await.map(drop)
+}
+
+/// How objects are written: the istiod of the fake sends a change at once.
+pub(crate) fn options() -> WriteOptions {
+    WriteOptions { istiod_push_delay: Duration::from_millis(1), ..WriteOptions::default() }
+}

@@ -1,0 +1,89 @@
+//! A process that is killed after any of its writes: the next call continues.
+//!
+//! ```text
+//! apply          a first apply with a weight
+//! adoption       an apply over objects of another owner
+//! new_module     the rollout of a new module, and its revert
+//! role_changes   promotion, rollback, end of a drain, uninstall
+//! injection      routes in the VirtualService of another owner
+//! rotation       signing keys of two gateways
+//! ```
+
+mod adoption;
+mod apply;
+mod injection;
+mod new_module;
+mod role_changes;
+mod rotation;
+
+use crate::fake_api::FakeApi;
+use assignment::Weight;
+use canary_release::delivery::deployed_config;
+use futures_util::future::join_all;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// More writes than any operation makes.
+const MANY: u32 = 40;
+
+/// Runs a case for each number of writes after which a process is killed. A case returns whether the process was killed
+/// before its operation ended. Returns how many were: the number of writes of the operation.
+async fn count_writes(case: impl AsyncFn(u32) -> bool) -> usize {
+    join_all((0..MANY).map(async |writes| case(writes).await))
+        .await
+        .into_iter()
+        .filter(|killed| *killed)
+        .count()
+}
+
+fn generation(api: &FakeApi) -> Option<u64> {
+    record(api.state().store.find("ConfigMap", "shop-canary")?)["state"]["generation"].as_u64()
+}
+
+fn record(config_map: &Value) -> Value {
+    serde_json::from_str(config_map["data"]["release.json"].as_str().unwrap()).unwrap()
+}
+
+/// Fails if a route leads to a subset that does not exist.
+fn assert_routes_lead_to_subsets(api: &FakeApi, context: &str) {
+    let state = api.state();
+    let rules = state.store.of_kind("DestinationRule");
+    let subsets: BTreeSet<&str> = rules.flat_map(|rule| names(&rule["spec"]["subsets"])).collect();
+    for service in state.store.of_kind("VirtualService") {
+        for route in service["spec"]["http"].as_array().unwrap() {
+            let Some(subset) = route["route"][0]["destination"]["subset"].as_str() else { continue };
+            assert!(subsets.contains(subset), "{context}: {route} leads to none of {subsets:?}");
+        }
+    }
+}
+
+/// Fails if a configuration has a version without a route, or a generation that the record does not have yet. Where there is
+/// no route at all, the release is installed or uninstalled: its weight is 0.
+fn assert_versions_have_routes(api: &FakeApi, context: &str) {
+    let state = api.state();
+    let services = state.store.of_kind("VirtualService");
+    let routes: BTreeSet<&str> = services.flat_map(|service| names(&service["spec"]["http"])).collect();
+    let recorded = state.store.find("ConfigMap", "shop-canary").map(record);
+    for object in state.store.of_kind("EnvoyFilter") {
+        let Some(config) = deployed_config(object).unwrap() else { continue };
+        for (name, release) in &config.releases {
+            let generation = recorded.as_ref().map(|record| &record["state"]["generation"]);
+            let is_recorded = generation.and_then(Value::as_u64).is_some_and(|at| release.generation <= at);
+            assert!(
+                is_recorded,
+                "{context}: generation {} with the record at {generation:?}",
+                release.generation
+            );
+            for version in &release.versions {
+                let route = format!("{name}/{}", version.name);
+                let is_routed = routes.contains(route.as_str());
+                let is_installing = routes.is_empty() && release.weight == Weight::ZERO;
+                assert!(is_routed || is_installing, "{context}: no route {route} in {routes:?}");
+            }
+        }
+    }
+}
+
+fn names(list: &Value) -> impl Iterator<Item = &str> {
+    list.as_array().into_iter().flatten().filter_map(|item| item["name"].as_str())
+}

@@ -1,0 +1,19 @@
+//! The operations against an API server in memory that keeps objects, field managers and versions, and proxies that run what
+//! istiod would send them. What Kubernetes and Istio really do, `wasm-tests/tests/mesh` tests.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on says so by panicking"
+)]
+
+mod applying;
+mod fake_api;
+mod fixture;
+mod interrupted;
+mod keys;
+mod make_before_break;
+mod new_module;
+mod proxies_without_istiod;
+mod refused;

@@ -1,0 +1,99 @@
+//! What an operation refuses before its first write.
+
+use crate::fixture::{apply, finish, promote, release, run, set_weight, shop, weight};
+use canary_operations::{Error, Protected, WeightRequest};
+use canary_release::spec::Seconds;
+use serde_json::{Value, json};
+
+#[test]
+fn a_weight_is_refused_if_the_release_is_at_another_generation_than_expected() {
+    run(async {
+        let (api, release) = (shop(), release(&Value::Null));
+        let cluster = api.cluster().await;
+        apply(&cluster, &release).await.unwrap();
+        let request = |expected| WeightRequest {
+            weight: weight("10"),
+            expires_in: None,
+            expected_generation: Some(expected),
+            skipped: &[],
+        };
+        let stored = cluster.get_record(&release.name).await.unwrap();
+        let refused = cluster.check_weight(&release.name, stored.clone(), request(7)).await;
+        assert!(matches!(refused, Err(Error::Generation { expected: 7, found: 1, .. })), "{refused:?}");
+        cluster.check_weight(&release.name, stored, request(1)).await.unwrap();
+    });
+}
+
+#[test]
+fn a_step_is_measured_from_zero_once_a_weight_has_expired() {
+    run(async {
+        let (api, release) = (shop(), release(&json!({"maxStep": 20})));
+        let cluster = api.cluster().await;
+        apply(&cluster, &release).await.unwrap();
+        let stored = cluster.get_record(&release.name).await.unwrap();
+        let expiring = WeightRequest {
+            weight: weight("20"),
+            expires_in: Seconds::new(3600),
+            expected_generation: None,
+            skipped: &[],
+        };
+        let checked = cluster.check_weight(&release.name, stored, expiring).await.unwrap();
+        cluster.set_weight(checked).await.unwrap();
+        set_weight(&cluster, &release, "20").await.unwrap();
+        // An hour later: the record has the expiry.
+        api.state().store.edit("ConfigMap", "shop-canary", |object| {
+            let mut record: Value =
+                serde_json::from_str(object["data"]["release.json"].as_str().unwrap()).unwrap();
+            record["state"]["until"] = json!({"atSeconds": 1, "action": "stop"});
+            object["data"]["release.json"] = json!(record.to_string());
+        });
+        let refused = set_weight(&cluster, &release, "40").await;
+        let message = refused.unwrap_err().to_string();
+        assert!(message.contains("found 0% to 40%"), "{message}");
+    });
+}
+
+#[test]
+fn a_promotion_is_refused_without_a_ready_pod_of_the_canary() {
+    run(async {
+        let (api, release) = (shop(), release(&Value::Null));
+        let cluster = api.cluster().await;
+        apply(&cluster, &release).await.unwrap();
+        api.state().store.remove("Pod", "shop-v2");
+        let refused = promote(&cluster, &release).await;
+        assert!(matches!(refused, Err(Error::Preflight(_))), "{refused:?}");
+        let record = cluster.get_record(&release.name).await.unwrap().record;
+        assert_eq!(record.state.generation, 1, "nothing was written");
+    });
+}
+
+#[test]
+fn a_subset_stays_while_a_route_of_others_leads_to_it() {
+    run(async {
+        let (api, release) = (shop(), release(&json!({"routes": "external"})));
+        let cluster = api.cluster().await;
+        let theirs = |subset: &str| {
+            json!([{"name": subset, "route": [{"destination": {"host": "shop", "subset": subset}}],
+            "match": [{"headers": {"x-canary-version": {"exact": format!("shop/shop/{subset}")}}}]}])
+        };
+        let mut routes = theirs("v1").as_array().unwrap().clone();
+        routes.extend(theirs("v2").as_array().unwrap().clone());
+        api.state().create(&json!({"apiVersion": "networking.istio.io/v1", "kind": "VirtualService",
+            "metadata": {"name": "theirs", "namespace": "shop"},
+            "spec": {"hosts": ["shop.example.com"], "gateways": ["ingress/gateway"], "http": routes}}));
+        apply(&cluster, &release).await.unwrap();
+        promote(&cluster, &release).await.unwrap();
+        let refused = finish(&cluster, &release).await;
+        assert!(matches!(refused, Err(Error::Protected(Protected::RoutedVersion { .. }))), "{refused:?}");
+        let subsets = |api: &crate::fake_api::FakeApi| -> Vec<String> {
+            let state = api.state();
+            let rule = state.store.find("DestinationRule", "shop-canary").unwrap();
+            let subsets = rule["spec"]["subsets"].as_array().unwrap().clone();
+            subsets.iter().map(|subset| subset["name"].as_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(subsets(&api), ["v1", "v2"]);
+        api.state().store.edit("VirtualService", "theirs", |object| object["spec"]["http"] = theirs("v2"));
+        finish(&cluster, &release).await.unwrap();
+        assert_eq!(subsets(&api), ["v2"], "once no route names it, the next call takes the subset away");
+    });
+}

@@ -1,0 +1,48 @@
+//! A sticky canary release on Istio, as data: its specification, its record, its Kubernetes objects, its filter
+//! configuration, and the plan of changes. Pure: no network, no clock; `canary-operations` executes the plans.
+//!
+//! The modules in the order in which a release passes them:
+//!
+//! ```text
+//! yaml              YAML with positions, and edits that keep comments
+//! spec              canary.yaml, every fault with its line and column   file               -> Release
+//! lint              what is legal in a release and still dangerous      Release            -> findings
+//! config            the filter's configuration                          Release, state     -> FilterConfig
+//! delivery          the object that contains the configuration, a file for each mode
+//! manifest          the Kubernetes objects                              Release            -> YAML documents
+//! record            what is kept of a release between two calls         ConfigMap          -> Record
+//! ownership         the field managers of each field                    managedFields      -> Owners
+//! routing           routes, and the lists of route objects              Record, objects    -> changes
+//! destination_rule  the `DestinationRule` in force, and ours beside it  rules              -> Object
+//! plan              what would be written, and why                      desired, observed  -> Plan
+//! preflight         checks that fail before the first write             Record             -> CheckFailed
+//! rbac              rights that the operations need                     Release            -> rules
+//! discover          values of a first canary.yaml, from a cluster       objects            -> Survey
+//! metrics           what proxies report, as Prometheus text             text               -> ProxyMetrics
+//! status            what was observed, and what is wrong with it      Observation        -> Problems
+//! stats             the interval of an observed share, and tests against the expected one
+//! format            human-readable quantities
+//! input_file        the text of a file, up to a limit
+//! ```
+
+#![warn(clippy::missing_errors_doc)]
+
+pub mod config;
+pub mod delivery;
+pub mod destination_rule;
+pub mod discover;
+pub mod format;
+pub mod input_file;
+pub mod lint;
+pub mod manifest;
+pub mod metrics;
+pub mod ownership;
+pub mod plan;
+pub mod preflight;
+pub mod rbac;
+pub mod record;
+pub mod routing;
+pub mod spec;
+pub mod stats;
+pub mod status;
+pub mod yaml;

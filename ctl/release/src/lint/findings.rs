@@ -1,0 +1,81 @@
+//! The findings of the rules, and their text.
+
+use crate::spec::Origin;
+use serde::Serialize;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Good to know.
+    Info,
+    /// May surprise users.
+    Warning,
+    /// Breaks a promise.
+    Error,
+}
+
+impl Level {
+    /// The level in lower case, as JSON has it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// A finding of a rule, before its place is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct RawFinding {
+    pub(super) level: Level,
+    /// The field it is about, `spec.identifyBy[0]`.
+    pub(super) field: String,
+    pub(super) message: String,
+    pub(super) hint: &'static str,
+}
+
+/// One finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// How bad it is.
+    pub level: Level,
+    /// The field, `spec.identifyBy[0]`.
+    pub field: String,
+    /// Its line, from 1.
+    pub line: usize,
+    /// Its column, from 1.
+    pub column: usize,
+    /// What is dangerous.
+    pub message: String,
+    /// What to do about it.
+    pub hint: &'static str,
+}
+
+/// All findings about a file, in its order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Findings {
+    /// The file.
+    pub file: String,
+    /// The findings.
+    pub findings: Vec<Finding>,
+}
+
+impl Findings {
+    pub(super) fn new(origin: &Origin, raised: impl Iterator<Item = RawFinding>) -> Self {
+        let place = |raised: RawFinding| {
+            let place = origin.place(&raised.field);
+            let RawFinding { level, field, message, hint } = raised;
+            Finding { level, field, line: place.line, column: place.column, message, hint }
+        };
+        let mut findings: Vec<Finding> = raised.map(place).collect();
+        findings.sort_by_key(|finding| (finding.line, finding.column));
+        Self { file: origin.path.display().to_string(), findings }
+    }
+
+    /// The worst level, `None` if nothing was found.
+    pub fn worst(&self) -> Option<Level> {
+        self.findings.iter().map(|finding| finding.level).max()
+    }
+}

@@ -1,0 +1,14 @@
+//! What is legal in a release and still dangerous, with its place and what to do about it.
+
+mod findings;
+mod rules;
+
+pub use findings::{Finding, Findings, Level};
+
+use crate::spec::Document;
+
+/// Checks a release by every rule.
+pub fn lint(document: &Document) -> Findings {
+    let raised = rules::ALL.iter().flat_map(|rule| rule(&document.release));
+    Findings::new(&document.origin, raised)
+}

@@ -1,0 +1,202 @@
+//! The rules: each checks a release and reports what is dangerous in it.
+
+use super::Level;
+use super::findings::RawFinding;
+use crate::spec::{Mode, Release};
+use assignment::contract::{
+    CacheControl, ExpiryAction, IdentityMode, KeySource, MintPolicy, OverrideMode, Stickiness,
+};
+
+type Rule = fn(&Release) -> Vec<RawFinding>;
+
+/// Every rule, in the order of the fields they are about.
+pub(super) const ALL: [Rule; 12] = [
+    sticky_sessions_need_their_cookie,
+    users_have_a_key,
+    personal_keys_are_found_by_dictionary,
+    clients_choose_some_keys,
+    jwt_needs_authentication,
+    sidecars_decide_alone_outside_a_train,
+    open_override_lets_everyone_in,
+    cookies_without_tls_can_be_read,
+    pods_forget_sessions_without_affinity,
+    shared_caches_mix_versions,
+    pins_outlive_an_expiry,
+    a_plugin_has_no_default,
+];
+
+fn raise(level: Level, field: &str, message: impl Into<String>, hint: &'static str) -> Vec<RawFinding> {
+    vec![RawFinding { level, field: field.to_owned(), message: message.into(), hint }]
+}
+
+const NOTHING: Vec<RawFinding> = Vec::new();
+
+fn sticky_sessions_need_their_cookie(release: &Release) -> Vec<RawFinding> {
+    if release.stickiness != Stickiness::Session || release.session.cookie.is_some() {
+        return NOTHING;
+    }
+    if release.mint == MintPolicy::Never {
+        let message = "sessions cannot stick: there is no session cookie to pin with, and no id is minted";
+        return raise(
+            Level::Error,
+            "spec.session",
+            message,
+            "name the application's cookie in `session.cookie`",
+        );
+    }
+    let message = "without a session cookie a pin is written with the minted id, and a login can outlive it";
+    raise(
+        Level::Warning,
+        "spec.session",
+        message,
+        "name the application's cookie in `session.cookie`, if it has one",
+    )
+}
+
+fn users_have_a_key(release: &Release) -> Vec<RawFinding> {
+    if !release.identify_by.is_empty() {
+        return NOTHING;
+    }
+    if release.mint == MintPolicy::Never {
+        let message = "no user has a key and no id is minted: everyone is a fallback";
+        return raise(Level::Error, "spec.identifyBy", message, "add a key, or `mint: navigation`");
+    }
+    let message = "only clients that keep cookies are drawn; APIs and bots are a fallback";
+    raise(Level::Info, "spec.identifyBy", message, "add a key that those clients send")
+}
+
+fn personal_keys_are_found_by_dictionary(release: &Release) -> Vec<RawFinding> {
+    if release.identity == IdentityMode::Keyed {
+        return NOTHING;
+    }
+    let personal = |key: &KeySource| matches!(key, KeySource::Jwt { .. } | KeySource::Header(_));
+    let named = release.identify_by.iter().enumerate().filter(|(_, key)| personal(key));
+    named
+        .flat_map(|(index, _)| {
+            let message =
+                "this key may name a person, and the identity that travels can be found by dictionary";
+            raise(Level::Error, &format!("spec.identifyBy[{index}]"), message, "set `identity: keyed`")
+        })
+        .collect()
+}
+
+fn clients_choose_some_keys(release: &Release) -> Vec<RawFinding> {
+    let chosen = |key: &KeySource| match key {
+        KeySource::Header(name) => {
+            Some(format!("a client can choose header `{name}`, and with it its bucket"))
+        }
+        KeySource::Query(name) => {
+            Some(format!("a client can choose parameter `{name}`, and with it its bucket"))
+        }
+        KeySource::ClientAddress {} => {
+            Some("everyone behind one address shares a bucket, and an address can be changed".to_owned())
+        }
+        KeySource::Cookie(_) | KeySource::Jwt { .. } | KeySource::Identity {} => None,
+    };
+    let raised = |(index, key)| {
+        let message = chosen(key)?;
+        let hint = "prefer a key that the application gives out: a session cookie or a JWT claim";
+        Some(raise(Level::Warning, &format!("spec.identifyBy[{index}]"), message, hint))
+    };
+    release.identify_by.iter().enumerate().filter_map(raised).flatten().collect()
+}
+
+fn jwt_needs_authentication(release: &Release) -> Vec<RawFinding> {
+    let jwt = release.identify_by.iter().position(|key| matches!(key, KeySource::Jwt { .. }));
+    let (Some(index), false) = (jwt, release.delivery.mode == Mode::Local) else { return NOTHING };
+    let message = "the claim is read from what a RequestAuthentication on the gateway has verified";
+    raise(
+        Level::Info,
+        &format!("spec.identifyBy[{index}]"),
+        message,
+        "apply one there, or no request has this key",
+    )
+}
+
+fn sidecars_decide_alone_outside_a_train(release: &Release) -> Vec<RawFinding> {
+    if release.sidecars.is_empty() || release.train.is_some() || release.stickiness == Stickiness::User {
+        return NOTHING;
+    }
+    let message =
+        "inside the mesh a release outside a train is a pure function of the user: pins do not count there";
+    raise(Level::Error, "spec.sidecars", message, "give the releases that belong together one `train`")
+}
+
+fn open_override_lets_everyone_in(release: &Release) -> Vec<RawFinding> {
+    if release.overrides.mode != OverrideMode::Open {
+        return NOTHING;
+    }
+    let message = "everyone who can send a header can choose a version, at weight 0 too";
+    raise(Level::Error, "spec.override", message, "use `override: token`, unless the network is trusted")
+}
+
+fn cookies_without_tls_can_be_read(release: &Release) -> Vec<RawFinding> {
+    if release.delivery.mode == Mode::Local {
+        return secure_cookies_are_dropped_without_tls(release);
+    }
+    if release.cookies.tls {
+        return NOTHING;
+    }
+    let message =
+        "without TLS our cookies are neither Secure nor bound to the host: others can read and replace them";
+    raise(Level::Error, "spec.cookies.tls", message, "let the gateway speak TLS, and leave `tls` out")
+}
+
+/// The local Envoy listens without TLS. Browsers keep `Secure` cookies of `localhost`, other clients do not.
+fn secure_cookies_are_dropped_without_tls(release: &Release) -> Vec<RawFinding> {
+    if !release.cookies.tls {
+        return NOTHING;
+    }
+    let message = "the local Envoy has no TLS, and clients other than browsers drop `Secure` cookies: they change versions";
+    raise(Level::Error, "spec.cookies.tls", message, "set `cookies: {tls: false}`")
+}
+
+fn pods_forget_sessions_without_affinity(release: &Release) -> Vec<RawFinding> {
+    let none = release.session_affinity == assignment::contract::SessionAffinity::None;
+    if !none || release.stickiness != Stickiness::Session || release.delivery.mode == Mode::Local {
+        return NOTHING;
+    }
+    let message = "a session sticks to its version; to its pod only where the host has a policy of its own";
+    raise(
+        Level::Info,
+        "spec.sessionAffinity",
+        message,
+        "set `sessionAffinity: identity`, unless a DestinationRule has one",
+    )
+}
+
+fn shared_caches_mix_versions(release: &Release) -> Vec<RawFinding> {
+    if release.cache_control == CacheControl::Private {
+        return NOTHING;
+    }
+    let message =
+        "a CDN or another shared cache hands cacheable answers of one version to users of the other";
+    raise(
+        Level::Info,
+        "spec.cacheControl",
+        message,
+        "set `cacheControl: private`, unless every cacheable answer is the same in both",
+    )
+}
+
+fn pins_outlive_an_expiry(release: &Release) -> Vec<RawFinding> {
+    let day = crate::spec::Seconds::DAY;
+    let keeps = release.on_expiry == ExpiryAction::Stop && release.stickiness == Stickiness::Session;
+    if !keeps || release.session.max_age <= day {
+        return NOTHING;
+    }
+    let message = format!(
+        "after a weight has expired, sessions stay on the canary for up to {}",
+        release.session.max_age
+    );
+    raise(Level::Info, "spec.session.maxAge", message, "set `onExpiry: rollback` to bring them back at once")
+}
+
+fn a_plugin_has_no_default(release: &Release) -> Vec<RawFinding> {
+    if !release.delivery.mode.config_object().is_plugin {
+        return NOTHING;
+    }
+    let message =
+        "in this mode a gateway that starts without the module serves everyone from stable, pinned users too";
+    raise(Level::Warning, "spec.delivery.mode", message, "use `envoyfilter` where it is allowed")
+}

@@ -1,0 +1,160 @@
+//! The Kubernetes manifests: the templates of `envoyfilter-templates/`, filled in.
+//!
+//! ```text
+//! proxy_group        releases that share a proxy               releases        -> groups
+//! destination_rule   a subset for each version                 release         -> document
+//! virtual_service    header routes, then stable                release         -> documents
+//! proxy_config       module and configuration                  group           -> document
+//! runtime            V8, before the workers of a proxy start   group           -> document
+//! filter             the filter's place, early header mutation group           -> document
+//! ```
+//!
+//! They are printed in this order, which is the order in which they may be applied: no route names a subset before it
+//! exists, and no filter names a version before its route exists. `release_instance` is the input, a release and its
+//! state; `delivery` knows the kinds of objects that contain the configuration.
+
+mod destination_rule;
+mod filter;
+mod headers;
+mod proxy_config;
+mod proxy_group;
+mod redact;
+mod release_instance;
+mod runtime;
+mod virtual_service;
+
+pub use headers::untrusted_headers;
+pub(crate) use redact::REDACTED;
+pub use redact::redacted;
+pub use release_instance::ReleaseInstance;
+pub use runtime::{RUNTIME_LABEL, Runtime, runtimes};
+
+use crate::config::{self, SigningKeys};
+use crate::spec::Routes;
+use crate::yaml::EditError;
+use assignment::FilterConfig;
+use std::collections::BTreeMap;
+
+/// Why no manifests can be made.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A template has not the shape that its code expects.
+    #[error("cannot fill in a template")]
+    Template(#[from] EditError),
+    /// No configuration of the filter can be made.
+    #[error(transparent)]
+    Config(#[from] config::Error),
+    /// An object that the API server would refuse.
+    #[error("expected at most {MAX_OBJECT} bytes in `{object}`, found {found}")]
+    TooLarge {
+        /// The object's name.
+        object: String,
+        /// Its size in bytes.
+        found: usize,
+    },
+}
+
+/// The largest object, in bytes. etcd takes 1.5 MB, as JSON, with the API server's own fields in it.
+const MAX_OBJECT: usize = 1_000_000;
+
+/// How manifests are to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct Options<'k> {
+    /// What signs and verifies.
+    pub keys: &'k SigningKeys,
+    /// Whether keys are shown as what they are or redacted.
+    pub show_keys: bool,
+    /// The configurations that the proxies hold already, by [`NamespacedName`]: what other releases have there is kept.
+    pub held: &'k BTreeMap<NamespacedName, FilterConfig>,
+}
+
+/// Namespace and name of an object that holds a configuration.
+pub type NamespacedName = (String, String);
+
+/// The purpose of an object, in the order in which proxies that have the filter may receive objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Stage {
+    /// The pods of each version, by name.
+    Subsets,
+    /// The routes to each version.
+    Routes,
+    /// The same within an object of another owner.
+    Edits,
+    /// The filter's configuration: the only object that a weight changes.
+    Configuration,
+    /// V8 in the proxies, before their workers start.
+    Runtime,
+    /// The filter's place in the proxies.
+    Filter,
+}
+
+impl Stage {
+    /// Whether it leads to a version.
+    pub fn is_route(self) -> bool {
+        matches!(self, Self::Routes | Self::Edits)
+    }
+}
+
+/// One object as text, its comments included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manifest {
+    /// What it is for.
+    pub stage: Stage,
+    /// A YAML document. One of comments alone is for a person, and no object.
+    pub text: String,
+}
+
+/// All objects of some releases, in the order of their stages.
+///
+/// # Errors
+///
+/// If releases that share a proxy disagree about it, if the filter would refuse its configuration, or an object becomes
+/// too large.
+pub fn manifests(members: &[ReleaseInstance<'_>], options: Options<'_>) -> Result<Vec<Manifest>, Error> {
+    let mut all = Vec::new();
+    let mut add = |stage, text| all.push(Manifest { stage, text });
+    for member in members {
+        add(Stage::Subsets, destination_rule::document(member)?);
+        match member.routes {
+            Routes::Managed => {
+                virtual_service::documents(member)?.into_iter().for_each(|text| add(Stage::Routes, text));
+            }
+            // What is edited is found on the cluster.
+            Routes::Inject => add(Stage::Routes, virtual_service::inside(member)?),
+            Routes::External => add(Stage::Routes, virtual_service::for_a_chart(member)?),
+        }
+    }
+    for group in proxy_group::groups(members)? {
+        let config = proxy_config::document(&group, options)?;
+        if config.len() > MAX_OBJECT {
+            return Err(Error::TooLarge { object: group.config_name(), found: config.len() });
+        }
+        add(Stage::Configuration, config);
+        let runtime = runtime::Runtime::of(&group).manifest(None)?;
+        add(runtime.stage, runtime.text);
+        add(Stage::Filter, filter::document(&group)?);
+    }
+    Ok(all)
+}
+
+/// All objects of some releases, as a stream of YAML documents.
+///
+/// # Errors
+///
+/// As [`manifests`].
+pub fn documents(members: &[ReleaseInstance<'_>], options: Options<'_>) -> Result<String, Error> {
+    Ok(manifests(members, options)?.iter().flat_map(|manifest| ["---\n", &manifest.text]).collect())
+}
+
+/// The places of a release's configurations, for reading the existing ones first.
+///
+/// # Errors
+///
+/// If releases of one proxy disagree about the delivery, which a single one cannot.
+pub fn places(member: &ReleaseInstance<'_>) -> Result<Vec<NamespacedName>, Error> {
+    Ok(proxy_group::groups(std::slice::from_ref(member))?
+        .iter()
+        .map(proxy_group::ProxyGroup::place)
+        .collect())
+}

@@ -1,0 +1,106 @@
+//! Releases that share a proxy: one filter and one configuration for all of them.
+
+use super::ReleaseInstance;
+use crate::config;
+use crate::manifest::Error;
+use crate::spec::{Delivery, Selector};
+use assignment::contract::{KeySource, Position};
+use std::collections::BTreeMap;
+
+/// The releases of some pods.
+#[derive(Debug)]
+pub(super) struct ProxyGroup<'r> {
+    /// The pods.
+    pub(super) pods: &'r Selector,
+    /// Where they stand.
+    pub(super) position: Position,
+    /// Their releases. Never empty.
+    pub(super) members: Vec<&'r ReleaseInstance<'r>>,
+    /// How the filter reaches them, which the releases agree about.
+    pub(super) delivery: &'r Delivery,
+}
+
+/// All groups, gateways first.
+///
+/// # Errors
+///
+/// If the releases of a group disagree about the module or the mode.
+pub(super) fn groups<'r>(all: &'r [ReleaseInstance<'r>]) -> Result<Vec<ProxyGroup<'r>>, Error> {
+    let mut members: BTreeMap<(bool, &Selector), Vec<&ReleaseInstance<'_>>> = BTreeMap::new();
+    for member in all {
+        let release = member.release;
+        let gateways = release.gateways.iter().map(|gateway| (false, &gateway.pods));
+        let sidecars = release.sidecars.iter().map(|pods| (true, pods));
+        for key in gateways.chain(sidecars) {
+            let members = members.entry(key).or_default();
+            // Two Gateway objects on the same pods are one proxy.
+            if !members.iter().any(|other| other.release.name == release.name) {
+                members.push(member);
+            }
+        }
+    }
+    members.into_iter().filter_map(|((is_mesh, pods), members)| group(is_mesh, pods, members)).collect()
+}
+
+fn group<'r>(
+    is_mesh: bool,
+    pods: &'r Selector,
+    members: Vec<&'r ReleaseInstance<'r>>,
+) -> Option<Result<ProxyGroup<'r>, Error>> {
+    let first = members.first()?.release;
+    let delivery = &first.delivery;
+    for other in members.iter().map(|member| member.release) {
+        let what = match &other.delivery {
+            theirs if theirs.mode != delivery.mode => "delivery.mode",
+            theirs if theirs.module != delivery.module || theirs.sha256 != delivery.sha256 => {
+                "delivery.module"
+            }
+            _ => continue,
+        };
+        let (first, second) = (first.name.to_string(), other.name.to_string());
+        return Some(Err(config::Error::Disagree { first, second, what }.into()));
+    }
+    let position = if is_mesh { Position::Mesh } else { Position::Edge };
+    Some(Ok(ProxyGroup { pods, position, members, delivery }))
+}
+
+impl ProxyGroup<'_> {
+    /// The name of the object that holds the configuration.
+    pub(super) fn config_name(&self) -> String {
+        self.object_name("config")
+    }
+
+    /// Where the configuration is.
+    pub(super) fn place(&self) -> crate::manifest::NamespacedName {
+        (self.pods.namespace.to_string(), self.config_name())
+    }
+
+    /// The name of the object that inserts the filter.
+    pub(super) fn filter_name(&self) -> String {
+        self.object_name("filter")
+    }
+
+    /// The name of the configuration within the proxy: qualified, because those names are one space per proxy.
+    pub(super) fn resource_name(&self) -> String {
+        format!("canary-ctl/{}/{}", self.pods.namespace, self.config_name())
+    }
+
+    /// Whether a user key of a release is a claim that `jwt_authn` wrote: at a gateway only, a sidecar has none for
+    /// outbound requests.
+    pub(super) fn needs_jwt(&self) -> bool {
+        let is_jwt = |key: &KeySource| matches!(key, KeySource::Jwt { .. });
+        self.position == Position::Edge
+            && self.members.iter().any(|member| member.release.identify_by.iter().any(is_jwt))
+    }
+
+    fn object_name(&self, what: &str) -> String {
+        object_name(self.pods.labels.values(), what)
+    }
+}
+
+/// `canary-<the labels' values>-<what>`: the same for every release of the pods, another for other pods.
+pub(super) fn object_name<'v>(values: impl Iterator<Item = &'v String>, what: &str) -> String {
+    let values: Vec<String> = values.map(|value| crate::spec::version_subset(value)).collect();
+    let pods = if values.is_empty() { "all".to_owned() } else { values.join("-") };
+    format!("canary-{pods}-{what}")
+}

@@ -1,0 +1,25 @@
+//! What a proxy reports of itself and of the releases in it, as Prometheus text.
+//!
+//! Istio's proxies serve it on port 15090, a local Envoy on its admin interface.
+//!
+//! ```text
+//! sample            one line: name, labels, value                  text             -> Samples
+//! proxy_metrics     all samples of one proxy, found by their name  text             -> ProxyMetrics
+//! release_metrics   what the filter counts for one release         ProxyMetrics     -> ReleaseMetrics
+//! traffic           requests by version, of all proxies, and       ReleaseMetrics   -> Traffic
+//!                   between two observations
+//! ```
+//!
+//! # Source
+//! [Text format](https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format);
+//! [`/stats/prometheus`](https://www.envoyproxy.io/docs/envoy/latest/operations/admin#get--stats-prometheus).
+
+mod proxy_metrics;
+mod release_metrics;
+mod sample;
+mod traffic;
+
+pub use proxy_metrics::ProxyMetrics;
+pub use release_metrics::{Labels, ReleaseMetrics};
+pub use sample::{Sample, parse_samples};
+pub use traffic::{PodName, Traffic, VersionTraffic};

@@ -1,0 +1,101 @@
+//! What the filter in one proxy counts for one release.
+//!
+//! Envoy's names carry two labels: `component` is the release, `tag` is the rest, separated by `/`. Istio's proxies take
+//! exactly these two from a name (`canary_requests.component.shop/shop.tag.v2/canary/pin;.total`), and a local Envoy is set up
+//! alike.
+
+use super::ProxyMetrics;
+use std::collections::BTreeMap;
+
+/// The generation that the workers run.
+const GENERATION: &str = "canary_generation_active";
+/// Requests by version, role and reason.
+const REQUESTS: &str = "canary_requests_total";
+/// Responses by version, role and status class.
+const RESPONSES: &str = "canary_responses_total";
+/// The reason of a tester's requests, and the role under which the responses to them are counted.
+pub(super) const OVERRIDE: &str = "override";
+
+/// Version, role, and reason or status class.
+pub type Labels = (String, String, String);
+
+/// What the filter in one proxy counts for one release.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReleaseMetrics {
+    /// The generation that the workers run; `None` where they never ran one.
+    pub generation: Option<u64>,
+    /// Requests by version, role and reason.
+    pub requests: BTreeMap<Labels, u64>,
+    /// Responses by version, role and status class.
+    pub responses: BTreeMap<Labels, u64>,
+}
+
+impl ReleaseMetrics {
+    pub(super) fn of(metrics: &ProxyMetrics, release: &str) -> Self {
+        Self {
+            generation: metrics.count(GENERATION, &[("component", release)]),
+            requests: counters(metrics, REQUESTS, release),
+            responses: counters(metrics, RESPONSES, release),
+        }
+    }
+
+    /// Requests of a version, those of testers left out where `overridden` is false.
+    pub fn requests_of(&self, version: &str, overridden: bool) -> u64 {
+        let counted = |((of, _, reason), count): (&Labels, &u64)| {
+            let counts = of == version && (overridden || reason != OVERRIDE);
+            counts.then_some(*count)
+        };
+        self.requests.iter().filter_map(counted).sum()
+    }
+
+    /// Responses of a version in a status class, those to testers left out.
+    pub fn responses_of(&self, version: &str, class: &str) -> u64 {
+        let counted = |((of, role, found), count): (&Labels, &u64)| {
+            (of == version && role != OVERRIDE && found == class).then_some(*count)
+        };
+        self.responses.iter().filter_map(counted).sum()
+    }
+}
+
+/// The counters of a release, by the three parts of their tag. A version holds no `/`.
+fn counters(metrics: &ProxyMetrics, name: &str, release: &str) -> BTreeMap<Labels, u64> {
+    let counter = |sample: &super::Sample| {
+        let mut parts = sample.labels.get("tag")?.split('/').map(str::to_owned);
+        let labels = (parts.next()?, parts.next()?, parts.next()?);
+        Some((labels, sample.count()?))
+    };
+    let of_release = metrics.samples().iter().filter(|sample| sample.is(name, &[("component", release)]));
+    of_release.filter_map(counter).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "# TYPE canary_generation_active gauge\n\
+        canary_generation_active{component=\"shop/shop-b\"} 9\n\
+        canary_generation_active{component=\"shop/shop\"} 1763712345678\n\
+        canary_requests_total{component=\"shop/shop\",tag=\"v1.0/stable/hash\"} 70\n\
+        canary_requests_total{component=\"shop/shop\",tag=\"v2/canary/pin\"} 20\n\
+        canary_requests_total{component=\"shop/shop\",tag=\"v2/canary/override\"} 5\n\
+        canary_requests_total{component=\"shop/web\",tag=\"v2/canary/pin\"} 999\n\
+        canary_responses_total{component=\"shop/shop\",tag=\"v2/canary/5xx\"} 4\n\
+        canary_responses_total{component=\"shop/shop\",tag=\"v2/override/5xx\"} 6\n";
+
+    #[test]
+    fn counters_are_read_by_release_version_and_reason() {
+        let metrics = ProxyMetrics::parse(TEXT);
+        let shop = metrics.release("shop/shop");
+        assert_eq!(shop.requests_of("v1.0", true), 70);
+        assert_eq!((shop.requests_of("v2", true), shop.requests_of("v2", false)), (25, 20));
+        assert_eq!(shop.responses_of("v2", "5xx"), 4);
+        assert_eq!(metrics.release("shop/none"), ReleaseMetrics::default());
+    }
+
+    #[test]
+    fn the_generation_of_a_release_is_not_that_of_another() {
+        let metrics = ProxyMetrics::parse(TEXT);
+        assert_eq!(metrics.release("shop/shop").generation, Some(1_763_712_345_678));
+        assert_eq!(metrics.release("shop/sho").generation, None);
+    }
+}

@@ -1,0 +1,158 @@
+//! Who is still on a version, as far as the proxies' counters can say.
+//!
+//! The filter counts requests by version, role and reason. A request by pin is one of a session that stays where it is;
+//! how many sessions there are no proxy knows, because a session that rests sends nothing.
+
+use super::release_metrics::OVERRIDE;
+use super::{ProxyMetrics, ReleaseMetrics};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Namespace and name of a pod.
+pub type PodName = (String, String);
+
+/// The requests of a release that its proxies have counted since they started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// What each proxy that answered has counted.
+    proxies: BTreeMap<PodName, Counts>,
+}
+
+/// Requests by version and reason. A version that changed its role is one version.
+type Counts = BTreeMap<(String, String), u64>;
+
+/// What a version had of all requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VersionTraffic {
+    /// Requests of sessions that stay there: by pin, or adopted.
+    pub sessions: u64,
+    /// All requests that it had, testers left out.
+    pub requests: u64,
+    /// The requests of all versions.
+    pub of: u64,
+    /// Requests that the weight gave it: of sessions that are new, and, with `stickiness: user`, of everybody.
+    pub decided: u64,
+    /// The requests that the weight gave to all versions.
+    pub decided_of: u64,
+}
+
+impl Traffic {
+    /// The requests of a release, named `<namespace>/<name>`, by what each proxy reports.
+    pub fn of_release<'m>(
+        proxies: impl IntoIterator<Item = (PodName, &'m ProxyMetrics)>,
+        release: &str,
+    ) -> Self {
+        let counts = |(pod, metrics): (PodName, &ProxyMetrics)| (pod, counts(&metrics.release(release)));
+        Self { proxies: proxies.into_iter().map(counts).collect() }
+    }
+
+    /// Whether no proxy has reported anything.
+    pub fn is_empty(&self) -> bool {
+        self.proxies.is_empty()
+    }
+
+    /// What was counted since an earlier look, by the proxies that answered both times. One that was started again
+    /// meanwhile begins at nothing.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let later = self.proxies.iter().filter_map(|(pod, counts)| {
+            let before = earlier.proxies.get(pod)?;
+            let was = |key| before.get(key).copied().unwrap_or_default();
+            let since = counts.iter().map(|(key, count)| (key.clone(), count.saturating_sub(was(key))));
+            Some((pod.clone(), since.collect()))
+        });
+        Self { proxies: later.collect() }
+    }
+
+    /// A version's part of it.
+    pub fn of(&self, version: &str) -> VersionTraffic {
+        let mut part = VersionTraffic::default();
+        for (of, reason, count) in self.counts().filter(|(_, reason, _)| *reason != OVERRIDE) {
+            let is_here = of == version;
+            part.of += count;
+            part.requests += if is_here { count } else { 0 };
+            if is_decision(reason) {
+                part.decided_of += count;
+                part.decided += if is_here { count } else { 0 };
+            }
+            part.sessions += if is_here && is_session(reason) { count } else { 0 };
+        }
+        part
+    }
+
+    /// The requests of testers.
+    pub fn overridden(&self) -> u64 {
+        self.counts().filter(|(_, reason, _)| *reason == OVERRIDE).map(|(_, _, count)| count).sum()
+    }
+
+    fn counts(&self) -> impl Iterator<Item = (&str, &str, u64)> {
+        let of_all = self.proxies.values().flatten();
+        of_all.map(|((version, reason), count)| (version.as_str(), reason.as_str(), *count))
+    }
+}
+
+/// A session that stays where it is.
+fn is_session(reason: &str) -> bool {
+    matches!(reason, "pin" | "adopted")
+}
+
+/// A decision by the weight: of a session that is new, and, where nobody is pinned, of every request.
+fn is_decision(reason: &str) -> bool {
+    matches!(reason, "hash" | "minted")
+}
+
+fn counts(release: &ReleaseMetrics) -> Counts {
+    let mut counts = Counts::new();
+    for ((version, _role, reason), count) in &release.requests {
+        *counts.entry((version.clone(), reason.clone())).or_default() += count;
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(text: &str) -> Traffic {
+        let pod = ("ingress".to_owned(), "gateway".to_owned());
+        Traffic::of_release([(pod, &ProxyMetrics::parse(text))], "shop/shop")
+    }
+
+    #[test]
+    fn requests_by_pin_are_those_of_sessions_and_testers_do_not_count() {
+        let traffic = seen(
+            "# TYPE canary_requests_total counter\n\
+             canary_requests_total{component=\"shop/shop\",tag=\"v1/draining/pin\"} 3\n\
+             canary_requests_total{component=\"shop/shop\",tag=\"v1/stable/hash\"} 4\n\
+             canary_requests_total{component=\"shop/shop\",tag=\"v2/stable/minted\"} 5\n\
+             canary_requests_total{component=\"shop/shop\",tag=\"v2/canary/override\"} 100\n\
+             canary_requests_total{component=\"shop/blog\",tag=\"v1/stable/pin\"} 100\n",
+        );
+        let v1 = VersionTraffic { sessions: 3, requests: 7, of: 12, decided: 4, decided_of: 9 };
+        assert_eq!(traffic.of("v1"), v1);
+        assert_eq!(traffic.of("v2"), VersionTraffic { sessions: 0, requests: 5, decided: 5, ..v1 });
+        assert_eq!(traffic.overridden(), 100);
+    }
+
+    #[test]
+    fn an_adopted_session_is_one_that_stays() {
+        let traffic = seen("canary_requests_total{component=\"shop/shop\",tag=\"v1/stable/adopted\"} 6\n");
+        assert_eq!(
+            traffic.of("v1"),
+            VersionTraffic { sessions: 6, requests: 6, of: 6, ..VersionTraffic::default() }
+        );
+    }
+
+    #[test]
+    fn between_two_looks_only_what_came_counts_and_a_restarted_proxy_is_no_debt() {
+        let line = |count| {
+            seen(&format!(
+                "canary_requests_total{{component=\"shop/shop\",tag=\"v1/draining/pin\"}} {count}\n"
+            ))
+        };
+        assert_eq!(line(9).since(&line(4)).of("v1").sessions, 5);
+        assert_eq!(line(1).since(&line(4)).of("v1").sessions, 0);
+        assert_eq!(line(9).since(&Traffic::default()).of("v1").sessions, 0, "it did not answer before");
+    }
+}

@@ -1,0 +1,132 @@
+//! Why there is no plan.
+
+use crate::destination_rule::RuleConflict;
+use crate::record::RoleChange;
+use crate::routing::{ROUTE_KIND, RouteObstacle};
+use crate::{config, manifest};
+
+/// Why there is no plan.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A manifest is no object.
+    #[error("expected a Kubernetes object, found one without `{field}`")]
+    NoObject {
+        /// What is missing, as a JSON pointer.
+        field: &'static str,
+    },
+    /// A manifest is no YAML.
+    #[error("expected a manifest as YAML: {0}")]
+    NoYaml(String),
+    /// The record has another shape.
+    #[error("expected what canary-ctl keeps of a release, as JSON of format {}", crate::record::FORMAT)]
+    NoRecord(#[source] serde_json::Error),
+    /// The configuration object does not contain the release.
+    #[error("expected release `{release}` in {object}, found {found}")]
+    NotCarried {
+        /// The release.
+        release: String,
+        /// The object, as it is called.
+        object: String,
+        /// What was found instead.
+        found: &'static str,
+    },
+    /// There is nothing to promote, and nothing to roll back.
+    #[error("expected a canary, found none{}", last.as_ref().map(|last| format!("; the last change was by {last}")).unwrap_or_default())]
+    NoCanary {
+        /// What was done last.
+        last: Option<String>,
+    },
+    /// The version before the promotion has left.
+    #[error("expected version `{version}` to drain, found it gone: its routes and subset are taken away")]
+    NoWayBack {
+        /// The version.
+        version: String,
+    },
+    /// A file is older than a promotion or a rollback.
+    #[error("the file names `{named}` stable, and `{stable}` is{}", since(turn.as_deref()))]
+    OldStable {
+        /// The file's stable version.
+        named: String,
+        /// The one that is.
+        stable: String,
+        /// The role change that did it.
+        turn: Option<Box<RoleChange>>,
+    },
+    /// A file is older than a rollback.
+    #[error("the file names `{}` canary: {turn}", turn.from)]
+    OldCanary {
+        /// The rollback.
+        turn: Box<RoleChange>,
+    },
+    /// There is no route object of another owner to inject routes into.
+    #[error("expected a {ROUTE_KIND} that leads to Service `{service}`, found none")]
+    NothingToEdit {
+        /// The Service.
+        service: String,
+    },
+    /// A route of another owner cannot be edited.
+    #[error("cannot edit {object}: route {route} {obstacle}")]
+    Uneditable {
+        /// The object.
+        object: String,
+        /// The route: its name, or its number among those that are not ours.
+        route: String,
+        /// What it does.
+        obstacle: RouteObstacle,
+    },
+    /// The user has to decide who writes the routes.
+    #[error("{object} leads to the Service, and the file does not say who writes its routes")]
+    Undecided {
+        /// The object.
+        object: String,
+    },
+    /// Istio would never match one of our routes.
+    #[error("Istio would not come to the routes of {object} for host `{host}`: {by} {why}")]
+    Hidden {
+        /// Ours.
+        object: String,
+        /// The host that both answer for.
+        host: String,
+        /// Theirs.
+        by: String,
+        /// Why the other object comes first.
+        why: &'static str,
+    },
+    /// An object to edit is a tool's.
+    #[error("cannot edit {object}: it belongs to {owner}")]
+    NotOurs {
+        /// The object.
+        object: String,
+        /// The tool, or its field manager.
+        owner: String,
+    },
+    /// An object with one of our names belongs to another owner.
+    #[error("cannot write {object}: it belongs to {owner}")]
+    Claimed {
+        /// The object.
+        object: String,
+        /// Its field managers.
+        owner: String,
+    },
+    /// A restart would leave no ready pod.
+    #[error("expected a rolling update of {deployment} that leaves a ready pod, found {found}")]
+    NoRollingUpdate {
+        /// The Deployment.
+        deployment: String,
+        /// What was found instead.
+        found: String,
+    },
+    /// Our rule cannot be merged with the existing ones.
+    #[error(transparent)]
+    Rules(#[from] RuleConflict),
+    /// No manifests can be made.
+    #[error(transparent)]
+    Manifest(#[from] manifest::Error),
+    /// A configuration on the cluster cannot be read.
+    #[error(transparent)]
+    Config(#[from] config::Error),
+}
+
+fn since(turn: Option<&RoleChange>) -> String {
+    turn.map(|turn| format!(" since {turn}")).unwrap_or_default()
+}

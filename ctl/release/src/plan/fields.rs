@@ -1,0 +1,239 @@
+//! What differs between an object as it is and as it should be, field by field. Keys are compared and never shown.
+
+use crate::manifest::REDACTED;
+use crate::ownership::Owners;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// One field that differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Field {
+    /// Where it is: `spec.subsets[0].name`.
+    pub path: String,
+    /// The observed value; `None` if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Value>,
+    /// The desired value; `None` if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<Value>,
+    /// Other field managers that have written the observed value.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub owners: Vec<String>,
+}
+
+/// The fields in which an observed object differs from the desired one, and those that we own and no longer desire.
+pub(super) fn differences(desired: &Value, observed: &Value) -> Vec<Field> {
+    let owners = Owners::of(observed);
+    let mut found = Walk { owners: &owners, fields: Vec::new() };
+    found.compare(&mut Vec::new(), Some(&ours_to_write(desired)), Some(observed));
+    found.removals(&mut Vec::new(), &owners.ours(observed), desired);
+    found.fields
+}
+
+/// The fields that only these managers own: they are removed with their owner.
+pub(super) fn only_of(managers: &[String], desired: &Value, observed: &Value) -> Vec<Field> {
+    let owners = Owners::of(observed);
+    let mut theirs = owners.part(observed, |name| managers.iter().any(|manager| manager == name));
+    if let Some(fields) = theirs.as_object_mut() {
+        fields.retain(|name, _| name == "metadata" || name == "spec");
+    }
+    if let Some(metadata) = theirs.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.retain(|name, _| name == "labels" || name == "annotations");
+    }
+    let mut found = Walk { owners: &owners, fields: Vec::new() };
+    found.removals(&mut Vec::new(), &theirs, desired);
+    found.fields
+}
+
+/// Every field of a new object.
+pub(super) fn of_new(desired: &Value) -> Vec<Field> {
+    let owners = Owners::default();
+    let mut found = Walk { owners: &owners, fields: Vec::new() };
+    found.compare(&mut Vec::new(), Some(&ours_to_write(desired)), None);
+    found.fields
+}
+
+/// Name, namespace and kind are what the object is called, and no difference.
+fn ours_to_write(desired: &Value) -> Value {
+    let mut fields = desired.clone();
+    if let Some(fields) = fields.as_object_mut() {
+        fields.remove("apiVersion");
+        fields.remove("kind");
+        if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.retain(|name, _| name == "labels" || name == "annotations");
+        }
+    }
+    fields
+}
+
+struct Walk<'o> {
+    owners: &'o Owners,
+    fields: Vec<Field>,
+}
+
+impl Walk<'_> {
+    /// Where both sides are structures the structures are followed: into desired fields alone where fields can have
+    /// other owners, into both sides' where they cannot (in lists, and in the configuration that is a text).
+    fn compare(&mut self, path: &mut Vec<String>, to: Option<&Value>, from: Option<&Value>) {
+        if to == from {
+            return;
+        }
+        if let (Some(to), Some(from)) = (to.and_then(inner), from.and_then(inner)) {
+            return self.compare(path, Some(&to), Some(&from));
+        }
+        match (to, from) {
+            (Some(Value::Object(to)), Some(Value::Object(_)) | None) => {
+                let shared = path.iter().any(|name| name.starts_with('['));
+                let theirs = from.and_then(Value::as_object).filter(|_| shared);
+                let names: BTreeSet<_> =
+                    to.keys().chain(theirs.into_iter().flat_map(serde_json::Map::keys)).collect();
+                for name in names {
+                    path.push(name.clone());
+                    self.compare(path, to.get(name), from.and_then(|from| from.get(name)));
+                    path.pop();
+                }
+            }
+            (Some(Value::Array(to)), Some(Value::Array(from))) => {
+                for index in 0..to.len().max(from.len()) {
+                    path.push(format!("[{index}]"));
+                    self.compare(path, to.get(index), from.get(index));
+                    path.pop();
+                }
+            }
+            _ => self.note(path, from, to),
+        }
+    }
+
+    fn removals(&mut self, path: &mut Vec<String>, ours: &Value, desired: &Value) {
+        let (Some(ours), Some(desired)) = (ours.as_object(), desired.as_object()) else { return };
+        for (name, value) in ours {
+            path.push(name.clone());
+            match desired.get(name) {
+                Some(desired) => self.removals(path, value, desired),
+                None => self.note(path, Some(value), None),
+            }
+            path.pop();
+        }
+    }
+
+    fn note(&mut self, path: &[String], from: Option<&Value>, to: Option<&Value>) {
+        let names: Vec<&str> = path.iter().map(String::as_str).collect();
+        let is_secret = is_secret(&names);
+        let shown = |value: Option<&Value>| match value {
+            Some(_) if is_secret => Some(REDACTED.into()),
+            other => other.map(redacted),
+        };
+        let owners = if from.is_some() { self.owners.others(&names) } else { Vec::new() };
+        self.fields.push(Field {
+            path: joined(&names),
+            from: shown(from),
+            to: shown(to),
+            owners: owners.into_iter().map(str::to_owned).collect(),
+        });
+    }
+}
+
+/// A configuration that stands in an object as a text, as a structure.
+fn inner(value: &Value) -> Option<Value> {
+    let text = value.as_str().filter(|text| text.starts_with('{'))?;
+    serde_json::from_str(text).ok()
+}
+
+/// The places of secrets in a filter's configuration.
+fn is_secret(path: &[&str]) -> bool {
+    match path {
+        [.., "identityKey"] => true,
+        [.., "keys", index, "key"] => index.starts_with('['),
+        _ => false,
+    }
+}
+
+/// A value whose secrets, however deep, are not shown.
+fn redacted(value: &Value) -> Value {
+    match inner(value).as_ref().unwrap_or(value) {
+        Value::Object(fields) => {
+            let is_ring_key = fields.contains_key("use") && fields.contains_key("id");
+            let field = |(name, value): (&String, &Value)| {
+                let is_secret = name == "identityKey" || (is_ring_key && name == "key");
+                (name.clone(), if is_secret { REDACTED.into() } else { redacted(value) })
+            };
+            Value::Object(fields.iter().map(field).collect())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(redacted).collect()),
+        other => other.clone(),
+    }
+}
+
+fn joined(path: &[&str]) -> String {
+    let mut text = String::new();
+    for name in path {
+        if !text.is_empty() && !name.starts_with('[') {
+            text.push('.');
+        }
+        text.push_str(name);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn paths(desired: &Value, observed: &Value) -> Vec<String> {
+        differences(desired, observed).into_iter().map(|field| field.path).collect()
+    }
+
+    #[test]
+    fn what_others_have_added_is_no_difference() {
+        let desired = json!({"spec": {"host": "a", "subsets": [{"name": "v1"}]}});
+        let observed = json!({
+            "metadata": {"labels": {"team": "x"}},
+            "spec": {"host": "a", "trafficPolicy": {"tls": {}}, "subsets": [{"name": "v1"}]},
+        });
+        assert_eq!(paths(&desired, &observed), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn in_a_list_everything_counts() {
+        let desired = json!({"spec": {"subsets": [{"name": "v1"}, {"name": "v2"}]}});
+        let observed = json!({"spec": {"subsets": [{"name": "v1", "labels": {"a": "b"}}]}});
+        assert_eq!(paths(&desired, &observed), ["spec.subsets[0].labels", "spec.subsets[1].name"]);
+    }
+
+    #[test]
+    fn what_was_ours_and_is_not_asked_for_any_more_goes() {
+        let desired = json!({"spec": {"host": "a"}});
+        let observed = json!({
+            "metadata": {"managedFields": [{"manager": "canary-ctl", "fieldsV1": {"f:spec": {"f:host": {}, "f:trafficPolicy": {"f:tls": {}}}}}]},
+            "spec": {"host": "a", "trafficPolicy": {"tls": {}}},
+        });
+        assert_eq!(paths(&desired, &observed), ["spec.trafficPolicy"]);
+    }
+
+    #[test]
+    fn a_configuration_that_is_a_text_is_compared_field_by_field() {
+        let object = |weight: u32| json!({"spec": {"configPatches": [{"value": format!("{{\"a\":{{\"weight\":{weight}}}}}")}]}});
+        let found = differences(&object(20), &object(10));
+        let field = Field {
+            path: "spec.configPatches[0].value.a.weight".to_owned(),
+            from: Some(10.into()),
+            to: Some(20.into()),
+            owners: Vec::new(),
+        };
+        assert_eq!(found, [field]);
+    }
+
+    #[test]
+    fn another_key_is_a_difference_whose_sides_are_not_shown() {
+        let config = |key: &str| {
+            let text = json!({"keys": [{"id": "k1", "key": key, "use": "sign"}], "identityKey": key});
+            json!({"spec": {"list": [{"value": text.to_string()}]}})
+        };
+        let found = differences(&config("aaaa"), &config("bbbb"));
+        assert_eq!(found.len(), 2);
+        let all = serde_json::to_string(&(found, of_new(&config("aaaa")))).unwrap();
+        assert!(!all.contains("aaaa") && !all.contains("bbbb") && all.contains(REDACTED), "{all}");
+    }
+}

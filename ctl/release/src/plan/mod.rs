@@ -1,0 +1,45 @@
+//! What would be written, and why, before anything is written. Pure, so that every order of writes can be tested.
+//!
+//! ```text
+//! object          name and body of an API object                      text               -> Object
+//! fields          differences field by field, keys redacted           two objects        -> Field
+//! change          one write, with its reason                          Object             -> Change
+//! reconcile       what a release should have, from what exists            Observed           -> Desired
+//! install         make before break, and prune                        desired, observed  -> Plan
+//! removal         the reverse                                         observed           -> Plan
+//! config_update   a weight, and nothing else                          observed           -> Plan
+//! owned_config    the part of an object that a weight writes          Object             -> Object
+//! module_rollout  a new module until every proxy runs it              Record             -> Plan
+//! restart         rolling update of a Deployment by one label         Deployment         -> RolloutStatus
+//! note            what a caller should know of a plan
+//! error           why there is no plan
+//! ```
+
+mod change;
+mod config_update;
+mod error;
+mod fields;
+mod install;
+mod module_rollout;
+mod note;
+mod object;
+mod owned_config;
+mod reconcile;
+mod removal;
+mod restart;
+
+pub use change::{Action, Change, ChangeReason, Plan};
+pub(crate) use config_update::applicable;
+pub use config_update::plan_config_update;
+pub use error::Error;
+pub use fields::Field;
+pub use install::{install, prune};
+pub use module_rollout::{ModuleChoice, ModuleRollout};
+pub use note::PlanNote;
+pub use object::{Object, Reference};
+pub use reconcile::{Desired, Observed, config_references};
+pub use removal::removal;
+pub use restart::{
+    RolloutStatus, check_rolling_update, is_labelled_by_us, makes_pods_with, next_label, restart_body,
+    rollout_status, runtime_change, runtime_removal,
+};

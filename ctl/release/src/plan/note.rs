@@ -1,0 +1,39 @@
+//! What a caller should know of a plan beside its changes.
+
+use crate::preflight::CheckFailed;
+use serde::{Serialize, Serializer};
+use std::fmt;
+
+/// What a caller should know of a plan. As JSON its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlanNote {
+    /// Who writes the routes, with the reason, or which routes Istio tries first.
+    Routes(String),
+    /// The `DestinationRule`s of the whole mesh may not be listed.
+    RulesNotListed {
+        /// Their namespace.
+        namespace: String,
+    },
+    /// A preflight check that would fail: `apply` would not carry out the plan.
+    CheckFails(CheckFailed),
+}
+
+impl fmt::Display for PlanNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Routes(text) => f.write_str(text),
+            Self::RulesNotListed { namespace } => write!(
+                f,
+                "not allowed to list DestinationRules in `{namespace}`: the settings of a mesh-wide rule for the Service, if there is \
+                 one, are not taken over"
+            ),
+            Self::CheckFails(failed) => write!(f, "check `{}` fails: {failed}", failed.check),
+        }
+    }
+}
+
+impl Serialize for PlanNote {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}

@@ -1,0 +1,57 @@
+//! Uninstalls a release: the reverse order of its installation.
+//!
+//! First its routes are removed, then its filter configuration, then its subsets. The filter is not removed before the
+//! routes: without it a client could name their versions itself. From an object that serves other releases too, only
+//! this release is removed.
+
+use super::{Change, Error, Object, Plan, Reference};
+use crate::delivery::{deployed_config, with_deployed_config};
+use crate::manifest::Stage;
+use crate::record::OwnedObject;
+use crate::routing::{self, RouteTargets};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The plan that removes a release. `kept` are the objects that we have written for it; missing ones are skipped.
+///
+/// # Errors
+///
+/// If a configuration is not ours.
+pub fn removal(
+    targets: &RouteTargets,
+    observed: &BTreeMap<Reference, Value>,
+    kept: &[OwnedObject],
+) -> Result<Plan, Error> {
+    let mut changes = Vec::new();
+    let mut shared = BTreeSet::new();
+    for (stage, reference) in kept.iter().filter(|(stage, _)| *stage == Stage::Configuration) {
+        let Some(body) = observed.get(reference) else { continue };
+        let Some(mut config) = deployed_config(body)? else { continue };
+        config.releases.remove(&targets.release);
+        if config.releases.is_empty() {
+            continue;
+        }
+        shared.extend(beside(reference));
+        shared.insert((reference.namespace.clone(), reference.name.clone()));
+        let body = super::owned_config::carrying(&with_deployed_config(body, &config)?, &targets.release);
+        let desired = Object { reference: reference.clone(), stage: *stage, body };
+        changes.extend(Change::between(&desired, observed.get(reference)));
+    }
+    let mut goes: Vec<Change> = kept
+        .iter()
+        .filter(|(_, reference)| !shared.contains(&(reference.namespace.clone(), reference.name.clone())))
+        .filter_map(|(stage, reference)| match stage {
+            Stage::Edits => routing::undone(reference, observed.get(reference)?, targets),
+            _ => Change::leaving(*stage, reference, observed.get(reference)),
+        })
+        .collect();
+    goes.sort_by_key(|change| (!change.stage.is_route(), std::cmp::Reverse(change.stage)));
+    changes.extend(goes);
+    Ok(Plan { changes, ..Plan::default() })
+}
+
+/// The objects that the proxies of this configuration need for any release: the filter's place and V8.
+fn beside(configuration: &Reference) -> [(String, String); 2] {
+    let pods = configuration.name.strip_suffix("-config").unwrap_or(&configuration.name);
+    ["filter", "runtime"].map(|what| (configuration.namespace.clone(), format!("{pods}-{what}")))
+}

@@ -1,0 +1,69 @@
+//! What can be done instead of skipping a preflight check, as data.
+
+use super::ProxyRuntime;
+use crate::plan::Reference;
+use crate::routing::Gap;
+use crate::spec::Routes;
+use assignment::Weight;
+use jiff::Timestamp;
+
+/// What can be done instead of skipping a check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Alternative {
+    /// Start pods of a version.
+    StartPods {
+        /// The version.
+        version: String,
+    },
+    /// Start a process of a version, on the local target.
+    StartProcess {
+        /// The version.
+        version: String,
+    },
+    /// Write the routes to the canary: `apply` does, unless they are external.
+    AddRoutes {
+        /// Who writes the routes.
+        routes: Routes,
+    },
+    /// Change the object that leads to the pods past our routes.
+    CloseGap {
+        /// The object, and what it does.
+        gap: Box<Gap>,
+    },
+    /// Ask who has paused the release.
+    AskPauser {
+        /// The user.
+        by: String,
+    },
+    /// Raise the weight in smaller steps, or change `maxStep`.
+    SmallerSteps {
+        /// The largest step.
+        max: Weight,
+    },
+    /// Give users a key: `identifyBy` or `mint`.
+    AddUserKey,
+    /// Name the application's session cookie.
+    NameSessionCookie,
+    /// Set the weight to 0, so that no user is moved.
+    ZeroWeight,
+    /// Wait until nobody would be moved.
+    WaitUntil {
+        /// From when on.
+        time: Timestamp,
+    },
+    /// Choose a time at which the sessions of these Deployments may end.
+    EndSessions {
+        /// The Deployments whose pods would be restarted.
+        deployments: Vec<Reference>,
+    },
+    /// Apply the other releases of a train between the two steps of a rotation.
+    ApplyTrain {
+        /// The train.
+        train: String,
+    },
+    /// Restart the proxies that may have no V8, so that they start with it.
+    RestartProxies {
+        /// These proxies.
+        proxies: Vec<ProxyRuntime>,
+    },
+}

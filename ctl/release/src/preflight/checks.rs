@@ -1,0 +1,180 @@
+//! Preflight checks: what is refused before the first write. Each has a name, and is skipped by it.
+
+use super::Alternative;
+use crate::record::Record;
+use assignment::Weight;
+use assignment::contract::{Fallback, MintPolicy, ReleaseConfig, Stickiness};
+use std::fmt;
+
+/// A check that an operator can skip by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PreflightCheck {
+    /// No ready pod of a version to which users would be sent.
+    NoReadyPods,
+    /// No route leads to the canary by the filter's header.
+    NoRoutes,
+    /// Ready canary pods are reached by traffic that bypasses our routes.
+    RoutesBypassed,
+    /// Another operator has paused the release.
+    Paused,
+    /// The weight rises by more than `maxStep`.
+    MaxStep,
+    /// Requests carry nothing that identifies a user.
+    NoUserKey,
+    /// Live sessions would move to another version.
+    MovesUsers,
+    /// Running proxies without V8 may crash on their first Wasm filter.
+    NoWasmRuntime,
+}
+
+/// A check that failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct CheckFailed {
+    /// Which check.
+    pub check: PreflightCheck,
+    /// What was expected and what was found.
+    pub message: String,
+    /// What to do instead of skipping it.
+    pub alternative: Alternative,
+}
+
+impl PreflightCheck {
+    /// Every check, in the order of help and docs.
+    pub const ALL: [Self; 8] = [
+        Self::NoReadyPods,
+        Self::NoRoutes,
+        Self::RoutesBypassed,
+        Self::Paused,
+        Self::MaxStep,
+        Self::NoUserKey,
+        Self::MovesUsers,
+        Self::NoWasmRuntime,
+    ];
+
+    /// The name by which it is skipped.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NoReadyPods => "no-ready-pods",
+            Self::NoRoutes => "no-routes",
+            Self::RoutesBypassed => "routes-bypassed",
+            Self::Paused => "paused",
+            Self::MaxStep => "max-step",
+            Self::NoUserKey => "no-user-key",
+            Self::MovesUsers => "moves-users",
+            Self::NoWasmRuntime => "no-wasm-runtime",
+        }
+    }
+
+    /// What its failure means, in one line.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::NoReadyPods => "Users would be sent to a version without a ready pod",
+            Self::NoRoutes => "No route leads to the canary by the filter's header",
+            Self::RoutesBypassed => "Ready canary pods are reached by a way that no route of ours covers",
+            Self::Paused => "Another user has paused the release",
+            Self::MaxStep => "The weight rises by more than `maxStep`",
+            Self::NoUserKey => "Requests carry no user key, so no user can stay on a version",
+            Self::MovesUsers => "Users who are on a version at this moment would be moved off it",
+            Self::NoWasmRuntime => "Running proxies without V8 may die of their first Wasm filter",
+        }
+    }
+
+    /// The failure of this check.
+    ///
+    /// # Errors
+    ///
+    /// Unless it is among `skipped`.
+    pub fn refuse(
+        self,
+        skipped: &[Self],
+        message: impl Into<String>,
+        alternative: Alternative,
+    ) -> Result<(), CheckFailed> {
+        if skipped.contains(&self) {
+            return Ok(());
+        }
+        Err(CheckFailed { check: self, message: message.into(), alternative })
+    }
+}
+
+impl fmt::Display for PreflightCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Refuses a raise beyond the release's `maxStep`. Taking users off a canary is never refused.
+///
+/// # Errors
+///
+/// If the step is larger, and the check is not among `skipped`.
+pub fn check_step(
+    max: Weight,
+    from: Weight,
+    to: Weight,
+    skipped: &[PreflightCheck],
+) -> Result<(), CheckFailed> {
+    let step = to.basis_points().saturating_sub(from.basis_points());
+    if step <= max.basis_points() {
+        return Ok(());
+    }
+    let message = format!("expected a step of at most {max}, found {from} to {to}");
+    PreflightCheck::MaxStep.refuse(skipped, message, Alternative::SmallerSteps { max })
+}
+
+/// Refuses a release in which no user can stay on a version, whatever its weight.
+///
+/// # Errors
+///
+/// If no user can, and the check is not among `skipped`.
+pub fn check_stickiness(config: &ReleaseConfig, skipped: &[PreflightCheck]) -> Result<(), CheckFailed> {
+    let Some((message, alternative)) = unsticky(config) else { return Ok(()) };
+    PreflightCheck::NoUserKey.refuse(skipped, message, alternative)
+}
+
+/// Refuses an operation on a paused release unless it is the pauser's.
+///
+/// # Errors
+///
+/// If another user has paused it, and the check is not among `skipped`.
+pub fn check_pause(record: &Record, user: &str, skipped: &[PreflightCheck]) -> Result<(), CheckFailed> {
+    let Some(pause) = record.paused.as_ref().filter(|pause| pause.by != user) else { return Ok(()) };
+    let alternative = Alternative::AskPauser { by: pause.by.clone() };
+    PreflightCheck::Paused.refuse(skipped, format!("the release is paused by {pause}"), alternative)
+}
+
+fn unsticky(config: &ReleaseConfig) -> Option<(&'static str, Alternative)> {
+    if config.mint != MintPolicy::Never {
+        return None;
+    }
+    if config.identify_by.is_empty() && config.fallback != Fallback::ClientAddress {
+        return Some((
+            "expected a key of users, found none, and no id is minted: everyone is on stable",
+            Alternative::AddUserKey,
+        ));
+    }
+    (config.stickiness == Stickiness::Session && config.session_cookie.is_none()).then_some((
+        "expected a session cookie to pin with, found none, and no id is minted: no session can stick",
+        Alternative::NameSessionCookie,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_raise_beyond_the_largest_step_is_refused() {
+        let weight = |percent: &str| percent.parse::<Weight>().unwrap();
+        let judged = |from, to| check_step(weight("20"), weight(from), weight(to), &[]);
+        assert_eq!(judged("10", "30"), Ok(()));
+        assert_eq!(judged("100", "0"), Ok(()));
+        let refused = judged("10", "30.01").unwrap_err();
+        assert_eq!(refused.to_string(), "expected a step of at most 20%, found 10% to 30.01%");
+        assert_eq!(refused.alternative, Alternative::SmallerSteps { max: weight("20") });
+        assert_eq!(check_step(weight("20"), weight("0"), weight("21"), &[PreflightCheck::MaxStep]), Ok(()));
+        let other = check_step(weight("20"), weight("0"), weight("21"), &[PreflightCheck::Paused]);
+        assert_eq!(other.unwrap_err().check, PreflightCheck::MaxStep, "a name skips its own check alone");
+    }
+}

@@ -1,0 +1,15 @@
+//! Checks that fail before the first write, each with a name by which it is skipped.
+//!
+//! ```text
+//! checks        the list of checks, and those that need a record alone    Record   -> CheckFailed
+//! alternative   what can be done instead of skipping one                  CheckFailed.alternative
+//! wasm_runtime  whether a proxy survives its first Wasm filter            metrics  -> WasmRuntime
+//! ```
+
+mod alternative;
+mod checks;
+mod wasm_runtime;
+
+pub use alternative::Alternative;
+pub use checks::{CheckFailed, PreflightCheck, check_pause, check_step, check_stickiness};
+pub use wasm_runtime::{ProxyRuntime, WasmRuntime, check_wasm_runtime};

@@ -1,0 +1,150 @@
+//! The rights that the operations need for a release: of each kind only the release's own objects, wherever RBAC can
+//! limit rights to object names.
+//!
+//! It cannot for `list`, and for a `create` without a name in its path (ConfigMap, Secret, Lease). A server-side apply
+//! has the object's name in its path, so creating an object by it can be limited too.
+
+use crate::destination_rule::ROOT_NAMESPACE;
+use crate::plan::Reference;
+use crate::record::proxies;
+use crate::spec::{Release, Routes};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The Secret of the keys.
+pub const KEYS: &str = "canary-ctl-keys";
+
+/// A rule of a Role: the verbs that are allowed on some resources of a namespace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Rule {
+    /// The API group, alone in a list; empty for the core.
+    pub api_groups: [String; 1],
+    /// The resource, alone in a list.
+    pub resources: [String; 1],
+    /// The objects; none stands for all.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub resource_names: BTreeSet<String>,
+    /// What may be done.
+    pub verbs: Vec<&'static str>,
+}
+
+/// The rules that the verbs need, by namespace. `objects` are those that the release needs.
+pub fn rights(release: &Release, objects: &[Reference]) -> BTreeMap<String, Vec<Rule>> {
+    let mut all = BTreeMap::new();
+    own(&mut Rules(&mut all, release.name.namespace.as_str()), release);
+    for (namespace, resource, group, names) in applied(objects) {
+        let mut rules = Rules(&mut all, namespace);
+        // If all may be read and written, ours are included.
+        let covered = resource == "virtualservices" && release.routes == Some(Routes::Inject);
+        let verbs: &[_] = if covered { &["create", "delete"] } else { &["get", "create", "patch", "delete"] };
+        rules.add(group, &resource, names, verbs);
+    }
+    for namespace in release.signing_namespaces() {
+        let mut rules = Rules(&mut all, &namespace);
+        rules.add("", "secrets", [KEYS], &["get", "update"]);
+        rules.add("", "secrets", [], &["create"]);
+    }
+    for namespace in proxies(release).into_iter().map(|proxies| proxies.namespace).collect::<BTreeSet<_>>() {
+        let mut rules = Rules(&mut all, &namespace);
+        rules.add("", "pods", [], &["list"]);
+        // The metrics of proxies. The names of their pods are not known in advance.
+        rules.add("", "pods/proxy", [], &["get"]);
+        let shared = objects.iter().filter(|object| object.namespace == namespace);
+        let names: Vec<&str> =
+            shared.filter(|object| is_shared(object)).map(|object| &*object.name).collect();
+        rules.leases(&names);
+    }
+    // The rules of others that are in force for the Service: in the namespaces of its callers, its own, and the root.
+    let callers = proxies(release).into_iter().map(|proxies| proxies.namespace);
+    let namespaces: BTreeSet<String> =
+        callers.chain([release.name.namespace.to_string(), ROOT_NAMESPACE.to_owned()]).collect();
+    for namespace in namespaces {
+        Rules(&mut all, &namespace).add("networking.istio.io", "destinationrules", [], &["list"]);
+    }
+    // Other routes to the Service: those that Istio matches first, and those that bypass ours.
+    let callers = proxies(release).into_iter().map(|proxies| proxies.namespace);
+    for namespace in callers.chain([release.name.namespace.to_string()]).collect::<BTreeSet<_>>() {
+        Rules(&mut all, &namespace).add("networking.istio.io", "virtualservices", [], &["list"]);
+    }
+    all
+}
+
+/// Adds the rights to restart the proxies of a release. Their names are not known in advance.
+pub fn add_restart_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &Release) {
+    for namespace in proxies(release).into_iter().map(|proxies| proxies.namespace).collect::<BTreeSet<_>>() {
+        let mut rules = Rules(all, &namespace);
+        rules.add("apps", "deployments", [], &["list", "get", "patch"]);
+        rules.add("apps", "replicasets", [], &["get"]);
+    }
+}
+
+/// The record, its Lease, the pods behind it.
+fn own(rules: &mut Rules<'_>, release: &Release) {
+    let name = format!("{}-canary", release.name.name);
+    rules.add("", "configmaps", [name.as_str()], &["get", "update", "delete"]);
+    rules.add("", "configmaps", [], &["create"]);
+    rules.leases(&[&name]);
+    rules.add("", "services", [release.service.name.as_str()], &["get"]);
+    rules.add("", "pods", [], &["list"]);
+    if release.routes == Some(Routes::Inject) {
+        // Their names are not known in advance.
+        rules.add("networking.istio.io", "virtualservices", [], &["get", "patch"]);
+    }
+    rules.add("networking.k8s.io", "ingresses", [], &["list"]);
+}
+
+/// Whether it holds the configuration of all releases of its proxies.
+fn is_shared(object: &Reference) -> bool {
+    object.name.ends_with("-config")
+}
+
+/// Objects of one kind and namespace together.
+fn applied(objects: &[Reference]) -> impl Iterator<Item = (&str, String, &str, Vec<&str>)> {
+    let mut kinds: BTreeMap<(&str, String, &str), Vec<&str>> = BTreeMap::new();
+    for object in objects {
+        // An API version without a group is the core's.
+        let group = object.api_version.split_once('/').map_or("", |(group, _)| group);
+        let resource = format!("{}s", object.kind.to_ascii_lowercase());
+        kinds.entry((&object.namespace, resource, group)).or_default().push(&object.name);
+    }
+    kinds.into_iter().map(|((namespace, resource, group), names)| (namespace, resource, group, names))
+}
+
+/// The rules of one namespace.
+struct Rules<'a>(&'a mut BTreeMap<String, Vec<Rule>>, &'a str);
+
+impl Rules<'_> {
+    fn leases(&mut self, names: &[&str]) {
+        self.add("coordination.k8s.io", "leases", names.iter().copied(), &["get", "update", "delete"]);
+        self.add("coordination.k8s.io", "leases", [], &["create"]);
+    }
+
+    /// Adds a rule, or names to one that is the same but for them.
+    fn add<'n>(
+        &mut self,
+        group: &str,
+        resource: &str,
+        names: impl IntoIterator<Item = &'n str>,
+        verbs: &[&'static str],
+    ) {
+        let names: BTreeSet<String> = names.into_iter().map(str::to_owned).collect();
+        let rules = self.0.entry(self.1.to_owned()).or_default();
+        let is_same = |rule: &&mut Rule| {
+            rule.api_groups == [group]
+                && rule.resources == [resource]
+                && rule.verbs == verbs
+                && rule.resource_names.is_empty() == names.is_empty()
+        };
+        if let Some(rule) = rules.iter_mut().find(is_same) {
+            rule.resource_names.extend(names);
+            return;
+        }
+        rules.push(Rule {
+            api_groups: [group.to_owned()],
+            resources: [resource.to_owned()],
+            resource_names: names,
+            verbs: verbs.to_vec(),
+        });
+    }
+}

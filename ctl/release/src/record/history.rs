@@ -1,0 +1,79 @@
+//! What was done to a release, the oldest first: the same words in a cluster's record and in a local state.
+
+use super::{Operation, ReleaseState};
+use assignment::Weight;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The number of entries that are kept: small beside the rest of a ConfigMap.
+const MAX_ENTRIES: usize = 100;
+
+/// The last changes of a release.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct History(Vec<HistoryEntry>);
+
+/// One change of a release.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HistoryEntry {
+    /// When.
+    pub at: jiff::Timestamp,
+    /// Who, as the API server or the operating system names them.
+    pub by: String,
+    /// The generation that it made.
+    pub generation: u64,
+    /// The weight before, in basis points.
+    pub from: Weight,
+    /// The weight after, in basis points.
+    pub to: Weight,
+    /// What did it.
+    pub operation: Operation,
+    /// The operator's reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl History {
+    /// The entries, the oldest first.
+    pub fn entries(&self) -> &[HistoryEntry] {
+        &self.0
+    }
+
+    /// The latest entry.
+    pub fn last(&self) -> Option<&HistoryEntry> {
+        self.0.last()
+    }
+
+    /// Appends the operation that has made the present state. Drops the oldest entry beyond the limit.
+    pub fn append(&mut self, state: &ReleaseState, by: &str, from: Weight, operation: Operation) {
+        let surplus = (self.0.len() + 1).saturating_sub(MAX_ENTRIES);
+        self.0.drain(..surplus);
+        self.0.push(HistoryEntry {
+            at: jiff::Timestamp::now(),
+            by: by.to_owned(),
+            generation: state.generation,
+            from,
+            to: state.weight,
+            operation,
+            reason: None,
+        });
+    }
+
+    /// Gives the latest entry a reason.
+    pub(super) fn explain(&mut self, reason: Option<String>) {
+        if let Some(last) = self.0.last_mut() {
+            last.reason = reason;
+        }
+    }
+}
+
+impl fmt::Display for HistoryEntry {
+    /// `alice: weight 0% -> 20% (generation 4) at 2026-11-21T14:00:00Z`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { at, by, generation, from, to, operation, reason } = self;
+        let at = at.strftime("%Y-%m-%dT%H:%M:%SZ");
+        let reason = reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+        write!(f, "{by}: {operation}{reason} {from} -> {to} (generation {generation}) at {at}")
+    }
+}

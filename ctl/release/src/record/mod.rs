@@ -1,0 +1,27 @@
+//! The record of a release and its changes. Pure: its ConfigMap is written by `canary-operations`.
+//!
+//! ```text
+//! state           versions with their roles, weight, generation          Release        -> state
+//! version_roles   promotion and rollback of a state                      state          -> state
+//! history         changes, each with operator, time and reason           state          -> entries
+//! operation       the operations that the history names
+//! release_record  the state, the objects and the settings of a release   ConfigMap      -> Record
+//! role_change     promotion and rollback of a record                     Record         -> Record
+//! pause           the pause of a release, with its pauser
+//! ```
+
+mod history;
+mod operation;
+mod pause;
+mod release_record;
+mod role_change;
+mod state;
+mod version_roles;
+
+pub use history::{History, HistoryEntry};
+pub use operation::Operation;
+pub use pause::Pause;
+pub(crate) use release_record::{FORMAT, proxies};
+pub use release_record::{OwnedObject, Proxies, Record, ServiceRef};
+pub use role_change::{RoleChange, RoleChangeKind, RollbackTarget, drains_for, ends_after};
+pub use state::{ReleaseState, new_uid};

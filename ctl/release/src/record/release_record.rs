@@ -1,0 +1,205 @@
+//! The record of a release: its desired state, its objects, and its history.
+//!
+//! The record is written before the objects, so it is never behind them: a call that was killed leaves a record that
+//! the next call executes.
+
+use super::{History, Operation, Pause, ReleaseState, RoleChange};
+use crate::manifest::Stage;
+use crate::plan::{Error, ModuleRollout, Reference};
+use crate::spec::{Release, Routes, Selector};
+use assignment::Weight;
+use assignment::contract::{ExpiryAction, Role, Until};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The shape that this tool writes.
+pub(crate) const FORMAT: u32 = 1;
+
+/// An object that we have written, or are about to.
+pub type OwnedObject = (Stage, Reference);
+
+/// What is kept of a release.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Record {
+    format: u32,
+    /// Versions, roles, epochs, weight, generation.
+    pub state: ReleaseState,
+    /// The weight of the file, until the first configuration has been seen everywhere at weight 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial_weight: Option<Weight>,
+    /// Removed versions, whose routes and subsets exist until every proxy ignores their pins.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leaving: Vec<String>,
+    /// The versions that drain, and until when.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub draining: BTreeMap<String, jiff::Timestamp>,
+    /// The last promotion or rollback, until another canary is added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role_change: Option<RoleChange>,
+    /// A new module that not every proxy was seen to run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub module_rollout: Option<ModuleRollout>,
+    /// The pause, if the release is paused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<Pause>,
+    /// The largest raise without being asked twice.
+    pub max_step: Weight,
+    /// What happens when a weight expires.
+    pub on_expiry: ExpiryAction,
+    /// The pods behind the release.
+    pub service: ServiceRef,
+    /// The proxies that serve the release.
+    pub proxies: Vec<Proxies>,
+    /// Who writes the routes.
+    #[serde(default)]
+    pub routes: Routes,
+    /// The objects that we have written for it, or are about to.
+    pub objects: Vec<OwnedObject>,
+    /// The last changes, the oldest first.
+    pub history: History,
+}
+
+/// Pods whose proxies serve a release.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Proxies {
+    /// Their namespace.
+    pub namespace: String,
+    /// Their labels; none selects all of the namespace.
+    pub labels: BTreeMap<String, String>,
+}
+
+/// The pods behind a release, as its file names them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServiceRef {
+    /// The Kubernetes Service.
+    pub name: String,
+    /// The version label: its value differs between versions.
+    pub label: String,
+}
+
+impl Record {
+    /// The first record of a release. Its configuration starts at weight 0, whatever the weight in its file.
+    pub fn first(release: &Release, state: ReleaseState) -> Self {
+        let asked = state.weight;
+        Self {
+            format: FORMAT,
+            state: ReleaseState { weight: Weight::ZERO, ..state },
+            initial_weight: (asked > Weight::ZERO).then_some(asked),
+            leaving: Vec::new(),
+            draining: BTreeMap::new(),
+            role_change: None,
+            module_rollout: None,
+            paused: None,
+            max_step: release.max_step,
+            on_expiry: release.on_expiry,
+            service: service(release),
+            proxies: proxies(release),
+            routes: release.routes.unwrap_or_default(),
+            objects: Vec::new(),
+            history: History::default(),
+        }
+    }
+
+    /// Reads a record.
+    ///
+    /// # Errors
+    ///
+    /// If its format is another one.
+    pub fn parse(json: &str) -> Result<Self, Error> {
+        let record: Self = serde_json::from_str(json).map_err(Error::NoRecord)?;
+        if record.format == FORMAT {
+            return Ok(record);
+        }
+        let found = format!("found format {}", record.format);
+        Err(Error::NoRecord(serde::de::Error::custom(found)))
+    }
+
+    /// The record as JSON.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written as JSON, which no record has caused yet.
+    pub fn to_json(&self) -> Result<String, Error> {
+        serde_json::to_string_pretty(self).map_err(Error::NoRecord)
+    }
+
+    /// Follows the file: roles, and the proxies that serve the release. The caller raises the generation, and only if
+    /// something else changes. `by` is the operator.
+    pub fn follow(&mut self, release: &Release, by: &str, still_runs: impl Fn(&str) -> bool) {
+        let generation = self.state.generation;
+        let before = [Role::Stable, Role::Canary].map(|role| self.state.version_of(role).map(str::to_owned));
+        let revised = self.state.revised(release, still_runs);
+        let left = self.state.versions.iter().map(|version| version.name.clone());
+        let has_left = |name: &String| revised.versions.iter().all(|version| version.name != *name);
+        let left: Vec<String> = left.filter(has_left).collect();
+        self.leaving.retain(|name| has_left(name) && !left.contains(name));
+        self.leaving.extend(left);
+        // A new canary begins like a first one: at weight 0, until its routes are seen.
+        let is_new = revised.version_of(Role::Canary) != self.state.version_of(Role::Canary);
+        if is_new {
+            self.initial_weight = Some(revised.weight).filter(|weight| *weight > Weight::ZERO);
+        }
+        let weight = if is_new { Weight::ZERO } else { revised.weight };
+        self.state = ReleaseState { generation, weight, ..revised };
+        self.reconcile_roles(release, &before, by);
+        self.max_step = release.max_step;
+        self.on_expiry = release.on_expiry;
+        self.service = service(release);
+        self.proxies = proxies(release);
+        self.routes = release.routes.unwrap_or(self.routes);
+    }
+
+    /// Gives the canary another share, as the next generation.
+    pub fn set_weight(&mut self, weight: Weight, until: Option<Until>, by: &str, operation: Operation) {
+        let from = self.state.weight;
+        self.state.weight = weight;
+        self.state.until = until;
+        self.state.generation += 1;
+        self.initial_weight = None;
+        self.append_history(by, from, operation);
+    }
+
+    /// Begins the rollout of a module, as the next generation.
+    pub fn begin_module_rollout(&mut self, rollout: ModuleRollout, by: &str) {
+        self.module_rollout = Some(rollout);
+        self.state.generation += 1;
+        self.append_history(by, self.state.weight, Operation::NewModule);
+    }
+
+    /// Reverts to the old module, as the next generation.
+    pub fn revert_module_rollout(&mut self, by: &str) {
+        self.state.generation += 1;
+        self.append_history(by, self.state.weight, Operation::OldModule);
+    }
+
+    /// The objects that hold the configuration of its proxies.
+    pub fn config_objects(&self) -> impl Iterator<Item = &Reference> {
+        let carries = |(stage, _): &&OwnedObject| *stage == Stage::Configuration;
+        self.objects.iter().filter(carries).map(|(_, reference)| reference)
+    }
+
+    /// The last operation, as a sentence.
+    pub fn last(&self) -> Option<String> {
+        self.history.last().map(ToString::to_string)
+    }
+
+    /// Appends an operation to the history, as the generation that the record is at.
+    pub fn append_history(&mut self, by: &str, from: Weight, operation: Operation) {
+        self.history.append(&self.state, by, from, operation);
+    }
+}
+
+fn service(release: &Release) -> ServiceRef {
+    ServiceRef { name: release.service.name.to_string(), label: release.versions.label.clone() }
+}
+
+pub(crate) fn proxies(release: &Release) -> Vec<Proxies> {
+    let gateways = release.gateways.iter().map(|gateway| &gateway.pods);
+    let named =
+        |pods: &Selector| Proxies { namespace: pods.namespace.to_string(), labels: pods.labels.clone() };
+    let mut all: Vec<_> = gateways.chain(&release.sidecars).map(named).collect();
+    all.sort();
+    all.dedup();
+    all
+}

@@ -1,0 +1,219 @@
+//! Routes to a Service's pods that bypass the release: their requests reach any ready pod, the canary's included,
+//! whatever the weight and the user.
+//!
+//! Only what objects define is refused: a route, an Ingress or a load balancer that leads to the Service is there to be
+//! used. No object says whether a pod without a sidecar calls the Service; that it could is reported, not refused.
+
+use crate::plan::Reference;
+use crate::spec::ServiceHost;
+use serde::Serialize;
+use serde_json::Value;
+use std::fmt;
+
+/// Clients that reach a Service, or can reach it, without our routes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    /// The bypasses that objects define.
+    pub gaps: Vec<Gap>,
+    /// Pods without a sidecar, which may call the Service.
+    pub unmeshed_pods: UnmeshedPods,
+}
+
+/// Pods of a release's namespace that are not its own and have no sidecar: no route of the mesh counts for what they send.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct UnmeshedPods(pub Vec<String>);
+
+impl UnmeshedPods {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Display for UnmeshedPods {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (some, rest) = self.0.split_at(self.0.len().min(3));
+        let rest = if rest.is_empty() { "" } else { ", …" };
+        let count = self.0.len();
+        write!(f, "without a sidecar: {count} other pods of the namespace ({}{rest}); ", some.join(", "))?;
+        f.write_str("what they send to the Service gets any version")
+    }
+}
+
+/// A route to the pods that bypasses the release.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Gap {
+    /// The object that leads there.
+    pub object: Reference,
+    /// What it does.
+    pub bypass: Bypass,
+}
+
+/// How an object leads to the pods without our routes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Bypass {
+    /// A `VirtualService` leads to the Service without a subset.
+    WholeService,
+    /// An Ingress leads to the Service.
+    Ingress,
+    /// The Service has a load balancer of its own.
+    LoadBalancer,
+}
+
+/// A Service, and the objects that lead to it.
+#[derive(Clone, Copy, Debug)]
+pub struct Reach<'w> {
+    /// Its name.
+    pub service: &'w str,
+    /// Its namespace.
+    pub namespace: &'w str,
+    /// What leads there: the Service itself, `VirtualService`s, Ingresses.
+    pub objects: &'w [Value],
+    /// Our objects, including those of the next write.
+    pub ours: &'w [Reference],
+}
+
+/// The routes that bypass ours.
+pub fn gaps(reach: Reach<'_>) -> Vec<Gap> {
+    let gap = |body: &Value| {
+        let object = Reference::of(body).ok().filter(|object| !reach.ours.contains(object))?;
+        let bypass = match object.kind.as_str() {
+            "VirtualService" if leads_to_all(body, reach, &object.namespace) => Bypass::WholeService,
+            "Ingress" if has_backend(body, reach.service) => Bypass::Ingress,
+            "Service" if is_balanced(body) => Bypass::LoadBalancer,
+            _ => return None,
+        };
+        Some(Gap { object, bypass })
+    };
+    reach.objects.iter().filter_map(gap).collect()
+}
+
+/// Whether one of its routes, of any protocol, can lead to any pod of the Service. Mirrors do not count: their
+/// responses are discarded.
+fn leads_to_all(object: &Value, reach: Reach<'_>, namespace: &str) -> bool {
+    let protocols = ["http", "tls", "tcp"].into_iter();
+    let routes = protocols.filter_map(|protocol| object.get("spec")?.get(protocol)?.as_array()).flatten();
+    let mut destinations = routes.filter_map(|route| route.get("route")?.as_array()).flatten();
+    let service = ServiceHost::new(reach.service, reach.namespace);
+    let is_it = |one: &&Value| {
+        let text = |field: &str| one.pointer(&format!("/destination/{field}")).and_then(Value::as_str);
+        let host = text("host").unwrap_or_default();
+        let is_unused = one.get("weight").and_then(Value::as_u64) == Some(0);
+        service.matches(host, namespace) && text("subset").unwrap_or_default().is_empty() && !is_unused
+    };
+    destinations.any(|one| is_it(&one))
+}
+
+fn has_backend(ingress: &Value, service: &str) -> bool {
+    let name = |backend: Option<&Value>| backend?.pointer("/service/name")?.as_str().map(str::to_owned);
+    let rules = ingress.pointer("/spec/rules").and_then(Value::as_array).into_iter().flatten();
+    let paths = rules.filter_map(|rule| rule.pointer("/http/paths")?.as_array()).flatten();
+    let mut backends = paths.map(|path| path.get("backend")).chain([ingress.pointer("/spec/defaultBackend")]);
+    backends.any(|backend| name(backend).as_deref() == Some(service))
+}
+
+fn is_balanced(service: &Value) -> bool {
+    service.pointer("/spec/type").and_then(Value::as_str) == Some("LoadBalancer")
+}
+
+impl fmt::Display for Gap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.object, self.bypass)
+    }
+}
+
+impl fmt::Display for Bypass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::WholeService => "leads to the Service without a subset",
+            Self::Ingress => "leads to the Service past Istio's gateways",
+            Self::LoadBalancer => "has a load balancer of its own, past Istio's gateways",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn object(kind: &str, name: &str, spec: &Value) -> Value {
+        let (namespace, name) = name.split_once('/').unwrap();
+        json!({"apiVersion": "any/v1", "kind": kind, "metadata": {"namespace": namespace, "name": name}, "spec": spec})
+    }
+
+    fn found(objects: &[Value], ours: &[Reference]) -> Vec<String> {
+        let reach = Reach { service: "shop", namespace: "shop", objects, ours };
+        gaps(reach).iter().map(ToString::to_string).collect()
+    }
+
+    fn to(protocol: &str, host: &str, subset: Option<&str>) -> Value {
+        json!({protocol: [{"route": [{"destination": {"host": host, "subset": subset}}]}]})
+    }
+
+    #[test]
+    fn a_route_to_the_service_without_a_subset_is_a_gap_whatever_its_protocol_and_spelling() {
+        let whole = "shop.shop.svc.cluster.local";
+        for (name, spec) in [
+            ("shop/a", to("http", "shop", None)),
+            ("ingress/a", to("http", whole, None)),
+            ("shop/a", to("tls", "shop", None)),
+            ("shop/a", to("tcp", whole, None)),
+        ] {
+            let expected = format!("VirtualService {name} leads to the Service without a subset");
+            assert_eq!(found(&[object("VirtualService", name, &spec)], &[]), [expected]);
+        }
+    }
+
+    #[test]
+    fn what_names_a_subset_or_another_service_or_is_ours_is_none() {
+        let weighted = json!({"http": [{"route": [
+            {"destination": {"host": "shop", "subset": "v1"}, "weight": 100},
+            {"destination": {"host": "shop"}, "weight": 0},
+        ]}]});
+        let mirrored =
+            json!({"http": [{"mirror": {"host": "shop"}, "route": [{"destination": {"host": "blog"}}]}]});
+        let objects = [
+            object("VirtualService", "shop/a", &to("http", "shop", Some("v1"))),
+            object("VirtualService", "shop/b", &to("http", "blog", None)),
+            object("VirtualService", "ingress/c", &to("http", "shop", None)),
+            object("VirtualService", "shop/d", &weighted),
+            object("VirtualService", "shop/e", &mirrored),
+        ];
+        assert_eq!(found(&objects, &[]), [""; 0]);
+        let ours = object("VirtualService", "shop/shop-canary", &to("http", "shop", None));
+        assert_eq!(found(std::slice::from_ref(&ours), &[Reference::of(&ours).unwrap()]), [""; 0]);
+    }
+
+    #[test]
+    fn of_many_pods_without_a_sidecar_some_are_named() {
+        let unmeshed_pods = UnmeshedPods(["a", "b", "c", "d"].map(str::to_owned).to_vec());
+        assert_eq!(
+            unmeshed_pods.to_string(),
+            "without a sidecar: 4 other pods of the namespace (a, b, c, …); what they send to the Service gets any version"
+        );
+    }
+
+    #[test]
+    fn an_ingress_and_a_load_balancer_lead_past_the_gateways() {
+        let backend = |name: &str| json!({"service": {"name": name, "port": {"number": 80}}});
+        let by_path =
+            |name: &str| json!({"rules": [{"http": {"paths": [{"path": "/", "backend": backend(name)}]}}]});
+        let objects = [
+            object("Ingress", "shop/paths", &by_path("shop")),
+            object("Ingress", "shop/default", &json!({"defaultBackend": backend("shop")})),
+            object("Ingress", "shop/other", &by_path("blog")),
+            object("Service", "shop/shop", &json!({"type": "LoadBalancer"})),
+            object("Service", "shop/shop", &json!({"type": "ClusterIP"})),
+        ];
+        let expected = [
+            "Ingress shop/paths leads to the Service past Istio's gateways",
+            "Ingress shop/default leads to the Service past Istio's gateways",
+            "Service shop/shop has a load balancer of its own, past Istio's gateways",
+        ];
+        assert_eq!(found(&objects, &[]), expected);
+    }
+}

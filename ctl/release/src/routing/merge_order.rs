@@ -1,0 +1,146 @@
+//! Our route object beside those of other owners: which routes Istio tries first.
+//!
+//! At a gateway the routes of all `VirtualService`s of a host are merged, the oldest object's first; those that match
+//! everything come last, in the same order. Inside the mesh none is merged: the oldest answers alone.
+//!
+//! # Source
+//! Istio, *Traffic Management Best Practices*, "Split large virtual services"; `SortVHostRoutes` and
+//! `sortConfigByCreationTime` in istiod.
+
+use super::RouteTargets;
+use crate::manifest::Stage;
+use crate::plan::{Error, Object, Reference};
+use crate::routing::{http_routes, injection};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+const MESH: &str = "mesh";
+
+/// What a route object is to a host.
+struct Claim<'v> {
+    /// Creation time, name, namespace: what istiod sorts by. One that is not there yet is the youngest.
+    age: (Option<String>, String, String),
+    object: String,
+    http: &'v [Value],
+}
+
+/// The order of routes wherever ours and another owner's share a host, each as a sentence.
+///
+/// # Errors
+///
+/// If one of our routes would never be tried.
+pub fn order(
+    targets: &RouteTargets,
+    desired: &[Object],
+    observed: &BTreeMap<Reference, Value>,
+    route_objects: &[Value],
+) -> Result<Vec<String>, Error> {
+    let mut notes = Vec::new();
+    for ours in desired.iter().filter(|object| object.stage == Stage::Routes) {
+        let age = observed.get(&ours.reference).and_then(created);
+        for (host, gateway) in places(targets, &ours.body) {
+            let shares = |seen: &&Value| {
+                let is_it = Reference::of(seen).is_ok_and(|reference| reference == ours.reference);
+                !is_it
+                    && !injection::is_ours(seen)
+                    && places(targets, seen).contains(&(host.clone(), gateway.clone()))
+            };
+            let mut claims: Vec<Claim<'_>> = route_objects
+                .iter()
+                .filter(shares)
+                .filter_map(|seen| Claim::of(seen, created(seen)))
+                .collect();
+            if claims.is_empty() {
+                continue;
+            }
+            claims.extend(Claim::of(&ours.body, age.clone()));
+            claims.sort_by(|one, other| sorted(&one.age).cmp(&sorted(&other.age)));
+            let ours = ours.reference.to_string();
+            check_order(targets, &claims, &ours, (&host, &gateway))?;
+            let names: Vec<&str> = claims.iter().map(|claim| claim.object.as_str()).collect();
+            notes.push(match gateway.as_str() {
+                MESH => format!("{host} inside the mesh: {ours} alone, which is older"),
+                _ => format!("{host} at {gateway}: routes of {}", names.join(", then ")),
+            });
+        }
+    }
+    Ok(notes)
+}
+
+/// An object that does not exist yet comes last.
+fn sorted(
+    (created, name, namespace): &(Option<String>, String, String),
+) -> (bool, &Option<String>, &str, &str) {
+    (created.is_none(), created, name, namespace)
+}
+
+impl<'v> Claim<'v> {
+    fn of(seen: &'v Value, created: Option<String>) -> Option<Self> {
+        let Reference { name, namespace, .. } = Reference::of(seen).ok()?;
+        let object = format!("VirtualService {namespace}/{name}");
+        Some(Self { age: (created, name, namespace), object, http: injection::http(seen) })
+    }
+}
+
+fn check_order(
+    targets: &RouteTargets,
+    claims: &[Claim<'_>],
+    ours: &str,
+    (host, gateway): (&str, &str),
+) -> Result<(), Error> {
+    let hidden = |by: &Claim<'_>, why: &'static str| Error::Hidden {
+        object: ours.to_owned(),
+        host: host.to_owned(),
+        by: by.object.clone(),
+        why,
+    };
+    let older: Vec<_> = claims.iter().take_while(|claim| claim.object != ours).collect();
+    let takes_all =
+        claims.iter().any(|claim| claim.object == ours && claim.http.iter().any(http_routes::is_catch_all));
+    for claim in older {
+        if gateway == MESH {
+            return Err(hidden(claim, "is older, and Istio merges none inside the mesh"));
+        }
+        for route in claim.http {
+            let (leads, catches) =
+                (http_routes::leads_past(route, targets), http_routes::is_catch_all(route));
+            if leads {
+                return Err(hidden(
+                    claim,
+                    "is older, and leads to the Service before the filter's header is looked at",
+                ));
+            }
+            if catches && takes_all && !http_routes::is_stable(route, targets) {
+                return Err(hidden(claim, "is older, and takes everything that matches no other route"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Every host of an object, at every gateway. The Service's own name in one spelling.
+fn places(targets: &RouteTargets, body: &Value) -> Vec<(String, String)> {
+    let namespace = body.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default();
+    let mut gateways = injection::texts(body, "gateways");
+    if gateways.is_empty() {
+        gateways.push(MESH.to_owned());
+    }
+    let qualified = |gateway: &String| {
+        if gateway.contains('/') || gateway == MESH {
+            gateway.clone()
+        } else {
+            format!("{namespace}/{gateway}")
+        }
+    };
+    let spelled = |host: &String| {
+        if targets.ends_at(host) { targets.service.clone() } else { host.to_ascii_lowercase() }
+    };
+    let hosts = injection::texts(body, "hosts");
+    let pairs =
+        hosts.iter().flat_map(|host| gateways.iter().map(move |gateway| (spelled(host), qualified(gateway))));
+    pairs.collect()
+}
+
+fn created(seen: &Value) -> Option<String> {
+    seen.pointer("/metadata/creationTimestamp")?.as_str().map(str::to_owned)
+}

@@ -1,0 +1,93 @@
+//! Durations in a specification: `30m`, `24h`, `7d`.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A duration in whole seconds, more than none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Seconds(u64);
+
+/// The text is no duration.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a duration like `90s`, `30m`, `24h` or `7d`, found `{0}`")]
+pub struct SecondsError(String);
+
+const UNITS: [(char, u64); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
+
+impl Seconds {
+    /// A day.
+    pub const DAY: Self = Self(86_400);
+
+    /// A number of seconds; none is no duration.
+    pub const fn new(seconds: u64) -> Option<Self> {
+        if seconds == 0 { None } else { Some(Self(seconds)) }
+    }
+
+    /// The number of seconds.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl FromStr for Seconds {
+    type Err = SecondsError;
+
+    /// Reads one number and one unit, or several (`1h30m`), larger units first.
+    fn from_str(text: &str) -> Result<Self, SecondsError> {
+        let wrong = || SecondsError(text.to_owned());
+        let mut rest = text.trim();
+        let mut total: u64 = 0;
+        let mut largest = u64::MAX;
+        while !rest.is_empty() {
+            let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+            let (number, tail) = rest.split_at_checked(digits).ok_or_else(wrong)?;
+            let mut tail_chars = tail.chars();
+            let letter = tail_chars.next().ok_or_else(wrong)?;
+            let (_, unit) = UNITS.into_iter().find(|(name, _)| *name == letter).ok_or_else(wrong)?;
+            if unit >= largest {
+                return Err(wrong());
+            }
+            largest = unit;
+            let number: u64 = number.parse().map_err(|_| wrong())?;
+            total = number.checked_mul(unit).and_then(|part| total.checked_add(part)).ok_or_else(wrong)?;
+            rest = tail_chars.as_str();
+        }
+        Self::new(total).ok_or_else(wrong)
+    }
+}
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.0;
+        for (name, unit) in UNITS {
+            if rest >= unit {
+                write!(f, "{}{name}", rest / unit)?;
+                rest %= unit;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_goes_there_and_back() {
+        for (text, seconds) in [("90s", 90), ("30m", 1800), ("24h", 86_400), ("7d", 604_800), ("1h30m", 5400)]
+        {
+            assert_eq!(text.parse::<Seconds>().map(Seconds::get), Ok(seconds));
+            let printed = Seconds(seconds).to_string();
+            assert_eq!(printed.parse::<Seconds>().map(Seconds::get), Ok(seconds));
+        }
+        assert_eq!(Seconds(5400).to_string(), "1h30m");
+    }
+
+    #[test]
+    fn what_is_no_duration_is_refused() {
+        for text in ["", "0s", "5", "h", "1.5h", "-1h", "30m1h", "1h1h", "99999999999999999999s", "1y"] {
+            assert!(text.parse::<Seconds>().is_err(), "{text}");
+        }
+    }
+}

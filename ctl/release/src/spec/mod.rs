@@ -1,0 +1,20 @@
+//! `canary.yaml`: the specification of a release.
+//!
+//! `load` reads the file and collects every fault with line and column; `release` is the result, with types that cannot
+//! have an invalid value; `read` converts one to the other, a file for each part.
+
+mod duration;
+mod load;
+mod names;
+mod read;
+mod release;
+mod service_host;
+
+pub use duration::{Seconds, SecondsError};
+pub use load::{Document, Error, Origin, load, parse};
+pub use names::{Label, LabelError, ReleaseName, version_subset};
+pub use release::{
+    Cookies, Delivery, Endpoint, Gateway, Local, Mode, Module, Overrides, Release, Routes, Selector, Service,
+    Session, Versions,
+};
+pub use service_host::{ServiceHost, resolve};

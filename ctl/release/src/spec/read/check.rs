@@ -1,0 +1,76 @@
+//! What fields may say together, and what the filter itself would refuse.
+
+use crate::config;
+use crate::spec::names::version_subset;
+use crate::spec::release::{Mode, Release};
+use crate::yaml::{Faults, Node, Place};
+use assignment::contract::ContractError;
+
+/// Notes what the parts of a release contradict, and what the filter would refuse, each at the field it came from.
+pub(super) fn contract(faults: &Faults, release: &Release, root: &Node) {
+    let at = |path: &[&str]| place(root, path);
+    if let Some(canary) = &release.versions.canary {
+        let stable = &release.versions.stable;
+        if canary == stable {
+            let message = format!("expected two versions, found `{stable}` as stable and as canary");
+            faults.note(at(&["spec", "versions", "canary"]), message, None);
+        } else if version_subset(canary) == version_subset(stable) {
+            let message = format!(
+                "versions `{stable}` and `{canary}` would both be the subset `{}`",
+                version_subset(canary)
+            );
+            faults.note(
+                at(&["spec", "versions", "canary"]),
+                message,
+                Some("rename one of the labels".to_owned()),
+            );
+        }
+    }
+    match &release.delivery.local {
+        Some(local) if release.delivery.mode == Mode::Local => {
+            for version in
+                release.roles().filter(|version| local.endpoints.get(*version).is_none_or(Vec::is_empty))
+            {
+                let message = format!("expected an endpoint of version `{version}`, found none");
+                faults.note(at(&["spec", "delivery", "local", "endpoints"]), message, None);
+            }
+        }
+        _ if release.gateways.is_empty() && release.sidecars.is_empty() => {
+            faults.note(at(&["spec"]), "expected a gateway or a sidecar that decides, found none", None);
+        }
+        _ => {}
+    }
+    if let Err(error) = config::acceptable(release) {
+        let (path, message) = located(&error);
+        faults.note(at(&path), message, error.hint().map(str::to_owned));
+    }
+}
+
+/// The field of `canary.yaml` behind a field of the filter's configuration (`releases.shop/web.hosts`).
+fn located(error: &ContractError) -> (Vec<&str>, String) {
+    let ContractError::Invalid { place, reason } = error else { return (vec!["spec"], error.to_string()) };
+    let field = place.split(['.', '[']).nth(2).unwrap_or_default();
+    let path = match field {
+        "hosts" | "paths" | "identifyBy" | "identity" | "override" | "weight" => vec!["spec", field],
+        "versions" => vec!["spec", "versions"],
+        "sessionCookie" => vec!["spec", "session", "cookie"],
+        "pin" => vec!["spec", "cookies"],
+        "uid" => vec!["metadata", "uid"],
+        _ if place.starts_with("idCookie") => vec!["spec", "cookies"],
+        _ if place.starts_with("headers") => vec!["spec", "delivery", "debugHeader"],
+        _ => vec!["spec"],
+    };
+    (path, reason.clone())
+}
+
+/// The place of the deepest existing node on a path.
+fn place(root: &Node, path: &[&str]) -> Place {
+    let mut node = root;
+    for name in path {
+        match node.get(name) {
+            Some(inner) => node = inner,
+            None => break,
+        }
+    }
+    node.place
+}

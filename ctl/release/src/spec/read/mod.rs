@@ -1,0 +1,219 @@
+//! From the tree to a [`Release`], one file for each part. Faults are recorded and reading continues.
+
+mod check;
+mod delivery;
+mod keys;
+mod users;
+
+use super::{Cookies, Gateway, Label, Release, ReleaseName, Routes, Selector, Service, Session, Versions};
+use crate::yaml::{Faults, Node, Section, Value};
+use assignment::Weight;
+use assignment::contract::{CacheControl, ExpiryAction, SameSite, SessionAffinity};
+use std::path::Path;
+
+/// The format of `canary.yaml` that this tool reads.
+pub(crate) const API_VERSION: &str = "canary-ctl.io/v1alpha1";
+/// The kind of `canary.yaml`.
+pub(crate) const KIND: &str = "Release";
+
+/// Reads a release. `None`, or faults noted, or both, where it is none.
+pub(super) fn release(faults: &Faults, folder: &Path, root: &Node) -> Option<Release> {
+    let mut top = Section::new(faults, "", root);
+    exactly(&mut top, "apiVersion", API_VERSION);
+    exactly(&mut top, "kind", KIND);
+    let metadata = top.required_section("metadata").map(metadata);
+    let spec = top.required_section("spec");
+    top.finish();
+    let (name, uid) = metadata?;
+    let release = self::spec(spec?, folder, name, uid)?;
+    check::contract(faults, &release, root);
+    Some(release)
+}
+
+fn exactly(section: &mut Section<'_>, field: &'static str, expected: &str) {
+    let Some(node) = section.required(field) else { return };
+    if let Some(found) = section.scalar(node)
+        && found != expected
+    {
+        section.fault(node.place, format!("expected `{expected}`, found `{found}`"), None);
+    }
+}
+
+fn metadata(mut section: Section<'_>) -> (Option<ReleaseName>, Option<String>) {
+    let name = section.required_parsed::<Label>("name");
+    let namespace = section.required_parsed::<Label>("namespace");
+    let uid = section.text("uid");
+    section.finish();
+    (name.zip(namespace).map(|(name, namespace)| ReleaseName { namespace, name }), uid)
+}
+
+const EXPIRY_ACTIONS: [(&str, ExpiryAction); 2] =
+    [("stop", ExpiryAction::Stop), ("rollback", ExpiryAction::Rollback)];
+const SESSION_AFFINITIES: [(&str, SessionAffinity); 2] =
+    [("none", SessionAffinity::None), ("identity", SessionAffinity::Identity)];
+const CACHE_CONTROL: [(&str, CacheControl); 2] =
+    [("unchanged", CacheControl::Unchanged), ("private", CacheControl::Private)];
+const ROUTES: [(&str, Routes); 3] =
+    [("managed", Routes::Managed), ("external", Routes::External), ("inject", Routes::Inject)];
+
+/// Everything below `spec`. All parts are read before the first missing one ends it, so that no fault hides another.
+fn spec(
+    mut spec: Section<'_>,
+    folder: &Path,
+    name: Option<ReleaseName>,
+    uid: Option<String>,
+) -> Option<Release> {
+    let service = service_of(&mut spec, name.as_ref());
+    let versions = spec.required_section("versions").map(versions);
+    let entry_points = entry_points(&mut spec);
+    let users = users::users(&mut spec);
+    let steps = steps(&mut spec);
+    let overrides = users::overrides(&mut spec);
+    let cookies = spec.section("cookies").map(cookies).unwrap_or_default();
+    let session_affinity = spec.choice("sessionAffinity", &SESSION_AFFINITIES).unwrap_or_default();
+    let cache_control = spec.choice("cacheControl", &CACHE_CONTROL).unwrap_or_default();
+    let latency_histogram = spec.flag("latencyHistogram").unwrap_or_default();
+    let routes = spec.choice("routes", &ROUTES);
+    let delivery = spec.required_section("delivery").map(|section| delivery::delivery(section, folder));
+    spec.finish();
+    let (name, users) = (name?, users?);
+    Some(Release {
+        service: service?,
+        versions: versions??,
+        hosts: entry_points.hosts?,
+        paths: entry_points.paths,
+        gateways: entry_points.gateways,
+        sidecars: entry_points.sidecars,
+        delivery: delivery??,
+        session: users.session.unwrap_or_else(Session::default),
+        stickiness: users.stickiness,
+        identify_by: users.keys,
+        mint: users.mint,
+        fallback: users.fallback,
+        identity: users.identity,
+        salt: users.salt,
+        train: users.train,
+        name,
+        uid,
+        weight: steps.weight,
+        max_step: steps.max_step,
+        on_expiry: steps.on_expiry,
+        overrides,
+        cookies,
+        session_affinity,
+        cache_control,
+        latency_histogram,
+        routes,
+    })
+}
+
+/// How requests come to it.
+struct EntryPoints {
+    hosts: Option<Vec<String>>,
+    paths: Vec<String>,
+    gateways: Vec<Gateway>,
+    sidecars: Vec<Selector>,
+}
+
+fn entry_points(spec: &mut Section<'_>) -> EntryPoints {
+    EntryPoints {
+        hosts: hosts(spec),
+        paths: spec.texts("paths").unwrap_or_else(|| vec!["/".to_owned()]),
+        gateways: gateways(spec),
+        sidecars: sidecars(spec),
+    }
+}
+
+/// How the weight moves.
+struct Steps {
+    weight: Weight,
+    max_step: Weight,
+    on_expiry: ExpiryAction,
+}
+
+fn steps(spec: &mut Section<'_>) -> Steps {
+    let half = || Weight::new(5_000).unwrap_or(Weight::FULL);
+    Steps {
+        weight: spec.parsed("weight").unwrap_or_default(),
+        max_step: spec.parsed("maxStep").unwrap_or_else(half),
+        on_expiry: spec.choice("onExpiry", &EXPIRY_ACTIONS).unwrap_or_default(),
+    }
+}
+
+/// The Service; where none is named, the one that is called as the release.
+fn service_of(spec: &mut Section<'_>, name: Option<&ReleaseName>) -> Option<Service> {
+    match spec.section("service") {
+        Some(section) => service(section),
+        None => name.map(|name| Service { name: name.name.clone(), port: 80 }),
+    }
+}
+
+fn service(mut section: Section<'_>) -> Option<Service> {
+    let name = section.required_parsed::<Label>("name");
+    let port = section.parsed::<u16>("port").unwrap_or(80);
+    section.finish();
+    Some(Service { name: name?, port })
+}
+
+fn versions(mut section: Section<'_>) -> Option<Versions> {
+    let label = section.text("label").unwrap_or_else(|| "version".to_owned());
+    let stable = section.required_text("stable");
+    let canary = section.text("canary");
+    section.finish();
+    Some(Versions { label, stable: stable?, canary })
+}
+
+fn hosts(spec: &mut Section<'_>) -> Option<Vec<String>> {
+    let node = spec.required("hosts")?;
+    let hosts: Vec<_> =
+        spec.items("hosts", node)?.into_iter().filter_map(|(_, node)| spec.scalar(node)).collect();
+    if hosts.is_empty() {
+        spec.fault(node.place, "expected at least one host, found none", None);
+    }
+    Some(hosts.into_iter().map(str::to_ascii_lowercase).collect())
+}
+
+fn gateways(spec: &mut Section<'_>) -> Vec<Gateway> {
+    let items = spec.list("gateways").unwrap_or_default();
+    let read = |(path, node): (String, &Node)| {
+        let mut section = Section::new(spec.faults(), path, node);
+        let name = section.required_parsed::<ReleaseName>("name");
+        let pods = selector_of(&mut section, name.as_ref().map(|name| name.namespace.clone()));
+        section.finish();
+        Some(Gateway { name: name?, pods: pods? })
+    };
+    items.into_iter().filter_map(read).collect()
+}
+
+fn sidecars(spec: &mut Section<'_>) -> Vec<Selector> {
+    let items = spec.list("sidecars").unwrap_or_default();
+    let read = |(path, node): (String, &Node)| {
+        let mut section = Section::new(spec.faults(), path, node);
+        let pods = selector_of(&mut section, None);
+        section.finish();
+        pods
+    };
+    items.into_iter().filter_map(read).collect()
+}
+
+/// `namespace` and `selector` of a mapping; the namespace may have a default.
+fn selector_of(section: &mut Section<'_>, default: Option<Label>) -> Option<Selector> {
+    let given = section.node("namespace").is_some();
+    let namespace = if given { section.parsed::<Label>("namespace") } else { default };
+    let labels = section.pairs("selector").unwrap_or_default();
+    Some(Selector { namespace: namespace?, labels })
+}
+
+fn cookies(mut section: Section<'_>) -> Cookies {
+    let tls = section.flag("tls").unwrap_or(true);
+    let words = [("Lax", SameSite::Lax), ("Strict", SameSite::Strict), ("None", SameSite::None)];
+    let same_site = section.choice("sameSite", &words).unwrap_or_default();
+    let domain = section.text("domain");
+    section.finish();
+    Cookies { tls, same_site, domain }
+}
+
+/// Whether the value is a scalar where a mapping is allowed too: `override: token` and `override: {mode: token}`.
+fn is_word(node: &Node) -> bool {
+    matches!(node.value, Value::Scalar(..))
+}

@@ -1,0 +1,68 @@
+//! How users are identified, how they stay on a version, and how testers choose one.
+
+use crate::spec::duration::Seconds;
+use crate::spec::read::keys;
+use crate::spec::release::{Overrides, Session};
+use crate::yaml::Section;
+use assignment::contract::{Fallback, IdentityMode, KeySource, MintPolicy, OverrideMode, Stickiness};
+
+/// The part of a release that is about its users.
+pub(super) struct Users {
+    pub(super) stickiness: Stickiness,
+    pub(super) session: Option<Session>,
+    pub(super) keys: Vec<KeySource>,
+    pub(super) mint: MintPolicy,
+    pub(super) fallback: Fallback,
+    pub(super) identity: IdentityMode,
+    pub(super) salt: Option<String>,
+    pub(super) train: Option<String>,
+}
+
+/// Reads it from the fields of `spec`.
+pub(super) fn users(spec: &mut Section<'_>) -> Option<Users> {
+    let words = [("session", Stickiness::Session), ("user", Stickiness::User)];
+    let node = spec.required("stickiness");
+    let stickiness = node.and_then(|node| spec.chosen(node, &words));
+    let session = spec.section("session").map(session);
+    let keys = keys::keys(spec);
+    let mint = [
+        ("navigation", MintPolicy::Navigation),
+        ("always", MintPolicy::Always),
+        ("never", MintPolicy::Never),
+    ];
+    let mint = spec.choice("mint", &mint).unwrap_or_default();
+    let fallback = [("stable", Fallback::Stable), ("client-address", Fallback::ClientAddress)];
+    let fallback = spec.choice("fallback", &fallback).unwrap_or_default();
+    let identity = [("plain", IdentityMode::Plain), ("keyed", IdentityMode::Keyed)];
+    let identity = spec.choice("identity", &identity).unwrap_or_default();
+    let (salt, train) = (spec.text("salt"), spec.text("train"));
+    Some(Users { stickiness: stickiness?, session, keys, mint, fallback, identity, salt, train })
+}
+
+fn session(mut section: Section<'_>) -> Session {
+    let session = Session {
+        cookie: section.text("cookie"),
+        adopt: section.flag("adopt").unwrap_or(true),
+        max_age: section.parsed::<Seconds>("maxAge").unwrap_or(Seconds::DAY),
+        idle: section.parsed::<Seconds>("idle"),
+    };
+    section.finish();
+    session
+}
+
+/// `override: token`, or `override: {mode: token, tokensNotBefore: 2026-11-21T12:00:00Z}`.
+pub(super) fn overrides(spec: &mut Section<'_>) -> Overrides {
+    const WORDS: [(&str, OverrideMode); 3] =
+        [("off", OverrideMode::Off), ("token", OverrideMode::Token), ("open", OverrideMode::Open)];
+    let Some(node) = spec.node("override") else { return Overrides::default() };
+    if crate::spec::read::is_word(node) {
+        let mode = spec.chosen(node, &WORDS).unwrap_or_default();
+        return Overrides { mode, tokens_not_before_seconds: 0 };
+    }
+    let mut section = Section::new(spec.faults(), "spec.override", node);
+    let mode = section.required("mode").and_then(|node| section.chosen(node, &WORDS)).unwrap_or_default();
+    let not_before = section.parsed::<jiff::Timestamp>("tokensNotBefore");
+    section.finish();
+    let seconds = not_before.map_or(0, |time| u64::try_from(time.as_second()).unwrap_or_default());
+    Overrides { mode, tokens_not_before_seconds: seconds }
+}

@@ -1,0 +1,21 @@
+//! The status of a release on a cluster: what was observed of it, and what is wrong.
+//!
+//! ```text
+//! proxy        what one proxy runs                                       metrics              -> ProxyStatus
+//! observation  record, pods, objects, routes and proxies at one moment
+//! window       requests between two observations                         Traffic              -> WindowTraffic
+//! share        the canary's share of them, with its interval             WindowTraffic        -> ObservedShare
+//! problem      what is wrong, the worst first                            Observation, share   -> Problems
+//! ```
+
+mod observation;
+mod problem;
+mod proxy;
+mod share;
+mod window;
+
+pub use observation::{ObjectStatus, Observation, ReadyPods};
+pub use problem::{Problem, problems};
+pub use proxy::ProxyStatus;
+pub use share::{ObservedShare, Share};
+pub use window::{TrafficWindow, WindowTraffic};

@@ -1,0 +1,53 @@
+//! What was observed of a release at one moment.
+
+use super::{ProxyStatus, WindowTraffic};
+use crate::destination_rule::LostSubset;
+use crate::plan;
+use crate::record::Record;
+use crate::routing::Coverage;
+use serde::Serialize;
+
+/// How many pods of a version are ready.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ReadyPods {
+    /// Those with the condition `Ready`.
+    pub ready: usize,
+    /// All that are there and do not terminate.
+    pub all: usize,
+}
+
+/// A release on a cluster at one moment.
+#[derive(Debug)]
+pub struct Observation {
+    /// Its record.
+    pub record: Record,
+    /// The pods of each version, in the record's order.
+    pub ready: Vec<ReadyPods>,
+    /// The proxies that serve it and are ready.
+    pub proxies: Vec<ProxyStatus>,
+    /// How far its objects are what the record says.
+    pub objects: ObjectStatus,
+    /// Whether a route leads to the canary; `None` without a canary.
+    pub is_routed: Option<bool>,
+    /// What bypasses our routes, where there is more than one version.
+    pub coverage: Coverage,
+    /// Whether a decision by weight is one of a new session: where sessions are pinned, and only the edge decides.
+    pub counts_sessions: bool,
+    /// The requests of the last seconds; `None` where none were counted.
+    pub traffic: Option<WindowTraffic>,
+}
+
+/// How far the objects of a release are what its record says.
+#[derive(Debug, Default)]
+pub struct ObjectStatus {
+    /// Those that do not carry the record's generation.
+    pub behind: Vec<String>,
+    /// Those of others that had our routes, and the field managers that have written them since.
+    pub lost_routes: Vec<(String, Vec<String>)>,
+    /// Ours that other field managers have written since, and these.
+    pub changed: Vec<(String, Vec<String>)>,
+    /// Versions whose subset is missing or selects other pods.
+    pub lost_subsets: Vec<LostSubset>,
+    /// Why lost routes cannot be put back.
+    pub not_repairable: Option<plan::Error>,
+}

@@ -1,0 +1,371 @@
+//! What is wrong with a release on a cluster. What a person can do about it is said at the edge, by kind.
+
+use super::{Observation, ObservedShare, ProxyStatus, ReadyPods, Share};
+use crate::destination_rule::LostSubset;
+use crate::plan::{self, ModuleRollout};
+use crate::preflight::WasmRuntime;
+use crate::record::{Operation, Record};
+use crate::routing::Gap;
+use crate::routing::ROUTE_KIND;
+use crate::spec::Routes;
+use assignment::Weight;
+use assignment::contract::Role;
+use jiff::Timestamp;
+
+/// Something that a person should look at. Its text is one sentence, without a hint.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem<'o> {
+    /// A version that users are sent to has no ready pod.
+    #[error("version `{version}` has no ready pod of {all}")]
+    NoReadyPod {
+        /// The version.
+        version: &'o str,
+        /// Its role.
+        role: Role,
+        /// Its pods, ready or not.
+        all: usize,
+    },
+    /// Routes of ours are no longer in an object of another owner.
+    #[error("{object} has lost routes of ours: {} has written it", by.join(", "))]
+    LostRoutes {
+        /// The object.
+        object: &'o str,
+        /// The field managers that have written it since.
+        by: &'o [String],
+    },
+    /// Routes of ours are no longer in an object, and cannot be put back.
+    #[error("{}", not_repairable(error))]
+    NotRepairable {
+        /// Why.
+        error: &'o plan::Error,
+    },
+    /// The subset of a version is missing or selects other pods.
+    #[error("{} has no subset with the pods of version `{}`", lost.rule, lost.version)]
+    LostSubset {
+        /// The subset.
+        lost: &'o LostSubset,
+    },
+    /// Another field manager has written an object of ours.
+    #[error("{object} is not what was written: {} has changed it", by.join(", "))]
+    ObjectChanged {
+        /// The object.
+        object: &'o str,
+        /// The field managers.
+        by: &'o [String],
+    },
+    /// No route leads to the canary.
+    #[error("no {ROUTE_KIND} leads to the canary by the filter's header")]
+    NoRoutes {
+        /// Who writes the routes.
+        routes: Routes,
+    },
+    /// Requests can bypass our routes.
+    #[error("{gap}: such requests may get any version")]
+    Bypass {
+        /// The object that leads past them.
+        gap: &'o Gap,
+    },
+    /// An operation was interrupted before it wrote this object.
+    #[error("{object} does not carry generation {generation}")]
+    NotWritten {
+        /// The object.
+        object: &'o str,
+        /// The record's generation.
+        generation: u64,
+        /// The operation that was interrupted.
+        operation: Option<&'o Operation>,
+    },
+    /// A new module may never arrive, and with it no weight.
+    #[error("module {rollout} was not seen in every proxy")]
+    ModuleRollout {
+        /// The rollout.
+        rollout: &'o ModuleRollout,
+    },
+    /// A proxy runs another generation, or none.
+    #[error("{proxy}, generation {generation} is desired")]
+    ProxyBehind {
+        /// The proxy.
+        proxy: &'o ProxyStatus,
+        /// The record's generation.
+        generation: u64,
+    },
+    /// A proxy may die of the next Wasm filter. One that reports no metrics is [`Problem::ProxyBehind`].
+    #[error("{}/{} runs without V8, and may die of its first Wasm filter", proxy.namespace, proxy.pod)]
+    NoWasmRuntime {
+        /// The proxy.
+        proxy: &'o ProxyStatus,
+    },
+    /// New sessions are not distributed as the weight says, and chance does not explain it.
+    #[error("{} of {} new sessions came to the canary in {seconds} s, at a weight of {weight}", share.canary, share.of)]
+    ShareDeviates {
+        /// The share.
+        share: Share,
+        /// Length of the window.
+        seconds: u64,
+        /// The weight in force.
+        weight: Weight,
+    },
+    /// A weight with an expiry has ended.
+    #[error("the weight {weight} has expired")]
+    WeightExpired {
+        /// The weight.
+        weight: Weight,
+    },
+    /// The drain deadline of a version has passed.
+    #[error("the drain deadline of version `{version}` has passed")]
+    DrainOverdue {
+        /// The version.
+        version: String,
+    },
+    /// A version is gone, and objects still name it.
+    #[error("routes and subset of the removed version `{version}` remain")]
+    NotPruned {
+        /// The version.
+        version: &'o str,
+    },
+}
+
+/// Everything that is wrong at a time, the worst first.
+///
+/// `share` is the canary's in the last window, `now` in seconds since 1970.
+pub fn problems<'o>(
+    observation: &'o Observation,
+    share: Option<&ObservedShare>,
+    now: u64,
+) -> Vec<Problem<'o>> {
+    let mut problems: Vec<Problem<'o>> = pods(observation).collect();
+    problems.extend(lost_routes(observation));
+    problems.extend(changed(observation));
+    problems.extend(routes(observation));
+    problems.extend(observation.coverage.gaps.iter().map(|gap| Problem::Bypass { gap }));
+    problems.extend(not_written(observation));
+    problems.extend(module_rollout(&observation.record));
+    problems.extend(proxies(observation));
+    problems.extend(share.and_then(|share| deviation(share, observation.record.state.weight_at(now))));
+    problems.extend(expired(&observation.record, now));
+    problems.extend(overdue(&observation.record, now));
+    problems.extend(not_pruned(&observation.record));
+    problems
+}
+
+fn pods(observation: &Observation) -> impl Iterator<Item = Problem<'_>> {
+    let state = &observation.record.state;
+    let gets_users = |role| role != Role::Canary || state.weight > Weight::ZERO;
+    let versions = state.versions.iter().zip(&observation.ready);
+    versions.filter(move |(version, pods)| pods.ready == 0 && gets_users(version.role)).map(
+        |(version, pods)| {
+            let ReadyPods { all, .. } = *pods;
+            Problem::NoReadyPod { version: &version.name, role: version.role, all }
+        },
+    )
+}
+
+fn lost_routes(observation: &Observation) -> impl Iterator<Item = Problem<'_>> {
+    let lost = observation.objects.lost_routes.iter();
+    let error = observation.objects.not_repairable.as_ref();
+    lost.map(|(object, by)| Problem::LostRoutes { object, by })
+        .chain(error.map(|error| Problem::NotRepairable { error }))
+}
+
+fn changed(observation: &Observation) -> impl Iterator<Item = Problem<'_>> {
+    let subsets = observation.objects.lost_subsets.iter().map(|lost| Problem::LostSubset { lost });
+    let changed = observation.objects.changed.iter();
+    subsets.chain(changed.map(|(object, by)| Problem::ObjectChanged { object, by }))
+}
+
+fn routes(observation: &Observation) -> Option<Problem<'_>> {
+    let objects = &observation.objects;
+    let is_explained = !objects.lost_routes.is_empty() || objects.not_repairable.is_some();
+    let is_missing = !is_explained && observation.is_routed == Some(false);
+    is_missing.then_some(Problem::NoRoutes { routes: observation.record.routes })
+}
+
+fn not_written(observation: &Observation) -> impl Iterator<Item = Problem<'_>> {
+    let record = &observation.record;
+    let (generation, operation) =
+        (record.state.generation, record.history.last().map(|entry| &entry.operation));
+    let behind = observation.objects.behind.iter();
+    behind.map(move |object| Problem::NotWritten { object, generation, operation })
+}
+
+fn module_rollout(record: &Record) -> Option<Problem<'_>> {
+    record.module_rollout.as_ref().map(|rollout| Problem::ModuleRollout { rollout })
+}
+
+fn proxies(observation: &Observation) -> impl Iterator<Item = Problem<'_>> {
+    let generation = observation.record.state.generation;
+    let behind = observation.proxies.iter().filter(move |proxy| !proxy.runs(generation));
+    let without_v8 = observation.proxies.iter().filter(|proxy| proxy.wasm_runtime == WasmRuntime::Missing);
+    behind
+        .map(move |proxy| Problem::ProxyBehind { proxy, generation })
+        .chain(without_v8.map(|proxy| Problem::NoWasmRuntime { proxy }))
+}
+
+fn deviation<'o>(share: &ObservedShare, weight: Weight) -> Option<Problem<'o>> {
+    let seconds = share.seconds;
+    share.deviation(weight).map(|share| Problem::ShareDeviates { share, seconds, weight })
+}
+
+fn expired(record: &Record, now: u64) -> Option<Problem<'_>> {
+    let weight = record.state.weight;
+    let has_expired = weight > Weight::ZERO && record.state.weight_at(now) == Weight::ZERO;
+    has_expired.then_some(Problem::WeightExpired { weight })
+}
+
+fn overdue(record: &Record, now: u64) -> impl Iterator<Item = Problem<'_>> {
+    let now = i64::try_from(now).ok().and_then(|now| Timestamp::from_second(now).ok());
+    let now = now.unwrap_or(Timestamp::MAX);
+    let versions = record.draining_versions().into_iter();
+    versions
+        .filter(move |version| record.is_overdue(version, now))
+        .map(|version| Problem::DrainOverdue { version })
+}
+
+fn not_pruned(record: &Record) -> impl Iterator<Item = Problem<'_>> {
+    record.leaving.iter().map(|version| Problem::NotPruned { version })
+}
+
+fn not_repairable(error: &plan::Error) -> String {
+    match error {
+        plan::Error::NotOurs { object, owner } => {
+            format!("{object} has lost routes of ours: it belongs to {owner}")
+        }
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ObjectStatus;
+    use super::super::share::tests::observed as share;
+    use super::*;
+    use crate::record::{ReleaseState, ends_after};
+    use crate::routing::Coverage;
+    use crate::spec::{Seconds, load};
+    use assignment::contract::{ExpiryAction, Until};
+    use serde_json::json;
+    use std::path::Path;
+
+    const NOW: u64 = 1_800_000_000;
+
+    /// The example at 20 %, with a ready pod of each version and nothing wrong.
+    fn healthy() -> Observation {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/session-cookie/canary.yaml");
+        let release = load(&path).unwrap().release;
+        let mut record = Record::first(&release, ReleaseState::first(&release, "uid".to_owned()));
+        record.set_weight("20".parse().unwrap(), None, "ada", Operation::Weight);
+        Observation {
+            record,
+            ready: vec![ReadyPods { ready: 1, all: 1 }; 2],
+            proxies: Vec::new(),
+            objects: ObjectStatus::default(),
+            is_routed: Some(true),
+            coverage: Coverage::default(),
+            counts_sessions: true,
+            traffic: None,
+        }
+    }
+
+    /// The one problem of a release that is healthy but for this.
+    fn only(spoil: impl FnOnce(&mut Observation), canary_sessions: u64) -> String {
+        let mut observation = healthy();
+        spoil(&mut observation);
+        let found = problems(&observation, Some(&share(canary_sessions, 100)), NOW);
+        let [problem] = found.as_slice() else { panic!("expected one problem, found {found:?}") };
+        problem.to_string()
+    }
+
+    #[test]
+    fn a_healthy_release_has_no_problem() {
+        let healthy = healthy();
+        let found = problems(&healthy, Some(&share(20, 100)), NOW);
+        assert!(found.is_empty(), "expected none, found {found:?}");
+    }
+
+    #[test]
+    fn every_fault_is_a_problem_of_its_own() {
+        let lost = ("EnvoyFilter shop/web".to_owned(), vec!["helm".to_owned()]);
+        let cases: [(&str, String); 7] = [
+            ("no ready pod", only(|observation| observation.ready[1] = ReadyPods { ready: 0, all: 2 }, 20)),
+            ("has lost routes of ours", only(|observation| observation.objects.lost_routes.push(lost), 20)),
+            (
+                "leads to the canary by the filter's header",
+                only(|observation| observation.is_routed = Some(false), 20),
+            ),
+            (
+                "was not seen in every proxy",
+                only(
+                    |observation| {
+                        observation.record.module_rollout = serde_json::from_value(json!([])).unwrap();
+                    },
+                    20,
+                ),
+            ),
+            ("new sessions came to the canary", only(|_| {}, 0)),
+            (
+                "has expired",
+                only(
+                    |observation| {
+                        let until = Until { at_seconds: NOW - 1, action: ExpiryAction::Stop };
+                        observation.record.state.until = Some(until);
+                    },
+                    0,
+                ),
+            ),
+            (
+                "routes and subset of the removed version",
+                only(|observation| observation.record.leaving.push("v0".to_owned()), 20),
+            ),
+        ];
+        for (expected, found) in cases {
+            assert!(found.contains(expected), "expected `{expected}`, found `{found}`");
+        }
+    }
+
+    #[test]
+    fn a_drain_is_overdue_after_its_deadline() {
+        let mut observation = healthy();
+        observation.record.promote(ends_after(Some(Seconds::DAY)), "ada");
+        let at = |now: u64| {
+            problems(&observation, None, now)
+                .iter()
+                .any(|one| one.to_string().contains("drain deadline of version"))
+        };
+        let today = u64::try_from(Timestamp::now().as_second()).unwrap();
+        assert_eq!((at(today), at(today + 2 * 86_400)), (false, true));
+    }
+
+    #[test]
+    fn an_interrupted_operation_is_that_of_the_last_entry_of_the_history() {
+        let mut observation = healthy();
+        observation.objects.behind.push("EnvoyFilter shop/canary".to_owned());
+        let operation = |observation: &Observation| match problems(observation, None, NOW).as_slice() {
+            [Problem::NotWritten { operation, .. }] => operation.cloned(),
+            found => panic!("expected one problem, found {found:?}"),
+        };
+        assert_eq!(operation(&observation), Some(Operation::Weight));
+        observation.record.pause("ada", Some("promote".to_owned()));
+        let paused = operation(&observation);
+        assert!(!matches!(paused, Some(Operation::Promote)), "a reason is no operation: {paused:?}");
+    }
+
+    #[test]
+    fn a_proxy_without_v8_is_a_problem_beside_its_generation() {
+        let mut observation = healthy();
+        observation.proxies.push(ProxyStatus {
+            namespace: "ingress".to_owned(),
+            pod: "gateway-1".to_owned(),
+            generation: None,
+            wasm_runtime: WasmRuntime::Missing,
+            fault: None,
+        });
+        let found: Vec<String> = problems(&observation, None, NOW).iter().map(ToString::to_string).collect();
+        assert_eq!(
+            found,
+            [
+                "ingress/gateway-1 does not run the release, generation 2 is desired",
+                "ingress/gateway-1 runs without V8, and may die of its first Wasm filter"
+            ]
+        );
+    }
+}

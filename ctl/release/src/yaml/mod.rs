@@ -1,0 +1,12 @@
+//! YAML with places: the line and column of each value.
+//!
+//! `serde` stops at the first fault and drops the places of values. `canary.yaml` needs every fault with its line and
+//! column, and manifests keep their comments; both need the tree.
+
+mod edit;
+mod section;
+mod tree;
+
+pub use edit::{EditError, Template, block};
+pub use section::{Fault, Faults, Section};
+pub use tree::{Entry, Node, Place, SyntaxError, Value, documents, parse};

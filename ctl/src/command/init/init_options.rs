@@ -1,0 +1,124 @@
+//! The values of a first file: from the flags, else from the cluster.
+
+use crate::Error;
+use crate::cli::Init;
+use crate::report::Printer;
+use canary_operations::{Access, Cluster, WriteOptions};
+use canary_release::discover::{self, ExistingGateway, Survey};
+use canary_release::routing::ROUTE_KIND;
+use canary_release::spec::ReleaseName;
+
+/// The values of a first file.
+pub(super) struct InitOptions {
+    pub(super) hosts: Vec<String>,
+    pub(super) key: Known,
+    pub(super) stable: String,
+    pub(super) canary: String,
+    pub(super) gateways: Gateways,
+    /// The survey of the Service; `None` if the cluster was not read.
+    pub(super) service: Option<Survey>,
+}
+
+/// What users are known by.
+pub(super) enum Known {
+    BySession(String),
+    ByClaim(String),
+}
+
+/// Which gateways serve the hosts.
+pub(super) enum Gateways {
+    /// One of this name, or the example's; of its pods nothing is known.
+    Named(Option<ReleaseName>),
+    /// These.
+    Found(Vec<ExistingGateway>),
+}
+
+impl InitOptions {
+    /// From the flags alone. Fails if a required flag is missing.
+    pub(super) fn by_flags(arguments: &Init) -> Result<Self, Error> {
+        let missing = |what: &str, flag: &str| {
+            Error::usage(format!("expected {what}, found none"), format!("give `{flag}`"))
+        };
+        let key = asked_key(arguments);
+        Ok(Self {
+            hosts: arguments.hosts.clone(),
+            key: key.ok_or_else(|| missing("what users are known by", "--session-cookie NAME"))?,
+            stable: arguments.stable.clone().unwrap_or_else(|| "v1".to_owned()),
+            canary: arguments
+                .canary
+                .clone()
+                .ok_or_else(|| missing("a version under test", "--canary VERSION"))?,
+            gateways: Gateways::Named(arguments.gateway.clone()),
+            service: None,
+        })
+    }
+
+    /// From the cluster, for flags that are not given; prints what was found.
+    ///
+    /// Fails if neither has a value, or if the Service cannot have a canary.
+    pub(super) async fn on_the_cluster(arguments: &Init, printer: &mut Printer) -> Result<Self, Error> {
+        let (kubeconfig, context) = (arguments.kubeconfig.clone(), arguments.context.clone());
+        let access = Access { kubeconfig, context, request_timeout: None };
+        let cluster = Cluster::connect(&access, WriteOptions::default()).await?;
+        let (namespace, name) = (arguments.namespace.as_str(), arguments.name.as_str());
+        let objects = cluster.application(namespace, name).await?;
+        let objects =
+            objects.ok_or_else(|| discover::Error::NoService { service: format!("{namespace}/{name}") })?;
+        let found = Survey::of(&objects)?;
+        let (stable, canary) =
+            found.stable_and_canary(arguments.stable.as_deref(), arguments.canary.as_deref())?;
+        let hosts = if arguments.hosts.is_empty() { found.hosts.clone() } else { arguments.hosts.clone() };
+        if hosts.is_empty() {
+            return Err(unsaid("which hosts users type: no route of a gateway leads there", "--host HOST"));
+        }
+        let by_cookie = || found.session_cookie.clone().map(Known::BySession);
+        let key = asked_key(arguments).or_else(by_cookie).ok_or_else(|| {
+            unsaid("what users are known by", "--session-cookie NAME` or `--jwt-claim CLAIM")
+        })?;
+        let gateways = gateways(&cluster, arguments, &found).await?;
+        tell(&found, printer);
+        Ok(Self { hosts, key, stable, canary, gateways, service: Some(found) })
+    }
+}
+
+fn asked_key(arguments: &Init) -> Option<Known> {
+    let by_session = arguments.key.session_cookie.clone().map(Known::BySession);
+    by_session.or_else(|| arguments.key.jwt_claim.clone().map(Known::ByClaim))
+}
+
+async fn gateways(cluster: &Cluster, arguments: &Init, found: &Survey) -> Result<Gateways, Error> {
+    let asked = arguments.gateway.as_ref().map(|gateway| vec![gateway.to_string()]);
+    let names = asked.unwrap_or_else(|| found.gateways.clone());
+    let mut gateways = Vec::new();
+    for name in &names {
+        let gateway = cluster.gateway(name).await?;
+        gateways.push(gateway.ok_or_else(|| {
+            Error::usage(format!("expected Gateway `{name}`, found none"), "give another by `--gateway`")
+        })?);
+    }
+    if gateways.is_empty() {
+        return Err(unsaid("which gateway serves the hosts", "--gateway NAMESPACE/NAME"));
+    }
+    Ok(Gateways::Found(gateways))
+}
+
+fn unsaid(what: &str, flag: &str) -> Error {
+    Error::usage(format!("nothing on the cluster says {what}"), format!("give `{flag}`"))
+}
+
+/// Prints what the user should check.
+fn tell(found: &Survey, printer: &mut Printer) {
+    let versions: Vec<String> =
+        found.versions.iter().map(|(version, pods)| format!("`{version}` ({pods} pods)")).collect();
+    printer.message(&format!("versions by label `{}`: {}", found.label, versions.join(", ")));
+    if let Some(cookie) = &found.session_cookie {
+        printer.message(&format!("users are kept on their pods by cookie `{cookie}`"));
+    }
+    if !found.route_objects.is_empty() {
+        printer.message(&format!(
+            "{ROUTE_KIND} `{}` leads there: `routes: external`, so it stays yours",
+            found.route_objects.join("`, `")
+        ));
+        printer.hint("`canary-ctl generate` prints the routes to put into it");
+    }
+}

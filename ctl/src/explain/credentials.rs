@@ -1,0 +1,74 @@
+//! The filter's cookies of a request, and whether each is valid: the usual reason for an unexpected version.
+
+use assignment::decide::{MAX_TOKEN_LIFE_SECONDS, is_ahead};
+use assignment::policy::{PinStatus, Release};
+use assignment::seal::{Kind, Seal};
+use assignment::{Policy, Request};
+use serde::Serialize;
+
+/// A cookie or header of the filter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Credential {
+    /// Its name.
+    pub name: String,
+    /// What it is worth.
+    pub worth: String,
+}
+
+/// The filter's cookies and headers in the request, in the order pin, id, token.
+pub(super) fn find(policy: &Policy, release: &Release, request: &Request<'_>, now: u64) -> Vec<Credential> {
+    let pin = release.pin.as_ref().map(|pin| (Kind::Pin, pin.cookie.name.as_str()));
+    let id = Some((Kind::Id, policy.id_cookie.name.as_str()));
+    let token = release.token.as_ref().map(|token| (Kind::Token, token.cookie.name.as_str()));
+    let cookies = request.cookies();
+    let by_cookie = [pin, id, token].into_iter().flatten().flat_map(|(kind, name)| {
+        let named = cookies.iter().filter(move |(found, _)| *found == name.as_bytes());
+        named.map(move |(_, value)| (kind, format!("cookie {name}"), value))
+    });
+    let by_header =
+        request.token.map(|value| (Kind::Token, format!("header {}", policy.headers.token), value));
+    let by_query = release.token.as_ref().and_then(|token| {
+        Some((Kind::Token, format!("query parameter {}", token.query), request.query(&token.query)?))
+    });
+    by_cookie
+        .chain(by_header)
+        .chain(by_query)
+        .map(|(kind, name, text)| Credential { name, worth: worth(policy, release, kind, text, now) })
+        .collect()
+}
+
+fn worth(policy: &Policy, release: &Release, kind: Kind, text: &[u8], now: u64) -> String {
+    // Minted ids are one per host for all releases, so no release's uid is under their seal.
+    let uid = if kind == Kind::Id { "" } else { release.uid.as_str() };
+    match policy.ring.verify(kind, uid, text) {
+        None => "not genuine (edited, another release's, another key's): counts as absent".to_owned(),
+        Some(seal) if kind == Kind::Id => format!("genuine, identity {}", seal.identity),
+        Some(seal) => format!("genuine, {}", content(release, &seal, now)),
+    }
+}
+
+fn content(release: &Release, seal: &Seal<'_>, now: u64) -> String {
+    let version = String::from_utf8_lossy(seal.version);
+    let status = match release.pin_status(seal.version, seal.epoch, || now) {
+        PinStatus::Live(_) => "live",
+        PinStatus::Gone => "gone, so it does not count",
+        PinStatus::Unknown => "not known here",
+    };
+    let age = now.saturating_sub(seal.issued);
+    let ending = seal.expires.map_or_else(String::new, |expires| token_ending(release, seal, expires, now));
+    format!("version {version} (epoch {}, {status}), {age} s old{ending}", seal.epoch)
+}
+
+fn token_ending(release: &Release, seal: &Seal<'_>, expires: u64, now: u64) -> String {
+    let revoked = release.token.as_ref().is_some_and(|token| seal.issued < token.not_before_seconds);
+    match expires.checked_sub(now) {
+        _ if revoked => ", revoked".to_owned(),
+        _ if expires.saturating_sub(seal.issued) > MAX_TOKEN_LIFE_SECONDS => {
+            ", for longer than a token may live".to_owned()
+        }
+        _ if is_ahead(seal.issued, now) => ", issued ahead of the clock".to_owned(),
+        None | Some(0) => ", expired".to_owned(),
+        Some(left) => format!(", {left} s left"),
+    }
+}

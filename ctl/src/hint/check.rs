@@ -1,0 +1,89 @@
+//! What to do instead of skipping a preflight check.
+
+use super::Hint;
+use canary_release::preflight::{Alternative, CheckFailed};
+use canary_release::routing::{Bypass, Gap};
+use canary_release::spec::Routes;
+
+impl Hint for CheckFailed {
+    /// An alternative, or the same operation with the check skipped.
+    fn hint(&self) -> Option<String> {
+        Some(format!("{}, or give `--skip-check {}`", instead(&self.alternative), self.check))
+    }
+}
+
+impl Hint for Gap {
+    fn hint(&self) -> Option<String> {
+        Some(closes(self.bypass).to_owned())
+    }
+}
+
+fn instead(alternative: &Alternative) -> String {
+    let text = match alternative {
+        Alternative::StartPods { .. } => "start its pods",
+        Alternative::StartProcess { .. } => "start it",
+        Alternative::AddRoutes { routes: Routes::External } => {
+            "put the routes that `canary-ctl generate` prints into it"
+        }
+        Alternative::AddRoutes { .. } => "`canary-ctl apply` puts them back",
+        Alternative::CloseGap { gap } => closes(gap.bypass),
+        Alternative::AskPauser { by } => return format!("ask `{by}`"),
+        Alternative::SmallerSteps { .. } => "take smaller steps, change `maxStep`",
+        Alternative::AddUserKey => "add one to `identifyBy`, or set `mint: navigation`",
+        Alternative::NameSessionCookie => "name the application's cookie in `session.cookie`",
+        Alternative::ZeroWeight => "`canary-ctl weight 0` first",
+        Alternative::WaitUntil { .. } => "wait",
+        Alternative::EndSessions { .. } => "choose a time at which its sessions may end",
+        Alternative::ApplyTrain { .. } => "apply those releases between `verify` and `sign` by hand",
+        Alternative::RestartProxies { .. } => {
+            "`canary-ctl prepare` restarts them one after the other, so that they start with V8"
+        }
+    };
+    text.to_owned()
+}
+
+/// What the owner of an object can do, so that it no longer leads past our routes.
+const fn closes(bypass: Bypass) -> &'static str {
+    match bypass {
+        Bypass::WholeService => {
+            "let its route name the subset of the stable version, or have the header routes of the release"
+        }
+        Bypass::Ingress => "let it lead to the gateway, or to a Service that selects the stable version",
+        Bypass::LoadBalancer => {
+            "make it a ClusterIP, or let the load balancer's Service select the stable version"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use canary_release::preflight::PreflightCheck;
+
+    fn hint(check: PreflightCheck, alternative: Alternative) -> String {
+        check.refuse(&[], "", alternative).unwrap_err().hint().unwrap()
+    }
+
+    #[test]
+    fn a_failed_check_names_an_alternative_and_the_flag_that_skips_it() {
+        let max = assignment::Weight::FULL;
+        assert_eq!(
+            hint(PreflightCheck::MaxStep, Alternative::SmallerSteps { max }),
+            "take smaller steps, change `maxStep`, or give `--skip-check max-step`"
+        );
+        assert_eq!(
+            hint(PreflightCheck::Paused, Alternative::AskPauser { by: "bob".to_owned() }),
+            "ask `bob`, or give `--skip-check paused`"
+        );
+    }
+
+    #[test]
+    fn routes_are_put_back_by_apply_unless_somebody_else_writes_them() {
+        let text = |routes| hint(PreflightCheck::NoRoutes, Alternative::AddRoutes { routes });
+        let ours = "`canary-ctl apply` puts them back, or give `--skip-check no-routes`";
+        assert_eq!([text(Routes::Managed), text(Routes::Inject)], [ours; 2]);
+        let theirs =
+            "put the routes that `canary-ctl generate` prints into it, or give `--skip-check no-routes`";
+        assert_eq!(text(Routes::External), theirs);
+    }
+}

@@ -1,0 +1,115 @@
+//! Why an operation on a cluster failed.
+
+use super::Hint;
+use canary_operations::{Error, Protected};
+
+impl Hint for Error {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Late { behind, .. } => behind.first().and_then(Hint::hint),
+            Self::Protected(protected) => protected.hint(),
+            Self::Preflight(refusal) => refusal.hint(),
+            Self::Plan(error) => error.hint(),
+            Self::Manifest(error) => error.hint(),
+            Self::Config(error) => error.hint(),
+            Self::Forbidden { verb, resource, group, namespace } => Some(format!(
+                "add to a Role in `{namespace}`: {{apiGroups: [\"{group}\"], resources: [\"{resource}\"], verbs: [\"{verb}\"]}}"
+            )),
+            other => of_access(other).or_else(|| of_proxies(other)).map(str::to_owned),
+        }
+    }
+}
+
+impl Hint for Protected {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::RoutedVersion { version, .. } => format!(
+                "take the subset of `{version}` out of its routes; the next call takes the subset away"
+            ),
+            Self::RoutedSubset { .. } => {
+                "all users are on stable; let its routes lead to the Service without subsets, and call again"
+                    .to_owned()
+            }
+            Self::SharedKeys { other, .. } => {
+                format!("rotate with the file of `{other}`, if it has all gateways of this one")
+            }
+        })
+    }
+}
+
+/// Hints for errors of the API server and conflicts with other writers.
+const fn of_access(error: &Error) -> Option<&'static str> {
+    Some(match error {
+        Error::Kubeconfig { .. } => "name one by `--kubeconfig` or KUBECONFIG",
+        Error::Unauthorized { .. } => {
+            "the credentials in the kubeconfig have expired or are wrong: log in again"
+        }
+        Error::Conflict { .. } => "let the owner give the field up, or take it with `--force-conflicts`",
+        Error::Stale { .. } => "try again",
+        Error::Deleted { .. } => "it was deleted meanwhile: try again",
+        Error::ConcurrentChange { .. } | Error::Generation { .. } | Error::LostLease { .. } => {
+            "look at `canary-ctl status`, and try again if it is still right"
+        }
+        Error::Held { .. } => "wait until it has ended; a process that is gone is not waited for",
+        Error::LostKeys { .. } | Error::Unknown { .. } => "`canary-ctl apply` puts it there",
+        Error::NotApplied => "`canary-ctl apply` brings them there",
+        Error::KeysDiffer { .. } => {
+            "`canary-ctl rotate-keys` continues a rotation that was interrupted; else decide for one of them, and copy it"
+        }
+        Error::Unanswered { .. } | Error::Unable { .. } => {
+            "`canary-ctl status` says what was done; `canary-ctl apply` continues it"
+        }
+        _ => return None,
+    })
+}
+
+/// About proxies and their pods.
+const fn of_proxies(error: &Error) -> Option<&'static str> {
+    Some(match error {
+        Error::NoClusters { .. } => {
+            "istiod may be away, or sends gateways only the clusters that routes name (PILOT_FILTER_GATEWAY_CLUSTER_CONFIG): \
+             `canary-ctl apply` again goes on to the routes"
+        }
+        Error::NoModule { .. } => {
+            "are its address and its sum right, can the proxies reach it, and is istiod there? their logs say what they got"
+        }
+        Error::NoDeployment { .. } => {
+            "stop its pods, `canary-ctl apply --skip-check no-wasm-runtime`, and start them: what starts later starts with V8"
+        }
+        Error::NotRolledOut { .. } => {
+            "the pods of before go on: look at the new ones, then `canary-ctl prepare` again goes on; `prepare --undo` goes back"
+        }
+        Error::NotPrepared { .. } => {
+            "old pods may still be terminating: `canary-ctl prepare` again goes on; a gateway without an HTTP listener shows V8 with its first one"
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_right_names_the_line_to_add() {
+        let error = Error::Forbidden {
+            verb: "patch",
+            resource: "virtualservices".to_owned(),
+            group: "networking.istio.io".to_owned(),
+            namespace: "shop".to_owned(),
+        };
+        assert_eq!(
+            error.hint().unwrap(),
+            "add to a Role in `shop`: {apiGroups: [\"networking.istio.io\"], resources: [\"virtualservices\"], verbs: [\"patch\"]}"
+        );
+    }
+
+    #[test]
+    fn what_is_protected_has_the_hint_for_its_owner() {
+        let routed = Protected::RoutedVersion { version: "v1".to_owned(), route_object: "theirs".to_owned() };
+        let error = Error::from(routed);
+        assert_eq!(error.to_string(), "version `v1` is gone, and VirtualService `theirs` leads to it");
+        let expected = "take the subset of `v1` out of its routes; the next call takes the subset away";
+        assert_eq!(error.hint().as_deref(), Some(expected));
+    }
+}

@@ -1,0 +1,24 @@
+//! What a person can do about an error or a problem, in commands, flags and settings. The libraries report both as data;
+//! a controller acts on the data.
+//!
+//! ```text
+//! file      a file that is no release, keys, configurations and manifests  spec, config, manifest
+//! survey    a cluster that no release can be derived from                  discover
+//! plan      why there is no plan                                           plan, destination_rule, routing
+//! check     preflight checks and what to do instead of skipping them       preflight, routing
+//! status    what is wrong with a release                                   status
+//! cluster   why an operation failed                                        canary-operations
+//! ```
+
+mod check;
+mod cluster;
+mod file;
+mod plan;
+mod status;
+mod survey;
+
+/// What a person can do about it.
+pub trait Hint {
+    /// A hint: what the user can change. `None` if the text itself says it, or if nothing helps.
+    fn hint(&self) -> Option<String>;
+}

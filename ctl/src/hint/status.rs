@@ -1,0 +1,114 @@
+//! What a person can do about each problem of a release, and about a proxy that lags.
+
+use super::Hint;
+use assignment::contract::Role;
+use canary_release::record::Operation;
+use canary_release::spec::Routes;
+use canary_release::status::{Problem, ProxyStatus};
+
+impl Hint for Problem<'_> {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::ObjectChanged { by, .. } => restore(by),
+            Self::LostSubset { lost } => restore(&lost.by),
+            Self::NotRepairable { error } => return error.hint(),
+            Self::Bypass { gap } => return gap.hint(),
+            Self::ProxyBehind { proxy, .. } => return proxy.hint(),
+            Self::NotWritten { operation, .. } => {
+                format!(
+                    "an operation was interrupted: `canary-ctl {}` continues it",
+                    continued_by(*operation)
+                )
+            }
+            other => constant(other).to_owned(),
+        })
+    }
+}
+
+impl Hint for ProxyStatus {
+    /// The likely cause, and where to look, if it does not run what it should.
+    fn hint(&self) -> Option<String> {
+        let Self { namespace, pod, generation, fault, .. } = self;
+        Some(match (fault, generation) {
+            (Some(_), _) => format!("has pod `{pod}` in `{namespace}` an istio-proxy? look at its log"),
+            (None, None) => format!(
+                "the filter is not in pod `{pod}`, or could not be fetched: `kubectl -n {namespace} logs {pod} -c istio-proxy` says why"
+            ),
+            (None, Some(_)) => format!(
+                "istiod may be away, or the proxy refused the configuration: `kubectl -n {namespace} logs {pod} -c istio-proxy`"
+            ),
+        })
+    }
+}
+
+/// The hints that name nothing of the problem.
+const fn constant(problem: &Problem<'_>) -> &'static str {
+    match problem {
+        Problem::NoReadyPod { role: Role::Draining, .. } => {
+            "its sessions are on stable; `canary-ctl promote --finish` ends the drain"
+        }
+        Problem::NoReadyPod { .. } => {
+            "start its pods; `canary-ctl weight 0` assigns no new users to a canary"
+        }
+        Problem::LostRoutes { .. } => "`canary-ctl apply` injects them again",
+        Problem::NoRoutes { routes: Routes::External } => "add the routes that `canary-ctl generate` prints",
+        Problem::NoRoutes { .. } => "`canary-ctl apply` writes them again",
+        Problem::ModuleRollout { .. } => {
+            "`canary-ctl apply` continues the rollout; `weight` and `rollback` revert it"
+        }
+        Problem::NoWasmRuntime { .. } => "`canary-ctl prepare` restarts its pods, so that they start with V8",
+        Problem::ShareDeviates { .. } => {
+            "the weight may have changed meanwhile; else `canary-ctl verify URL` checks what users get"
+        }
+        Problem::WeightExpired { .. } => "set it again with `canary-ctl weight`, or leave it at 0",
+        Problem::DrainOverdue { .. } => {
+            "`canary-ctl promote --finish` deletes its routes and its subset; so does `apply`"
+        }
+        Problem::NotPruned { .. } => {
+            "`canary-ctl promote --finish` deletes them once every proxy ignores the version"
+        }
+        _ => "",
+    }
+}
+
+/// How a change of other field managers is reverted.
+fn restore(by: &[String]) -> String {
+    match by {
+        [] => "`canary-ctl apply` restores it".to_owned(),
+        by => format!(
+            "`canary-ctl diff` shows what {} has changed, `apply --force-conflicts` reverts it",
+            by.join(", ")
+        ),
+    }
+}
+
+/// The operation that carries out a record. A file that is older than a promotion or a rollback cannot.
+fn continued_by(operation: Option<&Operation>) -> &'static str {
+    match operation {
+        Some(Operation::Promote) => "promote",
+        Some(Operation::Rollback) => "rollback",
+        Some(Operation::Finish) => "promote --finish",
+        _ => "apply",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interrupted_operation_is_continued_by_itself() {
+        for (operation, verb) in [
+            (None, "apply"),
+            (Some(Operation::Weight), "apply"),
+            (Some(Operation::Promote), "promote"),
+            (Some(Operation::Rollback), "rollback"),
+            (Some(Operation::Finish), "promote --finish"),
+        ] {
+            let object = "EnvoyFilter shop/canary";
+            let problem = Problem::NotWritten { object, generation: 3, operation: operation.as_ref() };
+            let expected = format!("an operation was interrupted: `canary-ctl {verb}` continues it");
+            assert_eq!(problem.hint(), Some(expected));
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Findings of `lint` as text: place and level as compilers print them, then the hint.
+
+use super::Report;
+use canary_release::lint::{Finding, Findings, Level};
+use std::fmt;
+
+impl Report for Findings {
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        for finding in &self.findings {
+            let Finding { level, line, column, message, hint, .. } = finding;
+            writeln!(out, "{}:{line}:{column}: {}: {message}", self.file, level.as_str())?;
+            writeln!(out, "  hint: {hint}")?;
+        }
+        let count = |level| self.findings.iter().filter(|finding| finding.level == level).count();
+        let (errors, warnings, infos) = (count(Level::Error), count(Level::Warning), count(Level::Info));
+        writeln!(out, "{}: {errors} errors, {warnings} warnings, {infos} infos", self.file)
+    }
+}

@@ -1,0 +1,76 @@
+//! Runs the binary in a folder of its own and compares its whole output.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A folder for one test, deleted with it.
+pub(crate) struct CliFixture {
+    folder: tempfile::TempDir,
+}
+
+/// The exit code and the output of a call.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct CliOutput {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl CliFixture {
+    pub(crate) fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) -> &Self {
+        std::fs::write(self.path(name), text).unwrap();
+        self
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// Runs `canary-ctl` with the words of a line.
+    pub(crate) fn run(&self, line: &str) -> CliOutput {
+        let output = Command::new(env!("CARGO_BIN_EXE_canary-ctl"))
+            .args(line.split_whitespace())
+            .current_dir(self.folder.path())
+            .env_remove("CANARY_CTL_SIGNING_KEYS")
+            .env("NO_COLOR", "1")
+            .output()
+            .unwrap();
+        CliOutput {
+            code: output.status.code().unwrap(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl CliOutput {
+    /// Done, with this on stdout and this on stderr.
+    #[track_caller]
+    pub(crate) fn expect_output(&self, code: i32, stdout: &str, stderr: &str) {
+        assert_eq!((self.code, self.stdout.as_str(), self.stderr.as_str()), (code, stdout, stderr));
+    }
+}
+
+/// A file of the repository.
+pub(crate) fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
+}
+
+/// Compares with a file of `tests/golden`; `UPDATE_GOLDEN=1` writes it instead, to be read in the diff.
+#[track_caller]
+pub(crate) fn golden(name: &str, text: &str) {
+    let path = repository("ctl/tests/golden").join(name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(text, expected, "{name} differs; UPDATE_GOLDEN=1 writes it");
+}

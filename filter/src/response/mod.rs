@@ -1,0 +1,232 @@
+//! What the decision changes in the response's headers: pins, minted ids, caching.
+//!
+//! Session and pin cannot come from different responses: the pin is written in the response that sets the session
+//! cookie, and names the version that sent it.
+
+mod caching;
+mod date;
+mod set_cookie;
+
+use crate::edit::HeaderEdits;
+use crate::labels::{self, StatusClass};
+use assignment::contract::{CacheControl, PinConfig, Position};
+use assignment::decide::PinAction;
+use assignment::policy::Release;
+use assignment::request::Headers;
+use assignment::seal::Seal;
+use assignment::{Decision, Identity, Policy, Request};
+use caching::Caching;
+use set_cookie::SessionChange;
+
+/// The state of a request that its response needs.
+#[derive(Clone, Debug)]
+pub struct RequestState {
+    /// What was decided.
+    pub decision: Decision,
+    /// When, in nanoseconds since 1970-01-01 UTC, where the release keeps latencies.
+    pub decided_at: Option<u64>,
+    is_navigation: bool,
+    is_cacheable_method: bool,
+}
+
+impl RequestState {
+    /// The state after a decision.
+    pub fn new(decision: Decision, request: &Request<'_>) -> Self {
+        Self {
+            decision,
+            decided_at: None,
+            is_navigation: request.is_navigation(),
+            is_cacheable_method: request.is_cacheable_method(),
+        }
+    }
+}
+
+/// The version that sent a response, as the response reports it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Its status class.
+    pub class: StatusClass,
+    /// Whether it is the 503 that Envoy gives for a cluster without healthy pods, if its details say so too.
+    pub may_be_unavailable: bool,
+}
+
+/// The headers that decide whether a response needs an edit, read in one pass. Most responses need none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResponseSummary<'h> {
+    /// `:status`; empty if the proxy gives none.
+    pub status: &'h [u8],
+    /// Whether it sets a cookie.
+    pub sets_cookie: bool,
+}
+
+impl<'h> ResponseSummary<'h> {
+    /// Summarises a response.
+    pub fn of(response: Headers<'h>) -> Self {
+        let mut summary = Self { status: b"", sets_cookie: false };
+        for (name, value) in &response {
+            match name {
+                b":status" => summary.status = value,
+                b"set-cookie" => summary.sets_cookie = true,
+                _ => {}
+            }
+        }
+        summary
+    }
+}
+
+impl RequestState {
+    /// Whether [`edit_response`] may write anything: nearly always not.
+    pub fn may_write(&self, policy: &Policy, summary: &ResponseSummary<'_>) -> bool {
+        let Some(release) = policy.release(self.decision.release) else {
+            return false;
+        };
+        let decision = &self.decision;
+        let follows_session =
+            release.pin.is_some() && release.session_cookie.is_some() && policy.position == Position::Edge;
+        decision.mints
+            || decision.has_token_parameter
+            || matches!(decision.pin, PinAction::Now { .. })
+            || policy.debug_header.is_some()
+            || (release.cache_control == CacheControl::Private && decision.version != release.stable())
+            || (follows_session && summary.sets_cookie)
+    }
+}
+
+impl Outcome {
+    /// Of a response with this `:status`.
+    pub fn of(policy: &Policy, state: &RequestState, status: &[u8]) -> Self {
+        let release = policy.release(state.decision.release);
+        let is_stable = release.is_none_or(|release| state.decision.version == release.stable());
+        Self { class: StatusClass::of(status), may_be_unavailable: status == b"503" && !is_stable }
+    }
+}
+
+/// Edits a response. `now` is called only if something is written or a date is compared.
+pub fn edit_response(
+    policy: &Policy,
+    state: &RequestState,
+    response: Headers<'_>,
+    now: impl Fn() -> u64,
+    edits: &mut impl HeaderEdits,
+) {
+    if let Some(response) = Response::read(policy, state, response, &now) {
+        response.edit(&now, edits);
+    }
+}
+
+/// A response, read in one pass, beside the decision it belongs to.
+struct Response<'a> {
+    policy: &'a Policy,
+    release: &'a Release,
+    state: &'a RequestState,
+    session: SessionChange<'a>,
+    caching: Caching<'a>,
+}
+
+impl<'a> Response<'a> {
+    fn read(
+        policy: &'a Policy,
+        state: &'a RequestState,
+        response: Headers<'a>,
+        now: &impl Fn() -> u64,
+    ) -> Option<Self> {
+        let release = policy.release(state.decision.release)?;
+        let session_cookie = release.session_cookie.as_deref().filter(|_| release.pin.is_some());
+        let mut session = SessionChange::Untouched;
+        let mut caching = Caching::default();
+        for (name, value) in &response {
+            match (name, session_cookie) {
+                (b"set-cookie", Some(cookie)) => session = session.or_by(value, cookie, now),
+                _ => caching.note(name, value),
+            }
+        }
+        Some(Self { policy, release, state, session, caching })
+    }
+
+    fn edit(&self, now: &impl Fn() -> u64, edits: &mut impl HeaderEdits) {
+        let decision = &self.state.decision;
+        let reusable = self.caching.may_be_reused(self.state.is_navigation, self.state.is_cacheable_method);
+        let mut added = self.edit_pin(reusable, now, edits);
+        if decision.mints && !reusable {
+            added |= self.add_minted_id(now(), edits);
+        }
+        self.add_token_cookie(now, edits);
+        if decision.has_token_parameter {
+            // The URL is a tester's: also where a cookie decided, as on a reload.
+            edits.set("referrer-policy", b"no-referrer");
+            added = true;
+        }
+        let is_stable = decision.version == self.release.stable();
+        let guarded = self.release.cache_control == CacheControl::Private && !is_stable;
+        if (added || guarded) && !self.caching.is_private() {
+            self.caching.make_private(edits);
+        }
+        if let Some(header) = &self.policy.debug_header {
+            edits.set(header, labels::debug(self.release, decision).as_bytes());
+        }
+    }
+
+    /// Writes or deletes the pin. Returns whether it did.
+    fn edit_pin(&self, reusable: bool, now: &impl Fn() -> u64, edits: &mut impl HeaderEdits) -> bool {
+        let Some(pin) = self.release.pin.as_ref().filter(|_| self.policy.position == Position::Edge) else {
+            return false;
+        };
+        let decision = &self.state.decision;
+        match (self.session, decision.pin) {
+            (SessionChange::Deleted, _) => {
+                edits.add("set-cookie", set_cookie::delete(&pin.cookie).as_bytes());
+                true
+            }
+            (_, PinAction::Never) => false,
+            (SessionChange::Set(value), _) => {
+                let identity =
+                    decision.identity.unwrap_or_else(|| self.policy.identity_of(self.release, value));
+                self.add_pin(pin, identity, now(), edits)
+            }
+            (SessionChange::Untouched, PinAction::Now { issued }) if !reusable => {
+                decision.identity.is_some_and(|identity| self.add_pin(pin, identity, issued, edits))
+            }
+            (SessionChange::Untouched, PinAction::Now { .. } | PinAction::WithSession) => false,
+        }
+    }
+
+    fn add_pin(
+        &self,
+        pin: &PinConfig,
+        identity: Identity,
+        issued: u64,
+        edits: &mut impl HeaderEdits,
+    ) -> bool {
+        let Some(version) = self.release.versions.get(self.state.decision.version) else {
+            return false;
+        };
+        let seal = Seal::pin(version.name.as_bytes(), version.epoch, identity, issued);
+        let Some(text) = self.policy.ring.sign(&self.release.uid, &seal) else {
+            return false;
+        };
+        edits.add("set-cookie", set_cookie::write(&pin.cookie, &text, pin.idle_seconds).as_bytes());
+        true
+    }
+
+    fn add_minted_id(&self, now: u64, edits: &mut impl HeaderEdits) -> bool {
+        let signed = self
+            .state
+            .decision
+            .identity
+            .and_then(|identity| self.policy.ring.sign("", &Seal::id(identity, now)));
+        let Some(text) = signed else {
+            return false;
+        };
+        let age = Some(self.policy.id_max_age_seconds);
+        edits.add("set-cookie", set_cookie::write(&self.policy.id_cookie, &text, age).as_bytes());
+        true
+    }
+
+    /// Sets a token from the query as a cookie.
+    fn add_token_cookie(&self, now: &impl Fn() -> u64, edits: &mut impl HeaderEdits) {
+        if let (Some((text, expires)), Some(token)) = (&self.state.decision.token, &self.release.token) {
+            let left = expires.saturating_sub(now());
+            edits.add("set-cookie", set_cookie::write(&token.cookie, text, Some(left)).as_bytes());
+        }
+    }
+}

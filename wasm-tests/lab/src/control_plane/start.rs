@@ -1,0 +1,168 @@
+//! The order in which the control plane starts, and the readiness check of each part.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use kube::Client;
+use tokio::time::sleep;
+
+use super::super::binaries::Program;
+use super::super::error::LabError;
+use super::super::space::{NODE, Network, Process, Processes, SERVICES};
+use super::access::{Access, Account};
+
+/// Readiness takes two seconds on an idle machine.
+const DEADLINE: Duration = Duration::from_secs(90);
+const POLL: Duration = Duration::from_millis(50);
+
+/// The port of the API server.
+pub(crate) const API_PORT: u16 = 6443;
+
+/// Where the lab's processes run, and where they write.
+#[derive(Debug)]
+pub(crate) struct Site {
+    /// The node's network.
+    pub(crate) network: Network,
+    /// Where processes are born.
+    pub(crate) processes: Processes,
+    /// The lab's own folder.
+    pub(crate) folder: PathBuf,
+    /// The logs of containers that ended by themselves, each with its exit code.
+    pub(crate) ended: Mutex<Vec<(PathBuf, i32)>>,
+}
+
+impl Site {
+    /// The log of a process.
+    pub(crate) fn log(&self, name: &str) -> PathBuf {
+        self.folder.join("logs").join(format!("{name}.log"))
+    }
+
+    fn start(&self, program: Program, arguments: &[String]) -> Result<Process, LabError> {
+        let mut command = Command::new(program.path()?);
+        command.args(arguments).current_dir(&self.folder);
+        let failed = LabError::system(format!("start {}", program.0));
+        Process::start(&self.processes, &self.network, None, command, &self.log(program.0)).map_err(failed)
+    }
+}
+
+/// The running control plane.
+#[derive(Debug)]
+pub(crate) struct ControlPlane {
+    processes: Vec<Process>,
+}
+
+impl ControlPlane {
+    /// Starts all of it and waits until the API server serves.
+    pub(crate) async fn start(site: &Site, access: &Access) -> Result<Self, LabError> {
+        let etcd = site.start(Program::ETCD, &etcd(&site.folder))?;
+        let api_server = site.start(Program::API_SERVER, &api_server(access))?;
+        let kubeconfig = access
+            .kubeconfig(&Account::admin(), NODE, API_PORT)
+            .map_err(LabError::system("write a kubeconfig"))?;
+        wait_for_api(&kubeconfig, &[&etcd, &api_server]).await?;
+        let controllers =
+            site.start(Program::CONTROLLER_MANAGER, &controller_manager(access, &kubeconfig))?;
+        let proxy = site.start(Program::KUBE_PROXY, &kube_proxy(&kubeconfig))?;
+        Ok(Self { processes: vec![etcd, api_server, controllers, proxy] })
+    }
+
+    /// The ends of all logs.
+    pub(crate) fn logs(&self) -> String {
+        self.processes.iter().map(Process::log_tail).collect()
+    }
+}
+
+/// A client of this kubeconfig. It belongs to the runtime that it is made in.
+pub(crate) async fn client(kubeconfig: &Path) -> Result<Client, kube::Error> {
+    let unusable = |error: kube::config::KubeconfigError| kube::Error::Service(Box::new(error));
+    let file = kube::config::Kubeconfig::read_from(kubeconfig).map_err(unusable)?;
+    let options = kube::config::KubeConfigOptions::default();
+    let config = kube::Config::from_custom_kubeconfig(file, &options).await.map_err(unusable)?;
+    Client::try_from(config)
+}
+
+async fn wait_for_api(kubeconfig: &Path, logs: &[&Process]) -> Result<(), LabError> {
+    let start = Instant::now();
+    loop {
+        // The certificate that the client trusts exists only after the API server has created it.
+        let found = match client(kubeconfig).await {
+            Ok(client) => ready(&client).await,
+            Err(error) => Err(error),
+        };
+        let Err(found) = found else { return Ok(()) };
+        if start.elapsed() > DEADLINE || logs.iter().any(|process| !process.is_running()) {
+            return Err(LabError::Timeout {
+                what: "the API server".to_owned(),
+                after: start.elapsed(),
+                found: found.to_string(),
+                logs: logs.iter().map(|process| process.log_tail()).collect(),
+            });
+        }
+        sleep(POLL).await;
+    }
+}
+
+async fn ready(client: &Client) -> Result<(), kube::Error> {
+    let request = http::Request::get("/readyz").body(Vec::new()).map_err(kube::Error::HttpError)?;
+    client.request_text(request).await.map(drop)
+}
+
+fn etcd(folder: &Path) -> Vec<String> {
+    let data = folder.join("etcd");
+    let mut arguments = vec![format!("--data-dir={}", data.display()), "--unsafe-no-fsync".to_owned()];
+    let [clients, peers] = ["http://127.0.0.1:2379", "http://127.0.0.1:2380"];
+    arguments.extend([
+        format!("--listen-client-urls={clients}"),
+        format!("--advertise-client-urls={clients}"),
+        format!("--listen-peer-urls={peers}"),
+        format!("--initial-advertise-peer-urls={peers}"),
+        format!("--initial-cluster=default={peers}"),
+    ]);
+    arguments
+}
+
+fn api_server(access: &Access) -> Vec<String> {
+    vec![
+        "--etcd-servers=http://127.0.0.1:2379".to_owned(),
+        // Every address, so that its certificate is good for the node's, the service's, and 127.0.0.1.
+        "--bind-address=0.0.0.0".to_owned(),
+        format!("--advertise-address={NODE}"),
+        format!("--secure-port={API_PORT}"),
+        format!("--cert-dir={}", access.certificates().display()),
+        format!("--service-account-key-file={}", access.accounts_public_key().display()),
+        format!("--service-account-signing-key-file={}", access.accounts_key().display()),
+        "--service-account-issuer=https://kubernetes.default.svc.cluster.local".to_owned(),
+        format!("--token-auth-file={}", access.tokens().display()),
+        "--authorization-mode=RBAC".to_owned(),
+        "--allow-privileged=true".to_owned(),
+        format!("--service-cluster-ip-range={SERVICES}"),
+    ]
+}
+
+fn controller_manager(access: &Access, kubeconfig: &Path) -> Vec<String> {
+    vec![
+        format!("--kubeconfig={}", kubeconfig.display()),
+        format!("--service-account-private-key-file={}", access.accounts_key().display()),
+        format!("--root-ca-file={}", access.authority().display()),
+        "--use-service-account-credentials=false".to_owned(),
+        "--leader-elect=false".to_owned(),
+        // The node has no heart that could stop, and no addresses to give away.
+        "--controllers=*,-node-lifecycle-controller,-node-ipam-controller".to_owned(),
+    ]
+}
+
+fn kube_proxy(kubeconfig: &Path) -> Vec<String> {
+    vec![
+        format!("--kubeconfig={}", kubeconfig.display()),
+        format!("--hostname-override={}", super::super::kubelet::NODE_NAME),
+        "--proxy-mode=iptables".to_owned(),
+        "--cluster-cidr=10.244.0.0/16".to_owned(),
+        "--iptables-min-sync-period=100ms".to_owned(),
+        // These settings belong to the whole machine.
+        "--conntrack-max-per-core=0".to_owned(),
+        "--conntrack-tcp-timeout-established=0s".to_owned(),
+        "--conntrack-tcp-timeout-close-wait=0s".to_owned(),
+    ]
+}

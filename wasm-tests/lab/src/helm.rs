@@ -1,0 +1,33 @@
+//! Installs charts on the cluster with the real `helm`.
+
+use std::process::Command;
+
+use super::binaries::Program;
+use super::error::LabError;
+use super::lab::Lab;
+
+/// Which Helm: 3 applies client-side, 4 server-side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Helm {
+    /// Helm 3.
+    Three,
+    /// Helm 4.
+    Four,
+}
+
+impl Lab {
+    /// Runs `helm` as `admin` and returns what it prints.
+    pub async fn helm(&self, helm: Helm, arguments: &[&str]) -> Result<String, LabError> {
+        let program = match helm {
+            Helm::Three => Program::HELM_3,
+            Helm::Four => Program::HELM_4,
+        };
+        let mut command = Command::new(program.path()?);
+        command.args(arguments).env("KUBECONFIG", self.kubeconfig("admin")?);
+        // Not the plugins, repositories and caches of the user who runs the tests.
+        for place in ["HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME"] {
+            command.env(place, self.logs().join("helm"));
+        }
+        self.output_of(command, format!("helm {}", arguments.join(" ")), "").await
+    }
+}

@@ -1,0 +1,59 @@
+//! Manifests of this crate's `manifests/`, as values that a test changes before it applies them.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::error::LabError;
+use programs::artifact;
+
+/// Some objects, in the order of their file.
+#[derive(Clone, Debug)]
+pub struct Objects(Vec<Value>);
+
+impl Objects {
+    /// The objects of `manifests/<name>.yaml` of this crate, in this namespace.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read or is no YAML.
+    pub fn read(name: &str, namespace: &str) -> Result<Self, LabError> {
+        let mut objects = documents(&folder().join(format!("{name}.yaml")))?;
+        let metadata =
+            objects.iter_mut().filter_map(|object| object.pointer_mut("/metadata")?.as_object_mut());
+        metadata.for_each(|metadata| drop(metadata.insert("namespace".to_owned(), namespace.into())));
+        Ok(Self(objects))
+    }
+
+    /// Replaces this text, by its JSON pointer, in every object that has it.
+    pub fn replace(&mut self, pointer: &str, text: &str) {
+        for found in self.0.iter_mut().filter_map(|object| object.pointer_mut(pointer)) {
+            *found = text.into();
+        }
+    }
+
+    /// A text for `kubectl`.
+    pub fn text(&self) -> String {
+        // JSON is YAML.
+        let documents: Vec<String> = self.0.iter().map(|object| format!("---\n{object}\n")).collect();
+        documents.concat()
+    }
+}
+
+fn folder() -> PathBuf {
+    artifact::root().join("wasm-tests/lab/manifests")
+}
+
+/// The documents of a YAML file.
+///
+/// # Errors
+///
+/// The file cannot be read or is no YAML.
+pub fn documents(path: &PathBuf) -> Result<Vec<Value>, LabError> {
+    let text = std::fs::read_to_string(path).map_err(LabError::system(format!("read {}", path.display())))?;
+    serde_saphyr::from_multiple(&text).map_err(|error| LabError::Unexpected {
+        what: "manifest",
+        expected: "YAML",
+        found: format!("{}: {error}", path.display()),
+    })
+}

@@ -1,0 +1,80 @@
+//! Other hands in our objects, and two operators at once.
+
+use crate::support::in_the_mesh;
+use crate::support::release_fixture::{ReleaseFixture, apply, name, set_weight};
+use canary_operations::{Error, WriteOptions};
+use canary_release::plan::ChangeReason;
+
+const THEIRS: &str = r#"{"apiVersion": "networking.istio.io/v1", "kind": "VirtualService",
+    "metadata": {"name": "shop-canary", "namespace": "an-owner"},
+    "spec": {"http": [{"route": [{"destination": {"host": "elsewhere"}}]}]}}"#;
+
+#[test]
+fn a_field_of_another_owner_stops_the_call_which_names_both() {
+    in_the_mesh(async |lab| {
+        let fixture = ReleaseFixture::new(lab, "an-owner").await;
+        let (cluster, release) = (fixture.cluster().await, fixture.release("shop"));
+        apply(&cluster, &release).await.unwrap();
+        let taking = ["apply", "--server-side", "--force-conflicts", "--field-manager=helm", "-f", "-"];
+        lab.kubectl_as("admin", &taking, THEIRS).await.unwrap();
+        let theirs = fixture.versions().await;
+
+        let plan = cluster.plan(&release).await.unwrap();
+        let [change] = plan.changes.as_slice() else { panic!("{plan:?}") };
+        assert_eq!(change.why, ChangeReason::Repair { by: vec!["helm".to_owned()] });
+        let refused = apply(&cluster, &release).await;
+        let Err(Error::Conflict { conflicts, .. }) = refused else { panic!("{refused:?}") };
+        assert_eq!(conflicts, [("spec.http".to_owned(), "helm".to_owned())]);
+        assert_eq!(fixture.versions().await, theirs);
+
+        let forceful =
+            fixture.cluster_that(WriteOptions { force_conflicts: true, ..WriteOptions::default() }).await;
+        apply(&forceful, &release).await.unwrap();
+        assert_eq!(cluster.plan(&release).await.unwrap().changes, []);
+    });
+}
+
+#[test]
+fn an_object_that_was_deleted_by_hand_is_restored() {
+    in_the_mesh(async |lab| {
+        let fixture = ReleaseFixture::new(lab, "a-hand").await;
+        let (cluster, release) = (fixture.cluster().await, fixture.release("shop"));
+        apply(&cluster, &release).await.unwrap();
+        lab.kubectl(&["delete", "destinationrule", "shop-canary", "-n", "a-hand"]).await.unwrap();
+        let applied = apply(&cluster, &release).await.unwrap();
+        assert_eq!(applied.plan.changes.len(), 1);
+        let written = fixture.versions().await;
+        assert!(written.contains_key("DestinationRule shop-canary"), "{written:?}");
+    });
+}
+
+#[test]
+fn of_two_concurrent_weights_one_is_refused_with_the_other_operator_and_change() {
+    in_the_mesh(async |lab| {
+        let fixture = ReleaseFixture::new(lab, "two-operators").await;
+        let (cluster, release) = (fixture.cluster().await, fixture.release("shop"));
+        apply(&cluster, &release).await.unwrap();
+        let seen = cluster.get_record(&name(&release)).await.unwrap();
+        set_weight(&cluster, &name(&release), seen.clone(), "20").await.unwrap();
+        let won = fixture.versions().await;
+        let second = set_weight(&cluster, &name(&release), seen, "50").await;
+        let Err(Error::ConcurrentChange { last: Some(last), .. }) = second else { panic!("{second:?}") };
+        assert!(last.starts_with("admin: weight 0% -> 20% (generation 2) at "), "{last}");
+        assert_eq!(fixture.versions().await, won);
+    });
+}
+
+#[test]
+fn two_first_applies_at_once_make_one_release() {
+    in_the_mesh(async |lab| {
+        let fixture = ReleaseFixture::new(lab, "at-once").await;
+        let (one, other, release) =
+            (fixture.cluster().await, fixture.cluster().await, fixture.release("shop"));
+        let (first, second) = tokio::join!(apply(&one, &release), apply(&other, &release));
+        assert!(first.is_ok() || second.is_ok(), "{first:?} {second:?}");
+        // The operator who lost has failed with an error, and a second call has nothing to do.
+        apply(&other, &release).await.unwrap();
+        assert_eq!(one.plan(&release).await.unwrap().changes, []);
+        assert_eq!(one.get_record(&name(&release)).await.unwrap().record.history.entries().len(), 1);
+    });
+}

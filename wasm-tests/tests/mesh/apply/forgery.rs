@@ -1,0 +1,69 @@
+//! A route to the canary is never there without the filter that keeps clients from naming it (promise 6).
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use browser::{Kind, Visit};
+use canary_operations::{Access, ApplyOptions, Cluster, WaitOptions, WriteOptions};
+use canary_release::spec::parse;
+use wasm_tests::mesh::{ShopEnv, ShopEnvOptions};
+
+use crate::support::in_the_mesh;
+use crate::support::release_fixture::uninstall;
+
+/// The pause between two attempts of the attacker.
+const PAUSE: Duration = Duration::from_millis(2);
+
+#[test]
+fn no_client_reaches_the_canary_by_a_header_while_a_release_is_applied_and_uninstalled() {
+    in_the_mesh(async |lab| {
+        let env = ShopEnv::set_up(lab, "guarded", &ShopEnvOptions::gateway()).await.unwrap();
+        // A request that reaches the canary's subset gets 503 from Envoy: the subset has no pod.
+        lab.kubectl(&["scale", "-n", &env.namespace, "deployment/shop-v2", "--replicas=0"]).await.unwrap();
+        lab.until("an end of the canary's pods", async || {
+            lab.pods(&env.namespace, "app=shop,version=v2").await.ok()?.is_empty().then_some(())
+        })
+        .await
+        .unwrap();
+
+        let document = env.release().unwrap().with("/spec/weight", "0");
+        let release = parse(Path::new("canary.yaml"), &document.text()).unwrap().release;
+        let access = Access { kubeconfig: Some(lab.kubeconfig("admin").unwrap()), ..Access::default() };
+        let cluster = Cluster::connect(&access, WriteOptions::default()).await.unwrap();
+        let done = Cell::new(false);
+        let operate = async {
+            for _ in 0..3 {
+                let waiting = WaitOptions { timeout: Duration::from_mins(1), progress: &mut |_, _| {} };
+                let how = ApplyOptions { waiting, wait: true, skipped: &[], allow_rolled_back: false };
+                cluster.apply(&release, how).await.unwrap();
+                lab.until("the way to the shop", async || {
+                    env.user().navigate("/").await.is_ok_and(|answer| answer.status == 200).then_some(())
+                })
+                .await
+                .unwrap();
+                uninstall(&cluster, &release).await.unwrap();
+            }
+            done.set(true);
+        };
+        let ((), answers) = tokio::join!(operate, forge(&env, document.name(), &done));
+        eprintln!("forged requests by status and version: {answers:?}");
+        let allowed = [(404, None), (200, Some("v1".to_owned()))];
+        assert!(answers.keys().all(|answer| allowed.contains(answer)), "{answers:?}");
+        assert!(allowed.iter().all(|answer| answers.contains_key(answer)), "{answers:?}");
+    });
+}
+
+/// Names the canary in a new connection every time, and counts the responses.
+async fn forge(env: &ShopEnv, release: &str, done: &Cell<bool>) -> BTreeMap<(u16, Option<String>), u32> {
+    let visit = Visit::new(Kind::Api, "/").header("x-canary-version", format!("{release}/v2"));
+    let mut answers = BTreeMap::new();
+    while !done.get() {
+        let answer = env.user().send(&visit).await.unwrap();
+        let version = answer.header("x-shop-version").map(str::to_owned);
+        *answers.entry((answer.status, version)).or_default() += 1;
+        tokio::time::sleep(PAUSE).await;
+    }
+    answers
+}

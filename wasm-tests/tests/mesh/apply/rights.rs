@@ -1,0 +1,270 @@
+//! What `generate rbac` prints is enough for every verb, and each right of it is needed.
+
+use crate::support::fault_proxy::{Fault, FaultProxy};
+use crate::support::in_the_mesh;
+use crate::support::rbac::printed;
+use crate::support::release_fixture::{CliOutput, ReleaseFixture};
+use crate::support::virtual_service::{is_theirs_again, read, written};
+use canary_ctl::hint::Hint as _;
+use canary_operations::{Access, Cluster, LeaseTiming, WriteOptions};
+use serde_json::{Value, json};
+use std::time::Duration;
+use tempfile::NamedTempFile;
+
+const USER: &str = "restricted";
+/// Each test gives rights in the root namespace and takes some away, so each has a user of its own.
+const EDITOR: &str = "restricted-editor";
+const OTHER: &str = "restricted-too";
+
+/// Everything that an operator does to a release, in order; `diff` ends with exit code 1.
+const VERBS: [(&[&str], i32); 11] = [
+    (&["diff"], 1),
+    (&["apply", "--skip-check", "no-ready-pods"], 0),
+    (&["apply", "--skip-check", "no-ready-pods"], 0),
+    (&["status"], 0),
+    (&["pause"], 0),
+    (&["resume"], 0),
+    (&["rotate-keys", "--skip-check", "no-ready-pods"], 0),
+    (&["weight", "20", "--skip-check", "no-ready-pods"], 0),
+    (&["promote", "--skip-check", "max-step", "--skip-check", "no-ready-pods"], 0),
+    (&["rollback", "--now", "--skip-check", "no-ready-pods"], 0),
+    (&["uninstall", "--skip-check", "moves-users"], 0),
+];
+
+/// One thing that a Role allows.
+struct Right {
+    namespace: String,
+    resource: String,
+    object: Option<String>,
+    verb: String,
+}
+
+fn rights(roles: &[Value]) -> Vec<Right> {
+    let mut all = Vec::new();
+    for role in roles.iter().filter(|object| object["kind"] == "Role") {
+        for rule in role["rules"].as_array().unwrap() {
+            for verb in rule["verbs"].as_array().unwrap() {
+                all.push(Right {
+                    namespace: role["metadata"]["namespace"].as_str().unwrap().to_owned(),
+                    resource: rule["resources"][0].as_str().unwrap().to_owned(),
+                    object: rule["resourceNames"][0].as_str().map(str::to_owned),
+                    verb: verb.as_str().unwrap().to_owned(),
+                });
+            }
+        }
+    }
+    all
+}
+
+/// The same Roles but for one right.
+fn without(roles: &[Value], right: &Right) -> Vec<Value> {
+    let mut roles = roles.to_vec();
+    let of_namespace = |role: &&mut Value| {
+        role["kind"] == "Role" && role["metadata"]["namespace"] == right.namespace.as_str()
+    };
+    for rule in roles.iter_mut().filter(of_namespace).flat_map(|role| role["rules"].as_array_mut().unwrap()) {
+        let is_same = rule["resources"][0] == right.resource.as_str()
+            && rule["resourceNames"][0].as_str() == right.object.as_deref();
+        if is_same {
+            rule["verbs"].as_array_mut().unwrap().retain(|verb| verb != right.verb.as_str());
+        }
+    }
+    // A rule without verbs is none.
+    for role in roles.iter_mut().filter(|object| object["kind"] == "Role") {
+        role["rules"].as_array_mut().unwrap().retain(|rule| !rule["verbs"].as_array().unwrap().is_empty());
+    }
+    roles
+}
+
+/// Gives the user these Roles, and returns when the API server applies them.
+async fn give(fixture: &ReleaseFixture<'_>, user: &str, roles: &[Value], right: &Right, allowed: bool) {
+    let text = roles.iter().map(Value::to_string).collect::<Vec<_>>().join("\n---\n");
+    fixture.lab.kubectl_as("admin", &["replace", "-f", "-"], &text).await.unwrap();
+    let (resource, subresource) = right.resource.split_once('/').unwrap_or((&right.resource, ""));
+    let what = right.object.as_ref().map_or(resource.to_owned(), |name| format!("{resource}/{name}"));
+    let subresource = format!("--subresource={subresource}");
+    let ask = ["auth", "can-i", &right.verb, &what, "-n", &right.namespace, &subresource];
+    fixture
+        .lab
+        .until("the API server goes by the roles", async || {
+            (fixture.lab.kubectl_as(user, &ask, "").await.is_ok() == allowed).then_some(())
+        })
+        .await
+        .unwrap();
+}
+
+/// Leases of an ended process: taking one over is part of the operations.
+async fn abandoned(fixture: &ReleaseFixture<'_>) {
+    let ingress = format!("{}-ingress", fixture.namespace);
+    for (namespace, name) in [(&fixture.namespace, "shop-canary"), (&ingress, "canary-gateway-config")] {
+        let lease = json!({
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": {"holderIdentity": "carol", "leaseDurationSeconds": 1},
+        });
+        fixture.lab.apply(&lease.to_string()).await.unwrap();
+    }
+}
+
+/// Does all of it; the first call that does not end as it should.
+async fn day(fixture: &ReleaseFixture<'_>, user: &str, file: &NamedTempFile) -> Option<CliOutput> {
+    for (arguments, code) in VERBS {
+        let ran = fixture.run(user, file, arguments).await;
+        if ran.code != code {
+            return Some(ran);
+        }
+    }
+    None
+}
+
+/// Cleans up after a run of all operations, with an administrator's rights.
+async fn clean(fixture: &ReleaseFixture<'_>, file: &NamedTempFile) {
+    let ingress = format!("{}-ingress", fixture.namespace);
+    for namespace in [&fixture.namespace, &ingress] {
+        let all = ["delete", "lease", "--all", "-n", namespace];
+        fixture.lab.kubectl(&all).await.unwrap();
+    }
+    fixture.run("admin", file, &["uninstall", "--skip-check", "moves-users", "--skip-check", "paused"]).await;
+    let keys = ["delete", "secret", "canary-ctl-keys", "-n", &ingress, "--ignore-not-found"];
+    fixture.lab.kubectl(&keys).await.unwrap();
+}
+
+/// A Lease is renewed when its holder takes long: an `apply` through an API server that does.
+async fn slowly(fixture: &ReleaseFixture<'_>, proxy: &FaultProxy) -> Result<(), String> {
+    let access =
+        Access { kubeconfig: Some(proxy.kubeconfig_with("token-of-restricted")), ..Access::default() };
+    let lease_timing = LeaseTiming { lease: Duration::from_secs(1), ..LeaseTiming::default() };
+    let cluster =
+        Cluster::connect(&access, WriteOptions { lease_timing, ..WriteOptions::default() }).await.unwrap();
+    proxy.inject(u32::MAX, Fault::Slow(Duration::from_millis(200)), |call| !call.contains("/leases"));
+    let done = crate::support::release_fixture::apply(&cluster, &fixture.release("shop")).await;
+    proxy.is_done();
+    done.map(drop).map_err(|error| format!("error: {error}\n  hint: {}\n", error.hint().unwrap()))
+}
+
+fn is_named(said: &str, right: &Right) -> bool {
+    let Right { namespace, resource, verb, .. } = right;
+    said.contains(&format!("error: not allowed to {verb} {resource} in namespace `{namespace}`\n"))
+        && said.contains(&format!("  hint: add to a Role in `{namespace}`: {{apiGroups: ["))
+        && said.contains(&format!("resources: [\"{resource}\"], verbs: [\"{verb}\"]}}"))
+}
+
+#[test]
+fn the_printed_rights_are_enough_and_none_is_too_many() {
+    in_the_mesh(async |lab| {
+        let fixture = ReleaseFixture::new(lab, "rights").await;
+        let (file, proxy) = (fixture.file("shop"), FaultProxy::new(lab).await);
+        let service = json!({"selector": {"app": "shop"}, "ports": [{"port": 80}]});
+        let metadata = json!({"name": "shop", "namespace": fixture.namespace});
+        let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": service});
+        lab.apply(&service.to_string()).await.unwrap();
+        let roles = printed(&fixture, USER, &file, &[]).await;
+        let rights = rights(&roles);
+        give(&fixture, USER, &roles, rights.last().unwrap(), true).await;
+        abandoned(&fixture).await;
+        let failed = day(&fixture, USER, &file).await;
+        assert!(failed.is_none(), "{}", failed.unwrap().stderr);
+        clean(&fixture, &file).await;
+        slowly(&fixture, &proxy).await.unwrap();
+
+        // Metrics of proxies are read only if there are proxies: in the last test of this file.
+        for right in rights.iter().filter(|right| right.resource != "pods/proxy") {
+            clean(&fixture, &file).await;
+            give(&fixture, USER, &without(&roles, right), right, false).await;
+            let said = match (right.resource.as_str(), right.verb.as_str()) {
+                ("leases", "update") => slowly(&fixture, &proxy).await.err(),
+                ("leases", "get" | "delete") => {
+                    abandoned(&fixture).await;
+                    day(&fixture, USER, &file).await.map(|ran| ran.stderr)
+                }
+                _ => day(&fixture, USER, &file).await.map(|ran| ran.stderr),
+            };
+            let Right { namespace, resource, verb, .. } = right;
+            if namespace == "istio-system" {
+                // Good to have: rights in the application's and the gateway's namespaces are enough.
+                let failed = said.unwrap_or_default();
+                assert_eq!(failed, "", "without {verb} {resource} in {namespace}");
+                let told = fixture.run(USER, &file, &["diff"]).await;
+                assert!(
+                    told.stdout.contains("not allowed to list DestinationRules in `istio-system`"),
+                    "{}",
+                    told.stdout
+                );
+                continue;
+            }
+            let said = said.unwrap_or_else(|| panic!("nobody needs to {verb} {resource} in {namespace}"));
+            assert!(is_named(&said, right), "without {verb} {resource} in {namespace}: {said}");
+        }
+        println!("{} rights, each needed but the one in the root namespace", rights.len());
+    });
+}
+
+#[test]
+fn an_injection_needs_the_rights_to_list_get_and_patch_virtual_services_of_others() {
+    in_the_mesh(async |lab| {
+        let fixture = ReleaseFixture::new(lab, "rights-edit").await;
+        let file = ReleaseFixture::file_of(&fixture.document("shop").with("/spec/routes", "inject"));
+        written(&fixture, &["apply", "-f", "-"], "3s").await;
+        let before = read(&fixture).await;
+        let roles = printed(&fixture, EDITOR, &file, &[]).await;
+        let rights = rights(&roles);
+        give(&fixture, EDITOR, &roles, rights.last().unwrap(), true).await;
+        let failed = day(&fixture, EDITOR, &file).await;
+        assert!(failed.is_none(), "{}", failed.unwrap().stderr);
+        is_theirs_again(&before, &read(&fixture).await);
+
+        let mut verbs = Vec::new();
+        for right in rights.iter().filter(|right| right.resource == "virtualservices") {
+            clean(&fixture, &file).await;
+            give(&fixture, EDITOR, &without(&roles, right), right, false).await;
+            let said = day(&fixture, EDITOR, &file).await.map(|ran| ran.stderr);
+            let Right { verb, object, .. } = right;
+            let said = said.unwrap_or_else(|| panic!("nobody needs to {verb} {object:?}"));
+            assert!(is_named(&said, right), "without {verb} {object:?}: {said}");
+            verbs.push(verb.as_str());
+        }
+        verbs.sort_unstable();
+        assert_eq!(verbs, ["create", "delete", "get", "list", "list", "patch"], "listed in both namespaces");
+    });
+}
+
+#[test]
+fn without_the_right_to_ask_proxies_the_error_names_it() {
+    in_the_mesh(async |lab| {
+        let fixture = ReleaseFixture::new(lab, "rights-proxy").await;
+        let file = fixture.file("shop");
+        let ran = fixture.run("admin", &file, &["apply", "--skip-check", "no-ready-pods"]).await;
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        ready_gateway(&fixture).await;
+        let roles = printed(&fixture, OTHER, &file, &[]).await;
+        let rights = rights(&roles);
+        let right = rights.iter().find(|right| right.resource == "pods/proxy").unwrap();
+        give(&fixture, OTHER, &roles, right, true).await;
+        let ran = fixture.run(OTHER, &file, &["status"]).await;
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        give(&fixture, OTHER, &without(&roles, right), right, false).await;
+        let ran = fixture.run(OTHER, &file, &["status"]).await;
+        assert!(is_named(&ran.stderr, right), "{}{}", ran.stdout, ran.stderr);
+    });
+}
+
+/// Of this test alone: pods of a node that is not there yet are collected, those that come with it too.
+const NODE: &str = "node-of-rights";
+
+/// A gateway that is ready by its object alone, on a node without a kubelet.
+async fn ready_gateway(fixture: &ReleaseFixture<'_>) {
+    let namespace = format!("{}-ingress", fixture.namespace);
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}});
+    let pod = json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "gateway", "namespace": namespace, "labels": {"istio": "gateway"}},
+        "spec": {"nodeName": NODE, "containers": [{"name": "istio-proxy", "image": "none"}]},
+    });
+    fixture.lab.apply(&format!("---\n{node}\n---\n{pod}\n")).await.unwrap();
+    let status = json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});
+    let patch =
+        ["patch", "pod", "gateway", "-n", &namespace, "--subresource=status", "-p", &status.to_string()];
+    fixture.lab.kubectl(&patch).await.unwrap();
+}

@@ -1,0 +1,5 @@
+//! API errors, slow API servers, operators that vanish.
+
+mod api_errors;
+mod leases;
+mod outages;

@@ -1,0 +1,3 @@
+//! Signing keys.
+
+mod rotation;

@@ -1,0 +1,7 @@
+//! Promotion, rollback and the end of a drain.
+
+mod interrupted;
+mod live;
+mod messages;
+mod under_load;
+mod writes;

@@ -1,0 +1,31 @@
+//! `routes: inject`, killed between two writes: the next call continues, and the object is returned to its owner
+//! unchanged.
+
+use crate::support::in_the_mesh;
+use crate::support::release_fixture::{ReleaseFixture, apply};
+use crate::support::virtual_service::{is_theirs_again, read, written};
+use canary_operations::WriteOptions;
+
+#[test]
+fn an_injection_that_was_killed_is_continued_and_undone() {
+    in_the_mesh(async |lab| {
+        let fixture = ReleaseFixture::new(lab, "killed-edit").await;
+        let release = ReleaseFixture::read(&fixture.document("shop").with("/spec/routes", "inject"));
+        let cluster = fixture.cluster().await;
+        written(&fixture, &["apply", "-f", "-"], "3s").await;
+        let before = read(&fixture).await;
+        for writes in [3, 6, 9, 11] {
+            fixture
+                .interrupt(writes, WriteOptions::default(), async |process| apply(process, &release).await)
+                .await;
+            apply(&cluster, &release).await.unwrap();
+            assert!(cluster.plan(&release).await.unwrap().is_empty(), "killed after {writes} writes");
+            fixture.interrupt_uninstall(writes, &release).await;
+            is_theirs_again(&before, &read(&fixture).await);
+            let names: Vec<_> = fixture.versions().await.into_keys().collect();
+            assert_eq!(names, ["Secret canary-ctl-keys", "VirtualService by-hand"], "after {writes} writes");
+            let keys = ["delete", "secret", "canary-ctl-keys", "-n", "killed-edit-ingress"];
+            lab.kubectl(&keys).await.unwrap();
+        }
+    });
+}

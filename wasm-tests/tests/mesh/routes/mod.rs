@@ -1,0 +1,9 @@
+//! Our routes beside and within objects of others, and the `DestinationRule`s in force.
+
+mod consistent_hash;
+mod destination_rules;
+mod helm_upgrades;
+mod injection;
+mod injection_under_load;
+mod interrupted;
+mod owner_upgrades;

@@ -1,0 +1,275 @@
+//! Namespaces for one test, and an operator in front of them.
+
+use crate::support::kill::interrupt;
+use canary_operations::{
+    Access, Applied, ApplyOptions, Cluster, Error, LeaseTiming, PromoteOptions, RoleChanged, RollbackOptions,
+    StoredRecord, WaitOptions, WeightRequest, WeightUpdate, WriteOptions,
+};
+use canary_release::preflight::{CheckFailed, PreflightCheck};
+use canary_release::spec::{Release, ReleaseName, Seconds, parse};
+use mesh_lab::Lab;
+use programs::artifact;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+use tempfile::NamedTempFile;
+use tokio::process::Command;
+use wasm_tests::scenario::Document;
+
+/// The kinds of a release's objects: a subset rule, routes for gateways and mesh, configuration, filter, record, keys.
+pub(crate) const KINDS: &str = "destinationrule,virtualservice,envoyfilter,configmap,secret";
+
+/// The Leases of a killed process are valid for this time.
+pub(crate) const BRIEF: LeaseTiming =
+    LeaseTiming { lease: Duration::from_secs(3), wait: Duration::from_secs(30) };
+
+/// An operator with all rights, and namespaces without pods.
+pub(crate) struct ReleaseFixture<'l> {
+    pub(crate) lab: &'l Lab,
+    /// Where releases are; their gateway is in `<namespace>-ingress`.
+    pub(crate) namespace: String,
+}
+
+impl<'l> ReleaseFixture<'l> {
+    pub(crate) async fn new(lab: &'l Lab, namespace: &str) -> Self {
+        for name in [namespace.to_owned(), format!("{namespace}-ingress")] {
+            lab.kubectl(&["create", "namespace", &name]).await.unwrap();
+        }
+        Self { lab, namespace: namespace.to_owned() }
+    }
+
+    /// A release in these namespaces, behind the one gateway.
+    pub(crate) fn release(&self, name: &str) -> Release {
+        Self::read(&self.document(name))
+    }
+
+    pub(crate) fn read(document: &Document) -> Release {
+        parse(Path::new("canary.yaml"), &document.text()).unwrap().release
+    }
+
+    /// Its file.
+    pub(crate) fn document(&self, name: &str) -> Document {
+        let gateway = format!("{}-ingress", self.namespace);
+        let gateways = json!([{"name": format!("{gateway}/gateway"), "selector": {"istio": "gateway"}}]);
+        Document::session(name)
+            .with("/metadata/namespace", self.namespace.as_str())
+            .with("/spec/hosts", json!([format!("{name}.example.com")]))
+            .with("/spec/gateways", gateways)
+            .with("/spec/delivery", json!({"module": "oci://registry.example.com/filter:1"}))
+    }
+
+    pub(crate) async fn cluster(&self) -> Cluster {
+        self.cluster_that(WriteOptions::default()).await
+    }
+
+    pub(crate) async fn cluster_that(&self, writing: WriteOptions) -> Cluster {
+        self.cluster_of("admin", writing).await
+    }
+
+    /// Runs an operation in a process that is killed after so many writes. Fails if it ends before.
+    pub(crate) async fn interrupt<T: Debug>(
+        &self,
+        writes: u32,
+        options: WriteOptions,
+        operation: impl AsyncFnOnce(&Cluster) -> Result<T, Error>,
+    ) {
+        let kubeconfig = Some(self.lab.kubeconfig("admin").unwrap());
+        interrupt(&Access { kubeconfig, ..Access::default() }, writes, options, operation).await;
+    }
+
+    /// Uninstalls a release in a process that is killed after so many writes, and then in another one to its end.
+    pub(crate) async fn interrupt_uninstall(&self, writes: u32, release: &Release) {
+        self.interrupt(writes, WriteOptions::default(), async |process| uninstall(process, release).await)
+            .await;
+        match uninstall(&self.cluster().await, release).await {
+            // Killed after the record was deleted: nothing was left to do.
+            Err(Error::Unknown { .. }) => {}
+            done => done.unwrap(),
+        }
+    }
+
+    /// The same as another of the lab's accounts.
+    pub(crate) async fn cluster_of(&self, account: &str, writing: WriteOptions) -> Cluster {
+        let kubeconfig = Some(self.lab.kubeconfig(account).unwrap());
+        Cluster::connect(&Access { kubeconfig, ..Access::default() }, writing).await.unwrap()
+    }
+
+    /// Its file, on this machine.
+    pub(crate) fn file(&self, name: &str) -> NamedTempFile {
+        Self::file_of(&self.document(name))
+    }
+
+    /// Any file, on this machine.
+    pub(crate) fn file_of(document: &Document) -> NamedTempFile {
+        let file = NamedTempFile::with_suffix(".yaml").unwrap();
+        std::fs::write(file.path(), document.text()).unwrap();
+        file
+    }
+
+    /// The program, in the lab's network, as this account.
+    pub(crate) fn command(&self, account: &str, file: &NamedTempFile, arguments: &[&str]) -> Command {
+        let mut command = Command::new(artifact::canary_ctl().unwrap());
+        command.args(arguments).arg("-f").arg(file.path());
+        command.arg("--kubeconfig").arg(self.lab.kubeconfig(account).unwrap());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        command
+    }
+
+    /// Runs it to its end.
+    pub(crate) async fn run(&self, account: &str, file: &NamedTempFile, arguments: &[&str]) -> CliOutput {
+        let output = self.command(account, file, arguments).output().await.unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        CliOutput {
+            code: output.status.code().unwrap(),
+            stdout: text(&output.stdout),
+            stderr: text(&output.stderr),
+        }
+    }
+
+    /// Our existing objects, each with its version, without those that Kubernetes creates in every namespace and those
+    /// of Helm.
+    pub(crate) async fn versions(&self) -> BTreeMap<String, String> {
+        let mut versions = BTreeMap::new();
+        for object in self.objects().await {
+            let text = |path: &str| object.pointer(path).unwrap().as_str().unwrap().to_owned();
+            let name = format!("{} {}", text("/kind"), text("/metadata/name"));
+            versions.insert(name, text("/metadata/resourceVersion"));
+        }
+        versions
+    }
+
+    pub(crate) async fn objects(&self) -> Vec<Value> {
+        let mut objects = Vec::new();
+        for namespace in [self.namespace.clone(), format!("{}-ingress", self.namespace)] {
+            let list = self
+                .lab
+                .kubectl(&["get", KINDS, "-n", &namespace, "-o", "json", "--show-managed-fields"])
+                .await
+                .unwrap();
+            let list: Value = serde_json::from_str(&list).unwrap();
+            let items = list["items"].as_array().unwrap().iter();
+            objects.extend(items.filter(|item| is_of_a_release(item)).cloned());
+        }
+        objects
+    }
+}
+
+/// The exit code and the output of a call.
+pub(crate) struct CliOutput {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+fn is_of_a_release(object: &Value) -> bool {
+    let name = object["metadata"]["name"].as_str().unwrap();
+    name != "kube-root-ca.crt" && !name.starts_with("istio-ca-") && !name.starts_with("sh.helm.release.")
+}
+
+pub(crate) fn name(release: &Release) -> ReleaseName {
+    release.name.clone()
+}
+
+/// Applies a release whose pods get no requests.
+pub(crate) async fn apply(cluster: &Cluster, release: &Release) -> Result<Applied, Error> {
+    apply_although(cluster, release, &[PreflightCheck::NoReadyPods, PreflightCheck::NoRoutes]).await
+}
+
+pub(crate) async fn apply_although(
+    cluster: &Cluster,
+    release: &Release,
+    skipped: &[PreflightCheck],
+) -> Result<Applied, Error> {
+    let mut progress = |_, _| {};
+    let waiting = WaitOptions { timeout: Duration::from_secs(5), progress: &mut progress };
+    cluster.apply(release, ApplyOptions { waiting, wait: false, skipped, allow_rolled_back: false }).await
+}
+
+pub(crate) async fn uninstall(cluster: &Cluster, release: &Release) -> Result<(), Error> {
+    let stored = cluster.get_record(&release.name).await?;
+    let mut progress = |_, _| {};
+    let mut waiting = WaitOptions { timeout: Duration::from_secs(5), progress: &mut progress };
+    cluster.uninstall(&release.name, stored, &PreflightCheck::ALL, &mut waiting).await.map(drop)
+}
+
+/// A request for so many percent.
+pub(crate) fn weight_request<'a>(share: &str, skipped: &'a [PreflightCheck]) -> WeightRequest<'a> {
+    WeightRequest { weight: share.parse().unwrap(), expires_in: None, expected_generation: None, skipped }
+}
+
+/// Sets a weight with every check skipped.
+pub(crate) async fn set_weight(
+    cluster: &Cluster,
+    release: &ReleaseName,
+    stored: StoredRecord,
+    share: &str,
+) -> Result<WeightUpdate, Error> {
+    let request = weight_request(share, &PreflightCheck::ALL);
+    cluster.set_weight(cluster.check_weight(release, stored, request).await?).await
+}
+
+/// Promotes with every check skipped; the old version drains for a second.
+pub(crate) async fn promote(
+    cluster: &Cluster,
+    release: &ReleaseName,
+    stored: StoredRecord,
+) -> Result<RoleChanged, Error> {
+    let options = PromoteOptions { drain: Seconds::new(1), skipped: &PreflightCheck::ALL };
+    let checked = cluster.check_promotion(release, stored, options).await?;
+    let mut progress = |_, _| {};
+    let mut waiting = WaitOptions { timeout: Duration::from_mins(1), progress: &mut progress };
+    cluster.promote(checked, &mut waiting, false).await
+}
+
+/// The role changes of a release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verb {
+    Promote,
+    /// The canary at once, a promotion with a deadline.
+    RollBack,
+    Finish,
+}
+
+/// Changes the roles as `canary-ctl promote`, `rollback` and `promote --finish` do, or continues an interrupted change.
+pub(crate) async fn turn(cluster: &Cluster, release: &Release, verb: Verb) -> Result<RoleChanged, Error> {
+    let stored = cluster.get_record(&release.name).await?;
+    let mut progress = |_, _| {};
+    let mut waiting = WaitOptions { timeout: Duration::from_mins(1), progress: &mut progress };
+    let (name, skipped) = (&release.name, &PreflightCheck::ALL);
+    match verb {
+        Verb::Promote => {
+            let options = PromoteOptions { drain: Some(Seconds::DAY), skipped };
+            let checked = cluster.check_promotion(name, stored, options).await?;
+            cluster.promote(checked, &mut waiting, true).await
+        }
+        Verb::RollBack => {
+            let options = RollbackOptions { now: false, drain: None, skipped };
+            let checked = cluster.check_rollback(name, stored, options).await?;
+            cluster.roll_back(checked, &mut waiting).await
+        }
+        Verb::Finish => cluster.finish(cluster.check_finish(name, stored, skipped)?, &mut waiting).await,
+    }
+}
+
+/// The message of this check's failure.
+#[track_caller]
+pub(crate) fn refused(by: PreflightCheck, done: &Result<impl std::fmt::Debug, Error>) -> String {
+    match done {
+        Err(Error::Preflight(CheckFailed { check, message, .. })) if *check == by => message.clone(),
+        other => panic!("expected `{by}` to fail, found {other:?}"),
+    }
+}
+
+/// What `canary-ctl weight` checks before it sets a share.
+pub(crate) async fn check_weight(
+    cluster: &Cluster,
+    release: &Release,
+    share: &str,
+    skipped: &[PreflightCheck],
+) -> Result<(), Error> {
+    let stored = cluster.get_record(&release.name).await.unwrap();
+    cluster.check_weight(&release.name, stored, weight_request(share, skipped)).await.map(drop)
+}

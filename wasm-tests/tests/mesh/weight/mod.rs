@@ -1,0 +1,7 @@
+//! The delivery of a weight to the proxies, and which operators may change it.
+
+mod arrival;
+mod break_glass;
+mod pause;
+mod status_share;
+mod without_drain;
