@@ -3,6 +3,7 @@
 use super::DecisionContext;
 use crate::contract::{OverrideMode, Stickiness};
 use crate::policy::Release;
+use crate::request::unquoted;
 use crate::seal::{Kind, Seal};
 use crate::{Policy, Request};
 
@@ -38,7 +39,7 @@ pub(super) struct Candidates<'a> {
 impl<'a> Candidates<'a> {
     fn note(&mut self, value: &'a [u8]) {
         if let Some(slot) = self.found.get_mut(self.count) {
-            *slot = value;
+            *slot = unquoted(value);
             self.count += 1;
         }
     }

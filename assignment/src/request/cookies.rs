@@ -48,6 +48,11 @@ pub fn cookie_pairs(line: &[u8]) -> CookieIter<'_> {
     CookieIter { line: Some(line), others: Headers::List(&[]).iter(), skip_first: false }
 }
 
+/// A cookie's value without the quotes that some clients put around it (RFC 6265 §4.1.1 allows them).
+pub fn unquoted(value: &[u8]) -> &[u8] {
+    if let [b'"', inner @ .., b'"'] = value { inner } else { value }
+}
+
 /// Cookies in order, as name and value.
 #[derive(Clone, Debug)]
 pub struct CookieIter<'h> {
@@ -132,6 +137,13 @@ mod tests {
         );
         assert_eq!(pairs(b"").first(), None);
         assert_eq!(pairs(b"a=\xff\xfe"), [(&b"a"[..], &b"\xff\xfe"[..])]);
+    }
+
+    #[test]
+    fn quotes_count_in_pairs() {
+        for (value, expected) in [("\"a\"", "a"), ("a", "a"), ("\"a", "\"a"), ("\"", "\""), ("\"\"", "")] {
+            assert_eq!(unquoted(value.as_bytes()), expected.as_bytes(), "{value}");
+        }
     }
 
     #[test]

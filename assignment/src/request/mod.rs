@@ -9,7 +9,7 @@ mod headers;
 mod ours;
 
 pub use baggage::{BAGGAGE, baggage_members, baggage_value};
-pub use cookies::{Cookies, cookie_pairs};
+pub use cookies::{Cookies, cookie_pairs, unquoted};
 pub use headers::Headers;
 
 use crate::contract::HeaderNames;

@@ -1,10 +1,10 @@
 //! Signed text: pins, minted ids and override tokens.
 //!
 //! ```text
-//! p1~<key id>~<version>~<epoch>~<identity>~<issued>~<mac>              a pin
-//! i1~<key id>~~0~<identity>~<issued>~<mac>                             a minted id
-//! t1~<key id>~<version>~<epoch>~<identity>~<issued>~<expires>~<mac>    an override token
-//! b1~<key id>~<train>.<role>~<0|1>~<identity>~<issued>~<mac>           a decision for baggage; 1: a tester's
+//! p1.<key id>.<version>.<epoch>.<identity>.<issued>.<mac>              a pin
+//! i1.<key id>..0.<identity>.<issued>.<mac>                             a minted id
+//! t1.<key id>.<version>.<epoch>.<identity>.<issued>.<expires>.<mac>    an override token
+//! b1.<key id>.<train>.<role>.<0|1>.<identity>.<issued>.<mac>           a decision for baggage; 1: a tester's
 //! ```
 //!
 //! The MAC is HMAC-SHA-256, cut to 128 bits, over kind ‖ format ‖ release uid ‖ version ‖ epoch ‖ identity ‖ issued

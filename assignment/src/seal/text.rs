@@ -1,4 +1,8 @@
-//! The text form: fields between `~`, in one order, in one spelling.
+//! The text form: fields between dots, in one order, in one spelling.
+//!
+//! Letters, digits, `-`, `.` and `_` are what no client encodes and no cookie library quotes (RFC 3986 §2.3 has `~` too, but in
+//! `application/x-www-form-urlencoded` it is `%7E`). A version may have dots itself: it is what the fields before and after it
+//! leave.
 
 use super::{FORMAT, Kind, MAX_TEXT_LEN, MAX_VERSION_LEN, Seal};
 use crate::{Identity, position_of};
@@ -19,47 +23,44 @@ pub(super) fn read(kind: Kind, text: &[u8]) -> Option<Unverified<'_>> {
     if text.len() > MAX_TEXT_LEN {
         return None;
     }
-    let mut fields = Fields { rest: Some(text) };
-    if fields.next()? != [kind.letter(), FORMAT] {
+    let (head, rest) = split_first(text)?;
+    if head != [kind.letter(), FORMAT] {
         return None;
     }
-    let key_id = fields.next()?;
-    let version = fields.next().filter(|version| version.len() <= MAX_VERSION_LEN)?;
-    let epoch = u32::try_from(number(fields.next()?)?).ok()?;
-    let identity = Identity::from_hex(fields.next()?)?;
-    let issued = number(fields.next()?)?;
-    let expires = match kind {
-        Kind::Token => Some(number(fields.next()?)?),
-        Kind::Pin | Kind::Id | Kind::Baggage => None,
+    let (key_id, rest) = split_first(rest)?;
+    let (rest, mac) = split_last(rest)?;
+    let (rest, expires) = match kind {
+        Kind::Token => split_last(rest).and_then(|(rest, digits)| Some((rest, Some(number(digits)?))))?,
+        Kind::Pin | Kind::Id | Kind::Baggage => (rest, None),
     };
-    let mac_text = fields.next()?;
-    if fields.next().is_some() {
+    let (rest, issued) = split_last(rest)?;
+    let (rest, identity) = split_last(rest)?;
+    let (version, epoch) = split_last(rest)?;
+    if version.len() > MAX_VERSION_LEN {
         return None;
     }
-    let mac = mac_from_hex(mac_text)?;
+    let (epoch, issued) = (u32::try_from(number(epoch)?).ok()?, number(issued)?);
+    let (identity, mac) = (Identity::from_hex(identity)?, mac_from_hex(mac)?);
     Some(Unverified { key_id, seal: Seal { kind, version, epoch, identity, issued, expires }, mac })
 }
 
 /// Where the version begins in a text that has been read: behind kind and key id.
 pub(super) fn version_at(text: &[u8]) -> Option<usize> {
-    let mut separators = text.iter().enumerate().filter(|(_, byte)| **byte == b'~');
+    let mut separators = text.iter().enumerate().filter(|(_, byte)| **byte == b'.');
     separators.nth(1).map(|(place, _)| place + 1)
 }
 
-/// The fields between `~`.
-struct Fields<'t> {
-    rest: Option<&'t [u8]>,
+/// What is before the first dot, and after it.
+fn split_first(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (field, rest) = text.split_at_checked(position_of(b'.', text)?)?;
+    Some((field, rest.get(1..)?))
 }
 
-impl<'t> Iterator for Fields<'t> {
-    type Item = &'t [u8];
-
-    fn next(&mut self) -> Option<&'t [u8]> {
-        let rest = self.rest?;
-        let end = position_of(b'~', rest);
-        self.rest = end.and_then(|end| rest.get(end + 1..));
-        rest.get(..end.unwrap_or(rest.len()))
-    }
+/// What is before the last dot, and after it.
+fn split_last(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let dot = text.iter().rposition(|byte| *byte == b'.')?;
+    let (rest, field) = text.split_at_checked(dot)?;
+    Some((rest, field.get(1..)?))
 }
 
 /// Writes a seal and its MAC as text.
@@ -68,12 +69,12 @@ pub(super) fn write(seal: &Seal<'_>, key_id: &str, mac: &[u8]) -> String {
     let version = std::str::from_utf8(seal.version).unwrap_or_default();
     let (kind, format) = (char::from(seal.kind.letter()), char::from(FORMAT));
     let mut text =
-        format!("{kind}{format}~{key_id}~{version}~{}~{}~{}", seal.epoch, seal.identity, seal.issued);
+        format!("{kind}{format}.{key_id}.{version}.{}.{}.{}", seal.epoch, seal.identity, seal.issued);
     // Writing to a string cannot fail.
     if let Some(expires) = seal.expires {
-        let _ = write!(text, "~{expires}");
+        let _ = write!(text, ".{expires}");
     }
-    text.push('~');
+    text.push('.');
     for byte in mac {
         let _ = write!(text, "{byte:02x}");
     }
@@ -96,4 +97,34 @@ fn number(digits: &[u8]) -> Option<u64> {
         b'0'..=b'9' => Some(number * 10 + u64::from(digit - b'0')),
         _ => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHO: Identity = Identity::from_random(7);
+
+    #[test]
+    fn a_version_with_dots_is_read_back() {
+        for version in ["v2", "1.2", "2026.11.22-a_b", "1.2.3.4", ""] {
+            for seal in
+                [Seal::pin(version.as_bytes(), 3, WHO, 5), Seal::token(version.as_bytes(), 3, WHO, 5, 6)]
+            {
+                let text = write(&seal, "k1", &[0xab; MAC_LEN]);
+                let read =
+                    read(seal.kind, text.as_bytes()).map(|read| (read.key_id.to_vec(), read.seal, read.mac));
+                assert_eq!(read, Some((b"k1".to_vec(), seal, [0xab; MAC_LEN])), "{text}");
+                assert_eq!(version_at(text.as_bytes()), Some("p1.k1.".len()), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_text_has_only_bytes_that_no_client_encodes() {
+        let text = write(&Seal::token(b"1.2-a_b", 3, WHO, 5, 6), "k1", &[0xab; MAC_LEN]);
+        let encoded: Vec<char> =
+            text.chars().filter(|char| !char.is_ascii_alphanumeric() && !"-._".contains(*char)).collect();
+        assert_eq!(encoded, [], "{text}");
+    }
 }

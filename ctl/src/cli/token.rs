@@ -57,7 +57,7 @@ pub struct TokenCreate {
 /// Say what a token says, and whether a proxy would believe it
 #[derive(Clone, Debug, Args)]
 #[command(
-    after_help = "Example:\n  canary-ctl token inspect 't1~k1~v2~1~…'\n\nExits 1 where a proxy would not believe it."
+    after_help = "Example:\n  canary-ctl token inspect 't1.k1.v2.1.…'\n\nExits 1 where a proxy would not believe it."
 )]
 pub struct TokenInspect {
     /// The token

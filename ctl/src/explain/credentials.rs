@@ -2,6 +2,7 @@
 
 use assignment::decide::{MAX_TOKEN_LIFE_SECONDS, is_ahead};
 use assignment::policy::{PinStatus, Release};
+use assignment::request::unquoted;
 use assignment::seal::{Kind, Seal};
 use assignment::{Policy, Request};
 use serde::Serialize;
@@ -24,7 +25,7 @@ pub(super) fn find(policy: &Policy, release: &Release, request: &Request<'_>, no
     let cookies = request.cookies();
     let by_cookie = [pin, id, token].into_iter().flatten().flat_map(|(kind, name)| {
         let named = cookies.iter().filter(move |(found, _)| *found == name.as_bytes());
-        named.map(move |(_, value)| (kind, format!("cookie {name}"), value))
+        named.map(move |(_, value)| (kind, format!("cookie {name}"), unquoted(value)))
     });
     let by_header =
         request.token.map(|value| (Kind::Token, format!("header {}", policy.headers.token), value));
@@ -55,9 +56,13 @@ fn content(release: &Release, seal: &Seal<'_>, now: u64) -> String {
         PinStatus::Gone => "gone, so it does not count",
         PinStatus::Unknown => "not known here",
     };
-    let age = now.saturating_sub(seal.issued);
+    let age = match seal.issued {
+        // So a logout writes it.
+        0 => "ended by a logout: holds with a session cookie only".to_owned(),
+        issued => format!("{} s old", now.saturating_sub(issued)),
+    };
     let ending = seal.expires.map_or_else(String::new, |expires| token_ending(release, seal, expires, now));
-    format!("version {version} (epoch {}, {status}), {age} s old{ending}", seal.epoch)
+    format!("version {version} (epoch {}, {status}), {age}{ending}", seal.epoch)
 }
 
 fn token_ending(release: &Release, seal: &Seal<'_>, expires: u64, now: u64) -> String {

@@ -113,7 +113,7 @@ fn a_genuine_pin_decides_and_a_forged_one_is_called_so() {
     let explanation = explained(&policy, &[&line]);
     assert_eq!((explanation.row, explanation.version.as_deref()), (Some(3), Some("v2")));
     assert_eq!(explanation.carries[0].worth, "genuine, version v2 (epoch 2, live), 60 s old");
-    let forged = line.replace("~v2~", "~v1~");
+    let forged = line.replace(".v2.", ".v1.");
     let explanation = explained(&policy, &[&forged]);
     assert_eq!(explanation.row, Some(6));
     assert!(explanation.carries[0].worth.starts_with("not genuine"), "{:?}", explanation.carries);

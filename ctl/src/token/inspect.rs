@@ -100,12 +100,15 @@ fn judge(policy: &Policy, release: &Release, token: &str, now: u64) -> TokenVerd
 
 /// The fields of the text as `assignment::seal` describes them, without verification: a forged token is shown too.
 fn claims(token: &str) -> Option<Claims> {
-    let fields: Vec<&str> = token.split('~').collect();
-    let ["t1", key, version, epoch, nonce, issued, expires, _mac] = fields.as_slice() else { return None };
+    let fields: Vec<&str> = token.split('.').collect();
+    // A version may have dots itself.
+    let ["t1", key, version @ .., epoch, nonce, issued, expires, _mac] = fields.as_slice() else {
+        return None;
+    };
     let nonce: Identity = nonce.parse().ok()?;
     Some(Claims {
         key: (*key).to_owned(),
-        version: (*version).to_owned(),
+        version: version.join("."),
         epoch: epoch.parse().ok()?,
         nonce: nonce.to_string(),
         issued_seconds: issued.parse().ok()?,
@@ -138,7 +141,7 @@ mod tests {
     #[test]
     fn an_edited_token_is_read_and_not_believed() {
         let policy = policy(|_| {});
-        let token = issued(&policy, "v1", 60).unwrap().token.replace("~v1~", "~v2~");
+        let token = issued(&policy, "v1", 60).unwrap().token.replace(".v1.", ".v2.");
         let inspection = inspect(&policy, policy.release(0).unwrap(), &token, NOW);
         assert_eq!(inspection.verdict, TokenVerdict::NotGenuine);
         assert_eq!(inspection.claims.unwrap().version, "v2");
@@ -166,9 +169,18 @@ mod tests {
     }
 
     #[test]
+    fn a_version_with_dots_is_read() {
+        let text = "t1.k1.2026.11-a.3.0000000000000007.5.6.mac";
+        assert_eq!(
+            claims(text).map(|claims| (claims.version, claims.epoch)),
+            Some(("2026.11-a".to_owned(), 3))
+        );
+    }
+
+    #[test]
     fn what_is_no_token_says_nothing() {
         let policy = policy(|_| {});
-        for text in ["", "x", "p1~k1~v2~3~0000000000000007~5~mac", "t1~k1~v2~x~0000000000000007~5~6~mac"] {
+        for text in ["", "x", "p1.k1.v2.3.0000000000000007.5.mac", "t1.k1.v2.x.0000000000000007.5.6.mac"] {
             let inspection = inspect(&policy, policy.release(0).unwrap(), text, NOW);
             assert_eq!((inspection.verdict, inspection.claims), (TokenVerdict::NotGenuine, None), "{text}");
         }

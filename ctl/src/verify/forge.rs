@@ -193,7 +193,7 @@ impl Forger<'_> {
     /// The id of the key that signs, as every genuine cookie shows it.
     fn key_id(&self) -> String {
         let genuine = self.victim.pin.as_ref().or(self.victim.id.as_ref());
-        genuine.and_then(|text| text.split('~').nth(1)).unwrap_or("k1").to_owned()
+        genuine.and_then(|text| text.split('.').nth(1)).unwrap_or("k1").to_owned()
     }
 }
 
@@ -205,11 +205,17 @@ fn cookies(name: &str, text: &str, what: &str) -> Vec<Forgery> {
     ]
 }
 
-/// A sealed text with one field replaced; fields stand between `~` (see `assignment::seal`).
+/// A pin or an id with one field replaced; fields stand between dots, and the version may have some (see `assignment::seal`).
 fn with_field(text: &str, field: usize, value: &str) -> String {
-    let fields = text.split('~').enumerate();
-    let fields: Vec<&str> = fields.map(|(index, old)| if index == field { value } else { old }).collect();
-    fields.join("~")
+    let mut fields: Vec<&str> = text.splitn(3, '.').collect();
+    let rest = fields.pop().unwrap_or_default();
+    let mut behind: Vec<&str> = rest.rsplitn(5, '.').collect();
+    behind.reverse();
+    fields.append(&mut behind);
+    if let Some(old) = fields.get_mut(field) {
+        *old = value;
+    }
+    fields.join(".")
 }
 
 /// A header's name with `_` for some or all `-`.
@@ -237,6 +243,7 @@ mod tests {
 
     #[test]
     fn one_field_of_a_sealed_text_is_replaced() {
-        assert_eq!(with_field("p1~k1~v1~3~x~5~mac", 2, "v2"), "p1~k1~v2~3~x~5~mac");
+        assert_eq!(with_field("p1.k1.1.0.3.x.5.mac", 2, "1.1"), "p1.k1.1.1.3.x.5.mac");
+        assert_eq!(with_field("i1.k1..0.x.5.mac", 4, "y"), "i1.k1..0.y.5.mac");
     }
 }

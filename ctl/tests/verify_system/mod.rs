@@ -214,7 +214,7 @@ impl System {
             Fault::BelievesAnyPin => request
                 .cookies()
                 .get("canary-pin.shop.shop")
-                .is_some_and(|pin| pin.split(|byte| *byte == b'~').nth(2) == Some(b"v2")),
+                .is_some_and(|pin| pin.split(|byte| *byte == b'.').nth(2) == Some(b"v2")),
             Fault::IgnoresTokens if decision.reason == Reason::Override => {
                 decision.version = 0;
                 return;

@@ -34,7 +34,7 @@ fn pins_that_differ_in_their_age_only_agree() {
 fn a_forged_pin_beside_a_genuine_one_is_no_conflict() {
     let proxy = Proxy::session();
     let genuine = proxy.pin("v2", 2, NOW);
-    let visit = get("/").cookie("__Host-pin", "p1~k1~v1~1~x").cookie("__Host-pin", &genuine);
+    let visit = get("/").cookie("__Host-pin", "p1.k1.v1.1.x").cookie("__Host-pin", &genuine);
     assert_eq!(proxy.got(&visit), is("v2", "pin"));
 }
 

@@ -7,6 +7,14 @@ use serde_json::json;
 
 const DAY: u64 = 24 * 3600;
 
+/// `javax.servlet`'s version 1 cookies and Python's `http.cookies` put quotes around some values.
+#[test]
+fn a_pin_in_quotes_holds() {
+    let proxy = Proxy::session().with("weight", json!(0));
+    let pin = format!("\"{}\"", proxy.pin("v2", 2, NOW));
+    assert_eq!(proxy.got(&get("/").cookie("S", "mine").cookie("__Host-pin", &pin)), is("v2", "pin"));
+}
+
 #[test]
 fn a_pin_of_an_old_epoch_is_ignored_and_replaced() {
     let proxy = Proxy::session();
@@ -48,8 +56,8 @@ fn an_unsigned_pin_does_not_count() {
     let pin = proxy.pin("v2", 2, NOW);
     let other_release = proxy.policy().ring.sign("u2", &Seal::pin(b"v2", 2, WHO, NOW)).unwrap();
     let token = proxy.sign(&Seal::token(b"v2", 2, WHO, NOW, NOW + 9));
-    let edited = proxy.pin("v1", 1, NOW).replacen("~v1~1~", "~v2~2~", 1);
-    for forged in [&other_release, &token, &edited, &pin[..pin.len() - 1], "p1~k1~v2~2", "", "v2"] {
+    let edited = proxy.pin("v1", 1, NOW).replacen(".v1.1.", ".v2.2.", 1);
+    for forged in [&other_release, &token, &edited, &pin[..pin.len() - 1], "p1.k1.v2.2", "", "v2"] {
         let visit = get("/").cookie("S", &key_on(false)).cookie("__Host-pin", forged);
         assert_eq!(proxy.got(&visit), is("v1", "hash"), "{forged}");
     }

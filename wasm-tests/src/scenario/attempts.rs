@@ -191,8 +191,8 @@ fn odd_texts(signer: &Signer) -> Vec<(&'static str, String)> {
         ("a token cut in the middle", cut(token.len() / 2)),
         ("a pin renamed to a token", signer.pin("v2", 1).replacen('p', "t", 1)),
         ("nothing", String::new()),
-        ("tildes", "t1~~~~~~~".to_owned()),
-        ("four kilobytes", "t1~".repeat(1_400)),
+        ("dots", "t1.......".to_owned()),
+        ("four kilobytes", "t1.".repeat(1_400)),
     ]
 }
 
@@ -201,7 +201,7 @@ fn later(token: &str) -> String {
     let last_second = (now_seconds() + 2 * 24 * 3600).to_string();
     let edit =
         |(index, field): (usize, &str)| if index == 6 { last_second.clone() } else { field.to_owned() };
-    token.split('~').enumerate().map(edit).collect::<Vec<_>>().join("~")
+    token.split('.').enumerate().map(edit).collect::<Vec<_>>().join(".")
 }
 
 /// The texts in every cookie, header and parameter that is read. Not for genuine texts of the canary: those are valid

@@ -73,9 +73,9 @@ pub(crate) fn session(answer: &Answer) -> &str {
     answer.header("x-shop-session").unwrap_or_default()
 }
 
-/// A field of a signed text, `p1~<key id>~<version>~<epoch>~<identity>~<issued>~<mac>`.
+/// A field of a signed text, `p1.<key id>.<version>.<epoch>.<identity>.<issued>.<mac>`.
 pub(crate) fn field(text: &str, index: usize) -> &str {
-    text.split('~').nth(index).unwrap_or_default()
+    text.split('.').nth(index).unwrap_or_default()
 }
 
 /// The version that a jar's pin names.

@@ -5,8 +5,8 @@ use fastrand::Rng;
 /// What tends to hurt parsers of this contract, of cookies, pins, dates and headers.
 const WORDS: [&[u8]; 34] = [
     b"",
-    b"~",
-    b"~~",
+    b".",
+    b"..",
     b";",
     b"; ",
     b"=",
@@ -36,7 +36,7 @@ const WORDS: [&[u8]; 34] = [
     b"null",
     b"{}",
     b"[]",
-    b"p1~",
+    b"p1.",
     b"Max-Age=",
 ];
 
