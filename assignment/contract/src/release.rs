@@ -41,6 +41,10 @@ pub struct ReleaseConfig {
     /// The version that was stable when the filter was installed: sessions older than the filter stay on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adopt: Option<String>,
+    /// The end of the adoption, seconds since 1970-01-01 UTC: a session that has been silent until then is no older session any more.
+    /// 0: it has no end.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub adopt_until_seconds: u64,
     /// When this release was installed in the proxy, seconds since 1970-01-01 UTC. A minted id that was issued earlier
     /// does not prove that its session is younger than the release. 0 if unknown.
     #[serde(skip_serializing_if = "is_zero")]

@@ -29,6 +29,7 @@ impl Read for ReleaseConfig {
             identify_by: fields.or_default("identifyBy"),
             session_cookie: fields.optional("sessionCookie"),
             adopt: fields.optional("adopt"),
+            adopt_until_seconds: fields.or_default("adoptUntilSeconds"),
             installed_at_seconds: fields.or_default("installedAtSeconds"),
             identity: fields.or_default("identity"),
             pin: fields.optional("pin"),

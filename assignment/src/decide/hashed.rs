@@ -35,10 +35,15 @@ pub(super) fn minted_id(facts: &Facts<'_>) -> MintedId {
 
 /// Row 5: a session cookie without a pin or a minted id means that the session is older than the filter. It stays on
 /// the version that was stable then, and is pinned to it. (An id issued before this release was installed does not rule
-/// this out: ids are per host, and another release may have minted it.)
+/// this out: ids are per host, and another release may have minted it.) After some time no session that has been silent since then
+/// lives any more, and a session cookie without a pin comes from an application outside the release: adoption ends.
 pub(super) fn by_adoption(facts: &Facts<'_>, minted: MintedId) -> Option<Decision> {
     let adopt = facts.release.adopt.as_deref().filter(|_| facts.is_session())?;
     let session = facts.session?;
+    let end = facts.release.adopt_until_seconds;
+    if end != 0 && facts.now() >= end {
+        return None;
+    }
     let identity = match minted {
         MintedId::Absent => facts.policy.identity_of(facts.release, session),
         MintedId::One { identity, issued } if issued < facts.release.installed_at_seconds => identity,

@@ -29,6 +29,8 @@ pub struct Release {
     pub session_cookie: Option<String>,
     /// Where sessions older than the filter live.
     pub adopt: Option<String>,
+    /// When adoption ends; 0: never.
+    pub adopt_until_seconds: u64,
     /// When this release came to the proxy; 0 where it is not known.
     pub installed_at_seconds: u64,
     /// The pin's cookie and ages.
@@ -111,6 +113,7 @@ impl Release {
             identify_by: config.identify_by,
             session_cookie: config.session_cookie,
             adopt: config.adopt,
+            adopt_until_seconds: config.adopt_until_seconds,
             installed_at_seconds: config.installed_at_seconds,
             pin: config.pin,
             mint: config.mint,

@@ -27,7 +27,7 @@ pub(crate) fn full() -> Value {
                 {"cookie": "S"}, {"header": "x-user"}, {"query": "u"}, {"identity": {}}, {"clientAddress": {}},
                 {"jwt": {"claim": ["realm", "user"], "payload": "p"}},
             ],
-            "sessionCookie": "S", "adopt": "v1", "installedAtSeconds": 3, "identity": "keyed",
+            "sessionCookie": "S", "adopt": "v1", "adoptUntilSeconds": 9, "installedAtSeconds": 3, "identity": "keyed",
             "pin": {
                 "cookie": {"name": "pin", "secure": false, "sameSite": "Lax"}, "maxAgeSeconds": 50, "idleSeconds": 5,
             },

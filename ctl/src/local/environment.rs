@@ -82,8 +82,7 @@ impl Environment {
             return Ok(SigningKeys::read(&path).map_err(canary_release::config::Error::from)?);
         }
         let keys = SigningKeys::draw().map_err(canary_release::config::Error::from)?;
-        std::fs::create_dir_all(self.layout.directory())
-            .map_err(Error::file("create", self.layout.directory()))?;
+        super::files::create_directory(self.layout.directory())?;
         super::write_keys(&keys, &path)?;
         Ok(keys)
     }

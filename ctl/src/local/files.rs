@@ -1,9 +1,9 @@
 //! Replaces files atomically by rename: readers get the old or the new content, and Envoy watches for the rename.
 
 use super::Error;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::Path;
 
 /// Who may read a file.
@@ -20,36 +20,40 @@ pub fn replace(path: &Path, text: &str) -> Result<(), Error> {
     replace_for(Readers::Owner, path, text)
 }
 
-/// Writes a file beside its place, makes it durable, and renames it into its place.
+/// Writes a new file beside its place, makes it durable, and renames it into its place.
 ///
-/// Killed at any moment it leaves the old file or the new one; at most a stray `*.tmp` that the next call replaces.
+/// The new file has a name that nobody has used, is never opened through a link, and has its mode before its first byte. Killed at
+/// any moment this leaves the old file or the new one, at most with a stray `.name.*` beside it.
 pub fn replace_for(readers: Readers, path: &Path, text: &str) -> Result<(), Error> {
     let mode = match readers {
         Readers::Owner => 0o600,
         Readers::Everyone => 0o666,
     };
-    let temporary = path.with_extension("tmp");
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(mode)
-        .open(&temporary)
-        .map_err(Error::file("write", &temporary))?;
+    let folder = folder_of(path);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let mut file = tempfile::Builder::new()
+        .prefix(&format!(".{name}."))
+        .permissions(Permissions::from_mode(mode))
+        .tempfile_in(folder)
+        .map_err(Error::file("create a file in", folder))?;
     file.write_all(text.as_bytes())
-        .and_then(|()| file.sync_all())
-        .map_err(Error::file("write", &temporary))?;
-    fs::rename(&temporary, path).map_err(Error::file("write", path))?;
-    sync_folder(path)
+        .and_then(|()| file.as_file().sync_all())
+        .map_err(Error::file("write", file.path()))?;
+    file.persist(path).map_err(|failed| Error::file("write", path)(failed.error))?;
+    sync_folder(folder)
+}
+
+/// Creates a directory for files that hold keys, readable by its owner alone. One that exists stays as it is.
+pub(super) fn create_directory(path: &Path) -> Result<(), Error> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(Error::file("create", path))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
 }
 
 /// The rename itself survives a power cut only once the folder is on the disk.
-fn sync_folder(path: &Path) -> Result<(), Error> {
-    let folder = match path.parent() {
-        Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
-        Some(folder) => folder,
-        None => return Ok(()),
-    };
+fn sync_folder(folder: &Path) -> Result<(), Error> {
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::file("write", folder))
 }
 
@@ -59,5 +63,58 @@ pub(super) fn read_if_there(path: &Path) -> Result<Option<String>, Error> {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::file("read", path)(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn keys_are_readable_by_their_owner_alone_whatever_lay_in_their_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let (keys, elsewhere) = (folder.path().join("keys.json"), folder.path().join("elsewhere"));
+        for before in ["nothing", "a file that everyone reads", "a link"] {
+            match before {
+                "a file that everyone reads" => {
+                    fs::set_permissions(&keys, Permissions::from_mode(0o644)).unwrap();
+                }
+                "a link" => {
+                    fs::remove_file(&keys).unwrap();
+                    fs::write(&elsewhere, "theirs").unwrap();
+                    std::os::unix::fs::symlink(&elsewhere, &keys).unwrap();
+                }
+                _ => {}
+            }
+            replace(&keys, "secret").unwrap();
+            assert_eq!(
+                (fs::read_to_string(&keys).unwrap().as_str(), mode(&keys)),
+                ("secret", 0o600),
+                "{before}"
+            );
+        }
+        assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "theirs");
+    }
+
+    #[test]
+    fn nothing_of_a_user_is_replaced_beside_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let theirs = folder.path().join("canary.tmp");
+        fs::write(&theirs, "theirs").unwrap();
+        replace_for(Readers::Everyone, &folder.path().join("canary.yaml"), "ours").unwrap();
+        assert_eq!(fs::read_to_string(&theirs).unwrap(), "theirs");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no stray file is left");
+    }
+
+    #[test]
+    fn a_directory_with_keys_is_readable_by_its_owner_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("a/b");
+        create_directory(&inner).unwrap();
+        assert_eq!((mode(&inner), mode(&folder.path().join("a"))), (0o700, 0o700));
     }
 }

@@ -1,7 +1,8 @@
 //! One writer at a time. The kernel releases the lock when the process ends, however it ends.
 
-use super::{Error, Layout};
-use std::fs::{self, File, OpenOptions, TryLockError};
+use super::{Error, Layout, files};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::time::{Duration, Instant};
 
 /// The right to write to a directory, until it is dropped.
@@ -21,12 +22,13 @@ impl Lock {
     ///
     /// If another writer does not end in time.
     pub async fn take(layout: &Layout) -> Result<Self, Error> {
-        fs::create_dir_all(layout.directory()).map_err(Error::file("create", layout.directory()))?;
+        files::create_directory(layout.directory())?;
         let path = layout.lock();
         let file = OpenOptions::new()
             .write(true)
             .create(true)
             .truncate(false)
+            .mode(0o600)
             .open(&path)
             .map_err(Error::file("open", &path))?;
         let deadline = Instant::now() + TIMEOUT;

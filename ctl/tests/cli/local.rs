@@ -48,6 +48,8 @@ fn a_dry_run_prints_the_files_and_writes_nothing() {
     let after = |mark: &str, length: usize| ran.stdout.split(mark).nth(1).unwrap()[..length].to_owned();
     let (uid, now) = (after("\"uid\":\"", 12), after("\"installedAtSeconds\":", 10));
     let text = ran.stdout.replace(&folder, "DIRECTORY").replace(&uid, "UID").replace(&now, "NOW");
+    let end = (now.parse::<u64>().unwrap() + 24 * 3600).to_string();
+    let text = text.replace(&end, "TOMORROW");
     golden("generate-local.yaml", &text);
 }
 
@@ -140,7 +142,7 @@ fn a_call_that_was_killed_between_state_and_configuration_is_finished_by_the_nex
     let old = cli.read("local/ecds.yaml");
     cli.run("weight 20");
     // The state is written first: killed behind it, the call leaves the old configuration.
-    cli.write("local/ecds.yaml", &old).write("local/state.tmp", "half a st");
+    cli.write("local/ecds.yaml", &old).write("local/.state.json.Xy1234", "half a st");
     assert_eq!(cli.run("generate").code, 0);
     let release = &configuration(&cli).releases["shop/shop"];
     assert_eq!((release.generation, release.weight.basis_points()), (3, 2000));

@@ -10,7 +10,7 @@ mod set_cookie;
 use crate::edit::HeaderEdits;
 use crate::labels::{self, StatusClass};
 use assignment::contract::{CacheControl, PinConfig, Position};
-use assignment::decide::PinAction;
+use assignment::decide::{PinAction, Reason};
 use assignment::policy::Release;
 use assignment::request::Headers;
 use assignment::seal::Seal;
@@ -173,10 +173,7 @@ impl<'a> Response<'a> {
         };
         let decision = &self.state.decision;
         match (self.session, decision.pin) {
-            (SessionChange::Deleted, _) => {
-                edits.add("set-cookie", set_cookie::delete(&pin.cookie).as_bytes());
-                true
-            }
+            (SessionChange::Deleted, action) => self.end_pin(pin, action, edits),
             (_, PinAction::Never) => false,
             (SessionChange::Set(value), _) => {
                 let identity =
@@ -187,6 +184,25 @@ impl<'a> Response<'a> {
                 decision.identity.is_some_and(|identity| self.add_pin(pin, identity, issued, edits))
             }
             (SessionChange::Untouched, PinAction::Now { .. } | PinAction::WithSession) => false,
+        }
+    }
+
+    /// Ends the pin with the session.
+    ///
+    /// A host may have several session cookies of one name, one for each context (`Path`), and the pin holds for all of them: a
+    /// live pin is not deleted, but written as issued in 1970. Such a pin is past any age: it holds for a request with a session
+    /// cookie, which renews it, and a request without one is decided anew.
+    fn end_pin(&self, pin: &PinConfig, action: PinAction, edits: &mut impl HeaderEdits) -> bool {
+        let decision = &self.state.decision;
+        match (decision.reason, decision.identity) {
+            (Reason::Pin, Some(identity)) => self.add_pin(pin, identity, 0, edits),
+            // The request may have a pin of another version.
+            (Reason::Unavailable, _) => false,
+            _ if action == PinAction::Never => false,
+            _ => {
+                edits.add("set-cookie", set_cookie::delete(&pin.cookie).as_bytes());
+                true
+            }
         }
     }
 

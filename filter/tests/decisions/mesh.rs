@@ -31,7 +31,7 @@ fn nothing_is_minted_or_pinned() {
     let response = sent.respond(&[("set-cookie", "S=new"), ("cache-control", "no-store")]);
     assert_eq!(response.all("set-cookie"), ["S=new"]);
     let logout = sent.respond(&[("set-cookie", "S=; Max-Age=0")]);
-    assert_eq!(logout.all("set-cookie"), ["S=; Max-Age=0"], "the edge deletes the pin");
+    assert_eq!(logout.all("set-cookie"), ["S=; Max-Age=0"], "the edge ends the pin");
 }
 
 #[test]

@@ -59,15 +59,45 @@ fn a_login_changes_neither_version_nor_identity_nor_pod_key() {
 }
 
 #[test]
-fn a_logout_deletes_the_pin() {
-    let proxy = Proxy::session();
+fn a_logout_ends_the_pin() {
+    let proxy = Proxy::session().with("weight", json!(0));
     let visit = get("/logout").cookie("S", &key_on(false)).cookie("__Host-pin", &proxy.pin("v2", 2, NOW));
     for line in ["S=; Max-Age=0", "S=x; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "S=", "S=deleted; max-age=-1"]
     {
-        let response = proxy.send(&visit).respond(&[("set-cookie", line)]);
-        let deletion = response.set_cookie_line("__Host-pin").unwrap();
-        assert_eq!(deletion, "__Host-pin=; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=0", "{line}");
+        let sent = proxy.send(&visit);
+        let response = sent.respond(&[("set-cookie", line)]);
+        assert_eq!(sent.pin_in(&response), Some(("v2".to_owned(), 2, WHO, 0)), "{line}");
+        let ended = response.set_cookie("__Host-pin").unwrap();
+        let next = proxy.got(&page("/").cookie("__Host-pin", &ended));
+        assert_eq!(next, is("v1", "minted"), "without a session the user is decided anew");
     }
+}
+
+/// Servlet containers set one session cookie for each context: `JSESSIONID` of `/` and of `/shop`.
+#[test]
+fn a_logout_in_one_context_moves_no_session_of_another() {
+    for (version, epoch, weight) in [("v2", 2, 0), ("v1", 1, 10_000)] {
+        let proxy = Proxy::session().with("adopt", json!("v1")).with("weight", json!(weight));
+        let pin = proxy.pin(version, epoch, NOW - 60);
+        let visit =
+            get("/shop/logout").cookie("S", "of /shop").cookie("S", "of /").cookie("__Host-pin", &pin);
+        let left = proxy.send(&visit).respond(&[("set-cookie", "S=; Path=/shop; Max-Age=0")]);
+        let ended = left.set_cookie("__Host-pin").unwrap();
+        let visit = get("/").cookie("S", "of /").cookie("__Host-pin", &ended);
+        assert_eq!(proxy.got(&visit), is(version, "pin"));
+        let sent = proxy.send(&visit);
+        let renewed = sent.pin_in(&sent.respond(&[("cache-control", "no-store")]));
+        assert_eq!(renewed, Some((version.to_owned(), epoch, WHO, NOW)));
+    }
+}
+
+#[test]
+fn a_logout_leaves_the_pin_of_a_version_without_pods_as_it_is() {
+    let mut proxy = Proxy::session();
+    proxy.context.down = vec![1];
+    let visit = get("/logout").cookie("S", "mine").cookie("__Host-pin", &proxy.pin("v2", 2, NOW));
+    assert_eq!(proxy.got(&visit), is("v1", "unavailable"));
+    assert_eq!(proxy.send(&visit).respond(&[("set-cookie", "S=; Max-Age=0")]).set_cookie("__Host-pin"), None);
 }
 
 #[test]
@@ -94,6 +124,19 @@ fn adoption_after_a_promotion_still_means_the_version_of_back_then() {
     ]);
     let proxy = Proxy::session().with("adopt", json!("v1")).with("versions", roles);
     assert_eq!(proxy.got(&get("/").cookie("S", "old-session")), is("v1", "adopted"));
+}
+
+/// A session that was silent all the time has ended; a cookie without a pin is one of an application outside the release.
+#[test]
+fn after_the_end_of_adoption_a_session_without_a_pin_is_decided_by_its_key_and_pinned() {
+    let proxy = Proxy::session().with("adopt", json!("v1")).with("adoptUntilSeconds", json!(NOW + 10));
+    let visit = get("/").cookie("S", &key_on(true));
+    assert_eq!(proxy.got(&visit), is("v1", "adopted"));
+    let later = proxy.at(NOW + 10);
+    assert_eq!(later.got(&visit), is("v2", "hash"));
+    let sent = later.send(&visit);
+    let pin = sent.pin_in(&sent.respond(&[("cache-control", "no-store")]));
+    assert_eq!(pin.map(|pin| pin.0).as_deref(), Some("v2"));
 }
 
 #[test]

@@ -104,6 +104,10 @@ fn edge_config(release: &Release, state: &ReleaseState) -> ReleaseConfig {
         session_cookie: release.session.cookie.clone(),
         installed_at_seconds: state.installed_at_seconds,
         adopt: (is_session && release.session.adopt).then(|| state.adopt.clone()),
+        adopt_until_seconds: match state.installed_at_seconds {
+            at if at > 0 && is_session && release.session.adopt => at + release.session.adopt_for.get(),
+            _ => 0,
+        },
         identity: release.identity,
         pin: is_session.then(|| PinConfig {
             cookie: cookies::pin(&release.cookies, &release.name),
@@ -130,6 +134,7 @@ fn inside(config: ReleaseConfig) -> ReleaseConfig {
         stickiness,
         pin: None,
         adopt: None,
+        adopt_until_seconds: 0,
         mint: MintPolicy::Never,
         overrides: OverrideConfig::default(),
         ..config

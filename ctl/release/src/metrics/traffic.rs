@@ -8,6 +8,9 @@ use super::{ProxyMetrics, ReleaseMetrics};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// The reason of a session older than the filter.
+const ADOPTED: &str = "adopted";
+
 /// Namespace and name of a pod.
 pub type PodName = (String, String);
 
@@ -83,7 +86,16 @@ impl Traffic {
 
     /// The requests of testers.
     pub fn overridden(&self) -> u64 {
-        self.counts().filter(|(_, reason, _)| *reason == OVERRIDE).map(|(_, _, count)| count).sum()
+        self.by_reason(OVERRIDE)
+    }
+
+    /// The requests of sessions older than the filter, one for each session that kept its pin.
+    pub fn adopted(&self) -> u64 {
+        self.by_reason(ADOPTED)
+    }
+
+    fn by_reason(&self, wanted: &str) -> u64 {
+        self.counts().filter(|(_, reason, _)| *reason == wanted).map(|(_, _, count)| count).sum()
     }
 
     fn counts(&self) -> impl Iterator<Item = (&str, &str, u64)> {
@@ -94,7 +106,7 @@ impl Traffic {
 
 /// A session that stays where it is.
 fn is_session(reason: &str) -> bool {
-    matches!(reason, "pin" | "adopted")
+    matches!(reason, "pin" | ADOPTED)
 }
 
 /// A decision by the weight: of a session that is new, and, where nobody is pinned, of every request.
@@ -138,6 +150,7 @@ mod tests {
     #[test]
     fn an_adopted_session_is_one_that_stays() {
         let traffic = seen("canary_requests_total{component=\"shop/shop\",tag=\"v1/stable/adopted\"} 6\n");
+        assert_eq!(traffic.adopted(), 6);
         assert_eq!(
             traffic.of("v1"),
             VersionTraffic { sessions: 6, requests: 6, of: 6, ..VersionTraffic::default() }

@@ -113,6 +113,8 @@ pub struct Session {
     pub cookie: Option<String>,
     /// Whether sessions older than the filter stay where they are.
     pub adopt: bool,
+    /// How long after its installation the filter adopts.
+    pub adopt_for: Seconds,
     /// Past this age a pin is renewed with its session; without a session the request is decided again.
     pub max_age: Seconds,
     /// Gives the pin an age of its own.
@@ -263,6 +265,6 @@ impl Default for Cookies {
 
 impl Default for Session {
     fn default() -> Self {
-        Self { cookie: None, adopt: true, max_age: Seconds::DAY, idle: None }
+        Self { cookie: None, adopt: true, adopt_for: Seconds::DAY, max_age: Seconds::DAY, idle: None }
     }
 }

@@ -34,6 +34,8 @@ pub struct ObservedShare {
     pub requests: Share,
     /// The requests of testers.
     pub overridden: u64,
+    /// The requests of sessions older than the filter: the weight decides none of them.
+    pub adopted: u64,
 }
 
 impl ObservedShare {
@@ -45,6 +47,7 @@ impl ObservedShare {
             new_sessions: counts_sessions.then(|| Share::new(decided, decided_of)),
             requests: Share::new(requests, of),
             overridden: counted.traffic.overridden(),
+            adopted: counted.traffic.adopted(),
         }
     }
 
@@ -84,6 +87,13 @@ impl fmt::Display for ObservedShare {
         if self.overridden > 0 {
             write!(f, "; {} requests of testers", self.overridden)?;
         }
+        if self.adopted > 0 {
+            write!(
+                f,
+                "; {} requests of sessions older than the filter, which the weight does not move",
+                self.adopted
+            )?;
+        }
         Ok(())
     }
 }
@@ -98,6 +108,7 @@ pub(crate) mod tests {
             new_sessions: Some(Share::new(canary, of)),
             requests: Share::new(9, 90),
             overridden: 2,
+            adopted: 0,
         }
     }
 
@@ -105,9 +116,15 @@ pub(crate) mod tests {
     fn a_share_is_said_with_its_interval() {
         let text = "seen on the canary in 60 s: new sessions 20 of 100 (13.3 to 28.9%), requests 9 of 90 (5.4 to 17.9%); 2 requests of testers";
         assert_eq!(observed(20, 100).to_string(), text);
-        let none =
-            ObservedShare { new_sessions: None, requests: Share::new(0, 0), overridden: 0, seconds: 2 };
-        assert_eq!(none.to_string(), "seen on the canary in 2 s: requests none");
+        let none = ObservedShare {
+            new_sessions: None,
+            requests: Share::new(0, 0),
+            overridden: 0,
+            adopted: 7,
+            seconds: 2,
+        };
+        let text = "seen on the canary in 2 s: requests none; 7 requests of sessions older than the filter, which the weight does not move";
+        assert_eq!(none.to_string(), text);
     }
 
     #[test]

@@ -43,6 +43,7 @@ fn session(mut section: Section<'_>) -> Session {
     let session = Session {
         cookie: section.text("cookie"),
         adopt: section.flag("adopt").unwrap_or(true),
+        adopt_for: section.parsed::<Seconds>("adoptFor").unwrap_or(Seconds::DAY),
         max_age: section.parsed::<Seconds>("maxAge").unwrap_or(Seconds::DAY),
         idle: section.parsed::<Seconds>("idle"),
     };
