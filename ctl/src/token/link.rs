@@ -1,24 +1,34 @@
 //! The link that hands a token to a tester.
 
+use url::{Url, form_urlencoded};
+
 /// Why a text is no URL that can carry a token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected a URL like `https://shop.example.com/`, found `{0}`")]
+#[error("expected a URL like `https://shop.example.com/`, found `{}`", .0.escape_debug())]
 pub struct LinkError(String);
 
-/// The URL with the token as a query parameter, before the fragment. Tokens have only characters that a query may
-/// hold as they are.
+/// The URL with the token as its last query parameter, before the fragment. A token that is there already is replaced: a proxy
+/// reads the first one. Tokens have only characters that a query may hold as they are.
+///
+/// # Errors
+///
+/// If the text is no absolute URL with scheme `http` or `https`.
 pub fn link(url: &str, parameter: &str, token: &str) -> Result<String, LinkError> {
     let error = || LinkError(url.to_owned());
-    let (head, fragment) = url.split_once('#').map_or((url, None), |(head, after)| (head, Some(after)));
-    let (scheme, rest) = head.split_once("://").ok_or_else(error)?;
-    if !matches!(scheme, "http" | "https") || rest.is_empty() || rest.starts_with(['/', '?']) {
+    let mut url = Url::parse(url).map_err(|_| error())?;
+    if !matches!(url.scheme(), "http" | "https") {
         return Err(error());
     }
-    let path = if rest.contains('/') { "" } else { "/" };
-    let (place, query) = rest.split_once('?').map_or((rest, ""), |(place, query)| (place, query));
-    let before = if query.is_empty() { String::new() } else { format!("{query}&") };
-    let fragment = fragment.map_or_else(String::new, |fragment| format!("#{fragment}"));
-    Ok(format!("{scheme}://{place}{path}?{before}{parameter}={token}{fragment}"))
+    let is_other = |pair: &&str| {
+        let name = form_urlencoded::parse(pair.as_bytes()).next().map(|(name, _)| name);
+        !pair.is_empty() && name.as_deref() != Some(parameter)
+    };
+    let added = format!("{parameter}={token}");
+    let query: Vec<&str> =
+        url.query().unwrap_or_default().split('&').filter(is_other).chain([added.as_str()]).collect();
+    let query = query.join("&");
+    url.set_query(Some(&query));
+    Ok(url.into())
 }
 
 #[cfg(test)]
@@ -31,16 +41,32 @@ mod tests {
             ("https://h", "https://h/?t=x"),
             ("https://h:8443/a/b", "https://h:8443/a/b?t=x"),
             ("http://h/?", "http://h/?t=x"),
-            ("https://h/a?b=c#d?e", "https://h/a?b=c&t=x#d?e"),
-            ("https://h?b=/c", "https://h?b=/c&t=x"),
+            ("https://h/a?b=c%20d&e#d?e", "https://h/a?b=c%20d&e&t=x#d?e"),
+            ("https://h?b=/c", "https://h/?b=/c&t=x"),
         ] {
             assert_eq!(link(url, "t", "x").as_deref(), Ok(expected));
         }
     }
 
     #[test]
+    fn an_old_token_is_replaced() {
+        for url in ["https://h/a?t=old&b=c", "https://h/a?b=c&t=old&t=older", "https://h/a?%74=old&b=c"] {
+            assert_eq!(link(url, "t", "x").as_deref(), Ok("https://h/a?b=c&t=x"), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_link_is_one_line() {
+        assert_eq!(
+            link("https://h/a\nhttps://evil/", "t", "x").as_deref(),
+            Ok("https://h/ahttps://evil/?t=x")
+        );
+        assert_eq!(link("no\nurl", "t", "x").unwrap_err().to_string().lines().count(), 1);
+    }
+
+    #[test]
     fn what_is_no_web_address_is_refused() {
-        for url in ["shop.example.com", "ftp://h/", "https://", "https:///a", ""] {
+        for url in ["shop.example.com", "ftp://h/", "https://", "mailto:a@b", ""] {
             assert!(link(url, "t", "x").is_err(), "{url}");
         }
     }
