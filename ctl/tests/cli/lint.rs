@@ -28,6 +28,8 @@ fn each_danger_is_found_at_its_level_and_place() {
         ("    - cookie: JSESSIONID", "    - jwt: {claim: sub}", Info, "spec.identifyBy[0]"),
         ("    cookie: JSESSIONID", "    adopt: true", Warning, "spec.session"),
         ("  session:\n    cookie: JSESSIONID", "  mint: never", Error, "spec.session"),
+        ("  # paths: [/]", "  paths: [/shop]", Warning, "spec.paths"),
+        ("override: token", "override: off", Info, "spec.stickiness"),
         ("stickiness: session", sidecars, Error, "spec.sidecars"),
         ("override: token", "override: open", Error, "spec.override"),
         ("override: token", "cookies: {tls: false}", Error, "spec.cookies.tls"),
@@ -53,5 +55,5 @@ fn an_error_ends_with_one_and_has_a_form_for_programs() {
     assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
     let findings: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     let error = findings["findings"].as_array().unwrap().iter().find(|one| one["level"] == "error").unwrap();
-    assert_eq!((&error["field"], &error["line"]), (&"spec.override".into(), &52.into()));
+    assert_eq!((&error["field"], &error["line"]), (&"spec.override".into(), &53.into()));
 }

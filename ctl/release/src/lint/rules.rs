@@ -10,8 +10,10 @@ use assignment::contract::{
 type Rule = fn(&Release) -> Vec<RawFinding>;
 
 /// Every rule, in the order of the fields they are about.
-pub(super) const ALL: [Rule; 12] = [
+pub(super) const ALL: [Rule; 14] = [
     sticky_sessions_need_their_cookie,
+    foreign_sessions_count_as_older,
+    pins_can_be_passed_on,
     users_have_a_key,
     personal_keys_are_found_by_dictionary,
     clients_choose_some_keys,
@@ -50,6 +52,36 @@ fn sticky_sessions_need_their_cookie(release: &Release) -> Vec<RawFinding> {
         "spec.session",
         message,
         "name the application's cookie in `session.cookie`, if it has one",
+    )
+}
+
+/// A cookie of `Path=/` reaches every release of the host, and without a pin it looks like a session older than the filter.
+fn foreign_sessions_count_as_older(release: &Release) -> Vec<RawFinding> {
+    let session = &release.session;
+    let adopts = release.stickiness == Stickiness::Session && session.cookie.is_some() && session.adopt;
+    if !adopts || release.paths.iter().any(|path| path == "/") {
+        return NOTHING;
+    }
+    let message = format!(
+        "a session cookie with `Path=/` of an application outside these paths counts as a session older than the filter: for {} after \
+         the installation its users stay on stable, whatever the weight",
+        session.adopt_for
+    );
+    let hint = "set `session.adopt: false` if other applications of the host set this cookie";
+    raise(Level::Warning, "spec.paths", message, hint)
+}
+
+/// What a client can do with a genuine pin; that none can be forged is the filter's promise.
+fn pins_can_be_passed_on(release: &Release) -> Vec<RawFinding> {
+    if release.stickiness != Stickiness::Session {
+        return NOTHING;
+    }
+    let message = "a client can pass its pin on: whoever sends it stays on its version until a rollback";
+    raise(
+        Level::Info,
+        "spec.stickiness",
+        message,
+        "use `weight 0` and tokens where only some may see the canary",
     )
 }
 
