@@ -8,6 +8,7 @@ use canary_release::metrics::{PodName, ProxyMetrics, Traffic};
 use canary_release::preflight::WasmRuntime;
 use canary_release::record::{Proxies, Record};
 use canary_release::status::ProxyStatus;
+use futures_util::AsyncReadExt as _;
 use http::Request;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -22,6 +23,9 @@ const FILTER: &str = "canary_generation%7Cruntime.v8.created";
 const REQUESTS: &str = "canary_requests";
 /// A proxy answers from memory; what takes longer is stuck.
 const TIMEOUT: Duration = Duration::from_secs(3);
+/// The largest page of metrics, in bytes. A gateway with 1,600 releases has some hundred kilobytes of these names; who can start a
+/// pod with a gateway's labels can send what they like.
+const MAX_BYTES: u64 = 16 << 20;
 
 impl Cluster {
     /// The proxies that serve a release and are ready, as they are at this moment.
@@ -105,11 +109,12 @@ async fn metrics(
         format!("/api/v1/namespaces/{namespace}/pods/{pod}:{PORT}/proxy/stats/prometheus?filter={filter}");
     let request = Request::get(path).body(Vec::new()).map_err(kube::Error::HttpError);
     let response = match request {
-        Ok(request) => tokio::time::timeout(TIMEOUT, client.request_text(request)).await,
+        Ok(request) => tokio::time::timeout(TIMEOUT, text(&client, request)).await,
         Err(error) => Ok(Err(error)),
     };
     match response {
-        Ok(Ok(text)) => Ok(Ok(ProxyMetrics::parse(&text))),
+        Ok(Ok(Some(text))) => Ok(Ok(ProxyMetrics::parse(&text))),
+        Ok(Ok(None)) => Ok(Err("sends no metrics on port 15090")),
         Ok(Err(kube::Error::Api(status))) if status.is_forbidden() => {
             let request = ApiRequest { verb: "get", resource: "pods/proxy", group: "", namespace, name: pod };
             Err(request.error(kube::Error::Api(status)))
@@ -117,4 +122,13 @@ async fn metrics(
         Ok(Err(_)) => Ok(Err("does not answer on port 15090")),
         Err(_) => Ok(Err("does not answer in time on port 15090")),
     }
+}
+
+/// The text of a response; `None` if it is too long or no UTF-8.
+async fn text(client: &kube::Client, request: Request<Vec<u8>>) -> Result<Option<String>, kube::Error> {
+    let mut text = String::new();
+    let body = client.request_stream(request).await?;
+    let read = body.take(MAX_BYTES + 1).read_to_string(&mut text).await;
+    let is_whole = read.is_ok_and(|read| u64::try_from(read).is_ok_and(|read| read <= MAX_BYTES));
+    Ok(is_whole.then_some(text))
 }

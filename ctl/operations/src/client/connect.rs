@@ -3,6 +3,8 @@
 
 use super::retry::RetryPolicy;
 use crate::Error;
+use http::Response;
+use http_body_util::Limited;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use kube::api::PostParams;
 use kube::client::ClientBuilder;
@@ -12,11 +14,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tower::buffer::BufferLayer;
 use tower::retry::RetryLayer;
+use tower::util::MapResponseLayer;
 
 /// The default of [`Access::request_timeout`].
 const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// Calls that wait for a connection: as many as there are proxies to ask, and more wait for those.
 const CALLS_AT_ONCE: usize = 1024;
+
+/// The largest response of the API server, in bytes. An object has at most 1.5 MiB (etcd); lists of thousands of route objects have
+/// tens of megabytes.
+const MAX_RESPONSE_BYTES: usize = 256 << 20;
 
 /// Which cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,12 +55,19 @@ impl Access {
     }
 }
 
-/// A client that retries failed calls if that is safe. The retry layer has to be cloned for each call, and so is on top
-/// of a buffer.
+/// A client that retries failed calls if that is safe, and reads no response without end. The retry layer has to be cloned for each
+/// call, and so is on top of a buffer.
 fn client(config: Config) -> Result<Client, kube::Error> {
     let again = RetryPolicy::new().map_err(|source| kube::Error::Service(source.into()))?;
-    let builder = ClientBuilder::try_from(config)?.with_layer(&BufferLayer::new(CALLS_AT_ONCE));
+    let builder = ClientBuilder::try_from(config)?
+        .with_layer(&MapResponseLayer::new(limited))
+        .with_layer(&BufferLayer::new(CALLS_AT_ONCE));
     Ok(builder.with_layer(&RetryLayer::new(again)).build())
+}
+
+/// The response, whose body is an error from the byte on that is one too many.
+fn limited<B>(response: Response<B>) -> Response<Limited<B>> {
+    response.map(|body| Limited::new(body, MAX_RESPONSE_BYTES))
 }
 
 async fn config(access: &Access) -> Result<Config, Error> {
@@ -87,5 +101,31 @@ pub(crate) async fn whoami(client: &Client, address: &str) -> Result<Option<Stri
         // An API server without the API, or one that does not allow it.
         Err(kube::Error::Api(status)) if status.is_not_found() || status.is_forbidden() => Ok(None),
         Err(source) => Err(Error::unreachable(address, source)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use futures_util::stream;
+    use http_body_util::{BodyExt as _, StreamBody};
+    use hyper::body::Frame;
+    use tower::BoxError;
+
+    static MEGABYTE: [u8; 1 << 20] = [b' '; 1 << 20];
+
+    #[tokio::test]
+    async fn a_response_that_never_ends_is_an_error() {
+        let frame = || Ok::<_, BoxError>(Frame::data(Bytes::from_static(&MEGABYTE)));
+        let mut body = limited(Response::new(StreamBody::new(stream::repeat_with(frame)))).into_body();
+        let mut read = 0;
+        let error = loop {
+            match body.frame().await.unwrap() {
+                Ok(_) => read += MEGABYTE.len(),
+                Err(error) => break error.to_string(),
+            }
+        };
+        assert_eq!((read, error.as_str()), (MAX_RESPONSE_BYTES, "length limit exceeded"));
     }
 }
