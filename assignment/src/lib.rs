@@ -24,6 +24,8 @@
 //! assert!(!bucket.is_canary_at(Weight::ZERO));
 //! ```
 
+#![warn(clippy::missing_errors_doc)]
+
 pub mod bucket;
 pub mod decide;
 mod hmac;

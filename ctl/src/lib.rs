@@ -17,6 +17,8 @@
 //!
 //! What a release is and what it would change: `canary-release`. The Kubernetes client: `canary-operations`.
 
+#![warn(clippy::missing_errors_doc)]
+
 pub mod cli;
 pub mod command;
 pub mod error;

@@ -15,6 +15,8 @@
 //!
 //! Nothing here panics and nothing fails a request: a trap in Wasm takes every request in flight on that worker with it.
 
+#![warn(clippy::missing_errors_doc)]
+
 mod baggage;
 mod context_map;
 pub mod edit;

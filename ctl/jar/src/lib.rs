@@ -4,6 +4,8 @@
 //! can set, so only the parsing is borrowed (crate `cookie`). Not modelled: public suffixes beyond "one label is none of
 //! ours", and `SameSite` on sending, as all requests of simulated users are same-site.
 
+#![warn(clippy::missing_errors_doc)]
+
 use std::time::{Duration, SystemTime};
 
 use cookie::{Cookie, ParseError, SameSite};

@@ -31,6 +31,10 @@ use crate::{Error, Outcome};
 use canary_release::spec::Document;
 
 /// Runs the command. Ctrl-C ends it at the next await: files are replaced by rename, never half written.
+///
+/// # Errors
+///
+/// If the command fails; [`Error`] says at which stage. A check that does not hold is no error, but [`Outcome::Differences`].
 pub fn run(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Error::Runtime)?;
     runtime.block_on(async {

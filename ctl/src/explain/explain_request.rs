@@ -48,11 +48,19 @@ impl ExplainRequest {
 
     /// The request that a `curl` command sends, as a browser's developer tools copy it ("Copy as cURL", for a POSIX
     /// shell).
+    ///
+    /// # Errors
+    ///
+    /// If the text is no `curl` command with a URL.
     pub fn of_curl(command: &str) -> Result<Self, ExplainRequestError> {
         Ok(curl::read(command)?)
     }
 
     /// Sets path and query.
+    ///
+    /// # Errors
+    ///
+    /// If it does not begin with `/`.
     pub fn set_path(&mut self, path: &str) -> Result<(), ExplainRequestError> {
         if !path.starts_with('/') {
             return Err(ExplainRequestError::Path(path.to_owned()));
@@ -63,6 +71,10 @@ impl ExplainRequest {
     }
 
     /// Adds a header line, `Name: value`.
+    ///
+    /// # Errors
+    ///
+    /// If the line has no `:`, or no name before it.
     pub fn add_header_line(&mut self, line: &str) -> Result<(), ExplainRequestError> {
         match line.split_once(':') {
             Some((name, value)) if !name.trim().is_empty() => {

@@ -83,6 +83,10 @@ impl Plan {
     }
 
     /// The resulting files, by name, without keys: for `--dry-run`.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be written as YAML, which no plan has caused yet.
     pub fn preview(&self) -> Result<Vec<(&'static str, String)>, Error> {
         let version = self.revision.to_string();
         let redacted = canary_release::manifest::redacted(&self.config);

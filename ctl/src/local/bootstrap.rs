@@ -45,6 +45,10 @@ impl Bootstrap {
 }
 
 /// The file. It names the other files of `layout` by absolute paths, so Envoy may start anywhere.
+///
+/// # Errors
+///
+/// If the template cannot be filled in: always a fault of this code.
 pub fn bootstrap(layout: &Layout, options: &Bootstrap) -> Result<String, Error> {
     let mut template = Template::new(TEMPLATE)?;
     let address = |at: SocketAddr| json!({"address": at.ip().to_string(), "port_value": at.port()});

@@ -16,6 +16,10 @@ pub const RESOURCE_NAME: &str = "canary/assign";
 pub const EMPTY_ECDS: &str = "version_info: \"0\"\nresources: []\n";
 
 /// The file for a configuration, which is not checked: tests write bad ones too. `version` is what Envoy reports back.
+///
+/// # Errors
+///
+/// If the template cannot be filled in. Not if the filter would refuse the configuration.
 pub fn ecds(config: &FilterConfig, module: &Path, version: &str) -> Result<String, Error> {
     let json = config.to_json().map_err(|error: ContractError| canary_release::config::Error::from(error))?;
     from_json(&json, module, version)

@@ -71,11 +71,19 @@ impl Environment {
     }
 
     /// The state as it is on the disk.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, or holds something else. Not if there is none.
     pub fn state(&self) -> Result<State, Error> {
         State::read(&self.layout)
     }
 
     /// The keys; drawn and written where there are none yet.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read or written, or the system has no randomness.
     pub fn keys(&self) -> Result<SigningKeys, Error> {
         let path = self.layout.keys();
         if path.exists() {
@@ -88,11 +96,19 @@ impl Environment {
     }
 
     /// What the files would be with the release as it is written now. Nothing is written but keys, where there are none.
+    ///
+    /// # Errors
+    ///
+    /// If state or keys cannot be read, the release contradicts another of the directory, or the filter would refuse it.
     pub fn plan(&self, release: &Release) -> Result<Plan, Error> {
         Plan::new(self.state_with(release)?, &self.keys()?)
     }
 
     /// The same for a look: keys that are not there yet are not drawn, and nothing is written at all.
+    ///
+    /// # Errors
+    ///
+    /// As [`plan`](Self::plan).
     pub fn dry_plan(&self, release: &Release) -> Result<Plan, Error> {
         let path = self.layout.keys();
         let keys = if path.exists() { self.keys()? } else { SigningKeys::placeholder() };
@@ -100,6 +116,10 @@ impl Environment {
     }
 
     /// What the files would be with a state as it is given: for changes that are no change of `canary.yaml`.
+    ///
+    /// # Errors
+    ///
+    /// If the keys cannot be read, or the filter would refuse the state.
     pub fn plan_of(&self, state: State) -> Result<Plan, Error> {
         Plan::new(state, &self.keys()?)
     }
@@ -116,11 +136,19 @@ impl Environment {
     }
 
     /// Writes a plan's files; the lock excludes other writers.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be written, or Envoy does not accept one. The next call continues.
     pub async fn apply(&self, _lock: &Lock, plan: &Plan) -> Result<Applied, Error> {
         apply(&self.layout, plan, &self.admin()).await
     }
 
     /// Writes a bootstrap. Returns whether it has changed: then Envoy has to be restarted.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read or written.
     pub fn write_bootstrap(&self, options: &Bootstrap) -> Result<bool, Error> {
         let text = bootstrap(&self.layout, options)?;
         let path = self.layout.bootstrap();
@@ -132,6 +160,10 @@ impl Environment {
     }
 
     /// Writes any configuration for the filter, unchecked, past the state: for tests that want broken ones.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
     pub fn write_filter_config(
         &self,
         config: &FilterConfig,
@@ -142,17 +174,29 @@ impl Environment {
     }
 
     /// Writes any text as the filter's configuration, JSON or not.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
     pub fn write_filter_text(&self, text: &str, module: &Path, version: &str) -> Result<(), Error> {
         files::replace(&self.layout.ecds(), &super::ecds::from_json(text, module, version)?)
     }
 
     /// Takes the filter's configuration away: an Envoy that starts now finds none.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
     pub fn remove_filter_config(&self) -> Result<(), Error> {
         files::replace(&self.layout.ecds(), EMPTY_ECDS)
     }
 
     /// Writes clusters and routes for a state as it is given, unchecked, past everything else: for tests that want routes
     /// and configuration to disagree. `version` is what Envoy reports back.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be written.
     pub fn write_upstreams(&self, state: &State, version: &str) -> Result<(), Error> {
         let clusters = clusters::clusters(state)?;
         files::replace(&self.layout.clusters(), &clusters::cds(&clusters, version)?)?;

@@ -16,6 +16,10 @@ pub enum Readers {
 }
 
 /// Writes a file that only its owner reads; as [`replace_for`].
+///
+/// # Errors
+///
+/// As [`replace_for`].
 pub fn replace(path: &Path, text: &str) -> Result<(), Error> {
     replace_for(Readers::Owner, path, text)
 }
@@ -24,6 +28,10 @@ pub fn replace(path: &Path, text: &str) -> Result<(), Error> {
 ///
 /// The new file has a name that nobody has used, is never opened through a link, and has its mode before its first byte. Killed at
 /// any moment this leaves the old file or the new one, at most with a stray `.name.*` beside it.
+///
+/// # Errors
+///
+/// If no file can be created in the directory, written, or renamed.
 pub fn replace_for(readers: Readers, path: &Path, text: &str) -> Result<(), Error> {
     let mode = match readers {
         Readers::Owner => 0o600,

@@ -138,6 +138,10 @@ impl State {
 
 impl Entry {
     /// A release as its file has it now, after what it was before. A first one gets a uid and the file's weight.
+    ///
+    /// # Errors
+    ///
+    /// If the system has no randomness for the uid of a first release.
     pub fn of(
         release: &Release,
         local: &Local,

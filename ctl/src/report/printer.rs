@@ -21,9 +21,17 @@ pub enum Format {
 /// A command's result: its fields as JSON and YAML, [`Report::text`] as text.
 pub trait Report: Serialize {
     /// Writes it as text, with a newline at the end.
+    ///
+    /// # Errors
+    ///
+    /// If `out` cannot be written to.
     fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result;
 
     /// Writes it as text, in colours if they are enabled.
+    ///
+    /// # Errors
+    ///
+    /// As [`text`](Self::text).
     fn painted(&self, out: &mut dyn fmt::Write, _paint: Paint) -> fmt::Result {
         self.text(out)
     }
@@ -70,6 +78,10 @@ impl Printer {
     }
 
     /// Prints a command's result.
+    ///
+    /// # Errors
+    ///
+    /// If the result has no YAML or JSON form, or stdout cannot be written to.
     pub fn report(&mut self, report: &impl Report) -> Result<(), Error> {
         let text = match self.format {
             Format::Text => {
@@ -84,6 +96,10 @@ impl Printer {
     }
 
     /// Prints data that has one form only: manifests, completions, a token.
+    ///
+    /// # Errors
+    ///
+    /// If stdout cannot be written to. Not if its reader has gone.
     pub fn data(&mut self, text: &str) -> Result<(), Error> {
         match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
             // `canary-ctl … | head` is no failure.
@@ -93,6 +109,10 @@ impl Printer {
     }
 
     /// Clears the terminal before the next report of a series; does nothing where stdout is none.
+    ///
+    /// # Errors
+    ///
+    /// As [`data`](Self::data).
     pub fn clear(&mut self) -> Result<(), Error> {
         if io::stdout().is_terminal() { self.data("\u{1b}[H\u{1b}[2J") } else { Ok(()) }
     }

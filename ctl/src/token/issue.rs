@@ -68,6 +68,10 @@ impl IssueError {
 /// Signs a token for a live version, given by its name or as `stable` or `canary`.
 ///
 /// `life` in seconds, `now` in seconds since 1970-01-01 UTC; `nonce` distinguishes tokens in logs.
+///
+/// # Errors
+///
+/// If the release takes no tokens, the version is not live, the life is longer than 7 days, or no key signs.
 pub fn issue(
     policy: &Policy,
     release: &Release,
