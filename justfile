@@ -34,6 +34,11 @@ lab-tools:
 envoys:
     @tools/envoy.sh
 
+# Unpack Debian's nginx, a cache of the tests, into .tools/nginx.
+[group('build')]
+nginx:
+    @tools/nginx.sh
+
 # Run everything that has to pass: check, then all tests.
 [group('test')]
 test *FLAGS:

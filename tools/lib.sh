@@ -25,17 +25,25 @@ lock() {
     flock -n 9 || { say "waiting for another run that works on $1"; flock 9; }
 }
 
+# as_root COMMAND…: runs it as root; fails (and does nothing) where that is impossible.
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    else
+        have sudo && sudo -n true 2>/dev/null && sudo -n "$@"
+    fi
+}
+
+# apt_update: fetches Debian's package lists.
+apt_update() { have apt-get && as_root apt-get update -qq >&2; }
+
 # apt_install PACKAGE…: installs Debian packages without a question; fails (and does nothing) where that is impossible.
 apt_install() {
     have apt-get || return 1
-    local root=()
-    if [ "$(id -u)" -ne 0 ]; then
-        have sudo && sudo -n true 2>/dev/null || return 1
-        root=(sudo -n)
-    fi
+    as_root true || return 1
     say "installing Debian packages: $*"
-    "${root[@]}" apt-get update -qq >&2 || say "apt-get update failed; trying with the package lists that are here"
-    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+    apt_update || say "apt-get update failed; trying with the package lists that are here"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
         -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 "$@" >&2
 }
 

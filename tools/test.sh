@@ -17,6 +17,7 @@ done
 stage "check" tools/check.sh
 stage "filter" tools/wasm.sh
 stage "Envoys" tools/envoy.sh
+stage "nginx" tools/nginx.sh
 [ "$mesh" = no ] || stage "mesh" tools/lab.sh
 if [ "$mesh" = yes ]; then
     # One build with the same features for the tests and for the programs that they run; `cargo build -p` would make another.

@@ -50,6 +50,11 @@ pub fn envoy(minor: &str) -> Result<PathBuf, MissingArtifact> {
     find("Envoy", root().join(".tools/envoy").join(minor).join("envoy"), "./x envoys")
 }
 
+/// Debian's nginx, `.tools/nginx/nginx`.
+pub fn nginx() -> Result<PathBuf, MissingArtifact> {
+    find("nginx", root().join(".tools/nginx/nginx"), "./x nginx")
+}
+
 /// A part of the mesh, below `.tools/lab`.
 pub fn lab(what: &'static str, path: &str) -> Result<PathBuf, MissingArtifact> {
     find(what, root().join(".tools/lab").join(path), "./x lab-tools")
