@@ -8,10 +8,12 @@ use assignment::Weight;
 use assignment::contract::{Position, Role};
 use canary_release::config;
 use canary_release::delivery::deployed_config;
-use canary_release::preflight::{Alternative, PreflightCheck, check_pause, check_step, check_stickiness};
+use canary_release::preflight::{
+    Alternative, PreflightCheck, check_pause, check_service_port, check_step, check_stickiness,
+};
 use canary_release::record::Record;
 use canary_release::routing::ROUTE_KIND;
-use canary_release::spec::{Release, ReleaseName};
+use canary_release::spec::{Release, ReleaseName, Routes};
 use canary_release::status::ReadyPods;
 
 impl Cluster {
@@ -96,7 +98,14 @@ impl Cluster {
         if let Some(weight) = after.initial_weight {
             check_step(after.max_step, Weight::ZERO, weight, skipped)?;
         }
+        if let Some(ports) = pods.ports.as_ref().filter(|_| after.routes != Routes::External) {
+            check_service_port(&release.service, ports, skipped)?;
+        }
         let stable = after.state.version_of(Role::Stable).unwrap_or_default();
+        if pods.ports.is_none() && !skipped.contains(&PreflightCheck::NoReadyPods) {
+            let (namespace, name) = (release.name.namespace.to_string(), after.service.name.clone());
+            return Err(Error::NoService { namespace, name });
+        }
         check_ready(pods.of_version(&after.service, stable), stable, &after.service.name, skipped)
     }
 

@@ -9,7 +9,7 @@ use assignment::contract::Role;
 use canary_release::plan::Reference;
 use canary_release::preflight::{Alternative, PreflightCheck};
 use canary_release::record::Record;
-use canary_release::routing::{Coverage, ROUTE_KIND, Reach, UnmeshedPods, gaps};
+use canary_release::routing::{Coverage, Gap, ROUTE_KIND, Reach, UnmeshedPods, gaps};
 use canary_release::spec::{ReleaseName, Routes};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -27,16 +27,18 @@ impl Cluster {
         record: &Record,
         coming: &[Reference],
     ) -> Result<Coverage, Error> {
+        Ok(self.reach(release, record).await?.coverage(release, record, coming))
+    }
+
+    /// What leads to a release's pods.
+    async fn reach(&self, release: &ReleaseName, record: &Record) -> Result<Reached, Error> {
         let (namespace, service) = (release.namespace.as_str(), record.service.name.as_str());
         let mut objects = self.client.list_istio_in(ROUTE_KIND, &namespaces(record, namespace)).await?;
         objects.extend(self.client.list("networking.k8s.io/v1", "Ingress", namespace).await?);
         let called = self.client.get(&Reference::new("v1", "Service", namespace, service)).await?;
         let unmeshed_pods = self.unmeshed_pods(namespace, called.as_ref()).await?;
         objects.extend(called);
-        let ours = record.objects.iter().map(|(_, reference)| reference).chain(coming);
-        let ours: Vec<Reference> = ours.cloned().collect();
-        let gaps = gaps(Reach { service, namespace, objects: &objects, ours: &ours });
-        Ok(Coverage { gaps, unmeshed_pods })
+        Ok(Reached { objects, unmeshed_pods })
     }
 
     /// The pods of a namespace that are not behind this Service and have no sidecar.
@@ -55,7 +57,8 @@ impl Cluster {
         Ok(UnmeshedPods(outside.filter_map(|pod| pod.metadata.name).collect()))
     }
 
-    /// Refuses to add a canary whose ready pods can be reached by a bypass. Returns the bypasses that it does not
+    /// Refuses to add a canary whose ready pods can be reached by a bypass, and to take users off pods that they reach
+    /// today by a route that becomes ours. Returns the bypasses that it does not
     /// refuse, for a message.
     ///
     /// If the routes are external it refuses nothing: before the subsets exist, no external route can name one.
@@ -68,12 +71,14 @@ impl Cluster {
     ) -> Result<Coverage, Error> {
         let (before, after) = (planned.before.as_ref(), &planned.stored.record);
         let Some(canary) = after.state.version_of(Role::Canary) else { return Ok(Coverage::default()) };
+        let coming: Vec<Reference> =
+            planned.desired.owned().into_iter().map(|(_, reference)| reference).collect();
+        let reached = self.reach(release, after).await?;
+        check_closed_gaps(&reached.closed_gaps(release, planned, &coming), after, pods, skipped)?;
         if skipped.contains(&PreflightCheck::RoutesBypassed) {
             return Ok(Coverage::default());
         }
-        let coming: Vec<Reference> =
-            planned.desired.owned().into_iter().map(|(_, reference)| reference).collect();
-        let coverage = self.coverage(release, after, &coming).await?;
+        let coverage = reached.coverage(release, after, &coming);
         let is_known = before.is_some_and(|before| before.state.version_of(Role::Canary) == Some(canary));
         let Some(gap) = coverage.gaps.first().filter(|_| !is_known && after.routes != Routes::External)
         else {
@@ -93,4 +98,52 @@ impl Cluster {
         }
         Ok(coverage)
     }
+}
+
+/// What leads to a release's pods, whoever owns it.
+struct Reached {
+    objects: Vec<Value>,
+    unmeshed_pods: UnmeshedPods,
+}
+
+impl Reached {
+    fn coverage(self, release: &ReleaseName, record: &Record, coming: &[Reference]) -> Coverage {
+        let ours = record.objects.iter().map(|(_, reference)| reference).chain(coming);
+        let gaps = self.gaps(release, record, ours);
+        Coverage { gaps, unmeshed_pods: self.unmeshed_pods }
+    }
+
+    /// The routes that lead to all pods today, and to the stable version alone after the next write.
+    fn closed_gaps(&self, release: &ReleaseName, planned: &Planned, coming: &[Reference]) -> Vec<Gap> {
+        let before = planned.before.iter().flat_map(|record| &record.objects).map(|(_, reference)| reference);
+        let mut gaps = self.gaps(release, &planned.stored.record, before);
+        gaps.retain(|gap| coming.contains(&gap.object));
+        gaps
+    }
+
+    fn gaps<'r>(
+        &self,
+        release: &ReleaseName,
+        record: &Record,
+        ours: impl Iterator<Item = &'r Reference>,
+    ) -> Vec<Gap> {
+        let ours: Vec<Reference> = ours.cloned().collect();
+        let (service, namespace) = (record.service.name.as_str(), release.namespace.as_str());
+        gaps(Reach { service, namespace, objects: &self.objects, ours: &ours })
+    }
+}
+
+/// Refuses routes that take users off ready pods that they reach by the Service.
+fn check_closed_gaps(
+    closed: &[Gap],
+    record: &Record,
+    pods: &ServicePods,
+    skipped: &[PreflightCheck],
+) -> Result<(), Error> {
+    let Some(gap) = closed.first() else { return Ok(()) };
+    let Some((version, ready)) = pods.ready_beside_stable(record).into_iter().next() else { return Ok(()) };
+    let message = format!(
+        "version `{version}` has {ready} ready pods, and {gap}: its users would be moved to the stable version"
+    );
+    Ok(PreflightCheck::MovesUsers.refuse(skipped, message, Alternative::StopPods { version })?)
 }

@@ -54,6 +54,14 @@ pub enum Error {
         /// The message of the API server.
         message: String,
     },
+    /// The release names a Service that does not exist.
+    #[error("expected Service `{name}` in namespace `{namespace}`, found none")]
+    NoService {
+        /// The release's namespace.
+        namespace: String,
+        /// The name in the file.
+        name: String,
+    },
     /// A right is missing: 403 by RBAC.
     #[error("not allowed to {verb} {resource} in namespace `{namespace}`")]
     Forbidden {

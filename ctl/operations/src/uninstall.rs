@@ -43,7 +43,7 @@ impl Cluster {
         skipped: &[PreflightCheck],
         waiting: &mut WaitOptions<'_>,
     ) -> Result<Plan, Error> {
-        self.check_uninstall(release, &stored.record, skipped)?;
+        self.check_uninstall(release, &stored.record, skipped).await?;
         let task = Task { verb: "uninstall", release };
         let alone = async || {
             if self.end_canary(release, &mut stored).await? {
@@ -64,20 +64,32 @@ impl Cluster {
         self.leases.with_leases(vec![task.place()], task, alone).await
     }
 
-    /// Refuses to uninstall a release that another operator has paused, and one whose canary has users.
-    fn check_uninstall(
+    /// Refuses to uninstall a release that another operator has paused, one whose canary has users, and one beside whose stable
+    /// version another has ready pods: without subsets the Service sends users of either to both.
+    async fn check_uninstall(
         &self,
         release: &ReleaseName,
         record: &Record,
         skipped: &[PreflightCheck],
     ) -> Result<(), Error> {
         self.check_pause(record, skipped)?;
-        let weight = record.state.weight;
-        if weight == Weight::ZERO {
+        if skipped.contains(&PreflightCheck::MovesUsers) {
             return Ok(());
         }
-        let message = format!("`{release}` has {weight} of its users on the canary: they would be moved");
-        Ok(PreflightCheck::MovesUsers.refuse(skipped, message, Alternative::ZeroWeight)?)
+        let weight = record.state.weight;
+        if weight > Weight::ZERO {
+            let message = format!("`{release}` has {weight} of its users on the canary: they would be moved");
+            PreflightCheck::MovesUsers.refuse(skipped, message, Alternative::ZeroWeight)?;
+        }
+        let pods = self.client.service_pods(release.namespace.as_str(), &record.service).await?;
+        let Some((version, ready)) = pods.ready_beside_stable(record).into_iter().next() else {
+            return Ok(());
+        };
+        let service = &record.service.name;
+        let message = format!(
+            "version `{version}` has {ready} ready pods: without routes Service `{service}` sends users of each version to both"
+        );
+        Ok(PreflightCheck::MovesUsers.refuse(skipped, message, Alternative::StopPods { version })?)
     }
 
     /// Deletes its objects, under the Leases of those that releases share; plans again if another release's weight was

@@ -21,11 +21,17 @@ impl Hint for Gap {
 fn instead(alternative: &Alternative) -> String {
     let text = match alternative {
         Alternative::StartPods { .. } => "start its pods",
+        Alternative::StopPods { version } => {
+            return format!(
+                "scale the Deployment of `{version}` to 0 replicas, and wait until its pods have ended"
+            );
+        }
         Alternative::StartProcess { .. } => "start it",
         Alternative::AddRoutes { routes: Routes::External } => {
             "put the routes that `canary-ctl generate` prints into it"
         }
         Alternative::AddRoutes { .. } => "`canary-ctl apply` puts them back",
+        Alternative::NameServicePort { .. } => "name one of its ports in `service.port`",
         Alternative::CloseGap { gap } => closes(gap.bypass),
         Alternative::AskPauser { by } => return format!("ask `{by}`"),
         Alternative::SmallerSteps { .. } => "take smaller steps, change `maxStep`",

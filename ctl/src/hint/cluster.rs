@@ -52,6 +52,7 @@ const fn of_access(error: &Error) -> Option<&'static str> {
         }
         Error::Held { .. } => "wait until it has ended; a process that is gone is not waited for",
         Error::LostKeys { .. } | Error::Unknown { .. } => "`canary-ctl apply` puts it there",
+        Error::NoService { .. } => "name the application's Service in `service.name`, or create it first",
         Error::NotApplied => "`canary-ctl apply` brings them there",
         Error::KeysDiffer { .. } => {
             "`canary-ctl rotate-keys` continues a rotation that was interrupted; else decide for one of them, and copy it"

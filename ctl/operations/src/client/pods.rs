@@ -2,16 +2,21 @@
 
 use super::{ApiClient, ApiRequest};
 use crate::Error;
-use canary_release::record::ServiceRef;
+use assignment::contract::Role;
+use canary_release::record::{Record, ServiceRef};
 use canary_release::status::ReadyPods;
-use k8s_openapi::api::core::v1::{Pod, Service as ServiceObject};
+use k8s_openapi::api::core::v1::{Pod, Service as ServiceObject, ServiceSpec};
 use kube::Api;
 use kube::api::ListParams;
 use std::collections::BTreeMap;
 
-/// The pods behind a Service, of all versions, without those that terminate.
-#[derive(Clone, Debug)]
-pub(crate) struct ServicePods(Vec<Pod>);
+/// A Service, and the pods behind it: of all versions, without those that terminate.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ServicePods {
+    /// Its ports; `None` if there is no such Service.
+    pub(crate) ports: Option<Vec<u16>>,
+    pods: Vec<Pod>,
+}
 
 impl ServicePods {
     /// Those of a version.
@@ -20,7 +25,20 @@ impl ServicePods {
             let label = pod.metadata.labels.as_ref().and_then(|labels| labels.get(&service.label));
             label.is_some_and(|label| label == version)
         };
-        ready_pods(self.0.iter().filter(is_of_version))
+        ready_pods(self.pods.iter().filter(is_of_version))
+    }
+
+    /// The versions that have ready pods, without the stable one, and how many.
+    pub(crate) fn ready_beside_stable(&self, record: &Record) -> BTreeMap<String, usize> {
+        let stable = record.state.version_of(Role::Stable);
+        let mut ready = BTreeMap::new();
+        for pod in self.pods.iter().filter(|pod| is_ready(pod)) {
+            let version = pod.metadata.labels.as_ref().and_then(|labels| labels.get(&record.service.label));
+            if let Some(version) = version.filter(|version| stable != Some(version)) {
+                *ready.entry(version.clone()).or_default() += 1;
+            }
+        }
+        ready
     }
 }
 
@@ -41,34 +59,36 @@ impl ApiClient {
         service: &ServiceRef,
         version: &str,
     ) -> Result<ReadyPods, Error> {
-        let Some(mut labels) = self.selector(namespace, &service.name).await? else {
+        let found = self.service(namespace, &service.name).await?;
+        let Some(mut labels) = found.and_then(|service| service.selector) else {
             return Ok(ReadyPods::default());
         };
         labels.insert(service.label.clone(), version.to_owned());
         Ok(ready_pods(&self.pods(namespace, &labels).await?))
     }
 
-    /// The pods behind a Service; none if it does not exist.
+    /// A Service and its pods; none if it does not exist or selects none.
     pub(crate) async fn service_pods(
         &self,
         namespace: &str,
         service: &ServiceRef,
     ) -> Result<ServicePods, Error> {
-        Ok(match self.selector(namespace, &service.name).await? {
-            Some(labels) => ServicePods(self.pods(namespace, &labels).await?),
-            None => ServicePods(Vec::new()),
-        })
+        let Some(found) = self.service(namespace, &service.name).await? else {
+            return Ok(ServicePods::default());
+        };
+        let ports = found.ports.iter().flatten().filter_map(|port| u16::try_from(port.port).ok()).collect();
+        let pods = match &found.selector {
+            Some(labels) => self.pods(namespace, labels).await?,
+            None => Vec::new(),
+        };
+        Ok(ServicePods { ports: Some(ports), pods })
     }
 
-    async fn selector(
-        &self,
-        namespace: &str,
-        service: &str,
-    ) -> Result<Option<BTreeMap<String, String>>, Error> {
+    async fn service(&self, namespace: &str, service: &str) -> Result<Option<ServiceSpec>, Error> {
         let services: Api<ServiceObject> = Api::namespaced(self.client.clone(), namespace);
         let request = ApiRequest { verb: "get", resource: "services", group: "", namespace, name: service };
         let found = services.get_opt(service).await.map_err(|error| request.error(error))?;
-        Ok(found.and_then(|service| service.spec).and_then(|spec| spec.selector))
+        Ok(found.and_then(|service| service.spec))
     }
 
     /// Pods by their labels, without those that are terminating.

@@ -1,6 +1,8 @@
 //! What `apply` reads and writes.
 
-use crate::fixture::{apply, create_service, options, release, run, set_weight, shop, uninstall};
+use crate::fixture::{
+    INGRESS, apply, create_service, options, pod, release, run, set_weight, shop, uninstall,
+};
 use canary_operations::WriteOptions;
 use serde_json::{Value, json};
 
@@ -33,6 +35,19 @@ fn a_first_apply_makes_each_object_once_and_a_second_one_nothing() {
         let second = api.count_requests();
         assert!(first <= 43, "a first apply makes {first} requests");
         assert!(second <= 14, "an apply with nothing to do makes {second} requests");
+    });
+}
+
+#[test]
+fn a_gateway_that_is_not_ready_is_not_waited_for() {
+    run(async {
+        let (api, release) = (shop(), release(&Value::Null));
+        let mut starting = pod(INGRESS, "gateway-2", &json!({"istio": "gateway"}));
+        starting["status"]["conditions"] = json!([{"type": "Ready", "status": "False"}]);
+        api.state().create(&starting);
+        let applied = apply(&api.cluster().await, &release).await.unwrap();
+        let proxies = applied.arrival.unwrap().proxies;
+        assert_eq!(proxies.iter().map(|proxy| proxy.pod.as_str()).collect::<Vec<_>>(), ["gateway-1"]);
     });
 }
 

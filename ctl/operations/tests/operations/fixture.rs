@@ -50,6 +50,18 @@ pub(crate) fn pod(namespace: &str, name: &str, labels: &Value) -> Value {
                 "restartCount": 0, "state": {"running": {}}}]}})
 }
 
+/// The shop with a VirtualService that its owner has written: it leads to the Service without a subset.
+pub(crate) fn shop_with_virtual_service() -> FakeApi {
+    let api = shop();
+    let route = json!([{"destination": {"host": "shop"}}]);
+    api.state().create(&json!({"apiVersion": "networking.istio.io/v1", "kind": "VirtualService",
+    "metadata": {"name": "by-hand", "namespace": "shop"},
+    "spec": {"hosts": ["shop.example.com"], "gateways": ["ingress/gateway"], "http": [
+        {"match": [{"uri": {"prefix": "/cart"}}], "timeout": "3s", "route": route}, {"route": route},
+    ]}}));
+    api
+}
+
 /// The release of the shop, with changes to its `spec`.
 pub(crate) fn release(changes: &Value) -> Release {
     let mut spec = json!({
@@ -136,6 +148,7 @@ pub(crate) async fn rotate(cluster: &Cluster, release: &Release) -> Result<Rotat
     Box::pin(cluster.rotate_keys(release, options)).await
 }
 
+/// `uninstall` of a release with ready pods of both versions.
 pub(crate) async fn uninstall(cluster: &Cluster, release: &Release) -> Result<(), Error> {
     uninstall_within(TIMEOUT, cluster, release).await
 }
@@ -148,7 +161,9 @@ pub(crate) async fn uninstall_without_istiod(cluster: &Cluster, release: &Releas
 async fn uninstall_within(timeout: Duration, cluster: &Cluster, release: &Release) -> Result<(), Error> {
     let stored = cluster.get_record(&release.name).await?;
     let mut waiting = WaitOptions { timeout, progress: &mut |_, _| {} };
-    Box::pin(cluster.uninstall(&release.name, stored, &[], &mut waiting)).await.map(drop)
+    Box::pin(cluster.uninstall(&release.name, stored, &[PreflightCheck::MovesUsers], &mut waiting))
+        .await
+        .map(drop)
 }
 
 /// How objects are written: the istiod of the fake sends a change at once.

@@ -25,6 +25,8 @@ fn gateways_with_different_keys_are_refused() {
         let both = release(&json!({"gateways": [gateway(INGRESS), gateway("edge")]}));
         let refused = apply(&cluster, &both).await;
         assert!(matches!(refused, Err(Error::KeysDiffer { .. })), "{refused:?}");
+        let refused = rotate(&cluster, &both).await;
+        assert!(matches!(refused, Err(Error::KeysDiffer { .. })), "{refused:?}");
     });
 }
 

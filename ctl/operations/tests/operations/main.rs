@@ -14,6 +14,7 @@ mod fixture;
 mod interrupted;
 mod keys;
 mod make_before_break;
+mod moves_users;
 mod new_module;
 mod proxies_without_istiod;
 mod refused;

@@ -1,9 +1,20 @@
 //! What an operation refuses before its first write.
 
+use crate::fake_api::FakeApi;
 use crate::fixture::{apply, finish, promote, release, run, set_weight, shop, weight};
 use canary_operations::{Error, Protected, WeightRequest};
 use canary_release::spec::Seconds;
 use serde_json::{Value, json};
+
+/// Changes the record of the shop, as another process would.
+fn edit_record(api: &FakeApi, change: impl FnOnce(&mut Value)) {
+    api.state().store.edit("ConfigMap", "shop-canary", |object| {
+        let mut record: Value =
+            serde_json::from_str(object["data"]["release.json"].as_str().unwrap()).unwrap();
+        change(&mut record);
+        object["data"]["release.json"] = json!(record.to_string());
+    });
+}
 
 #[test]
 fn a_weight_is_refused_if_the_release_is_at_another_generation_than_expected() {
@@ -41,15 +52,59 @@ fn a_step_is_measured_from_zero_once_a_weight_has_expired() {
         cluster.set_weight(checked).await.unwrap();
         set_weight(&cluster, &release, "20").await.unwrap();
         // An hour later: the record has the expiry.
-        api.state().store.edit("ConfigMap", "shop-canary", |object| {
-            let mut record: Value =
-                serde_json::from_str(object["data"]["release.json"].as_str().unwrap()).unwrap();
-            record["state"]["until"] = json!({"atSeconds": 1, "action": "stop"});
-            object["data"]["release.json"] = json!(record.to_string());
-        });
+        edit_record(&api, |record| record["state"]["until"] = json!({"atSeconds": 1, "action": "stop"}));
         let refused = set_weight(&cluster, &release, "40").await;
         let message = refused.unwrap_err().to_string();
         assert!(message.contains("found 0% to 40%"), "{message}");
+    });
+}
+
+#[test]
+fn a_first_apply_is_refused_with_a_port_or_a_service_that_does_not_exist() {
+    run(async {
+        let api = shop();
+        let cluster = api.cluster().await;
+        let named = |name: &str, port: u16| release(&json!({"service": {"name": name, "port": port}}));
+        let refused = apply(&cluster, &named("shop", 81)).await.unwrap_err().to_string();
+        assert_eq!(refused, "expected port 81 of Service `shop`, found 80");
+        let refused = apply(&cluster, &named("shopp", 80)).await.unwrap_err().to_string();
+        assert_eq!(refused, "expected Service `shopp` in namespace `shop`, found none");
+        assert_eq!(api.state().store.names(&["ConfigMap", "VirtualService"]), Vec::<String>::new());
+        apply(&cluster, &named("shop", 80)).await.unwrap();
+    });
+}
+
+#[test]
+fn a_pod_that_is_terminating_counts_as_none() {
+    run(async {
+        let (api, release) = (shop(), release(&Value::Null));
+        api.state().store.edit("Pod", "shop-v1", |pod| {
+            pod["metadata"]["deletionTimestamp"] = json!("2026-11-24T00:00:00Z");
+        });
+        let refused = apply(&api.cluster().await, &release).await.unwrap_err().to_string();
+        assert_eq!(refused, "version `v1` has no ready pod of 0 behind Service `shop`");
+    });
+}
+
+#[test]
+fn a_promotion_and_a_raise_are_refused_while_another_user_has_paused_the_release() {
+    run(async {
+        let (api, release) = (shop(), release(&Value::Null));
+        let cluster = api.cluster().await;
+        apply(&cluster, &release).await.unwrap();
+        edit_record(&api, |record| record["paused"] = json!({"at": "2026-11-24T00:00:00Z", "by": "bob"}));
+        for refused in
+            [promote(&cluster, &release).await.map(drop), set_weight(&cluster, &release, "1").await]
+        {
+            let message = refused.unwrap_err().to_string();
+            assert!(message.starts_with("the release is paused by `bob`"), "{message}");
+        }
+        let record = cluster.get_record(&release.name).await.unwrap().record;
+        assert_eq!(
+            (record.state.generation, record.role_change.is_some()),
+            (1, false),
+            "nothing was written"
+        );
     });
 }
 

@@ -15,6 +15,11 @@ pub enum Alternative {
         /// The version.
         version: String,
     },
+    /// Stop the pods of a version, so that no route reaches them.
+    StopPods {
+        /// The version.
+        version: String,
+    },
     /// Start a process of a version, on the local target.
     StartProcess {
         /// The version.
@@ -24,6 +29,11 @@ pub enum Alternative {
     AddRoutes {
         /// Who writes the routes.
         routes: Routes,
+    },
+    /// Name a port that the Service has.
+    NameServicePort {
+        /// Its ports.
+        ports: Vec<u16>,
     },
     /// Change the object that leads to the pods past our routes.
     CloseGap {

@@ -2,6 +2,7 @@
 
 use super::Alternative;
 use crate::record::Record;
+use crate::spec::Service;
 use assignment::Weight;
 use assignment::contract::{Fallback, MintPolicy, ReleaseConfig, Stickiness};
 use std::fmt;
@@ -13,6 +14,8 @@ pub enum PreflightCheck {
     NoReadyPods,
     /// No route leads to the canary by the filter's header.
     NoRoutes,
+    /// The Service does not have the port to which our routes would lead.
+    NoServicePort,
     /// Ready canary pods are reached by traffic that bypasses our routes.
     RoutesBypassed,
     /// Another operator has paused the release.
@@ -41,9 +44,10 @@ pub struct CheckFailed {
 
 impl PreflightCheck {
     /// Every check, in the order of help and docs.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::NoReadyPods,
         Self::NoRoutes,
+        Self::NoServicePort,
         Self::RoutesBypassed,
         Self::Paused,
         Self::MaxStep,
@@ -57,6 +61,7 @@ impl PreflightCheck {
         match self {
             Self::NoReadyPods => "no-ready-pods",
             Self::NoRoutes => "no-routes",
+            Self::NoServicePort => "no-service-port",
             Self::RoutesBypassed => "routes-bypassed",
             Self::Paused => "paused",
             Self::MaxStep => "max-step",
@@ -71,6 +76,7 @@ impl PreflightCheck {
         match self {
             Self::NoReadyPods => "Users would be sent to a version without a ready pod",
             Self::NoRoutes => "No route leads to the canary by the filter's header",
+            Self::NoServicePort => "Routes would lead to a port that the Service does not have",
             Self::RoutesBypassed => "Ready canary pods are reached by a way that no route of ours covers",
             Self::Paused => "Another user has paused the release",
             Self::MaxStep => "The weight rises by more than `maxStep`",
@@ -123,6 +129,33 @@ pub fn check_step(
     PreflightCheck::MaxStep.refuse(skipped, message, Alternative::SmallerSteps { max })
 }
 
+/// Refuses routes to a port that a Service does not have: every request would get 503.
+///
+/// # Errors
+///
+/// If the port is none of `found`, and the check is not among `skipped`.
+pub fn check_service_port(
+    service: &Service,
+    found: &[u16],
+    skipped: &[PreflightCheck],
+) -> Result<(), CheckFailed> {
+    if found.contains(&service.port) {
+        return Ok(());
+    }
+    let ports: Vec<String> = found.iter().map(u16::to_string).collect();
+    let message = format!(
+        "expected port {} of Service `{}`, found {}",
+        service.port,
+        service.name,
+        if ports.is_empty() { "none".to_owned() } else { ports.join(", ") }
+    );
+    PreflightCheck::NoServicePort.refuse(
+        skipped,
+        message,
+        Alternative::NameServicePort { ports: found.to_vec() },
+    )
+}
+
 /// Refuses a release in which no user can stay on a version, whatever its weight.
 ///
 /// # Errors
@@ -163,6 +196,16 @@ fn unsticky(config: &ReleaseConfig) -> Option<(&'static str, Alternative)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_port_that_the_service_does_not_have_is_refused() {
+        let service = Service { name: "shop".parse().unwrap(), port: 81 };
+        let refused = check_service_port(&service, &[80, 8443], &[]).unwrap_err();
+        assert_eq!(refused.to_string(), "expected port 81 of Service `shop`, found 80, 8443");
+        assert_eq!(refused.alternative, Alternative::NameServicePort { ports: vec![80, 8443] });
+        assert_eq!(check_service_port(&service, &[80, 81], &[]), Ok(()));
+        assert_eq!(check_service_port(&service, &[], &[PreflightCheck::NoServicePort]), Ok(()));
+    }
 
     #[test]
     fn only_a_raise_beyond_the_largest_step_is_refused() {

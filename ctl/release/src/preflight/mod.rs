@@ -11,5 +11,7 @@ mod checks;
 mod wasm_runtime;
 
 pub use alternative::Alternative;
-pub use checks::{CheckFailed, PreflightCheck, check_pause, check_step, check_stickiness};
+pub use checks::{
+    CheckFailed, PreflightCheck, check_pause, check_service_port, check_step, check_stickiness,
+};
 pub use wasm_runtime::{ProxyRuntime, WasmRuntime, check_wasm_runtime};

@@ -16,13 +16,13 @@ const SESSIONS: usize = 60;
 
 #[test]
 fn no_cart_is_lost_where_a_rule_of_the_same_host_made_the_shop_sticky() {
-    in_the_mesh(async |lab| day(lab, "sticky-merged", json!({})).await);
+    in_the_mesh(async |lab| Box::pin(day(lab, "sticky-merged", json!({}))).await);
 }
 
 /// istiod merges no rules that are exported differently: the younger one replaces the other, with its own settings.
 #[test]
 fn no_cart_is_lost_where_our_rule_takes_the_place_of_the_one_that_made_the_shop_sticky() {
-    in_the_mesh(async |lab| day(lab, "sticky-replaced", json!({"exportTo": ["*"]})).await);
+    in_the_mesh(async |lab| Box::pin(day(lab, "sticky-replaced", json!({"exportTo": ["*"]}))).await);
 }
 
 async fn day(lab: &Lab, name: &str, rule: Value) {

@@ -192,7 +192,7 @@ pub(crate) async fn uninstall(cluster: &Cluster, release: &Release) -> Result<()
     let stored = cluster.get_record(&release.name).await?;
     let mut progress = |_, _| {};
     let mut waiting = WaitOptions { timeout: Duration::from_secs(5), progress: &mut progress };
-    cluster.uninstall(&release.name, stored, &PreflightCheck::ALL, &mut waiting).await.map(drop)
+    Box::pin(cluster.uninstall(&release.name, stored, &PreflightCheck::ALL, &mut waiting)).await.map(drop)
 }
 
 /// A request for so many percent.

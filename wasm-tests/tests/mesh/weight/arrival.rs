@@ -73,6 +73,8 @@ fn the_first_generation_is_reported_by_a_gateway_without_traffic() {
 fn a_stable_version_without_ready_pods_gets_no_users() {
     in_the_mesh(async |lab| {
         let fixture = crate::support::release_fixture::ReleaseFixture::new(lab, "unready").await;
+        let service = ["create", "service", "clusterip", "shop", "--tcp=80:80", "-n", "unready"];
+        lab.kubectl(&service).await.unwrap();
         let cluster = fixture.cluster().await;
         let how = ApplyOptions {
             waiting: WaitOptions { timeout: Duration::from_secs(1), progress: &mut |_, _| {} },

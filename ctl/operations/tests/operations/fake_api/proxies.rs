@@ -48,7 +48,7 @@ impl Proxies {
         if self.is_istiod_away {
             return;
         }
-        for pod in store.of_kind("Pod").filter(|pod| has_proxy(pod)) {
+        for pod in store.of_kind("Pod").filter(|pod| has_proxy(pod) && is_ready(pod)) {
             let [namespace, name] =
                 ["namespace", "name"].map(|field| pod["metadata"][field].as_str().unwrap());
             let proxy = self.by_pod.entry(format!("/api/v1/namespaces/{namespace}/pods/{name}")).or_default();
@@ -87,6 +87,12 @@ impl Proxies {
 fn has_proxy(pod: &Value) -> bool {
     let containers = pod["spec"]["containers"].as_array().into_iter().flatten();
     containers.into_iter().any(|container| container["name"] == "istio-proxy")
+}
+
+/// A proxy that is not ready has not been sent anything yet.
+fn is_ready(pod: &Value) -> bool {
+    let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
+    conditions.into_iter().any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
 }
 
 /// Whether an EnvoyFilter selects a pod.

@@ -2,7 +2,7 @@
 
 use super::{assert_routes_lead_to_subsets, count_writes};
 use crate::fake_api::FakeApi;
-use crate::fixture::{apply, release, run, shop, uninstall};
+use crate::fixture::{apply, release, run, shop_with_virtual_service, uninstall};
 use canary_operations::Error;
 use serde_json::{Value, json};
 
@@ -65,15 +65,10 @@ fn an_uninstall_that_is_killed_after_any_write_gives_the_object_back_as_it_was()
     });
 }
 
-/// The shop with a VirtualService that its owner has written.
+/// The shop with a VirtualService of its owner, and without pods of the canary, whose users a first `apply` would move.
 fn with_virtual_service() -> FakeApi {
-    let api = shop();
-    let route = json!([{"destination": {"host": "shop"}}]);
-    api.state().create(&json!({"apiVersion": "networking.istio.io/v1", "kind": "VirtualService",
-    "metadata": {"name": "by-hand", "namespace": "shop"},
-    "spec": {"hosts": ["shop.example.com"], "gateways": ["ingress/gateway"], "http": [
-        {"match": [{"uri": {"prefix": "/cart"}}], "timeout": "3s", "route": route}, {"route": route},
-    ]}}));
+    let api = shop_with_virtual_service();
+    api.state().store.remove("Pod", "shop-v2");
     api
 }
 
