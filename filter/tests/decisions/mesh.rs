@@ -32,6 +32,9 @@ fn nothing_is_minted_or_pinned() {
     assert_eq!(response.all("set-cookie"), ["S=new"]);
     let logout = sent.respond(&[("set-cookie", "S=; Max-Age=0")]);
     assert_eq!(logout.all("set-cookie"), ["S=; Max-Age=0"], "the edge ends the pin");
+    let pinned = get("/").cookie("S", "mine").cookie("__Host-pin", &proxy.pin("v2", 2, NOW));
+    let logout = proxy.send(&pinned).respond(&[("set-cookie", "S=; Max-Age=0")]);
+    assert_eq!(logout.all("set-cookie"), ["S=; Max-Age=0"], "the edge ends a pin that came along");
 }
 
 #[test]
