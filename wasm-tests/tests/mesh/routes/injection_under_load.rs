@@ -2,10 +2,11 @@
 
 use crate::support::in_the_mesh;
 use crate::support::loaded_fixture::LoadedFixture;
-use crate::support::release_fixture::uninstall;
+use crate::support::release_fixture::{refused, uninstall};
 use browser::User;
 use browser::load::LoadProfile;
 use canary_release::plan::{ChangeReason, PlanNote};
+use canary_release::preflight::PreflightCheck;
 use serde_json::{Value, json};
 use std::time::Duration;
 use wasm_tests::mesh::ShopEnv;
@@ -18,6 +19,13 @@ fn edit(release: Document) -> Document {
 }
 
 impl LoadedFixture<'_> {
+    /// The first `apply`: it takes users off the ready pods of the canary, which the owner's routes lead to.
+    async fn take_over(&self) {
+        let message = refused(PreflightCheck::MovesUsers, &self.apply_although(&[]).await);
+        assert!(message.contains("version `v2` has 2 ready pods, and VirtualService"), "{message}");
+        self.apply_although(&[PreflightCheck::MovesUsers]).await.unwrap();
+    }
+
     async fn write(&self, name: &str, spec: &Value) {
         let metadata = json!({"name": name, "namespace": self.env.namespace});
         let object = json!({"apiVersion": "networking.istio.io/v1", "kind": "VirtualService", "metadata": metadata, "spec": spec});
@@ -89,7 +97,7 @@ fn injected_routes_keep_the_settings_of_the_owners_routes_and_no_request_fails_u
         let load = LoadProfile { concurrency: 4, ..LoadProfile::navigate("/static/app.js", 5) };
         let crowd = Crowd::start(loaded.users(20), load);
 
-        loaded.apply().await;
+        loaded.take_over().await;
         loaded.until_all_are_on("v1", &["/", "/cart"]).await;
         loaded.weigh("20").await;
         let mut sessions = Sessions::default();
@@ -151,7 +159,7 @@ fn where_the_root_delegates_the_delegate_is_edited() {
         loaded.write("shop-routes", &delegate).await;
         let before = loaded.read("root").await;
         loaded.answers(HOST).await;
-        loaded.apply().await;
+        loaded.take_over().await;
         loaded.until_all_are_on("v1", &["/", "/cart"]).await;
         loaded.weigh("100").await;
         loaded.until_all_are_on("v2", &["/", "/cart"]).await;
