@@ -52,6 +52,7 @@ impl Cluster {
             name: name.to_owned(),
             namespace: namespace.to_owned(),
             selector: selector.clone(),
+            speaks_tls: ExistingGateway::has_tls_server(&body),
         };
         if self.client.pods(namespace, &selector).await?.is_empty()
             && let Some(elsewhere) = self.namespace_of_pods(&selector).await?

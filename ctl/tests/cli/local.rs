@@ -96,7 +96,7 @@ fn a_wait_without_a_running_envoy_is_refused_before_the_first_write() {
     let cli = generated();
     let ran = cli.run("weight 20 --wait");
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
-    let reason = "error: Envoy does not answer on its admin address 127.0.0.1:9";
+    let reason = "nothing was written: `--wait` needs a running Envoy\nerror: Envoy does not answer on its admin address 127.0.0.1:9";
     assert!(ran.stderr.starts_with(reason), "{}", ran.stderr);
     assert_eq!(configuration(&cli).releases["shop/shop"].generation, 1);
 }

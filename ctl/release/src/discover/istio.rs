@@ -15,6 +15,22 @@ pub struct ExistingGateway {
     pub namespace: String,
     /// Its pods' labels.
     pub selector: BTreeMap<String, String>,
+    /// Whether a server of the Gateway speaks TLS. Without one, browsers drop `Secure` cookies unless something in front of it does.
+    #[serde(skip)]
+    pub speaks_tls: bool,
+}
+
+impl ExistingGateway {
+    /// Whether a server of a Gateway object speaks TLS with its clients.
+    ///
+    /// # Source
+    ///
+    /// Istio, *Gateway*, `Port.protocol`: `HTTPS` and `TLS` are; a server with `HTTP` may have `tls.httpsRedirect` alone.
+    pub fn has_tls_server(gateway: &Value) -> bool {
+        let servers = gateway.pointer("/spec/servers").and_then(Value::as_array).into_iter().flatten();
+        let protocols = servers.filter_map(|server| server.pointer("/port/protocol")?.as_str());
+        protocols.map(str::to_ascii_uppercase).any(|protocol| matches!(protocol.as_str(), "HTTPS" | "TLS"))
+    }
 }
 
 /// What the route objects say that lead to a Service from a gateway.
@@ -90,6 +106,25 @@ fn texts(list: Option<&Value>) -> Vec<String> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_gateway_speaks_tls_by_the_protocol_of_one_of_its_ports() {
+        for (protocols, expected) in [
+            (&["HTTP"][..], false),
+            (&["HTTP", "HTTP2", "GRPC"], false),
+            (&["HTTP", "HTTPS"], true),
+            (&["https"], true),
+            (&["TLS"], true),
+            (&[], false),
+        ] {
+            let servers: Vec<Value> = protocols
+                .iter()
+                .map(|protocol| json!({"port": {"number": 80, "protocol": protocol}}))
+                .collect();
+            let gateway = json!({"spec": {"servers": servers}});
+            assert_eq!(ExistingGateway::has_tls_server(&gateway), expected, "{protocols:?}");
+        }
+    }
 
     fn objects(route_objects: &Value, destination_rules: &Value) -> Objects {
         Objects {

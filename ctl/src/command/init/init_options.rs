@@ -77,6 +77,7 @@ impl InitOptions {
         })?;
         let gateways = gateways(&cluster, arguments, &found).await?;
         tell(&found, printer);
+        tell_of_plain_http(&gateways, printer);
         Ok(Self { hosts, key, stable, canary, gateways, service: Some(found) })
     }
 }
@@ -104,6 +105,15 @@ async fn gateways(cluster: &Cluster, arguments: &Init, found: &Survey) -> Result
 
 fn unsaid(what: &str, flag: &str) -> Error {
     Error::usage(format!("nothing on the cluster says {what}"), format!("give `{flag}`"))
+}
+
+/// Prints that `Secure` cookies do not come back where no one speaks TLS: every canary session would move with its second request.
+fn tell_of_plain_http(gateways: &Gateways, printer: &mut Printer) {
+    let Gateways::Found(gateways) = gateways else { return };
+    for gateway in gateways.iter().filter(|gateway| !gateway.speaks_tls) {
+        printer.message(&format!("no server of Gateway `{}` speaks TLS", gateway.name));
+        printer.hint("set `cookies: {tls: false}`, unless something in front of it speaks TLS with browsers: they drop `Secure` cookies without");
+    }
 }
 
 /// Prints what the user should check.

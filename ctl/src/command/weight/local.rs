@@ -23,7 +23,10 @@ pub(super) async fn run(
     let before = state.release(environment.layout(), &name)?.clone();
     // With `--wait`, a missing Envoy has to be an error before the write.
     let observed = match environment.admin().stats().await {
-        Err(error) if arguments.wait && !arguments.dry_run => return Err(error.into()),
+        Err(error) if arguments.wait && !arguments.dry_run => {
+            printer.message("nothing was written: `--wait` needs a running Envoy");
+            return Err(error.into());
+        }
         seen => seen.ok(),
     };
     let entry = changed(arguments, &name, &before, observed.as_ref())?;

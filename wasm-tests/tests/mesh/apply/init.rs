@@ -29,6 +29,7 @@ fn init_from_cluster_writes_what_the_cluster_has() {
         let (code, said) = init("--canary v2");
         assert_eq!(code, Some(0), "{said}");
         assert!(said.contains("VirtualService `by-hand` leads there: `routes: external`"), "{said}");
+        assert!(said.contains("/shop` speaks TLS\n  hint: set `cookies: {tls: false}`, unless"), "{said}");
         assert!(!folder.path().join("signing-keys.json").exists(), "`apply` draws them");
         let release = read(&folder).release;
         assert_eq!(release.name.to_string(), format!("{}/shop", env.namespace));
