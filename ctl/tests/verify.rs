@@ -160,7 +160,9 @@ fn files(weight: u32) -> tempfile::TempDir {
     );
     std::fs::write(directory.path().join("canary.yaml"), spec).unwrap();
     let keys = json!({"keys": [{"id": "k1", "key": KEY, "use": "sign"}]});
-    std::fs::write(directory.path().join("signing-keys.json"), keys.to_string()).unwrap();
+    let path = directory.path().join("signing-keys.json");
+    std::fs::write(&path, keys.to_string()).unwrap();
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     directory
 }
 

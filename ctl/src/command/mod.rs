@@ -6,6 +6,7 @@ mod diff;
 mod explain;
 mod generate;
 mod init;
+mod key_file;
 mod lint;
 mod live;
 mod pause;
@@ -46,6 +47,7 @@ pub fn run(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
 }
 
 async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
+    key_file::check_readers(&cli.verb, printer);
     match cli.verb {
         Verb::Init(arguments) => init::run(&arguments, printer).await,
         Verb::Lint(arguments) => lint::run(&arguments, printer),

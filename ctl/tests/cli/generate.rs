@@ -2,9 +2,24 @@
 
 use crate::cli_fixture::{CliFixture, golden, repository};
 use canary_release::yaml;
+use std::fs::{Permissions, set_permissions};
+use std::os::unix::fs::PermissionsExt as _;
 
 const KEYS: &str = r#"{"keys": [{"id": "k1", "key": "7365637265742073656372657420736563726574", "use": "sign"}],
     "identityKey": "6f74686572206f74686572206f74686572206f74686572"}"#;
+
+#[test]
+fn a_file_of_keys_that_others_can_read_is_reported() {
+    let cli = CliFixture::new();
+    let text = std::fs::read_to_string(repository("examples/session-cookie/canary.yaml")).unwrap();
+    cli.write("signing-keys.json", KEYS).write("canary.yaml", &text);
+    for (mode, reported) in [(0o600, false), (0o644, true), (0o640, true)] {
+        set_permissions(cli.path("signing-keys.json"), Permissions::from_mode(mode)).unwrap();
+        let ran = cli.run("generate --signing-keys signing-keys.json");
+        let found = ran.stderr.contains("signing-keys.json can be read by other users");
+        assert_eq!((ran.code, found), (0, reported), "mode {mode:o}: {}", ran.stderr);
+    }
+}
 
 #[test]
 fn the_objects_of_every_example_are_as_they_were() {
