@@ -71,6 +71,18 @@ fn a_dead_canary_counts_as_gone_and_its_pins_are_kept() {
 }
 
 #[test]
+fn the_pin_of_a_version_without_pods_is_not_renewed_for_stable() {
+    let mut proxy = Proxy::session();
+    proxy.context.down = vec![1];
+    // Past its age, so that it would be renewed with the session.
+    let pin = proxy.pin("v2", 2, NOW - 10 * 24 * 3600);
+    let visit = get("/").cookie("S", "mine").cookie("__Host-pin", &pin);
+    assert_eq!(proxy.got(&visit), is("v1", "unavailable"));
+    let response = proxy.send(&visit).respond(&[("cache-control", "no-store")]);
+    assert_eq!(response.set_cookie("__Host-pin"), None, "the version may be well again");
+}
+
+#[test]
 fn an_unavailable_stable_version_moves_no_user_to_the_canary() {
     let mut proxy = Proxy::session();
     proxy.context.down = vec![0];
