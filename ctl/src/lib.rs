@@ -42,11 +42,11 @@ use std::process::ExitCode;
 
 /// Runs one command line to its end and returns its exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let mut printer = Printer::of_process();
     let cli = match cli::Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
-        Err(error) => return report::usage(&error),
+        Err(error) => return printer.usage(&error),
     };
-    let mut printer = Printer::of_process();
     match command::run(cli, &mut printer) {
         Ok(outcome) => outcome.exit_code(),
         Err(error) => {

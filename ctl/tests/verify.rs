@@ -147,6 +147,14 @@ async fn errors_and_cached_answers_fail() {
     }
 }
 
+#[tokio::test]
+async fn a_system_that_forbids_every_request_is_told_by_its_status_and_not_as_one_without_a_version() {
+    let report = faulty(Fault::Forbids).await;
+    assert_eq!(named(&report, Verdict::Fail), ["answers"], "{:#?}", report.checks);
+    let expected = "900 of 900 are errors (status 400 and above): 900 times 403 Forbidden";
+    assert_eq!(detail(&report, "answers"), expected);
+}
+
 /// The release of the system as a file, and its keys.
 fn files(weight: u32) -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();

@@ -8,6 +8,6 @@ use clap::CommandFactory as _;
 pub(super) fn run(arguments: Completions, printer: &mut Printer) -> Result<Outcome, Error> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut Cli::command(), "canary-ctl", &mut script);
-    printer.data(&String::from_utf8_lossy(&script))?;
+    printer.script(&String::from_utf8_lossy(&script))?;
     Ok(Outcome::Done)
 }

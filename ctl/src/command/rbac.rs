@@ -36,7 +36,7 @@ pub(super) fn run(arguments: &Rbac, printer: &mut Printer) -> Result<Outcome, Er
             text += &yaml::block(&object).map_err(report::Error::Yaml)?;
         }
     }
-    printer.data(&text)?;
+    printer.yaml(&text)?;
     Ok(Outcome::Done)
 }
 

@@ -1,7 +1,7 @@
 //! An explanation as text.
 
 use super::Explanation;
-use crate::report::Report;
+use crate::report::{Report, escape};
 use std::fmt;
 
 impl Report for Explanation {
@@ -12,9 +12,9 @@ impl Report for Explanation {
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.request)?;
+        write!(f, "{}", escape::line(&self.request))?;
         for (label, text) in self.lines() {
-            write!(f, "\n  {label:<9} {text}")?;
+            write!(f, "\n  {label:<9} {}", escape::line(&text))?;
         }
         Ok(())
     }

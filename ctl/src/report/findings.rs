@@ -1,6 +1,6 @@
 //! Findings of `lint` as text: place and level as compilers print them, then the hint.
 
-use super::Report;
+use super::{Report, escape};
 use canary_release::lint::{Finding, Findings, Level};
 use std::fmt;
 
@@ -8,6 +8,7 @@ impl Report for Findings {
     fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         for finding in &self.findings {
             let Finding { level, line, column, message, hint, .. } = finding;
+            let (message, hint) = (escape::line(message), escape::line(hint));
             writeln!(out, "{}:{line}:{column}: {}: {message}", self.file, level.as_str())?;
             writeln!(out, "  hint: {hint}")?;
         }

@@ -1,12 +1,13 @@
 //! The only code that prints: data to stdout in the requested form, messages and hints to stderr.
 
+pub mod escape;
 mod findings;
 mod paint;
 mod plan;
 mod printer;
 mod table;
 
-pub use paint::Paint;
+pub use paint::PaintedText;
 pub use plan::PlanReport;
-pub use printer::{Error, Format, Printer, Report, usage};
+pub use printer::{Error, Format, Printer, Report};
 pub use table::Table;

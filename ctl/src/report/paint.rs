@@ -1,28 +1,69 @@
-//! Terminal colours, if they are enabled.
+//! Text for a terminal: whatever is written to it is escaped, and colours come from its own methods alone.
 
-/// Whether text is coloured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Paint(pub(super) bool);
+use super::escape;
+use std::fmt::{self, Write as _};
+
+/// A report's text, in colours if they are enabled.
+#[derive(Clone, Debug, Default)]
+pub struct PaintedText {
+    text: String,
+    is_coloured: bool,
+}
 
 const RESET: &str = "\u{1b}[0m";
 
-impl Paint {
-    /// Colours additions.
-    pub fn green(self, text: &str) -> String {
-        self.with("\u{1b}[32m", text)
+impl PaintedText {
+    /// An empty text.
+    pub const fn new(is_coloured: bool) -> Self {
+        Self { text: String::new(), is_coloured }
     }
 
-    /// Colours deletions and errors.
-    pub fn red(self, text: &str) -> String {
-        self.with("\u{1b}[31m", text)
+    /// Writes an addition.
+    ///
+    /// # Errors
+    ///
+    /// If `text` cannot be formatted.
+    pub fn green(&mut self, text: impl fmt::Display) -> fmt::Result {
+        self.painted("\u{1b}[32m", text)
     }
 
-    /// Colours changes.
-    pub fn yellow(self, text: &str) -> String {
-        self.with("\u{1b}[33m", text)
+    /// Writes a deletion or an error.
+    ///
+    /// # Errors
+    ///
+    /// If `text` cannot be formatted.
+    pub fn red(&mut self, text: impl fmt::Display) -> fmt::Result {
+        self.painted("\u{1b}[31m", text)
     }
 
-    fn with(self, colour: &str, text: &str) -> String {
-        if self.0 { format!("{colour}{text}{RESET}") } else { text.to_owned() }
+    /// Writes a change.
+    ///
+    /// # Errors
+    ///
+    /// If `text` cannot be formatted.
+    pub fn yellow(&mut self, text: impl fmt::Display) -> fmt::Result {
+        self.painted("\u{1b}[33m", text)
+    }
+
+    /// What was written, escaped.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    fn painted(&mut self, colour: &str, text: impl fmt::Display) -> fmt::Result {
+        if !self.is_coloured {
+            return write!(self, "{text}");
+        }
+        self.text.push_str(colour);
+        write!(self, "{text}")?;
+        self.text.push_str(RESET);
+        Ok(())
+    }
+}
+
+impl fmt::Write for PaintedText {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.text.push_str(&escape::text(text));
+        Ok(())
     }
 }

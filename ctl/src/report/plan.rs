@@ -1,10 +1,10 @@
 //! A plan as text: an object a paragraph, a field a line.
 
-use super::{Paint, Report};
+use super::{PaintedText, Report, escape};
 use canary_release::plan::{Action, Change, Field, Plan, PlanNote};
 use serde::Serialize;
 use serde_json::Value;
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 /// Longer values are cut: a configuration is a page.
 const MAX_VALUE: usize = 120;
@@ -35,40 +35,46 @@ fn said(note: &PlanNote) -> String {
 
 impl Report for PlanReport<'_> {
     fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        self.painted(out, Paint::default())
+        let mut text = PaintedText::default();
+        self.painted(&mut text)?;
+        out.write_str(text.as_str())
     }
 
-    fn painted(&self, out: &mut dyn fmt::Write, paint: Paint) -> fmt::Result {
+    fn painted(&self, out: &mut PaintedText) -> fmt::Result {
         for note in &self.notes {
-            writeln!(out, "{note}")?;
+            writeln!(out, "{}", escape::line(note))?;
         }
         for change in self.changes {
-            object(change, out, paint)?;
+            object(change, out)?;
         }
         Ok(())
     }
 }
 
-fn object(change: &Change, out: &mut dyn fmt::Write, paint: Paint) -> fmt::Result {
+fn object(change: &Change, out: &mut PaintedText) -> fmt::Result {
     let Change { object, why, .. } = change;
-    let heading = match change.action {
-        Action::Create => paint.green(&format!("+ {object}")),
-        Action::Update | Action::Restore => paint.yellow(&format!("~ {object}")),
-        Action::Delete => paint.red(&format!("- {object}")),
-    };
-    writeln!(out, "{heading}: {why}")?;
-    change.fields.iter().try_for_each(|field| line(field, out, paint))
+    match change.action {
+        Action::Create => out.green(format_args!("+ {object}"))?,
+        Action::Update | Action::Restore => out.yellow(format_args!("~ {object}"))?,
+        Action::Delete => out.red(format_args!("- {object}"))?,
+    }
+    writeln!(out, ": {why}")?;
+    change.fields.iter().try_for_each(|field| line(field, out))
 }
 
-fn line(field: &Field, out: &mut dyn fmt::Write, paint: Paint) -> fmt::Result {
+fn line(field: &Field, out: &mut PaintedText) -> fmt::Result {
     let Field { path, from, to, owners } = field;
-    match (from, to) {
-        (Some(from), Some(to)) => {
-            write!(out, "    {path}: {} -> {}", paint.red(&short(from)), paint.green(&short(to)))?;
-        }
-        (None, Some(to)) => write!(out, "    {path}: {}", paint.green(&short(to)))?,
-        (Some(from), None) => write!(out, "    {path}: {} -> nothing", paint.red(&short(from)))?,
-        (None, None) => return Ok(()),
+    if from.is_none() && to.is_none() {
+        return Ok(());
+    }
+    write!(out, "    {path}: ")?;
+    if let Some(from) = from {
+        out.red(short(from))?;
+        out.write_str(" -> ")?;
+    }
+    match to {
+        Some(to) => out.green(short(to))?,
+        None => out.write_str("nothing")?,
     }
     if !owners.is_empty() {
         write!(out, " (by {})", owners.join(", "))?;

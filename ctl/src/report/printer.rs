@@ -1,9 +1,12 @@
-//! Prints reports, messages and errors.
+//! Prints reports, messages and errors. What is printed is escaped here, whoever it is from.
 
-use super::Paint;
+use super::{PaintedText, escape};
+use canary_release::spec;
+use canary_release::yaml::Fault;
 use serde::Serialize;
 use std::fmt;
 use std::io::{self, IsTerminal as _, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// The form of a command's data.
@@ -32,7 +35,7 @@ pub trait Report: Serialize {
     /// # Errors
     ///
     /// As [`text`](Self::text).
-    fn painted(&self, out: &mut dyn fmt::Write, _paint: Paint) -> fmt::Result {
+    fn painted(&self, out: &mut PaintedText) -> fmt::Result {
         self.text(out)
     }
 }
@@ -58,8 +61,10 @@ pub enum Error {
 pub struct Printer {
     out: Box<dyn Write>,
     err: Box<dyn Write>,
+    /// Whether labels on stderr are coloured.
     colour: bool,
-    paint: Paint,
+    /// Whether reports are.
+    colours_reports: bool,
     /// The form of data.
     pub format: Format,
 }
@@ -73,8 +78,9 @@ impl Printer {
     pub fn of_process() -> Self {
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let colour = wanted && io::stderr().is_terminal();
-        let paint = Paint(wanted && io::stdout().is_terminal());
-        Self { out: Box::new(io::stdout()), err: Box::new(io::stderr()), colour, paint, format: Format::Text }
+        let colours_reports = wanted && io::stdout().is_terminal();
+        let (out, err) = (Box::new(io::stdout()), Box::new(io::stderr()));
+        Self { out, err, colour, colours_reports, format: Format::Text }
     }
 
     /// Prints a command's result.
@@ -83,24 +89,45 @@ impl Printer {
     ///
     /// If the result has no YAML or JSON form, or stdout cannot be written to.
     pub fn report(&mut self, report: &impl Report) -> Result<(), Error> {
-        let text = match self.format {
+        match self.format {
             Format::Text => {
-                let mut text = String::new();
-                report.painted(&mut text, self.paint)?;
-                text
+                let mut text = PaintedText::new(self.colours_reports);
+                report.painted(&mut text)?;
+                self.write(text.as_str())
             }
-            Format::Json => serde_json::to_string_pretty(report)? + "\n",
-            Format::Yaml => canary_release::yaml::block(report).map_err(Error::Yaml)?,
-        };
-        self.data(&text)
+            Format::Json => self.write(&(escape::json(&serde_json::to_string_pretty(report)?) + "\n")),
+            Format::Yaml => self.yaml(&canary_release::yaml::block(report).map_err(Error::Yaml)?),
+        }
     }
 
-    /// Prints data that has one form only: manifests, completions, a token.
+    /// Prints text that has one form only.
     ///
     /// # Errors
     ///
     /// If stdout cannot be written to. Not if its reader has gone.
     pub fn data(&mut self, text: &str) -> Result<(), Error> {
+        self.write(&escape::text(text))
+    }
+
+    /// Prints YAML: manifests, a release. It stays valid, and says the same.
+    ///
+    /// # Errors
+    ///
+    /// As [`data`](Self::data).
+    pub fn yaml(&mut self, text: &str) -> Result<(), Error> {
+        self.write(&escape::yaml(text))
+    }
+
+    /// Prints a program of ours byte by byte: completions for a shell.
+    ///
+    /// # Errors
+    ///
+    /// As [`data`](Self::data).
+    pub fn script(&mut self, text: &str) -> Result<(), Error> {
+        self.write(text)
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), Error> {
         match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
             // `canary-ctl … | head` is no failure.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -114,29 +141,45 @@ impl Printer {
     ///
     /// As [`data`](Self::data).
     pub fn clear(&mut self) -> Result<(), Error> {
-        if io::stdout().is_terminal() { self.data("\u{1b}[H\u{1b}[2J") } else { Ok(()) }
+        if io::stdout().is_terminal() { self.write("\u{1b}[H\u{1b}[2J") } else { Ok(()) }
     }
 
     /// Prints a message to stderr.
     pub fn message(&mut self, text: &str) {
-        self.line(text);
+        self.line("", text);
     }
 
     /// Prints a hint.
     pub fn hint(&mut self, text: &str) {
         let label = self.painted("hint:", CYAN);
-        self.line(&format!("  {label} {text}"));
+        self.line(&format!("  {label} "), text);
     }
 
     /// Prints the error that ended a command, with its causes and its hint.
     pub fn error(&mut self, error: &crate::Error) {
-        self.error_with_hint(error, error.hint().as_deref());
+        match error {
+            crate::Error::Spec(spec::Error::Faulty { path, faults }) => self.faults(path, faults),
+            _ => self.error_with_hint(error, error.hint().as_deref()),
+        }
+    }
+
+    /// Prints the faults of a file as compilers do, one a line, so that editors can jump there.
+    fn faults(&mut self, path: &Path, faults: &[Fault]) {
+        let path = path.display().to_string();
+        let mut label = self.painted("error:", RED) + " ";
+        for Fault { place, message, hint } in faults {
+            let text = format!("{label}{}:{place}: {}", escape::line(&path), escape::line(message));
+            let _unheard = writeln!(self.err, "{text}");
+            label.clear();
+            if let Some(hint) = hint {
+                self.hint(hint);
+            }
+        }
     }
 
     /// The same for an error of another program that prints like this one.
     pub fn error_with_hint(&mut self, error: &dyn std::error::Error, hint: Option<&str>) {
-        let label = self.painted("error:", RED);
-        let mut text = format!("{label} {error}");
+        let mut text = error.to_string();
         let mut cause = error.source();
         while let Some(inner) = cause {
             let inner_text = inner.to_string();
@@ -146,24 +189,36 @@ impl Printer {
             }
             cause = inner.source();
         }
-        self.line(&text);
+        self.labelled_error(&text);
         if let Some(hint) = hint {
             self.hint(hint);
         }
+    }
+
+    /// Prints clap's own words (help, version, a misused command line) and gives its exit code. Of a misused command line
+    /// the words are part, so these are escaped, and clap's colours left out.
+    pub fn usage(&mut self, error: &clap::Error) -> ExitCode {
+        let text = error.render().to_string();
+        match text.trim_end().strip_prefix("error: ") {
+            Some(text) => self.labelled_error(text),
+            None => drop(error.print()),
+        }
+        u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+    }
+
+    fn labelled_error(&mut self, text: &str) {
+        let label = self.painted("error:", RED);
+        self.line(&format!("{label} "), text);
     }
 
     fn painted(&self, text: &str, colour: &str) -> String {
         if self.colour { format!("{colour}{text}{RESET}") } else { text.to_owned() }
     }
 
-    fn line(&mut self, text: &str) {
+    /// Prints a text behind a label of ours. Its further lines are indented, so that none looks like an error or a hint.
+    fn line(&mut self, label: &str, text: &str) {
+        let text = escape::text(text).replace("\n\n", "\n").replace('\n', "\n    ");
         // A closed stderr is ignored: the message cannot be delivered.
-        let _unheard = writeln!(self.err, "{text}");
+        let _unheard = writeln!(self.err, "{label}{text}");
     }
-}
-
-/// Prints clap's own words (help, version, a misused command line) and gives its exit code.
-pub fn usage(error: &clap::Error) -> ExitCode {
-    let _unheard = error.print();
-    u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }

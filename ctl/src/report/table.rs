@@ -1,5 +1,6 @@
 //! Columns of text, as wide as they have to be.
 
+use super::escape;
 use std::fmt;
 
 /// A text table: left-aligned columns, two spaces between them.
@@ -14,9 +15,9 @@ impl Table {
         Self { rows: vec![headings.map(str::to_owned).to_vec()] }
     }
 
-    /// Adds a row.
+    /// Adds a row. What is not printable in a cell is escaped here, before the widths are known.
     pub fn row<const N: usize>(&mut self, cells: [String; N]) {
-        self.rows.push(cells.into());
+        self.rows.push(cells.map(|cell| escape::line(&cell).into_owned()).into());
     }
 
     fn width(&self, column: usize) -> usize {

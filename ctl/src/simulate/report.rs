@@ -104,7 +104,7 @@ impl fmt::Display for SimulationReport {
         writeln!(
             f,
             "salt {}: {} {counted}, of {} lines",
-            self.salt,
+            report::escape::line(&self.salt),
             grouped(self.users),
             grouped(self.lines)
         )?;

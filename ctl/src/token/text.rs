@@ -1,7 +1,7 @@
 //! Tokens as text.
 
 use super::{Inspection, Issued, TokenVerdict};
-use crate::report::Report;
+use crate::report::{Report, escape};
 use canary_release::spec::Seconds;
 use std::fmt;
 
@@ -44,13 +44,14 @@ impl fmt::Display for Inspection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.release, self.verdict)?;
         let Some(claims) = &self.claims else { return Ok(()) };
-        write!(f, "\n  version  {} (epoch {})", claims.version, claims.epoch)?;
+        // A forged token is shown too.
+        write!(f, "\n  version  {} (epoch {})", escape::line(&claims.version), claims.epoch)?;
         write!(f, "\n  issued   {}", moment(claims.issued_seconds))?;
         write!(f, "\n  expires  {}", moment(claims.expires_seconds))?;
         if let Some(left) = self.left_seconds.and_then(Seconds::new) {
             write!(f, " (in {left})")?;
         }
-        write!(f, "\n  key      {}\n  nonce    {}", claims.key, claims.nonce)
+        write!(f, "\n  key      {}\n  nonce    {}", escape::line(&claims.key), claims.nonce)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The parts of a response that a verification reads: status, version, cookies.
 
-use hyper::HeaderMap;
+use hyper::{HeaderMap, StatusCode};
 use serde_json::Value;
 use std::str::FromStr;
 
@@ -82,6 +82,21 @@ impl Answer {
     pub fn is_well(&self) -> bool {
         self.status < 400
     }
+
+    /// What it says of its version, in a message: `v2`, or `403 Forbidden` of an error without one, or `no version`.
+    pub fn seen(&self) -> String {
+        match &self.version {
+            Some(version) => version.clone(),
+            None if self.is_well() => "no version".to_owned(),
+            None => status_text(self.status),
+        }
+    }
+}
+
+/// `403 Forbidden`: a status code with its name, where RFC 9110 §15 or another RFC has given it one.
+pub(super) fn status_text(code: u16) -> String {
+    let name = StatusCode::from_u16(code).ok().and_then(|status| status.canonical_reason());
+    name.map_or_else(|| code.to_string(), |name| format!("{code} {name}"))
 }
 
 #[cfg(test)]

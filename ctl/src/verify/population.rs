@@ -27,8 +27,10 @@ pub(super) struct User {
     pub(super) jar: Jar,
     /// The version of each answer, in order; `None` if an answer does not say.
     pub(super) versions: Vec<Option<String>>,
-    /// Answers that were refusals or errors.
-    pub(super) unwell: u32,
+    /// How many answers were refusals or errors, by their status code.
+    pub(super) errors: BTreeMap<u16, u32>,
+    /// Answers that were neither and name no version.
+    pub(super) silent: u32,
     /// Answers that a cache gave.
     pub(super) cached: u32,
 }
@@ -36,7 +38,8 @@ pub(super) struct User {
 impl User {
     /// A user without cookies.
     pub(super) fn new(url: &Url) -> Self {
-        Self { jar: Jar::new(url.clone()), versions: Vec::new(), unwell: 0, cached: 0 }
+        let jar = Jar::new(url.clone());
+        Self { jar, versions: Vec::new(), errors: BTreeMap::new(), silent: 0, cached: 0 }
     }
 
     /// The version that all answers named; `None` if one does not say or two differ.
@@ -58,7 +61,11 @@ impl User {
         let answer = client.ask(&lines, None).await?;
         self.jar.keep(&answer.set_cookies);
         self.versions.push(answer.version.clone());
-        self.unwell += u32::from(!answer.is_well());
+        if answer.is_well() {
+            self.silent += u32::from(answer.version.is_none());
+        } else {
+            *self.errors.entry(answer.status).or_default() += 1;
+        }
         self.cached += u32::from(answer.is_from_cache);
         Ok(answer)
     }

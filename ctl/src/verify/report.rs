@@ -3,7 +3,7 @@
 use super::checks::{Check, Verdict};
 use super::expected::Expected;
 use super::population::{self, Size, User};
-use crate::report;
+use crate::report::{self, escape};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -62,8 +62,11 @@ impl report::Report for VerifyReport {
             "{} at {}: weight {weight} %, {users} users, {requests} requests each",
             self.release, self.url
         )?;
-        let counts: Vec<String> =
-            self.versions.iter().map(|(version, count)| format!("{version} {count}")).collect();
+        let counts: Vec<String> = self
+            .versions
+            .iter()
+            .map(|(version, count)| format!("{} {count}", escape::line(version)))
+            .collect();
         writeln!(out, "users by version: {}\n", counts.join(", "))?;
         let mut table = report::Table::new(["VERDICT", "CHECK", "SEEN"]);
         for check in &self.checks {

@@ -36,8 +36,13 @@ impl CliFixture {
 
     /// Runs `canary-ctl` with the words of a line.
     pub(crate) fn run(&self, line: &str) -> CliOutput {
+        self.run_words(&line.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>())
+    }
+
+    /// Runs `canary-ctl` with these words, which may contain white space.
+    pub(crate) fn run_words(&self, words: &[impl AsRef<std::ffi::OsStr>]) -> CliOutput {
         let output = Command::new(env!("CARGO_BIN_EXE_canary-ctl"))
-            .args(line.split_whitespace())
+            .args(words)
             .current_dir(self.folder.path())
             .env_remove("CANARY_CTL_SIGNING_KEYS")
             .env("NO_COLOR", "1")

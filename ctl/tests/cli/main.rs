@@ -8,6 +8,7 @@
 )]
 
 mod cli_fixture;
+mod escapes;
 mod generate;
 mod help;
 mod init;

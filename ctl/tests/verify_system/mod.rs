@@ -56,6 +56,8 @@ pub(crate) enum Fault {
     IgnoresTokens,
     /// Answers every tenth request with an error.
     Errs,
+    /// Answers every request with 403 and no version, like an authorization policy in front of it.
+    Forbids,
     /// Adds the header of a cache hit.
     IsCached,
 }
@@ -169,6 +171,10 @@ impl DecisionContext for TestContext {
 
 impl System {
     fn answer(&self, request: &hyper::Request<Incoming>) -> Response<Full<Bytes>> {
+        if self.fault == Fault::Forbids {
+            let response = Response::builder().status(StatusCode::FORBIDDEN);
+            return response.body(Full::new("RBAC: access denied".into())).unwrap();
+        }
         let pairs = self.pairs(request);
         let borrowed: Vec<(&[u8], &[u8])> =
             pairs.iter().map(|(name, value)| (name.as_slice(), value.as_slice())).collect();

@@ -48,17 +48,17 @@ mod stream;
 mod tester;
 mod watch;
 
-use canary_ctl::report::{self, Printer};
+use canary_ctl::report::Printer;
 use clap::Parser as _;
 use cli::Cli;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    let mut printer = Printer::of_process();
     let arguments = match Cli::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) => return report::usage(&error),
+        Err(error) => return printer.usage(&error),
     };
-    let mut printer = Printer::of_process();
     match command::run(&arguments, &mut printer) {
         Ok(outcome) => outcome.exit_code(),
         Err(error) => {

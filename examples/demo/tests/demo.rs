@@ -113,7 +113,10 @@ fn a_pod_that_ends_at_once_is_an_error_with_the_end_of_its_log() {
     let output = programs.command(&programs.script("envoy", "exit 1"), &shop).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let stderr = stderr(&output);
-    assert!(stderr.contains("v1-a ended with exit status: 3; the end of its log:\nno tea today"), "{stderr}");
+    assert!(
+        stderr.contains("v1-a ended with exit status: 3; the end of its log:\n    no tea today"),
+        "{stderr}"
+    );
     assert_eq!(programs.folders_left(), 0);
 }
 
@@ -169,6 +172,7 @@ fn pods_and_envoy_are_in_process_groups_of_their_own_so_that_ctrl_c_does_not_rea
     let envoy = format!("for pid in $(head -1 {}) $$ $PPID; do {print_group}; done; exit 1", pids.display());
     let output = programs.command(&programs.script("envoy", &envoy), &shop).output().unwrap();
     let stderr = stderr(&output);
-    let groups: BTreeSet<&str> = stderr.lines().filter(|line| line.starts_with("group ")).collect();
+    let groups: BTreeSet<&str> =
+        stderr.lines().map(str::trim).filter(|line| line.starts_with("group ")).collect();
     assert_eq!(groups.len(), 3, "process groups of a pod, Envoy and the demo: {stderr}");
 }

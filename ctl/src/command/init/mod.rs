@@ -26,7 +26,7 @@ pub(super) async fn run(arguments: &Init, printer: &mut Printer) -> Result<Outco
     // Values of flags can be invalid too, and get the same messages.
     let document = spec::parse(&arguments.file, &text)?;
     if arguments.dry_run {
-        printer.data(&text)?;
+        printer.yaml(&text)?;
         return Ok(Outcome::Done);
     }
     if arguments.file.exists() && !arguments.force {

@@ -1,18 +1,20 @@
 //! Whether the answers are good for anything, and whether any user was moved between two of them.
 
 use super::{Check, CheckContext};
+use crate::verify::answer::status_text;
+use std::collections::BTreeMap;
 
-/// Every response has an accepted status and names its version.
+/// Every response has an accepted status, and each that has names its version.
 pub(super) fn check(context: &CheckContext<'_>) -> Vec<Check> {
-    let (mut all, mut unwell, mut silent, mut from_cache) = (0, 0, 0, 0);
+    let (mut all, mut silent, mut from_cache) = (0, 0, 0);
+    let mut errors: BTreeMap<u16, u32> = BTreeMap::new();
     for user in context.users {
         all += user.versions.len();
-        unwell += user.unwell as usize;
-        from_cache += user.cached as usize;
-        silent += user.versions.iter().filter(|version| version.is_none()).count();
+        user.errors.iter().for_each(|(status, count)| *errors.entry(*status).or_default() += count);
+        from_cache += user.cached;
+        silent += user.silent;
     }
-    let well =
-        Check::of("answers", unwell == 0, format!("{unwell} of {all} are errors (status 400 and above)"));
+    let well = Check::of("answers", errors.is_empty(), error_counts(&errors, all));
     let told = (silent > 0).then(|| {
         let detail =
             format!("{silent} of {all} do not name a version the release knows: see --version-header");
@@ -25,6 +27,15 @@ pub(super) fn check(context: &CheckContext<'_>) -> Vec<Check> {
         Check::of("caches", false, detail)
     });
     std::iter::once(well).chain(told).chain(known).chain(caches).collect()
+}
+
+/// How many of all responses are errors, and which.
+fn error_counts(errors: &BTreeMap<u16, u32>, all: usize) -> String {
+    let count: u32 = errors.values().sum();
+    let by_status: Vec<String> =
+        errors.iter().map(|(status, count)| format!("{count} times {}", status_text(*status))).collect();
+    let which = if by_status.is_empty() { String::new() } else { format!(": {}", by_status.join(", ")) };
+    format!("{count} of {all} are errors (status 400 and above){which}")
 }
 
 /// A version that is not in the release means that the version is read from the wrong place of the response, or that

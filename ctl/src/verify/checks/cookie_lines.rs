@@ -30,7 +30,7 @@ pub(super) async fn check(context: &CheckContext<'_>) -> Result<Check, ClientErr
         for lines in spellings(user) {
             let answer = context.client.ask(&lines, None).await?;
             if answer.version.as_deref() != user.version() {
-                let (own, got) = (user.version().unwrap_or("?"), answer.version.as_deref().unwrap_or("?"));
+                let (own, got) = (user.version().unwrap_or("?"), answer.seen());
                 return Ok(Check::of(NAME, false, format!("a user of {own} got {got} with split cookies")));
             }
         }

@@ -82,9 +82,8 @@ impl OverrideCarrier {
             format!("{own}{}{query}", if own.contains('?') { '&' } else { '?' })
         });
         let answer = context.client.ask(&lines, path.as_deref()).await?;
-        let got = answer.version.as_deref().unwrap_or("?");
-        if got != target {
-            return Ok(Check::of(&self.name, false, format!("asked for {target}, got {got}")));
+        if answer.version.as_deref() != Some(target) {
+            return Ok(Check::of(&self.name, false, format!("asked for {target}, got {}", answer.seen())));
         }
         // What a browser would have kept of it must not keep the tester there.
         let mut after = tester.clone();
@@ -94,7 +93,7 @@ impl OverrideCarrier {
         let others: Vec<String> = answer.set_cookies.iter().filter(|line| !is_token(line)).cloned().collect();
         after.jar.keep(&others);
         let back = after.visit(context.client).await?;
-        let (own, then) = (tester.version().unwrap_or("?"), back.version.as_deref().unwrap_or("?"));
+        let (own, then) = (tester.version().unwrap_or("?"), back.seen());
         if after.jar.pairs().is_empty() {
             return Ok(Check::of(&self.name, true, format!("{target} when asked for")));
         }

@@ -3,7 +3,7 @@
 use super::super::problem::{Problem, problem};
 use crate::command::role_change;
 use crate::hint::Hint as _;
-use crate::report::{Report, Table};
+use crate::report::{Report, Table, escape};
 use assignment::Weight;
 use assignment::contract::Role;
 use canary_release::metrics::VersionTraffic;
@@ -137,7 +137,7 @@ impl Report for ClusterStatus {
             writeln!(out, "until {until}{over}")?;
         }
         if let Some(pause) = &self.paused {
-            writeln!(out, "paused by {pause}")?;
+            writeln!(out, "paused by {}", escape::line(&pause.to_string()))?;
         }
         let mut table = Table::new(["VERSION", "ROLE", "EPOCH", "READY"]);
         for Version { name, role, epoch, ready, pods } in &self.versions {
@@ -160,10 +160,11 @@ impl Report for ClusterStatus {
         }
         write!(out, "\n{table}\n")?;
         for entry in self.history.entries().iter().rev().take(LAST) {
-            writeln!(out, "{entry}")?;
+            writeln!(out, "{}", escape::line(&entry.to_string()))?;
         }
         for problem in &self.problems {
-            write!(out, "\nproblem: {}\n  hint: {}\n", problem.message, problem.hint)?;
+            let (message, hint) = (escape::line(&problem.message), escape::line(&problem.hint));
+            write!(out, "\nproblem: {message}\n  hint: {hint}\n")?;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::super::problem::Problem;
 use crate::local::{Entry, Stats};
-use crate::report::{Report, Table};
+use crate::report::{Report, Table, escape};
 use assignment::Weight;
 use assignment::contract::Role;
 use canary_release::metrics::ReleaseMetrics;
@@ -155,7 +155,8 @@ impl Report for LocalStatus {
             write!(out, "\n{table}")?;
         }
         for problem in &self.problems {
-            write!(out, "\nproblem: {}\n  hint: {}\n", problem.message, problem.hint)?;
+            let (message, hint) = (escape::line(&problem.message), escape::line(&problem.hint));
+            write!(out, "\nproblem: {message}\n  hint: {hint}\n")?;
         }
         Ok(())
     }
