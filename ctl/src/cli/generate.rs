@@ -19,7 +19,8 @@ pub struct Generate {
     /// Something else than the objects of the release.
     #[command(subcommand)]
     pub instead: Option<Instead>,
-    /// The file that describes the release; several share what they have in common
+    /// The file that describes the release; several share what they have in common (of one local Envoy: module,
+    /// addresses, cookies, debug header)
     #[arg(short, long = "file", value_name = "FILE", default_value = "canary.yaml")]
     pub files: Vec<PathBuf>,
     /// The keys that sign and verify, as `init` draws them (not for the local target, which has its own)

@@ -4,14 +4,15 @@ use super::{OnCluster, Output};
 use canary_release::spec::Seconds;
 use clap::Args;
 
-/// Take a release off the cluster: only what `apply` has put there
+/// Take a release off the cluster: only what `apply` has put there; or out of a local Envoy's directory
 #[derive(Clone, Debug, Args)]
 #[command(
     after_help = "Users of the canary are on stable with their next request. Keys stay, because other releases sign with them.
 
 Examples:
   canary-ctl uninstall --dry-run
-  canary-ctl weight 0 && canary-ctl uninstall"
+  canary-ctl weight 0 && canary-ctl uninstall
+  canary-ctl uninstall -f local.yaml -r api       another release of the same local Envoy"
 )]
 pub struct Uninstall {
     /// Which release, where, and which checks are skipped.

@@ -21,8 +21,8 @@ pub(super) async fn run(arguments: &Generate, printer: &mut Printer) -> Result<O
     }
     let local = releases.iter().filter(|release| release.delivery.mode == Mode::Local).count();
     if local == releases.len() {
-        for release in &releases {
-            generate_local(release, arguments.dry_run, printer).await?;
+        for (environment, group) in by_directory(&releases)? {
+            generate_local(&environment, &group, arguments.dry_run, printer).await?;
         }
         return Ok(Outcome::Done);
     }
@@ -57,24 +57,47 @@ fn print_manifests(
     let options = Options { keys: &keys, show_keys: !arguments.dry_run, held: &nothing };
     let members: Vec<_> =
         releases.iter().map(|release| ReleaseInstance::first(release, arguments.generation)).collect();
-    printer.data(&manifest::documents(&members, options)?)?;
+    printer.yaml(&manifest::documents(&members, options)?)?;
     Ok(Outcome::Done)
 }
 
-async fn generate_local(release: &Release, dry_run: bool, printer: &mut Printer) -> Result<(), Error> {
-    let environment = Environment::of(release)?;
-    let Some(local) = &release.delivery.local else { return Ok(()) };
+/// The releases by their directories, both in the order of the command line: what those of one directory share can change
+/// only with all of them.
+fn by_directory(releases: &[Release]) -> Result<Vec<(Environment, Vec<&Release>)>, Error> {
+    let mut groups: Vec<(Environment, Vec<&Release>)> = Vec::new();
+    for release in releases {
+        let environment = Environment::of(release)?;
+        let directory = environment.layout().directory();
+        match groups.iter_mut().find(|(other, _)| other.layout().directory() == directory) {
+            Some((_, group)) => group.push(release),
+            None => groups.push((environment, vec![release])),
+        }
+    }
+    Ok(groups)
+}
+
+async fn generate_local(
+    environment: &Environment,
+    releases: &[&Release],
+    dry_run: bool,
+    printer: &mut Printer,
+) -> Result<(), Error> {
+    let Some(local) = releases.first().and_then(|release| release.delivery.local.as_ref()) else {
+        return Ok(());
+    };
     if dry_run {
-        let plan = environment.dry_plan(release)?;
+        let plan = environment.dry_plan(releases)?;
         return preview(environment.layout(), local, &plan, printer);
     }
     let lock = Lock::take(environment.layout()).await?;
-    let plan = environment.plan(release)?;
+    let plan = environment.plan_all(releases)?;
     let restarts = environment.write_bootstrap(&Bootstrap::new(local.listen, local.admin))?;
     let applied = environment.apply(&lock, &plan).await?;
     let directory = environment.layout().directory().display();
-    let generation = plan.generation(&release.name);
-    printer.message(&format!("{}: generation {generation} written to {directory}", release.name));
+    for release in releases {
+        let generation = plan.generation(&release.name);
+        printer.message(&format!("{}: generation {generation} written to {directory}", release.name));
+    }
     match (applied.running, restarts) {
         (true, true) => printer.hint("envoy.yaml has changed: start Envoy anew"),
         (false, _) => printer.hint(&format!("envoy --config-path {directory}/envoy.yaml")),
@@ -87,7 +110,7 @@ async fn generate_local(release: &Release, dry_run: bool, printer: &mut Printer)
 fn preview(layout: &Layout, local: &Local, plan: &Plan, printer: &mut Printer) -> Result<(), Error> {
     let boot = bootstrap(layout, &Bootstrap::new(local.listen, local.admin))?;
     for (name, text) in std::iter::once(("envoy.yaml", boot)).chain(plan.preview()?) {
-        printer.data(&format!("---\n# {name}\n{text}"))?;
+        printer.yaml(&format!("---\n# {name}\n{text}"))?;
     }
     Ok(())
 }

@@ -1,12 +1,21 @@
-//! `uninstall`: read the record, carry out, report.
+//! `uninstall`: read the record, carry out, report. Of a local Envoy: its files without the release.
 
 use super::target::{self, ReleaseTarget};
 use crate::cli::Uninstall;
-use crate::report::{PlanReport, Printer};
+use crate::local::{Environment, Lock};
+use crate::report::{PlanReport, Printer, Report};
 use crate::{Error, Outcome};
+use canary_release::spec::{self, Document};
+use serde::Serialize;
+use std::fmt;
+use std::path::PathBuf;
 
 pub(super) async fn run(arguments: &Uninstall, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
+    let document = spec::load(&arguments.on.spec.file)?;
+    if target::is_local(&document) {
+        return from_directory(arguments, &document, printer).await;
+    }
     let ReleaseTarget { name, cluster, stored } = target::connect_release(&arguments.on).await?;
     if arguments.dry_run {
         let plan = cluster.removal(&name, &stored).await?;
@@ -22,4 +31,48 @@ pub(super) async fn run(arguments: &Uninstall, printer: &mut Printer) -> Result<
     printer.report(&PlanReport::new(&plan))?;
     printer.message(&format!("{name}: taken off the cluster; its keys stay"));
     Ok(Outcome::Done)
+}
+
+/// A release that was, or would be, taken out of the directory of a local Envoy.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Removed {
+    release: String,
+    directory: PathBuf,
+    /// The releases that stay there.
+    remaining: Vec<String>,
+    /// Whether the files were written: not by a dry run.
+    written: bool,
+}
+
+/// Routes of the release's hosts end with it: where no other release has them, Envoy answers 404.
+async fn from_directory(
+    arguments: &Uninstall,
+    document: &Document,
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
+    let environment = Environment::of(&document.release)?;
+    let name = super::release_name(arguments.on.release.as_deref(), document);
+    let lock = if arguments.dry_run { None } else { Some(Lock::take(environment.layout()).await?) };
+    let plan = environment.plan_without(&name)?;
+    let report = Removed {
+        release: name,
+        directory: environment.layout().directory().to_owned(),
+        remaining: plan.state().releases.keys().cloned().collect(),
+        written: lock.is_some(),
+    };
+    if let Some(lock) = lock {
+        environment.apply(&lock, &plan).await?;
+    }
+    printer.report(&report)?;
+    Ok(Outcome::Done)
+}
+
+impl Report for Removed {
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let Self { release, directory, remaining, written } = self;
+        let verb = if *written { "taken out of" } else { "would be taken out of" };
+        let rest = if remaining.is_empty() { "no release".to_owned() } else { remaining.join(", ") };
+        writeln!(out, "{release}: {verb} {}, where {rest} remains; its keys stay", directory.display())
+    }
 }

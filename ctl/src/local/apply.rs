@@ -72,6 +72,15 @@ impl Plan {
         })
     }
 
+    /// The same; where no release is left the filter keeps this module, and its configuration has no release.
+    #[must_use]
+    pub(super) fn or_module(mut self, module: std::path::PathBuf) -> Self {
+        if self.state.releases.is_empty() {
+            self.module = module;
+        }
+        self
+    }
+
     /// The state that is going to be.
     pub const fn state(&self) -> &State {
         &self.state

@@ -101,18 +101,39 @@ impl Environment {
     ///
     /// If state or keys cannot be read, the release contradicts another of the directory, or the filter would refuse it.
     pub fn plan(&self, release: &Release) -> Result<Plan, Error> {
-        Plan::new(self.state_with(release)?, &self.keys()?)
+        self.plan_all(&[release])
+    }
+
+    /// The same with several releases of the directory: what they share can change only with all of them.
+    ///
+    /// # Errors
+    ///
+    /// As [`plan`](Self::plan), or if one of them has another delivery mode.
+    pub fn plan_all(&self, releases: &[&Release]) -> Result<Plan, Error> {
+        Plan::new(self.state_with(releases)?, &self.keys()?)
+    }
+
+    /// What the files would be without a release. Nothing is written.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such release, or state or keys cannot be read.
+    pub fn plan_without(&self, release: &str) -> Result<Plan, Error> {
+        let mut state = self.state()?;
+        let module = state.release(&self.layout, release)?.envoy.module.clone();
+        state.remove(release);
+        Ok(Plan::new(state, &self.keys()?)?.or_module(module))
     }
 
     /// The same for a look: keys that are not there yet are not drawn, and nothing is written at all.
     ///
     /// # Errors
     ///
-    /// As [`plan`](Self::plan).
-    pub fn dry_plan(&self, release: &Release) -> Result<Plan, Error> {
+    /// As [`plan_all`](Self::plan_all).
+    pub fn dry_plan(&self, releases: &[&Release]) -> Result<Plan, Error> {
         let path = self.layout.keys();
         let keys = if path.exists() { self.keys()? } else { SigningKeys::placeholder() };
-        Plan::new(self.state_with(release)?, &keys)
+        Plan::new(self.state_with(releases)?, &keys)
     }
 
     /// What the files would be with a state as it is given: for changes that are no change of `canary.yaml`.
@@ -124,14 +145,23 @@ impl Environment {
         Plan::new(state, &self.keys()?)
     }
 
-    fn state_with(&self, release: &Release) -> Result<State, Error> {
+    fn state_with(&self, releases: &[&Release]) -> Result<State, Error> {
         let mut state = self.state()?;
-        let name = release.name.to_string();
-        let before = state.releases.get(&name);
-        let mut entry = Entry::of(release, &self.local, before)?;
-        let from = before.map(|before| before.state.weight).unwrap_or_default();
-        entry.append_history(from, Operation::Generate);
-        state.releases.insert(name, entry);
+        for release in releases {
+            let local = release.delivery.local.as_ref().ok_or(Error::NotLocal)?;
+            let name = release.name.to_string();
+            let before = state.releases.get(&name);
+            let mut entry = Entry::of(release, local, before)?;
+            if before.is_none() {
+                entry.state.generation = state.first_generation();
+            }
+            let from = before.map(|before| before.state.weight).unwrap_or_default();
+            entry.append_history(from, Operation::Generate);
+            state.releases.insert(name, entry);
+        }
+        if let Some(first) = releases.first() {
+            state.check_shared(&first.name.to_string())?;
+        }
         Ok(state)
     }
 

@@ -101,6 +101,14 @@ pub enum Error {
     },
 }
 
+/// What can be done where one release of a directory is about to have other settings than the rest.
+fn other_envoy(other: &str) -> String {
+    format!(
+        "change it in the files of all releases and give them in one call (`canary-ctl generate -f FILE -f FILE`), take the other \
+         release out (`canary-ctl uninstall -r {other}`), or give this one a `delivery.local.directory` of its own"
+    )
+}
+
 impl Error {
     /// A fault of a file, for `map_err`.
     pub(super) fn file(
@@ -121,7 +129,7 @@ impl Error {
             Self::UnknownRelease { known, .. } => return Some(format!("known there: {}", known.join(", "))),
             Self::Busy { .. } => "wait until it has ended; the lock goes with its process",
             Self::ConcurrentChange { .. } => "look at `canary-ctl status` and try again",
-            Self::OtherEnvoy { .. } => "give it the same, or a `delivery.local.directory` of its own",
+            Self::OtherEnvoy { other, .. } => return Some(other_envoy(other)),
             Self::Unreachable { .. } => {
                 "start Envoy with the envoy.yaml of the directory, or look at its log"
             }

@@ -19,6 +19,10 @@ const FORMAT: u32 = 1;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct State {
     format: u32,
+    /// The highest generation of a release that was taken out: a running Envoy still reports it, so one that comes under the
+    /// same name begins above it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    removed_generation: u64,
     /// The releases, by `<namespace>/<name>`.
     pub releases: BTreeMap<String, Entry>,
 }
@@ -75,7 +79,7 @@ pub struct Envoy {
 
 impl Default for State {
     fn default() -> Self {
-        Self { format: FORMAT, releases: BTreeMap::new() }
+        Self { format: FORMAT, removed_generation: 0, releases: BTreeMap::new() }
     }
 }
 
@@ -119,21 +123,44 @@ impl State {
         })
     }
 
+    /// Takes a release out; does nothing if there is none of this name.
+    pub(super) fn remove(&mut self, name: &str) {
+        if let Some(removed) = self.releases.remove(name) {
+            self.removed_generation = self.removed_generation.max(removed.state.generation);
+        }
+    }
+
+    /// The generation that a new release begins with.
+    pub(super) const fn first_generation(&self) -> u64 {
+        self.removed_generation + 1
+    }
+
     /// The Envoy settings that all releases share.
     ///
     /// # Errors
     ///
     /// If the releases disagree.
     pub fn envoy(&self) -> Result<Option<&Envoy>, Error> {
-        let mut entries = self.releases.iter();
-        let Some((_, first)) = entries.next() else { return Ok(None) };
-        for (other, entry) in entries {
-            if let Some(what) = first.envoy.difference(&entry.envoy) {
+        let Some((name, first)) = self.releases.iter().next() else { return Ok(None) };
+        self.check_shared(name)?;
+        Ok(Some(&first.envoy))
+    }
+
+    /// Whether every other release has the Envoy settings of this one. The error names one that has not.
+    pub(super) fn check_shared(&self, name: &str) -> Result<(), Error> {
+        let Some(own) = self.releases.get(name) else { return Ok(()) };
+        for (other, entry) in &self.releases {
+            if let Some(what) = own.envoy.difference(&entry.envoy) {
                 return Err(Error::OtherEnvoy { other: other.clone(), what });
             }
         }
-        Ok(Some(&first.envoy))
+        Ok(())
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Entry {

@@ -180,6 +180,98 @@ fn releases_of_one_directory_share_its_envoy_and_keep_apart() {
     assert!(refused.stderr.contains("has another delivery.local.listen"), "{}", refused.stderr);
 }
 
+/// Two releases of one directory, in `canary.yaml` and `blog.yaml`, with this debug header.
+fn two_releases(debug_header: &str) -> [String; 2] {
+    let text = release().replace("    module:", &format!("    debugHeader: {debug_header}\n    module:"));
+    let blog = text
+        .replace("name: shop\n  namespace", "name: blog\n  namespace")
+        .replace("shop.example", "blog.example");
+    [text, blog]
+}
+
+/// Both generated, then the first file with another debug header and module: refused alone.
+fn changed_alone() -> CliFixture {
+    let cli = CliFixture::new();
+    let [shop, blog] = two_releases("x-old");
+    cli.write("canary.yaml", &shop).write("blog.yaml", &blog);
+    let both = cli.run("generate -f canary.yaml -f blog.yaml");
+    assert_eq!(both.code, 0, "{both:?}");
+    let [shop, _] = two_releases("x-new");
+    cli.write("canary.yaml", &shop.replace("/opt/canary_filter.wasm", "/opt/new.wasm"));
+    let before = cli.read("local/ecds.yaml");
+    cli.run("generate").expect_output(
+        2,
+        "",
+        "error: `shop/blog` in the same directory has another delivery.module\n  hint: change it in the files of all releases and give \
+         them in one call (`canary-ctl generate -f FILE -f FILE`), take the other release out (`canary-ctl uninstall -r shop/blog`), or \
+         give this one a `delivery.local.directory` of its own\n",
+    );
+    assert_eq!(cli.read("local/ecds.yaml"), before, "a refusal writes nothing");
+    cli
+}
+
+#[test]
+fn what_releases_of_a_directory_share_is_changed_with_all_files_in_one_call() {
+    let cli = changed_alone();
+    let [_, blog] = two_releases("x-new");
+    cli.write("blog.yaml", &blog.replace("/opt/canary_filter.wasm", "/opt/new.wasm"));
+    let both = cli.run("generate -f canary.yaml -f blog.yaml");
+    let (written, start) = ("generation 2 written to local", "  hint: envoy --config-path local/envoy.yaml");
+    both.expect_output(0, "", &format!("shop/shop: {written}\nshop/blog: {written}\n{start}\n"));
+    assert_eq!(configuration(&cli).debug_header.as_deref(), Some("x-new"));
+    assert!(cli.read("local/ecds.yaml").contains("/opt/new.wasm"), "the new module");
+}
+
+#[test]
+fn a_release_is_taken_out_of_its_directory_and_the_rest_can_change() {
+    let cli = changed_alone();
+    let kept = "shop/blog: would be taken out of local, where shop/shop remains; its keys stay\n";
+    cli.run("uninstall -r shop/blog --dry-run").expect_output(0, kept, "");
+    cli.run("uninstall -r shop/blog").expect_output(0, &kept.replace("would be ", ""), "");
+    let names: Vec<String> = configuration(&cli).releases.into_keys().collect();
+    assert_eq!(names, ["shop/shop"]);
+    for file in ["local/rds.yaml", "local/cds.yaml", "local/ecds.yaml", "local/state.json"] {
+        assert_eq!(cli.read(file).lines().find(|line| line.contains("shop/blog")), None, "{file}");
+    }
+    assert_eq!(cli.run("generate").code, 0);
+    assert_eq!(configuration(&cli).debug_header.as_deref(), Some("x-new"));
+}
+
+#[test]
+fn a_release_with_a_directory_of_its_own_shares_nothing() {
+    let cli = changed_alone();
+    cli.write("canary.yaml", &cli.read("canary.yaml").replace("directory: local", "directory: own"));
+    assert_eq!(cli.run("generate").code, 0);
+    assert!(cli.read("own/ecds.yaml").contains("/opt/new.wasm"), "{}", cli.read("own/ecds.yaml"));
+}
+
+#[test]
+fn the_last_release_leaves_a_filter_without_releases_and_returns_above_its_old_generation() {
+    let cli = generated();
+    cli.run("weight 10");
+    let empty = "shop/shop: taken out of local, where no release remains; its keys stay\n";
+    cli.run("uninstall").expect_output(0, empty, "");
+    assert_eq!(configuration(&cli).releases.len(), 0);
+    assert!(cli.read("local/ecds.yaml").contains("/opt/canary_filter.wasm"), "the module stays");
+    let again = cli.run("uninstall");
+    assert_eq!((again.code, again.stdout.as_str()), (2, ""), "{again:?}");
+    cli.run("generate");
+    // A running Envoy still reports generation 2 of this name: a wait for a lower one would end at once.
+    assert_eq!(configuration(&cli).releases["shop/shop"].generation, 3);
+}
+
+#[test]
+fn the_status_says_where_secure_cookies_cannot_come_back() {
+    let cli = generated();
+    let secure = "problem: Envoy listens without TLS, and its `Secure` cookies";
+    let told = |cli: &CliFixture| cli.run("status").stdout.contains(secure);
+    assert!(told(&cli), "{:?}", cli.run("status"));
+    let text = release().replace("  delivery:\n", "  cookies: {tls: false}\n  delivery:\n");
+    cli.write("canary.yaml", &text);
+    cli.run("generate");
+    assert!(!told(&cli), "{:?}", cli.run("status"));
+}
+
 #[test]
 fn a_release_that_was_never_generated_is_named_with_those_that_were() {
     let cli = generated();
@@ -203,7 +295,10 @@ v1       stable  1      -        0         -      0
 v2       canary  1      -        0         -      0
 
 problem: Envoy does not answer on its admin address 127.0.0.1:9: Connection refused (os error 111)
-  hint: start Envoy with the envoy.yaml of the directory, or look at its log\n",
+  hint: start Envoy with the envoy.yaml of the directory, or look at its log
+
+problem: Envoy listens without TLS, and its `Secure` cookies come back from browsers on localhost alone: other clients change versions
+  hint: set `cookies: {tls: false}`, and `canary-ctl generate`\n",
         "",
     );
 }

@@ -7,11 +7,14 @@ use jiff::Timestamp;
 
 /// Everything that is wrong, the worst first.
 pub(super) fn of(name: &str, entry: &Entry, stats: Result<&Stats, &Error>, now: Timestamp) -> Vec<Problem> {
+    let mut problems: Vec<Problem> = cookies(entry).into_iter().collect();
     let stats = match stats {
         Ok(stats) => stats,
-        Err(error) => return vec![problem(error.to_string(), error.hint().unwrap_or_default())],
+        Err(error) => {
+            problems.insert(0, problem(error.to_string(), error.hint().unwrap_or_default()));
+            return problems;
+        }
     };
-    let mut problems = Vec::new();
     problems.extend(inert(stats));
     problems.extend(generation(name, entry, stats));
     problems.extend(refusals(stats));
@@ -19,6 +22,15 @@ pub(super) fn of(name: &str, entry: &Entry, stats: Result<&Stats, &Error>, now: 
     problems.extend(errors(name, entry, stats));
     problems.extend(expired(entry, now));
     problems
+}
+
+/// The local Envoy listens without TLS (RFC 6265bis §5.7: a client sends `Secure` cookies over secure connections alone).
+/// All our cookies have the attribute, or none.
+fn cookies(entry: &Entry) -> Option<Problem> {
+    let message = "Envoy listens without TLS, and its `Secure` cookies come back from browsers on localhost alone: other clients \
+                   change versions";
+    let hint = "set `cookies: {tls: false}`, and `canary-ctl generate`";
+    entry.envoy.id_cookie.secure.then(|| problem(message, hint))
 }
 
 fn inert(stats: &Stats) -> Option<Problem> {
