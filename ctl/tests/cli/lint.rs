@@ -21,6 +21,7 @@ fn every_example_is_free_of_errors() {
 fn each_danger_is_found_at_its_level_and_place() {
     use lint::Level::{Error, Info, Warning};
     let sidecars = "stickiness: session\n  sidecars: [{namespace: shop}]";
+    let keyed_sidecars = "stickiness: session\n  sidecars: [{namespace: shop}]\n  identity: keyed";
     let cases = [
         ("    - cookie: JSESSIONID", "    - header: x-user", Error, "spec.identifyBy[0]"),
         ("    - cookie: JSESSIONID", "    - header: x-user", Warning, "spec.identifyBy[0]"),
@@ -31,6 +32,8 @@ fn each_danger_is_found_at_its_level_and_place() {
         ("  # paths: [/]", "  paths: [/shop]", Warning, "spec.paths"),
         ("override: token", "override: off", Info, "spec.stickiness"),
         ("stickiness: session", sidecars, Error, "spec.sidecars"),
+        ("stickiness: session", keyed_sidecars, Info, "spec.identity"),
+        ("override: token", "override: off", Info, "spec.session.cookie"),
         ("override: token", "override: open", Error, "spec.override"),
         ("override: token", "cookies: {tls: false}", Error, "spec.cookies.tls"),
         ("override: token", "override: off", Info, "spec.cacheControl"),
@@ -45,6 +48,16 @@ fn each_danger_is_found_at_its_level_and_place() {
         let found = findings.findings.iter().any(|finding| finding.level == level && finding.field == field);
         assert!(found, "expected {level:?} at {field} for `{to}`, found {findings:#?}");
     }
+}
+
+#[test]
+fn sessions_in_the_address_concern_servlet_cookies_alone() {
+    let concerned = |cookie: &str| {
+        let text = example().replace("JSESSIONID", cookie);
+        let findings = lint::lint(&spec::parse(Path::new("canary.yaml"), &text).unwrap()).findings;
+        findings.iter().any(|finding| finding.message.contains(";jsessionid="))
+    };
+    assert_eq!(["JSESSIONID", "jsessionid", "PHPSESSID"].map(concerned), [true, true, false]);
 }
 
 #[test]

@@ -5,8 +5,8 @@ use crate::config::{Error, cookies};
 use crate::record::ReleaseState;
 use crate::spec::{Release, ReleaseName};
 use assignment::contract::{
-    ContractError, FilterConfig, HeaderNames, IdentityMode, KeySource, KeyUse, MintPolicy, OverrideConfig,
-    OverrideMode, PinConfig, Position, ReleaseConfig, RingKey, Stickiness, TokenConfig,
+    ContractError, Fallback, FilterConfig, HeaderNames, IdentityMode, KeySource, KeyUse, MintPolicy,
+    OverrideConfig, OverrideMode, PinConfig, Position, ReleaseConfig, RingKey, Stickiness, TokenConfig,
 };
 use assignment::seal::baggage_keys;
 use assignment::{FilterConfig as Config, Policy};
@@ -76,7 +76,7 @@ pub fn release_config(release: &Release, state: &ReleaseState, position: Positio
     let config = edge_config(release, state);
     match position {
         Position::Edge => config,
-        Position::Mesh => inside(config),
+        Position::Mesh => inside(config, !release.gateways.is_empty()),
     }
 }
 
@@ -125,12 +125,20 @@ fn edge_config(release: &Release, state: &ReleaseState) -> ReleaseConfig {
 
 /// Inside the mesh the filter sets no cookies and reads no tokens: the edge has decided, and its identity comes before
 /// other keys. A release outside a train propagates no decision, so there it is a pure function of the user.
-fn inside(config: ReleaseConfig) -> ReleaseConfig {
-    let others = config.identify_by.iter().filter(|key| **key != KeySource::Identity {}).cloned();
+///
+/// The identity key finds people by dictionary, and more people can read the objects of an application's namespace than those of
+/// a gateway's. So of a keyed release that has gateways a sidecar takes the propagated identity alone. Where it hashes no key itself, it needs no identity key.
+fn inside(config: ReleaseConfig, has_gateways: bool) -> ReleaseConfig {
+    let is_hashed_here = !(has_gateways && config.identity == IdentityMode::Keyed);
+    let is_other = |key: &&KeySource| is_hashed_here && **key != KeySource::Identity {};
+    let others: Vec<KeySource> = config.identify_by.iter().filter(is_other).cloned().collect();
+    let hashes = !others.is_empty() || config.fallback == Fallback::ClientAddress;
+    let identity = if hashes { config.identity } else { IdentityMode::Plain };
     let keys = std::iter::once(KeySource::Identity {}).chain(others).collect();
     let stickiness = if config.train.is_some() { config.stickiness } else { Stickiness::User };
     ReleaseConfig {
         identify_by: keys,
+        identity,
         stickiness,
         pin: None,
         adopt: None,

@@ -10,12 +10,14 @@ use assignment::contract::{
 type Rule = fn(&Release) -> Vec<RawFinding>;
 
 /// Every rule, in the order of the fields they are about.
-pub(super) const ALL: [Rule; 14] = [
+pub(super) const ALL: [Rule; 16] = [
     sticky_sessions_need_their_cookie,
+    servlet_sessions_in_the_address_are_not_seen,
     foreign_sessions_count_as_older,
     pins_can_be_passed_on,
     users_have_a_key,
     personal_keys_are_found_by_dictionary,
+    sidecars_of_keyed_identities_have_no_other_key,
     clients_choose_some_keys,
     jwt_needs_authentication,
     sidecars_decide_alone_outside_a_train,
@@ -53,6 +55,19 @@ fn sticky_sessions_need_their_cookie(release: &Release) -> Vec<RawFinding> {
         message,
         "name the application's cookie in `session.cookie`, if it has one",
     )
+}
+
+/// Servlet containers keep the session of a client without cookies in the address (Jakarta Servlet 6.0 §7.1.3). The version is
+/// decided before the application draws such an id, and only a cookie can keep the decision.
+fn servlet_sessions_in_the_address_are_not_seen(release: &Release) -> Vec<RawFinding> {
+    let is_servlet = |name: &str| name.eq_ignore_ascii_case("JSESSIONID");
+    if !release.session.cookie.as_deref().is_some_and(is_servlet) {
+        return NOTHING;
+    }
+    let message = "the session of a client without cookies is in the address (`;jsessionid=`) and not seen: its requests change \
+                   version and pod";
+    let hint = "turn it off: `<tracking-mode>COOKIE</tracking-mode>` in web.xml, or `server.servlet.session.tracking-modes=cookie` (Spring Boot)";
+    raise(Level::Info, "spec.session.cookie", message, hint)
 }
 
 /// A cookie of `Path=/` reaches every release of the host, and without a pin it looks like a session older than the filter.
@@ -110,6 +125,20 @@ fn personal_keys_are_found_by_dictionary(release: &Release) -> Vec<RawFinding> {
             raise(Level::Error, &format!("spec.identifyBy[{index}]"), message, "set `identity: keyed`")
         })
         .collect()
+}
+
+fn sidecars_of_keyed_identities_have_no_other_key(release: &Release) -> Vec<RawFinding> {
+    let is_handed_on = release.identity == IdentityMode::Keyed && !release.gateways.is_empty();
+    if !is_handed_on || release.sidecars.is_empty() {
+        return NOTHING;
+    }
+    let message = "sidecars have no identity key: they know a user by the propagated identity alone, and a call without it is a fallback";
+    raise(
+        Level::Info,
+        "spec.identity",
+        message,
+        "let the applications forward `x-canary-id` and `x-canary-cohort`, or W3C `baggage`",
+    )
 }
 
 fn clients_choose_some_keys(release: &Release) -> Vec<RawFinding> {

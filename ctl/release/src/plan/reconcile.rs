@@ -60,15 +60,19 @@ impl Observed {
         Ok(configs)
     }
 
-    /// The keys that a gateway of the release signs with.
+    /// The keys that a gateway of the release signs with. The identity key is that of any gateway's configuration that has
+    /// it: a configuration without a keyed release has none, and another one must not be drawn for that.
     ///
     /// # Errors
     ///
     /// As [`deployed_configs`](Self::deployed_configs).
     pub fn signing_keys(&self, release: &Release, record: &Record) -> Result<Option<SigningKeys>, Error> {
         let signs = |config: &FilterConfig| config.position == Position::Edge && !config.keys.is_empty();
-        let config = self.deployed_configs(release, record)?.into_values().find(signs);
-        Ok(config.map(|config| SigningKeys { keys: config.keys, identity_key: config.identity_key }))
+        let configs = self.deployed_configs(release, record)?;
+        let mut gateways = configs.into_values().filter(signs);
+        let Some(first) = gateways.next() else { return Ok(None) };
+        let identity_key = first.identity_key.or_else(|| gateways.find_map(|config| config.identity_key));
+        Ok(Some(SigningKeys { keys: first.keys, identity_key }))
     }
 
     /// Replaces what was observed of one object: after it was written, or read again. `None` if it does not exist.
