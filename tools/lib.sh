@@ -53,8 +53,14 @@ make_venv() {
     python3 -m venv --clear "$1"
 }
 
-# pip_install DIR PACKAGE==VERSION
-pip_install() { "$1/bin/python" -m pip install --quiet --disable-pip-version-check "$2" >&2; }
+# pip_install DIR NAME: the packages of tools/requirements/NAME.txt, and only if they are the files whose hashes stand there.
+pip_install() {
+    "$1/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: \
+        --require-hashes -r "tools/requirements/$2.txt" >&2
+}
+
+# pinned NAME: the version of the one package of tools/requirements/NAME.txt.
+pinned() { sed -n 's/^[^#].*==\([^ ]*\).*/\1/p' "tools/requirements/$1.txt"; }
 
 # stage NAME COMMAND…: runs it and says how long it took.
 stage() {

@@ -10,4 +10,4 @@ if [ "$("$TOOLS_DIR/bin/cargo-mutants" --version 2>/dev/null)" != "cargo-mutants
     cargo install --quiet --locked --root "$TOOLS_DIR" "cargo-mutants@$MUTANTS"
 fi
 # What may survive, and why, is in .cargo/mutants.toml.
-exec "$TOOLS_DIR/bin/cargo-mutants" mutants --output "$TARGET_DIR" "$@"
+exec "$TOOLS_DIR/bin/cargo-mutants" mutants --cargo-arg=--locked --output "$TARGET_DIR" "$@"

@@ -21,17 +21,17 @@ stage "nginx" tools/nginx.sh
 [ "$mesh" = no ] || stage "mesh" tools/lab.sh
 if [ "$mesh" = yes ]; then
     # One build with the same features for the tests and for the programs that they run; `cargo build -p` would make another.
-    stage "programs and tests" cargo test --workspace --no-run ${CI:+--locked}
-    stage "tests" cargo test --workspace --no-fail-fast ${CI:+--locked}
+    stage "programs and tests" cargo test --workspace --no-run --locked
+    stage "tests" cargo test --workspace --no-fail-fast --locked
 else
-    stage "programs" cargo build ${CI:+--locked} -p canary-ctl -p demo-shop -p demo
-    stage "tests" cargo test --workspace --no-fail-fast ${CI:+--locked} \
+    stage "programs" cargo build --locked -p canary-ctl -p demo-shop -p demo
+    stage "tests" cargo test --workspace --no-fail-fast --locked \
         --exclude wasm-tests --exclude mesh-lab
     # Every target of it but `mesh`: cargo has no flag for all tests but one.
-    stage "tests of the filter" cargo test -p wasm-tests --no-fail-fast --lib --bins --test architecture --test traced \
+    stage "tests of the filter" cargo test --locked -p wasm-tests --no-fail-fast --lib --bins --test architecture --test traced \
         --test kit --test wasm --test fuzz --test envoy
-    stage "tests of the lab" cargo test -p mesh-lab --no-fail-fast -- --skip space:: # which takes root, as the mesh does
-    stage "examples of the filter's tests" cargo test -p wasm-tests --doc
+    stage "tests of the lab" cargo test --locked -p mesh-lab --no-fail-fast -- --skip space:: # which takes root, as the mesh does
+    stage "examples of the filter's tests" cargo test --locked -p wasm-tests --doc
 fi
 stage "demo" "$TARGET_DIR"/debug/demo --once
 # Envoy's V8 behaves differently on the two: a test may be red on one kind alone.
