@@ -111,6 +111,12 @@ impl Counts {
     }
 }
 
+/// Instructions of a row beside those of another; `None` if one of them was not counted.
+pub(crate) fn instructions_beside(counts: &[Counts], name: &str, reference: &str) -> Option<f64> {
+    let of = |name: &str| counts.iter().find(|row| row.name == name).map(|row| row.instructions);
+    Some(of(name)? / of(reference)?)
+}
+
 /// Counts of every row, absolute and beside one of them.
 pub(crate) fn table(counts: &[Counts], reference: &str) -> String {
     let row = |row: &Counts| {

@@ -10,6 +10,7 @@
 //! counts      instructions and cache misses of a request, which no neighbour disturbs
 //! rounds      all contenders, in another order each round  -> Samples
 //! summary     medians and quartiles of ratios within a round
+//! processors  time on each processor that was measured, kept from run to run
 //! memory, update, activation, simulate                 the figures that are no ratio of CPU time
 //! report      all of it                                -> Markdown, verdicts
 //! ```
@@ -26,6 +27,7 @@ mod error;
 mod load;
 mod machine;
 mod memory;
+mod processors;
 mod report;
 mod request;
 mod rounds;
@@ -37,6 +39,7 @@ mod verdict;
 use clap::Parser;
 use error::BenchError;
 use machine::Machine;
+use processors::Processor;
 use programs::artifact;
 use report::Report;
 use std::path::PathBuf;
@@ -95,7 +98,12 @@ async fn run(arguments: &Arguments) -> Result<bool, BenchError> {
     let counts = counts::measure(&contender::counted(&module)?).await?;
     let upstream = bed::Backend::start().await?;
     let proxied = rounds::measure(contender::proxied(&module)?, Some(&upstream), effort).await?;
+    let kept = artifact::root().join("wasm-tests/bench/processors.json");
+    let own = Processor::of(&machine, &direct, &proxied, &counts);
+    let processors = processors::updated(processors::read(&kept)?, own);
+    processors::write(&kept, &processors)?;
     let report = Report {
+        processors,
         machine,
         effort,
         direct,

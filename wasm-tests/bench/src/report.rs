@@ -4,6 +4,7 @@ use crate::contender::{EMPTY_SDK, LUA, NONE};
 use crate::counts::{self, Counts};
 use crate::machine::Machine;
 use crate::memory::Memory;
+use crate::processors::{self, Processor};
 use crate::rounds::{Effort, Samples};
 use crate::simulate::Simulation;
 use crate::summary::Summary;
@@ -21,6 +22,8 @@ pub(crate) struct Report {
     pub(crate) direct: Samples,
     /// Instructions and cache misses where Envoy answers by itself.
     pub(crate) counts: Vec<Counts>,
+    /// CPU time on every processor that was measured, this one included.
+    pub(crate) processors: Vec<Processor>,
     /// CPU time where Envoy asks a server.
     pub(crate) proxied: Samples,
     /// Size of the module.
@@ -47,6 +50,9 @@ const METHOD: &str = "\
 * Every round gives each Envoy one run, in another order each round, after a warm-up of each. A ratio is taken *within* a
   round, because a machine drifts over minutes more than filters differ; the tables have the median of the rounds' ratios
   and its quartiles. *A/A* is the same row twice: what it differs by is noise.
+* The verdict on a request goes by instructions, which are the same on every processor. CPU time is not: the same instructions
+  cost more on one than on another, so time is reported for each processor that was measured, and judges nothing.
+* *Added* is what a filter adds to no filter, beside what the empty SDK filter adds, within a round: (ours − none) ÷ (SDK − none).
 * The request is a browser's that loads a page: 14 headers, 300 bytes of cookies in every row, whatever is in them.
 * A row of ours counts only if the filter's own counters say that every request took the path in the row's name, and no row
   counts if a single answer was an error.
@@ -67,6 +73,7 @@ impl Report {
             self.header(),
             self.verdict_list(),
             METHOD.to_owned(),
+            self.processor_section(),
             format!("## A request that Envoy answers by itself\n\n{}", table(&self.direct)),
             self.counts_section(),
             self.with_a_server(),
@@ -106,6 +113,16 @@ impl Report {
             self.verdicts().iter().map(|verdict| format!("* {}\n", verdict.line())).collect();
         let lines = lines.concat();
         format!("## In short\n\n{lines}")
+    }
+
+    fn processor_section(&self) -> String {
+        format!(
+            "## A pinned user on each processor\n\n\
+             CPU time of a request that Envoy answers by itself, and of one with a server behind it; the figures of other processors \
+             are those of their last run. The whole differs by the processor, what is added beside what the empty filter adds \
+             does not.\n\n{}",
+            processors::table(&self.processors)
+        )
     }
 
     fn counts_section(&self) -> String {
@@ -198,18 +215,19 @@ pub(crate) fn table(samples: &Samples) -> String {
         |summary: Option<Summary>, digits| summary.map_or_else(|| "–".to_owned(), |it| spread(it, digits));
     let row = |name: &String| {
         format!(
-            "| {name} | {} | {} | {} | {} | {} |\n",
+            "| {name} | {} | {} | {} | {} | {} | {} |\n",
             cell(samples.cost(name), 1),
             cell(samples.over(name, NONE), 1),
             cell(samples.ratio(name, NONE), 2),
             cell(samples.ratio(name, EMPTY_SDK), 2),
             cell(samples.ratio(name, LUA), 2),
+            cell(samples.added(name, EMPTY_SDK, NONE), 1),
         )
     };
     format!(
         "Median (quartiles).\n\n\
-         | | µs a request | µs over no filter | × no filter | × empty SDK filter | × Lua |\n\
-         | --- | ---: | ---: | ---: | ---: | ---: |\n{}",
+         | | µs a request | µs over no filter | × no filter | × empty SDK filter | × Lua | added × SDK's |\n\
+         | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n{}",
         samples.names.iter().map(row).collect::<String>()
     )
 }

@@ -71,7 +71,7 @@ pub(crate) async fn measure(
 
 impl Samples {
     /// Adds a round.
-    fn push(&mut self, costs: BTreeMap<String, Vec<f64>>) {
+    pub(crate) fn push(&mut self, costs: BTreeMap<String, Vec<f64>>) {
         for (name, costs) in costs {
             let middle = Summary::of(costs).map(|summary| summary.median);
             self.microseconds.entry(name).or_default().extend(middle);
@@ -93,6 +93,12 @@ impl Samples {
         Summary::of(self.of(name).iter().zip(self.of(reference)).map(|(ours, theirs)| ours - theirs))
     }
 
+    /// What CPU time is added to that of a base beside what another adds to it, in the same round.
+    pub(crate) fn added(&self, name: &str, reference: &str, base: &str) -> Option<Summary> {
+        let rows = self.of(name).iter().zip(self.of(reference)).zip(self.of(base));
+        Summary::of(rows.map(|((ours, theirs), base)| (ours - base) / (theirs - base)))
+    }
+
     fn of(&self, name: &str) -> &[f64] {
         self.microseconds.get(name).map_or(&[], Vec::as_slice)
     }
@@ -102,4 +108,23 @@ impl Samples {
 #[expect(clippy::cast_precision_loss, reason = "see above")]
 fn float(count: u64) -> f64 {
     count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_added_is_compared_within_a_round() {
+        let mut samples = Samples::default();
+        for (base, sdk, ours) in [(20.0, 24.0, 28.0), (40.0, 50.0, 63.0), (20.0, 25.0, 31.0)] {
+            let costs = [("base", base), ("sdk", sdk), ("ours", ours)];
+            samples.push(costs.map(|(name, cost)| (name.to_owned(), vec![cost])).into());
+        }
+        let added = samples.added("ours", "sdk", "base").unwrap();
+        assert_eq!(
+            [added.low, added.median, added.high].map(|it| format!("{it:.2}")),
+            ["2.10", "2.20", "2.25"]
+        );
+    }
 }
