@@ -32,9 +32,11 @@ pub fn latency(release: &Release, version: &Version, is_override: bool) -> Strin
     format!("canary_latency.component.{}.tag.{}/{role};.milliseconds", release.name, version.name)
 }
 
-/// The generation that runs. Gauge.
+/// The generation that runs, by release and installation: the tag is the second since 1970 at which the release was installed.
+/// Gauge. Envoy keeps a gauge as long as a drained listener, so without the tag a reinstalled release would show the generation of
+/// the installation before it.
 pub fn generation(release: &Release) -> String {
-    format!("canary_generation.component.{}.active", release.name)
+    format!("canary_generation.component.{}.tag.{};.active", release.name, release.installed_at_seconds)
 }
 
 /// 1 where this proxy never had a configuration that it could accept. Gauge.

@@ -33,8 +33,23 @@ impl Cluster {
             return Ok(());
         }
         check_step(record.max_step, from, to, skipped)?;
+        self.check_filter(record, skipped).await?;
         self.check_canary(release, record, skipped).await?;
         self.check_held(release, record, skipped).await
+    }
+
+    /// Refuses to send users to a canary where an object of the filter does not exist.
+    pub(super) async fn check_filter(
+        &self,
+        record: &Record,
+        skipped: &[PreflightCheck],
+    ) -> Result<(), Error> {
+        if skipped.contains(&PreflightCheck::NoFilter) {
+            return Ok(());
+        }
+        let Some(object) = self.missing_filter(record).await?.into_iter().next() else { return Ok(()) };
+        let message = format!("expected {object}, found no such object: no proxy decides");
+        Ok(PreflightCheck::NoFilter.refuse(skipped, message, Alternative::RestoreFilter)?)
     }
 
     /// Refuses an operation on a paused release unless it is the pauser's.
@@ -95,6 +110,9 @@ impl Cluster {
             let config = config::release_config(release, &after.state, Position::Edge);
             check_stickiness(&config, skipped)?;
         }
+        if let Some(from) = before.and_then(|before| promoted_from(before, after)) {
+            check_step(after.max_step, from, Weight::FULL, skipped)?;
+        }
         if let Some(weight) = after.initial_weight {
             check_step(after.max_step, Weight::ZERO, weight, skipped)?;
         }
@@ -127,6 +145,16 @@ impl Cluster {
         }
         Ok(())
     }
+}
+
+/// The share that a file's new stable version had before, if the file changes it: a promotion by file is a step to 100 % too.
+fn promoted_from(before: &Record, after: &Record) -> Option<Weight> {
+    let stable = after.state.version_of(Role::Stable)?;
+    if before.state.version_of(Role::Stable) == Some(stable) {
+        return None;
+    }
+    let is_canary = before.state.version_of(Role::Canary) == Some(stable);
+    Some(if is_canary { before.state.weight_at(now()) } else { Weight::ZERO })
 }
 
 fn check_ready(

@@ -1,7 +1,10 @@
 //! Why a cluster cannot be steered, as data: what a person can do about it is said at the edge.
 
 use crate::Protected;
+use canary_release::metrics::ReleaseGeneration;
 use canary_release::plan::Reference;
+use canary_release::record::Record;
+use canary_release::spec::ReleaseName;
 use canary_release::status::ProxyStatus;
 use canary_release::{config, manifest, plan, preflight};
 use std::path::PathBuf;
@@ -126,6 +129,16 @@ pub enum Error {
         /// The message of the API server.
         message: String,
     },
+    /// The API server refuses an object after its record was written: rights, owners or admission have changed in between.
+    #[error("the record of `{release}` is written ({last}), and its objects are not: {source}")]
+    RecordAhead {
+        /// The release.
+        release: String,
+        /// The operation that the record names last.
+        last: String,
+        /// Why.
+        source: Box<Error>,
+    },
     /// The signing keys of two namespaces differ.
     #[error(
         "the keys in namespaces `{first}` and `{second}` differ: pins of one gateway would not count at the other"
@@ -153,10 +166,10 @@ pub enum Error {
         source: serde_json::Error,
     },
     /// Proxies did not run a generation in time.
-    #[error("generation {generation} does not run in every proxy after {}: {}", canary_release::format::seconds(*waited), outdated(behind))]
+    #[error("generation {} does not run in every proxy after {}: {}", desired.generation, canary_release::format::seconds(*waited), outdated(behind, *desired))]
     Late {
         /// The generation.
-        generation: u64,
+        desired: ReleaseGeneration,
         /// The proxies that do not run it.
         behind: Vec<ProxyStatus>,
         /// How long they were waited for.
@@ -171,8 +184,10 @@ pub enum Error {
         waited: Duration,
     },
     /// Proxies did not run a new module in time; it was reverted.
-    #[error("module {module} does not run in every proxy after {} and was reverted: {}", canary_release::format::seconds(*waited), outdated(behind))]
+    #[error("module {module} does not run in every proxy after {} and was reverted: {}", canary_release::format::seconds(*waited), outdated(behind, *desired))]
     NoModule {
+        /// The generation that has it.
+        desired: ReleaseGeneration,
         /// The URL of the module.
         module: String,
         /// The proxies that did not run it.
@@ -252,8 +267,8 @@ pub enum Error {
     Config(#[from] config::Error),
 }
 
-fn outdated(behind: &[ProxyStatus]) -> String {
-    behind.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+fn outdated(behind: &[ProxyStatus], desired: ReleaseGeneration) -> String {
+    behind.iter().map(|proxy| proxy.compared_with(desired)).collect::<Vec<_>>().join("; ")
 }
 
 fn list(proxies: &[preflight::ProxyRuntime]) -> String {
@@ -265,6 +280,27 @@ fn pods(behind: &[(String, String)]) -> String {
 }
 
 impl Error {
+    /// The error of a write after that of the record: a refusal says what the record says now.
+    pub(super) fn after_record(self, release: &ReleaseName, record: &Record) -> Self {
+        match self {
+            Self::Forbidden { .. } | Self::Conflict { .. } | Self::Refused { .. } => Self::RecordAhead {
+                release: release.to_string(),
+                last: record.last().unwrap_or_default(),
+                source: Box::new(self),
+            },
+            other => other,
+        }
+    }
+
+    /// Whether nothing was refused: the proxies do not run what was written, or cannot be asked.
+    pub(super) fn is_about_proxies(&self) -> bool {
+        match self {
+            Self::Late { .. } => true,
+            Self::Forbidden { resource, .. } => resource == "pods/proxy" || resource == "pods",
+            _ => false,
+        }
+    }
+
     pub(super) fn unreachable(address: &str, source: kube::Error) -> Self {
         Self::Unreachable { address: address.to_owned(), source: Box::new(source) }
     }

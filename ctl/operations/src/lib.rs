@@ -6,10 +6,12 @@
 //! error, protected  why an operation failed, as data                     Error
 //! backoff           how long to wait after a conflict                    attempt         -> Duration
 //! record_store      one ConfigMap for each release                       Record          -> ConfigMap
+//! recover           a record that was deleted, from the objects         ReleaseName     -> StoredRecord
 //! key_store         the Secrets of signing keys                          namespaces      -> SigningKeys
 //! lease_manager     one operator at a time                               places          -> Lease
 //! apply             the desired state of a release, make before break    Release         -> Applied
 //! checks            preflight checks that need the cluster               Record          -> CheckFailed
+//! dry_run           the API server validates a plan                      Plan            -> Refused
 //! set_weight        checks and writes a weight, and nothing else         WeightRequest   -> WeightUpdate
 //! role_change       promotion, rollback, end of a drain, with checks     Record          -> RoleChanged
 //! effective_config  the configuration that the proxies have              Record          -> EffectiveSettings
@@ -36,6 +38,7 @@ mod client;
 mod cluster;
 mod coverage;
 mod discover;
+mod dry_run;
 mod effective_config;
 mod error;
 mod key_store;
@@ -45,6 +48,7 @@ mod prepare;
 mod protected;
 mod proxies;
 mod record_store;
+mod recover;
 mod restart;
 mod role_change;
 mod role_change_checks;
@@ -73,4 +77,5 @@ pub use role_change_checks::{
 };
 pub use rotate::{RotateOptions, Rotated};
 pub use set_weight::{CheckedWeight, WeightRequest, WeightUpdate};
+pub use uninstall::Uninstalled;
 pub use wait::{Arrival, WaitOptions};

@@ -39,11 +39,11 @@ impl Cluster {
         let reported = self.metrics_of(pods, FILTER).await?.into_iter().map(|((namespace, pod), metrics)| {
             let image = ready.remove(&(namespace.clone(), pod.clone())).flatten();
             let wasm_runtime = WasmRuntime::of(image.as_deref(), metrics.as_ref().ok());
-            let (generation, fault) = match metrics {
-                Ok(metrics) => (metrics.release(release).generation, None),
+            let (active, fault) = match metrics {
+                Ok(metrics) => (metrics.release(release).active, None),
                 Err(fault) => (None, Some(fault.to_owned())),
             };
-            ProxyStatus { namespace, pod, generation, wasm_runtime, fault }
+            ProxyStatus { namespace, pod, active, wasm_runtime, fault }
         });
         Ok(reported.collect())
     }
@@ -62,7 +62,10 @@ impl Cluster {
     }
 
     /// The ready proxies of a release, each with its image.
-    async fn ready_proxies(&self, record: &Record) -> Result<BTreeMap<PodName, Option<String>>, Error> {
+    pub(super) async fn ready_proxies(
+        &self,
+        record: &Record,
+    ) -> Result<BTreeMap<PodName, Option<String>>, Error> {
         let mut found = BTreeMap::new();
         for Proxies { namespace, labels } in &record.proxies {
             let ready = self.client.pods(namespace, labels).await?.into_iter().filter(is_ready);

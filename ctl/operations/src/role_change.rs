@@ -25,12 +25,15 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// The result of a promotion or a rollback.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct RoleChanged {
     /// The record afterwards.
     pub stored: StoredRecord,
     /// Where it was waited for.
     pub arrival: Option<Arrival>,
+    /// Why it was not seen in every proxy. Everything that moves users is written; routes and subsets of removed versions exist
+    /// until a later call has seen it.
+    pub not_observed: Option<Box<Error>>,
 }
 
 impl Cluster {
@@ -74,7 +77,7 @@ impl Cluster {
     ) -> Result<RoleChanged, Error> {
         if checked.canary().is_some() {
             checked.check_step()?;
-            self.wait(&checked.release.to_string(), &checked.stored.record, waiting).await?;
+            self.wait(&checked.release, &checked.stored.record, waiting).await?;
         }
         let deadline = checked.deadline();
         let CheckedPromotion { release, stored, .. } = checked;
@@ -93,18 +96,18 @@ impl Cluster {
     ) -> Result<RoleChanged, Error> {
         if stored.record.to_promote()?.is_some() {
             stored.record.promote(deadline, &self.user);
-            self.unfinished(release, &stored.record).await?;
+            self.check_admission(&self.unfinished(release, &stored.record).await?).await?;
             self.records.save(release, &mut stored).await?;
         }
         if !self.reroute(release, &stored).await?.is_empty() {
-            self.wait_for_istiod_push(&release.to_string(), &stored.record).await?;
+            self.wait_for_istiod_push(&stored.record).await;
         }
         self.write_weight(release, &stored).await?;
         let mut arrival = None;
         if let Some(waiting) = wait {
             arrival = Some(self.leave(release, &mut stored, waiting).await?);
         }
-        Ok(RoleChanged { stored, arrival })
+        Ok(RoleChanged { stored, arrival, not_observed: None })
     }
 
     /// Rolls a canary or a promotion back, at once or with a deadline until which sessions finish. An interrupted rollback
@@ -115,8 +118,8 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// Before the first write: if objects are missing or another operator has changed the release. After it: if a proxy
-    /// does not run the new generation in time; the routes stay then, and the next call continues.
+    /// Before the first write: if objects are missing or another operator has changed the release. That a proxy does not run the
+    /// new generation in time, or cannot be asked, is none: it is part of the result.
     pub async fn roll_back(
         &self,
         checked: CheckedRollback,
@@ -125,18 +128,26 @@ impl Cluster {
         let CheckedRollback { release, mut stored, target, deadline, .. } = checked;
         if target != RollbackTarget::Done {
             stored.record.roll_back(&target, deadline, &self.user);
-            self.plan_weight(&release, &stored).await?;
+            self.check_config_update(&release, &stored).await?;
             self.records.save(&release, &mut stored).await?;
         }
-        self.end(&release, stored, waiting).await
+        self.write_weight(&release, &stored).await?;
+        self.reroute(&release, &stored).await?;
+        match self.leave(&release, &mut stored, waiting).await {
+            Ok(arrival) => Ok(RoleChanged { stored, arrival: Some(arrival), not_observed: None }),
+            Err(error) if error.is_about_proxies() => {
+                Ok(RoleChanged { stored, arrival: None, not_observed: Some(Box::new(error)) })
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Ends the drain of versions: their sessions are on stable with their next request, then their routes and subsets go.
     ///
     /// # Errors
     ///
-    /// As [`Cluster::roll_back`], if another operator holds the Lease, and if a route object that is not ours still
-    /// leads to one of the versions.
+    /// As [`Cluster::roll_back`]. If a proxy does not run the new generation in time: the routes stay then, and the next call
+    /// continues. If another operator holds the Lease, and if a route object that is not ours still leads to one of the versions.
     pub async fn finish(
         &self,
         checked: CheckedFinish,
@@ -147,24 +158,15 @@ impl Cluster {
         let end = async || {
             if !versions.is_empty() {
                 stored.record.finish(&versions, &self.user);
-                self.plan_weight(&release, &stored).await?;
+                self.check_config_update(&release, &stored).await?;
                 self.records.save(&release, &mut stored).await?;
             }
-            self.end(&release, stored, waiting).await
+            self.write_weight(&release, &stored).await?;
+            self.reroute(&release, &stored).await?;
+            let arrival = Some(self.leave(&release, &mut stored, waiting).await?);
+            Ok(RoleChanged { stored, arrival, not_observed: None })
         };
         self.leases.with_leases(vec![task.place()], task, end).await
-    }
-
-    async fn end(
-        &self,
-        release: &ReleaseName,
-        mut stored: StoredRecord,
-        waiting: &mut WaitOptions<'_>,
-    ) -> Result<RoleChanged, Error> {
-        self.write_weight(release, &stored).await?;
-        self.reroute(release, &stored).await?;
-        let arrival = Some(self.leave(release, &mut stored, waiting).await?);
-        Ok(RoleChanged { stored, arrival })
     }
 
     /// Waits until every proxy runs the record, and takes away what only served versions that have left.
@@ -174,7 +176,7 @@ impl Cluster {
         stored: &mut StoredRecord,
         waiting: &mut WaitOptions<'_>,
     ) -> Result<Arrival, Error> {
-        let arrival = self.wait(&release.to_string(), &stored.record, waiting).await?;
+        let arrival = self.wait_for_proxies(release, &stored.record, waiting).await?;
         if stored.record.leaving.is_empty() {
             return Ok(arrival);
         }
@@ -186,7 +188,7 @@ impl Cluster {
         for change in plan.changes {
             self.client.carry_out(&change, WriteMode::Commit).await?;
             // The proxies must have removed what names it before the next is deleted.
-            self.wait_for_istiod_push(&release.to_string(), &narrow).await?;
+            self.wait_for_istiod_push(&narrow).await;
         }
         stored.record = narrow;
         self.records.save(release, stored).await?;
@@ -213,7 +215,7 @@ impl Cluster {
             self.records.ensure_current(release, stored).await?;
             Ok(plan)
         };
-        self.apply_with_retry(plan).await
+        self.apply_with_retry(plan).await.map_err(|error| error.after_record(release, &stored.record))
     }
 
     async fn reroutes(&self, release: &ReleaseName, record: &Record) -> Result<Plan, Error> {

@@ -172,6 +172,7 @@ impl Cluster {
         let drain = drain.or_else(|| drains_for(settings.stickiness, settings.max_age));
         let canary = stored.record.to_promote()?.map(str::to_owned);
         if canary.is_some() {
+            self.check_filter(&stored.record, skipped).await?;
             self.check_canary(release, &stored.record, skipped).await?;
         }
         Ok(CheckedPromotion { release: release.clone(), stored, canary, settings, drain, skipped })

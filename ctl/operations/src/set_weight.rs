@@ -8,8 +8,8 @@ use assignment::Weight;
 use assignment::contract::{Role, Until};
 use canary_release::plan::{Plan, Reference, plan_config_update};
 use canary_release::preflight::PreflightCheck;
-use canary_release::record::{Operation, Record};
-use canary_release::spec::{ReleaseName, Seconds};
+use canary_release::record::{Expiry, Operation, Record};
+use canary_release::spec::ReleaseName;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -18,8 +18,8 @@ use std::collections::BTreeMap;
 pub struct WeightRequest<'a> {
     /// The share.
     pub weight: Weight,
-    /// After how long it ends by itself.
-    pub expires_in: Option<Seconds>,
+    /// When it ends by itself; `None` keeps the end of the weight before it, if that is still to come.
+    pub expires_in: Option<Expiry>,
     /// The generation that the caller has seen.
     pub expected_generation: Option<u64>,
     /// The checks that are skipped.
@@ -87,9 +87,7 @@ impl Cluster {
             return Err(canary_release::plan::Error::NoCanary { last: record.last() }.into());
         }
         self.check_weight_change(release, record, request.weight, request.skipped).await?;
-        let until = request
-            .expires_in
-            .map(|life| Until { at_seconds: now().saturating_add(life.get()), action: record.on_expiry });
+        let until = Expiry::until(request.expires_in, record.state.until, now(), record.on_expiry);
         let new = NewWeight { weight: request.weight, until, operation: Operation::Weight };
         Ok(CheckedWeight { release: release.clone(), stored, new })
     }
@@ -113,11 +111,21 @@ impl Cluster {
         new: NewWeight,
     ) -> Result<WeightUpdate, Error> {
         stored.record.set_weight(new.weight, new.until, &self.user, new.operation);
-        // Planned before the first write, so that a release without configuration objects is not left half done.
-        self.plan_weight(release, &stored).await?;
+        self.check_config_update(release, &stored).await?;
         self.records.save(release, &mut stored).await?;
         let plan = self.write_weight(release, &stored).await?;
         Ok(WeightUpdate { stored, plan })
+    }
+
+    /// Plans a record's state, and lets the API server validate the plan, before the record is written: a release without
+    /// configuration objects is not left half done, and what the API server refuses leaves no trace.
+    pub(super) async fn check_config_update(
+        &self,
+        release: &ReleaseName,
+        stored: &StoredRecord,
+    ) -> Result<(), Error> {
+        let plan = self.plan_weight(release, stored).await?;
+        self.check_admission(&plan).await
     }
 
     /// What a weight would write.
@@ -132,7 +140,8 @@ impl Cluster {
 
     /// Writes the record's weight into the configuration objects; plans and writes again after a conflict.
     ///
-    /// Fails if another client has written the record since: this one is outdated.
+    /// Fails if another client has written the record since: this one is outdated. If the API server refuses a write that it
+    /// has validated before, the error says what the record says now.
     pub(super) async fn write_weight(
         &self,
         release: &ReleaseName,
@@ -144,7 +153,7 @@ impl Cluster {
             self.records.ensure_current(release, stored).await?;
             Ok(plan)
         };
-        self.apply_with_retry(plan).await
+        self.apply_with_retry(plan).await.map_err(|error| error.after_record(release, &stored.record))
     }
 
     /// Executes a plan that writes shared objects, and plans again after a conflict with another writer.

@@ -39,6 +39,7 @@ impl Cluster {
         let record = record.clone();
         Ok(Observation {
             record,
+            is_recorded: stored.is_there(),
             ready,
             proxies,
             objects,
@@ -59,10 +60,13 @@ impl Cluster {
     }
 
     async fn object_status(&self, name: &ReleaseName, record: &Record) -> Result<ObjectStatus, Error> {
-        let mut status =
-            ObjectStatus { lost_subsets: self.lost_subsets(record).await?, ..ObjectStatus::default() };
+        let (lost_subsets, missing) = (self.lost_subsets(record).await?, self.missing_filter(record).await?);
+        let mut status = ObjectStatus { lost_subsets, missing, ..ObjectStatus::default() };
         let plan = match self.unfinished(name, record).await {
             Ok(plan) => plan,
+            Err(Error::Plan(plan::Error::NotCarried { .. })) if !status.missing.is_empty() => {
+                return Ok(status);
+            }
             Err(Error::Plan(error @ plan::Error::NotCarried { .. })) => {
                 status.behind.push(error.to_string());
                 return Ok(status);

@@ -14,6 +14,15 @@ use canary_release::record::{Operation, Record};
 use canary_release::routing::RouteTargets;
 use canary_release::spec::ReleaseName;
 
+/// The result of an `uninstall`.
+#[derive(Debug)]
+pub struct Uninstalled {
+    /// What was written and deleted.
+    pub plan: Plan,
+    /// The proxies that could not be asked whether they still had the canary, or why none could.
+    pub not_observed: Option<Box<Error>>,
+}
+
 impl Cluster {
     /// What `uninstall` would write. Reads only.
     ///
@@ -35,19 +44,21 @@ impl Cluster {
     /// # Errors
     ///
     /// Before the first write, if a preflight check fails or another operator holds the Lease; before the objects, if a
-    /// route object that is not ours still leads to one of our subsets.
+    /// proxy reports that it still runs the canary when the timeout ends, or a route object that is not ours still leads to one of
+    /// our subsets. A proxy that cannot be asked is none: it is part of the result.
     pub async fn uninstall(
         &self,
         release: &ReleaseName,
         mut stored: StoredRecord,
         skipped: &[PreflightCheck],
         waiting: &mut WaitOptions<'_>,
-    ) -> Result<Plan, Error> {
+    ) -> Result<Uninstalled, Error> {
         self.check_uninstall(release, &stored.record, skipped).await?;
         let task = Task { verb: "uninstall", release };
         let alone = async || {
+            let mut not_observed = None;
             if self.end_canary(release, &mut stored).await? {
-                self.wait(&release.to_string(), &stored.record, waiting).await?;
+                not_observed = self.wait_for_removal(release, &stored.record, waiting).await?;
             }
             self.protect_subsets(release, &stored.record).await?;
             let shared = stored.record.config_objects().map(Reference::place).collect();
@@ -56,10 +67,10 @@ impl Cluster {
             if plan.has(Stage::Subsets) {
                 // The next `apply` counts the clusters that proxies get. istiod sends nothing for a subset that is deleted
                 // and created between two pushes.
-                self.wait_for_istiod_push(&release.to_string(), &stored.record).await?;
+                self.wait_for_istiod_push(&stored.record).await;
             }
             self.records.delete(release, &stored).await?;
-            Ok(plan)
+            Ok(Uninstalled { plan, not_observed })
         };
         self.leases.with_leases(vec![task.place()], task, alone).await
     }
@@ -92,34 +103,37 @@ impl Cluster {
         Ok(PreflightCheck::MovesUsers.refuse(skipped, message, Alternative::StopPods { version })?)
     }
 
+    /// Lets the API server validate a configuration without the canary, if there is one to change.
+    async fn check_removal(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<(), Error> {
+        match self.check_config_update(release, stored).await {
+            Err(Error::Plan(canary_release::plan::Error::NotCarried { .. })) => Ok(()),
+            checked => checked,
+        }
+    }
+
     /// Deletes its objects, under the Leases of those that releases share; plans again if another release's weight was
     /// written meanwhile.
     async fn remove(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<Plan, Error> {
         let plan = self.removal(release, stored).await?;
-        let mut done = self.take_away(release, stored, &plan).await;
+        let mut done = self.take_away(stored, &plan).await;
         for attempt in 0..MAX_CONFLICTS {
             if !matches!(done, Err(Error::Stale { .. })) {
                 break;
             }
             tokio::time::sleep(backoff(attempt)).await;
             let rest = self.removal(release, stored).await?;
-            done = self.take_away(release, stored, &rest).await;
+            done = self.take_away(stored, &rest).await;
         }
         done.map(|()| plan)
     }
 
-    async fn take_away(
-        &self,
-        release: &ReleaseName,
-        stored: &StoredRecord,
-        plan: &Plan,
-    ) -> Result<(), Error> {
+    async fn take_away(&self, stored: &StoredRecord, plan: &Plan) -> Result<(), Error> {
         let mut leads = false;
         for change in &plan.changes {
             if std::mem::replace(&mut leads, change.stage.is_route()) && !leads {
                 // The proxies must have removed them before the filter that protects them and the subsets that they
                 // name.
-                self.wait_for_istiod_push(&release.to_string(), &stored.record).await?;
+                self.wait_for_istiod_push(&stored.record).await;
             }
             self.client.carry_out(change, WriteMode::Commit).await?;
         }
@@ -135,6 +149,7 @@ impl Cluster {
             record.state = record.state.with_roles(|version| is_stable(version).then_some(Role::Stable));
             record.initial_weight = None;
             record.append_history(&self.user, from, Operation::Uninstall);
+            self.check_removal(release, stored).await?;
             self.records.save(release, stored).await?;
         }
         match self.write_weight(release, stored).await {

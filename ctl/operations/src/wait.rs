@@ -1,7 +1,11 @@
 //! Waits until every proxy that serves a release runs a generation of it.
 
 use crate::{Cluster, Error};
+use canary_release::manifest::Stage;
+use canary_release::metrics::ReleaseGeneration;
+use canary_release::plan::Reference;
 use canary_release::record::Record;
+use canary_release::spec::ReleaseName;
 use canary_release::status::ProxyStatus;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -27,25 +31,43 @@ pub struct Arrival {
 }
 
 impl Cluster {
-    /// Waits until every ready proxy runs this generation or a later one. Proxies that become ready meanwhile are
-    /// waited for too.
+    /// Waits until every ready proxy runs this generation, or one that another operator has written since. Proxies that become
+    /// ready meanwhile are waited for too.
     ///
     /// # Errors
     ///
-    /// If a proxy does not run it within the timeout; the error lists those. If the proxies cannot be read.
+    /// If a proxy does not run it within the timeout; the error lists those. If the proxies cannot be read. If an object of the
+    /// filter does not exist: proxies report what they ran until their listeners are drained.
     pub async fn wait(
         &self,
-        release: &str,
+        release: &ReleaseName,
+        record: &Record,
+        waiting: &mut WaitOptions<'_>,
+    ) -> Result<Arrival, Error> {
+        let arrival = self.wait_for_proxies(release, record, waiting).await?;
+        match self.missing_filter(record).await?.into_iter().next() {
+            Some(object) => Err(Error::Deleted { object }),
+            None => Ok(arrival),
+        }
+    }
+
+    /// The same where the objects of the filter have just been read or written, or may be missing.
+    pub(super) async fn wait_for_proxies(
+        &self,
+        release: &ReleaseName,
         record: &Record,
         waiting: &mut WaitOptions<'_>,
     ) -> Result<Arrival, Error> {
         let begun = Instant::now();
-        let generation = record.state.generation;
-        let mut told = None;
+        let mut desired = record.state.release_generation();
+        let mut reported = None;
         loop {
-            let proxies = self.proxies(release, record).await?;
-            let running = proxies.iter().filter(|proxy| proxy.runs(generation)).count();
-            if told.replace((running, proxies.len())) != Some((running, proxies.len())) {
+            let proxies = self.proxies(&release.to_string(), record).await?;
+            if proxies.iter().any(|proxy| proxy.is_ahead_of(desired)) {
+                desired = self.recorded_generation(release, desired).await?;
+            }
+            let running = proxies.iter().filter(|proxy| proxy.runs(desired)).count();
+            if reported.replace((running, proxies.len())) != Some((running, proxies.len())) {
                 (waiting.progress)(running, proxies.len());
             }
             let waited = begun.elapsed();
@@ -53,10 +75,75 @@ impl Cluster {
                 return Ok(Arrival { waited, proxies });
             }
             if waited >= waiting.timeout {
-                let behind = proxies.into_iter().filter(|proxy| !proxy.runs(generation)).collect();
-                return Err(Error::Late { generation, behind, waited });
+                let behind = proxies.into_iter().filter(|proxy| !proxy.runs(desired)).collect();
+                return Err(Error::Late { desired, behind, waited });
             }
             tokio::time::sleep(PAUSE).await;
         }
+    }
+
+    /// Waits until no proxy reports another generation than this one, in which the release has no canary. A proxy that has
+    /// nothing of the release has no canary either. Proxies that cannot be asked get the time that istiod takes for a push; they, or
+    /// the error that kept all from being asked, are returned.
+    pub(super) async fn wait_for_removal(
+        &self,
+        release: &ReleaseName,
+        record: &Record,
+        waiting: &mut WaitOptions<'_>,
+    ) -> Result<Option<Box<Error>>, Error> {
+        let begun = Instant::now();
+        let desired = record.state.release_generation();
+        let mut reported = None;
+        loop {
+            let proxies = match self.proxies(&release.to_string(), record).await {
+                Ok(proxies) => proxies,
+                Err(error) if error.is_about_proxies() => {
+                    tokio::time::sleep(self.options.istiod_push_delay).await;
+                    return Ok(Some(Box::new(error)));
+                }
+                Err(error) => return Err(error),
+            };
+            let is_done = |proxy: &ProxyStatus| proxy.runs(desired) || proxy.has_no_release();
+            let done = proxies.iter().filter(|proxy| is_done(proxy)).count();
+            if reported.replace((done, proxies.len())) != Some((done, proxies.len())) {
+                (waiting.progress)(done, proxies.len());
+            }
+            let behind: Vec<_> = proxies.into_iter().filter(|proxy| !is_done(proxy)).collect();
+            let waited = begun.elapsed();
+            if behind.is_empty() {
+                return Ok(None);
+            }
+            let are_silent = behind.iter().all(|proxy| proxy.fault.is_some());
+            let late = Error::Late { desired, behind, waited };
+            if are_silent && waited >= self.options.istiod_push_delay {
+                return Ok(Some(Box::new(late)));
+            }
+            if waited >= waiting.timeout {
+                return Err(late);
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// The generation that the record of the same installation has now.
+    async fn recorded_generation(
+        &self,
+        release: &ReleaseName,
+        desired: ReleaseGeneration,
+    ) -> Result<ReleaseGeneration, Error> {
+        let found = self.records.find(release).await?;
+        let recorded = found.map(|stored| stored.record.state.release_generation());
+        let is_same =
+            |recorded: &ReleaseGeneration| recorded.installed_at_seconds == desired.installed_at_seconds;
+        Ok(recorded.filter(is_same).unwrap_or(desired))
+    }
+
+    /// The objects of a release's filter that do not exist: the configuration and its place in the proxies.
+    pub(super) async fn missing_filter(&self, record: &Record) -> Result<Vec<Reference>, Error> {
+        let stages = [Stage::Configuration, Stage::Filter];
+        let wanted = record.objects.iter().filter(|(stage, _)| stages.contains(stage));
+        let wanted: Vec<&Reference> = wanted.map(|(_, reference)| reference).collect();
+        let found = self.client.get_all(wanted.iter().copied()).await?;
+        Ok(wanted.into_iter().filter(|reference| !found.contains_key(reference)).cloned().collect())
     }
 }

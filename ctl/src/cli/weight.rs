@@ -3,6 +3,7 @@
 use super::{ClusterAccess, Output, SkipChecks, SpecFile};
 use assignment::Weight;
 use assignment::weight::WeightError;
+use canary_release::record::Expiry;
 use canary_release::spec::Seconds;
 use clap::Args;
 use std::str::FromStr;
@@ -31,9 +32,10 @@ pub struct Weigh {
     /// How long to wait
     #[arg(long, value_name = "DURATION", default_value = "30s", requires = "wait")]
     pub timeout: Seconds,
-    /// End by itself after this time: then nobody new, or a rollback, as the release's `onExpiry` says
+    /// End by itself after this time, or `never`: then nobody new, or a rollback, as the release's `onExpiry` says. Without it the
+    /// end of the weight before stays
     #[arg(long, value_name = "DURATION")]
-    pub expires_in: Option<Seconds>,
+    pub expires_in: Option<Expiry>,
     /// Which checks are skipped.
     #[command(flatten)]
     pub checks: SkipChecks,

@@ -57,6 +57,9 @@ fn summarise(release: &str, applied: &Applied, printer: &mut Printer) {
         let count = applied.plan.changes.len();
         printer.message(&format!("{release}: {count} objects written (generation {})", state.generation));
     }
+    for (version, until) in &applied.record.draining {
+        printer.message(&format!("`{version}` drains until {until:.0}"));
+    }
     match &applied.arrival {
         Some(arrival) if arrival.proxies.is_empty() => {
             printer.message("no proxy serves it yet; those that come begin with it");

@@ -54,7 +54,12 @@ fn print_manifests(
     };
     let keys = keys.map_err(config::Error::from)?;
     let nothing = BTreeMap::new();
-    let options = Options { keys: &keys, show_keys: !arguments.dry_run, held: &nothing };
+    let options = Options {
+        keys: &keys,
+        show_keys: !arguments.dry_run,
+        held: &nothing,
+        resource_names: &BTreeMap::new(),
+    };
     let members: Vec<_> =
         releases.iter().map(|release| ReleaseInstance::first(release, arguments.generation)).collect();
     printer.yaml(&manifest::documents(&members, options)?)?;

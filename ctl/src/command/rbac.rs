@@ -51,7 +51,7 @@ fn is_root_alone(release: &Release, namespace: &str) -> bool {
 /// The objects that a release needs, whatever its keys.
 fn objects(release: &Release) -> Result<Vec<Reference>, Error> {
     let (keys, held) = (SigningKeys::placeholder(), BTreeMap::new());
-    let options = Options { keys: &keys, show_keys: false, held: &held };
+    let options = Options { keys: &keys, show_keys: false, held: &held, resource_names: &BTreeMap::new() };
     let mut objects = Vec::new();
     for manifest in manifest::manifests(&[ReleaseInstance::first(release, 1)], options)? {
         let object = Object::of(&manifest).map_err(canary_operations::Error::from)?;

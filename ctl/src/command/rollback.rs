@@ -3,6 +3,7 @@
 use super::target::{self, ReleaseTarget};
 use super::{release_context, role_change};
 use crate::cli::Rollback;
+use crate::hint::Hint as _;
 use crate::report::Printer;
 use crate::{Error, Outcome};
 use assignment::contract::Stickiness;
@@ -27,7 +28,13 @@ pub(super) async fn run(arguments: &Rollback, printer: &mut Printer) -> Result<O
     };
     printer.report(&role_change::Roles::of(&name, &changed))?;
     afterwards(&changed.stored.record, printer);
-    Ok(Outcome::Done)
+    let Some(error) = changed.not_observed else { return Ok(Outcome::Done) };
+    printer.message(&format!("written, and not observed in every proxy: {error}"));
+    error.hint().iter().for_each(|hint| printer.hint(hint));
+    printer.hint(
+        "`canary-ctl rollback` again deletes the routes and subsets that are left, once every proxy runs it",
+    );
+    Ok(Outcome::Differences)
 }
 
 /// Prints which users lose what, before they do. Costs one read of the counters: an emergency has no more time.
@@ -52,11 +59,17 @@ async fn announce(
         };
         printer.message(&format!("`{from}` has {weight} of the {whose}"));
     }
-    let part = cluster.traffic(&name.to_string(), record).await?.of(from);
-    printer.message(&format!(
-        "`{from}` has had {} of {} requests since the proxies started to count, {} of them by sessions that stay there",
-        part.requests, part.of, part.sessions
-    ));
+    match cluster.traffic(&name.to_string(), record).await {
+        Ok(traffic) => {
+            let part = traffic.of(from);
+            printer.message(&format!(
+                "`{from}` has had {} of {} requests since the proxies started to count, {} of them by sessions that stay there",
+                part.requests, part.of, part.sessions
+            ));
+        }
+        // A rollback does not depend on what proxies have counted.
+        Err(error) => printer.message(&format!("the requests of `{from}` are not known: {error}")),
+    }
     printer.message(&match (rollback.deadline(), stickiness) {
         (Some(deadline), _) => format!("its sessions finish there until {deadline:.0}; it gets no new users"),
         (None, Stickiness::Session) => {

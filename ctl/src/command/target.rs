@@ -5,6 +5,7 @@ use crate::cli::{ClusterAccess, OnCluster};
 use crate::report::Printer;
 use canary_operations::{Cluster, StoredRecord, WaitOptions, WriteOptions};
 use canary_release::spec::{self, Document, Mode, ReleaseName, Seconds};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Whether a release's proxies are a local Envoy.
@@ -59,8 +60,23 @@ pub(super) async fn connect_release(on: &OnCluster) -> Result<ReleaseTarget, Err
     for_a_cluster(&document)?;
     let name = release(on.release.as_deref(), &on.cluster, &document)?;
     let cluster = connect(&on.cluster, false).await?;
-    let stored = cluster.get_record(&name).await?;
+    let stored = get_record(&cluster, &name, &document).await?;
     Ok(ReleaseTarget { name, cluster, stored })
+}
+
+/// The record of a release; where it was deleted, what its objects say. The file names where the objects may be.
+pub(super) async fn get_record(
+    cluster: &Cluster,
+    name: &ReleaseName,
+    document: &Document,
+) -> Result<StoredRecord, Error> {
+    Ok(cluster.get_or_recover_record(name, &namespaces(document)).await?)
+}
+
+/// The namespaces of the proxies that a file names.
+pub(super) fn namespaces(document: &Document) -> BTreeSet<String> {
+    let gateways = document.release.gateways.iter().map(|gateway| &gateway.pods);
+    gateways.chain(&document.release.sidecars).map(|pods| pods.namespace.to_string()).collect()
 }
 
 /// Prints how many proxies run the generation.

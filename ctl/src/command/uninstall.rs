@@ -23,13 +23,16 @@ pub(super) async fn run(arguments: &Uninstall, printer: &mut Printer) -> Result<
         printer.message("nothing taken away");
         return Ok(Outcome::Done);
     }
-    let plan = {
+    let uninstalled = {
         let mut progress = target::progress(printer);
         let mut waiting = target::waiting(arguments.timeout, &mut progress);
         cluster.uninstall(&name, stored, &arguments.on.checks.skipped, &mut waiting).await?
     };
-    printer.report(&PlanReport::new(&plan))?;
+    printer.report(&PlanReport::new(&uninstalled.plan))?;
     printer.message(&format!("{name}: taken off the cluster; its keys stay"));
+    if let Some(error) = &uninstalled.not_observed {
+        printer.message(&format!("not observed that every proxy had left the canary before: {error}"));
+    }
     Ok(Outcome::Done)
 }
 

@@ -31,6 +31,7 @@ fn instead(alternative: &Alternative) -> String {
             "put the routes that `canary-ctl generate` prints into it"
         }
         Alternative::AddRoutes { .. } => "`canary-ctl apply` puts them back",
+        Alternative::RestoreFilter => "`canary-ctl apply` writes it again",
         Alternative::NameServicePort { .. } => "name one of its ports in `service.port`",
         Alternative::CloseGap { gap } => closes(gap.bypass),
         Alternative::AskPauser { by } => return format!("ask `{by}`"),

@@ -12,6 +12,10 @@ impl Hint for Error {
             Self::Plan(error) => error.hint(),
             Self::Manifest(error) => error.hint(),
             Self::Config(error) => error.hint(),
+            Self::RecordAhead { .. } => Some(
+                "`canary-ctl apply` carries it out; `canary-ctl weight` with the weight before, or `rollback`, takes it back"
+                    .to_owned(),
+            ),
             Self::Forbidden { verb, resource, group, namespace } => Some(format!(
                 "add to a Role in `{namespace}`: {{apiGroups: [\"{group}\"], resources: [\"{resource}\"], verbs: [\"{verb}\"]}}"
             )),

@@ -28,8 +28,8 @@ impl Hint for Problem<'_> {
 impl Hint for ProxyStatus {
     /// The likely cause, and where to look, if it does not run what it should.
     fn hint(&self) -> Option<String> {
-        let Self { namespace, pod, generation, fault, .. } = self;
-        Some(match (fault, generation) {
+        let Self { namespace, pod, active, fault, .. } = self;
+        Some(match (fault, active) {
             (Some(_), _) => format!("has pod `{pod}` in `{namespace}` an istio-proxy? look at its log"),
             (None, None) => format!(
                 "the filter is not in pod `{pod}`, or could not be fetched: `kubectl -n {namespace} logs {pod} -c istio-proxy` says why"
@@ -50,6 +50,8 @@ const fn constant(problem: &Problem<'_>) -> &'static str {
         Problem::NoReadyPod { .. } => {
             "start its pods; `canary-ctl weight 0` assigns no new users to a canary"
         }
+        Problem::NoRecord => "`canary-ctl apply` writes it again; every other operation does so too",
+        Problem::NoFilter { .. } => "`canary-ctl apply` writes it again",
         Problem::LostRoutes { .. } => "`canary-ctl apply` injects them again",
         Problem::NoRoutes { routes: Routes::External } => "add the routes that `canary-ctl generate` prints",
         Problem::NoRoutes { .. } => "`canary-ctl apply` writes them again",

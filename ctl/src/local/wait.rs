@@ -33,7 +33,7 @@ pub async fn wait_for_generation(
     let what = format!("generation {generation} of `{release}`");
     let seen = until(admin, &what, timeout, |stats| {
         let count = stats.refusals().saturating_sub(refusals);
-        match stats.release(release).generation {
+        match stats.release(release).generation() {
             Some(found) if found >= generation => Ok(Some(found)),
             _ if count > 0 => Err(Error::Refused { what: "the configuration of the filter", count }),
             _ => Ok(None),

@@ -90,7 +90,7 @@ impl State {
              envoy_cluster_manager_warming_clusters{{}} 0\n\
              envoy_http_rds_version_text{{envoy_rds_route_config=\"canary\",text_value=\"{}\"}} 0\n\
              envoy_extension_config_discovery_http_filter_canary_assign_update_rejected{{}} {}\n\
-             canary_generation_active{{component=\"shop/shop\"}} {generation}\n",
+             canary_generation_active{{component=\"shop/shop\",tag=\"0\"}} {generation}\n",
             version(&clusters),
             version(&routes),
             self.refusals,

@@ -72,7 +72,7 @@ async fn follow_weight(
         return Ok(());
     }
     stats.set_round(None);
-    if env.admin.stats().await?.release(RELEASE).generation < Some(desired) {
+    if env.admin.stats().await?.release(RELEASE).generation() < Some(desired) {
         return Ok(());
     }
     if active.generation > 0 {

@@ -100,6 +100,8 @@ async fn metrics_carry_release_version_role_and_reason_as_labels() {
         fixture.user().send(&tester).await.expect("an answer");
         tokio::time::sleep(COUNTED_WITHIN).await;
         let text = fixture.admin().prometheus().await.expect("metrics");
+        let installed_at =
+            fixture.config().expect("a configuration").releases["shop/shop"].installed_at_seconds;
         for line in [
             "canary_requests_total{component=\"shop/shop\",tag=\"v2/canary/minted\"} 1",
             "canary_requests_total{component=\"shop/shop\",tag=\"v2/canary/pin\"} 3",
@@ -108,7 +110,7 @@ async fn metrics_carry_release_version_role_and_reason_as_labels() {
             "canary_responses_total{component=\"shop/shop\",tag=\"v2/canary/2xx\"} 4",
             "canary_responses_total{component=\"shop/shop\",tag=\"v1/stable/4xx\"} 1",
             "canary_responses_total{component=\"shop/shop\",tag=\"v2/override/5xx\"} 1",
-            "canary_generation_active{component=\"shop/shop\"} 1",
+            &format!("canary_generation_active{{component=\"shop/shop\",tag=\"{installed_at}\"}} 1"),
         ] {
             let found: Vec<&str> = text.lines().filter(|found| found.starts_with("canary_")).collect();
             assert!(found.contains(&line), "expected {line}, found {found:#?}");

@@ -7,9 +7,15 @@ use wasm_tests::scenario::{DisruptionCheck, Document, EnvoyFixture};
 
 use crate::support::{SHOP, in_every_world, version};
 
-const GENERATION: &str = "wasmcustom.canary_generation.component.shop/shop.active";
 const REJECTED: &str = "extension_config_discovery.http_filter.canary/assign.update_rejected";
 const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The gauge of the generation: its name has the installation.
+fn generation_gauge(fixture: &EnvoyFixture) -> String {
+    let installed_at = fixture.config().expect("a configuration").releases[SHOP].installed_at_seconds;
+    assert!(installed_at > 0, "no time of installation");
+    format!("wasmcustom.canary_generation.component.shop/shop.tag.{installed_at};.active")
+}
 
 async fn new_version(fixture: &EnvoyFixture) -> String {
     version(&fixture.user().navigate("/").await.expect("an answer")).to_owned()
@@ -22,7 +28,10 @@ async fn the_generation_that_the_workers_run_is_seen_in_the_statistics() {
         let mut times = Vec::new();
         for (generation, percent) in (2..).zip(["20", "40", "60", "80", "100"]) {
             times.push(fixture.weight(SHOP, percent).await.expect("the weight arrives"));
-            assert_eq!(fixture.admin().counter(GENERATION).await.expect("the gauge"), generation);
+            assert_eq!(
+                fixture.admin().counter(&generation_gauge(&fixture)).await.expect("the gauge"),
+                generation
+            );
         }
         assert_eq!(new_version(&fixture).await, "v2");
         let labels = [("component", SHOP)];
@@ -67,7 +76,7 @@ async fn a_broken_configuration_leaves_the_good_one_in_place_and_the_log_names_t
         let release = next.releases.get_mut(SHOP).expect("the release");
         (release.weight, release.generation) = (Weight::ZERO, 99);
         fixture.push(&next, "good").expect("written");
-        fixture.admin().wait_for(GENERATION, 99, TIMEOUT).await.expect("it runs");
+        fixture.admin().wait_for(&generation_gauge(&fixture), 99, TIMEOUT).await.expect("it runs");
         assert_eq!(new_version(&fixture).await, "v1");
         assert_eq!(fixture.admin().counter("wasmcustom.canary_inert").await.expect("the gauge"), 0);
         assert_eq!(disruption.changes().await.expect("statistics"), []);
@@ -87,7 +96,7 @@ async fn an_expired_canary_gets_no_new_sessions_and_keeps_its_own() {
         release.until = Some(assignment::contract::Until { at_seconds, action });
         release.generation = 99;
         fixture.push(&ended, "ended").expect("written");
-        fixture.admin().wait_for(GENERATION, 99, TIMEOUT).await.expect("it runs");
+        fixture.admin().wait_for(&generation_gauge(&fixture), 99, TIMEOUT).await.expect("it runs");
         tokio::time::sleep(Duration::from_millis(2_100)).await;
         assert_eq!(new_version(&fixture).await, "v1");
         crate::support::all_find_their_tea(&mut all).await;

@@ -5,7 +5,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use wasm_host::{Proxy, RequestHead, ResponseHead, VmOptions};
 
-const GENERATION: &str = "canary_generation.component.shop/web.active";
+const GENERATION: &str = "canary_generation.component.shop/web.tag.0;.active";
 const HASHED: &str = "canary_requests.component.shop/web.tag.v2/canary/hash;.total";
 
 fn user(canary: bool) -> RequestHead {
@@ -79,7 +79,7 @@ fn all_of_many_generations_are_reported_in_time() {
         vm.tick().unwrap();
     }
     let reported =
-        |number: u64| vm.proxy().metric(&format!("canary_generation.component.shop/r{number}.active"));
+        |number: u64| vm.proxy().metric(&format!("canary_generation.component.shop/r{number}.tag.0;.active"));
     for number in 0..2_000 {
         assert_eq!(reported(number), Some(number), "release {number}");
     }

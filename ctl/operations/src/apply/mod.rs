@@ -30,9 +30,8 @@ mod planning;
 mod rollout;
 mod snapshot;
 
-pub(crate) use planning::Planned;
+pub(crate) use planning::{Planned, first_record};
 
-use crate::client::WriteMode;
 use crate::lease_manager::Task;
 use crate::set_weight::NewWeight;
 use crate::{Arrival, Cluster, Error, StoredRecord, WaitOptions};
@@ -93,22 +92,10 @@ impl Cluster {
     ///
     /// As [`plan`](Self::plan).
     pub async fn plan_allowing(&self, release: &Release, allow_rolled_back: bool) -> Result<Plan, Error> {
-        let found = self.records.find(&release.name).await?;
+        let found = self.find_or_recover(release).await?;
         let Planned { mut plan, stored, .. } = self.plan_apply(release, found, allow_rolled_back).await?;
         plan.notes.extend(self.runtime_note(&plan, &stored.record).await?);
         Ok(plan)
-    }
-
-    /// Lets the API server validate a plan without writing it.
-    ///
-    /// # Errors
-    ///
-    /// If the API server refuses a change.
-    pub async fn server_dry_run(&self, plan: &Plan) -> Result<(), Error> {
-        for change in &plan.changes {
-            self.client.carry_out(change, WriteMode::DryRun).await?;
-        }
-        Ok(())
     }
 
     /// Brings the cluster to the desired state of a release. Writes nothing if nothing differs. If it is interrupted,
@@ -121,7 +108,7 @@ impl Cluster {
     /// operator changes the release meanwhile.
     pub async fn apply(&self, release: &Release, mut options: ApplyOptions<'_>) -> Result<Applied, Error> {
         let mut planned = None;
-        if let Some(found) = self.records.find(&release.name).await? {
+        if let Some(found) = self.find_or_recover(release).await? {
             let first = self.plan_apply(release, Some(found), options.allow_rolled_back).await?;
             if first.is_nothing() && is_settled(&first.stored.record) {
                 return self.wait_for_applied(release, first, &mut options).await;
@@ -145,7 +132,7 @@ impl Cluster {
         let Planned { plan, stored: StoredRecord { record, .. }, .. } = planned;
         let mut arrival = None;
         if options.wait {
-            arrival = Some(self.wait(&release.name.to_string(), &record, &mut options.waiting).await?);
+            arrival = Some(self.wait_for_proxies(&release.name, &record, &mut options.waiting).await?);
         }
         Ok(Applied { plan, record, arrival, coverage: Coverage::default() })
     }
@@ -158,7 +145,6 @@ impl Cluster {
         mut planned: Option<Planned>,
         mut options: ApplyOptions<'_>,
     ) -> Result<Applied, Error> {
-        let name = release.name.to_string();
         let record = planned.as_ref().map(|planned| planned.stored.record.clone());
         let shared = shared_places(release, &record.unwrap_or_else(|| planning::first_record(release)))?;
         let mut first = None;
@@ -177,11 +163,13 @@ impl Cluster {
         };
         self.write_rest(&mut rollout, &mut options.waiting).await?;
         if options.wait && rollout.plan.has_ways() {
-            self.wait_for_istiod_push(&name, &rollout.stored.record).await?;
+            self.wait_for_istiod_push(&rollout.stored.record).await;
         }
         let mut arrival = None;
         if options.wait || !is_settled(&rollout.stored.record) {
-            arrival = Some(self.wait(&name, &rollout.stored.record, &mut options.waiting).await?);
+            arrival = Some(
+                self.wait_for_proxies(&release.name, &rollout.stored.record, &mut options.waiting).await?,
+            );
         }
         self.prune(&mut rollout).await?;
         let Rollout { mut stored, plan, .. } = rollout;
@@ -190,7 +178,8 @@ impl Cluster {
             let new = NewWeight { weight, until: None, operation: Operation::Apply };
             stored = self.write_new_weight(&release.name, stored, new).await?.stored;
             if options.wait {
-                arrival = Some(self.wait(&name, &stored.record, &mut options.waiting).await?);
+                arrival =
+                    Some(self.wait_for_proxies(&release.name, &stored.record, &mut options.waiting).await?);
             }
         }
         Ok(Applied { plan: first.unwrap_or(plan), record: stored.record, arrival, coverage })
@@ -216,7 +205,7 @@ impl Cluster {
             return Ok(Begun::Module(rollout, planned.plan));
         }
         planned.own_all();
-        if planned.before.as_ref() != Some(&planned.stored.record) {
+        if !planned.is_recorded() {
             self.records.save(&release.name, &mut planned.stored).await?;
         }
         let mut rollout = Rollout::of(release, planned)?;

@@ -27,13 +27,13 @@ impl Cluster {
         let module = rollout.to_string();
         stored.record.begin_module_rollout(rollout, &self.user);
         self.deploy(release, &mut stored, ModuleChoice::New).await?;
-        match self.wait(&release.name.to_string(), &stored.record, waiting).await {
-            Err(Error::Late { behind, waited, .. }) => {
+        match self.wait_for_proxies(&release.name, &stored.record, waiting).await {
+            Err(Error::Late { desired, behind, waited }) => {
                 stored.record.revert_module_rollout(&self.user);
                 self.deploy(release, &mut stored, ModuleChoice::Old).await?;
                 stored.record.module_rollout = None;
                 self.records.save(&release.name, &mut stored).await?;
-                Err(Error::NoModule { module, behind, waited })
+                Err(Error::NoModule { desired, module, behind, waited })
             }
             done => done.map(drop),
         }

@@ -72,7 +72,7 @@ impl Cluster {
         earlier: Option<Planned>,
         allow_rolled_back: bool,
     ) -> Result<Planned, Error> {
-        let found = self.records.find(&release.name).await?;
+        let found = self.find_or_recover(release).await?;
         let is_current =
             |planned: &Planned| found.as_ref().is_some_and(|found| found.has_version_of(&planned.stored));
         let Some(mut planned) = earlier.filter(is_current) else {
@@ -110,7 +110,12 @@ impl Planned {
 
     /// Whether nothing has to be written.
     pub(super) fn is_nothing(&self) -> bool {
-        self.plan.is_empty() && self.before.as_ref() == Some(&self.stored.record) && self.keys.is_complete()
+        self.plan.is_empty() && self.is_recorded() && self.keys.is_complete()
+    }
+
+    /// Whether the record on the cluster says what is desired.
+    pub(super) fn is_recorded(&self) -> bool {
+        self.stored.is_there() && self.before.as_ref() == Some(&self.stored.record)
     }
 
     /// Works out the desired state and the plan again, after the snapshot, the keys or the record have changed.
@@ -129,7 +134,9 @@ impl Planned {
             record.append_history(user, assignment::Weight::ZERO, Operation::Apply);
             return Ok(());
         };
-        let configures = self.plan.has(Stage::Configuration);
+        // A filter that is inserted again gets a generation of its own: proxies report those of the one before it until their
+        // listeners are drained.
+        let configures = self.plan.has(Stage::Configuration) || self.plan.brings_filter();
         if record.state == before.state && !(self.desired.is_deployed && configures) {
             return Ok(());
         }
@@ -201,7 +208,7 @@ fn running(record: &Record, pods: &ServicePods) -> Vec<String> {
 
 /// The record of a release that is not there yet, with the uid that `generate` and `token` derive without a cluster: what
 /// they have signed is valid here.
-pub(super) fn first_record(release: &Release) -> Record {
+pub(crate) fn first_record(release: &Release) -> Record {
     let installed_at_seconds = u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default();
     let state =
         ReleaseState { installed_at_seconds, ..ReleaseState::first(release, release.uid_or_derived()) };

@@ -91,9 +91,8 @@ impl Cluster {
         rollout: &mut Rollout<'_>,
         waiting: &mut WaitOptions<'_>,
     ) -> Result<(), Error> {
-        let name = rollout.release.name.to_string();
         if rollout.first() == First::Filter {
-            self.wait(&name, &rollout.stored.record, waiting).await?;
+            self.wait_for_proxies(&rollout.release.name, &rollout.stored.record, waiting).await?;
         }
         if rollout.brings_subsets() {
             let before = self.clusters(&rollout.stored.record).await?;
@@ -130,7 +129,7 @@ impl Cluster {
             self.refresh(&mut rollout.snapshot, plan.changes.iter().map(|change| &change.object)).await?;
             for change in rollout.desired()?.prune(&rollout.snapshot.observed).changes {
                 self.client.carry_out(&change, WriteMode::Commit).await?;
-                self.wait_for_istiod_push(&rollout.release.name.to_string(), &before).await?;
+                self.wait_for_istiod_push(&before).await;
             }
         }
         rollout.stored.record.objects = rollout.desired()?.owned();
@@ -179,11 +178,11 @@ impl Cluster {
     }
 
     /// Gives istiod time to send what was written, if there is a proxy to send it to.
-    pub(crate) async fn wait_for_istiod_push(&self, release: &str, record: &Record) -> Result<(), Error> {
-        if !self.proxies(release, record).await?.is_empty() {
+    /// Proxies that cannot be listed count as one.
+    pub(crate) async fn wait_for_istiod_push(&self, record: &Record) {
+        if !self.ready_proxies(record).await.is_ok_and(|proxies| proxies.is_empty()) {
             tokio::time::sleep(self.options.istiod_push_delay).await;
         }
-        Ok(())
     }
 }
 

@@ -42,7 +42,7 @@ impl ApiClient {
         Ok(found.await?.into_iter().flatten().collect())
     }
 
-    /// The objects of a kind in a namespace.
+    /// The objects of a kind in a namespace; in all of them if it is empty.
     ///
     /// # Errors
     ///
@@ -55,7 +55,11 @@ impl ApiClient {
     ) -> Result<Vec<Value>, Error> {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
-        let api: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), namespace, &resource);
+        let api: Api<DynamicObject> = if namespace.is_empty() {
+            Api::all_with(self.client.clone(), &resource)
+        } else {
+            Api::namespaced_with(self.client.clone(), namespace, &resource)
+        };
         let (plural, group) = (resource.plural.as_str(), resource.group.as_str());
         let request = ApiRequest { verb: "list", resource: plural, group, namespace, name: "" };
         let found = api.list(&ListParams::default()).await.map_err(|error| request.error(error))?;

@@ -4,7 +4,7 @@ use crate::fake_api::FakeApi;
 use assignment::Weight;
 use canary_operations::{
     Applied, ApplyOptions, Cluster, Error, PromoteOptions, RoleChanged, RollbackOptions, RotateOptions,
-    Rotated, WaitOptions, WeightRequest, WriteOptions,
+    Rotated, Uninstalled, WaitOptions, WeightRequest, WriteOptions,
 };
 use canary_release::preflight::PreflightCheck;
 use canary_release::spec::{Release, parse};
@@ -14,6 +14,8 @@ use std::time::Duration;
 
 /// How long proxies are waited for that respond at once.
 const TIMEOUT: Duration = Duration::from_mins(1);
+/// How long a rollback waits for proxies that respond at once, or never.
+const ROLLBACK_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long proxies are waited for that do not get what they wait for.
 const SHORT_TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -113,6 +115,23 @@ async fn apply_within(timeout: Duration, cluster: &Cluster, release: &Release) -
     Box::pin(cluster.apply(release, options)).await
 }
 
+pub(crate) async fn apply_skipping(
+    cluster: &Cluster,
+    release: &Release,
+    skipped: &[PreflightCheck],
+) -> Result<Applied, Error> {
+    let waiting = WaitOptions { timeout: TIMEOUT, progress: &mut |_, _| {} };
+    let options = ApplyOptions { waiting, wait: true, skipped, allow_rolled_back: false };
+    Box::pin(cluster.apply(release, options)).await
+}
+
+/// `apply` of a version that was rolled back.
+pub(crate) async fn apply_rolled_back(cluster: &Cluster, release: &Release) -> Result<Applied, Error> {
+    let waiting = WaitOptions { timeout: TIMEOUT, progress: &mut |_, _| {} };
+    let options = ApplyOptions { waiting, wait: true, skipped: &[], allow_rolled_back: true };
+    Box::pin(cluster.apply(release, options)).await
+}
+
 pub(crate) async fn set_weight(cluster: &Cluster, release: &Release, percent: &str) -> Result<(), Error> {
     let stored = cluster.get_record(&release.name).await?;
     let request =
@@ -131,7 +150,8 @@ pub(crate) async fn promote(cluster: &Cluster, release: &Release) -> Result<Role
 pub(crate) async fn roll_back(cluster: &Cluster, release: &Release) -> Result<RoleChanged, Error> {
     let stored = cluster.get_record(&release.name).await?;
     let checked = cluster.check_rollback(&release.name, stored, RollbackOptions::default()).await?;
-    let mut waiting = WaitOptions { timeout: TIMEOUT, progress: &mut |_, _| {} };
+    // Silent proxies are waited for too, and only what is written counts.
+    let mut waiting = WaitOptions { timeout: ROLLBACK_TIMEOUT, progress: &mut |_, _| {} };
     Box::pin(cluster.roll_back(checked, &mut waiting)).await
 }
 
@@ -159,11 +179,18 @@ pub(crate) async fn uninstall_without_istiod(cluster: &Cluster, release: &Releas
 }
 
 async fn uninstall_within(timeout: Duration, cluster: &Cluster, release: &Release) -> Result<(), Error> {
+    uninstalled(timeout, cluster, release).await.map(drop)
+}
+
+/// `uninstall`, with what it reports.
+pub(crate) async fn uninstall_report(cluster: &Cluster, release: &Release) -> Result<Uninstalled, Error> {
+    uninstalled(TIMEOUT, cluster, release).await
+}
+
+async fn uninstalled(timeout: Duration, cluster: &Cluster, release: &Release) -> Result<Uninstalled, Error> {
     let stored = cluster.get_record(&release.name).await?;
     let mut waiting = WaitOptions { timeout, progress: &mut |_, _| {} };
-    Box::pin(cluster.uninstall(&release.name, stored, &[PreflightCheck::MovesUsers], &mut waiting))
-        .await
-        .map(drop)
+    Box::pin(cluster.uninstall(&release.name, stored, &[PreflightCheck::MovesUsers], &mut waiting)).await
 }
 
 /// How objects are written: the istiod of the fake sends a change at once.

@@ -9,12 +9,16 @@
 )]
 
 mod applying;
+mod denied;
 mod fake_api;
 mod fixture;
+mod installations;
 mod interrupted;
 mod keys;
+mod lost_record;
 mod make_before_break;
 mod moves_users;
 mod new_module;
 mod proxies_without_istiod;
 mod refused;
+mod unobserved;

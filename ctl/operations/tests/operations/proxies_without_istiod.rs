@@ -2,6 +2,7 @@
 
 use crate::fixture::{apply, apply_without_istiod, release, run, shop, uninstall, uninstall_without_istiod};
 use canary_operations::Error;
+use canary_release::metrics::ReleaseGeneration;
 use serde_json::{Value, json};
 
 #[test]
@@ -10,7 +11,10 @@ fn subsets_and_routes_wait_for_the_filter_in_every_proxy() {
         let (api, release) = (shop(), release(&Value::Null));
         api.state().proxies.stop_istiod();
         let failed = apply_without_istiod(&api.cluster().await, &release).await;
-        assert!(matches!(failed, Err(Error::Late { generation: 1, .. })), "{failed:?}");
+        assert!(
+            matches!(failed, Err(Error::Late { desired: ReleaseGeneration { generation: 1, .. }, .. })),
+            "{failed:?}"
+        );
         assert_eq!(api.state().store.names(&["DestinationRule", "VirtualService"]), [""; 0]);
     });
 }
@@ -42,7 +46,10 @@ fn the_weight_of_the_file_waits_for_the_canary_in_every_proxy() {
             }
         });
         let failed = apply_without_istiod(&cluster, &release(&json!({"weight": 20}))).await;
-        assert!(matches!(failed, Err(Error::Late { generation: 2, .. })), "{failed:?}");
+        assert!(
+            matches!(failed, Err(Error::Late { desired: ReleaseGeneration { generation: 2, .. }, .. })),
+            "{failed:?}"
+        );
         let record = cluster.get_record(&"shop/shop".parse().unwrap()).await.unwrap().record;
         assert_eq!(record.state.weight.to_string(), "0%");
     });

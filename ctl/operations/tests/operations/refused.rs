@@ -3,6 +3,7 @@
 use crate::fake_api::FakeApi;
 use crate::fixture::{apply, finish, promote, release, run, set_weight, shop, weight};
 use canary_operations::{Error, Protected, WeightRequest};
+use canary_release::record::Expiry;
 use canary_release::spec::Seconds;
 use serde_json::{Value, json};
 
@@ -44,7 +45,7 @@ fn a_step_is_measured_from_zero_once_a_weight_has_expired() {
         let stored = cluster.get_record(&release.name).await.unwrap();
         let expiring = WeightRequest {
             weight: weight("20"),
-            expires_in: Seconds::new(3600),
+            expires_in: Seconds::new(3600).map(Expiry::After),
             expected_generation: None,
             skipped: &[],
         };
@@ -150,5 +151,42 @@ fn a_subset_stays_while_a_route_of_others_leads_to_it() {
         api.state().store.edit("VirtualService", "theirs", |object| object["spec"]["http"] = theirs("v2"));
         finish(&cluster, &release).await.unwrap();
         assert_eq!(subsets(&api), ["v2"], "once no route names it, the next call takes the subset away");
+    });
+}
+
+#[test]
+fn a_promotion_by_file_is_a_step_to_everyone_too() {
+    run(async {
+        let (api, first) = (shop(), release(&json!({"maxStep": 50})));
+        let cluster = api.cluster().await;
+        apply(&cluster, &first).await.unwrap();
+        set_weight(&cluster, &first, "10").await.unwrap();
+        let promoted = json!({"maxStep": 50, "versions": {"stable": "v2"}});
+        let refused = apply(&cluster, &release(&promoted)).await.unwrap_err().to_string();
+        assert_eq!(refused, "expected a step of at most 50%, found 10% to 100%");
+        set_weight(&cluster, &first, "50").await.unwrap();
+        let applied = apply(&cluster, &release(&promoted)).await.unwrap();
+        assert!(applied.record.draining.contains_key("v1"), "{:?}", applied.record.draining);
+    });
+}
+
+#[test]
+fn a_corrected_weight_ends_when_the_weight_before_would_have() {
+    run(async {
+        let (api, release) = (shop(), release(&Value::Null));
+        let cluster = api.cluster().await;
+        apply(&cluster, &release).await.unwrap();
+        let stored = cluster.get_record(&release.name).await.unwrap();
+        let expiring = WeightRequest {
+            weight: weight("20"),
+            expires_in: Seconds::new(3600).map(Expiry::After),
+            expected_generation: None,
+            skipped: &[],
+        };
+        let checked = cluster.check_weight(&release.name, stored, expiring).await.unwrap();
+        let until = cluster.set_weight(checked).await.unwrap().stored.record.state.until;
+        set_weight(&cluster, &release, "25").await.unwrap();
+        let record = cluster.get_record(&release.name).await.unwrap().record;
+        assert!(until.is_some() && record.state.until == until, "{until:?}, then {:?}", record.state.until);
     });
 }

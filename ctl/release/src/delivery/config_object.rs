@@ -82,6 +82,11 @@ impl ConfigField {
     }
 }
 
+/// API version and kind of the objects that can contain a configuration.
+pub fn config_kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
+    ALL.iter().map(|object| (object.api_version, object.kind))
+}
+
 /// Whether a configuration object of this kind belongs to one field manager as a whole.
 pub(crate) fn has_one_owner(kind: &str) -> bool {
     let object = ALL.iter().find(|object| object.kind == kind);

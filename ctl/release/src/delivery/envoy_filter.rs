@@ -5,7 +5,7 @@ use super::select_pods;
 use crate::spec::Module;
 use crate::yaml::{EditError, Template};
 use assignment::contract::Position;
-use serde_json::json;
+use serde_json::{Value, json};
 
 const GATEWAY: &str = include_str!("../../../../envoyfilter-templates/gateway-config.yaml");
 const SIDECAR: &str = include_str!("../../../../envoyfilter-templates/sidecar-config.yaml");
@@ -45,6 +45,14 @@ fn document(object: &ConfigDocument<'_>) -> Result<String, EditError> {
     }
     select_pods(&mut template, "spec/workloadSelector", "labels", object.pods)?;
     template.finish()
+}
+
+/// The name under which a filter asks for its configuration; `None` for an object that inserts none.
+pub(crate) fn resource_name(filter: &Value) -> Option<&str> {
+    let patches = filter.pointer("/spec/configPatches")?.as_array()?;
+    let values = patches.iter().filter_map(|patch| patch.pointer("/patch/value"));
+    let mut inserted = values.filter(|value| value.get("config_discovery").is_some());
+    inserted.next()?.get("name")?.as_str()
 }
 
 /// The path of a module that is in the proxy's own file system.

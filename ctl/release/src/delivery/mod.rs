@@ -22,7 +22,9 @@ mod select;
 mod traffic_extension;
 mod wasm_plugin;
 
+pub use config_object::config_kinds;
 pub(crate) use config_object::{ConfigDocument, has_one_owner, owned_config};
 pub use deployed_config::{deployed_config, with_deployed_config};
+pub(crate) use envoy_filter::resource_name;
 pub use module_source::ModuleSource;
-pub(crate) use select::select_pods;
+pub(crate) use select::{select_pods, selected_pods};

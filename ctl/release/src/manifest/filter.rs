@@ -3,7 +3,7 @@
 use super::proxy_group::ProxyGroup;
 use super::untrusted_headers;
 use crate::delivery::select_pods;
-use crate::manifest::Error;
+use crate::manifest::{Error, Options};
 use crate::yaml::Template;
 use assignment::contract::{HeaderNames, Position};
 use serde_json::json;
@@ -15,7 +15,7 @@ const MUTATION: &str =
     "spec/configPatches/0/patch/value/typed_config/early_header_mutation_extensions/0/typed_config";
 
 /// The object of a group.
-pub(super) fn document(group: &ProxyGroup<'_>) -> Result<String, Error> {
+pub(super) fn document(group: &ProxyGroup<'_>, options: Options<'_>) -> Result<String, Error> {
     // The plugin's own object sets the filter's place.
     let is_plugin = group.delivery.mode.config_object().is_plugin;
     let (text, place) = match group.position {
@@ -35,7 +35,7 @@ pub(super) fn document(group: &ProxyGroup<'_>) -> Result<String, Error> {
     if is_plugin {
         template.remove(&place)?;
     } else {
-        template.set(&format!("{place}/patch/value/name"), group.resource_name())?;
+        template.set(&format!("{place}/patch/value/name"), group.resource_name(options))?;
     }
     Ok(template.finish()?)
 }

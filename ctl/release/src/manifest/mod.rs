@@ -66,6 +66,8 @@ pub struct Options<'k> {
     pub show_keys: bool,
     /// The configurations that the proxies hold already, by [`NamespacedName`]: what other releases have there is kept.
     pub held: &'k BTreeMap<NamespacedName, FilterConfig>,
+    /// The names under which existing filters ask for their configurations, by the [`NamespacedName`] of these.
+    pub resource_names: &'k BTreeMap<NamespacedName, String>,
 }
 
 /// Namespace and name of an object that holds a configuration.
@@ -133,7 +135,7 @@ pub fn manifests(members: &[ReleaseInstance<'_>], options: Options<'_>) -> Resul
         add(Stage::Configuration, config);
         let runtime = runtime::Runtime::of(&group).manifest(None)?;
         add(runtime.stage, runtime.text);
-        add(Stage::Filter, filter::document(&group)?);
+        add(Stage::Filter, filter::document(&group, options)?);
     }
     Ok(all)
 }

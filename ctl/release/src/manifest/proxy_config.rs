@@ -22,7 +22,7 @@ pub(super) fn document(group: &ProxyGroup<'_>, options: Options<'_>) -> Result<S
         name: group.config_name(),
         pods: group.pods,
         position: group.position,
-        resource_name: group.resource_name(),
+        resource_name: group.resource_name(options),
         module: &group.delivery.module,
         sha256: group.delivery.sha256.as_deref(),
         config: &json,

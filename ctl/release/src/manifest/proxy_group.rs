@@ -2,7 +2,8 @@
 
 use super::ReleaseInstance;
 use crate::config;
-use crate::manifest::Error;
+use crate::manifest::{Error, Options};
+use crate::metrics::ReleaseGeneration;
 use crate::spec::{Delivery, Selector};
 use assignment::contract::{KeySource, Position};
 use std::collections::BTreeMap;
@@ -81,8 +82,21 @@ impl ProxyGroup<'_> {
     }
 
     /// The name of the configuration within the proxy: qualified, because those names are one space per proxy.
-    pub(super) fn resource_name(&self) -> String {
-        format!("canary-ctl/{}/{}", self.pods.namespace, self.config_name())
+    ///
+    /// That of the filter, if it exists. A new filter on a cluster gets a name that none before it had: a filter that was deleted
+    /// asks for its configuration until its listener is drained, and would report that it runs.
+    pub(super) fn resource_name(&self, options: Options<'_>) -> String {
+        if let Some(name) = options.resource_names.get(&self.place()) {
+            return name.clone();
+        }
+        let name = format!("canary-ctl/{}/{}", self.pods.namespace, self.config_name());
+        let generations = self.members.iter().map(|member| member.state.release_generation());
+        match generations.max().filter(|latest| latest.installed_at_seconds > 0) {
+            Some(ReleaseGeneration { installed_at_seconds, generation }) => {
+                format!("{name}/{installed_at_seconds}-{generation}")
+            }
+            None => name,
+        }
     }
 
     /// Whether a user key of a release is a claim that `jwt_authn` wrote: at a gateway only, a sidecar has none for

@@ -20,6 +20,6 @@ mod sample;
 mod traffic;
 
 pub use proxy_metrics::ProxyMetrics;
-pub use release_metrics::{Labels, ReleaseMetrics};
+pub use release_metrics::{Labels, ReleaseGeneration, ReleaseMetrics};
 pub use sample::{Sample, parse_samples};
 pub use traffic::{PodName, Traffic, VersionTraffic};

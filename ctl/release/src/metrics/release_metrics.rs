@@ -5,9 +5,10 @@
 //! alike.
 
 use super::ProxyMetrics;
+use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The generation that the workers run.
+/// The generation that the workers run, by installation.
 const GENERATION: &str = "canary_generation_active";
 /// Requests by version, role and reason.
 const REQUESTS: &str = "canary_requests_total";
@@ -19,11 +20,22 @@ pub(super) const OVERRIDE: &str = "override";
 /// Version, role, and reason or status class.
 pub type Labels = (String, String, String);
 
+/// A generation, and the installation whose generations it is one of: another installation counts from 1 again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReleaseGeneration {
+    /// When the release was installed, in seconds since 1970.
+    pub installed_at_seconds: u64,
+    /// The generation.
+    pub generation: u64,
+}
+
 /// What the filter in one proxy counts for one release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReleaseMetrics {
-    /// The generation that the workers run; `None` where they never ran one.
-    pub generation: Option<u64>,
+    /// What the workers run, of the latest installation that they report; `None` where they never ran one. Envoy reports an
+    /// installation that was removed until its listener is drained.
+    pub active: Option<ReleaseGeneration>,
     /// Requests by version, role and reason.
     pub requests: BTreeMap<Labels, u64>,
     /// Responses by version, role and status class.
@@ -33,10 +45,15 @@ pub struct ReleaseMetrics {
 impl ReleaseMetrics {
     pub(super) fn of(metrics: &ProxyMetrics, release: &str) -> Self {
         Self {
-            generation: metrics.count(GENERATION, &[("component", release)]),
+            active: active(metrics, release),
             requests: counters(metrics, REQUESTS, release),
             responses: counters(metrics, RESPONSES, release),
         }
+    }
+
+    /// The generation of the latest installation.
+    pub fn generation(&self) -> Option<u64> {
+        self.active.map(|active| active.generation)
     }
 
     /// Requests of a version, those of testers left out where `overridden` is false.
@@ -57,6 +74,16 @@ impl ReleaseMetrics {
     }
 }
 
+/// The gauge of the latest installation.
+fn active(metrics: &ProxyMetrics, release: &str) -> Option<ReleaseGeneration> {
+    let gauge = |sample: &super::Sample| {
+        let installed_at_seconds = sample.labels.get("tag")?.parse().ok()?;
+        Some(ReleaseGeneration { installed_at_seconds, generation: sample.count()? })
+    };
+    let of_release = |sample: &&super::Sample| sample.is(GENERATION, &[("component", release)]);
+    metrics.samples().iter().filter(of_release).filter_map(gauge).max()
+}
+
 /// The counters of a release, by the three parts of their tag. A version holds no `/`.
 fn counters(metrics: &ProxyMetrics, name: &str, release: &str) -> BTreeMap<Labels, u64> {
     let counter = |sample: &super::Sample| {
@@ -73,8 +100,10 @@ mod tests {
     use super::*;
 
     const TEXT: &str = "# TYPE canary_generation_active gauge\n\
-        canary_generation_active{component=\"shop/shop-b\"} 9\n\
-        canary_generation_active{component=\"shop/shop\"} 1763712345678\n\
+        canary_generation_active{component=\"shop/shop-b\",tag=\"1764000000\"} 9\n\
+        canary_generation_active{component=\"shop/shop\",tag=\"1764000000\"} 14\n\
+        canary_generation_active{component=\"shop/shop\",tag=\"1764000060\"} 2\n\
+        canary_generation_active{component=\"shop/shop\"} 99\n\
         canary_requests_total{component=\"shop/shop\",tag=\"v1.0/stable/hash\"} 70\n\
         canary_requests_total{component=\"shop/shop\",tag=\"v2/canary/pin\"} 20\n\
         canary_requests_total{component=\"shop/shop\",tag=\"v2/canary/override\"} 5\n\
@@ -95,7 +124,14 @@ mod tests {
     #[test]
     fn the_generation_of_a_release_is_not_that_of_another() {
         let metrics = ProxyMetrics::parse(TEXT);
-        assert_eq!(metrics.release("shop/shop").generation, Some(1_763_712_345_678));
-        assert_eq!(metrics.release("shop/sho").generation, None);
+        assert_eq!(metrics.release("shop/shop-b").generation(), Some(9));
+        assert_eq!(metrics.release("shop/sho").generation(), None);
+    }
+
+    #[test]
+    fn the_generation_is_that_of_the_latest_installation_and_not_the_largest() {
+        let metrics = ProxyMetrics::parse(TEXT);
+        let latest = ReleaseGeneration { installed_at_seconds: 1_764_000_060, generation: 2 };
+        assert_eq!(metrics.release("shop/shop").active, Some(latest));
     }
 }

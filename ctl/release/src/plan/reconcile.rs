@@ -3,12 +3,12 @@
 
 use super::{Error, Object, Plan, Reference, install};
 use crate::config::SigningKeys;
-use crate::delivery::deployed_config;
+use crate::delivery::{deployed_config, resource_name};
 use crate::destination_rule::{CalledService, Client, HostRule, merge_rule};
 use crate::manifest::{self, NamespacedName, Options, ReleaseInstance, Stage};
 use crate::record::{OwnedObject, Record};
 use crate::routing::{ROUTE_KIND, RouteTargets, covers_mesh, edits};
-use crate::spec::{Release, Routes};
+use crate::spec::{Mode, Release, Routes};
 use assignment::FilterConfig;
 use assignment::contract::Position;
 use serde_json::Value;
@@ -58,6 +58,20 @@ impl Observed {
             }
         }
         Ok(configs)
+    }
+
+    /// The names under which the filters of a release ask for their configurations, by namespace and name of these.
+    fn resource_names(
+        &self,
+        release: &Release,
+        record: &Record,
+    ) -> Result<BTreeMap<NamespacedName, String>, Error> {
+        let mut names = BTreeMap::new();
+        for reference in config_references(release, record)? {
+            let filter = filter_of(&reference).and_then(|filter| self.objects.get(&filter));
+            names.extend(filter.and_then(resource_name).map(|name| (reference.place(), name.to_owned())));
+        }
+        Ok(names)
     }
 
     /// The keys that a gateway of the release signs with. The identity key is that of any gateway's configuration that has
@@ -129,7 +143,8 @@ impl Desired {
         observed: &Observed,
     ) -> Result<Self, Error> {
         let configs = observed.deployed_configs(release, record)?;
-        let options = Options { keys, show_keys: true, held: &configs };
+        let resource_names = observed.resource_names(release, record)?;
+        let options = Options { keys, show_keys: true, held: &configs, resource_names: &resource_names };
         let mut objects = Vec::new();
         for manifest in &manifest::manifests(&[member(release, record)], options)? {
             objects.extend(Object::of(manifest)?);
@@ -198,6 +213,13 @@ pub fn config_references(release: &Release, record: &Record) -> Result<Vec<Refer
         .iter()
         .map(|(namespace, name)| Reference::new(object.api_version, object.kind, namespace, name));
     Ok(references.collect())
+}
+
+/// The object that inserts the filter for which this one has the configuration.
+fn filter_of(configuration: &Reference) -> Option<Reference> {
+    let pods = configuration.name.strip_suffix("-config")?;
+    let object = Mode::EnvoyFilter.config_object();
+    Some(Reference::new(object.api_version, object.kind, &configuration.namespace, &format!("{pods}-filter")))
 }
 
 fn member<'r>(release: &'r Release, record: &Record) -> ReleaseInstance<'r> {

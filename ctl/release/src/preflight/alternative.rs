@@ -30,6 +30,8 @@ pub enum Alternative {
         /// Who writes the routes.
         routes: Routes,
     },
+    /// Write the objects of the filter again: `apply` does.
+    RestoreFilter,
     /// Name a port that the Service has.
     NameServicePort {
         /// Its ports.

@@ -18,6 +18,8 @@ pub enum PreflightCheck {
     NoServicePort,
     /// Ready canary pods are reached by traffic that bypasses our routes.
     RoutesBypassed,
+    /// An object of the filter does not exist: clients can name a version.
+    NoFilter,
     /// Another operator has paused the release.
     Paused,
     /// The weight rises by more than `maxStep`.
@@ -44,11 +46,12 @@ pub struct CheckFailed {
 
 impl PreflightCheck {
     /// Every check, in the order of help and docs.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::NoReadyPods,
         Self::NoRoutes,
         Self::NoServicePort,
         Self::RoutesBypassed,
+        Self::NoFilter,
         Self::Paused,
         Self::MaxStep,
         Self::NoUserKey,
@@ -63,6 +66,7 @@ impl PreflightCheck {
             Self::NoRoutes => "no-routes",
             Self::NoServicePort => "no-service-port",
             Self::RoutesBypassed => "routes-bypassed",
+            Self::NoFilter => "no-filter",
             Self::Paused => "paused",
             Self::MaxStep => "max-step",
             Self::NoUserKey => "no-user-key",
@@ -77,6 +81,7 @@ impl PreflightCheck {
             Self::NoReadyPods => "Users would be sent to a version without a ready pod",
             Self::NoRoutes => "No route leads to the canary by the filter's header",
             Self::NoServicePort => "Routes would lead to a port that the Service does not have",
+            Self::NoFilter => "An object of the filter does not exist, so that no proxy decides",
             Self::RoutesBypassed => "Ready canary pods are reached by a way that no route of ours covers",
             Self::Paused => "Another user has paused the release",
             Self::MaxStep => "The weight rises by more than `maxStep`",

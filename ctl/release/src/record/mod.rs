@@ -5,22 +5,28 @@
 //! version_roles   promotion and rollback of a state                      state          -> state
 //! history         changes, each with operator, time and reason           state          -> entries
 //! operation       the operations that the history names
+//! expiry          when a weight ends by itself                        Expiry         -> Until
 //! release_record  the state, the objects and the settings of a release   ConfigMap      -> Record
 //! role_change     promotion and rollback of a record                     Record         -> Record
+//! recover         a record that was deleted, from the objects            objects        -> Record
 //! pause           the pause of a release, with its pauser
 //! ```
 
+mod expiry;
 mod history;
 mod operation;
 mod pause;
+mod recover;
 mod release_record;
 mod role_change;
 mod state;
 mod version_roles;
 
+pub use expiry::Expiry;
 pub use history::{History, HistoryEntry};
 pub use operation::Operation;
 pub use pause::Pause;
+pub use recover::recover;
 pub(crate) use release_record::{FORMAT, proxies};
 pub use release_record::{OwnedObject, Proxies, Record, ServiceRef};
 pub use role_change::{RoleChange, RoleChangeKind, RollbackTarget, drains_for, ends_after};

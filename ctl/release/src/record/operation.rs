@@ -31,13 +31,15 @@ pub enum Operation {
     NewModule,
     /// The module before, after the new one did not arrive.
     OldModule,
+    /// The record was deleted, and read back from the objects.
+    Recover,
     /// An operation that this version does not know.
     Other(String),
 }
 
 impl Operation {
     /// Every operation of this version of the record.
-    const KNOWN: [Self; 12] = [
+    const KNOWN: [Self; 13] = [
         Self::Apply,
         Self::Generate,
         Self::TokenRevoke,
@@ -50,6 +52,7 @@ impl Operation {
         Self::Uninstall,
         Self::NewModule,
         Self::OldModule,
+        Self::Recover,
     ];
 
     /// Its name.
@@ -67,6 +70,7 @@ impl Operation {
             Self::Uninstall => "uninstall",
             Self::NewModule => "new module",
             Self::OldModule => "old module",
+            Self::Recover => "recover",
             Self::Other(name) => name,
         }
     }

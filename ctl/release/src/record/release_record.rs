@@ -22,7 +22,7 @@ pub type OwnedObject = (Stage, Reference);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Record {
-    format: u32,
+    pub(super) format: u32,
     /// Versions, roles, epochs, weight, generation.
     pub state: ReleaseState,
     /// The weight of the file, until the first configuration has been seen everywhere at weight 0.

@@ -1,5 +1,6 @@
 //! The current state of a release, as opposed to its file: weight, epochs, generation.
 
+use crate::metrics::ReleaseGeneration;
 use crate::spec::Release;
 use assignment::Weight;
 use assignment::contract::{GoneVersion, Role, Until, VersionConfig};
@@ -109,6 +110,12 @@ impl ReleaseState {
     /// The live version of a role.
     pub fn version_of(&self, role: Role) -> Option<&str> {
         self.versions.iter().find(|version| version.role == role).map(|version| version.name.as_str())
+    }
+
+    /// The generation, and the installation that it is one of: what every proxy has to report.
+    pub const fn release_generation(&self) -> ReleaseGeneration {
+        let Self { installed_at_seconds, generation, .. } = *self;
+        ReleaseGeneration { installed_at_seconds, generation }
     }
 
     /// The weight at a moment (seconds since 1970-01-01 UTC).

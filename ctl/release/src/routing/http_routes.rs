@@ -107,6 +107,11 @@ pub(crate) fn is_edited(http: &[Value]) -> bool {
     http.iter().any(|route| name(route).contains(MARK))
 }
 
+/// Whether a release has its routes in the list.
+pub(super) fn is_edited_for(http: &[Value], release: &str) -> bool {
+    http.iter().any(|route| Copied::of(route, release).is_some())
+}
+
 fn theirs<'h>(http: &'h [Value], release: &str) -> Vec<Theirs<'h>> {
     let (mut all, mut copies) = (Vec::new(), Vec::new());
     for route in http {

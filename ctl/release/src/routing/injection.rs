@@ -5,6 +5,7 @@ use super::http_routes::{self, Unfit};
 use crate::manifest::Stage;
 use crate::ownership::{FIELD_MANAGER, Owners, TAKEN_FROM, policy, restore};
 use crate::plan::{Action, Change, ChangeReason, Error, Object, Reference, applicable};
+use crate::spec::ReleaseName;
 use serde_json::{Value, json};
 
 /// The desired route objects of a namespace: those of other owners that lead to the Service, with our routes before
@@ -128,6 +129,11 @@ pub(crate) fn texts(seen: &Value, field: &str) -> Vec<String> {
 
 pub(crate) fn http(seen: &Value) -> &[Value] {
     seen.pointer("/spec/http").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// Whether routes of a release were injected into an object.
+pub(crate) fn has_injected_route(object: &Value, release: &ReleaseName) -> bool {
+    http_routes::is_edited_for(http(object), &release.to_string())
 }
 
 /// Whether canary-ctl has made the object.

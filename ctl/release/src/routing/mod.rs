@@ -30,7 +30,7 @@ mod route_targets;
 
 pub use coverage::{Bypass, Coverage, Gap, Reach, UnmeshedPods, gaps};
 pub use injection::{covers_mesh, edits, is_lost};
-pub(crate) use injection::{edited, leading, lost_to, undone, was_edited};
+pub(crate) use injection::{edited, has_injected_route, leading, lost_to, undone, was_edited};
 pub use leads::{leads_by_header, leads_to_subset};
 pub use merge_order::order;
 pub use reroute::reroute;

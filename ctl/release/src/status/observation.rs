@@ -2,7 +2,7 @@
 
 use super::{ProxyStatus, WindowTraffic};
 use crate::destination_rule::LostSubset;
-use crate::plan;
+use crate::plan::{self, Reference};
 use crate::record::Record;
 use crate::routing::Coverage;
 use serde::Serialize;
@@ -21,6 +21,8 @@ pub struct ReadyPods {
 pub struct Observation {
     /// Its record.
     pub record: Record,
+    /// Whether the record is on the cluster; else it was deleted, and read back from the objects.
+    pub is_recorded: bool,
     /// The pods of each version, in the record's order.
     pub ready: Vec<ReadyPods>,
     /// The proxies that serve it and are ready.
@@ -40,6 +42,8 @@ pub struct Observation {
 /// How far the objects of a release are what its record says.
 #[derive(Debug, Default)]
 pub struct ObjectStatus {
+    /// The objects of the filter that do not exist.
+    pub missing: Vec<Reference>,
     /// Those that do not carry the record's generation.
     pub behind: Vec<String>,
     /// Those of others that had our routes, and the field managers that have written them since.

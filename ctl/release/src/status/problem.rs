@@ -2,7 +2,8 @@
 
 use super::{Observation, ObservedShare, ProxyStatus, ReadyPods, Share};
 use crate::destination_rule::LostSubset;
-use crate::plan::{self, ModuleRollout};
+use crate::metrics::ReleaseGeneration;
+use crate::plan::{self, ModuleRollout, Reference};
 use crate::preflight::WasmRuntime;
 use crate::record::{Operation, Record};
 use crate::routing::Gap;
@@ -24,6 +25,15 @@ pub enum Problem<'o> {
         role: Role,
         /// Its pods, ready or not.
         all: usize,
+    },
+    /// The record does not exist.
+    #[error("the record of the release was deleted: this is what its objects say")]
+    NoRecord,
+    /// An object of the filter does not exist.
+    #[error("expected {object}, found no such object: no proxy decides, and clients can name a version")]
+    NoFilter {
+        /// The object.
+        object: &'o Reference,
     },
     /// Routes of ours are no longer in an object of another owner.
     #[error("{object} has lost routes of ours: {} has written it", by.join(", "))]
@@ -82,12 +92,12 @@ pub enum Problem<'o> {
         rollout: &'o ModuleRollout,
     },
     /// A proxy runs another generation, or none.
-    #[error("{proxy}, generation {generation} is desired")]
+    #[error("{}, generation {} is desired", proxy.compared_with(*desired), desired.generation)]
     ProxyBehind {
         /// The proxy.
         proxy: &'o ProxyStatus,
         /// The record's generation.
-        generation: u64,
+        desired: ReleaseGeneration,
     },
     /// A proxy may die of the next Wasm filter. One that reports no metrics is [`Problem::ProxyBehind`].
     #[error("{}/{} runs without V8, and may die of its first Wasm filter", proxy.namespace, proxy.pod)]
@@ -134,6 +144,8 @@ pub fn problems<'o>(
     now: u64,
 ) -> Vec<Problem<'o>> {
     let mut problems: Vec<Problem<'o>> = pods(observation).collect();
+    problems.extend((!observation.is_recorded).then_some(Problem::NoRecord));
+    problems.extend(observation.objects.missing.iter().map(|object| Problem::NoFilter { object }));
     problems.extend(lost_routes(observation));
     problems.extend(changed(observation));
     problems.extend(routes(observation));
@@ -193,11 +205,11 @@ fn module_rollout(record: &Record) -> Option<Problem<'_>> {
 }
 
 fn proxies(observation: &Observation) -> impl Iterator<Item = Problem<'_>> {
-    let generation = observation.record.state.generation;
-    let behind = observation.proxies.iter().filter(move |proxy| !proxy.runs(generation));
+    let desired = observation.record.state.release_generation();
+    let behind = observation.proxies.iter().filter(move |proxy| !proxy.runs(desired));
     let without_v8 = observation.proxies.iter().filter(|proxy| proxy.wasm_runtime == WasmRuntime::Missing);
     behind
-        .map(move |proxy| Problem::ProxyBehind { proxy, generation })
+        .map(move |proxy| Problem::ProxyBehind { proxy, desired })
         .chain(without_v8.map(|proxy| Problem::NoWasmRuntime { proxy }))
 }
 
@@ -256,6 +268,7 @@ mod tests {
         record.set_weight("20".parse().unwrap(), None, "ada", Operation::Weight);
         Observation {
             record,
+            is_recorded: true,
             ready: vec![ReadyPods { ready: 1, all: 1 }; 2],
             proxies: Vec::new(),
             objects: ObjectStatus::default(),
@@ -355,7 +368,7 @@ mod tests {
         observation.proxies.push(ProxyStatus {
             namespace: "ingress".to_owned(),
             pod: "gateway-1".to_owned(),
-            generation: None,
+            active: None,
             wasm_runtime: WasmRuntime::Missing,
             fault: None,
         });

@@ -1,5 +1,6 @@
 //! What one proxy of a release runs, as its workers report it.
 
+use crate::metrics::ReleaseGeneration;
 use crate::preflight::WasmRuntime;
 use serde::Serialize;
 use std::fmt;
@@ -12,8 +13,9 @@ pub struct ProxyStatus {
     pub namespace: String,
     /// The pod.
     pub pod: String,
-    /// The generation that it runs; `None` where it runs none, or does not report its metrics.
-    pub generation: Option<u64>,
+    /// What it runs; `None` where it runs no generation, or does not report its metrics.
+    #[serde(flatten)]
+    pub active: Option<ReleaseGeneration>,
     /// V8 in it.
     pub wasm_runtime: WasmRuntime,
     /// Why it does not report its metrics.
@@ -22,18 +24,42 @@ pub struct ProxyStatus {
 }
 
 impl ProxyStatus {
-    /// Whether it runs this generation or a later one.
-    pub fn runs(&self, generation: u64) -> bool {
-        self.generation.is_some_and(|found| found >= generation)
+    /// Whether it runs this generation of this installation. A later one is another: the record may have been restored from a
+    /// backup.
+    pub fn runs(&self, desired: ReleaseGeneration) -> bool {
+        self.active == Some(desired)
+    }
+
+    /// Whether it runs a later generation of this installation.
+    pub fn is_ahead_of(&self, desired: ReleaseGeneration) -> bool {
+        self.active.is_some_and(|active| {
+            active.installed_at_seconds == desired.installed_at_seconds
+                && active.generation > desired.generation
+        })
+    }
+
+    /// What it reports, where this generation is desired.
+    pub fn compared_with(&self, desired: ReleaseGeneration) -> String {
+        match self.active {
+            Some(active) if active.installed_at_seconds != desired.installed_at_seconds => {
+                format!("{self} of another installation")
+            }
+            _ => self.to_string(),
+        }
+    }
+
+    /// Whether it responds, and runs nothing of the release.
+    pub const fn has_no_release(&self) -> bool {
+        self.active.is_none() && self.fault.is_none()
     }
 }
 
 impl fmt::Display for ProxyStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{} ", self.namespace, self.pod)?;
-        match (&self.fault, self.generation) {
+        match (&self.fault, self.active) {
             (Some(fault), _) => f.write_str(fault),
-            (None, Some(generation)) => write!(f, "runs generation {generation}"),
+            (None, Some(active)) => write!(f, "runs generation {}", active.generation),
             (None, None) => f.write_str("does not run the release"),
         }
     }
@@ -44,18 +70,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_proxy_without_a_generation_runs_none() {
-        let proxy = |generation| ProxyStatus {
+    fn a_proxy_runs_the_generation_of_the_same_installation_alone() {
+        let at = |installed_at_seconds, generation| ReleaseGeneration { installed_at_seconds, generation };
+        let proxy = |active| ProxyStatus {
             namespace: "gateways".to_owned(),
             pod: "gateway-1".to_owned(),
-            generation,
+            active,
             wasm_runtime: WasmRuntime::Unknown,
             fault: None,
         };
-        for (found, desired, runs) in
-            [(None, 0, false), (None, 3, false), (Some(2), 3, false), (Some(3), 3, true), (Some(4), 3, true)]
-        {
-            assert_eq!(proxy(found).runs(desired), runs, "{found:?} where {desired} is desired");
+        for (found, runs) in [
+            (None, false),
+            (Some(at(7, 2)), false),
+            (Some(at(7, 3)), true),
+            (Some(at(7, 4)), false),
+            (Some(at(6, 3)), false),
+        ] {
+            assert_eq!(proxy(found).runs(at(7, 3)), runs, "{found:?} where generation 3 of 7 is desired");
         }
     }
 }

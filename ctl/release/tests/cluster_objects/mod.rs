@@ -25,7 +25,7 @@ fn keys() -> SigningKeys {
 
 pub(crate) fn objects(member: ReleaseInstance<'_>) -> Vec<Object> {
     let (keys, held) = (keys(), BTreeMap::new());
-    let options = Options { keys: &keys, show_keys: true, held: &held };
+    let options = Options { keys: &keys, show_keys: true, held: &held, resource_names: &BTreeMap::new() };
     let manifests = manifests(&[member], options).unwrap();
     manifests.iter().filter_map(|manifest| Object::of(manifest).unwrap()).collect()
 }

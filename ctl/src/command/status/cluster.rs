@@ -8,11 +8,14 @@ use canary_operations::{Cluster, StoredRecord};
 use canary_release::spec::ReleaseName;
 use canary_release::status::TrafficWindow;
 use report::ClusterStatus;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// The status of a release, fetched once or again and again.
 pub(super) struct Watch {
     name: ReleaseName,
+    /// Where its configurations may be, if its record was deleted.
+    namespaces: BTreeSet<String>,
     /// How long requests are counted before the first report.
     count_for: Duration,
     window: TrafficWindow,
@@ -21,13 +24,13 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn new(name: ReleaseName, count_for: Duration) -> Self {
-        Self { name, count_for, window: TrafficWindow::default(), generation: None }
+    pub(super) fn new(name: ReleaseName, namespaces: BTreeSet<String>, count_for: Duration) -> Self {
+        Self { name, namespaces, count_for, window: TrafficWindow::default(), generation: None }
     }
 
     /// The release at this moment, with the traffic since the window began.
     pub(super) async fn fetch(&mut self, cluster: &Cluster) -> Result<impl Report + use<>, Error> {
-        let stored = cluster.get_record(&self.name).await?;
+        let stored = cluster.get_or_recover_record(&self.name, &self.namespaces).await?;
         let generation = stored.record.state.generation;
         if self.generation.replace(generation) != Some(generation) {
             self.window.clear();

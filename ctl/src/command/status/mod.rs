@@ -21,7 +21,11 @@ pub(super) async fn run(arguments: &Status, printer: &mut Printer) -> Result<Out
         None
     } else {
         let name = target::release(arguments.release.as_deref(), &arguments.cluster, &document)?;
-        let watch = cluster::Watch::new(name, Duration::from_secs(arguments.window.get()));
+        let watch = cluster::Watch::new(
+            name,
+            target::namespaces(&document),
+            Duration::from_secs(arguments.window.get()),
+        );
         Some((target::connect(&arguments.cluster, false).await?, watch))
     };
     loop {

@@ -15,7 +15,7 @@ pub(super) async fn run(
 ) -> Result<Outcome, Error> {
     let name = target::release(arguments.release.as_deref(), &arguments.cluster, document)?;
     let cluster = target::connect(&arguments.cluster, false).await?;
-    let stored = cluster.get_record(&name).await?;
+    let stored = target::get_record(&cluster, &name, document).await?;
     let before = stored.record.state.clone();
     let request = WeightRequest {
         weight: arguments.target.from(before.weight_at(release_context::now())),
@@ -28,6 +28,10 @@ pub(super) async fn run(
         printer.report(&Changed::between(&name.to_string(), &before, &checked.preview().state)?)?;
         return Ok(Outcome::Done);
     }
+    if arguments.wait {
+        // Without the right to read the proxies' metrics nothing could be waited for: that is said before the first write.
+        cluster.proxies(&name.to_string(), checked.record()).await?;
+    }
     let update = cluster.set_weight(checked).await?;
     let record = &update.stored.record;
     let mut report = Changed::between(&name.to_string(), &before, &record.state)?;
@@ -35,7 +39,7 @@ pub(super) async fn run(
     let arrival = if arguments.wait {
         let mut progress = target::progress(printer);
         let mut waiting = target::waiting(arguments.timeout, &mut progress);
-        Some(cluster.wait(&name.to_string(), record, &mut waiting).await?)
+        Some(cluster.wait(&name, record, &mut waiting).await?)
     } else {
         None
     };

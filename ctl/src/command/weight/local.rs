@@ -5,9 +5,9 @@ use crate::cli::Weigh;
 use crate::local::{Entry, Environment, Lock, Stats, wait_for_generation};
 use crate::report::Printer;
 use crate::{Error, Outcome};
-use assignment::contract::{Role, Until};
+use assignment::contract::Role;
 use canary_release::preflight::{Alternative, CheckFailed, PreflightCheck, check_step};
-use canary_release::record::Operation;
+use canary_release::record::{Expiry, Operation};
 use canary_release::spec::Document;
 use std::time::Duration;
 
@@ -75,9 +75,7 @@ fn changed(arguments: &Weigh, name: &str, before: &Entry, stats: Option<&Stats>)
         let members = stats.and_then(|stats| stats.membership(&format!("{name}/{canary}")));
         check_health(canary, members, skipped)?;
     }
-    let until = arguments
-        .expires_in
-        .map(|life| Until { at_seconds: now.saturating_add(life.get()), action: before.on_expiry });
+    let until = Expiry::until(arguments.expires_in, before.state.until, now, before.on_expiry);
     let mut entry = before.clone();
     entry.set_weight(to, until, Operation::Weight);
     Ok(entry)

@@ -59,7 +59,7 @@ impl<'l> LoadedFixture<'l> {
         let updated = set_weight(&self.cluster, &self.release.name, stored, percent).await.unwrap();
         let record = updated.stored.record;
         let mut waiting = WaitOptions { timeout: Duration::from_mins(1), progress: &mut |_, _| {} };
-        self.cluster.wait(&self.release.name.to_string(), &record, &mut waiting).await.unwrap();
+        self.cluster.wait(&self.release.name, &record, &mut waiting).await.unwrap();
     }
 
     /// A browser that sends requests to this host.

@@ -36,8 +36,7 @@ fn a_weight_is_active_in_the_gateway_when_the_wait_is_over() {
         for (weight, version) in [("100", "v2"), ("0", "v1"), ("100", "v2")] {
             let stored = cluster.get_record(&release.name).await.unwrap();
             let stored = set_weight(&cluster, &release.name, stored, weight).await.unwrap().stored;
-            let arrival =
-                cluster.wait(&release.name.to_string(), &stored.record, &mut waiting).await.unwrap();
+            let arrival = cluster.wait(&release.name, &stored.record, &mut waiting).await.unwrap();
             assert_eq!(arrival.proxies.len(), 1);
             eprintln!("weight {weight}: active after {:?}", arrival.waited);
             let answer = env.user().navigate("/").await.unwrap();

@@ -60,5 +60,6 @@ fn client_that_is_killed(api: FakeApi, writes: u32, kill: Arc<Notify>) -> Client
 fn is_write(request: &Request<Body>) -> bool {
     let path = request.uri().path();
     let is_renewal = request.method() == Method::PUT && path.contains("/leases/");
-    request.method() != Method::GET && !is_renewal && !path.ends_with("/selfsubjectreviews")
+    let is_dry_run = request.uri().query().is_some_and(|query| query.contains("dryRun"));
+    request.method() != Method::GET && !is_renewal && !is_dry_run && !path.ends_with("/selfsubjectreviews")
 }

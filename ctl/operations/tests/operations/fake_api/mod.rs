@@ -41,6 +41,26 @@ pub(crate) struct State {
     /// `PATCH /apis/…` of all requests.
     pub(crate) requests: Vec<String>,
     before_write: Option<BeforeWrite>,
+    denials: Vec<Denial>,
+}
+
+/// An admission policy.
+struct Denial {
+    /// What the path of a request contains.
+    path: &'static str,
+    message: &'static str,
+    /// Which requests it refuses.
+    refuses: Refuses,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Refuses {
+    /// Writes and their dry runs.
+    All,
+    /// Writes: a policy that comes between a dry run and the write.
+    Writes,
+    /// Dry runs: a webhook that has side effects.
+    DryRuns,
 }
 
 impl FakeApi {
@@ -91,6 +111,26 @@ impl FakeApi {
         self.state().before_write = Some(Box::new(action));
     }
 
+    /// Refuses writes of objects whose path contains this, dry runs too, as an admission policy does.
+    pub(crate) fn deny(&self, path: &'static str, message: &'static str) {
+        self.state().denials.push(Denial { path, message, refuses: Refuses::All });
+    }
+
+    /// The same, but for dry runs.
+    pub(crate) fn deny_after_dry_run(&self, path: &'static str, message: &'static str) {
+        self.state().denials.push(Denial { path, message, refuses: Refuses::Writes });
+    }
+
+    /// Refuses every dry run.
+    pub(crate) fn deny_dry_runs(&self, message: &'static str) {
+        self.state().denials.push(Denial { path: "/", message, refuses: Refuses::DryRuns });
+    }
+
+    /// Ends all refusals.
+    pub(crate) fn allow(&self) {
+        self.state().denials.clear();
+    }
+
     /// How many requests were made since the last call.
     pub(crate) fn count_requests(&self) -> usize {
         std::mem::take(&mut self.state().requests).len()
@@ -111,6 +151,19 @@ impl FakeApi {
         }
         if let Some(metrics) = state.proxies.metrics(&request.path) {
             return metrics;
+        }
+        let denies = |denial: &&Denial| {
+            let is_refused = match denial.refuses {
+                Refuses::All => true,
+                Refuses::Writes => !request.is_dry_run(),
+                Refuses::DryRuns => request.is_dry_run(),
+            };
+            request.path.contains(denial.path) && is_refused
+        };
+        if request.method != http::Method::GET
+            && let Some(denial) = state.denials.iter().find(denies)
+        {
+            return request::failure(422, "Invalid", denial.message);
         }
         let response = state.store.respond(request);
         if request.is_write() {

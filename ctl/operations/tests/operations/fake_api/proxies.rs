@@ -2,8 +2,9 @@
 
 use super::request::{failure, json};
 use super::store::Store;
-use assignment::contract::FilterConfig;
+use assignment::contract::{FilterConfig, ReleaseConfig};
 use canary_release::delivery::deployed_config;
+use canary_release::metrics::ReleaseGeneration;
 use http::Response;
 use kube::client::Body;
 use serde_json::Value;
@@ -16,13 +17,20 @@ pub(crate) struct Proxies {
     by_pod: BTreeMap<String, Proxy>,
     /// Nothing reaches the proxies while it is away.
     is_istiod_away: bool,
+    /// Listeners do not change: proxies get configurations for the filters that they have, and no other filter.
+    are_listeners_held: bool,
+    /// No proxy responds on its metrics port.
+    are_silent: bool,
     /// A module that no proxy can fetch: it keeps the configuration that it has.
     unreachable_module: Option<String>,
 }
 
 #[derive(Default)]
 struct Proxy {
-    generations: BTreeMap<String, u64>,
+    /// What it reports. A gauge stays until the listener is drained, which takes longer than any test.
+    generations: BTreeMap<String, ReleaseGeneration>,
+    /// The names under which its filters ask for their configurations, those of listeners that drain included.
+    subscriptions: BTreeSet<String>,
     /// The clusters that it has.
     clusters: BTreeSet<String>,
     /// How many it was given since it started.
@@ -39,6 +47,14 @@ impl Proxies {
         self.push(store);
     }
 
+    pub(crate) fn hold_listeners(&mut self) {
+        self.are_listeners_held = true;
+    }
+
+    pub(crate) fn silence(&mut self) {
+        self.are_silent = true;
+    }
+
     pub(crate) fn set_unreachable_module(&mut self, url: &str) {
         self.unreachable_module = Some(url.to_owned());
     }
@@ -52,7 +68,15 @@ impl Proxies {
             let [namespace, name] =
                 ["namespace", "name"].map(|field| pod["metadata"][field].as_str().unwrap());
             let proxy = self.by_pod.entry(format!("/api/v1/namespaces/{namespace}/pods/{name}")).or_default();
-            for object in store.of_kind("EnvoyFilter").filter(|object| is_for(object, pod)) {
+            let objects: Vec<&Value> =
+                store.of_kind("EnvoyFilter").filter(|object| is_for(object, pod)).collect();
+            if !self.are_listeners_held {
+                proxy.subscriptions.extend(objects.iter().flat_map(|object| subscriptions(object)));
+            }
+            for object in objects {
+                if !proxy.subscriptions.contains(resource_name(object)) {
+                    continue;
+                }
                 let is_reachable = self.unreachable_module.as_ref().is_none_or(|url| !names(object, url));
                 if let Some(config) = deployed_config(object).unwrap().filter(|_| is_reachable) {
                     proxy.generations = generations(config);
@@ -67,7 +91,7 @@ impl Proxies {
     /// The metrics of a proxy, if the path is that of metrics.
     pub(super) fn metrics(&self, path: &str) -> Option<Response<Body>> {
         let (pod, _) = path.split_once(":15090/proxy/")?;
-        let Some(proxy) = self.by_pod.get(pod) else {
+        let Some(proxy) = self.by_pod.get(pod).filter(|_| !self.are_silent) else {
             return Some(failure(503, "Unavailable", "no endpoint"));
         };
         let mut text = format!(
@@ -76,7 +100,9 @@ impl Proxies {
             proxy.clusters_added
         );
         for (release, generation) in &proxy.generations {
-            writeln!(text, "canary_generation_active{{component=\"{release}\"}} {generation}").unwrap();
+            let ReleaseGeneration { installed_at_seconds, generation } = generation;
+            let labels = format!("component=\"{release}\",tag=\"{installed_at_seconds}\"");
+            writeln!(text, "canary_generation_active{{{labels}}} {generation}").unwrap();
         }
         let mut response = json(200, &Value::Null);
         *response.body_mut() = Body::from(text.into_bytes());
@@ -102,13 +128,31 @@ fn is_for(object: &Value, pod: &Value) -> bool {
         && labels.into_iter().all(|(name, value)| pod["metadata"]["labels"][name.as_str()] == *value)
 }
 
+/// The name of the configuration in an object.
+fn resource_name(object: &Value) -> &str {
+    object["spec"]["configPatches"][0]["patch"]["value"]["name"].as_str().unwrap_or_default()
+}
+
+/// The names under which the filters of an object ask for their configurations.
+fn subscriptions(object: &Value) -> impl Iterator<Item = String> + '_ {
+    let patches = object["spec"]["configPatches"].as_array().into_iter().flatten();
+    let values = patches.map(|patch| &patch["patch"]["value"]);
+    let asking = values.filter(|value| !value["config_discovery"].is_null());
+    asking.filter_map(|value| value["name"].as_str().map(str::to_owned))
+}
+
 /// Whether an object names a module.
 fn names(object: &Value, url: &str) -> bool {
     object.to_string().contains(url)
 }
 
-fn generations(config: FilterConfig) -> BTreeMap<String, u64> {
-    config.releases.into_iter().map(|(name, release)| (name, release.generation)).collect()
+fn generations(config: FilterConfig) -> BTreeMap<String, ReleaseGeneration> {
+    let releases = config.releases.into_iter();
+    let active = |release: &ReleaseConfig| ReleaseGeneration {
+        installed_at_seconds: release.installed_at_seconds,
+        generation: release.generation,
+    };
+    releases.map(|(name, release)| (name, active(&release))).collect()
 }
 
 fn subsets(rule: &Value) -> impl Iterator<Item = String> {

@@ -34,7 +34,7 @@ impl Request {
     }
 
     pub(super) fn is_write(&self) -> bool {
-        self.method != Method::GET && !self.path.ends_with("/selfsubjectreviews")
+        self.method != Method::GET && !self.is_dry_run() && !self.path.ends_with("/selfsubjectreviews")
     }
 
     pub(super) fn is_dry_run(&self) -> bool {

@@ -127,7 +127,8 @@ impl Store {
         let is_selected = |object: &&Value| {
             wanted.iter().all(|(name, value)| object["metadata"]["labels"][*name] == *value)
         };
-        let objects = self.objects.iter().filter(|((of, _), _)| of == collection).map(|(_, object)| object);
+        let is_in = |((of, _), _): &(&Key, &Value)| of == collection || without_namespace(of) == collection;
+        let objects = self.objects.iter().filter(is_in).map(|(_, object)| object);
         let items: Vec<&Value> = objects.filter(is_selected).collect();
         json(200, &json!({"kind": "List", "apiVersion": "v1", "metadata": {}, "items": items}))
     }
@@ -171,6 +172,13 @@ fn split(path: &str) -> (&str, Option<&str>) {
     }
     let (collection, name) = path.rsplit_once('/').unwrap();
     (collection, Some(name))
+}
+
+/// The path of a collection in all namespaces.
+fn without_namespace(collection: &str) -> String {
+    let Some((root, rest)) = collection.split_once("/namespaces/") else { return collection.to_owned() };
+    let plural = rest.split_once('/').map_or(rest, |(_, plural)| plural);
+    format!("{root}/{plural}")
 }
 
 fn created_name(request: &Request) -> Option<&str> {

@@ -6,7 +6,7 @@ use crate::hint::Hint as _;
 use crate::report::{Report, Table, escape};
 use assignment::Weight;
 use assignment::contract::Role;
-use canary_release::metrics::VersionTraffic;
+use canary_release::metrics::{ReleaseGeneration, VersionTraffic};
 use canary_release::record::{History, Pause};
 use canary_release::routing::UnmeshedPods;
 use canary_release::spec::ReleaseName;
@@ -25,7 +25,8 @@ const LAST: usize = 5;
 pub(super) struct ClusterStatus {
     release: String,
     weight: Share,
-    generation: u64,
+    #[serde(flatten)]
+    desired: ReleaseGeneration,
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<Timestamp>,
     /// Who has paused it.
@@ -104,7 +105,7 @@ impl ClusterStatus {
         Self {
             release: name.to_string(),
             weight: Share { asked: state.weight, effective: state.weight_at(seconds) },
-            generation: state.generation,
+            desired: state.release_generation(),
             until: state
                 .until
                 .and_then(|until| Timestamp::from_second(i64::try_from(until.at_seconds).ok()?).ok()),
@@ -123,8 +124,13 @@ impl ClusterStatus {
 impl Report for ClusterStatus {
     fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         let Share { asked, effective } = &self.weight;
-        let current = self.proxies.iter().filter(|proxy| proxy.runs(self.generation)).count();
-        writeln!(out, "{}: weight {asked}, generation {}", self.release, self.generation)?;
+        let current = self.proxies.iter().filter(|proxy| proxy.runs(self.desired)).count();
+        let expired = if effective == asked { String::new() } else { format!(" ({asked} has expired)") };
+        writeln!(
+            out,
+            "{}: weight {effective}{expired}, generation {}",
+            self.release, self.desired.generation
+        )?;
         writeln!(out, "{current} of {} proxies run it", self.proxies.len())?;
         if let Some(seen) = &self.seen {
             writeln!(out, "{seen}")?;
@@ -133,8 +139,7 @@ impl Report for ClusterStatus {
             writeln!(out, "{}", self.without_sidecar)?;
         }
         if let Some(until) = self.until {
-            let over = if effective == asked { "" } else { " (over)" };
-            writeln!(out, "until {until}{over}")?;
+            writeln!(out, "until {until}")?;
         }
         if let Some(pause) = &self.paused {
             writeln!(out, "paused by {}", escape::line(&pause.to_string()))?;
@@ -155,7 +160,8 @@ impl Report for ClusterStatus {
         }
         let mut table = Table::new(["PROXY", "GENERATION"]);
         for proxy in &self.proxies {
-            let generation = proxy.generation.map_or_else(|| "-".to_owned(), |found| found.to_string());
+            let generation =
+                proxy.active.map_or_else(|| "-".to_owned(), |active| active.generation.to_string());
             table.row([format!("{}/{}", proxy.namespace, proxy.pod), generation]);
         }
         write!(out, "\n{table}\n")?;

@@ -42,7 +42,7 @@ fn inert(stats: &Stats) -> Option<Problem> {
 
 fn generation(name: &str, entry: &Entry, stats: &Stats) -> Option<Problem> {
     let asked = entry.state.generation;
-    match stats.release(name).generation {
+    match stats.release(name).generation() {
         Some(running) if running >= asked => None,
         Some(running) => Some(problem(
             format!("generation {asked} is asked for, {running} runs"),

@@ -93,7 +93,7 @@ impl LocalStatus {
                 effective: release_state.weight_at(seconds),
                 seen: canary.and_then(|canary| share(counted.requests_of(canary, false))),
             },
-            generation: Generation { asked: release_state.generation, running: counted.generation },
+            generation: Generation { asked: release_state.generation, running: counted.generation() },
             until: release_state
                 .until
                 .and_then(|until| Timestamp::from_second(i64::try_from(until.at_seconds).ok()?).ok()),

@@ -1,0 +1,173 @@
+//! The record of a release, read back from its objects where the record itself was deleted.
+//!
+//! The objects have everything that a proxy depends on: versions, roles, epochs, weight, generation and installation. What they do not
+//! have is given up: the history, a pause, the last promotion or rollback, and the deadlines of drains, which begin again.
+
+use super::release_record::FORMAT;
+use super::{History, Operation, OwnedObject, Proxies, Record, ReleaseState, ServiceRef, ends_after};
+use crate::delivery::{deployed_config, selected_pods};
+use crate::manifest::Stage;
+use crate::plan::Reference;
+use crate::routing::{ROUTE_KIND, has_injected_route};
+use crate::spec::{ReleaseName, Routes, Seconds, version_subset};
+use assignment::Weight;
+use assignment::contract::{GoneVersion, ReleaseConfig, Role};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The largest raise of a release whose file does not say it: half of the users.
+const MAX_STEP: u32 = 5_000;
+
+/// A configuration that contains the release.
+struct Deployed<'o> {
+    reference: Reference,
+    object: &'o Value,
+    entry: ReleaseConfig,
+}
+
+/// The record that these objects were written for; `None` if none of them contains a configuration of the release that `apply` has
+/// written. `by` is the operator who needs it.
+///
+/// Objects of other releases are ignored, so whole lists can be given.
+pub fn recover(release: &ReleaseName, objects: &[Value], by: &str) -> Option<Record> {
+    let deployed: Vec<Deployed<'_>> =
+        objects.iter().filter_map(|object| deployed_in(object, release)).collect();
+    // An operation that was interrupted leaves some behind.
+    let latest = deployed.iter().max_by_key(|one| one.entry.generation)?;
+    let state = state_of(&latest.entry);
+    let own = own_objects(release, objects);
+    let service = own.iter().find_map(|(stage, _, object)| {
+        (*stage == Stage::Subsets).then(|| service_of(object, &state)).flatten()
+    });
+    let routes = match own.iter().find(|(stage, ..)| stage.is_route()) {
+        Some((Stage::Edits, ..)) => Routes::Inject,
+        Some(_) => Routes::Managed,
+        None => Routes::External,
+    };
+    let remaining: BTreeSet<&str> = own.iter().flat_map(|(_, _, object)| subsets(object)).collect();
+    let leaves = |gone: &&GoneVersion| {
+        state.has_gone(&gone.name) && remaining.contains(version_subset(&gone.name).as_str())
+    };
+    let drain = latest.entry.pin.as_ref().and_then(|pin| Seconds::new(pin.max_age_seconds));
+    let draining = state.versions.iter().filter(|version| version.role == Role::Draining);
+    let mut record = Record {
+        format: FORMAT,
+        initial_weight: None,
+        leaving: state.gone.iter().filter(leaves).map(|gone| gone.name.clone()).collect(),
+        draining: draining.map(|version| (version.name.clone(), ends_after(drain))).collect(),
+        role_change: None,
+        module_rollout: None,
+        paused: None,
+        max_step: Weight::new(MAX_STEP).unwrap_or(Weight::FULL),
+        on_expiry: state.until.map(|until| until.action).unwrap_or_default(),
+        service: service
+            .unwrap_or_else(|| ServiceRef { name: release.name.to_string(), label: "version".to_owned() }),
+        proxies: proxies(&deployed),
+        routes,
+        objects: inventory(&deployed, &own, objects),
+        history: History::default(),
+        state,
+    };
+    record.append_history(by, record.state.weight, Operation::Recover);
+    Some(record)
+}
+
+/// The configuration of the release in an object. One that `generate` has printed has no time of installation: no record was
+/// written for it.
+fn deployed_in<'o>(object: &'o Value, release: &ReleaseName) -> Option<Deployed<'o>> {
+    let mut config = deployed_config(object).ok()??;
+    let entry = config.releases.remove(&release.to_string())?;
+    let reference = Reference::of(object).ok()?;
+    (entry.installed_at_seconds > 0).then_some(Deployed { reference, object, entry })
+}
+
+fn state_of(entry: &ReleaseConfig) -> ReleaseState {
+    let stable = entry.versions.iter().find(|version| version.role == Role::Stable);
+    let stable = stable.map(|version| version.name.clone()).unwrap_or_default();
+    ReleaseState {
+        uid: entry.uid.clone(),
+        generation: entry.generation,
+        weight: entry.weight,
+        until: entry.until,
+        versions: entry.versions.clone(),
+        gone: entry.gone.clone(),
+        adopt: entry.adopt.clone().unwrap_or(stable),
+        installed_at_seconds: entry.installed_at_seconds,
+    }
+}
+
+/// Its objects in its own namespace: subsets, and routes of ours or within objects of others.
+fn own_objects<'o>(release: &ReleaseName, objects: &'o [Value]) -> Vec<(Stage, Reference, &'o Value)> {
+    let own = format!("{}-canary", release.name);
+    let stage = |object: &Value, reference: &Reference| {
+        if reference.namespace != release.namespace.as_str() {
+            return None;
+        }
+        let is_own = reference.name == own || reference.name == format!("{own}-mesh");
+        match reference.kind.as_str() {
+            "DestinationRule" if is_own => Some(Stage::Subsets),
+            ROUTE_KIND if is_own => Some(Stage::Routes),
+            ROUTE_KIND if has_injected_route(object, release) => Some(Stage::Edits),
+            _ => None,
+        }
+    };
+    let own = |object: &'o Value| {
+        let reference = Reference::of(object).ok()?;
+        Some((stage(object, &reference)?, reference, object))
+    };
+    objects.iter().filter_map(own).collect()
+}
+
+/// The Service of a rule, and the label by which its subsets select the versions.
+fn service_of(rule: &Value, state: &ReleaseState) -> Option<ServiceRef> {
+    let host = rule.pointer("/spec/host")?.as_str()?;
+    let subsets = rule.pointer("/spec/subsets")?.as_array()?;
+    let mut labels = subsets.iter().filter_map(|subset| subset.get("labels")?.as_object()).flatten();
+    let is_version =
+        |value: &Value| state.versions.iter().any(|version| Some(version.name.as_str()) == value.as_str());
+    let (label, _) = labels.find(|(_, value)| is_version(value))?;
+    Some(ServiceRef { name: host.split('.').next()?.to_owned(), label: label.clone() })
+}
+
+fn subsets(rule: &Value) -> impl Iterator<Item = &str> {
+    let subsets = rule.pointer("/spec/subsets").and_then(Value::as_array).into_iter().flatten();
+    subsets.filter_map(|subset| subset.get("name")?.as_str())
+}
+
+fn proxies(deployed: &[Deployed<'_>]) -> Vec<Proxies> {
+    let named = |one: &Deployed<'_>| Proxies {
+        namespace: one.reference.namespace.clone(),
+        labels: selected_pods(one.object),
+    };
+    let mut all: Vec<Proxies> = deployed.iter().map(named).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// Everything that was written for it, in the order of stages.
+fn inventory(
+    deployed: &[Deployed<'_>],
+    own: &[(Stage, Reference, &Value)],
+    objects: &[Value],
+) -> Vec<OwnedObject> {
+    let existing: BTreeMap<(String, String), Reference> = objects
+        .iter()
+        .filter_map(|object| Reference::of(object).ok())
+        .filter(|reference| reference.kind == "EnvoyFilter")
+        .map(|reference| (reference.place(), reference))
+        .collect();
+    let beside = |one: &Deployed<'_>, what: &str| {
+        let pods = one.reference.name.strip_suffix("-config").unwrap_or(&one.reference.name);
+        existing.get(&(one.reference.namespace.clone(), format!("{pods}-{what}"))).cloned()
+    };
+    let mut all: Vec<OwnedObject> =
+        own.iter().map(|(stage, reference, _)| (*stage, reference.clone())).collect();
+    for one in deployed {
+        all.push((Stage::Configuration, one.reference.clone()));
+        all.extend(beside(one, "runtime").map(|reference| (Stage::Runtime, reference)));
+        all.extend(beside(one, "filter").map(|reference| (Stage::Filter, reference)));
+    }
+    all.sort_by_key(|(stage, _)| *stage);
+    all
+}
