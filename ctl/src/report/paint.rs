@@ -67,3 +67,20 @@ impl fmt::Write for PaintedText {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_those_of_the_methods_and_none_of_a_value() {
+        let said = |is_coloured| {
+            let mut text = PaintedText::new(is_coloured);
+            write!(text, "{}: ", "\u{1b}[31ma").unwrap();
+            text.green("b\u{1b}[0m").unwrap();
+            text.as_str().to_owned()
+        };
+        assert_eq!(said(false), "\\u{1b}[31ma: b\\u{1b}[0m");
+        assert_eq!(said(true), "\\u{1b}[31ma: \u{1b}[32mb\\u{1b}[0m\u{1b}[0m");
+    }
+}

@@ -169,6 +169,14 @@ impl EnvoyFixture {
         Ok(begun.elapsed())
     }
 
+    /// Takes a release out of the directory, as `canary-ctl uninstall`. Waits for nothing: no proxy reports that it is gone.
+    pub async fn remove(&self, release: &str) -> Result<(), ScenarioError> {
+        let lock = Lock::take(self.environment.layout()).await?;
+        let plan = self.environment.plan_without(release)?;
+        self.environment.apply(&lock, &plan).await?;
+        Ok(())
+    }
+
     async fn carry_out(&self, lock: &Lock, plan: &Plan, release: &str) -> Result<(), ScenarioError> {
         let applied = self.environment.apply(lock, plan).await?;
         let generation = plan.state().releases.get(release).map_or(0, |entry| entry.state.generation);

@@ -1,11 +1,12 @@
 //! What a change of the configuration does: seen in Envoy's statistics, refused where it is broken, and without a drain.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use assignment::Weight;
-use wasm_tests::scenario::{DisruptionCheck, Document, EnvoyFixture};
+use serde_json::json;
+use wasm_tests::scenario::{DisruptionCheck, Document, EnvoyFixture, EnvoySetup};
 
-use crate::support::{SHOP, in_every_world, version};
+use crate::support::{SHOP, in_every_world, on_every_envoy, version};
 
 const REJECTED: &str = "extension_config_discovery.http_filter.canary/assign.update_rejected";
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -100,6 +101,46 @@ async fn an_expired_canary_gets_no_new_sessions_and_keeps_its_own() {
         tokio::time::sleep(Duration::from_millis(2_100)).await;
         assert_eq!(new_version(&fixture).await, "v1");
         crate::support::all_find_their_tea(&mut all).await;
+    })
+    .await;
+}
+
+/// The version that new users get at a path, asked until it is this one; every answer on the way is a good one.
+async fn wait_for_version(fixture: &EnvoyFixture, path: &str, expected: &str) {
+    let begun = Instant::now();
+    loop {
+        let answer = fixture.user().navigate(path).await.expect("an answer");
+        assert_eq!(answer.status, 200, "{path}");
+        let found = version(&answer).to_owned();
+        if found == expected {
+            return;
+        }
+        assert!(begun.elapsed() < TIMEOUT, "expected {expected} at {path}, found {found}");
+    }
+}
+
+#[tokio::test]
+async fn a_release_that_is_taken_out_leaves_the_other_running_and_returns_above_its_generation() {
+    on_every_envoy(|binary, pods| async move {
+        let shop = Document::session("shop").with("/spec/weight", "100");
+        let cart = Document::session("cart").with("/spec/paths", json!(["/cart"]));
+        let setup = EnvoySetup::of([shop, cart]);
+        let mut fixture = EnvoyFixture::start(&binary, setup, &pods).await.expect("a fixture");
+        let disruption = DisruptionCheck::start(fixture.admin()).await.expect("statistics");
+        wait_for_version(&fixture, "/", "v2").await;
+        wait_for_version(&fixture, "/cart", "v1").await;
+        fixture.remove("shop/cart").await.expect("it is taken out");
+        // The path is that of the other release now.
+        wait_for_version(&fixture, "/cart", "v2").await;
+        wait_for_version(&fixture, "/", "v2").await;
+        // The gauge stays at 1 without the release: a wait for another generation 1 would end before the release is back.
+        let gauge = "wasmcustom.canary_generation.component.shop/cart.active";
+        assert_eq!(fixture.admin().counter(gauge).await.expect("the gauge"), 1);
+        fixture.edit("shop/cart", |_| {}).await.expect("it is back");
+        assert_eq!(fixture.admin().counter(gauge).await.expect("the gauge"), 2);
+        let answer = fixture.user().navigate("/cart").await.expect("an answer");
+        assert_eq!(version(&answer), "v1");
+        assert_eq!(disruption.changes().await.expect("statistics"), []);
     })
     .await;
 }
