@@ -190,7 +190,8 @@ async fn deleted(
     apply(&fixture.cluster_that(forced()).await, release).await.unwrap();
     chart.goes(Owner::Helm(Helm::Three), &[]).await;
     let status = fixture.run("admin", &file, &["status"]).await.stdout;
-    assert!(status.contains("problem: expected release `reclaimed/shop` in"), "{status}");
+    let gone = "problem: expected EnvoyFilter reclaimed-ingress/canary-gateway-config";
+    assert!(status.contains(gone), "{status}");
     assert!(status.contains("found no such object"), "{status}");
     apply(&cluster, release).await.unwrap();
     assert_eq!(cluster.plan(release).await.unwrap().changes, []);

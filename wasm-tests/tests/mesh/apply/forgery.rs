@@ -10,11 +10,14 @@ use canary_operations::{Access, ApplyOptions, Cluster, WaitOptions, WriteOptions
 use canary_release::spec::parse;
 use wasm_tests::mesh::{ShopEnv, ShopEnvOptions};
 
+use crate::support::cli::Cli;
 use crate::support::in_the_mesh;
 use crate::support::release_fixture::uninstall;
 
 /// The pause between two attempts of the attacker.
 const PAUSE: Duration = Duration::from_millis(2);
+/// Requests that name the canary, one after the other.
+const ATTACKS: u32 = 20;
 
 #[test]
 fn no_client_reaches_the_canary_by_a_header_while_a_release_is_applied_and_uninstalled() {
@@ -66,4 +69,49 @@ async fn forge(env: &ShopEnv, release: &str, done: &Cell<bool>) -> BTreeMap<(u16
         tokio::time::sleep(PAUSE).await;
     }
     answers
+}
+
+/// Envoy keeps the listener of a filter that was deleted until it is drained, with its gauge and its subscription.
+#[test]
+fn a_filter_that_was_deleted_is_reported_at_once_and_an_apply_returns_when_the_new_one_decides() {
+    in_the_mesh(async |lab| {
+        let env = ShopEnv::set_up(lab, "unguarded", &ShopEnvOptions::gateway()).await.unwrap();
+        let document = env.release().unwrap().with("/spec/weight", "0").with("/spec/maxStep", "100");
+        let cli = Cli::new(lab, &document);
+        cli.expect("apply --wait", 0, &["active in 1 proxies"]).await;
+        let attack = || attack(&env, document.name());
+        assert_eq!(attack().await, only("v1"), "while the filter is installed");
+
+        let filter = lab.kubectl(&["get", "envoyfilters", "-n", &env.ingress, "-o", "name"]).await.unwrap();
+        let filter = filter.lines().find(|name| name.ends_with("-filter")).expect("the filter's object");
+        lab.kubectl(&["delete", "-n", &env.ingress, filter]).await.unwrap();
+        let missing = "found no such object";
+        cli.expect("status", 0, &[missing, "canary-ctl apply"]).await;
+        cli.expect("weight 20 --wait", 2, &[missing, "--skip-check no-filter"]).await;
+        // Until the gateway has lost it: else what follows would be answered by the filter of before.
+        lab.until("the filter's end", async || (attack().await != only("v1")).then_some(())).await.unwrap();
+        cli.expect("apply --wait", 0, &["active in 1 proxies"]).await;
+        assert_eq!(attack().await, only("v1"), "at the moment at which apply returns");
+
+        cli.expect("uninstall --skip-check moves-users", 0, &["taken off the cluster"]).await;
+        cli.expect("apply --wait --skip-check moves-users", 0, &["active in 1 proxies"]).await;
+        assert_eq!(attack().await, only("v1"), "after a reinstallation");
+        cli.expect("status", 0, &["weight 0%, generation 1", "1 of 1 proxies run it"]).await;
+    });
+}
+
+/// Names the canary in connections of its own, and counts the versions that answer.
+async fn attack(env: &ShopEnv, release: &str) -> BTreeMap<String, u32> {
+    let visit = Visit::new(Kind::Api, "/").header("x-canary-version", format!("{release}/v2"));
+    let mut versions = BTreeMap::new();
+    for _ in 0..ATTACKS {
+        let answer = env.user().send(&visit).await.unwrap();
+        let version = answer.header("x-shop-version").unwrap_or("none").to_owned();
+        *versions.entry(version).or_default() += 1;
+    }
+    versions
+}
+
+fn only(version: &str) -> BTreeMap<String, u32> {
+    BTreeMap::from([(version.to_owned(), ATTACKS)])
 }
