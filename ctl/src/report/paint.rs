@@ -76,7 +76,7 @@ mod tests {
     fn colours_are_those_of_the_methods_and_none_of_a_value() {
         let said = |is_coloured| {
             let mut text = PaintedText::new(is_coloured);
-            write!(text, "{}: ", "\u{1b}[31ma").unwrap();
+            text.write_str("\u{1b}[31ma: ").unwrap();
             text.green("b\u{1b}[0m").unwrap();
             text.as_str().to_owned()
         };
