@@ -52,7 +52,7 @@ check:
 # Run the quick tests: those without Envoy.
 [group('test')]
 unit:
-    cargo test --locked -p assignment -p contract -p canary-filter -p canary-release -p canary-operations -p cookie-jar -p canary-ctl -p demo-shop -p demo
+    cargo test --locked -p assignment -p contract -p canary-filter -p canary-release -p canary-operations -p cookie-jar -p canary-ctl -p demo-shop -p demo -p evidence-bench
 
 # Feed the filter with random configurations, cookies, tokens and pins.
 [group('test')]
@@ -73,3 +73,8 @@ bench *ARGS:
 [group('test')]
 bench-arrival:
     @tools/bench-arrival.sh
+
+# Simulate rollouts, good ones and bad ones, and write docs/evidence.md.
+[group('test')]
+bench-evidence:
+    @tools/bench-evidence.sh

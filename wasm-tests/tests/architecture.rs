@@ -51,6 +51,11 @@ fn the_crates_depend_on_each_other_as_drawn() {
         only(&["browser", "canary-release", "programs"]),
         "{metrics}"
     );
+    assert_eq!(
+        depends_on(&metadata, "evidence-bench"),
+        only(&["canary-release"]),
+        "the simulation needs neither proxy nor cluster"
+    );
     assert_eq!(depends_on(&metadata, "mesh-lab"), only(&["browser", "envoy-kit", "programs"]));
     assert_eq!(
         depends_on(&metadata, "bench"),
@@ -218,6 +223,7 @@ fn a_public_type_name_occurs_once_in_a_crate() {
         "wasm-tests/bench",
         "wasm-tests/browser",
         "wasm-tests/envoy",
+        "wasm-tests/evidence",
         "wasm-tests/host",
         "wasm-tests/lab",
         "wasm-tests/programs",

@@ -20,6 +20,7 @@
 //! discover          values of a first canary.yaml, from a cluster       objects            -> Survey
 //! metrics           what proxies report, as Prometheus text             text               -> ProxyMetrics
 //! status            what was observed, and what is wrong with it      Observation        -> Problems
+//! evidence          whether the canary fails more often than stable   counters           -> Assessment
 //! stats             the interval of an observed share, and tests against the expected one
 //! format            human-readable quantities
 //! input_file        the text of a file, up to a limit
@@ -31,6 +32,7 @@ pub mod config;
 pub mod delivery;
 pub mod destination_rule;
 pub mod discover;
+pub mod evidence;
 pub mod format;
 pub mod input_file;
 pub mod lint;

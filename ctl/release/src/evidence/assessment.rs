@@ -1,0 +1,223 @@
+//! What the evidence says about the next step, with the numbers of both versions and the reason in one sentence.
+
+use super::{Evidence, FailureKind, KindEvidence, LogRatio, ResponseCount, VersionCounts};
+use crate::stats::as_f64;
+use serde::Serialize;
+use std::fmt;
+
+/// The number of user groups that a step must have seen on the canary.
+pub const MIN_GROUPS: usize = 8;
+/// The hold line as a fraction of the rollback line.
+const HOLD: f64 = 0.2;
+/// A canary that is worse by less than this share of its responses is not rolled back for it.
+const MIN_DIFFERENCE: f64 = 0.001;
+/// Over this share of silent proxies nothing is decided.
+const MAX_SILENT: f64 = 0.2;
+
+/// What a rollout demands of its evidence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Criteria {
+    /// The probability that a canary as good as stable is rolled back, at most; `0.0..1.0`, over all kinds of failure.
+    pub false_alarm: f64,
+    /// A share of failed responses that the canary must not exceed, whatever stable does; `0.0..=1.0`.
+    pub max_errors: Option<f64>,
+    /// The responses of the canary that a step must have seen: 300 without a failure exclude a rate of 1 % (3/rate).
+    pub min_responses: u64,
+}
+
+/// The proxies that took part in the last interval, and those that serve the release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ProxyCoverage {
+    /// Those that were observed.
+    pub observed: usize,
+    /// All.
+    pub of: usize,
+}
+
+/// What to do next, as far as the evidence goes. The worse is the greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum EvidenceVerdict {
+    /// Enough was seen, and the canary is not worse.
+    Advance,
+    /// Too little was seen.
+    Waiting,
+    /// The canary may be worse, or what it does is not observed well enough.
+    Hold,
+    /// The canary is worse.
+    Rollback,
+}
+
+/// The numbers of both versions for one kind of failure.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KindNumbers {
+    /// The kind.
+    pub kind: FailureKind,
+    /// The canary's responses in the rollout.
+    pub canary: ResponseCount,
+    /// Stable's.
+    pub stable: ResponseCount,
+    /// How many times likelier the counts are if the canary fails more often.
+    pub evidence: f64,
+    /// The canary's rate of failures minus stable's, at the same time.
+    pub difference: f64,
+    /// The canary is rolled back at this evidence.
+    pub rollback_at: f64,
+}
+
+/// A verdict with its reason.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Assessment {
+    /// What to do next.
+    pub verdict: EvidenceVerdict,
+    /// Why, as a sentence.
+    pub reason: String,
+    /// The numbers of each kind of failure.
+    pub kinds: Vec<KindNumbers>,
+}
+
+impl Evidence {
+    /// Assesses what was counted so far.
+    pub fn assess(&self, criteria: &Criteria, proxies: ProxyCoverage) -> Assessment {
+        let kinds: Vec<KindNumbers> =
+            FailureKind::ALL.into_iter().map(|kind| numbers(kind, self.of(kind), criteria)).collect();
+        let step = &self.of(FailureKind::ServerErrors).step;
+        let findings = kinds.iter().filter_map(KindNumbers::finding);
+        let ceilings =
+            FailureKind::ALL.into_iter().filter_map(|kind| above_ceiling(kind, self.of(kind), criteria));
+        let found = findings.chain(ceilings).chain(silence(proxies)).chain(too_little(step, criteria));
+        // Of several with the same verdict the first is said.
+        let worst = found.reduce(|worst, next| if next.0 > worst.0 { next } else { worst });
+        let (verdict, reason) = worst.unwrap_or_else(|| (EvidenceVerdict::Advance, not_worse(&kinds)));
+        Assessment { verdict, reason, kinds }
+    }
+}
+
+fn numbers(kind: FailureKind, evidence: &KindEvidence, criteria: &Criteria) -> KindNumbers {
+    let counts = evidence.test.counts();
+    KindNumbers {
+        kind,
+        canary: counts.canary.total(),
+        stable: counts.stable.total(),
+        evidence: evidence.test.log_evidence().ratio(),
+        difference: evidence.test.rate_difference(),
+        rollback_at: criteria.rollback_at(),
+    }
+}
+
+impl Criteria {
+    /// The evidence at which the canary is rolled back: each kind of failure has its part of the false alarms.
+    pub fn rollback_at(&self) -> f64 {
+        as_f64(FailureKind::ALL.len() as u64) / self.false_alarm
+    }
+}
+
+type Found = (EvidenceVerdict, String);
+
+impl KindNumbers {
+    /// What this kind of failure says against the canary.
+    fn finding(&self) -> Option<Found> {
+        let is_worse = self.difference >= MIN_DIFFERENCE;
+        let verdict = match self.evidence {
+            evidence if is_worse && evidence >= self.rollback_at => EvidenceVerdict::Rollback,
+            evidence if is_worse && evidence >= self.rollback_at * HOLD => EvidenceVerdict::Hold,
+            _ => return None,
+        };
+        Some((verdict, self.to_string()))
+    }
+}
+
+impl fmt::Display for KindNumbers {
+    /// ``5xx: canary 1.20% of 1000 responses, stable 0.10% of 9000: 35 times likelier if the canary is worse (rollback at 40)``.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, canary, stable, evidence, rollback_at, .. } = self;
+        let (canary_rate, stable_rate) = (percent(canary.rate()), percent(stable.rate()));
+        write!(
+            f,
+            "{kind}: canary {canary_rate} of {} responses, stable {stable_rate} of {}: {} times likelier if the canary is \
+             worse (rollback at {rollback_at:.0})",
+            canary.responses,
+            stable.responses,
+            times(*evidence),
+        )
+    }
+}
+
+/// More failures in this step than the operator allows, and not those of one user group alone.
+fn above_ceiling(kind: FailureKind, evidence: &KindEvidence, criteria: &Criteria) -> Option<Found> {
+    let ceiling = criteria.max_errors?;
+    let canary = &evidence.step.canary;
+    let total = canary.total();
+    let without_worst =
+        (0..super::GROUPS).map(|group| canary.total_without(group).rate()).fold(1.0, f64::min);
+    (total.responses >= criteria.min_responses && without_worst > ceiling).then(|| {
+        let found = percent(total.rate());
+        let reason = format!(
+            "{kind}: expected at most {} of the canary's responses in this step, found {found} of {}",
+            percent(ceiling),
+            total.responses
+        );
+        (EvidenceVerdict::Rollback, reason)
+    })
+}
+
+fn silence(ProxyCoverage { observed, of }: ProxyCoverage) -> Option<Found> {
+    let silent = of.saturating_sub(observed);
+    let is_too_much = of == 0 || as_f64(silent as u64) > as_f64(of as u64) * MAX_SILENT;
+    is_too_much.then(|| {
+        let reason = match of {
+            0 => "expected a proxy that serves the release, found none".to_owned(),
+            _ => format!("expected counters of at least 80% of {of} proxies, {silent} were not observed"),
+        };
+        (EvidenceVerdict::Hold, reason)
+    })
+}
+
+fn too_little(step: &VersionCounts, criteria: &Criteria) -> Option<Found> {
+    let (canary, stable) = (step.canary.total().responses, step.stable.total().responses);
+    let groups = step.canary.groups_seen();
+    let reason = if canary < criteria.min_responses {
+        format!("expected {} responses of the canary in this step, found {canary}", criteria.min_responses)
+    } else if groups < MIN_GROUPS {
+        format!("expected users of {MIN_GROUPS} of 16 groups on the canary in this step, found {groups}")
+    } else if stable == 0 && criteria.max_errors.is_none() {
+        "expected responses of stable to compare with in this step, found none".to_owned()
+    } else {
+        return None;
+    };
+    Some((EvidenceVerdict::Waiting, reason))
+}
+
+fn not_worse(kinds: &[KindNumbers]) -> String {
+    let each = kinds.iter().map(|numbers| {
+        let KindNumbers { kind, canary, stable, .. } = numbers;
+        let (canary, stable) = (percent(canary.rate()), percent(stable.rate()));
+        format!("{kind} canary {canary}, stable {stable}")
+    });
+    format!("the canary is not worse: {}", each.collect::<Vec<_>>().join("; "))
+}
+
+fn percent(rate: f64) -> String {
+    format!("{:.2}%", rate * 100.0)
+}
+
+/// A ratio for people: none needs more than two digits of one that is small, nor all of one that is vast.
+fn times(ratio: f64) -> String {
+    match ratio {
+        ..10.0 => format!("{ratio:.1}"),
+        ..1e6 => format!("{ratio:.0}"),
+        _ => "over a million".to_owned(),
+    }
+}
+
+impl LogRatio {
+    /// Whether the evidence reaches a line.
+    pub fn reaches(self, line: f64) -> bool {
+        self.nats() >= line.ln()
+    }
+}
+
+#[cfg(test)]
+#[path = "assessment_tests.rs"]
+mod tests;

@@ -1,0 +1,38 @@
+//! Evidence about the canary: do its users get more failed responses than those of stable, at the same time?
+//!
+//! Requests of one user fail together, the test is read all the time, and both versions share databases. So the test
+//! is sequential (reading it often raises no error rate), compares both versions within the same interval, and counts
+//! users by 16 groups, so that no group alone can convict the canary.
+//!
+//! ```text
+//! counts            responses of a version by user group
+//! proxy_counters    what each proxy counted between two observations      counters             -> IntervalCounts
+//! log_ratio         a log-likelihood ratio in whole numbers
+//! sequential_test   how much likelier the counts are if the canary fails more
+//! spread            how much more failures cluster by user than chance explains
+//! kinds             one test for each kind of failure, kept in the record IntervalCounts      -> Evidence
+//! assessment        go on, wait, hold or roll back, with the numbers      Evidence, criteria   -> Assessment
+//! forecast          what a rate of traffic can show, and how long it takes
+//! ```
+//!
+//! # Source
+//! M. Lindon, C. Sanden and V. Shirikian, "Rapid regression detection in software deployments through sequential
+//! testing", KDD 2022; for clustered counts P. `McCullagh` and J. Nelder, "Generalized linear models", chapter 9.
+//! How often it is wrong, and how soon right: `docs/evidence.md`.
+
+mod assessment;
+mod counts;
+mod forecast;
+mod kinds;
+mod log_ratio;
+mod proxy_counters;
+mod sequential_test;
+mod spread;
+
+pub use assessment::{Assessment, Criteria, EvidenceVerdict, KindNumbers, MIN_GROUPS, ProxyCoverage};
+pub use counts::{GROUPS, GroupCounts, ResponseCount, VersionCounts};
+pub use forecast::Forecast;
+pub use kinds::{Evidence, FailureKind, KindEvidence};
+pub use log_ratio::LogRatio;
+pub use proxy_counters::{IntervalCounts, ProxyCounters, ReleaseCounters};
+pub use sequential_test::SequentialTest;
