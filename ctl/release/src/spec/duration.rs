@@ -1,10 +1,12 @@
 //! Durations in a specification: `30m`, `24h`, `7d`.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// A duration in whole seconds, more than none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A duration in whole seconds, more than none. As JSON their number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "u64", into = "u64")]
 pub struct Seconds(u64);
 
 /// The text is no duration.
@@ -15,6 +17,10 @@ pub struct SecondsError(String);
 const UNITS: [(char, u64); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
 
 impl Seconds {
+    /// Ten minutes.
+    pub const TEN_MINUTES: Self = Self(600);
+    /// An hour.
+    pub const HOUR: Self = Self(3_600);
     /// A day.
     pub const DAY: Self = Self(86_400);
 
@@ -53,6 +59,19 @@ impl FromStr for Seconds {
             rest = tail_chars.as_str();
         }
         Self::new(total).ok_or_else(wrong)
+    }
+}
+
+impl TryFrom<u64> for Seconds {
+    type Error = SecondsError;
+    fn try_from(seconds: u64) -> Result<Self, SecondsError> {
+        Self::new(seconds).ok_or_else(|| SecondsError(seconds.to_string()))
+    }
+}
+
+impl From<Seconds> for u64 {
+    fn from(seconds: Seconds) -> Self {
+        seconds.0
     }
 }
 

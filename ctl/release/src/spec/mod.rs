@@ -6,15 +6,21 @@
 mod duration;
 mod load;
 mod names;
+mod percentage;
 mod read;
 mod release;
+mod rollout;
 mod service_host;
 
 pub use duration::{Seconds, SecondsError};
 pub use load::{Document, Error, Origin, load, parse};
 pub use names::{Label, LabelError, ReleaseName, version_subset};
+pub use percentage::{Percentage, PercentageError};
 pub use release::{
     Cookies, Delivery, Endpoint, Gateway, Local, Mode, Module, Overrides, Release, Routes, Selector, Service,
     Session, Versions,
+};
+pub use rollout::{
+    DEFAULT_PLAN, FailureAction, Gate, RolloutPolicy, RolloutSpec, RolloutStep, SuccessAction,
 };
 pub use service_host::{ServiceHost, resolve};

@@ -1,6 +1,6 @@
 //! The content of a `canary.yaml` that was read without a fault.
 
-use super::{Label, ReleaseName, Seconds, ServiceHost};
+use super::{Label, ReleaseName, RolloutSpec, Seconds, ServiceHost};
 use assignment::contract::{
     CacheControl, ExpiryAction, Fallback, IdentityMode, KeySource, MintPolicy, OverrideMode, SameSite,
     SessionAffinity, Stickiness,
@@ -52,6 +52,8 @@ pub struct Release {
     pub max_step: Weight,
     /// What happens when a weight that was set for a while expires.
     pub on_expiry: ExpiryAction,
+    /// How it goes from the first weight to the promotion by itself.
+    pub rollout: RolloutSpec,
     /// How testers choose a version.
     pub overrides: Overrides,
     /// Our cookies' attributes.

@@ -3,6 +3,7 @@
 mod check;
 mod delivery;
 mod keys;
+mod rollout;
 mod users;
 
 use super::{Cookies, Gateway, Label, Release, ReleaseName, Routes, Selector, Service, Session, Versions};
@@ -68,6 +69,7 @@ fn spec(
     let entry_points = entry_points(&mut spec);
     let users = users::users(&mut spec);
     let steps = steps(&mut spec);
+    let rollout = spec.section("rollout").map(rollout::rollout).unwrap_or_default();
     let overrides = users::overrides(&mut spec);
     let cookies = spec.section("cookies").map(cookies).unwrap_or_default();
     let session_affinity = spec.choice("sessionAffinity", &SESSION_AFFINITIES).unwrap_or_default();
@@ -98,6 +100,7 @@ fn spec(
         weight: steps.weight,
         max_step: steps.max_step,
         on_expiry: steps.on_expiry,
+        rollout,
         overrides,
         cookies,
         session_affinity,

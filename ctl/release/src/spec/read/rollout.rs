@@ -1,0 +1,122 @@
+//! `spec.rollout`: plans of steps, and what ends a rollout.
+
+use crate::spec::rollout::{
+    DEFAULT_PLAN, FailureAction, Gate, RolloutPolicy, RolloutSpec, RolloutStep, SuccessAction,
+};
+use crate::spec::{Label, Percentage, Seconds};
+use crate::yaml::{Entry, Node, Section};
+use assignment::Weight;
+use std::collections::BTreeMap;
+
+const FAILURE_ACTIONS: [(&str, FailureAction); 3] =
+    [("rollback", FailureAction::Rollback), ("stop", FailureAction::Stop), ("hold", FailureAction::Hold)];
+const SUCCESS_ACTIONS: [(&str, SuccessAction); 2] =
+    [("promote", SuccessAction::Promote), ("wait", SuccessAction::Wait)];
+const GATES: [(&str, Gate); 2] = [("evidence", Gate::Evidence), ("manual", Gate::Manual)];
+
+/// More steps than this have no purpose, and the record of a release keeps them.
+const MAX_STEPS: usize = 50;
+/// Beyond this an alarm says nothing.
+const MAX_FALSE_ALARM: f64 = 0.5;
+/// A driver observes each ten seconds; a weight that ends sooner ends between two observations.
+const MIN_EXPIRY: u64 = 30;
+
+/// Reads it. Faults are recorded, and a default stands in their place.
+pub(super) fn rollout(mut section: Section<'_>) -> RolloutSpec {
+    let policy = policy(&mut section);
+    let entries = section.entries_of("plans").unwrap_or_default();
+    let named = entries.iter().map(|entry| (entry.key.clone(), plan(&section, entry, &policy)));
+    let mut plans: BTreeMap<String, Vec<RolloutStep>> = named.collect();
+    plans.entry(DEFAULT_PLAN.to_owned()).or_insert_with(RolloutSpec::default_plan);
+    section.finish();
+    RolloutSpec { plans, policy }
+}
+
+fn policy(section: &mut Section<'_>) -> RolloutPolicy {
+    let default = RolloutPolicy::default();
+    RolloutPolicy {
+        false_alarm: checked(section, "falseAlarm", "more than 0 and at most 50%", |share: &Percentage| {
+            (f64::MIN_POSITIVE..=MAX_FALSE_ALARM).contains(&share.as_fraction())
+        })
+        .unwrap_or(default.false_alarm),
+        max_errors: section.parsed("maxErrors"),
+        min_responses: checked(section, "minResponses", "at least 1", |count: &u64| *count > 0)
+            .unwrap_or(default.min_responses),
+        on_failure: section.choice("onFailure", &FAILURE_ACTIONS).unwrap_or_default(),
+        on_success: section.choice("onSuccess", &SUCCESS_ACTIONS).unwrap_or_default(),
+        deadline: section.parsed("deadline").unwrap_or(default.deadline),
+        expires_in: checked(section, "expiresIn", "at least 30s", |time: &Seconds| time.get() >= MIN_EXPIRY)
+            .unwrap_or(default.expires_in),
+        observe: section.flag("observe").unwrap_or(default.observe),
+    }
+}
+
+/// A value that its type understands and that fits; one that does not is a fault.
+fn checked<T: std::str::FromStr<Err: std::fmt::Display>>(
+    section: &mut Section<'_>,
+    field: &'static str,
+    expected: &str,
+    fits: impl Fn(&T) -> bool,
+) -> Option<T> {
+    let node = section.node(field)?;
+    let value: T = section.parse(node)?;
+    if fits(&value) {
+        return Some(value);
+    }
+    let found = section.scalar(node).unwrap_or_default();
+    section.fault(node.place, format!("expected {expected}, found `{found}`"), None);
+    None
+}
+
+fn plan(section: &Section<'_>, entry: &Entry, policy: &RolloutPolicy) -> Vec<RolloutStep> {
+    if let Err(error) = entry.key.parse::<Label>() {
+        section.fault(entry.place, error.to_string(), None);
+    }
+    let items = section.items(&format!("plans.{}", entry.key), &entry.node).unwrap_or_default();
+    if !(1..=MAX_STEPS).contains(&items.len()) {
+        let message = format!("expected 1 to {MAX_STEPS} steps, found {}", items.len());
+        section.fault(entry.node.place, message, None);
+    }
+    let mut steps: Vec<RolloutStep> = Vec::new();
+    for (path, node) in items {
+        let Some(step) = step(Section::new(section.faults(), path, node)) else { continue };
+        check(section, node, &step, steps.last(), policy);
+        steps.push(step);
+    }
+    steps
+}
+
+fn step(mut section: Section<'_>) -> Option<RolloutStep> {
+    let weight = section.required_parsed::<Weight>("weight");
+    let hold = section.parsed::<Seconds>("hold").unwrap_or(RolloutStep::HOLD);
+    let gate = section.choice("gate", &GATES).unwrap_or_default();
+    section.finish();
+    Some(RolloutStep { weight: weight?, hold, gate })
+}
+
+/// What a step cannot say after the one before it.
+fn check(
+    section: &Section<'_>,
+    node: &Node,
+    step: &RolloutStep,
+    before: Option<&RolloutStep>,
+    policy: &RolloutPolicy,
+) {
+    let weight = step.weight;
+    if let Some(before) = before.filter(|before| before.weight >= weight) {
+        let message =
+            format!("expected a weight above the {} of the step before, found {weight}", before.weight);
+        section.fault(node.place, message, None);
+    }
+    if step.gate == Gate::Manual {
+        return;
+    }
+    let hint = |hint: &str| Some(hint.to_owned());
+    if weight == Weight::ZERO {
+        let message = "expected `gate: manual` in a step without users of the canary, found none";
+        section.fault(node.place, message, hint("testers alone reach the canary there, and are not counted"));
+    } else if weight == Weight::FULL && policy.max_errors.is_none() {
+        let message = "expected `gate: manual` or `maxErrors` in a step at 100%, found neither";
+        section.fault(node.place, message, hint("no user of stable is left to compare with"));
+    }
+}

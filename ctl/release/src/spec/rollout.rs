@@ -1,0 +1,126 @@
+//! How a rollout goes by itself: plans of steps, and what ends it.
+
+use super::{Percentage, Seconds};
+use assignment::Weight;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The plan that is taken where none is named.
+pub const DEFAULT_PLAN: &str = "default";
+/// Its weights, in percent. The promotion follows.
+const DEFAULT_WEIGHTS: [u32; 5] = [1, 5, 10, 25, 50];
+
+/// The rollouts of a release.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RolloutSpec {
+    /// The plans by name. One is [`DEFAULT_PLAN`].
+    pub plans: BTreeMap<String, Vec<RolloutStep>>,
+    /// What all plans have in common.
+    pub policy: RolloutPolicy,
+}
+
+/// A weight, and what is needed to go on from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RolloutStep {
+    /// The canary's share.
+    pub weight: Weight,
+    /// The least time at it.
+    pub hold: Seconds,
+    /// Whether somebody has to approve before the next step.
+    #[serde(default)]
+    pub gate: Gate,
+}
+
+/// Who lets a rollout go on from a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Gate {
+    /// The evidence.
+    #[default]
+    Evidence,
+    /// A person. The evidence may still end the rollout.
+    Manual,
+}
+
+/// What all plans have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RolloutPolicy {
+    /// The share of rollouts of a canary that is as good as stable which are ended for it, at most.
+    pub false_alarm: Percentage,
+    /// The share of the canary's responses that may fail, whatever stable does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_errors: Option<Percentage>,
+    /// The responses of the canary that a step must have seen.
+    pub min_responses: u64,
+    /// What is done when the canary is worse, or the deadline has passed.
+    pub on_failure: FailureAction,
+    /// What is done after the last step.
+    pub on_success: SuccessAction,
+    /// The longest time from the start to the end.
+    pub deadline: Seconds,
+    /// After this time without a driver the weight ends by itself, as `onExpiry` says.
+    pub expires_in: Seconds,
+    /// Whether the rollout only says what it would do.
+    pub observe: bool,
+}
+
+/// What is done when the canary is worse.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum FailureAction {
+    /// The canary is rolled back: all users are on stable.
+    #[default]
+    Rollback,
+    /// The canary receives no new users; sessions finish.
+    Stop,
+    /// The weight stays, and a person decides.
+    Hold,
+}
+
+/// What is done after the last step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum SuccessAction {
+    /// The canary becomes stable.
+    #[default]
+    Promote,
+    /// The weight stays, and a person decides.
+    Wait,
+}
+
+impl RolloutSpec {
+    /// The plan that a release has whatever its file says: 1, 5, 10, 25 and 50 %, ten minutes each.
+    pub(super) fn default_plan() -> Vec<RolloutStep> {
+        let weights = DEFAULT_WEIGHTS.into_iter().filter_map(|percent| Weight::new(percent * 100).ok());
+        weights.map(|weight| RolloutStep { weight, hold: RolloutStep::HOLD, gate: Gate::Evidence }).collect()
+    }
+}
+
+impl RolloutStep {
+    /// The time at a step where it says none.
+    pub(super) const HOLD: Seconds = Seconds::TEN_MINUTES;
+}
+
+impl Default for RolloutSpec {
+    fn default() -> Self {
+        let plans = BTreeMap::from([(DEFAULT_PLAN.to_owned(), Self::default_plan())]);
+        Self { plans, policy: RolloutPolicy::default() }
+    }
+}
+
+impl Default for RolloutPolicy {
+    fn default() -> Self {
+        Self {
+            false_alarm: Percentage::from_basis_points(500),
+            max_errors: None,
+            min_responses: 300,
+            on_failure: FailureAction::default(),
+            on_success: SuccessAction::default(),
+            deadline: Seconds::DAY,
+            expires_in: Seconds::HOUR,
+            observe: false,
+        }
+    }
+}

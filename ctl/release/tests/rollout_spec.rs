@@ -1,0 +1,144 @@
+//! `spec.rollout` of a `canary.yaml`: plans, defaults, and every fault with its line and column.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so by panicking")]
+
+use canary_release::spec::{
+    self, FailureAction, Gate, Percentage, RolloutPolicy, RolloutSpec, RolloutStep, SuccessAction,
+};
+use std::path::Path;
+
+const HEAD: &str = "\
+apiVersion: canary-ctl.io/v1alpha1
+kind: Release
+metadata: {name: shop, namespace: shop}
+spec:
+  versions: {stable: v1, canary: v2}
+  hosts: [shop.example.com]
+  gateways: [{name: shop/shop, selector: {app: gateway}}]
+  stickiness: session
+  session: {cookie: SESSIONID}
+  identifyBy: [{cookie: SESSIONID}]
+  delivery: {mode: envoyfilter, module: \"oci://registry.example.com/filter:1\"}
+";
+
+fn parse(rollout: &str) -> Result<RolloutSpec, String> {
+    let text = format!("{HEAD}{rollout}");
+    let document = spec::parse(Path::new("canary.yaml"), &text);
+    document.map(|document| document.release.rollout).map_err(|error| error.to_string())
+}
+
+/// The faults of a rollout, one a line, without their hints.
+fn faults(rollout: &str) -> Vec<String> {
+    let error = parse(rollout).err().unwrap_or_else(|| panic!("{rollout} is accepted"));
+    error.lines().filter(|line| line.starts_with("canary.yaml:")).map(str::to_owned).collect()
+}
+
+fn step(percent: &str, hold: &str, gate: Gate) -> RolloutStep {
+    RolloutStep { weight: percent.parse().unwrap(), hold: hold.parse().unwrap(), gate }
+}
+
+#[test]
+fn a_release_that_says_nothing_has_the_default_plan() {
+    let found = parse("").unwrap();
+    let weights: Vec<String> = found.plans["default"].iter().map(|step| step.weight.to_string()).collect();
+    assert_eq!(weights, ["1%", "5%", "10%", "25%", "50%"]);
+    assert!(found.plans["default"].iter().all(|step| step.hold.get() == 600 && step.gate == Gate::Evidence));
+    assert_eq!(found.policy, RolloutPolicy::default());
+    assert_eq!(found.policy.false_alarm, Percentage::from_basis_points(500));
+    assert_eq!(found, parse("  rollout:\n    observe: false\n").unwrap());
+}
+
+#[test]
+fn every_field_is_read() {
+    let found = parse(
+        "  rollout:
+    plans:
+      blue-green:
+        - {weight: 0, hold: 1m, gate: manual}
+        - {weight: 100, gate: manual}
+      slow:
+        - weight: 0.5
+          hold: 2h
+        - weight: 100
+    falseAlarm: 1%
+    maxErrors: 0.5%
+    minResponses: 3000
+    onFailure: hold
+    onSuccess: wait
+    deadline: 3d
+    expiresIn: 30m
+    observe: true
+",
+    )
+    .unwrap();
+    assert_eq!(found.plans["blue-green"], [step("0", "1m", Gate::Manual), step("100", "10m", Gate::Manual)]);
+    assert_eq!(found.plans["slow"], [step("0.5", "2h", Gate::Evidence), step("100", "10m", Gate::Evidence)]);
+    assert_eq!(found.plans["default"].len(), 5, "the default plan is there beside others");
+    let policy = RolloutPolicy {
+        false_alarm: Percentage::from_basis_points(100),
+        max_errors: Some(Percentage::from_basis_points(50)),
+        min_responses: 3_000,
+        on_failure: FailureAction::Hold,
+        on_success: SuccessAction::Wait,
+        deadline: "3d".parse().unwrap(),
+        expires_in: "30m".parse().unwrap(),
+        observe: true,
+    };
+    assert_eq!(found.policy, policy);
+}
+
+#[test]
+fn a_wrong_value_is_a_fault_at_its_place() {
+    let found = faults(
+        "  rollout:
+    falseAlarm: 0
+    minResponses: 0
+    maxErrors: 200%
+    onFailure: zero
+    expiresIn: 5s
+    minAnswers: 300
+",
+    );
+    assert_eq!(
+        found,
+        [
+            "canary.yaml:13:17: expected more than 0 and at most 50%, found `0`",
+            "canary.yaml:14:19: expected at least 1, found `0`",
+            "canary.yaml:15:16: expected a percentage from 0 to 100 in steps of 0.01, like `5%` or `0.1`, found `200%`",
+            "canary.yaml:16:16: expected `rollback`, `stop` or `hold`, found `zero`",
+            "canary.yaml:17:16: expected at least 30s, found `5s`",
+            "canary.yaml:18:5: unknown field `spec.rollout.minAnswers`",
+        ]
+    );
+}
+
+#[test]
+fn a_plan_raises_the_weight_with_each_step() {
+    let found =
+        faults("  rollout:\n    plans:\n      default:\n        - {weight: 10}\n        - {weight: 10}\n");
+    assert_eq!(found, ["canary.yaml:16:11: expected a weight above the 10% of the step before, found 10%"]);
+    let found =
+        faults("  rollout:\n    plans:\n      Fast:\n        - {weight: 10, hodl: 5m}\n      none: []\n");
+    assert_eq!(
+        found,
+        [
+            "canary.yaml:14:7: expected 1 to 63 of `a-z 0-9 -`, beginning and ending with a letter or digit, found `Fast`",
+            "canary.yaml:15:24: unknown field `spec.rollout.plans.Fast[0].hodl`",
+            "canary.yaml:16:13: expected 1 to 50 steps, found 0",
+        ]
+    );
+}
+
+#[test]
+fn a_step_that_no_evidence_can_pass_needs_a_gate() {
+    let plan = |steps: &str| format!("  rollout:\n    plans:\n      default: [{steps}]\n");
+    let found = faults(&plan("{weight: 0}, {weight: 100}"));
+    assert_eq!(
+        found,
+        [
+            "canary.yaml:14:17: expected `gate: manual` in a step without users of the canary, found none",
+            "canary.yaml:14:30: expected `gate: manual` or `maxErrors` in a step at 100%, found neither",
+        ]
+    );
+    let gated = parse(&plan("{weight: 0, gate: manual}, {weight: 100, gate: manual}"));
+    assert!(gated.is_ok(), "{gated:?}");
+}
