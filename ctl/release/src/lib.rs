@@ -21,6 +21,7 @@
 //! metrics           what proxies report, as Prometheus text             text               -> ProxyMetrics
 //! status            what was observed, and what is wrong with it      Observation        -> Problems
 //! evidence          whether the canary fails more often than stable   counters           -> Assessment
+//! rollout           what a rollout does next, and why                  Record, observation -> Decision
 //! stats             the interval of an observed share, and tests against the expected one
 //! format            human-readable quantities
 //! input_file        the text of a file, up to a limit
@@ -43,6 +44,7 @@ pub mod plan;
 pub mod preflight;
 pub mod rbac;
 pub mod record;
+pub mod rollout;
 pub mod routing;
 pub mod spec;
 pub mod stats;

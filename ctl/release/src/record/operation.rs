@@ -15,6 +15,8 @@ pub enum Operation {
     TokenRevoke,
     /// A new weight.
     Weight,
+    /// A step of a rollout, or its end.
+    Rollout,
     /// A promotion.
     Promote,
     /// A rollback.
@@ -44,6 +46,7 @@ impl Operation {
         Self::Generate,
         Self::TokenRevoke,
         Self::Weight,
+        Self::Rollout,
         Self::Promote,
         Self::Rollback,
         Self::Finish,
@@ -62,6 +65,7 @@ impl Operation {
             Self::Generate => "generate",
             Self::TokenRevoke => "token revoke",
             Self::Weight => "weight",
+            Self::Rollout => "rollout",
             Self::Promote => "promote",
             Self::Rollback => "rollback",
             Self::Finish => "finish",
@@ -105,8 +109,8 @@ mod tests {
             assert_eq!(serde_json::from_str::<Operation>(&json).unwrap(), operation, "{json}");
             assert!(!matches!(operation, Operation::Other(_)), "{json}");
         }
-        let later: Operation = serde_json::from_str("\"rollout\"").unwrap();
-        assert_eq!(later, Operation::Other("rollout".to_owned()));
-        assert_eq!(later.to_string(), "rollout");
+        let later: Operation = serde_json::from_str("\"freeze\"").unwrap();
+        assert_eq!(later, Operation::Other("freeze".to_owned()));
+        assert_eq!(later.to_string(), "freeze");
     }
 }

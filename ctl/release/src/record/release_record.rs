@@ -6,6 +6,7 @@
 use super::{History, Operation, Pause, ReleaseState, RoleChange};
 use crate::manifest::Stage;
 use crate::plan::{Error, ModuleRollout, Reference};
+use crate::rollout::{Rollout, Suspension};
 use crate::spec::{Release, Routes, Selector};
 use assignment::Weight;
 use assignment::contract::{ExpiryAction, Role, Until};
@@ -40,6 +41,9 @@ pub struct Record {
     /// A new module that not every proxy was seen to run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub module_rollout: Option<ModuleRollout>,
+    /// The rollout that goes by itself, or the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollout: Option<Rollout>,
     /// The pause, if the release is paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<Pause>,
@@ -90,6 +94,7 @@ impl Record {
             draining: BTreeMap::new(),
             role_change: None,
             module_rollout: None,
+            rollout: None,
             paused: None,
             max_step: release.max_step,
             on_expiry: release.on_expiry,
@@ -150,13 +155,18 @@ impl Record {
         self.routes = release.routes.unwrap_or(self.routes);
     }
 
-    /// Gives the canary another share, as the next generation.
+    /// Gives the canary another share, as the next generation. A weight that is set by hand suspends a rollout.
     pub fn set_weight(&mut self, weight: Weight, until: Option<Until>, by: &str, operation: Operation) {
         let from = self.state.weight;
         self.state.weight = weight;
         self.state.until = until;
         self.state.generation += 1;
         self.initial_weight = None;
+        if operation == Operation::Weight
+            && let Some(rollout) = self.rollout.as_mut().filter(|rollout| rollout.is_active())
+        {
+            rollout.suspended = Some(Suspension::ManualWeight { by: by.to_owned() });
+        }
         self.append_history(by, from, operation);
     }
 

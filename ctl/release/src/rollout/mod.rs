@@ -1,0 +1,20 @@
+//! A rollout that goes by itself: from the first step of its plan to a promotion, or back.
+//!
+//! The machine is a function of the record, of what was observed and of the time; it has no state of its own. So whoever
+//! calls it may be killed anywhere, and two may call it at once: what they write is conditional on the record that they read.
+//!
+//! ```text
+//! state         the rollout of a release, as its record keeps it
+//! verbs         what people do to it: start, approve, pause, resume, retry, abort, promote
+//! decision      what to do next, and why              Rollout, observation, time   -> Decision
+//! transition    the same, done to the record          Record, action               -> Record
+//! ```
+
+mod decision;
+mod state;
+mod transition;
+mod verbs;
+
+pub use decision::{CanaryRole, Decision, RolloutAction, RolloutObservation, RolloutPhase};
+pub use state::{Ending, Rollout, RolloutEnd, RolloutResult, Suspension};
+pub use verbs::VerbError;

@@ -1,0 +1,166 @@
+//! The rollout of a release, as its record keeps it.
+
+use crate::evidence::{Assessment, Criteria, Evidence, ProxyCoverage};
+use crate::spec::{RolloutPolicy, RolloutStep};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A rollout. Plan and policy are those of the file at its start: an edit of the file changes the next one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Rollout {
+    /// The version that it is about.
+    pub canary: String,
+    /// The name of its plan.
+    pub plan_name: String,
+    /// The steps.
+    pub plan: Vec<RolloutStep>,
+    /// What ends it.
+    pub policy: RolloutPolicy,
+    /// Who started it, as the API server authenticates them.
+    pub by: String,
+    /// When.
+    pub started_at: Timestamp,
+    /// The step whose weight was set last; `None` before the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<CurrentStep>,
+    /// Why it does not go on by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspended: Option<Suspension>,
+    /// How it is to end; what that takes may not be done yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ending: Option<(Ending, String)>,
+    /// How it has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<RolloutEnd>,
+    /// What its users' responses have shown.
+    pub evidence: Evidence,
+}
+
+/// The step that a rollout is at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CurrentStep {
+    /// Its index in the plan.
+    pub index: usize,
+    /// Since when.
+    pub since: Timestamp,
+    /// Who has let it go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved_by: Option<String>,
+}
+
+/// Why a rollout does not go on by itself. Until somebody resumes it the weight stays.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "why")]
+pub enum Suspension {
+    /// Somebody has paused it.
+    Paused {
+        /// Who.
+        by: String,
+    },
+    /// Somebody has set a weight.
+    ManualWeight {
+        /// Who.
+        by: String,
+    },
+}
+
+/// How a rollout is to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Ending {
+    /// The canary becomes stable.
+    Promote,
+    /// All users are on stable.
+    Rollback,
+    /// The canary receives no new users.
+    Stop,
+}
+
+/// How a rollout has ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RolloutEnd {
+    /// With which result.
+    pub result: RolloutResult,
+    /// Why, as a sentence.
+    pub reason: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// The result of a rollout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RolloutResult {
+    /// The canary is stable.
+    Promoted,
+    /// The canary is gone.
+    RolledBack,
+    /// The canary receives no new users.
+    Stopped,
+    /// All steps are done, and the weight stays.
+    Completed,
+    /// The rollout only observed.
+    Observed,
+}
+
+impl Rollout {
+    /// The step that it is at.
+    pub fn current(&self) -> Option<&RolloutStep> {
+        self.plan.get(self.step.as_ref()?.index)
+    }
+
+    /// Whether it has not ended.
+    pub const fn is_active(&self) -> bool {
+        self.ended.is_none()
+    }
+
+    /// Assesses what was counted so far.
+    pub fn assess(&self, proxies: ProxyCoverage) -> Assessment {
+        self.evidence.assess(&Criteria::from(&self.policy), proxies)
+    }
+}
+
+impl From<&RolloutPolicy> for Criteria {
+    fn from(policy: &RolloutPolicy) -> Self {
+        Self {
+            false_alarm: policy.false_alarm.as_fraction(),
+            max_errors: policy.max_errors.map(crate::spec::Percentage::as_fraction),
+            min_responses: policy.min_responses,
+        }
+    }
+}
+
+impl fmt::Display for Suspension {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Paused { by } => write!(f, "paused by {by}"),
+            Self::ManualWeight { by } => write!(f, "suspended: {by} has set a weight"),
+        }
+    }
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Promote => "promotion",
+            Self::Rollback => "rollback",
+            Self::Stop => "stop",
+        })
+    }
+}
+
+impl fmt::Display for RolloutResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Promoted => "promoted",
+            Self::RolledBack => "rolled back",
+            Self::Stopped => "stopped",
+            Self::Completed => "completed",
+            Self::Observed => "observed",
+        })
+    }
+}

@@ -1,0 +1,82 @@
+//! A decision, done to the record: one write, so that it is done wholly or not at all.
+
+use super::decision::{after, seconds};
+use super::state::CurrentStep;
+use super::{CanaryRole, Decision, RolloutAction, RolloutEnd, RolloutResult};
+use crate::evidence::IntervalCounts;
+use crate::record::{Operation, Record};
+use assignment::Weight;
+use assignment::contract::{Role, Until};
+use jiff::Timestamp;
+
+impl Record {
+    /// Adds what was counted since an observation at which the rollout had `known` intervals. Does nothing if another driver
+    /// has added one since: both would hold the same responses. Whether it was added.
+    pub fn add_evidence(&mut self, known: u64, interval: &IntervalCounts) -> bool {
+        let active = self.rollout.as_mut().filter(|rollout| rollout.is_active());
+        let Some(rollout) = active.filter(|rollout| rollout.evidence.intervals == known) else {
+            return false;
+        };
+        rollout.evidence.add(interval);
+        true
+    }
+
+    /// The role of the version that the rollout is about.
+    pub fn rollout_role(&self) -> CanaryRole {
+        let canary = self.rollout.as_ref().map(|rollout| rollout.canary.as_str());
+        let has = |role| canary.is_some() && self.state.version_of(role) == canary;
+        match (has(Role::Canary), has(Role::Stable)) {
+            (true, _) => CanaryRole::Canary,
+            (_, true) => CanaryRole::Stable,
+            _ => CanaryRole::Gone,
+        }
+    }
+
+    /// Does what a decision says to the record. Whether it changed anything: what is waited for, deployed or executed is
+    /// no change of the record.
+    pub fn apply_decision(&mut self, decision: &Decision, by: &str, now: Timestamp) -> bool {
+        let Some(rollout) = self.rollout.as_mut() else { return false };
+        match decision.action {
+            RolloutAction::EnterStep(index) => self.enter_step(index, by, now),
+            RolloutAction::Renew => {
+                let (weight, until) = (self.state.weight, self.expiry(now));
+                self.set_weight(weight, until, by, Operation::Rollout);
+                true
+            }
+            RolloutAction::Decide(ending) => {
+                rollout.ending = Some((ending, decision.reason.clone()));
+                true
+            }
+            RolloutAction::End(result) => {
+                rollout.ended = Some(RolloutEnd { result, reason: decision.reason.clone(), at: now });
+                if result == RolloutResult::Completed {
+                    // The weight stays, and with it the canary: nobody renews it any more.
+                    self.set_weight(self.state.weight, None, by, Operation::Rollout);
+                }
+                true
+            }
+            RolloutAction::Wait | RolloutAction::Deploy | RolloutAction::Execute(_) => false,
+        }
+    }
+
+    /// No new users for the canary, as the end of a rollout.
+    pub fn stop_rollout(&mut self, by: &str) {
+        self.set_weight(Weight::ZERO, None, by, Operation::Rollout);
+    }
+
+    fn enter_step(&mut self, index: usize, by: &str, now: Timestamp) -> bool {
+        let until = self.expiry(now);
+        let Some(rollout) = self.rollout.as_mut() else { return false };
+        let Some(step) = rollout.plan.get(index).copied() else { return false };
+        rollout.step = Some(CurrentStep { index, since: now, approved_by: None });
+        rollout.evidence.begin_step();
+        self.set_weight(step.weight, until, by, Operation::Rollout);
+        true
+    }
+
+    /// When a weight that is written now ends by itself.
+    fn expiry(&self, now: Timestamp) -> Option<Until> {
+        let expires_in = self.rollout.as_ref()?.policy.expires_in;
+        Some(Until { at_seconds: seconds(after(now, expires_in)), action: self.on_expiry })
+    }
+}

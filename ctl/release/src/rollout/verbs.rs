@@ -1,0 +1,209 @@
+//! What people do to a rollout. Each changes the record and nothing else; a driver carries it out.
+
+use super::state::CurrentStep;
+use super::{Ending, Rollout, RolloutEnd, RolloutResult, Suspension};
+use crate::evidence::Evidence;
+use crate::record::Record;
+use crate::spec::{FailureAction, Gate, RolloutSpec};
+use assignment::contract::Role;
+use jiff::Timestamp;
+
+/// Why a rollout cannot do what was asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum VerbError {
+    /// None was started, or it has ended.
+    #[error("expected a rollout that has not ended, found {found}")]
+    NotActive {
+        /// What there is.
+        found: String,
+    },
+    /// One goes on already.
+    #[error("expected no rollout of {canary}, found one that {by} has started")]
+    AlreadyActive {
+        /// Its version.
+        canary: String,
+        /// Who has started it.
+        by: String,
+    },
+    /// There is no canary to roll out.
+    #[error("expected a canary, found none")]
+    NoCanary,
+    /// The file has no plan of that name.
+    #[error("expected a plan of {}, found `{name}`", known.join(", "))]
+    UnknownPlan {
+        /// The name.
+        name: String,
+        /// The names that there are.
+        known: Vec<String>,
+    },
+    /// The present step has no gate.
+    #[error("expected a step with `gate: manual`, found {found}")]
+    NoGate {
+        /// The step.
+        found: String,
+    },
+    /// It has begun to end.
+    #[error("expected a rollout that goes on, found one in its {ending}: {reason}")]
+    Ending {
+        /// How it ends.
+        ending: Ending,
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Record {
+    /// Starts a rollout of the canary. Its first step is a driver's.
+    ///
+    /// # Errors
+    ///
+    /// If there is no canary, no such plan, or a rollout of it goes on.
+    pub fn start_rollout(
+        &mut self,
+        spec: &RolloutSpec,
+        plan_name: &str,
+        by: &str,
+        now: Timestamp,
+    ) -> Result<(), VerbError> {
+        let canary = self.state.version_of(Role::Canary).ok_or(VerbError::NoCanary)?.to_owned();
+        if let Some(active) =
+            self.rollout.as_ref().filter(|active| active.is_active() && active.canary == canary)
+        {
+            return Err(VerbError::AlreadyActive { canary, by: active.by.clone() });
+        }
+        let plan = spec.plans.get(plan_name).ok_or_else(|| VerbError::UnknownPlan {
+            name: plan_name.to_owned(),
+            known: spec.plans.keys().map(|name| format!("`{name}`")).collect(),
+        })?;
+        self.rollout = Some(Rollout {
+            canary,
+            plan_name: plan_name.to_owned(),
+            plan: plan.clone(),
+            policy: spec.policy,
+            by: by.to_owned(),
+            started_at: now,
+            step: None,
+            suspended: None,
+            ending: None,
+            ended: None,
+            evidence: Evidence::default(),
+        });
+        Ok(())
+    }
+
+    /// The rollout that has not ended.
+    ///
+    /// # Errors
+    ///
+    /// If there is none.
+    pub fn active_rollout(&mut self) -> Result<&mut Rollout, VerbError> {
+        let found = match self.rollout.as_ref().map(|rollout| &rollout.ended) {
+            None => "none".to_owned(),
+            Some(Some(end)) => format!("one that was {}", end.result),
+            Some(None) => String::new(),
+        };
+        let active = self.rollout.as_mut().filter(|rollout| rollout.is_active());
+        active.ok_or(VerbError::NotActive { found })
+    }
+}
+
+impl Rollout {
+    /// Lets the present step go on, once its time is up.
+    ///
+    /// # Errors
+    ///
+    /// If the step has no gate, or the rollout ends.
+    pub fn approve(&mut self, by: &str) -> Result<(), VerbError> {
+        self.not_ending()?;
+        let current = self.current().copied();
+        let Some(step) = self.step.as_mut().filter(|_| current.is_some_and(|step| step.gate == Gate::Manual))
+        else {
+            let found =
+                current.map_or_else(|| "none".to_owned(), |step| format!("the step at {}", step.weight));
+            return Err(VerbError::NoGate { found });
+        };
+        step.approved_by = Some(by.to_owned());
+        Ok(())
+    }
+
+    /// Keeps the weight until somebody resumes.
+    ///
+    /// # Errors
+    ///
+    /// If the rollout ends.
+    pub fn pause(&mut self, by: &str) -> Result<(), VerbError> {
+        self.not_ending()?;
+        self.suspended = Some(Suspension::Paused { by: by.to_owned() });
+        Ok(())
+    }
+
+    /// Ends a pause, or gives the weight back to the rollout after somebody has set one. The present step begins anew.
+    ///
+    /// # Errors
+    ///
+    /// If the rollout ends.
+    pub fn resume(&mut self, now: Timestamp) -> Result<(), VerbError> {
+        self.not_ending()?;
+        if self.suspended.take().is_some() {
+            self.restart_step(now);
+        }
+        Ok(())
+    }
+
+    /// Forgets the evidence against the canary: the present step begins anew, and so does the deadline.
+    ///
+    /// # Errors
+    ///
+    /// If the rollout ends.
+    pub fn retry(&mut self, now: Timestamp) -> Result<(), VerbError> {
+        self.not_ending()?;
+        self.evidence.forget();
+        self.started_at = now;
+        self.suspended = None;
+        self.restart_step(now);
+        Ok(())
+    }
+
+    /// Ends the rollout: a rollback, or a stop where the file says so. One that only observes changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// If the rollout ends already.
+    pub fn abort(&mut self, by: &str, now: Timestamp) -> Result<(), VerbError> {
+        self.not_ending()?;
+        if self.policy.observe {
+            let reason = format!("aborted by {by}");
+            self.ended = Some(RolloutEnd { result: RolloutResult::Observed, reason, at: now });
+            return Ok(());
+        }
+        let ending = match self.policy.on_failure {
+            FailureAction::Rollback => Ending::Rollback,
+            FailureAction::Stop | FailureAction::Hold => Ending::Stop,
+        };
+        self.ending = Some((ending, format!("aborted by {by}")));
+        Ok(())
+    }
+
+    /// Promotes the canary now, whatever is left of the plan and whatever was seen.
+    ///
+    /// # Errors
+    ///
+    /// If the rollout ends already.
+    pub fn promote_now(&mut self, by: &str) -> Result<(), VerbError> {
+        self.not_ending()?;
+        self.ending = Some((Ending::Promote, format!("promoted by {by} before the end of the plan")));
+        Ok(())
+    }
+
+    fn not_ending(&self) -> Result<(), VerbError> {
+        match &self.ending {
+            None => Ok(()),
+            Some((ending, reason)) => Err(VerbError::Ending { ending: *ending, reason: reason.clone() }),
+        }
+    }
+
+    fn restart_step(&mut self, now: Timestamp) {
+        self.step = self.step.take().map(|step| CurrentStep { since: now, approved_by: None, ..step });
+        self.evidence.begin_step();
+    }
+}

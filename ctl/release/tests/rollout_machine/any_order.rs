@@ -1,0 +1,134 @@
+//! Drivers that are killed anywhere, two at once, with clocks that jump and verdicts in any order.
+
+use crate::world::{Killed, PLAN, World};
+use canary_release::evidence::EvidenceVerdict;
+use canary_release::rollout::{RolloutAction, RolloutPhase, RolloutResult};
+
+const RUNS: u64 = 150;
+const VERDICTS: [EvidenceVerdict; 4] =
+    [EvidenceVerdict::Advance, EvidenceVerdict::Waiting, EvidenceVerdict::Hold, EvidenceVerdict::Rollback];
+
+fn killed(random: &mut fastrand::Rng) -> Killed {
+    match random.u8(0..6) {
+        0 => Killed::BeforeTheRecord,
+        1 => Killed::BeforeTheObjects,
+        _ => Killed::Never,
+    }
+}
+
+/// The step of a world, counted from 1; 0 before the first.
+fn step(world: &World) -> usize {
+    world.record.rollout.as_ref().unwrap().step.as_ref().map_or(0, |step| step.index + 1)
+}
+
+/// Whether the canary receives new users.
+fn effective(world: &World) -> u32 {
+    let now = u64::try_from(world.now.as_second()).unwrap();
+    world.record.state.weight_at(now).into()
+}
+
+#[test]
+fn no_verdict_but_the_best_raises_the_weight_and_no_step_and_no_gate_is_skipped() {
+    for seed in 0..RUNS {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut world = World::new(PLAN);
+        for _ in 0..300 {
+            let verdict = VERDICTS[random.usize(0..if seed % 2 == 0 { 4 } else { 3 })];
+            if random.u8(0..40) == 0 {
+                let _ = world.record.active_rollout().map(|rollout| rollout.approve("grace"));
+            }
+            let before = world.clone();
+            let is_approved = |world: &World| {
+                let rollout = world.record.rollout.as_ref().unwrap();
+                rollout.step.as_ref().is_some_and(|step| step.approved_by.is_some())
+            };
+            let read = world.read(verdict);
+            let decision = read.decision.clone();
+            world.carry_out(read, killed(&mut random));
+            if effective(&world) > effective(&before) {
+                let worst = [EvidenceVerdict::Hold, EvidenceVerdict::Rollback];
+                let begins = step(&before) == 0 && verdict != EvidenceVerdict::Rollback;
+                assert!(begins || !worst.contains(&verdict), "seed {seed}: {verdict:?} {decision:?}");
+            }
+            if step(&world) > step(&before) {
+                assert_eq!(step(&world), step(&before) + 1, "seed {seed}: {decision:?}");
+                let may = match step(&before) {
+                    0 => true,
+                    2 => is_approved(&before),
+                    _ => verdict == EvidenceVerdict::Advance,
+                };
+                assert!(may, "seed {seed}: from step {} by {verdict:?}: {decision:?}", step(&before));
+            }
+            world.pass(random.i64(-30..90));
+        }
+    }
+}
+
+/// A canary that is good, or fails from its second step on, as a function of the step alone.
+fn verdict(world: &World, is_good: bool) -> EvidenceVerdict {
+    if is_good || step(world) < 2 { EvidenceVerdict::Advance } else { EvidenceVerdict::Rollback }
+}
+
+fn result(world: &World) -> Option<RolloutResult> {
+    world.record.rollout.as_ref().unwrap().ended.as_ref().map(|end| end.result)
+}
+
+#[test]
+fn killed_anywhere_with_two_drivers_it_reaches_the_same_end() {
+    for seed in 0..RUNS {
+        for (is_good, end) in [(true, RolloutResult::Promoted), (false, RolloutResult::RolledBack)] {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let mut world = World::new(PLAN);
+            for _ in 0..500 {
+                let reads = [world.read(verdict(&world, is_good)), world.read(verdict(&world, is_good))];
+                for read in reads {
+                    let killed = killed(&mut random);
+                    world.carry_out(read, killed);
+                }
+                let _ = world.record.active_rollout().map(|rollout| rollout.approve("grace"));
+                world.pass(random.i64(1..20));
+            }
+            assert_eq!(result(&world), Some(end), "seed {seed}: {:?}", world.writes);
+            assert_eq!(world.deployed, world.record.state.generation, "seed {seed}: the objects are behind");
+            let promoted = world.record.state.versions[0].name == "v2";
+            assert_eq!(promoted, is_good, "seed {seed}: {:?}", world.record.state.versions);
+            let weights: Vec<&str> = world.writes.iter().map(|(weight, _)| weight.as_str()).collect();
+            let mut raised = weights.clone();
+            raised.dedup();
+            let expected = if is_good { &["1%", "10%", "50%", "0%"][..] } else { &["1%", "10%", "0%"][..] };
+            assert_eq!(raised, expected, "seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn a_clock_that_jumps_promotes_nothing_without_evidence() {
+    for seed in 0..RUNS {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut world = World::new(PLAN);
+        for _ in 0..60 {
+            world.tick(EvidenceVerdict::Waiting);
+            world.pass(random.i64(-100_000..100_000));
+        }
+        let weight = world.record.state.weight.to_string();
+        assert!(weight == "1%" || weight == "0%", "seed {seed}: {weight}");
+        assert_ne!(result(&world), Some(RolloutResult::Promoted), "seed {seed}");
+    }
+}
+
+#[test]
+fn whatever_is_observed_an_ended_rollout_does_nothing() {
+    let mut world = World::new(PLAN);
+    let now = world.now;
+    world.record.active_rollout().unwrap().abort("ada", now).unwrap();
+    for _ in 0..3 {
+        world.tick(EvidenceVerdict::Advance);
+    }
+    for verdict in VERDICTS {
+        for seconds in [-1_000_000, 0, 1_000_000] {
+            world.pass(seconds);
+            let decision = world.decide(verdict);
+            assert_eq!((decision.phase, decision.action), (RolloutPhase::Ended, RolloutAction::Wait));
+        }
+    }
+}

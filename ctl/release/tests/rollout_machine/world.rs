@@ -1,0 +1,152 @@
+//! A release whose objects and record are two things, drivers that may be killed between any two writes, and a clock.
+
+use canary_release::evidence::{Assessment, EvidenceVerdict};
+use canary_release::record::{Record, ReleaseState};
+use canary_release::rollout::{CanaryRole, Decision, Ending, RolloutAction, RolloutObservation};
+use canary_release::spec;
+use jiff::{SignedDuration, Timestamp};
+use std::path::Path;
+
+const HEAD: &str = "\
+apiVersion: canary-ctl.io/v1alpha1
+kind: Release
+metadata: {name: shop, namespace: shop}
+spec:
+  versions: {stable: v1, canary: v2}
+  hosts: [shop.example.com]
+  gateways: [{name: shop/shop, selector: {app: gateway}}]
+  stickiness: session
+  session: {cookie: SESSIONID}
+  identifyBy: [{cookie: SESSIONID}]
+  delivery: {mode: envoyfilter, module: \"oci://registry.example.com/filter:1\"}
+";
+
+/// A plan with a gate before half of the users.
+pub(crate) const PLAN: &str = "  onExpiry: stop
+  rollout:
+    plans: {default: [{weight: 1, hold: 1m}, {weight: 10, hold: 2m, gate: manual}, {weight: 50, hold: 1m}]}
+    deadline: 2h
+    expiresIn: 10m
+";
+
+/// Where a driver is killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Killed {
+    Never,
+    BeforeTheRecord,
+    BeforeTheObjects,
+}
+
+/// A release on a cluster.
+#[derive(Clone)]
+pub(crate) struct World {
+    pub(crate) record: Record,
+    /// The version of the record: a write names the one that it was computed from.
+    pub(crate) version: u64,
+    /// The generation that the objects have.
+    pub(crate) deployed: u64,
+    pub(crate) now: Timestamp,
+    /// The weights that were written, each with its reason.
+    pub(crate) writes: Vec<(String, String)>,
+}
+
+/// What a driver read, and what it will do.
+pub(crate) struct Read {
+    record: Record,
+    version: u64,
+    pub(crate) decision: Decision,
+}
+
+impl World {
+    pub(crate) fn new(rollout: &str) -> Self {
+        let text = format!("{HEAD}{rollout}");
+        let release = spec::parse(Path::new("canary.yaml"), &text).unwrap().release;
+        let mut record = Record::first(&release, ReleaseState::first(&release, "uid".to_owned()));
+        let now = "2026-11-20T16:00:00Z".parse().unwrap();
+        record.start_rollout(&release.rollout, "default", "ada", now).unwrap();
+        let deployed = record.state.generation;
+        Self { record, version: 0, deployed, now, writes: Vec::new() }
+    }
+
+    pub(crate) fn observe(&self, verdict: EvidenceVerdict) -> RolloutObservation {
+        RolloutObservation {
+            role: self.record.rollout_role(),
+            weight: self.record.state.weight,
+            until: self.record.state.until,
+            is_deployed: self.deployed == self.record.state.generation,
+            assessment: Assessment { verdict, reason: format!("{verdict:?}"), kinds: Vec::new() },
+        }
+    }
+
+    pub(crate) fn decide(&self, verdict: EvidenceVerdict) -> Decision {
+        self.record.rollout.as_ref().unwrap().next(&self.observe(verdict), self.now)
+    }
+
+    /// A driver reads the record.
+    pub(crate) fn read(&self, verdict: EvidenceVerdict) -> Read {
+        Read { record: self.record.clone(), version: self.version, decision: self.decide(verdict) }
+    }
+
+    /// And does what it has decided, unless it is killed before.
+    pub(crate) fn carry_out(&mut self, read: Read, killed: Killed) {
+        let Read { mut record, version, decision } = read;
+        let changed =
+            record.apply_decision(&decision, "driver", self.now) || execute(&mut record, &decision, self.now);
+        if killed == Killed::BeforeTheRecord || version != self.version {
+            return;
+        }
+        if changed {
+            if record.state.generation != self.record.state.generation {
+                self.writes.push((record.state.weight.to_string(), decision.reason.clone()));
+            }
+            self.record = record;
+            self.version += 1;
+        }
+        if killed == Killed::BeforeTheObjects {
+            return;
+        }
+        if changed || decision.action == RolloutAction::Deploy {
+            self.deployed = self.record.state.generation;
+        }
+    }
+
+    pub(crate) fn tick(&mut self, verdict: EvidenceVerdict) -> Decision {
+        let read = self.read(verdict);
+        let decision = read.decision.clone();
+        self.carry_out(read, Killed::Never);
+        decision
+    }
+
+    pub(crate) fn pass(&mut self, seconds: i64) {
+        self.now += SignedDuration::from_secs(seconds);
+    }
+
+    /// Ticks each ten seconds until the weight changes, or for two hours.
+    pub(crate) fn run_until_weight(&mut self, percent: &str, verdict: EvidenceVerdict) {
+        for _ in 0..720 {
+            if self.record.state.weight.to_string() == percent {
+                return;
+            }
+            self.tick(verdict);
+            self.pass(10);
+        }
+        panic!("expected {percent}, found {} after {:?}", self.record.state.weight, self.writes);
+    }
+}
+
+/// The operations that end a rollout.
+fn execute(record: &mut Record, decision: &Decision, now: Timestamp) -> bool {
+    let RolloutAction::Execute(ending) = decision.action else { return false };
+    match ending {
+        Ending::Promote if record.rollout_role() == CanaryRole::Canary => {
+            record.promote(now + SignedDuration::from_hours(24), "driver");
+        }
+        Ending::Rollback if record.rollout_role() == CanaryRole::Canary => {
+            let target = record.to_roll_back().unwrap();
+            record.roll_back(&target, None, "driver");
+        }
+        Ending::Stop => record.stop_rollout("driver"),
+        Ending::Promote | Ending::Rollback => {}
+    }
+    true
+}
