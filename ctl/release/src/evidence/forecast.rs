@@ -35,13 +35,15 @@ impl Forecast {
         if !(canary_rate > self.stable_rate && p > 0.0 && p < 1.0 && failures > 0.0) {
             return None;
         }
-        // The logarithm of the evidence grows by the Kullback-Leibler divergence with each failure.
+        // The logarithm of the evidence grows by the Kullback-Leibler divergence with each failure outside of the group
+        // that is left out.
         let divergence = part(q, p) + part(1.0 - q, 1.0 - p);
+        let growth = failures * divergence * (1.0 - 1.0 / as_f64(GROUPS as u64));
         let needed = (ALTERNATIVES * criteria.rollback_at()).ln() * self.spread.max(1.0);
-        let mut seconds = needed / (failures * divergence);
+        let mut seconds = needed / growth;
         for _ in 0..ITERATIONS {
-            let left_out = fullest_group(canary_failures * seconds) * (q / p).ln();
-            seconds = 0.5 * (seconds + (needed + left_out) / (failures * divergence));
+            let left_out = excess_of_fullest_group(canary_failures * seconds) * (q / p).ln();
+            seconds = 0.5 * (seconds + (needed + left_out) / growth);
         }
         (seconds < MAX_SECONDS).then_some(seconds)
     }
@@ -69,11 +71,10 @@ impl Forecast {
     }
 }
 
-/// The failures in the group that has most of them, of so many over all groups: it is left out.
-fn fullest_group(failures: f64) -> f64 {
+/// How many more failures than the mean the group has that has most of them: it is left out.
+fn excess_of_fullest_group(failures: f64) -> f64 {
     let groups = as_f64(GROUPS as u64);
-    let mean = failures / groups;
-    mean + (2.0 * mean * groups.ln()).sqrt()
+    (2.0 * failures / groups * groups.ln()).sqrt()
 }
 
 /// A summand of the Kullback-Leibler divergence.
@@ -114,6 +115,8 @@ mod tests {
         let rate = traffic.least_rate(1_800.0, &ONE_KIND).unwrap();
         let seconds = traffic.seconds_to_rollback(rate, &ONE_KIND).unwrap();
         assert!((seconds - 1_800.0).abs() < 5.0, "{rate}: {seconds}");
+        let slight = forecast(1_000.0, 0.5, 0.01).least_rate(86_400.0, &ONE_KIND).unwrap();
+        assert!(slight < 0.0102, "a day at 1,000 requests/s shows {slight}");
         assert_eq!(traffic.least_rate(1.0, &ONE_KIND), None, "a second shows nothing");
     }
 

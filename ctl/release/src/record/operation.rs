@@ -41,7 +41,7 @@ pub enum Operation {
 
 impl Operation {
     /// Every operation of this version of the record.
-    const KNOWN: [Self; 13] = [
+    const KNOWN: [Self; 14] = [
         Self::Apply,
         Self::Generate,
         Self::TokenRevoke,

@@ -57,6 +57,7 @@ pub fn recover(release: &ReleaseName, objects: &[Value], by: &str) -> Option<Rec
         draining: draining.map(|version| (version.name.clone(), ends_after(drain))).collect(),
         role_change: None,
         module_rollout: None,
+        rollout: None,
         paused: None,
         max_step: Weight::new(MAX_STEP).unwrap_or(Weight::FULL),
         on_expiry: state.until.map(|until| until.action).unwrap_or_default(),

@@ -43,7 +43,7 @@ pub struct Record {
     pub module_rollout: Option<ModuleRollout>,
     /// The rollout that goes by itself, or the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rollout: Option<Rollout>,
+    pub rollout: Option<Box<Rollout>>,
     /// The pause, if the release is paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<Pause>,

@@ -75,7 +75,7 @@ impl Record {
             name: plan_name.to_owned(),
             known: spec.plans.keys().map(|name| format!("`{name}`")).collect(),
         })?;
-        self.rollout = Some(Rollout {
+        self.rollout = Some(Box::new(Rollout {
             canary,
             plan_name: plan_name.to_owned(),
             plan: plan.clone(),
@@ -87,7 +87,7 @@ impl Record {
             ending: None,
             ended: None,
             evidence: Evidence::default(),
-        });
+        }));
         Ok(())
     }
 
@@ -102,7 +102,7 @@ impl Record {
             Some(Some(end)) => format!("one that was {}", end.result),
             Some(None) => String::new(),
         };
-        let active = self.rollout.as_mut().filter(|rollout| rollout.is_active());
+        let active = self.rollout.as_deref_mut().filter(|rollout| rollout.is_active());
         active.ok_or(VerbError::NotActive { found })
     }
 }
