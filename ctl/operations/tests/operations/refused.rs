@@ -2,9 +2,10 @@
 
 use crate::fake_api::FakeApi;
 use crate::fixture::{apply, finish, promote, release, run, set_weight, shop, weight};
-use canary_operations::{Error, Protected, WeightRequest};
+use assignment::contract::Until;
+use canary_operations::{Cluster, Error, Protected, WeightRequest};
 use canary_release::record::Expiry;
-use canary_release::spec::Seconds;
+use canary_release::spec::{Release, Seconds};
 use serde_json::{Value, json};
 
 /// Changes the record of the shop, as another process would.
@@ -15,6 +16,19 @@ fn edit_record(api: &FakeApi, change: impl FnOnce(&mut Value)) {
         change(&mut record);
         object["data"]["release.json"] = json!(record.to_string());
     });
+}
+
+/// Sets 20 % for an hour; returns its end.
+async fn set_expiring_weight(cluster: &Cluster, release: &Release) -> Option<Until> {
+    let stored = cluster.get_record(&release.name).await.unwrap();
+    let request = WeightRequest {
+        weight: weight("20"),
+        expires_in: Seconds::new(3600).map(Expiry::After),
+        expected_generation: None,
+        skipped: &[],
+    };
+    let checked = cluster.check_weight(&release.name, stored, request).await.unwrap();
+    cluster.set_weight(checked).await.unwrap().stored.record.state.until
 }
 
 #[test]
@@ -42,15 +56,7 @@ fn a_step_is_measured_from_zero_once_a_weight_has_expired() {
         let (api, release) = (shop(), release(&json!({"maxStep": 20})));
         let cluster = api.cluster().await;
         apply(&cluster, &release).await.unwrap();
-        let stored = cluster.get_record(&release.name).await.unwrap();
-        let expiring = WeightRequest {
-            weight: weight("20"),
-            expires_in: Seconds::new(3600).map(Expiry::After),
-            expected_generation: None,
-            skipped: &[],
-        };
-        let checked = cluster.check_weight(&release.name, stored, expiring).await.unwrap();
-        cluster.set_weight(checked).await.unwrap();
+        set_expiring_weight(&cluster, &release).await;
         set_weight(&cluster, &release, "20").await.unwrap();
         // An hour later: the record has the expiry.
         edit_record(&api, |record| record["state"]["until"] = json!({"atSeconds": 1, "action": "stop"}));
@@ -176,15 +182,7 @@ fn a_corrected_weight_ends_when_the_weight_before_would_have() {
         let (api, release) = (shop(), release(&Value::Null));
         let cluster = api.cluster().await;
         apply(&cluster, &release).await.unwrap();
-        let stored = cluster.get_record(&release.name).await.unwrap();
-        let expiring = WeightRequest {
-            weight: weight("20"),
-            expires_in: Seconds::new(3600).map(Expiry::After),
-            expected_generation: None,
-            skipped: &[],
-        };
-        let checked = cluster.check_weight(&release.name, stored, expiring).await.unwrap();
-        let until = cluster.set_weight(checked).await.unwrap().stored.record.state.until;
+        let until = set_expiring_weight(&cluster, &release).await;
         set_weight(&cluster, &release, "25").await.unwrap();
         let record = cluster.get_record(&release.name).await.unwrap().record;
         assert!(until.is_some() && record.state.until == until, "{until:?}, then {:?}", record.state.until);

@@ -39,7 +39,7 @@ pub(crate) enum Killed {
 
 /// A release on a cluster.
 #[derive(Clone)]
-pub(crate) struct World {
+pub(crate) struct RolloutFixture {
     pub(crate) record: Record,
     /// The version of the record: a write names the one that it was computed from.
     pub(crate) version: u64,
@@ -57,7 +57,7 @@ pub(crate) struct Read {
     pub(crate) decision: Decision,
 }
 
-impl World {
+impl RolloutFixture {
     pub(crate) fn new(rollout: &str) -> Self {
         let text = format!("{HEAD}{rollout}");
         let release = spec::parse(Path::new("canary.yaml"), &text).unwrap().release;
