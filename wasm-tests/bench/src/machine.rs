@@ -67,6 +67,24 @@ impl Machine {
     }
 }
 
+#[cfg(test)]
+impl Machine {
+    /// A quiet one.
+    pub(crate) fn example() -> Self {
+        Self {
+            processor: "AMD EPYC".to_owned(),
+            cores: 2,
+            kernel: String::new(),
+            envoy: String::new(),
+            wrk: String::new(),
+            rustc: String::new(),
+            commit: String::new(),
+            begun: jiff::Timestamp::UNIX_EPOCH,
+            load: 0.0,
+        }
+    }
+}
+
 fn processor(cpuinfo: &str) -> String {
     let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
     model.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, model)| model.to_owned())

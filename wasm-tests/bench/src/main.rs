@@ -100,8 +100,8 @@ async fn run(arguments: &Arguments) -> Result<bool, BenchError> {
     let proxied = rounds::measure(contender::proxied(&module)?, Some(&upstream), effort).await?;
     let kept = artifact::root().join("wasm-tests/bench/processors.json");
     let own = Processor::of(&machine, &direct, &proxied, &counts);
+    let own = own.filter(|_| processors::is_kept(&machine, effort));
     let processors = processors::updated(processors::read(&kept)?, own);
-    processors::write(&kept, &processors)?;
     let report = Report {
         processors,
         machine,
@@ -117,6 +117,7 @@ async fn run(arguments: &Arguments) -> Result<bool, BenchError> {
     };
     let path = artifact::root().join("docs/benchmarks.md");
     std::fs::write(&path, report.markdown()).map_err(error::file(&path))?;
+    processors::write(&kept, &report.processors)?;
     for verdict in report.verdicts() {
         say(&verdict.line());
     }

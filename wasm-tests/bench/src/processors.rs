@@ -1,11 +1,11 @@
 //! CPU time on each processor that was measured. Instructions are the same on all of them and time is not, so a run keeps the
-//! figures of the others: they are in `wasm-tests/bench/processors.json`.
+//! figures of the others: they are in `wasm-tests/bench/processors.json`. A trial, or a run on a busy machine, changes none of them.
 
 use crate::contender::{EMPTY_SDK, NONE, NONE_AGAIN, PINNED};
 use crate::counts::{self, Counts};
 use crate::error::{BenchError, file};
 use crate::machine::Machine;
-use crate::rounds::Samples;
+use crate::rounds::{Effort, Samples};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::Path;
@@ -49,15 +49,28 @@ impl Processor {
             name: machine.processor.clone(),
             cores: machine.cores,
             measured: format!("{}, commit {}", machine.begun.strftime("%Y-%m-%d"), machine.commit),
-            no_filter_microseconds: direct.cost(NONE)?.median,
-            again: direct.ratio(NONE_AGAIN, NONE)?.median,
-            beside_no_filter: direct.ratio(PINNED, NONE)?.median,
-            beside_sdk: [sdk.low, sdk.median, sdk.high],
-            added_beside_sdk: direct.added(PINNED, EMPTY_SDK, NONE)?.median,
-            proxied_beside_sdk: proxied.ratio(PINNED, EMPTY_SDK)?.median,
-            instructions_beside_sdk: counts::instructions_beside(counted, PINNED, EMPTY_SDK)?,
+            no_filter_microseconds: rounded(direct.cost(NONE)?.median),
+            again: rounded(direct.ratio(NONE_AGAIN, NONE)?.median),
+            beside_no_filter: rounded(direct.ratio(PINNED, NONE)?.median),
+            beside_sdk: [sdk.low, sdk.median, sdk.high].map(rounded),
+            added_beside_sdk: rounded(direct.added(PINNED, EMPTY_SDK, NONE)?.median),
+            proxied_beside_sdk: rounded(proxied.ratio(PINNED, EMPTY_SDK)?.median),
+            instructions_beside_sdk: rounded(counts::instructions_beside(counted, PINNED, EMPTY_SDK)?),
         })
     }
+}
+
+/// The fewest rounds whose figures replace earlier ones.
+const LEAST_ROUNDS: u32 = 9;
+
+/// Whether the figures of a run are kept: of a quiet machine, and not those of a trial.
+pub(crate) fn is_kept(machine: &Machine, effort: Effort) -> bool {
+    !machine.is_shared() && effort.rounds >= LEAST_ROUNDS
+}
+
+/// Three digits are more than a run repeats.
+fn rounded(figure: f64) -> f64 {
+    (figure * 1_000.0).round() / 1_000.0
 }
 
 /// The figures of all processors that were measured before.
@@ -134,6 +147,13 @@ mod tests {
         assert_eq!(after, [processor("Intel", 2.0), processor("AMD", 2.2)]);
         assert_eq!(updated(before.clone(), Some(processor("Ampere", 2.3))).len(), 3);
         assert_eq!(updated(before.clone(), None), before);
+    }
+
+    #[test]
+    fn the_figures_of_a_trial_and_of_a_busy_machine_are_not_kept() {
+        let is_kept =
+            |load, rounds| is_kept(&Machine { load, ..Machine::example() }, Effort { rounds, seconds: 1 });
+        assert_eq!([is_kept(0.1, 9), is_kept(0.1, 1), is_kept(4.0, 9)], [true, false, false]);
     }
 
     #[test]

@@ -118,8 +118,8 @@ impl Report {
     fn processor_section(&self) -> String {
         format!(
             "## A pinned user on each processor\n\n\
-             CPU time of a request that Envoy answers by itself, and of one with a server behind it; the figures of other processors \
-             are those of their last run. The whole differs by the processor, what is added beside what the empty filter adds \
+             CPU time of a request that Envoy answers by itself, and of one with a server behind it, by the last run of at least nine \
+             rounds on a quiet machine with this processor. The whole differs by the processor, what is added beside what the empty filter adds \
              does not.\n\n{}",
             processors::table(&self.processors)
         )

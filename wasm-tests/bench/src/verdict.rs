@@ -125,17 +125,7 @@ mod tests {
         let costs = [(NONE, 1.0), (NONE_AGAIN, 1.0), (EMPTY_SDK, 1.0), (PINNED, time), (PINNED_10000, time)];
         direct.push(costs.map(|(name, cost)| (name.to_owned(), vec![cost])).into());
         Report {
-            machine: Machine {
-                processor: "AMD EPYC".to_owned(),
-                cores: 2,
-                kernel: String::new(),
-                envoy: String::new(),
-                wrk: String::new(),
-                rustc: String::new(),
-                commit: String::new(),
-                begun: jiff::Timestamp::UNIX_EPOCH,
-                load: 0.0,
-            },
+            machine: Machine::example(),
             effort: Effort { rounds: 1, seconds: 1 },
             direct,
             counts: vec![count(EMPTY_SDK, 1.0), count(LUA, 1.0), count(PINNED, instructions)],
