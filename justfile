@@ -19,6 +19,11 @@ lab *ARGS:
 wasm:
     @tools/wasm.sh
 
+# Build the filter of this commit twice, in two folders, and compare: one commit is one module (minutes).
+[group('build')]
+reproduce:
+    @tools/reproduce.sh
+
 # Build the command-line tool and the demo shop.
 [group('build')]
 build:
