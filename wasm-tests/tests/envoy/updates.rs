@@ -11,11 +11,11 @@ use crate::support::{SHOP, in_every_world, on_every_envoy, version};
 const REJECTED: &str = "extension_config_discovery.http_filter.canary/assign.update_rejected";
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The gauge of the generation: its name has the installation.
-fn generation_gauge(fixture: &EnvoyFixture) -> String {
-    let installed_at = fixture.config().expect("a configuration").releases[SHOP].installed_at_seconds;
+/// The gauge of a release's generation: its name has the installation.
+fn generation_gauge(fixture: &EnvoyFixture, release: &str) -> String {
+    let installed_at = fixture.config().expect("a configuration").releases[release].installed_at_seconds;
     assert!(installed_at > 0, "no time of installation");
-    format!("wasmcustom.canary_generation.component.shop/shop.tag.{installed_at};.active")
+    format!("wasmcustom.canary_generation.component.{release}.tag.{installed_at};.active")
 }
 
 async fn new_version(fixture: &EnvoyFixture) -> String {
@@ -30,7 +30,7 @@ async fn the_generation_that_the_workers_run_is_seen_in_the_statistics() {
         for (generation, percent) in (2..).zip(["20", "40", "60", "80", "100"]) {
             times.push(fixture.weight(SHOP, percent).await.expect("the weight arrives"));
             assert_eq!(
-                fixture.admin().counter(&generation_gauge(&fixture)).await.expect("the gauge"),
+                fixture.admin().counter(&generation_gauge(&fixture, SHOP)).await.expect("the gauge"),
                 generation
             );
         }
@@ -77,7 +77,7 @@ async fn a_broken_configuration_leaves_the_good_one_in_place_and_the_log_names_t
         let release = next.releases.get_mut(SHOP).expect("the release");
         (release.weight, release.generation) = (Weight::ZERO, 99);
         fixture.push(&next, "good").expect("written");
-        fixture.admin().wait_for(&generation_gauge(&fixture), 99, TIMEOUT).await.expect("it runs");
+        fixture.admin().wait_for(&generation_gauge(&fixture, SHOP), 99, TIMEOUT).await.expect("it runs");
         assert_eq!(new_version(&fixture).await, "v1");
         assert_eq!(fixture.admin().counter("wasmcustom.canary_inert").await.expect("the gauge"), 0);
         assert_eq!(disruption.changes().await.expect("statistics"), []);
@@ -97,7 +97,7 @@ async fn an_expired_canary_gets_no_new_sessions_and_keeps_its_own() {
         release.until = Some(assignment::contract::Until { at_seconds, action });
         release.generation = 99;
         fixture.push(&ended, "ended").expect("written");
-        fixture.admin().wait_for(&generation_gauge(&fixture), 99, TIMEOUT).await.expect("it runs");
+        fixture.admin().wait_for(&generation_gauge(&fixture, SHOP), 99, TIMEOUT).await.expect("it runs");
         tokio::time::sleep(Duration::from_millis(2_100)).await;
         assert_eq!(new_version(&fixture).await, "v1");
         crate::support::all_find_their_tea(&mut all).await;
@@ -129,15 +129,16 @@ async fn a_release_that_is_taken_out_leaves_the_other_running_and_returns_above_
         let disruption = DisruptionCheck::start(fixture.admin()).await.expect("statistics");
         wait_for_version(&fixture, "/", "v2").await;
         wait_for_version(&fixture, "/cart", "v1").await;
+        let before = generation_gauge(&fixture, "shop/cart");
         fixture.remove("shop/cart").await.expect("it is taken out");
         // The path is that of the other release now.
         wait_for_version(&fixture, "/cart", "v2").await;
         wait_for_version(&fixture, "/", "v2").await;
         // The gauge stays at 1 without the release: a wait for another generation 1 would end before the release is back.
-        let gauge = "wasmcustom.canary_generation.component.shop/cart.active";
-        assert_eq!(fixture.admin().counter(gauge).await.expect("the gauge"), 1);
+        assert_eq!(fixture.admin().counter(&before).await.expect("the gauge"), 1);
         fixture.edit("shop/cart", |_| {}).await.expect("it is back");
-        assert_eq!(fixture.admin().counter(gauge).await.expect("the gauge"), 2);
+        let after = generation_gauge(&fixture, "shop/cart");
+        assert_eq!(fixture.admin().counter(&after).await.expect("the gauge"), 2);
         let answer = fixture.user().navigate("/cart").await.expect("an answer");
         assert_eq!(version(&answer), "v1");
         assert_eq!(disruption.changes().await.expect("statistics"), []);
