@@ -1,7 +1,8 @@
 //! The errors of a command, one variant for each stage, with hints.
 
-use crate::hint::Hint;
+use crate::hint::{Hint, missing_rights};
 use crate::{explain, local, outcome, report, token, verify};
+use canary_release::rbac::Right;
 use canary_release::{config, discover, manifest, spec};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -32,6 +33,16 @@ pub enum Error {
     /// The cluster refused, or does not answer.
     #[error(transparent)]
     Cluster(#[from] canary_operations::Error),
+    /// The cluster denied a request, and said which rights are missing.
+    #[error("{denied}")]
+    Denied {
+        /// The denied request.
+        denied: Box<canary_operations::Error>,
+        /// The user.
+        user: String,
+        /// All rights that the user lacks for the release.
+        missing: Vec<Right>,
+    },
     /// A preflight check failed.
     #[error(transparent)]
     Preflight(#[from] canary_release::preflight::CheckFailed),
@@ -83,6 +94,9 @@ impl Error {
             Self::Manifest(error) => error.hint(),
             Self::Local(error) => error.hint(),
             Self::Cluster(error) => error.hint(),
+            // The denied request is one of them, unless the file has changed since it was applied.
+            Self::Denied { denied, missing, .. } if missing.len() < 2 => denied.hint(),
+            Self::Denied { user, missing, .. } => Some(missing_rights(user, missing)),
             Self::Preflight(refusal) => refusal.hint(),
             Self::Survey(error) => error.hint(),
             Self::Explain(error) => error.hint(),

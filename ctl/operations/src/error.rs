@@ -116,6 +116,8 @@ pub enum Error {
     Unknown {
         /// The release.
         release: String,
+        /// The releases that the user can see.
+        known: Vec<String>,
     },
     /// The API server rejects an object: admission, quota, validation.
     #[error("the API server refuses to {verb} {object}: {message}")]

@@ -10,6 +10,7 @@ use canary_release::config::{self, SigningKeys};
 use canary_release::ownership::FIELD_MANAGER;
 use canary_release::rbac::KEYS as NAME;
 use canary_release::spec::Release;
+use futures_util::future::try_join_all;
 use jiff::Timestamp;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
@@ -54,6 +55,11 @@ impl GatewayKeys {
     /// Whether all Secrets have keys.
     pub(crate) fn is_complete(&self) -> bool {
         self.missing.is_empty()
+    }
+
+    /// The namespaces without keys.
+    pub(crate) fn missing(self) -> Vec<String> {
+        self.missing
     }
 
     /// The keys; placeholders if there are none yet.
@@ -101,18 +107,29 @@ impl KeyStore {
             None => drawn()?,
         };
         for namespace in &found.missing {
-            let json = json(&ring, namespace)?;
-            let labels =
-                BTreeMap::from([("app.kubernetes.io/managed-by".to_owned(), FIELD_MANAGER.to_owned())]);
-            let metadata =
-                ObjectMeta { name: Some(NAME.to_owned()), labels: Some(labels), ..ObjectMeta::default() };
-            let data = Some(BTreeMap::from([(KEY.to_owned(), ByteString(json))]));
-            let secret = Secret { metadata, data, ..Secret::default() };
-            let how = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
-            let made = self.api(namespace).create(&how, &secret).await;
-            made.map_err(|error| request("create", namespace).error(error))?;
+            self.create(&ring, namespace, false).await?;
         }
         Ok(GatewayKeys { ring: Some(ring), missing: Vec::new() })
+    }
+
+    /// Lets the API server validate the Secrets that are missing, with placeholders, and discard them.
+    pub(crate) async fn dry_run_missing(&self, found: &GatewayKeys) -> Result<(), Error> {
+        let ring = SigningKeys::placeholder();
+        try_join_all(found.missing.iter().map(|namespace| self.create(&ring, namespace, true)))
+            .await
+            .map(drop)
+    }
+
+    async fn create(&self, ring: &SigningKeys, namespace: &str, dry_run: bool) -> Result<(), Error> {
+        let json = json(ring, namespace)?;
+        let labels = BTreeMap::from([("app.kubernetes.io/managed-by".to_owned(), FIELD_MANAGER.to_owned())]);
+        let metadata =
+            ObjectMeta { name: Some(NAME.to_owned()), labels: Some(labels), ..ObjectMeta::default() };
+        let data = Some(BTreeMap::from([(KEY.to_owned(), ByteString(json))]));
+        let secret = Secret { metadata, data, ..Secret::default() };
+        let how = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), dry_run };
+        let made = self.api(namespace).create(&how, &secret).await;
+        made.map(drop).map_err(|error| request("create", namespace).error(error))
     }
 
     /// The Secrets of a release, of which there has to be one in each of its namespaces.

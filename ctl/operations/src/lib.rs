@@ -7,6 +7,7 @@
 //! backoff           how long to wait after a conflict                    attempt         -> Duration
 //! record_store      one ConfigMap for each release                       Record          -> ConfigMap
 //! recover           a record that was deleted, from the objects         ReleaseName     -> StoredRecord
+//! releases          the releases of a cluster, by their records         namespaces      -> Record
 //! key_store         the Secrets of signing keys                          namespaces      -> SigningKeys
 //! lease_manager     one operator at a time                               places          -> Lease
 //! apply             the desired state of a release, make before break    Release         -> Applied
@@ -17,10 +18,13 @@
 //! effective_config  the configuration that the proxies have              Record          -> EffectiveSettings
 //! pause             freezes a release                                    Record          -> StoredRecord
 //! rotate            a new signing key                                    Release         -> Rotated
+//! rights            the rights that the user lacks                     Release         -> Right
 //! prepare, restart  restarts proxies without V8                          Release         -> Preparation
 //! uninstall         deletes our objects and fields                       Record          -> Plan
 //! discover          the objects for a first canary.yaml                  Service         -> Objects
+//! doctor            everything that is wrong, at once                 Release         -> Diagnosis
 //! coverage, routes  routes to the pods: ours, and those that bypass them Record          -> Coverage
+//! exposure          Gateways of a release, their pods and hosts        Release         -> Exposure
 //! rules             DestinationRules in force                            Record          -> HostRules
 //! proxies           what the proxies report: generations, requests       Record          -> ProxyStatus, Traffic
 //! wait              until every proxy runs a generation                  Record          -> Arrival
@@ -38,9 +42,11 @@ mod client;
 mod cluster;
 mod coverage;
 mod discover;
+mod doctor;
 mod dry_run;
 mod effective_config;
 mod error;
+mod exposure;
 mod key_store;
 mod lease_manager;
 mod pause;
@@ -49,7 +55,9 @@ mod protected;
 mod proxies;
 mod record_store;
 mod recover;
+mod releases;
 mod restart;
+mod rights;
 mod role_change;
 mod role_change_checks;
 mod rotate;
@@ -65,12 +73,14 @@ mod wait;
 pub use apply::{Applied, ApplyOptions};
 pub use client::Access;
 pub use cluster::{Cluster, WriteOptions};
+pub use doctor::Diagnosis;
 pub use effective_config::EffectiveSettings;
 pub use error::Error;
 pub use lease_manager::LeaseTiming;
 pub use prepare::{Preparation, PrepareOptions, Restart};
 pub use protected::Protected;
 pub use record_store::StoredRecord;
+pub use releases::FoundRelease;
 pub use role_change::RoleChanged;
 pub use role_change_checks::{
     CheckedFinish, CheckedPromotion, CheckedRollback, PromoteOptions, RollbackOptions,

@@ -16,7 +16,7 @@ use kube::{Api, Client};
 use std::collections::BTreeMap;
 
 /// The key under which the record stands.
-const KEY: &str = "release.json";
+pub(crate) const KEY: &str = "release.json";
 
 /// A record, and the object that it is kept in.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +46,7 @@ impl StoredRecord {
 
 /// The records of a cluster's releases.
 pub(crate) struct RecordStore {
-    client: Client,
+    pub(crate) client: Client,
 }
 
 impl RecordStore {
@@ -65,8 +65,10 @@ impl RecordStore {
 
     /// The same; fails if there is no record.
     pub(crate) async fn get(&self, release: &ReleaseName) -> Result<StoredRecord, Error> {
-        let unknown = || Error::Unknown { release: release.to_string() };
-        self.find(release).await?.ok_or_else(unknown)
+        match self.find(release).await? {
+            Some(found) => Ok(found),
+            None => Err(Error::Unknown { release: release.to_string(), known: self.names(release).await }),
+        }
     }
 
     /// Fails if another client has written the record since this one was read or written.
@@ -108,6 +110,18 @@ impl RecordStore {
             Err(error) => return Err(error),
         }
         Ok(())
+    }
+
+    /// Lets the API server validate a record that is not there yet, and discard it.
+    pub(crate) async fn dry_run(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<(), Error> {
+        if stored.is_there() {
+            return Ok(());
+        }
+        let data = BTreeMap::from([(KEY.to_owned(), stored.record.to_json()?)]);
+        let how = PostParams { dry_run: true, field_manager: Some(FIELD_MANAGER.to_owned()) };
+        let object = ConfigMap { data: Some(data), ..empty(release) };
+        let made = self.config_maps(release).create(&how, &object).await;
+        made.map(drop).map_err(|error| request("create", release, &name(release)).error(error))
     }
 
     /// Deletes the record of a release. Fails if another client has changed it since it was read.

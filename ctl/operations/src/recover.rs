@@ -25,9 +25,12 @@ impl Cluster {
         if let Some(stored) = self.records.find(release).await? {
             return Ok(stored);
         }
-        let record = self.recover_record(release, namespaces).await?;
-        let unknown = || Error::Unknown { release: release.to_string() };
-        record.map(StoredRecord::new).ok_or_else(unknown)
+        match self.recover_record(release, namespaces).await? {
+            Some(record) => Ok(StoredRecord::new(record)),
+            None => {
+                Err(Error::Unknown { release: release.to_string(), known: self.records.names(release).await })
+            }
+        }
     }
 
     /// The record of the release of a file, if there is one: that of an earlier `apply` whose record was deleted is read back.

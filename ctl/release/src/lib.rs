@@ -18,6 +18,7 @@
 //! preflight         checks that fail before the first write             Record             -> CheckFailed
 //! rbac              rights that the operations need                     Release            -> rules
 //! discover          values of a first canary.yaml, from a cluster       objects            -> Survey
+//! doctor            everything that is wrong, before and after apply  Examination        -> findings
 //! metrics           what proxies report, as Prometheus text             text               -> ProxyMetrics
 //! status            what was observed, and what is wrong with it      Observation        -> Problems
 //! evidence          whether the canary fails more often than stable   counters           -> Assessment
@@ -33,6 +34,7 @@ pub mod config;
 pub mod delivery;
 pub mod destination_rule;
 pub mod discover;
+pub mod doctor;
 pub mod evidence;
 pub mod format;
 pub mod input_file;

@@ -4,8 +4,10 @@
 //! It cannot for `list`, and for a `create` without a name in its path (ConfigMap, Secret, Lease). A server-side apply
 //! has the object's name in its path, so creating an object by it can be limited too.
 
+use crate::config::SigningKeys;
 use crate::destination_rule::ROOT_NAMESPACE;
-use crate::plan::Reference;
+use crate::manifest::{self, Options, ReleaseInstance};
+use crate::plan::{self, Object, Reference};
 use crate::record::proxies;
 use crate::spec::{Release, Routes};
 use serde::Serialize;
@@ -29,8 +31,57 @@ pub struct Rule {
     pub verbs: Vec<&'static str>,
 }
 
+/// One right: a verb on one object, or on all of a resource.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Right {
+    /// Where.
+    pub namespace: String,
+    /// The API group; empty for the core.
+    pub group: String,
+    /// The resource: `envoyfilters`, `pods/proxy` …
+    pub resource: String,
+    /// The object; `None` for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What may be done.
+    pub verb: &'static str,
+}
+
+/// The rules that the verbs need for a release, by namespace, whatever its keys are.
+///
+/// # Errors
+///
+/// If no objects can be made from the release.
+pub fn rules(release: &Release) -> Result<BTreeMap<String, Vec<Rule>>, plan::Error> {
+    let (keys, held, resource_names) = (SigningKeys::placeholder(), BTreeMap::new(), BTreeMap::new());
+    let options = Options { keys: &keys, show_keys: false, held: &held, resource_names: &resource_names };
+    let mut objects = Vec::new();
+    for manifest in manifest::manifests(&[ReleaseInstance::first(release, 1)], options)? {
+        objects.extend(Object::of(&manifest)?.map(|object| object.reference));
+    }
+    Ok(rights(release, &objects))
+}
+
+/// The single rights of rules, each of which can be asked for.
+pub fn single_rights(rules: &BTreeMap<String, Vec<Rule>>) -> BTreeSet<Right> {
+    let mut all = BTreeSet::new();
+    for (namespace, rule) in
+        rules.iter().flat_map(|(namespace, rules)| rules.iter().map(move |rule| (namespace, rule)))
+    {
+        let names = rule.resource_names.iter().cloned().map(Some);
+        let names: Vec<Option<String>> =
+            if rule.resource_names.is_empty() { vec![None] } else { names.collect() };
+        for (name, verb) in names.iter().flat_map(|name| rule.verbs.iter().map(move |verb| (name, verb))) {
+            let ([group], [resource]) = (&rule.api_groups, &rule.resources);
+            let (namespace, name) = (namespace.clone(), name.clone());
+            all.insert(Right { namespace, group: group.clone(), resource: resource.clone(), name, verb });
+        }
+    }
+    all
+}
+
 /// The rules that the verbs need, by namespace. `objects` are those that the release needs.
-pub fn rights(release: &Release, objects: &[Reference]) -> BTreeMap<String, Vec<Rule>> {
+fn rights(release: &Release, objects: &[Reference]) -> BTreeMap<String, Vec<Rule>> {
     let mut all = BTreeMap::new();
     own(&mut Rules(&mut all, release.name.namespace.as_str()), release);
     for (namespace, resource, group, names) in applied(objects) {
@@ -39,6 +90,10 @@ pub fn rights(release: &Release, objects: &[Reference]) -> BTreeMap<String, Vec<
         let covered = resource == "virtualservices" && release.routes == Some(Routes::Inject);
         let verbs: &[_] = if covered { &["create", "delete"] } else { &["get", "create", "patch", "delete"] };
         rules.add(group, &resource, names, verbs);
+    }
+    for gateway in release.gateways.iter().map(|gateway| &gateway.name) {
+        let mut rules = Rules(&mut all, gateway.namespace.as_str());
+        rules.add("networking.istio.io", "gateways", [gateway.name.as_str()], &["get"]);
     }
     for namespace in release.signing_namespaces() {
         let mut rules = Rules(&mut all, &namespace);

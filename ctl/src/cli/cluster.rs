@@ -6,9 +6,9 @@ use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Which cluster.
+/// How the API server is reached.
 #[derive(Clone, Debug, Args)]
-pub struct ClusterAccess {
+pub struct Connection {
     /// The kubeconfig (default: as kubectl finds it, else the pod's service account)
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
@@ -18,12 +18,27 @@ pub struct ClusterAccess {
     /// An API call that is silent for so long has failed
     #[arg(long, value_name = "DURATION", default_value = "30s")]
     pub request_timeout: Seconds,
+}
+
+/// Which cluster, and which namespace.
+#[derive(Clone, Debug, Args)]
+pub struct ClusterAccess {
+    /// The cluster.
+    #[command(flatten)]
+    pub connection: Connection,
     /// The namespace of `--release` (default: that of the file)
     #[arg(short, long, value_name = "NAMESPACE")]
     pub namespace: Option<Label>,
 }
 
 impl ClusterAccess {
+    /// The same as data, without the namespace.
+    pub fn access(&self) -> Access {
+        self.connection.access()
+    }
+}
+
+impl Connection {
     /// The same as data.
     pub fn access(&self) -> Access {
         Access {

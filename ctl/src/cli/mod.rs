@@ -5,11 +5,13 @@ mod cluster;
 mod common;
 mod completions;
 mod diff;
+mod doctor;
 mod explain;
 mod generate;
 mod init;
 mod keys;
 mod lint;
+mod list;
 mod on_cluster;
 mod pause;
 mod prepare;
@@ -27,15 +29,17 @@ mod weight;
 mod writes;
 
 pub use apply::Apply;
-pub use cluster::ClusterAccess;
+pub use cluster::{ClusterAccess, Connection};
 pub use common::{Output, SpecFile};
 pub use completions::Completions;
 pub use diff::Diff;
+pub use doctor::Doctor;
 pub use explain::Explain;
 pub use generate::{Generate, Instead};
 pub use init::Init;
 pub use keys::Keys;
 pub use lint::Lint;
+pub use list::List;
 pub use on_cluster::OnCluster;
 pub use pause::{Pause, Resume};
 pub use prepare::Prepare;
@@ -77,6 +81,8 @@ pub enum Verb {
     Generate(Generate),
     /// Show what `apply` would change on the cluster
     Diff(Diff),
+    /// Find everything that is wrong with a release and its cluster, and write nothing
+    Doctor(Doctor),
     /// Restart proxies that would not survive a first Wasm filter while they run
     Prepare(Prepare),
     /// Bring the cluster to what a release asks for, make before break
@@ -87,6 +93,8 @@ pub enum Verb {
     Pause(Pause),
     /// Let a paused release change again
     Resume(Resume),
+    /// List the releases of a cluster
+    List(List),
     /// Say what a release is asked to do, what the proxies do, and what users get
     Status(Status),
     /// Make the canary stable; the version that was drains, and no session moves

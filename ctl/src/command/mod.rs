@@ -3,12 +3,15 @@
 mod apply;
 mod completions;
 mod diff;
+mod doctor;
 mod explain;
 mod generate;
 mod init;
 mod key_file;
 mod lint;
+mod list;
 mod live;
+mod missing_rights;
 mod pause;
 mod prepare;
 mod promote;
@@ -40,10 +43,19 @@ pub fn run(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Error::Runtime)?;
     runtime.block_on(async {
         tokio::select! {
-            done = dispatch(cli, printer) => done,
+            done = explained(cli, printer) => done,
             Ok(()) = tokio::signal::ctrl_c() => Err(Error::Interrupted),
         }
     })
+}
+
+/// The command, whose error names all rights that are missing if the cluster denied one.
+async fn explained(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
+    let scope = missing_rights::Scope::of(&cli.verb);
+    match (Box::pin(dispatch(cli, printer)).await, scope) {
+        (Err(error), Some(scope)) => Err(scope.complete(error).await),
+        (done, _) => done,
+    }
 }
 
 async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
@@ -53,6 +65,7 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::Lint(arguments) => lint::run(&arguments, printer),
         Verb::Generate(arguments) => generate::run(&arguments, printer).await,
         Verb::Diff(arguments) => diff::run(&arguments, printer).await,
+        Verb::Doctor(arguments) => Box::pin(doctor::run(&arguments, printer)).await,
         Verb::Prepare(arguments) => prepare::run(&arguments, printer).await,
         Verb::Apply(arguments) => apply::run(&arguments, printer).await,
         Verb::Uninstall(arguments) => uninstall::run(&arguments, printer).await,
@@ -62,6 +75,7 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::RotateKeys(arguments) => Box::pin(rotate_keys::run(&arguments, printer)).await,
         Verb::Pause(arguments) => pause::pause(&arguments, printer).await,
         Verb::Resume(arguments) => pause::resume(&arguments, printer).await,
+        Verb::List(arguments) => list::run(&arguments, printer).await,
         Verb::Status(arguments) => status::run(&arguments, printer).await,
         Verb::Explain(arguments) => Box::pin(explain::run(arguments, printer)).await,
         Verb::Simulate(arguments) => simulate::run(arguments, printer).await,

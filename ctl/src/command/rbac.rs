@@ -3,15 +3,11 @@
 use crate::cli::{Rbac, Subject};
 use crate::report::{self, Printer};
 use crate::{Error, Outcome};
-use canary_release::config::SigningKeys;
 use canary_release::destination_rule::ROOT_NAMESPACE;
-use canary_release::manifest::{self, Options, ReleaseInstance};
-use canary_release::plan::{Object, Reference};
-use canary_release::rbac::{Rule, add_restart_rights, rights};
+use canary_release::rbac::{Rule, add_restart_rights, rules};
 use canary_release::spec::{self, Mode, Release};
 use canary_release::yaml;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
@@ -23,7 +19,7 @@ pub(super) fn run(arguments: &Rbac, printer: &mut Printer) -> Result<Outcome, Er
     }
     let name = format!("canary-ctl-{}-{}", release.name.namespace, release.name.name);
     let mut text = String::new();
-    let mut all = rights(&release, &objects(&release)?);
+    let mut all = rules(&release).map_err(canary_operations::Error::from)?;
     if arguments.prepare {
         add_restart_rights(&mut all, &release);
     }
@@ -46,18 +42,6 @@ fn is_root_alone(release: &Release, namespace: &str) -> bool {
     namespace == ROOT_NAMESPACE
         && release.name.namespace.as_str() != namespace
         && proxies.all(|pods| pods.namespace.as_str() != namespace)
-}
-
-/// The objects that a release needs, whatever its keys.
-fn objects(release: &Release) -> Result<Vec<Reference>, Error> {
-    let (keys, held) = (SigningKeys::placeholder(), BTreeMap::new());
-    let options = Options { keys: &keys, show_keys: false, held: &held, resource_names: &BTreeMap::new() };
-    let mut objects = Vec::new();
-    for manifest in manifest::manifests(&[ReleaseInstance::first(release, 1)], options)? {
-        let object = Object::of(&manifest).map_err(canary_operations::Error::from)?;
-        objects.extend(object.map(|object| object.reference));
-    }
-    Ok(objects)
 }
 
 fn metadata(name: &str, namespace: &str) -> Value {

@@ -4,6 +4,7 @@ use super::Hint;
 use canary_release::preflight::{Alternative, CheckFailed};
 use canary_release::routing::{Bypass, Gap};
 use canary_release::spec::Routes;
+use std::collections::BTreeMap;
 
 impl Hint for CheckFailed {
     /// An alternative, or the same operation with the check skipped.
@@ -33,6 +34,18 @@ fn instead(alternative: &Alternative) -> String {
         Alternative::AddRoutes { .. } => "`canary-ctl apply` puts them back",
         Alternative::RestoreFilter => "`canary-ctl apply` writes it again",
         Alternative::NameServicePort { .. } => "name one of its ports in `service.port`",
+        Alternative::NameGateway => {
+            "name the Gateway that serves the hosts in `gateways[].name`, as NAMESPACE/NAME"
+        }
+        Alternative::SelectProxies { labels } => return selector(labels),
+        Alternative::ServeHost { host } => {
+            return format!("add `{host}` to `servers[].hosts` of the Gateway, or correct `hosts`");
+        }
+        Alternative::StateTls => {
+            "set `cookies: {tls: true}` where something in front of the gateway speaks TLS with browsers, `{tls: false}` where \
+             nothing does"
+        }
+        Alternative::NameModule => "name where the module is in `delivery.module`",
         Alternative::CloseGap { gap } => closes(gap.bypass),
         Alternative::AskPauser { by } => return format!("ask `{by}`"),
         Alternative::SmallerSteps { .. } => "take smaller steps, change `maxStep`",
@@ -47,6 +60,19 @@ fn instead(alternative: &Alternative) -> String {
         }
     };
     text.to_owned()
+}
+
+/// How a gateway's pods are selected.
+fn selector(labels: &BTreeMap<String, String>) -> String {
+    if labels.is_empty() {
+        return "set `gateways[].selector` and `gateways[].namespace` to the labels and the namespace of the gateway's pods"
+            .to_owned();
+    }
+    let labels: Vec<String> = labels.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+    format!(
+        "set `gateways[].selector: {{{}}}`, as the Gateway has it, and `gateways[].namespace` to where its pods run",
+        labels.join(", ")
+    )
 }
 
 /// What the owner of an object can do, so that it no longer leads past our routes.

@@ -3,6 +3,9 @@
 use super::Hint;
 use canary_operations::{Error, Protected};
 
+/// The most releases that a hint names.
+const MAX_KNOWN: usize = 8;
+
 impl Hint for Error {
     fn hint(&self) -> Option<String> {
         match self {
@@ -17,8 +20,9 @@ impl Hint for Error {
                     .to_owned(),
             ),
             Self::Forbidden { verb, resource, group, namespace } => Some(format!(
-                "add to a Role in `{namespace}`: {{apiGroups: [\"{group}\"], resources: [\"{resource}\"], verbs: [\"{verb}\"]}}"
+                "add to a Role in `{namespace}`: {{apiGroups: [\"{group}\"], resources: [\"{resource}\"], verbs: [\"{verb}\"]}}; `canary-ctl generate rbac` prints all rights"
             )),
+            Self::Unknown { known, .. } => Some(unknown(known)),
             other => of_access(other).or_else(|| of_proxies(other)).map(str::to_owned),
         }
     }
@@ -41,6 +45,16 @@ impl Hint for Protected {
     }
 }
 
+/// A release that is not there: not yet, or under another name.
+fn unknown(known: &[String]) -> String {
+    let apply = "`canary-ctl apply` puts it there";
+    match known {
+        [] => apply.to_owned(),
+        known if known.len() > MAX_KNOWN => format!("{apply}; `canary-ctl list` says which there are"),
+        known => format!("{apply}; there are: {}", known.join(", ")),
+    }
+}
+
 /// Hints for errors of the API server and conflicts with other writers.
 const fn of_access(error: &Error) -> Option<&'static str> {
     Some(match error {
@@ -48,15 +62,23 @@ const fn of_access(error: &Error) -> Option<&'static str> {
         Error::Unauthorized { .. } => {
             "the credentials in the kubeconfig have expired or are wrong: log in again"
         }
-        Error::Conflict { .. } => "let the owner give the field up, or take it with `--force-conflicts`",
+        Error::Conflict { .. } => {
+            "let the owner give the field up, or take it with `canary-ctl apply --force-conflicts`"
+        }
         Error::Stale { .. } => "try again",
         Error::Deleted { .. } => "it was deleted meanwhile: try again",
         Error::ConcurrentChange { .. } | Error::Generation { .. } | Error::LostLease { .. } => {
             "look at `canary-ctl status`, and try again if it is still right"
         }
         Error::Held { .. } => "wait until it has ended; a process that is gone is not waited for",
-        Error::LostKeys { .. } | Error::Unknown { .. } => "`canary-ctl apply` puts it there",
+        Error::LostKeys { .. } => "`canary-ctl apply` puts it there",
         Error::NoService { .. } => "name the application's Service in `service.name`, or create it first",
+        Error::Refused { code: 400 | 403, .. } => {
+            "the text is the cluster's own: a policy, a quota or the state of the namespace; no Role changes it, its owner can"
+        }
+        Error::Unreachable { .. } => {
+            "is the address that of the right cluster (`kubectl config current-context`), and does `kubectl version` reach it?"
+        }
         Error::NotApplied => "`canary-ctl apply` brings them there",
         Error::KeysDiffer { .. } => {
             "`canary-ctl rotate-keys` continues a rotation that was interrupted; else decide for one of them, and copy it"
@@ -105,7 +127,25 @@ mod tests {
         };
         assert_eq!(
             error.hint().unwrap(),
-            "add to a Role in `shop`: {apiGroups: [\"networking.istio.io\"], resources: [\"virtualservices\"], verbs: [\"patch\"]}"
+            "add to a Role in `shop`: {apiGroups: [\"networking.istio.io\"], resources: [\"virtualservices\"], verbs: [\"patch\"]}; \
+             `canary-ctl generate rbac` prints all rights"
+        );
+    }
+
+    #[test]
+    fn a_release_that_is_not_there_has_a_hint_with_those_that_are() {
+        let hint = |known: &[&str]| {
+            let known = known.iter().map(|name| (*name).to_owned()).collect();
+            Error::Unknown { release: "ledgr/ledger".to_owned(), known }.hint().unwrap()
+        };
+        assert_eq!(hint(&[]), "`canary-ctl apply` puts it there");
+        assert_eq!(
+            hint(&["ledger/ledger", "shop/shop"]),
+            "`canary-ctl apply` puts it there; there are: ledger/ledger, shop/shop"
+        );
+        assert_eq!(
+            hint(&["a/a"; 9]),
+            "`canary-ctl apply` puts it there; `canary-ctl list` says which there are"
         );
     }
 

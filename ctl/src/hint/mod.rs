@@ -8,14 +8,20 @@
 //! check     preflight checks and what to do instead of skipping them       preflight, routing
 //! status    what is wrong with a release                                   status
 //! cluster   why an operation failed                                        canary-operations
+//! doctor    what is wrong with a release and its cluster                   doctor
+//! rights    rights that are missing, and the command that prints them      rbac
 //! ```
 
 mod check;
 mod cluster;
+mod doctor;
 mod file;
 mod plan;
+mod rights;
 mod status;
 mod survey;
+
+pub use rights::{missing_rights, printed_for};
 
 /// What a person can do about it.
 pub trait Hint {

@@ -35,7 +35,7 @@ fn each_danger_is_found_at_its_level_and_place() {
         ("stickiness: session", keyed_sidecars, Info, "spec.identity"),
         ("override: token", "override: off", Info, "spec.session.cookie"),
         ("override: token", "override: open", Error, "spec.override"),
-        ("override: token", "cookies: {tls: false}", Error, "spec.cookies.tls"),
+        ("override: token", "cookies: {tls: false}", Warning, "spec.cookies.tls"),
         ("override: token", "override: off", Info, "spec.cacheControl"),
         ("override: token", "override: off", Info, "spec.sessionAffinity"),
         ("    cookie: JSESSIONID", "    cookie: JSESSIONID\n    maxAge: 7d", Info, "spec.session.maxAge"),

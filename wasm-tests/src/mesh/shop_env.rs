@@ -113,6 +113,8 @@ impl ShopEnv {
         Ok(release
             .with("/spec/gateways", gateways)
             .with("/spec/hosts", json!([HOST]))
+            // The lab's Gateway speaks HTTP, and the simulated users keep `Secure` cookies.
+            .with("/spec/cookies", json!({"tls": true}))
             .with("/spec/delivery", delivery))
     }
 

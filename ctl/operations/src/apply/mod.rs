@@ -4,7 +4,7 @@
 //! | --- | --- | --- | --- |
 //! | observe | | record, keys, lists of routes and rules, the other objects one by one; nothing to do: end | |
 //! | begin | release, shared | the record; if it is another one by now everything, else the shared objects | Leases |
-//! | check | release, shared | pods, metrics, routes that bypass ours | |
+//! | check | release, shared | pods, metrics, routes that bypass ours; every write as a dry run | |
 //! | keys | release, shared | | Secrets that are missing |
 //! | module | release | a new one is rolled out alone (`module`); then from "begin" again | |
 //! | record | release, shared | | the desired state: killed after it, the next call executes it |
@@ -19,12 +19,14 @@
 //! An object whose write is answered with 409 is read again, and the record with it.
 //!
 //! ```text
+//! admission  every write as a dry run                    Planned         -> API requests
 //! snapshot   what is read                                Release, Record -> Observed
 //! planning   record, desired state and plan              Observed        -> Planned
 //! rollout    writes the plan part by part, and prunes    Planned         -> API requests
 //! module     rolls out a new module before the rest      ModuleRollout   -> API requests
 //! ```
 
+mod admission;
 mod module;
 mod planning;
 mod rollout;
@@ -94,6 +96,7 @@ impl Cluster {
     pub async fn plan_allowing(&self, release: &Release, allow_rolled_back: bool) -> Result<Plan, Error> {
         let found = self.find_or_recover(release).await?;
         let Planned { mut plan, stored, .. } = self.plan_apply(release, found, allow_rolled_back).await?;
+        plan.notes.extend(self.exposure_notes(release, &plan).await?);
         plan.notes.extend(self.runtime_note(&plan, &stored.record).await?);
         Ok(plan)
     }
@@ -195,6 +198,9 @@ impl Cluster {
     ) -> Result<Begun<'r>, Error> {
         let mut planned = self.plan_current(release, planned, options.allow_rolled_back).await?;
         let coverage = self.check_planned(release, &planned, options.skipped).await?;
+        if !is_module_rolled_out {
+            self.check_apply_admission(release, &planned).await?;
+        }
         if !planned.keys.is_complete() {
             planned.keys = self.keys.create_missing(planned.keys).await?;
             planned.replan(release)?;
@@ -226,6 +232,7 @@ impl Cluster {
             None => self.client.service_pods(release.name.namespace.as_str(), &record.service).await?,
         };
         self.check_apply(release, planned, &pods, skipped)?;
+        self.check_exposure(release, skipped).await?;
         check_edits(&planned.plan, &planned.snapshot.observed.objects, self.options.take_ownership)?;
         check_claims(&planned.plan, self.options.force_conflicts)?;
         self.check_runtimes(&planned.plan, record, skipped).await?;

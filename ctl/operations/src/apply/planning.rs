@@ -23,7 +23,7 @@ pub(crate) struct Planned {
     pub(super) keys: GatewayKeys,
     pub(super) snapshot: Snapshot,
     pub(crate) desired: Desired,
-    pub(super) plan: Plan,
+    pub(crate) plan: Plan,
     /// The pods behind the Service; `None` for a release that is not there yet.
     pub(super) pods: Option<ServicePods>,
 }
@@ -34,7 +34,7 @@ impl Cluster {
     /// # Errors
     ///
     /// If the file is older than a promotion or a rollback, or no plan leads to its desired state.
-    pub(super) async fn plan_apply(
+    pub(crate) async fn plan_apply(
         &self,
         release: &Release,
         found: Option<StoredRecord>,

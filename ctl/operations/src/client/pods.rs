@@ -28,6 +28,14 @@ impl ServicePods {
         ready_pods(self.pods.iter().filter(is_of_version))
     }
 
+    /// How many have no version label.
+    pub(crate) fn without_label(&self, service: &ServiceRef) -> usize {
+        let has_label = |pod: &&Pod| {
+            pod.metadata.labels.as_ref().is_some_and(|labels| labels.contains_key(&service.label))
+        };
+        self.pods.iter().filter(|pod| !has_label(pod)).count()
+    }
+
     /// The versions that have ready pods, without the stable one, and how many.
     pub(crate) fn ready_beside_stable(&self, record: &Record) -> BTreeMap<String, usize> {
         let stable = record.state.version_of(Role::Stable);

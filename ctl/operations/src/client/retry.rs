@@ -94,7 +94,8 @@ fn decide(method: &Method, path: &str, response: Option<(StatusCode, &HeaderMap)
         return RetryDecision::Ended;
     }
     // A review stores nothing.
-    let is_create = method == Method::POST && !path.ends_with("/selfsubjectreviews");
+    let is_review = path.ends_with("/selfsubjectreviews") || path.ends_with("/selfsubjectaccessreviews");
+    let is_create = method == Method::POST && !is_review;
     match response {
         Some((StatusCode::TOO_MANY_REQUESTS, headers)) => after(headers),
         Some((status, headers)) if status.is_server_error() && !is_create => after(headers),

@@ -27,6 +27,7 @@ pub(crate) const INGRESS: &str = "ingress";
 pub(crate) fn shop() -> FakeApi {
     let api = FakeApi::default();
     create_service(&api, "shop");
+    api.state().create(&gateway(INGRESS, "HTTPS", "*.example.com"));
     api.state().create(&pod(INGRESS, "gateway-1", &json!({"istio": "gateway"})));
     api
 }
@@ -50,6 +51,14 @@ pub(crate) fn pod(namespace: &str, name: &str, labels: &Value) -> Value {
         "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}],
             "containerStatuses": [{"name": "istio-proxy", "image": "", "imageID": "", "ready": true,
                 "restartCount": 0, "state": {"running": {}}}]}})
+}
+
+/// The Gateway of the pods with `istio: gateway`, with one server.
+pub(crate) fn gateway(namespace: &str, protocol: &str, host: &str) -> Value {
+    let server = json!({"port": {"number": 443, "name": "web", "protocol": protocol}, "hosts": [host]});
+    json!({"apiVersion": "networking.istio.io/v1", "kind": "Gateway",
+        "metadata": {"name": "gateway", "namespace": namespace},
+        "spec": {"selector": {"istio": "gateway"}, "servers": [server]}})
 }
 
 /// The shop with a VirtualService that its owner has written: it leads to the Service without a subset.
@@ -76,7 +85,7 @@ pub(crate) fn release(changes: &Value) -> Release {
         "override": "token",
         "routes": "managed",
         "maxStep": 100,
-        "delivery": {"module": "oci://registry.example.com/filter:1"},
+        "delivery": {"module": "oci://registry.test/filter:1"},
     });
     for (name, value) in changes.as_object().cloned().unwrap_or_default() {
         spec[name] = value;

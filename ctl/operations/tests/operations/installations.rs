@@ -97,7 +97,7 @@ fn an_uninstall_waits_for_no_proxy_that_has_nothing_of_the_release() {
         let (api, release) = (shop(), release(&Value::Null));
         let cluster = api.cluster().await;
         // A module that no proxy can fetch: the release is never active.
-        api.state().proxies.set_unreachable_module("oci://registry.example.com/filter:1");
+        api.state().proxies.set_unreachable_module("oci://registry.test/filter:1");
         let failed = apply_without_istiod(&cluster, &release).await;
         assert!(matches!(failed, Err(Error::Late { .. })), "{failed:?}");
         uninstall(&cluster, &release).await.unwrap();

@@ -109,6 +109,7 @@ fn a_lost_identity_key_is_that_of_any_gateway_whose_configuration_has_it() {
         let api = shop();
         create_service(&api, "blog");
         api.state().create(&pod("edge", "gateway-2", &json!({"istio": "gateway"})));
+        api.state().create(&crate::fixture::gateway("edge", "HTTPS", "*"));
         let gateway = |namespace: &str| json!({"name": format!("{namespace}/gateway"), "selector": {"istio": "gateway"}});
         // The gateway in `edge` has this release alone, and so no identity key; it is read first.
         let plain = release(&json!({"gateways": [gateway("edge"), gateway(INGRESS)]}));

@@ -8,13 +8,16 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
+mod admission;
 mod applying;
 mod denied;
+mod doctor;
 mod fake_api;
 mod fixture;
 mod installations;
 mod interrupted;
 mod keys;
+mod listing;
 mod lost_record;
 mod make_before_break;
 mod moves_users;

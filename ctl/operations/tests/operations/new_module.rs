@@ -5,7 +5,7 @@ use crate::fixture::{apply, apply_without_istiod, release, run, set_weight, shop
 use canary_operations::Error;
 use serde_json::{Value, json};
 
-const NEW: &str = "oci://registry.example.com/filter:2";
+const NEW: &str = "oci://registry.test/filter:2";
 
 #[test]
 fn a_new_module_that_every_proxy_runs_replaces_the_old_one() {

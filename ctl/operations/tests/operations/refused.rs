@@ -1,9 +1,10 @@
 //! What an operation refuses before its first write.
 
 use crate::fake_api::FakeApi;
-use crate::fixture::{apply, finish, promote, release, run, set_weight, shop, weight};
+use crate::fixture::{INGRESS, apply, finish, gateway, pod, promote, release, run, set_weight, shop, weight};
 use assignment::contract::Until;
 use canary_operations::{Cluster, Error, Protected, WeightRequest};
+use canary_release::preflight::PreflightCheck;
 use canary_release::record::Expiry;
 use canary_release::spec::{Release, Seconds};
 use serde_json::{Value, json};
@@ -78,6 +79,57 @@ fn a_first_apply_is_refused_with_a_port_or_a_service_that_does_not_exist() {
         assert_eq!(refused, "expected Service `shopp` in namespace `shop`, found none");
         assert_eq!(api.state().store.names(&["ConfigMap", "VirtualService"]), Vec::<String>::new());
         apply(&cluster, &named("shop", 80)).await.unwrap();
+    });
+}
+
+/// Before anything is written.
+#[test]
+fn a_release_that_users_cannot_reach_as_its_file_says_is_refused() {
+    run(async {
+        let selecting =
+            |labels: Value| json!({"gateways": [{"name": "ingress/gateway", "selector": labels}]});
+        let named = json!({"gateways": [{"name": "ingress/gatewayy", "selector": {"istio": "gateway"}}]});
+        let module = json!({"delivery": {"module": "oci://registry.example.com/filter:1"}});
+        let cases = [
+            (named, PreflightCheck::NoGateway),
+            (selecting(json!({"istio": "ingress"})), PreflightCheck::NoProxies),
+            (selecting(json!({"istio": "gateway", "app": "one"})), PreflightCheck::SelectorMismatch),
+            (json!({"hosts": ["shop.example.org"]}), PreflightCheck::HostNotServed),
+            (module, PreflightCheck::PlaceholderModule),
+        ];
+        for (changes, expected) in cases {
+            let api = shop();
+            let one = json!({"istio": "gateway", "app": "one"});
+            api.state().create(&pod(INGRESS, "gateway-2", &one));
+            let refused = apply(&api.cluster().await, &release(&changes)).await;
+            let Err(Error::Preflight(failed)) = &refused else {
+                panic!("expected `{expected}` for {changes}, found {refused:?}");
+            };
+            assert_eq!(failed.check, expected, "{changes}: {failed}");
+            assert_eq!(
+                api.state().store.names(&["ConfigMap", "Secret", "EnvoyFilter"]),
+                Vec::<String>::new()
+            );
+        }
+    });
+}
+
+#[test]
+fn a_gateway_without_tls_is_refused_until_the_file_says_who_speaks_it() {
+    run(async {
+        let api = shop();
+        api.state().store.edit("Gateway", "gateway", |object| {
+            object["spec"] = gateway(INGRESS, "HTTP", "*.example.com")["spec"].clone();
+        });
+        let cluster = api.cluster().await;
+        let plan = cluster.plan(&release(&Value::Null)).await.unwrap();
+        let notes: Vec<String> = plan.notes.iter().map(ToString::to_string).collect();
+        assert!(notes.iter().any(|note| note.contains("found plain HTTP")), "{notes:?}");
+        match apply(&cluster, &release(&Value::Null)).await {
+            Err(Error::Preflight(failed)) => assert_eq!(failed.check, PreflightCheck::NoTls, "{failed}"),
+            other => panic!("expected `no-tls`, found {other:?}"),
+        }
+        apply(&cluster, &release(&json!({"cookies": {"tls": true}}))).await.unwrap();
     });
 }
 

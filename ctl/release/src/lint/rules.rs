@@ -201,7 +201,9 @@ fn cookies_without_tls_can_be_read(release: &Release) -> Vec<RawFinding> {
     }
     let message =
         "without TLS our cookies are neither Secure nor bound to the host: others can read and replace them";
-    raise(Level::Error, "spec.cookies.tls", message, "let the gateway speak TLS, and leave `tls` out")
+    let hint =
+        "leave `tls` out where the gateway speaks TLS, set `tls: true` where something in front of it does";
+    raise(Level::Warning, "spec.cookies.tls", message, hint)
 }
 
 /// The local Envoy listens without TLS. Browsers keep `Secure` cookies of `localhost`, other clients do not.

@@ -6,6 +6,7 @@ use crate::routing::Gap;
 use crate::spec::Routes;
 use assignment::Weight;
 use jiff::Timestamp;
+use std::collections::BTreeMap;
 
 /// What can be done instead of skipping a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +38,22 @@ pub enum Alternative {
         /// Its ports.
         ports: Vec<u16>,
     },
+    /// Name the Gateway that serves the hosts.
+    NameGateway,
+    /// Select the pods of the Gateway.
+    SelectProxies {
+        /// The labels that the Gateway itself selects; none if it is not there.
+        labels: BTreeMap<String, String>,
+    },
+    /// Let a server of the Gateway serve a host.
+    ServeHost {
+        /// The host.
+        host: String,
+    },
+    /// Say in the file whether browsers speak TLS.
+    StateTls,
+    /// Name the address of the module.
+    NameModule,
     /// Change the object that leads to the pods past our routes.
     CloseGap {
         /// The object, and what it does.

@@ -16,6 +16,18 @@ pub enum PreflightCheck {
     NoRoutes,
     /// The Service does not have the port to which our routes would lead.
     NoServicePort,
+    /// A Gateway that the release names does not exist.
+    NoGateway,
+    /// The selector of a gateway fits no pod.
+    NoProxies,
+    /// The selector of a gateway fits other pods than the Gateway's own one.
+    SelectorMismatch,
+    /// No server of the Gateways serves a host.
+    HostNotServed,
+    /// The Gateways serve a host by plain HTTP, and the cookies are `Secure`.
+    NoTls,
+    /// The address of the module is a placeholder.
+    PlaceholderModule,
     /// Ready canary pods are reached by traffic that bypasses our routes.
     RoutesBypassed,
     /// An object of the filter does not exist: clients can name a version.
@@ -46,10 +58,16 @@ pub struct CheckFailed {
 
 impl PreflightCheck {
     /// Every check, in the order of help and docs.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 16] = [
         Self::NoReadyPods,
         Self::NoRoutes,
         Self::NoServicePort,
+        Self::NoGateway,
+        Self::NoProxies,
+        Self::SelectorMismatch,
+        Self::HostNotServed,
+        Self::NoTls,
+        Self::PlaceholderModule,
         Self::RoutesBypassed,
         Self::NoFilter,
         Self::Paused,
@@ -65,6 +83,12 @@ impl PreflightCheck {
             Self::NoReadyPods => "no-ready-pods",
             Self::NoRoutes => "no-routes",
             Self::NoServicePort => "no-service-port",
+            Self::NoGateway => "no-gateway",
+            Self::NoProxies => "no-proxies",
+            Self::SelectorMismatch => "selector-mismatch",
+            Self::HostNotServed => "host-not-served",
+            Self::NoTls => "no-tls",
+            Self::PlaceholderModule => "placeholder-module",
             Self::RoutesBypassed => "routes-bypassed",
             Self::NoFilter => "no-filter",
             Self::Paused => "paused",
@@ -82,6 +106,12 @@ impl PreflightCheck {
             Self::NoRoutes => "No route leads to the canary by the filter's header",
             Self::NoServicePort => "Routes would lead to a port that the Service does not have",
             Self::NoFilter => "An object of the filter does not exist, so that no proxy decides",
+            Self::NoGateway => "A Gateway that the release names does not exist",
+            Self::NoProxies => "The selector of a gateway fits no pod, so no proxy would have the filter",
+            Self::SelectorMismatch => "The selector of a gateway fits other pods than those of the Gateway",
+            Self::HostNotServed => "No server of the Gateways serves a host of the release",
+            Self::NoTls => "A host is served by plain HTTP, and browsers would drop `Secure` cookies",
+            Self::PlaceholderModule => "The address of the module is a placeholder",
             Self::RoutesBypassed => "Ready canary pods are reached by a way that no route of ours covers",
             Self::Paused => "Another user has paused the release",
             Self::MaxStep => "The weight rises by more than `maxStep`",

@@ -3,15 +3,18 @@
 //! ```text
 //! checks        the list of checks, and those that need a record alone    Record   -> CheckFailed
 //! alternative   what can be done instead of skipping one                  CheckFailed.alternative
+//! exposure      Gateways, their pods, their hosts and their protocol    Exposure -> CheckFailed
 //! wasm_runtime  whether a proxy survives its first Wasm filter            metrics  -> WasmRuntime
 //! ```
 
 mod alternative;
 mod checks;
+mod exposure;
 mod wasm_runtime;
 
 pub use alternative::Alternative;
 pub use checks::{
     CheckFailed, PreflightCheck, check_pause, check_service_port, check_step, check_stickiness,
 };
-pub use wasm_runtime::{ProxyRuntime, WasmRuntime, check_wasm_runtime};
+pub use exposure::{Exposure, GatewayObservation, PodLabels, check_exposure, exposure_failures};
+pub use wasm_runtime::{ProxyRuntime, WasmRuntime, check_wasm_runtime, istio_tag};

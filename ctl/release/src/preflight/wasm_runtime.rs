@@ -85,11 +85,15 @@ fn danger(proxies: &[ProxyRuntime]) -> Option<String> {
     })
 }
 
+/// The tag of Istio's proxy image, which is the version of Istio: `1.30.1-distroless`.
+pub fn istio_tag(image: &str) -> Option<&str> {
+    let name = image.rsplit('/').next()?.split('@').next()?;
+    name.split_once(':').filter(|(name, _)| *name == "proxyv2").map(|(_, tag)| tag)
+}
+
 /// The `major.minor` in the tag of Istio's proxy image: `docker.io/istio/proxyv2:1.30.1-distroless` is 1.30.
 fn istio_release(image: &str) -> Option<(u32, u32)> {
-    let name = image.rsplit('/').next()?.split('@').next()?;
-    let (_, tag) = name.split_once(':').filter(|(name, _)| *name == "proxyv2")?;
-    let (major, rest) = tag.split_once('.')?;
+    let (major, rest) = istio_tag(image)?.split_once('.')?;
     let minor = rest.split(|letter: char| !letter.is_ascii_digit()).next()?;
     Some((major.parse().ok()?, minor.parse().ok()?))
 }

@@ -204,7 +204,8 @@ fn service(release: &Release) -> ServiceRef {
     ServiceRef { name: release.service.name.to_string(), label: release.versions.label.clone() }
 }
 
-pub(crate) fn proxies(release: &Release) -> Vec<Proxies> {
+/// The pods whose proxies serve a release: those of its gateways, and its sidecars.
+pub fn proxies(release: &Release) -> Vec<Proxies> {
     let gateways = release.gateways.iter().map(|gateway| &gateway.pods);
     let named =
         |pods: &Selector| Proxies { namespace: pods.namespace.to_string(), labels: pods.labels.clone() };

@@ -135,8 +135,10 @@ pub struct Overrides {
 /// Attributes of our cookies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cookies {
-    /// Whether the gateway speaks TLS with browsers: `Secure` and `__Host-` names.
+    /// Whether browsers speak TLS, with the gateway or with what is in front of it: `Secure` and `__Host-` names.
     pub tls: bool,
+    /// Whether the file says so. Otherwise the servers of the Gateways have to speak TLS.
+    pub is_tls_stated: bool,
     /// `SameSite`.
     pub same_site: SameSite,
     /// `Domain`, where sub-domains must share them.
@@ -261,7 +263,7 @@ impl Release {
 
 impl Default for Cookies {
     fn default() -> Self {
-        Self { tls: true, same_site: SameSite::Lax, domain: None }
+        Self { tls: true, is_tls_stated: false, same_site: SameSite::Lax, domain: None }
     }
 }
 

@@ -5,6 +5,7 @@
 //! observation  record, pods, objects, routes and proxies at one moment
 //! window       requests between two observations                         Traffic              -> WindowTraffic
 //! share        the canary's share of them, with its interval             WindowTraffic        -> ObservedShare
+//! summary      what the record alone says, in one line                   Record               -> ReleaseSummary
 //! problem      what is wrong, the worst first                            Observation, share   -> Problems
 //! ```
 
@@ -12,10 +13,12 @@ mod observation;
 mod problem;
 mod proxy;
 mod share;
+mod summary;
 mod window;
 
 pub use observation::{ObjectStatus, Observation, ReadyPods};
 pub use problem::{Problem, problems};
 pub use proxy::ProxyStatus;
 pub use share::{ObservedShare, Share};
+pub use summary::{Condition, ReleaseSummary};
 pub use window::{TrafficWindow, WindowTraffic};

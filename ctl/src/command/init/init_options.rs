@@ -112,7 +112,7 @@ fn tell_of_plain_http(gateways: &Gateways, printer: &mut Printer) {
     let Gateways::Found(gateways) = gateways else { return };
     for gateway in gateways.iter().filter(|gateway| !gateway.speaks_tls) {
         printer.message(&format!("no server of Gateway `{}` speaks TLS", gateway.name));
-        printer.hint("set `cookies: {tls: false}`, unless something in front of it speaks TLS with browsers: they drop `Secure` cookies without");
+        printer.hint("set `cookies: {tls: false}`, unless something in front of it speaks TLS with browsers (`{tls: true}` then): they drop `Secure` cookies without");
     }
 }
 

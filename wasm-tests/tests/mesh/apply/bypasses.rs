@@ -4,7 +4,7 @@ use crate::support::cli::Cli;
 use crate::support::in_the_mesh;
 use crate::support::loaded_fixture::LoadedFixture;
 use crate::support::other_owner::{LEADING, beside, to_shop};
-use crate::support::release_fixture::ReleaseFixture;
+use crate::support::release_fixture::{ReleaseFixture, WITHOUT_PODS};
 use canary_operations::{ApplyOptions, Error, WaitOptions};
 use canary_release::preflight::{CheckFailed, PreflightCheck};
 use serde_json::{Value, json};
@@ -83,12 +83,7 @@ fn a_canary_without_ready_pods_is_applied_and_the_bypassing_route_is_reported() 
             lab.apply(&object("Pod", name, &json!({"app": label}), &spec).to_string()).await.unwrap();
         }
         let waiting = WaitOptions { timeout: Duration::from_secs(5), progress: &mut |_, _| {} };
-        let how = ApplyOptions {
-            waiting,
-            wait: false,
-            skipped: &[PreflightCheck::NoReadyPods],
-            allow_rolled_back: false,
-        };
+        let how = ApplyOptions { waiting, wait: false, skipped: &WITHOUT_PODS, allow_rolled_back: false };
         let applied = cluster.apply(&release, how).await.unwrap();
         assert_eq!(applied.coverage.unmeshed_pods.0, ["cron"]);
         let told: Vec<String> = applied.coverage.gaps.iter().map(ToString::to_string).collect();

@@ -60,7 +60,7 @@ fn a_weight_does_not_jump_beyond_the_largest_step_not_even_the_first() {
         refused(PreflightCheck::MaxStep, &apply(&cluster, &release).await);
         let written = fixture.versions().await;
         assert!(written.is_empty(), "{written:?}");
-        let skipped = [PreflightCheck::NoReadyPods, PreflightCheck::MaxStep];
+        let skipped = [PreflightCheck::NoReadyPods, PreflightCheck::NoProxies, PreflightCheck::MaxStep];
         let applied = apply_although(&cluster, &release, &skipped).await.unwrap();
         assert_eq!(applied.record.state.weight, "60".parse().unwrap());
         check_weight(&cluster, &release, "100", &[PreflightCheck::NoReadyPods]).await.unwrap();
@@ -81,9 +81,8 @@ fn a_release_that_cannot_tell_its_users_apart_is_refused() {
         );
         let written = fixture.versions().await;
         assert!(written.is_empty(), "{written:?}");
-        apply_although(&cluster, &release, &[PreflightCheck::NoReadyPods, PreflightCheck::NoUserKey])
-            .await
-            .unwrap();
+        let skipped = [PreflightCheck::NoReadyPods, PreflightCheck::NoProxies, PreflightCheck::NoUserKey];
+        apply_although(&cluster, &release, &skipped).await.unwrap();
         refused(
             PreflightCheck::NoUserKey,
             &check_weight(&cluster, &release, "20", &[PreflightCheck::NoReadyPods]).await,

@@ -19,12 +19,12 @@ const OTHER: &str = "restricted-too";
 /// Everything that an operator does to a release, in order; `diff` ends with exit code 1.
 const VERBS: [(&[&str], i32); 11] = [
     (&["diff"], 1),
-    (&["apply", "--skip-check", "no-ready-pods"], 0),
-    (&["apply", "--skip-check", "no-ready-pods"], 0),
+    (&["apply", "--skip-check", "no-ready-pods", "--skip-check", "no-proxies"], 0),
+    (&["apply", "--skip-check", "no-ready-pods", "--skip-check", "no-proxies"], 0),
     (&["status"], 0),
     (&["pause"], 0),
     (&["resume"], 0),
-    (&["rotate-keys", "--skip-check", "no-ready-pods"], 0),
+    (&["rotate-keys", "--skip-check", "no-ready-pods", "--skip-check", "no-proxies"], 0),
     (&["weight", "20", "--skip-check", "no-ready-pods"], 0),
     (&["promote", "--skip-check", "max-step", "--skip-check", "no-ready-pods"], 0),
     (&["rollback", "--now", "--skip-check", "no-ready-pods"], 0),
@@ -145,9 +145,14 @@ async fn slowly(fixture: &ReleaseFixture<'_>, proxy: &FaultProxy) -> Result<(), 
 
 fn is_named(said: &str, right: &Right) -> bool {
     let Right { namespace, resource, verb, .. } = right;
+    let of_one = said.contains(&format!("  hint: add to a Role in `{namespace}`: {{apiGroups: ["))
+        && said.contains(&format!("resources: [\"{resource}\"], verbs: [\"{verb}\"]}}"));
+    // A right for several objects is missing for each of them.
+    let of_several = said.contains("  hint: `canary-ctl generate rbac --user ")
+        && said.contains(&format!("in `{namespace}`: "))
+        && said.contains(&format!("{verb} {resource} "));
     said.contains(&format!("error: not allowed to {verb} {resource} in namespace `{namespace}`\n"))
-        && said.contains(&format!("  hint: add to a Role in `{namespace}`: {{apiGroups: ["))
-        && said.contains(&format!("resources: [\"{resource}\"], verbs: [\"{verb}\"]}}"))
+        && (of_one || of_several)
 }
 
 #[test]
@@ -234,7 +239,9 @@ fn without_the_right_to_ask_proxies_the_error_names_it() {
     in_the_mesh(async |lab| {
         let fixture = ReleaseFixture::new(lab, "rights-proxy").await;
         let file = fixture.file("shop");
-        let ran = fixture.run("admin", &file, &["apply", "--skip-check", "no-ready-pods"]).await;
+        let ran = fixture
+            .run("admin", &file, &["apply", "--skip-check", "no-ready-pods", "--skip-check", "no-proxies"])
+            .await;
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         ready_gateway(&fixture).await;
         let roles = printed(&fixture, OTHER, &file, &[]).await;

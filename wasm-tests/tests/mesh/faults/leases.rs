@@ -124,8 +124,14 @@ fn ctrl_c_gives_a_lease_back() {
         let fixture = ReleaseFixture::new(lab, "interrupted").await;
         held(&fixture, 3600).await;
         let file = fixture.file("shop");
-        let child =
-            fixture.command("admin", &file, &["apply", "--skip-check", "no-ready-pods"]).spawn().unwrap();
+        let child = fixture
+            .command(
+                "admin",
+                &file,
+                &["apply", "--skip-check", "no-ready-pods", "--skip-check", "no-proxies"],
+            )
+            .spawn()
+            .unwrap();
         let ours = "lease.coordination.k8s.io/shop-canary\n";
         lab.until("a lease of ours", async || leases(&fixture).await.contains(ours).then_some(()))
             .await

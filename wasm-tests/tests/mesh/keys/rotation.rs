@@ -2,7 +2,7 @@
 
 use crate::support::cli::Cli;
 use crate::support::in_the_mesh;
-use crate::support::release_fixture::{ReleaseFixture, apply, uninstall};
+use crate::support::release_fixture::{ReleaseFixture, WITHOUT_PODS, apply, uninstall};
 use canary_operations::{Cluster, Error, RotateOptions, Rotated, WaitOptions, WriteOptions};
 use canary_release::delivery::deployed_config;
 use canary_release::preflight::PreflightCheck;
@@ -125,7 +125,7 @@ async fn signer(cluster: &Cluster, release: &Release) -> String {
 
 async fn rotate(cluster: &Cluster, release: &Release) -> Result<Rotated, Error> {
     let waiting = WaitOptions { timeout: Duration::from_secs(5), progress: &mut |_, _| {} };
-    cluster.rotate_keys(release, RotateOptions { waiting, skipped: &[PreflightCheck::NoReadyPods] }).await
+    cluster.rotate_keys(release, RotateOptions { waiting, skipped: &WITHOUT_PODS }).await
 }
 
 async fn every_gateway_knows_what_others_sign(fixture: &ReleaseFixture<'_>, writes: u32) {

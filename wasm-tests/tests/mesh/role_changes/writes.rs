@@ -1,11 +1,12 @@
 //! What a promotion and a rollback write, and what they say no to.
 
 use crate::support::in_the_mesh;
-use crate::support::release_fixture::{ReleaseFixture, Verb, apply, name, promote, set_weight, turn};
+use crate::support::release_fixture::{
+    ReleaseFixture, Verb, WITHOUT_PODS, apply, name, promote, set_weight, turn,
+};
 use canary_ctl::hint::Hint as _;
 use canary_operations::{ApplyOptions, Error, WaitOptions};
 use canary_release::plan;
-use canary_release::preflight::PreflightCheck;
 use canary_release::spec::Release;
 use std::time::Duration;
 
@@ -75,12 +76,7 @@ fn a_rolled_back_version_is_applied_again_if_allowed_and_its_old_pins_do_not_cou
 
         let mut progress = |_, _| {};
         let waiting = WaitOptions { timeout: Duration::from_secs(5), progress: &mut progress };
-        let how = ApplyOptions {
-            waiting,
-            wait: false,
-            skipped: &[PreflightCheck::NoReadyPods],
-            allow_rolled_back: true,
-        };
+        let how = ApplyOptions { waiting, wait: false, skipped: &WITHOUT_PODS, allow_rolled_back: true };
         let record = cluster.apply(&release, how).await.unwrap().record;
         let versions: Vec<_> =
             record.state.versions.iter().map(|live| (live.name.as_str(), live.epoch)).collect();

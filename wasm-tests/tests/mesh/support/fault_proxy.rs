@@ -122,10 +122,13 @@ impl FaultProxy {
     }
 }
 
+/// The end of a call that the API server validates and discards.
+const DRY_RUN: &str = "?dryRun";
+
 /// Whether a call changes something, and is made whatever the time: a Lease is renewed when it is time to.
 pub(crate) fn writes(call: &str) -> bool {
     let renews = call.starts_with("PUT ") && call.contains("/leases/");
-    !call.starts_with("GET ") && !call.ends_with("/selfsubjectreviews") && !renews
+    !call.starts_with("GET ") && !call.ends_with("reviews") && !call.ends_with(DRY_RUN) && !renews
 }
 
 async fn pass(
@@ -133,7 +136,8 @@ async fn pass(
     state: Arc<Mutex<ProxyState>>,
     call: Request<Incoming>,
 ) -> io::Result<Response<Full<Bytes>>> {
-    let fault = fault_for(&state, &format!("{} {}", call.method(), call.uri().path()));
+    let dry_run = call.uri().query().filter(|query| query.contains("dryRun")).map_or("", |_| DRY_RUN);
+    let fault = fault_for(&state, &format!("{} {}{dry_run}", call.method(), call.uri().path()));
     let broken = || io::Error::other("an injected fault");
     match fault {
         Some(Fault::Slow(delay)) => tokio::time::sleep(delay).await,

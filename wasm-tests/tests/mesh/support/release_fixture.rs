@@ -26,6 +26,10 @@ pub(crate) const KINDS: &str = "destinationrule,virtualservice,envoyfilter,confi
 pub(crate) const BRIEF: LeaseTiming =
     LeaseTiming { lease: Duration::from_secs(3), wait: Duration::from_secs(30) };
 
+/// The checks that a namespace without pods fails.
+pub(crate) const WITHOUT_PODS: [PreflightCheck; 3] =
+    [PreflightCheck::NoReadyPods, PreflightCheck::NoProxies, PreflightCheck::NoRoutes];
+
 /// An operator with all rights, and namespaces without pods.
 pub(crate) struct ReleaseFixture<'l> {
     pub(crate) lab: &'l Lab,
@@ -37,6 +41,7 @@ impl<'l> ReleaseFixture<'l> {
     pub(crate) async fn new(lab: &'l Lab, namespace: &str) -> Self {
         for name in [namespace.to_owned(), format!("{namespace}-ingress")] {
             lab.kubectl(&["create", "namespace", &name]).await.unwrap();
+            lab.apply(&gateway(&name).to_string()).await.unwrap();
         }
         Self { lab, namespace: namespace.to_owned() }
     }
@@ -58,7 +63,9 @@ impl<'l> ReleaseFixture<'l> {
             .with("/metadata/namespace", self.namespace.as_str())
             .with("/spec/hosts", json!([format!("{name}.example.com")]))
             .with("/spec/gateways", gateways)
-            .with("/spec/delivery", json!({"module": "oci://registry.example.com/filter:1"}))
+            // The Gateway speaks HTTP.
+            .with("/spec/cookies", json!({"tls": true}))
+            .with("/spec/delivery", json!({"module": "oci://registry.test/filter:1"}))
     }
 
     pub(crate) async fn cluster(&self) -> Cluster {
@@ -157,6 +164,14 @@ impl<'l> ReleaseFixture<'l> {
     }
 }
 
+/// A Gateway for all hosts.
+fn gateway(namespace: &str) -> Value {
+    let server = json!({"port": {"number": 80, "name": "http", "protocol": "HTTP"}, "hosts": ["*"]});
+    json!({"apiVersion": "networking.istio.io/v1", "kind": "Gateway",
+        "metadata": {"name": "gateway", "namespace": namespace},
+        "spec": {"selector": {"istio": "gateway"}, "servers": [server]}})
+}
+
 /// The exit code and the output of a call.
 pub(crate) struct CliOutput {
     pub(crate) code: i32,
@@ -175,7 +190,7 @@ pub(crate) fn name(release: &Release) -> ReleaseName {
 
 /// Applies a release whose pods get no requests.
 pub(crate) async fn apply(cluster: &Cluster, release: &Release) -> Result<Applied, Error> {
-    apply_although(cluster, release, &[PreflightCheck::NoReadyPods, PreflightCheck::NoRoutes]).await
+    apply_although(cluster, release, &WITHOUT_PODS).await
 }
 
 pub(crate) async fn apply_although(

@@ -1,7 +1,9 @@
 //! A paused release: which operators can still change it, and how.
 
 use crate::support::in_the_mesh;
-use crate::support::release_fixture::{ReleaseFixture, apply, apply_although, check_weight, name, refused};
+use crate::support::release_fixture::{
+    ReleaseFixture, WITHOUT_PODS, apply, apply_although, check_weight, name, refused,
+};
 use canary_operations::{Error, PromoteOptions, WaitOptions, WriteOptions};
 use canary_release::preflight::PreflightCheck;
 use std::time::Duration;
@@ -65,7 +67,7 @@ fn on_a_paused_release_others_repair_and_do_not_move_users() {
         let before = fixture.versions().await;
         is_paused(&apply(&bob, &other).await);
         assert_eq!(fixture.versions().await, before);
-        let skipped = [PreflightCheck::NoReadyPods, PreflightCheck::NoRoutes, PreflightCheck::Paused];
+        let skipped = [&WITHOUT_PODS[..], &[PreflightCheck::Paused]].concat();
         apply_although(&bob, &other, &skipped).await.unwrap();
     });
 }

@@ -2,12 +2,14 @@
 //!
 //! ```text
 //! request             method, path and body of a request              http::Request  -> Request
+//! access              what the user may not do, and what is refused  Request        -> Response
 //! store               objects with versions: create, read, replace    Request        -> Response
 //! server_side_apply   field managers, conflicts, removed fields       Value          -> Value
 //! proxies             what istiod sends to proxies, and their metrics objects        -> text
 //! kill                a process that is killed after so many writes
 //! ```
 
+mod access;
 mod kill;
 mod proxies;
 mod request;
@@ -15,6 +17,7 @@ mod server_side_apply;
 mod store;
 
 use crate::fixture::options;
+use access::Access;
 use canary_operations::{Cluster, WriteOptions};
 use kube::Client;
 use kube::client::Body;
@@ -38,6 +41,7 @@ pub(crate) struct FakeApi(Arc<Mutex<State>>);
 pub(crate) struct State {
     pub(crate) store: Store,
     pub(crate) proxies: Proxies,
+    pub(crate) access: Access,
     /// `PATCH /apis/…` of all requests.
     pub(crate) requests: Vec<String>,
     before_write: Option<BeforeWrite>,
@@ -146,8 +150,8 @@ impl FakeApi {
             action(&mut state, &line);
             state.before_write = Some(action);
         }
-        if request.path.ends_with("/selfsubjectreviews") {
-            return request::json(201, &serde_json::json!({"status": {"userInfo": {"username": "admin"}}}));
+        if let Some(response) = state.access.respond(request) {
+            return response;
         }
         if let Some(metrics) = state.proxies.metrics(&request.path) {
             return metrics;

@@ -33,8 +33,9 @@ impl Request {
         format!("{} {}", self.method, self.path)
     }
 
+    /// Whether it changes something; a review and a dry run do not.
     pub(super) fn is_write(&self) -> bool {
-        self.method != Method::GET && !self.is_dry_run() && !self.path.ends_with("/selfsubjectreviews")
+        self.method != Method::GET && !self.path.ends_with("reviews") && !self.is_dry_run()
     }
 
     pub(super) fn is_dry_run(&self) -> bool {

@@ -7,7 +7,7 @@ use canary_operations::Error;
 use canary_release::spec::Release;
 use serde_json::{Value, json};
 
-const NEW: &str = "oci://registry.example.com/filter:2";
+const NEW: &str = "oci://registry.test/filter:2";
 
 #[test]
 fn a_module_rollout_is_continued_after_any_write() {

@@ -2,7 +2,7 @@
 
 use super::count_writes;
 use crate::fake_api::FakeApi;
-use crate::fixture::{INGRESS, apply, pod, release, rotate, run, shop};
+use crate::fixture::{self, INGRESS, apply, pod, release, rotate, run, shop};
 use assignment::contract::KeyUse;
 use canary_operations::{Cluster, Error};
 use canary_release::delivery::deployed_config;
@@ -18,6 +18,7 @@ fn a_rotation_is_continued_after_any_write_and_each_gateway_verifies_what_others
         let release = release(&json!({"gateways": [gateway(INGRESS), gateway("edge")]}));
         let case = async |writes| {
             let api = shop();
+            api.state().create(&fixture::gateway("edge", "HTTPS", "*"));
             api.state().create(&pod("edge", "gateway-2", &json!({"istio": "gateway"})));
             let cluster = api.cluster().await;
             apply(&cluster, &release).await.unwrap();

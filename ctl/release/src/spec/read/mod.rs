@@ -208,12 +208,12 @@ fn selector_of(section: &mut Section<'_>, default: Option<Label>) -> Option<Sele
 }
 
 fn cookies(mut section: Section<'_>) -> Cookies {
-    let tls = section.flag("tls").unwrap_or(true);
+    let stated = section.flag("tls");
     let words = [("Lax", SameSite::Lax), ("Strict", SameSite::Strict), ("None", SameSite::None)];
     let same_site = section.choice("sameSite", &words).unwrap_or_default();
     let domain = section.text("domain");
     section.finish();
-    Cookies { tls, same_site, domain }
+    Cookies { tls: stated.unwrap_or(true), is_tls_stated: stated.is_some(), same_site, domain }
 }
 
 /// Whether the value is a scalar where a mapping is allowed too: `override: token` and `override: {mode: token}`.

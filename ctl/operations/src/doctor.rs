@@ -1,0 +1,129 @@
+//! Examines a release and its cluster, and writes nothing: before the first `apply` and after it, everything at once.
+
+use crate::client::pods::has_ended;
+use crate::runtimes::{envoy_runs, proxy_image};
+use crate::{Cluster, Error};
+use canary_release::doctor::{Area, Examination, KeyState, ProxyExamination, Refusal, ServiceExamination};
+use canary_release::metrics::PodName;
+use canary_release::plan::Plan;
+use canary_release::preflight::{WasmRuntime, istio_tag};
+use canary_release::record::{ServiceRef, proxies};
+use canary_release::spec::Release;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The part of the metric's name in the proxy, as a filter, so that fewer lines are sent.
+const FILTER: &str = "runtime.v8.created";
+
+/// What was observed, and what could not be.
+#[derive(Debug, Default)]
+pub struct Diagnosis {
+    /// What was observed.
+    pub examination: Examination,
+    /// Why a part was not, or why no plan leads to the desired state. A missing right is part of the examination.
+    pub errors: Vec<(Area, Error)>,
+}
+
+impl Cluster {
+    /// Examines a release and its cluster. Reads, reviews and dry runs only.
+    ///
+    /// # Errors
+    ///
+    /// None: what cannot be read is part of the diagnosis.
+    pub async fn diagnose(&self, release: &Release) -> Diagnosis {
+        let mut diagnosis = Diagnosis::default();
+        let (service, exposure, rights, proxies, keys, admission) = tokio::join!(
+            self.examine_service(release),
+            self.exposure(release),
+            self.missing_rights(release),
+            self.examine_proxies(release),
+            self.examine_keys(release),
+            Box::pin(self.examine_admission(release)),
+        );
+        let mut keep = Keep(&mut diagnosis.errors);
+        let examination = &mut diagnosis.examination;
+        examination.service = keep.ok(Area::Service, service);
+        examination.exposure = keep.ok(Area::Gateways, exposure);
+        examination.missing_rights = keep.ok(Area::Rights, rights);
+        examination.proxies = keep.ok(Area::Proxies, proxies);
+        examination.keys = keep.ok(Area::Keys, keys);
+        if let Some(admission) = keep.ok(Area::Admission, admission) {
+            examination.is_installed = admission.is_installed;
+            examination.brings_wasm = admission.plan.brings_wasm();
+            let refusals = admission.refusals.into_iter();
+            // Missing rights are listed whole.
+            let refusals = refusals.filter(|error| !matches!(error, Error::Forbidden { .. }));
+            examination.refusals =
+                Some(refusals.map(|error| Refusal { message: error.to_string() }).collect());
+        }
+        diagnosis
+    }
+
+    async fn examine_service(&self, release: &Release) -> Result<ServiceExamination, Error> {
+        let service =
+            ServiceRef { name: release.service.name.to_string(), label: release.versions.label.clone() };
+        let pods = self.client.service_pods(release.name.namespace.as_str(), &service).await?;
+        Ok(ServiceExamination {
+            stable: pods.of_version(&service, &release.versions.stable),
+            canary: release.versions.canary.as_ref().map(|canary| pods.of_version(&service, canary)),
+            unlabelled: pods.without_label(&service),
+            ports: pods.ports,
+        })
+    }
+
+    async fn examine_proxies(&self, release: &Release) -> Result<Vec<ProxyExamination>, Error> {
+        let mut images: BTreeMap<PodName, Option<String>> = BTreeMap::new();
+        for proxies in proxies(release) {
+            let pods = self.client.pods(&proxies.namespace, &proxies.labels).await?.into_iter();
+            images.extend(pods.filter(|pod| envoy_runs(pod) && !has_ended(pod)).map(|pod| {
+                let image = proxy_image(&pod);
+                ((proxies.namespace.clone(), pod.metadata.name.unwrap_or_default()), image)
+            }));
+        }
+        let pods: BTreeSet<PodName> = images.keys().cloned().collect();
+        let reported = self.metrics_of(pods, FILTER).await?.into_iter();
+        let examined = reported.map(|((namespace, pod), metrics)| {
+            let image = images.remove(&(namespace.clone(), pod.clone())).flatten();
+            let wasm_runtime = WasmRuntime::of(image.as_deref(), metrics.as_ref().ok());
+            let istio = image.as_deref().and_then(istio_tag).map(str::to_owned);
+            let fault = metrics.err().map(ToString::to_string);
+            ProxyExamination { namespace, pod, istio, wasm_runtime, fault }
+        });
+        Ok(examined.collect())
+    }
+
+    async fn examine_keys(&self, release: &Release) -> Result<KeyState, Error> {
+        let missing = self.keys.find(release).await?.missing();
+        Ok(if missing.is_empty() { KeyState::Equal } else { KeyState::Missing { namespaces: missing } })
+    }
+
+    /// What `apply` would write, and what the API server says to it.
+    async fn examine_admission(&self, release: &Release) -> Result<Admission, Error> {
+        let found = self.find_or_recover(release).await?;
+        let is_installed = found.is_some();
+        let planned = self.plan_apply(release, found, false).await?;
+        let refusals = self.refusals(release, &planned).await;
+        Ok(Admission { is_installed, refusals, plan: planned.plan })
+    }
+}
+
+/// A plan, and what of it the API server refuses.
+struct Admission {
+    is_installed: bool,
+    plan: Plan,
+    refusals: Vec<Error>,
+}
+
+/// Collects the errors of parts of an examination.
+struct Keep<'d>(&'d mut Vec<(Area, Error)>);
+
+impl Keep<'_> {
+    fn ok<T>(&mut self, area: Area, examined: Result<T, Error>) -> Option<T> {
+        match examined {
+            Ok(examined) => Some(examined),
+            Err(error) => {
+                self.0.push((area, error));
+                None
+            }
+        }
+    }
+}

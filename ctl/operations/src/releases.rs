@@ -1,0 +1,92 @@
+//! The releases of a cluster, by their records.
+
+use crate::client::ApiRequest;
+use crate::record_store::{KEY, RecordStore};
+use crate::{Cluster, Error};
+use canary_release::ownership::FIELD_MANAGER;
+use canary_release::plan;
+use canary_release::record::Record;
+use canary_release::spec::ReleaseName;
+use futures_util::future::try_join_all;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use kube::Api;
+use kube::api::ListParams;
+
+/// A release, and its record; why it cannot be read if a newer version of this library wrote it.
+pub type FoundRelease = (ReleaseName, Result<Record, plan::Error>);
+
+impl Cluster {
+    /// The releases in these namespaces, sorted by name. Without one those of all namespaces or, if the user may not list the `ConfigMap`s
+    /// in all, of those namespaces in which they may.
+    ///
+    /// # Errors
+    ///
+    /// If records may not be listed in a given namespace, or in none.
+    pub async fn releases(&self, namespaces: &[String]) -> Result<Vec<FoundRelease>, Error> {
+        self.records.list(namespaces).await
+    }
+}
+
+impl RecordStore {
+    async fn list(&self, namespaces: &[String]) -> Result<Vec<FoundRelease>, Error> {
+        let mut found = if namespaces.is_empty() {
+            match self.list_in(None).await {
+                Err(denied @ Error::Forbidden { .. }) => self.list_where_allowed(denied).await?,
+                listed => listed?,
+            }
+        } else {
+            let lists = namespaces.iter().map(|namespace| self.list_in(Some(namespace)));
+            try_join_all(lists).await?.into_iter().flatten().collect()
+        };
+        found.sort_by_key(|(name, _)| name.to_string());
+        found.dedup_by_key(|(name, _)| name.to_string());
+        Ok(found)
+    }
+
+    /// The names of the releases that a user can see, for the error of one that is not there.
+    pub(crate) async fn names(&self, asked: &ReleaseName) -> Vec<String> {
+        let found = match self.list(&[]).await {
+            Ok(found) => found,
+            Err(_) => self.list_in(Some(asked.namespace.as_str())).await.unwrap_or_default(),
+        };
+        found.into_iter().map(|(name, _)| name.to_string()).collect()
+    }
+
+    /// Those of the namespaces in which the user may list records; the error if there is none.
+    async fn list_where_allowed(&self, denied: Error) -> Result<Vec<FoundRelease>, Error> {
+        let namespaces: Api<Namespace> = Api::all(self.client.clone());
+        let Ok(namespaces) = namespaces.list(&ListParams::default()).await else { return Err(denied) };
+        let names = namespaces.items.into_iter().filter_map(|namespace| namespace.metadata.name);
+        let (mut found, mut is_allowed) = (Vec::new(), false);
+        for name in names {
+            match self.list_in(Some(&name)).await {
+                Err(Error::Forbidden { .. }) => {}
+                listed => {
+                    is_allowed = true;
+                    found.extend(listed?);
+                }
+            }
+        }
+        if is_allowed { Ok(found) } else { Err(denied) }
+    }
+
+    async fn list_in(&self, namespace: Option<&str>) -> Result<Vec<FoundRelease>, Error> {
+        let api: Api<ConfigMap> = match namespace {
+            Some(namespace) => Api::namespaced(self.client.clone(), namespace),
+            None => Api::all(self.client.clone()),
+        };
+        let namespace = namespace.unwrap_or("*");
+        let request = ApiRequest { verb: "list", resource: "configmaps", group: "", namespace, name: "" };
+        let ours = ListParams::default().labels(&format!("app.kubernetes.io/managed-by={FIELD_MANAGER}"));
+        let found = api.list(&ours).await.map_err(|error| request.error(error))?;
+        Ok(found.items.into_iter().filter_map(|object| release(&object)).collect())
+    }
+}
+
+/// The release whose record a ConfigMap is.
+fn release(object: &ConfigMap) -> Option<FoundRelease> {
+    let record = object.data.as_ref()?.get(KEY)?;
+    let name = object.metadata.name.as_ref()?.strip_suffix("-canary")?;
+    let namespace = object.metadata.namespace.as_ref()?;
+    Some((format!("{namespace}/{name}").parse().ok()?, Record::parse(record)))
+}

@@ -1,0 +1,81 @@
+//! Everything that is wrong with a release and its cluster is found at once, and nothing is written.
+
+use crate::fixture::{apply, release, run, shop};
+use canary_operations::Cluster;
+use canary_release::doctor::{Area, Severity, findings};
+use canary_release::spec::Release;
+use serde_json::{Value, json};
+
+const WRITTEN: [&str; 6] =
+    ["ConfigMap", "Secret", "DestinationRule", "VirtualService", "EnvoyFilter", "Lease"];
+
+/// Severity, area and text of each finding.
+async fn found(cluster: &Cluster, release: &Release) -> Vec<(Severity, Area, String)> {
+    let diagnosis = cluster.diagnose(release).await;
+    assert!(diagnosis.errors.is_empty(), "{:?}", diagnosis.errors);
+    let found = findings(release, &diagnosis.examination).into_iter();
+    found.map(|finding| (finding.severity(), finding.area(), finding.to_string())).collect()
+}
+
+#[test]
+fn a_healthy_release_is_examined_before_and_after_its_first_apply() {
+    run(async {
+        let (api, release) = (shop(), release(&Value::Null));
+        let cluster = api.cluster().await;
+        let before = found(&cluster, &release).await;
+        let expected = (Severity::Info, Area::Service, "the release is not on this cluster yet".to_owned());
+        assert_eq!(before, [expected]);
+        assert_eq!(api.state().store.names(&WRITTEN), Vec::<String>::new());
+        apply(&cluster, &release).await.unwrap();
+        assert_eq!(found(&cluster, &release).await, []);
+    });
+}
+
+#[test]
+fn everything_that_is_wrong_is_found_at_once() {
+    run(async {
+        let broken = json!({
+            "service": {"name": "shop", "port": 81},
+            "hosts": ["shop.example.org"],
+            "delivery": {"module": "oci://registry.example.com/filter:1"},
+        });
+        let (api, release) = (shop(), release(&broken));
+        api.state().access.refuse("envoyfilters");
+        api.state().access.deny("update", "leases");
+        api.state().store.edit("Pod", "shop-v2", |pod| pod["metadata"]["labels"] = json!({"app": "shop"}));
+        let all = found(&api.cluster().await, &release).await;
+        let texts: Vec<&str> = all.iter().map(|(_, _, text)| text.as_str()).collect();
+        for expected in [
+            "expected port 81 of Service `shop`, found 80",
+            "expected the address of the module",
+            "expected host `shop.example.org` at a server of Gateway `ingress/gateway`, found none",
+            "2 rights are missing",
+            "ValidatingAdmissionPolicy 'platform' denied request: ask us",
+            "1 pods behind Service `shop` have no label `version`",
+            "version `v2` has no ready pod yet",
+        ] {
+            assert!(
+                texts.iter().any(|text| text.contains(expected)),
+                "expected `{expected}`, found {texts:#?}"
+            );
+        }
+        assert_eq!(api.state().store.names(&WRITTEN), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn what_may_not_be_read_is_a_missing_right_and_the_rest_is_examined() {
+    run(async {
+        let (api, release) = (shop(), release(&Value::Null));
+        api.state().access.deny("get", "pods/proxy");
+        api.state().store.remove("Gateway", "gateway");
+        let cluster = api.cluster().await;
+        let diagnosis = cluster.diagnose(&release).await;
+        assert_eq!(diagnosis.errors.iter().map(|(area, _)| *area).collect::<Vec<_>>(), [Area::Proxies]);
+        let found: Vec<Area> = findings(&release, &diagnosis.examination)
+            .iter()
+            .map(canary_release::doctor::ClusterFinding::area)
+            .collect();
+        assert_eq!(found, [Area::Gateways, Area::Rights, Area::Service]);
+    });
+}

@@ -1,0 +1,85 @@
+//! What the user may not do (authorization), and what nobody may store (admission).
+//!
+//! # Source
+//! Texts: `responsewriters.Forbidden` of k8s.io/apiserver;
+//! [Validating Admission Policy](https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/)
+
+use super::request::{Request, failure, json};
+use http::{Method, Response};
+use kube::client::Body;
+use serde_json::json as value;
+
+/// Rights that are missing, and resources that a policy refuses.
+#[derive(Default)]
+pub(crate) struct Access {
+    missing: Vec<(String, String)>,
+    refused: Vec<String>,
+}
+
+impl Access {
+    /// Takes a right from the user.
+    pub(crate) fn deny(&mut self, verb: &str, resource: &str) {
+        self.missing.push((verb.to_owned(), resource.to_owned()));
+    }
+
+    /// Lets an admission policy refuse each write of a resource.
+    pub(crate) fn refuse(&mut self, resource: &str) {
+        self.refused.push(resource.to_owned());
+    }
+
+    /// The response to a review, and to what the user may not do or a policy refuses.
+    pub(super) fn respond(&self, request: &Request) -> Option<Response<Body>> {
+        if request.path.ends_with("/selfsubjectreviews") {
+            return Some(json(201, &value!({"status": {"userInfo": {"username": "admin"}}})));
+        }
+        if request.path.ends_with("/selfsubjectaccessreviews") {
+            let asked = &request.body["spec"]["resourceAttributes"];
+            let text = |field: &str| asked[field].as_str().unwrap_or_default().to_owned();
+            let resource = match asked["subresource"].as_str() {
+                Some(subresource) => format!("{}/{subresource}", text("resource")),
+                None => text("resource"),
+            };
+            let allowed = self.allows(&text("verb"), &resource);
+            return Some(json(201, &value!({"spec": {}, "status": {"allowed": allowed}})));
+        }
+        let (resource, is_named) = resource(&request.path);
+        let verb = verb(&request.method, is_named);
+        if !self.allows(verb, &resource) {
+            let message =
+                format!("{resource} is forbidden: User \"admin\" cannot {verb} resource \"{resource}\"");
+            return Some(failure(403, "Forbidden", &message));
+        }
+        let is_refused = request.method != Method::GET && self.refused.contains(&resource);
+        let message =
+            format!("{resource} is forbidden: ValidatingAdmissionPolicy 'platform' denied request: ask us");
+        is_refused.then(|| failure(403, "Forbidden", &message))
+    }
+
+    fn allows(&self, verb: &str, resource: &str) -> bool {
+        !self.missing.iter().any(|(of, missing)| of == verb && missing == resource)
+    }
+}
+
+/// The resource of a path, with its subresource, and whether one object is named:
+/// `/api/v1/namespaces/<namespace>/<resource>/<name>/<subresource>`, or `/apis/<group>/<version>/namespaces/…`; without
+/// `namespaces` the resource of all of them.
+fn resource(path: &str) -> (String, bool) {
+    if !path.contains("/namespaces/") {
+        return (path.rsplit('/').next().unwrap_or_default().to_owned(), false);
+    }
+    let mut parts = path.split('/').skip_while(|part| *part != "namespaces").skip(2);
+    let (resource, name) = (parts.next().unwrap_or_default(), parts.next());
+    let subresource = parts.next().map(|subresource| format!("/{subresource}"));
+    (format!("{resource}{}", subresource.unwrap_or_default()), name.is_some())
+}
+
+fn verb(method: &Method, is_named: bool) -> &'static str {
+    match *method {
+        Method::POST => "create",
+        Method::PUT => "update",
+        Method::PATCH => "patch",
+        Method::DELETE => "delete",
+        _ if is_named => "get",
+        _ => "list",
+    }
+}

@@ -1,0 +1,95 @@
+//! What was observed of a release and its cluster.
+
+use crate::preflight::{Exposure, WasmRuntime};
+use crate::rbac::Right;
+use crate::status::ReadyPods;
+use serde::Serialize;
+
+/// What a part of an examination is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Area {
+    /// The Service and the pods behind it.
+    Service,
+    /// The Gateways, their pods and their hosts.
+    Gateways,
+    /// The rights of the user.
+    Rights,
+    /// What the API server says to the objects.
+    Admission,
+    /// The proxies: whether they respond, and what they run.
+    Proxies,
+    /// The signing keys.
+    Keys,
+}
+
+/// What was observed of a release and its cluster. What could not be read is `None`.
+#[derive(Clone, Debug, Default)]
+pub struct Examination {
+    /// Whether the release is on the cluster.
+    pub is_installed: bool,
+    /// Whether `apply` would bring a Wasm filter to proxies.
+    pub brings_wasm: bool,
+    /// The Service.
+    pub service: Option<ServiceExamination>,
+    /// How users reach the release.
+    pub exposure: Option<Exposure>,
+    /// The rights that the user lacks.
+    pub missing_rights: Option<Vec<Right>>,
+    /// The objects that the API server refuses.
+    pub refusals: Option<Vec<Refusal>>,
+    /// The running proxies that serve the release.
+    pub proxies: Option<Vec<ProxyExamination>>,
+    /// The signing keys.
+    pub keys: Option<KeyState>,
+}
+
+/// A Service, and the pods behind it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceExamination {
+    /// Its ports; `None` if there is no such Service.
+    pub ports: Option<Vec<u16>>,
+    /// The pods of the stable version.
+    pub stable: ReadyPods,
+    /// The pods of the canary; `None` if the file names none.
+    pub canary: Option<ReadyPods>,
+    /// Pods behind it without the version label.
+    pub unlabelled: usize,
+}
+
+/// An object that the API server refuses in a dry run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The object, and why: a message of the API server.
+    pub message: String,
+}
+
+/// A running proxy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProxyExamination {
+    /// The pod's namespace.
+    pub namespace: String,
+    /// The pod.
+    pub pod: String,
+    /// The version of Istio in the tag of its image, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub istio: Option<String>,
+    /// V8 in it.
+    pub wasm_runtime: WasmRuntime,
+    /// Why it does not report metrics.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+}
+
+/// The Secrets of the signing keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyState {
+    /// Each namespace has the same keys.
+    Equal,
+    /// Some namespaces have none.
+    Missing {
+        /// These namespaces.
+        namespaces: Vec<String>,
+    },
+}

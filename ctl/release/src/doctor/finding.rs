@@ -1,0 +1,234 @@
+//! What is wrong with a release and its cluster. What a person can do about it is said at the edge, by kind.
+
+use super::{Area, Examination, KeyState, ProxyExamination, ServiceExamination};
+use crate::destination_rule::ROOT_NAMESPACE;
+use crate::preflight::{
+    Alternative, CheckFailed, PreflightCheck, ProxyRuntime, check_service_port, check_wasm_runtime,
+    exposure_failures,
+};
+use crate::rbac::Right;
+use crate::spec::{Release, Routes};
+use crate::status::ReadyPods;
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Severity {
+    /// An operation would be refused or fail, or users would be hurt.
+    Error,
+    /// Something works less well than it could, or will fail later.
+    Warning,
+    /// Good to know.
+    Info,
+}
+
+/// Something that was found. Its text is one sentence, without a hint.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ClusterFinding {
+    /// The Service does not exist.
+    #[error("expected Service `{name}` in namespace `{namespace}`, found none")]
+    NoService {
+        /// The release's namespace.
+        namespace: String,
+        /// The name in the file.
+        name: String,
+    },
+    /// A preflight check fails.
+    #[error("{0}")]
+    CheckFails(CheckFailed),
+    /// Pods behind the Service have no version label: no route leads to them.
+    #[error(
+        "{count} pods behind Service `{service}` have no label `{label}`: with our routes they get no requests"
+    )]
+    Unlabelled {
+        /// The Service.
+        service: String,
+        /// The label.
+        label: String,
+        /// How many.
+        count: usize,
+    },
+    /// The canary has no ready pod yet.
+    #[error("version `{version}` has no ready pod yet")]
+    CanaryNotStarted {
+        /// The version.
+        version: String,
+    },
+    /// Rights are missing.
+    #[error("{} rights are missing", missing.len())]
+    MissingRights {
+        /// These rights.
+        missing: Vec<Right>,
+    },
+    /// Mesh-wide rules cannot be seen.
+    #[error(
+        "not allowed to list DestinationRules in `{ROOT_NAMESPACE}`: settings of a mesh-wide rule for the Service are not taken over"
+    )]
+    RootNotSeen,
+    /// The API server refuses an object.
+    #[error("{message}")]
+    Refused {
+        /// The object, and why.
+        message: String,
+    },
+    /// A proxy does not report metrics, so that no operation can wait for it.
+    #[error("{}/{} {fault}", proxy.namespace, proxy.pod)]
+    Silent {
+        /// The proxy.
+        proxy: ProxyExamination,
+        /// Why.
+        fault: String,
+    },
+    /// The proxies run different versions of Istio.
+    #[error("proxies run different versions of Istio: {}", versions.join(", "))]
+    MixedVersions {
+        /// These versions.
+        versions: Vec<String>,
+    },
+    /// Keys are missing beside an installed release.
+    #[error("expected signing keys in {}, found none", namespaces.join(", "))]
+    NoKeys {
+        /// The namespaces.
+        namespaces: Vec<String>,
+    },
+    /// The release is not on the cluster.
+    #[error("the release is not on this cluster yet")]
+    NotInstalled,
+}
+
+impl ClusterFinding {
+    /// How much it matters.
+    pub const fn severity(&self) -> Severity {
+        match self {
+            Self::NoService { .. }
+            | Self::CheckFails(_)
+            | Self::MissingRights { .. }
+            | Self::Refused { .. }
+            | Self::Silent { .. } => Severity::Error,
+            Self::Unlabelled { .. } | Self::RootNotSeen | Self::NoKeys { .. } => Severity::Warning,
+            Self::CanaryNotStarted { .. } | Self::MixedVersions { .. } | Self::NotInstalled => Severity::Info,
+        }
+    }
+
+    /// What it is about.
+    pub const fn area(&self) -> Area {
+        match self {
+            Self::NoService { .. }
+            | Self::Unlabelled { .. }
+            | Self::CanaryNotStarted { .. }
+            | Self::NotInstalled => Area::Service,
+            Self::CheckFails(failed) => match failed.check {
+                PreflightCheck::NoReadyPods | PreflightCheck::NoServicePort => Area::Service,
+                PreflightCheck::NoWasmRuntime => Area::Proxies,
+                _ => Area::Gateways,
+            },
+            Self::MissingRights { .. } | Self::RootNotSeen => Area::Rights,
+            Self::Refused { .. } => Area::Admission,
+            Self::Silent { .. } | Self::MixedVersions { .. } => Area::Proxies,
+            Self::NoKeys { .. } => Area::Keys,
+        }
+    }
+}
+
+/// Everything that was found, the worst first.
+pub fn findings(release: &Release, examination: &Examination) -> Vec<ClusterFinding> {
+    let mut found = Vec::new();
+    if let Some(service) = &examination.service {
+        found.extend(of_service(release, service));
+    }
+    if let Some(exposure) = &examination.exposure {
+        found.extend(exposure_failures(release, exposure).into_iter().map(ClusterFinding::CheckFails));
+    }
+    if let Some(missing) = &examination.missing_rights {
+        found.extend(of_rights(missing));
+    }
+    for refusal in examination.refusals.iter().flatten() {
+        found.push(ClusterFinding::Refused { message: refusal.message.clone() });
+    }
+    if let Some(proxies) = &examination.proxies {
+        found.extend(of_proxies(proxies, examination.brings_wasm));
+    }
+    if let (Some(KeyState::Missing { namespaces }), true) = (&examination.keys, examination.is_installed) {
+        found.push(ClusterFinding::NoKeys { namespaces: namespaces.clone() });
+    }
+    if !examination.is_installed {
+        found.push(ClusterFinding::NotInstalled);
+    }
+    found.sort_by_key(ClusterFinding::severity);
+    found
+}
+
+fn of_service(release: &Release, service: &ServiceExamination) -> Vec<ClusterFinding> {
+    let name = release.service.name.to_string();
+    let Some(ports) = &service.ports else {
+        return vec![ClusterFinding::NoService { namespace: release.name.namespace.to_string(), name }];
+    };
+    let mut found = Vec::new();
+    if release.routes != Some(Routes::External) {
+        found.extend(check_service_port(&release.service, ports, &[]).err().map(ClusterFinding::CheckFails));
+    }
+    let stable = &release.versions.stable;
+    if service.stable.ready == 0 {
+        let message =
+            format!("version `{stable}` has no ready pod of {} behind Service `{name}`", service.stable.all);
+        let alternative = Alternative::StartPods { version: stable.clone() };
+        found.push(ClusterFinding::CheckFails(CheckFailed {
+            check: PreflightCheck::NoReadyPods,
+            message,
+            alternative,
+        }));
+    }
+    if service.unlabelled > 0 {
+        let (label, count) = (release.versions.label.clone(), service.unlabelled);
+        found.push(ClusterFinding::Unlabelled { service: name, label, count });
+    }
+    if let (Some(version), Some(ReadyPods { ready: 0, .. })) = (&release.versions.canary, service.canary) {
+        found.push(ClusterFinding::CanaryNotStarted { version: version.clone() });
+    }
+    found
+}
+
+/// Without the right to see mesh-wide rules everything else works.
+fn of_rights(missing: &[Right]) -> Vec<ClusterFinding> {
+    let is_of_root =
+        |right: &&Right| right.namespace == ROOT_NAMESPACE && right.resource == "destinationrules";
+    let (root, missing): (Vec<&Right>, Vec<&Right>) = missing.iter().partition(is_of_root);
+    let mut found = Vec::new();
+    if !missing.is_empty() {
+        found.push(ClusterFinding::MissingRights { missing: missing.into_iter().cloned().collect() });
+    }
+    if !root.is_empty() {
+        found.push(ClusterFinding::RootNotSeen);
+    }
+    found
+}
+
+fn of_proxies(proxies: &[ProxyExamination], brings_wasm: bool) -> Vec<ClusterFinding> {
+    let silent = |proxy: &ProxyExamination| {
+        let fault = proxy.fault.clone()?;
+        Some(ClusterFinding::Silent { proxy: proxy.clone(), fault })
+    };
+    let mut found: Vec<ClusterFinding> = proxies.iter().filter_map(silent).collect();
+    let runtimes: Vec<ProxyRuntime> = proxies
+        .iter()
+        .map(|proxy| ProxyRuntime {
+            namespace: proxy.namespace.clone(),
+            pod: proxy.pod.clone(),
+            runtime: proxy.wasm_runtime,
+        })
+        .collect();
+    if brings_wasm {
+        found.extend(check_wasm_runtime(&runtimes, &[]).err().map(ClusterFinding::CheckFails));
+    }
+    let versions: BTreeSet<&String> = proxies.iter().filter_map(|proxy| proxy.istio.as_ref()).collect();
+    if versions.len() > 1 {
+        found.push(ClusterFinding::MixedVersions { versions: versions.into_iter().cloned().collect() });
+    }
+    found
+}
+
+#[cfg(test)]
+#[path = "finding_tests.rs"]
+mod tests;

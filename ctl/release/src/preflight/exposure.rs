@@ -1,0 +1,243 @@
+//! How users reach a release: the Gateways that it names, the pods that serve them, the hosts and the protocol of their
+//! servers.
+//!
+//! # Source
+//! Istio, [Gateway](https://istio.io/latest/docs/reference/config/networking/gateway/): `selector`, `Server.hosts`,
+//! `Port.protocol`.
+
+use super::{Alternative, CheckFailed, PreflightCheck};
+use crate::spec::{Gateway, Module, Release, Routes};
+use assignment::contract::{MintPolicy, Stickiness};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// The labels of a pod.
+pub type PodLabels = BTreeMap<String, String>;
+
+/// What was read of the ways on which users reach a release.
+#[derive(Clone, Debug, Default)]
+pub struct Exposure {
+    /// One for each gateway of the release, in its order.
+    pub gateways: Vec<GatewayObservation>,
+    /// The route objects of the namespaces in which its routes can be.
+    pub route_objects: Vec<Value>,
+}
+
+/// What was read of a gateway.
+#[derive(Clone, Debug)]
+pub struct GatewayObservation {
+    /// The gateway, as the release names it.
+    pub gateway: Gateway,
+    /// The Gateway object; `None` if there is none.
+    pub object: Option<Value>,
+    /// Whether it is one of the Gateway API, to which no route object of Istio is bound.
+    pub is_gateway_api: bool,
+    /// The labels of the pods, in the namespace of its pods, that the release's selector or the Gateway's own one fits.
+    pub pods: Vec<PodLabels>,
+}
+
+/// Everything that is wrong with the ways on which users reach a release.
+pub fn exposure_failures(release: &Release, exposure: &Exposure) -> Vec<CheckFailed> {
+    let mut failures: Vec<CheckFailed> = placeholder(release).into_iter().collect();
+    for observed in &exposure.gateways {
+        failures.extend(missing_gateway(observed));
+        failures.extend(proxies(observed));
+    }
+    failures.extend(release.hosts.iter().filter_map(|host| unserved(release, exposure, host)));
+    failures.extend(plain_http(release, exposure));
+    failures
+}
+
+/// Refuses the first failure that is not skipped.
+///
+/// # Errors
+///
+/// If there is one.
+pub fn check_exposure(
+    release: &Release,
+    exposure: &Exposure,
+    skipped: &[PreflightCheck],
+) -> Result<(), CheckFailed> {
+    let refused = exposure_failures(release, exposure).into_iter();
+    refused.into_iter().find(|failed| !skipped.contains(&failed.check)).map_or(Ok(()), Err)
+}
+
+/// Domains that nobody can own.
+///
+/// # Source
+/// RFC 2606, sections 2 and 3; RFC 6761, section 6.4 (`invalid`).
+const RESERVED: [&str; 5] = ["example.com", "example.net", "example.org", "example", "invalid"];
+
+fn placeholder(release: &Release) -> Option<CheckFailed> {
+    let Module::Url(url) = &release.delivery.module else { return None };
+    let (_, rest) = url.split_once("://")?;
+    let host = rest.split(['/', ':']).next()?.to_ascii_lowercase();
+    let is_reserved = |domain: &str| host == domain || host.ends_with(&format!(".{domain}"));
+    RESERVED.into_iter().find(|domain| is_reserved(domain))?;
+    failed(
+        PreflightCheck::PlaceholderModule,
+        format!("expected the address of the module in `delivery.module`, found the placeholder `{url}`"),
+        Alternative::NameModule,
+    )
+}
+
+fn missing_gateway(observed: &GatewayObservation) -> Option<CheckFailed> {
+    let name = &observed.gateway.name;
+    if observed.object.is_some() {
+        return None;
+    }
+    let message = format!("expected Gateway `{name}`, found none: routes that name it have no effect");
+    failed(PreflightCheck::NoGateway, message, Alternative::NameGateway)
+}
+
+fn proxies(observed: &GatewayObservation) -> Option<CheckFailed> {
+    let pods = &observed.gateway.pods;
+    let theirs = own_selector(observed);
+    let is_ours = |labels: &&PodLabels| fits(&pods.labels, labels);
+    let is_theirs = |labels: &&PodLabels| theirs.as_ref().is_none_or(|theirs| fits(theirs, labels));
+    let (wanted, namespace) = (text(&pods.labels), &pods.namespace);
+    let alternative = || Alternative::SelectProxies { labels: theirs.clone().unwrap_or_default() };
+    let ours = observed.pods.iter().filter(is_ours).count();
+    if ours == 0 {
+        let mut message =
+            format!("expected pods with labels {wanted} in namespace `{namespace}`, found none");
+        if let Some(theirs) = theirs.as_ref().filter(|theirs| **theirs != pods.labels) {
+            let _infallible =
+                write!(message, "; Gateway `{}` selects {}", observed.gateway.name, text(theirs));
+        }
+        return failed(PreflightCheck::NoProxies, message, alternative());
+    }
+    let theirs_alone = observed.pods.iter().filter(|labels| is_theirs(labels) && !is_ours(labels)).count();
+    let both = observed.pods.iter().filter(|labels| is_theirs(labels) && is_ours(labels)).count();
+    if theirs_alone == 0 && both > 0 {
+        return None;
+    }
+    let (gateway, selected) = (&observed.gateway.name, text(theirs.as_ref()?));
+    let message = if both == 0 {
+        format!(
+            "expected pods of Gateway `{gateway}`, which selects {selected}, found {ours} others with labels {wanted}"
+        )
+    } else {
+        format!(
+            "expected labels {wanted} at all pods of Gateway `{gateway}`, found {theirs_alone} pods with {selected} without them"
+        )
+    };
+    failed(PreflightCheck::SelectorMismatch, message, alternative())
+}
+
+fn unserved(release: &Release, exposure: &Exposure, host: &str) -> Option<CheckFailed> {
+    let is_internal =
+        release.service_host().aliases(release.name.namespace.as_str()).iter().any(|alias| alias == host);
+    // What is not there is told by another check, and what a Gateway of the other API serves by its own routes.
+    let is_known = |observed: &&GatewayObservation| observed.object.is_some() && !observed.is_gateway_api;
+    let known: Vec<&GatewayObservation> = exposure.gateways.iter().filter(is_known).collect();
+    if is_internal || known.is_empty() || known.len() < exposure.gateways.len() {
+        return None;
+    }
+    let is_routed = release.routes == Some(Routes::External)
+        && exposure.route_objects.iter().any(|body| has_host(body, host));
+    if is_routed || known.iter().any(|observed| servers_of(release, observed, host).next().is_some()) {
+        return None;
+    }
+    let names: Vec<String> = known.iter().map(|observed| format!("`{}`", observed.gateway.name)).collect();
+    let message = format!("expected host `{host}` at a server of Gateway {}, found none", names.join(", "));
+    failed(PreflightCheck::HostNotServed, message, Alternative::ServeHost { host: host.to_owned() })
+}
+
+fn plain_http(release: &Release, exposure: &Exposure) -> Option<CheckFailed> {
+    let sets_cookies = release.stickiness == Stickiness::Session || release.mint != MintPolicy::Never;
+    if !sets_cookies || !release.cookies.tls || release.cookies.is_tls_stated {
+        return None;
+    }
+    exposure.gateways.iter().find_map(|observed| {
+        let plain = release.hosts.iter().find(|host| {
+            let protocols: Vec<String> = servers_of(release, observed, host).filter_map(protocol).collect();
+            !protocols.is_empty() && !protocols.iter().any(|protocol| matches!(protocol.as_str(), "HTTPS" | "TLS"))
+        })?;
+        let message = format!(
+            "expected a server with TLS for host `{plain}` at Gateway `{}`, found plain HTTP: browsers drop `Secure` cookies, and no \
+             session would keep its version",
+            observed.gateway.name
+        );
+        failed(PreflightCheck::NoTls, message, Alternative::StateTls)
+    })
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "each check returns what has failed, or `None`")]
+fn failed(check: PreflightCheck, message: String, alternative: Alternative) -> Option<CheckFailed> {
+    Some(CheckFailed { check, message, alternative })
+}
+
+/// The selector of a Gateway object; `None` without an object. An empty one selects all pods.
+fn own_selector(observed: &GatewayObservation) -> Option<PodLabels> {
+    if observed.is_gateway_api {
+        return None;
+    }
+    let object = observed.object.as_ref()?;
+    let labels = object.pointer("/spec/selector").and_then(Value::as_object).into_iter().flatten();
+    Some(labels.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect())
+}
+
+fn fits(selector: &PodLabels, labels: &PodLabels) -> bool {
+    selector.iter().all(|(name, value)| labels.get(name) == Some(value))
+}
+
+/// The servers of a Gateway that serve a host to the routes of the release's namespace.
+fn servers_of<'o>(
+    release: &'o Release,
+    observed: &'o GatewayObservation,
+    host: &'o str,
+) -> impl Iterator<Item = &'o Value> {
+    let servers = observed.object.as_ref().and_then(|object| object.pointer("/spec/servers")?.as_array());
+    let namespaces = (observed.gateway.name.namespace.as_str(), release.name.namespace.as_str());
+    servers.into_iter().flatten().filter(move |server| {
+        let hosts = server.get("hosts").and_then(Value::as_array).into_iter().flatten();
+        hosts.filter_map(Value::as_str).any(|served| serves(served, namespaces, host))
+    })
+}
+
+/// Whether an entry of `servers[].hosts`, `host` or `namespace/host`, serves a host to routes of a namespace. `.` is the
+/// Gateway's own namespace.
+fn serves(entry: &str, (gateway, routes): (&str, &str), host: &str) -> bool {
+    let (namespace, served) = entry.split_once('/').unwrap_or(("*", entry));
+    let is_visible = match namespace {
+        "*" => true,
+        "." => gateway == routes,
+        other => other == routes,
+    };
+    is_visible && overlap(&served.to_ascii_lowercase(), host)
+}
+
+/// Whether a host or wildcard contains the other one: Istio binds a route to what both have in common.
+///
+/// # Source
+/// `host.Name.Matches` of istio.io/istio.
+fn overlap(one: &str, other: &str) -> bool {
+    let contains = |wide: &str, narrow: &str| match wide.strip_prefix('*') {
+        Some(suffix) => narrow.strip_prefix('*').unwrap_or(narrow).ends_with(suffix),
+        None => wide == narrow,
+    };
+    contains(one, other) || contains(other, one)
+}
+
+fn has_host(route_object: &Value, host: &str) -> bool {
+    let hosts = route_object.pointer("/spec/hosts").and_then(Value::as_array).into_iter().flatten();
+    hosts.filter_map(Value::as_str).any(|served| overlap(&served.to_ascii_lowercase(), host))
+}
+
+fn protocol(server: &Value) -> Option<String> {
+    Some(server.pointer("/port/protocol")?.as_str()?.to_ascii_uppercase())
+}
+
+fn text(labels: &PodLabels) -> String {
+    if labels.is_empty() {
+        return "`{}`".to_owned();
+    }
+    let pairs: Vec<String> = labels.iter().map(|(name, value)| format!("`{name}: {value}`")).collect();
+    pairs.join(", ")
+}
+
+#[cfg(test)]
+#[path = "exposure_tests.rs"]
+mod tests;

@@ -1,0 +1,133 @@
+//! `doctor`: examine, find, report; exit code 1 where an error is found.
+
+use super::target;
+use crate::cli::Doctor;
+use crate::hint::{Hint as _, missing_rights};
+use crate::report::{Printer, Report, Table};
+use crate::{Error, Outcome};
+use canary_operations::Diagnosis;
+use canary_release::doctor::{Area, ClusterFinding, Examination, ProxyExamination, Severity, findings};
+use canary_release::spec::{self, Release};
+use serde::Serialize;
+use std::fmt;
+
+/// What is wrong with a release and its cluster.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DoctorReport {
+    release: String,
+    installed: bool,
+    findings: Vec<Row>,
+    proxies: Vec<ProxyExamination>,
+}
+
+/// One finding.
+#[derive(Debug, Serialize)]
+struct Row {
+    severity: Severity,
+    area: Area,
+    /// The preflight check that fails.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    check: Option<&'static str>,
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+}
+
+pub(super) async fn run(arguments: &Doctor, printer: &mut Printer) -> Result<Outcome, Error> {
+    printer.format = arguments.output.format;
+    let document = spec::load(&arguments.spec.file)?;
+    target::for_a_cluster(&document)?;
+    let cluster = target::connect(&arguments.cluster, false).await?;
+    let diagnosis = cluster.diagnose(&document.release).await;
+    let found = DoctorReport::of(&document.release, cluster.user(), diagnosis);
+    printer.report(&found)?;
+    Ok(if found.count(Severity::Error) > 0 { Outcome::Differences } else { Outcome::Done })
+}
+
+impl DoctorReport {
+    fn of(release: &Release, user: &str, diagnosis: Diagnosis) -> Self {
+        let Diagnosis { examination, errors } = diagnosis;
+        let found = findings(release, &examination);
+        let lacks_rights =
+            found.iter().any(|finding| matches!(finding, ClusterFinding::MissingRights { .. }));
+        // What was not read for want of a right is explained by that finding.
+        let is_news = |error: &canary_operations::Error| {
+            !(lacks_rights && matches!(error, canary_operations::Error::Forbidden { .. }))
+        };
+        let errors = errors.into_iter().filter(|(_, error)| is_news(error)).map(|(area, error)| Row {
+            severity: Severity::Error,
+            area,
+            check: None,
+            message: text(&error),
+            hint: error.hint(),
+        });
+        let rows = errors.chain(found.iter().map(|finding| Row::of(finding, user)));
+        let Examination { is_installed, proxies, .. } = examination;
+        Self {
+            release: release.name.to_string(),
+            installed: is_installed,
+            findings: rows.collect(),
+            proxies: proxies.unwrap_or_default(),
+        }
+    }
+
+    fn count(&self, severity: Severity) -> usize {
+        self.findings.iter().filter(|row| row.severity == severity).count()
+    }
+}
+
+impl Row {
+    fn of(finding: &ClusterFinding, user: &str) -> Self {
+        let hint = match finding {
+            ClusterFinding::MissingRights { missing } => Some(missing_rights(user, missing)),
+            other => other.hint(),
+        };
+        let check = match finding {
+            ClusterFinding::CheckFails(failed) => Some(failed.check.name()),
+            _ => None,
+        };
+        Self { severity: finding.severity(), area: finding.area(), check, message: finding.to_string(), hint }
+    }
+}
+
+/// An error with its causes.
+fn text(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let inner_text = inner.to_string();
+        if !text.ends_with(&inner_text) {
+            text = format!("{text}: {inner_text}");
+        }
+        cause = inner.source();
+    }
+    text
+}
+
+impl Report for DoctorReport {
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        for Row { severity, check, message, hint, .. } in &self.findings {
+            let name = match severity {
+                Severity::Error => "error",
+                Severity::Warning => "warning",
+                Severity::Info => "info",
+            };
+            let check = check.map(|check| format!(" ({check})")).unwrap_or_default();
+            writeln!(out, "{name}: {message}{check}")?;
+            if let Some(hint) = hint {
+                writeln!(out, "  hint: {hint}")?;
+            }
+        }
+        if !self.proxies.is_empty() {
+            let mut table = Table::new(["PROXY", "ISTIO", "V8"]);
+            for ProxyExamination { namespace, pod, istio, wasm_runtime, .. } in &self.proxies {
+                let istio = istio.clone().unwrap_or_else(|| "-".to_owned());
+                table.row([format!("{namespace}/{pod}"), istio, format!("{wasm_runtime:?}").to_lowercase()]);
+            }
+            writeln!(out, "{table}")?;
+        }
+        let [errors, warnings] = [Severity::Error, Severity::Warning].map(|severity| self.count(severity));
+        writeln!(out, "{}: {errors} errors, {warnings} warnings", self.release)
+    }
+}

@@ -1,0 +1,119 @@
+//! `list`: read the records, report.
+
+use crate::cli::List;
+use crate::report::{Printer, Report, Table};
+use crate::{Error, Outcome};
+use canary_operations::{Cluster, WriteOptions};
+use canary_release::status::ReleaseSummary;
+use jiff::Timestamp;
+use serde::Serialize;
+use std::fmt;
+
+/// The releases of a cluster.
+#[derive(Debug, Serialize)]
+struct Releases {
+    releases: Vec<Row>,
+}
+
+/// One of them.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Row {
+    release: String,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    summary: Option<ReleaseSummary>,
+    /// Why its record cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+pub(super) async fn run(arguments: &List, printer: &mut Printer) -> Result<Outcome, Error> {
+    printer.format = arguments.output.format;
+    let cluster = Cluster::connect(&arguments.connection.access(), WriteOptions::default()).await?;
+    let now = Timestamp::now();
+    let rows = cluster.releases(&arguments.namespaces).await?.into_iter().map(|(name, record)| {
+        let (summary, error) = match record {
+            Ok(record) => (Some(ReleaseSummary::of(&record, now)), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        Row { release: name.to_string(), summary, error }
+    });
+    let releases: Vec<Row> = rows.collect();
+    if releases.is_empty() {
+        printer.message("no releases found");
+    }
+    printer.report(&Releases { releases })?;
+    Ok(Outcome::Done)
+}
+
+impl Report for Releases {
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        if self.releases.is_empty() {
+            return Ok(());
+        }
+        let mut table = Table::new(["RELEASE", "STABLE", "CANARY", "WEIGHT", "GENERATION", "CONDITIONS"]);
+        for row in &self.releases {
+            table.row(row.cells());
+        }
+        write!(out, "{table}")
+    }
+}
+
+impl Row {
+    fn cells(&self) -> [String; 6] {
+        let release = self.release.clone();
+        let Some(summary) = &self.summary else {
+            let none = || "-".to_owned();
+            return [release, none(), none(), none(), none(), self.error.clone().unwrap_or_default()];
+        };
+        let canary = summary.canary.clone().unwrap_or_else(|| "-".to_owned());
+        let draining = summary.draining.iter().map(|version| format!("{version} drains"));
+        let conditions: Vec<String> =
+            summary.conditions.iter().map(ToString::to_string).chain(draining).collect();
+        let weight = if summary.weight == summary.effective {
+            summary.weight.to_string()
+        } else {
+            format!("{} (of {})", summary.effective, summary.weight)
+        };
+        [
+            release,
+            summary.stable.clone(),
+            canary,
+            weight,
+            summary.generation.to_string(),
+            conditions.join(", "),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use canary_release::status::Condition;
+
+    #[test]
+    fn a_release_is_a_line_with_the_weight_in_force() {
+        let summary = ReleaseSummary {
+            stable: "v1".to_owned(),
+            canary: Some("v2".to_owned()),
+            draining: vec!["v0".to_owned()],
+            weight: "20".parse().unwrap(),
+            effective: "0".parse().unwrap(),
+            generation: 7,
+            conditions: vec![Condition::WeightExpired],
+        };
+        let row = |release: &str, summary, error| Row { release: release.to_owned(), summary, error };
+        let rows =
+            vec![row("blog/blog", None, Some("newer".to_owned())), row("shop/shop", Some(summary), None)];
+        let mut text = String::new();
+        Releases { releases: rows }.text(&mut text).unwrap();
+        let lines: Vec<String> =
+            text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        let expected = [
+            "RELEASE STABLE CANARY WEIGHT GENERATION CONDITIONS",
+            "blog/blog - - - - newer",
+            "shop/shop v1 v2 0% (of 20%) 7 weight expired, v0 drains",
+        ];
+        assert_eq!(lines, expected);
+    }
+}
