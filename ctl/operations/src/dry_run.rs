@@ -6,6 +6,7 @@
 use crate::client::WriteMode;
 use crate::{Cluster, Error};
 use canary_release::plan::Plan;
+use futures_util::future::join_all;
 
 /// What the API server says of an admission webhook with side effects.
 const UNSUPPORTED: &str = "does not support dry run";
@@ -23,21 +24,31 @@ impl Cluster {
         Ok(())
     }
 
-    /// The same before the record is written: what is refused then leaves no trace, and no later call carries it out. An
-    /// admission webhook that supports no dry runs says nothing about the write, so its refusal does not count.
+    /// The same before the record is written, all changes at the same time: what is refused then leaves no trace, and no later call
+    /// carries it out.
     ///
     /// # Errors
     ///
-    /// If the API server refuses a change.
+    /// If the API server refuses a change. Not if another client has changed an object meanwhile: the write plans again.
     pub(crate) async fn check_admission(&self, plan: &Plan) -> Result<(), Error> {
-        for change in &plan.changes {
-            match self.client.carry_out(change, WriteMode::DryRun).await {
-                Err(Error::Refused { message, .. }) if message.contains(UNSUPPORTED) => {}
-                // Written by another client meanwhile: the write itself plans again.
-                Err(Error::Stale { .. }) => {}
-                done => drop(done?),
-            }
-        }
-        Ok(())
+        self.refused_changes(plan).await.into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// What the API server refuses of a plan.
+    pub(crate) async fn refused_changes(&self, plan: &Plan) -> Vec<Error> {
+        let dry_runs = plan.changes.iter().map(async |change| {
+            about_the_write(self.client.carry_out(change, WriteMode::DryRun).await.map(drop))
+        });
+        join_all(dry_runs).await.into_iter().filter_map(Result::err).collect()
+    }
+}
+
+/// The result of a dry run, as far as it says something about the write itself. A webhook with side effects is not called by a dry
+/// run, and refuses it.
+pub(crate) fn about_the_write(result: Result<(), Error>) -> Result<(), Error> {
+    match result {
+        Err(Error::Stale { .. } | Error::Deleted { .. } | Error::ConcurrentChange { .. }) => Ok(()),
+        Err(Error::Refused { message, .. }) if message.contains(UNSUPPORTED) => Ok(()),
+        other => other,
     }
 }

@@ -4,10 +4,9 @@
 //! It costs one request for each object, all at the same time.
 
 use super::Planned;
-use crate::client::WriteMode;
+use crate::dry_run::about_the_write;
 use crate::{Cluster, Error};
 use canary_release::spec::Release;
-use futures_util::future::join_all;
 
 impl Cluster {
     /// Lets the API server validate the objects, the record and the Secrets of an `apply`.
@@ -25,22 +24,9 @@ impl Cluster {
 
     /// The same; all refusals.
     pub(crate) async fn refusals(&self, release: &Release, planned: &Planned) -> Vec<Error> {
-        let objects =
-            planned.plan.changes.iter().map(async |change| {
-                tolerate(self.client.carry_out(change, WriteMode::DryRun).await.map(drop))
-            });
-        let record = async { tolerate(self.records.dry_run(&release.name, &planned.stored).await) };
-        let keys = async { tolerate(self.keys.dry_run_missing(&planned.keys).await) };
-        let (objects, record, keys) = tokio::join!(join_all(objects), record, keys);
-        objects.into_iter().chain([record, keys]).filter_map(Result::err).collect()
-    }
-}
-
-/// What says nothing about the write itself: a webhook with side effects is not called by a dry run.
-fn tolerate(done: Result<(), Error>) -> Result<(), Error> {
-    match done {
-        Err(Error::Stale { .. } | Error::Deleted { .. } | Error::ConcurrentChange { .. }) => Ok(()),
-        Err(Error::Refused { message, .. }) if message.contains("does not support dry run") => Ok(()),
-        other => other,
+        let record = async { about_the_write(self.records.dry_run(&release.name, &planned.stored).await) };
+        let keys = async { about_the_write(self.keys.dry_run_missing(&planned.keys).await) };
+        let (objects, record, keys) = tokio::join!(self.refused_changes(&planned.plan), record, keys);
+        objects.into_iter().chain([record, keys].into_iter().filter_map(Result::err)).collect()
     }
 }
