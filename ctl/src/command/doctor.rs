@@ -3,7 +3,7 @@
 use super::target;
 use crate::cli::Doctor;
 use crate::hint::{Hint as _, missing_rights};
-use crate::report::{Printer, Report, Table};
+use crate::report::{Printer, Report, Table, with_causes};
 use crate::{Error, Outcome};
 use canary_operations::Diagnosis;
 use canary_release::doctor::{Area, ClusterFinding, Examination, ProxyExamination, Severity, findings};
@@ -59,7 +59,7 @@ impl DoctorReport {
             severity: Severity::Error,
             area,
             check: None,
-            message: text(&error),
+            message: with_causes(&error),
             hint: error.hint(),
         });
         let rows = errors.chain(found.iter().map(|finding| Row::of(finding, user)));
@@ -89,20 +89,6 @@ impl Row {
         };
         Self { severity: finding.severity(), area: finding.area(), check, message: finding.to_string(), hint }
     }
-}
-
-/// An error with its causes.
-fn text(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        let inner_text = inner.to_string();
-        if !text.ends_with(&inner_text) {
-            text = format!("{text}: {inner_text}");
-        }
-        cause = inner.source();
-    }
-    text
 }
 
 impl Report for DoctorReport {

@@ -9,5 +9,6 @@ mod table;
 
 pub use paint::PaintedText;
 pub use plan::PlanReport;
+pub(crate) use printer::with_causes;
 pub use printer::{Error, Format, Printer, Report};
 pub use table::Table;

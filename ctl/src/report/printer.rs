@@ -179,17 +179,7 @@ impl Printer {
 
     /// The same for an error of another program that prints like this one.
     pub fn error_with_hint(&mut self, error: &dyn std::error::Error, hint: Option<&str>) {
-        let mut text = error.to_string();
-        let mut cause = error.source();
-        while let Some(inner) = cause {
-            let inner_text = inner.to_string();
-            // A transparent error has the same text as its source.
-            if !text.ends_with(&inner_text) {
-                text = format!("{text}: {inner_text}");
-            }
-            cause = inner.source();
-        }
-        self.labelled_error(&text);
+        self.labelled_error(&with_causes(error));
         if let Some(hint) = hint {
             self.hint(hint);
         }
@@ -221,4 +211,19 @@ impl Printer {
         // A closed stderr is ignored: the message cannot be delivered.
         let _unheard = writeln!(self.err, "{label}{text}");
     }
+}
+
+/// An error with its causes, as one text.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let inner_text = inner.to_string();
+        // A transparent error has the same text as its source.
+        if !text.ends_with(&inner_text) {
+            text = format!("{text}: {inner_text}");
+        }
+        cause = inner.source();
+    }
+    text
 }
