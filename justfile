@@ -24,9 +24,9 @@ wasm:
 reproduce:
     @tools/reproduce.sh
 
-# Build the command-line tool and the demo shop.
+# Build the command-line tool, with the filter in it, and the demo shop.
 [group('build')]
-build:
+build: wasm
     cargo build --locked -p canary-ctl -p demo-shop
 
 # Build the real Kubernetes and Istio that the mesh tests and the lab run, into .tools/lab (long, once).
@@ -56,7 +56,7 @@ check:
 
 # Run the quick tests: those without Envoy.
 [group('test')]
-unit:
+unit: wasm
     cargo test --locked -p assignment -p contract -p canary-filter -p canary-release -p canary-operations -p cookie-jar -p canary-ctl -p demo-shop -p demo -p evidence-bench
 
 # Feed the filter with random configurations, cookies, tokens and pins.

@@ -10,6 +10,7 @@
 //! simulate   share of users on the canary at each weight             lines        -> shares
 //! token      override tokens, by which testers choose a version      version      <-> signed text
 //! verify     whether the running system keeps its promises           URL          -> verdicts
+//! module     the filter's module that this tool carries
 //! command    one file a verb: its stages in order
 //! hint       what to do about errors and problems of the libraries    error        -> text
 //! report     the only code that prints
@@ -26,6 +27,7 @@ pub mod explain;
 pub mod hint;
 mod http;
 pub mod local;
+mod module;
 pub mod outcome;
 pub mod report;
 pub mod simulate;
@@ -40,8 +42,9 @@ use report::Printer;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Runs one command line to its end and returns its exit code.
-pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+/// Runs one command line to its end and returns its exit code. `module` is the filter that the tool carries; empty for none.
+pub fn run(arguments: impl IntoIterator<Item = OsString>, module: &[u8]) -> ExitCode {
+    module::carry(module);
     let mut printer = Printer::of_process();
     let cli = match cli::Cli::try_parse_from(arguments) {
         Ok(cli) => cli,

@@ -2,6 +2,7 @@
 
 use crate::{Cluster, Error, StoredRecord};
 use canary_release::delivery::{config_kinds, deployed_config};
+use canary_release::plan::module_backup;
 use canary_release::record::{Record, recover};
 use canary_release::routing::ROUTE_KIND;
 use canary_release::spec::{Release, ReleaseName};
@@ -69,6 +70,8 @@ impl Cluster {
         for kind in ["DestinationRule", ROUTE_KIND] {
             objects.extend(self.client.list(ISTIO, kind, own).await?);
         }
+        // What a module rollout that was interrupted has left.
+        objects.extend(self.client.get_all([&module_backup(release)]).await?.into_values());
         Ok(recover(release, &objects, &self.user))
     }
 

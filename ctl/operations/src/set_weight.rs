@@ -181,6 +181,6 @@ impl Cluster {
 
     /// The objects that hold the configuration of a release's proxies, as they are.
     pub(super) async fn configurations(&self, record: &Record) -> Result<BTreeMap<Reference, Value>, Error> {
-        self.client.get_all(record.config_objects()).await
+        self.client.get_all(record.config_inputs()).await
     }
 }

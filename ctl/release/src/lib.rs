@@ -26,6 +26,7 @@
 //! stats             the interval of an observed share, and tests against the expected one
 //! format            human-readable quantities
 //! input_file        the text of a file, up to a limit
+//! embedded_module   a module that travels in the configuration, and its digest
 //! ```
 
 #![warn(clippy::missing_errors_doc)]
@@ -35,6 +36,7 @@ pub mod delivery;
 pub mod destination_rule;
 pub mod discover;
 pub mod doctor;
+mod embedded_module;
 pub mod evidence;
 pub mod format;
 pub mod input_file;
@@ -52,3 +54,5 @@ pub mod spec;
 pub mod stats;
 pub mod status;
 pub mod yaml;
+
+pub use embedded_module::{EmbeddedModule, ModuleDigest};

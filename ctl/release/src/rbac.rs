@@ -7,9 +7,9 @@
 use crate::config::SigningKeys;
 use crate::destination_rule::ROOT_NAMESPACE;
 use crate::manifest::{self, Options, ReleaseInstance};
-use crate::plan::{self, Object, Reference};
+use crate::plan::{self, Object, Reference, module_backup};
 use crate::record::proxies;
-use crate::spec::{Release, Routes};
+use crate::spec::{Module, Release, Routes};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -138,6 +138,14 @@ pub fn add_restart_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &Relea
 fn own(rules: &mut Rules<'_>, release: &Release) {
     let name = format!("{}-canary", release.name.name);
     rules.add("", "configmaps", [name.as_str()], &["get", "update", "delete"]);
+    if let Module::Embedded(_) = release.delivery.module {
+        rules.add(
+            "",
+            "configmaps",
+            [module_backup(&release.name).name.as_str()],
+            &["get", "patch", "delete"],
+        );
+    }
     rules.add("", "configmaps", [], &["create"]);
     rules.leases(&[&name]);
     rules.add("", "services", [release.service.name.as_str()], &["get"]);

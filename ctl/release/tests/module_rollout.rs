@@ -8,7 +8,8 @@
 
 mod cluster_objects;
 
-use canary_release::delivery::{ModuleSource, deployed_config};
+use canary_release::EmbeddedModule;
+use canary_release::delivery::{ModuleContents, ModuleSource, deployed_config};
 use canary_release::manifest::{ReleaseInstance, Stage};
 use canary_release::plan::{Action, ModuleChoice, ModuleRollout, Object, Reference, plan_config_update};
 use canary_release::record::{Record, ReleaseState};
@@ -26,6 +27,13 @@ fn with_module(url: &str) -> Vec<Object> {
     objects(ReleaseInstance::first(&release, 1))
 }
 
+/// What is written for the release with these bytes as its module.
+fn with_bytes(bytes: &[u8]) -> Vec<Object> {
+    let mut release = release();
+    release.delivery.module = Module::Embedded(EmbeddedModule::new(bytes));
+    objects(ReleaseInstance::first(&release, 1))
+}
+
 /// What is kept of it, at another generation than the objects.
 fn record() -> Record {
     let mut record = Record::first(&release(), ReleaseState::first(&release(), "uid".to_owned()));
@@ -38,7 +46,11 @@ fn modules<'o>(bodies: impl Iterator<Item = &'o Value>) -> Vec<String> {
     bodies.filter_map(ModuleSource::of).map(|code| code.to_string()).collect()
 }
 
-fn tried(which: ModuleChoice, rollout: &ModuleRollout, observed: &BTreeMap<Reference, Value>) -> Vec<Value> {
+fn tried(
+    which: ModuleChoice<'_>,
+    rollout: &ModuleRollout,
+    observed: &BTreeMap<Reference, Value>,
+) -> Vec<Value> {
     let plan = rollout.plan(RELEASE, &record(), which, observed).unwrap();
     assert_eq!(stages(&plan), [(Stage::Configuration, Action::Update)]);
     plan.changes.into_iter().map(|change| change.body).collect()
@@ -56,7 +68,7 @@ fn a_module_rollout_changes_the_module_and_the_generation_only() {
     let config = config.reference.clone();
 
     let rollout = ModuleRollout::of(&new, &held, None).unwrap();
-    let written = tried(ModuleChoice::New, &rollout, &held);
+    let written = tried(ModuleChoice::New(&ModuleContents::default()), &rollout, &held);
     assert_eq!(modules(written.iter()), ["oci://r/f:2"]);
     let mut before = deployed_config(&held[&config]).unwrap().unwrap();
     before.releases.get_mut(RELEASE).unwrap().generation = 5;
@@ -74,9 +86,15 @@ fn the_same_module_is_not_tried() {
 fn the_old_module_comes_back_and_one_that_others_brought_stays() {
     let (old, new) = (with_module("oci://r/f:1"), with_module("oci://r/f:2"));
     let rollout = ModuleRollout::of(&new, &applied(&old), None).unwrap();
-    assert_eq!(modules(tried(ModuleChoice::Old, &rollout, &applied(&new)).iter()), ["oci://r/f:1"]);
+    assert_eq!(
+        modules(tried(ModuleChoice::Old(&ModuleContents::default()), &rollout, &applied(&new)).iter()),
+        ["oci://r/f:1"]
+    );
     let others = applied(&with_module("oci://r/f:3"));
-    assert_eq!(modules(tried(ModuleChoice::Old, &rollout, &others).iter()), ["oci://r/f:3"]);
+    assert_eq!(
+        modules(tried(ModuleChoice::Old(&ModuleContents::default()), &rollout, &others).iter()),
+        ["oci://r/f:3"]
+    );
 }
 
 #[test]
@@ -96,6 +114,54 @@ fn a_trial_that_was_interrupted_is_rolled_out_again_and_its_module_is_not_taken_
     assert_eq!(again.as_ref(), Some(&interrupted));
     let third = ModuleRollout::of(&with_module("oci://r/f:3"), &applied(&new), Some(&interrupted)).unwrap();
     let there = applied(&with_module("oci://r/f:3"));
-    assert_eq!(modules(tried(ModuleChoice::Old, &third, &there).iter()), ["oci://r/f:1"]);
+    assert_eq!(
+        modules(tried(ModuleChoice::Old(&ModuleContents::default()), &third, &there).iter()),
+        ["oci://r/f:1"]
+    );
     assert_eq!(ModuleRollout::of(&old, &applied(&new), Some(&interrupted)), None, "back by the file");
+}
+
+#[test]
+fn the_bytes_of_an_old_embedded_module_are_in_a_config_map_and_not_in_the_record() {
+    let (old, new) = (with_bytes(b"\0asm old"), with_bytes(b"\0asm new"));
+    let release = release().name;
+    let contents = ModuleContents::of(old.iter().chain(&new).map(|object| &object.body));
+    let mut record = record();
+    record.module_rollout = ModuleRollout::of(&new, &applied(&old), None);
+    let backup = record.back_up_modules(&release, &contents).unwrap();
+    let json = record.to_json().unwrap();
+    let record = Record::parse(&json).unwrap();
+    let base64 = |bytes| EmbeddedModule::new(bytes).unwrap().base64().to_owned();
+    let (old_bytes, new_bytes) = (base64(b"\0asm old"), base64(b"\0asm new"));
+    assert!(!json.contains(&old_bytes) && !json.contains(&new_bytes), "{json}");
+    assert_eq!(backup.body["binaryData"].as_object().unwrap().values().collect::<Vec<_>>(), [&old_bytes]);
+
+    // What another process reads when it sets a weight.
+    let mut observed = applied(&new);
+    let lost = plan_config_update(RELEASE, &record, &observed).unwrap_err().to_string();
+    assert!(lost.starts_with("expected the bytes of module sha256:"), "{lost}");
+    observed.insert(backup.object.clone(), backup.body);
+    let plan = plan_config_update(RELEASE, &record, &observed).unwrap();
+    let config = plan.changes[0].body.to_string();
+    assert!(config.contains(&old_bytes) && !config.contains(&new_bytes), "{config}");
+    let shown = serde_json::to_string(&plan).unwrap();
+    assert!(!shown.contains(&old_bytes) && !shown.contains(&new_bytes), "{shown}");
+}
+
+#[test]
+fn a_module_from_a_url_needs_no_config_map() {
+    let (old, new) = (with_module("oci://r/f:1"), with_bytes(b"\0asm new"));
+    let mut record = record();
+    record.module_rollout = ModuleRollout::of(&new, &applied(&old), None);
+    let contents = ModuleContents::of(new.iter().map(|object| &object.body));
+    assert_eq!(record.back_up_modules(&release().name, &contents), None);
+    let tried = record.module_rollout.as_ref().unwrap();
+    let plan = tried.plan(RELEASE, &record, ModuleChoice::New(&contents), &applied(&old)).unwrap();
+    assert_eq!(
+        ModuleSource::of(&plan.changes[0].body),
+        new.iter().find_map(|object| ModuleSource::of(&object.body))
+    );
+    let back =
+        tried.plan(RELEASE, &record, ModuleChoice::Old(&ModuleContents::default()), &applied(&new)).unwrap();
+    assert_eq!(modules(back.changes.iter().map(|change| &change.body)), ["oci://r/f:1"]);
 }

@@ -45,7 +45,7 @@ pub struct Init {
     /// The Gateway object that serves the host (default: istio-ingress/gateway, or what the cluster says)
     #[arg(long, value_name = "NAMESPACE/NAME")]
     pub gateway: Option<ReleaseName>,
-    /// Where the filter's module is: a URL, or with --local a path
+    /// Where the filter's module is: a URL, or with --local a path (default: embedded, the one in this tool)
     #[arg(long)]
     pub module: Option<String>,
     /// For one Envoy on this machine, without Kubernetes

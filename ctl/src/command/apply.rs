@@ -3,15 +3,15 @@
 use super::target;
 use crate::cli::{Apply, DryRun};
 use crate::hint::Hint as _;
+use crate::module;
 use crate::report::{PlanReport, Printer};
 use crate::{Error, Outcome};
 use canary_operations::{Applied, ApplyOptions, WriteOptions};
 use canary_release::format::seconds;
-use canary_release::spec;
 
 pub(super) async fn run(arguments: &Apply, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let document = spec::load(&arguments.spec.file)?;
+    let document = module::load(&arguments.spec.file)?;
     target::for_a_cluster(&document)?;
     let release = &document.release;
     let Apply { force_conflicts, take_ownership, .. } = *arguments;

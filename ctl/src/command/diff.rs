@@ -2,13 +2,13 @@
 
 use super::target;
 use crate::cli::Diff;
+use crate::module;
 use crate::report::{PlanReport, Printer};
 use crate::{Error, Outcome};
-use canary_release::spec;
 
 pub(super) async fn run(arguments: &Diff, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let document = spec::load(&arguments.spec.file)?;
+    let document = module::load(&arguments.spec.file)?;
     target::for_a_cluster(&document)?;
     let cluster = target::connect(&arguments.cluster, false).await?;
     let plan = cluster.plan(&document.release).await?;

@@ -3,11 +3,12 @@
 use super::target;
 use crate::cli::Doctor;
 use crate::hint::{Hint as _, missing_rights};
+use crate::module;
 use crate::report::{Printer, Report, Table, with_causes};
 use crate::{Error, Outcome};
 use canary_operations::Diagnosis;
 use canary_release::doctor::{Area, ClusterFinding, Examination, ProxyExamination, Severity, findings};
-use canary_release::spec::{self, Release};
+use canary_release::spec::Release;
 use serde::Serialize;
 use std::fmt;
 
@@ -36,7 +37,7 @@ struct Row {
 
 pub(super) async fn run(arguments: &Doctor, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let document = spec::load(&arguments.spec.file)?;
+    let document = module::load(&arguments.spec.file)?;
     target::for_a_cluster(&document)?;
     let cluster = target::connect(&arguments.cluster, false).await?;
     let diagnosis = cluster.diagnose(&document.release).await;

@@ -4,15 +4,16 @@ use super::live::Live;
 use super::release_context::{self, ReleaseContext};
 use crate::cli::Explain;
 use crate::explain::{ExplainContext, ExplainRequest, explain};
+use crate::module;
 use crate::report::Printer;
 use crate::{Error, Outcome};
 use assignment::Policy;
 use assignment::contract::Position;
-use canary_release::spec::{self, Release};
+use canary_release::spec::Release;
 
 pub(super) async fn run(arguments: Explain, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let asked = asked(&arguments, &spec::load(&arguments.spec.file)?.release)?;
+    let asked = asked(&arguments, &module::load(&arguments.spec.file)?.release)?;
     let (policy, has_keys) = policy(&arguments).await?;
     let now = arguments
         .at

@@ -2,11 +2,12 @@
 
 use crate::cli::{Generate, Instead};
 use crate::local::{Bootstrap, Environment, Layout, Lock, Plan, bootstrap};
+use crate::module;
 use crate::report::Printer;
 use crate::{Error, Outcome};
 use canary_release::config::{self, KeyError, SigningKeys};
 use canary_release::manifest::{self, Options, ReleaseInstance};
-use canary_release::spec::{self, Local, Mode, Release, Routes};
+use canary_release::spec::{Local, Mode, Release, Routes};
 use std::collections::BTreeMap;
 
 pub(super) async fn run(arguments: &Generate, printer: &mut Printer) -> Result<Outcome, Error> {
@@ -15,7 +16,7 @@ pub(super) async fn run(arguments: &Generate, printer: &mut Printer) -> Result<O
     }
     let mut releases = Vec::new();
     for file in &arguments.files {
-        let mut release = spec::load(file)?.release;
+        let mut release = module::load(file)?.release;
         release.weight = arguments.weight.unwrap_or(release.weight);
         releases.push(release);
     }

@@ -3,10 +3,11 @@
 use super::target;
 use crate::Error;
 use crate::cli::{ClusterAccess, SpecFile};
+use crate::module;
 use assignment::contract::{FilterConfig, Position};
 use assignment::policy::Release;
 use assignment::{Policy, Weight};
-use canary_release::{config, spec};
+use canary_release::config;
 
 /// A release as a proxy holds it.
 pub(super) struct Live {
@@ -21,7 +22,7 @@ impl Live {
         access: &ClusterAccess,
         position: Position,
     ) -> Result<Self, Error> {
-        let document = spec::load(&spec.file)?;
+        let document = module::load(&spec.file)?;
         target::for_a_cluster(&document)?;
         let name = target::release(None, access, &document)?;
         let cluster = target::connect(access, false).await?;

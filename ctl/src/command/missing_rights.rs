@@ -3,7 +3,7 @@
 use super::target;
 use crate::Error;
 use crate::cli::{ClusterAccess, OnCluster, SpecFile, TokenVerb, Verb};
-use canary_release::spec;
+use crate::module;
 
 /// The file and the cluster of a verb that may be denied a request.
 pub(super) struct Scope {
@@ -50,7 +50,7 @@ impl Scope {
 
     /// The user, and the rights that they lack; `None` where they cannot be asked.
     async fn missing(self) -> Option<(String, Vec<canary_release::rbac::Right>)> {
-        let release = spec::load(&self.spec.file).ok()?.release;
+        let release = module::load(&self.spec.file).ok()?.release;
         let cluster = target::connect(&self.access, false).await.ok()?;
         let missing = cluster.missing_rights(&release).await.ok()?;
         Some((cluster.user().to_owned(), missing))

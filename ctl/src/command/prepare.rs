@@ -2,16 +2,16 @@
 
 use super::target;
 use crate::cli::{DryRun, Prepare};
+use crate::module;
 use crate::report::{Printer, Report};
 use crate::{Error, Outcome};
 use canary_operations::{Preparation, PrepareOptions};
-use canary_release::spec;
 use std::fmt;
 use std::time::Duration;
 
 pub(super) async fn run(arguments: &Prepare, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let document = spec::load(&arguments.spec.file)?;
+    let document = module::load(&arguments.spec.file)?;
     target::for_a_cluster(&document)?;
     let release = &document.release;
     let cluster = target::connect(&arguments.cluster, false).await?;

@@ -1,18 +1,19 @@
 //! `generate rbac`: read, make the objects, and print the rights that steering them needs.
 
 use crate::cli::{Rbac, Subject};
+use crate::module;
 use crate::report::{self, Printer};
 use crate::{Error, Outcome};
 use canary_release::destination_rule::ROOT_NAMESPACE;
 use canary_release::rbac::{Rule, add_restart_rights, rules};
-use canary_release::spec::{self, Mode, Release};
+use canary_release::spec::{Mode, Release};
 use canary_release::yaml;
 use serde_json::{Value, json};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
 pub(super) fn run(arguments: &Rbac, printer: &mut Printer) -> Result<Outcome, Error> {
-    let release = spec::load(&arguments.spec.file)?.release;
+    let release = module::load(&arguments.spec.file)?.release;
     if release.delivery.mode == Mode::Local {
         let message = "expected a release for a cluster, found `delivery.mode: local`";
         return Err(Error::usage(message, "a local Envoy needs no rights but those of its files"));

@@ -3,11 +3,12 @@
 use crate::Error;
 use crate::cli::{Keys, SpecFile};
 use crate::local::{Entry, Layout, State};
+use crate::module;
 use assignment::contract::{FilterConfig, Position, ReleaseConfig};
 use assignment::{Policy, Weight};
 use canary_release::config::{self, KeyError, ProxySettings, SigningKeys};
 use canary_release::record::ReleaseState;
-use canary_release::spec::{self, Local, Release};
+use canary_release::spec::{Local, Release};
 use std::collections::BTreeMap;
 
 /// A release and what is known of it.
@@ -22,7 +23,7 @@ pub(super) struct ReleaseContext {
 impl ReleaseContext {
     /// Reads the file, and the local target's state and keys if there are any. `--signing-keys` takes precedence.
     pub(super) fn read(spec: &SpecFile, keys: &Keys) -> Result<Self, Error> {
-        let release = spec::load(&spec.file)?.release;
+        let release = module::load(&spec.file)?.release;
         let (entry, kept) = match &release.delivery.local {
             Some(target) => known(target, &release)?,
             None => (None, None),

@@ -3,11 +3,12 @@
 use super::release_context;
 use crate::cli::TokenRevoke;
 use crate::local::{Environment, Lock, wait_for_generation};
+use crate::module;
 use crate::report::{Printer, Report};
 use crate::token::{self, IssueError};
 use crate::{Error, Outcome};
 use canary_release::record::Operation;
-use canary_release::spec::{self, Mode};
+use canary_release::spec::Mode;
 use jiff::Timestamp;
 use serde::Serialize;
 use std::fmt;
@@ -29,7 +30,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(super) async fn run(arguments: &TokenRevoke, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let release = spec::load(&arguments.spec.file)?.release;
+    let release = module::load(&arguments.spec.file)?.release;
     // The present second is over for tokens too: all that were issued until now are meant.
     let moment = release_context::now() + 1;
     let at = timestamp(moment)?;

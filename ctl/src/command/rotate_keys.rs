@@ -2,11 +2,11 @@
 
 use super::target;
 use crate::cli::RotateKeys;
+use crate::module;
 use crate::report::{Printer, Report};
 use crate::{Error, Outcome};
 use assignment::contract::KeyUse;
 use canary_operations::{RotateOptions, Rotated};
-use canary_release::spec;
 use jiff::Timestamp;
 use serde::Serialize;
 use std::fmt;
@@ -28,7 +28,7 @@ struct Keys {
 
 pub(super) async fn run(arguments: &RotateKeys, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let document = spec::load(&arguments.spec.file)?;
+    let document = module::load(&arguments.spec.file)?;
     target::for_a_cluster(&document)?;
     let release = &document.release;
     let cluster = target::connect(&arguments.cluster, false).await?;

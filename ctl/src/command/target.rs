@@ -2,9 +2,10 @@
 
 use crate::Error;
 use crate::cli::{ClusterAccess, OnCluster};
+use crate::module;
 use crate::report::Printer;
 use canary_operations::{Cluster, StoredRecord, WaitOptions, WriteOptions};
-use canary_release::spec::{self, Document, Mode, ReleaseName, Seconds};
+use canary_release::spec::{Document, Mode, ReleaseName, Seconds};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ pub(super) fn is_local(document: &Document) -> bool {
 }
 
 /// Reads a file for a verb that is for clusters alone.
-pub(super) fn for_a_cluster(file: &spec::Document) -> Result<(), Error> {
+pub(super) fn for_a_cluster(file: &Document) -> Result<(), Error> {
     if !is_local(file) {
         return Ok(());
     }
@@ -56,7 +57,7 @@ pub(super) struct ReleaseTarget {
 
 /// Reads the release that a command line names. Fails for one of a local Envoy.
 pub(super) async fn connect_release(on: &OnCluster) -> Result<ReleaseTarget, Error> {
-    let document = spec::load(&on.spec.file)?;
+    let document = module::load(&on.spec.file)?;
     for_a_cluster(&document)?;
     let name = release(on.release.as_deref(), &on.cluster, &document)?;
     let cluster = connect(&on.cluster, false).await?;

@@ -4,12 +4,13 @@ use super::live::{self, Live};
 use super::release_context::{self, ReleaseContext};
 use super::target;
 use crate::cli::{ClusterAccess, Keys, SpecFile, Token, TokenCreate, TokenInspect, TokenVerb};
+use crate::module;
 use crate::report::Printer;
 use crate::token::{self, Issued, TokenVerdict};
 use crate::{Error, Outcome};
 use assignment::Policy;
 use assignment::contract::Position;
-use canary_release::{config, spec};
+use canary_release::config;
 
 pub(super) async fn run(arguments: Token, printer: &mut Printer) -> Result<Outcome, Error> {
     match arguments.verb {
@@ -46,7 +47,7 @@ async fn inspect(arguments: &TokenInspect, printer: &mut Printer) -> Result<Outc
 /// The policy by which a proxy verifies tokens. For a cluster from the proxies' configuration, because epochs and keys
 /// are there and not in the file; with `--signing-keys`, and for a local Envoy, from this machine.
 async fn believed(spec: &SpecFile, keys: &Keys, access: &ClusterAccess) -> Result<Policy, Error> {
-    if keys.keys.is_none() && !target::is_local(&spec::load(&spec.file)?) {
+    if keys.keys.is_none() && !target::is_local(&module::load(&spec.file)?) {
         return Live::read(spec, access, Position::Edge).await?.alone().policy_at(None);
     }
     let release_context = ReleaseContext::read(spec, keys)?;

@@ -44,6 +44,14 @@ impl Hint for manifest::Error {
         match self {
             Self::Template(_) => None,
             Self::Config(error) => error.hint(),
+            Self::NoModule => Some(
+                "set `delivery.module` to a URL, or build the tool with a module: `./x build`, or `CANARY_FILTER_WASM=FILE cargo install --path ctl`"
+                    .to_owned(),
+            ),
+            Self::TooLarge { module: module @ 1.., found, .. } if found - module <= manifest::MAX_OBJECT => Some(
+                "put the module into a registry and set `delivery.module: oci://…`: then the object contains its address alone"
+                    .to_owned(),
+            ),
             Self::TooLarge { .. } => Some(
                 "spread the releases over several gateways, or use `delivery.mode: trafficextension`"
                     .to_owned(),

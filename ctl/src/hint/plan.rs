@@ -14,6 +14,7 @@ impl Hint for Error {
             Self::Rules(conflict) => return conflict.hint(),
             Self::NoRecord(_) => "a newer canary-ctl may have written it: use that one".to_owned(),
             Self::NotCarried { .. } => "`canary-ctl apply` puts it there".to_owned(),
+            Self::MissingModule(_) => "`canary-ctl apply` writes the module that this tool carries".to_owned(),
             Self::NoCanary { .. } => "name one in `versions.canary`, and `canary-ctl apply`".to_owned(),
             Self::NoWayBack { version } => format!(
                 "name `{version}` in `versions.canary`, `canary-ctl apply`, give it its users, and promote it"

@@ -4,6 +4,7 @@
 //! state.json   what is going to be: never less than what the proxy may already do
 //! cds.yaml     new clusters beside those that leave        wait
 //! rds.yaml     new routes beside those that leave          wait
+//! module       an embedded one, as a file: Envoy reads it with the next configuration
 //! ecds.yaml    the filter's configuration                     wait, if something leaves
 //! rds.yaml     without the routes that leave               wait
 //! cds.yaml     without the clusters that leave
@@ -16,8 +17,9 @@ use super::stats::Discovery;
 use super::wait::until;
 use super::{Admin, Error, Layout, State, clusters, ecds, files, routes};
 use assignment::FilterConfig;
+use canary_release::EmbeddedModule;
 use canary_release::config::{SigningKeys, filter_config};
-use canary_release::spec::ReleaseName;
+use canary_release::spec::{Module, Release, ReleaseName};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -32,6 +34,8 @@ pub struct Plan {
     clusters: BTreeMap<String, Value>,
     hosts: Vec<Value>,
     module: std::path::PathBuf,
+    /// What the file of the module is going to contain, where it is ours to write.
+    embedded: Option<EmbeddedModule>,
 }
 
 /// What was written.
@@ -56,7 +60,7 @@ impl Plan {
         let Some(envoy) = state.envoy()?.cloned() else {
             let (config, module) = (FilterConfig::empty(), std::path::PathBuf::new());
             let (clusters, hosts) = (BTreeMap::new(), Vec::new());
-            return Ok(Self { revision: 0, config, clusters, hosts, module, state });
+            return Ok(Self { revision: 0, config, clusters, hosts, module, embedded: None, state });
         };
         let named = |(name, entry): (&String, &super::Entry)| {
             Some((name.parse::<ReleaseName>().ok()?, entry.filter_config()))
@@ -68,6 +72,7 @@ impl Plan {
             clusters: clusters::clusters(&state)?,
             hosts: routes::virtual_hosts(&state)?,
             module: envoy.module,
+            embedded: None,
             state,
         })
     }
@@ -79,6 +84,20 @@ impl Plan {
             self.module = module;
         }
         self
+    }
+
+    /// The same with the module that releases embed: it becomes a file, before the configuration that names it.
+    ///
+    /// # Errors
+    ///
+    /// If one of them embeds a module, and there is none.
+    pub(super) fn with_modules(mut self, releases: &[&Release]) -> Result<Self, Error> {
+        for release in releases {
+            if let Module::Embedded(module) = &release.delivery.module {
+                self.embedded = Some(module.clone().ok_or(Error::NoModule)?);
+            }
+        }
+        Ok(self)
     }
 
     /// The state that is going to be.
@@ -129,6 +148,9 @@ pub async fn apply(layout: &Layout, plan: &Plan, admin: &Admin) -> Result<Applie
     plan.state.write(layout)?;
     writer.clusters(&clusters_in_force, &wide, if leaves { &between } else { &version }).await?;
     writer.routes(&hosts_in_force, &wide_hosts, if leaves { &between } else { &version }).await?;
+    if let Some(module) = &plan.embedded {
+        files::replace_for(files::Readers::Everyone, &layout.module(), module.bytes())?;
+    }
     files::replace(&layout.ecds(), &ecds::ecds(&plan.config, &plan.module, &version)?)?;
     let refusals = before.as_ref().map(super::Stats::refusals).unwrap_or_default();
     if leaves {

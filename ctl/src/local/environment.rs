@@ -110,7 +110,7 @@ impl Environment {
     ///
     /// As [`plan`](Self::plan), or if one of them has another delivery mode.
     pub fn plan_all(&self, releases: &[&Release]) -> Result<Plan, Error> {
-        Plan::new(self.state_with(releases)?, &self.keys()?)
+        Plan::new(self.state_with(releases)?, &self.keys()?)?.with_modules(releases)
     }
 
     /// What the files would be without a release. Nothing is written.
@@ -133,7 +133,7 @@ impl Environment {
     pub fn dry_plan(&self, releases: &[&Release]) -> Result<Plan, Error> {
         let path = self.layout.keys();
         let keys = if path.exists() { self.keys()? } else { SigningKeys::placeholder() };
-        Plan::new(self.state_with(releases)?, &keys)
+        Plan::new(self.state_with(releases)?, &keys)?.with_modules(releases)
     }
 
     /// What the files would be with a state as it is given: for changes that are no change of `canary.yaml`.

@@ -12,6 +12,9 @@ pub enum Error {
     /// The release is not delivered to a local Envoy.
     #[error("expected a release with `delivery.mode: local`, found another mode")]
     NotLocal,
+    /// The release embeds its module, and there is none to embed.
+    #[error("expected a module to embed, found none: this tool was built without one")]
+    NoModule,
     /// Nothing was generated yet.
     #[error("release `{release}` is not known in {}", directory.display())]
     UnknownRelease {
@@ -124,6 +127,9 @@ impl Error {
         let hint = match self {
             Self::NotLocal => {
                 "`canary-ctl generate --weight PERCENT` prints the objects for Kubernetes with another weight"
+            }
+            Self::NoModule => {
+                "set `delivery.module` to the path of one, or build the tool with a module: `./x build`"
             }
             Self::UnknownRelease { known, .. } if known.is_empty() => "run `canary-ctl generate` first",
             Self::UnknownRelease { known, .. } => return Some(format!("known there: {}", known.join(", "))),

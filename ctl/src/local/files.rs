@@ -20,7 +20,7 @@ pub enum Readers {
 /// # Errors
 ///
 /// As [`replace_for`].
-pub fn replace(path: &Path, text: &str) -> Result<(), Error> {
+pub fn replace(path: &Path, text: impl AsRef<[u8]>) -> Result<(), Error> {
     replace_for(Readers::Owner, path, text)
 }
 
@@ -32,7 +32,7 @@ pub fn replace(path: &Path, text: &str) -> Result<(), Error> {
 /// # Errors
 ///
 /// If no file can be created in the directory, written, or renamed.
-pub fn replace_for(readers: Readers, path: &Path, text: &str) -> Result<(), Error> {
+pub fn replace_for(readers: Readers, path: &Path, text: impl AsRef<[u8]>) -> Result<(), Error> {
     let mode = match readers {
         Readers::Owner => 0o600,
         Readers::Everyone => 0o666,
@@ -44,7 +44,7 @@ pub fn replace_for(readers: Readers, path: &Path, text: &str) -> Result<(), Erro
         .permissions(Permissions::from_mode(mode))
         .tempfile_in(folder)
         .map_err(Error::file("create a file in", folder))?;
-    file.write_all(text.as_bytes())
+    file.write_all(text.as_ref())
         .and_then(|()| file.as_file().sync_all())
         .map_err(Error::file("write", file.path()))?;
     file.persist(path).map_err(|failed| Error::file("write", path)(failed.error))?;

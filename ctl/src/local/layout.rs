@@ -39,6 +39,11 @@ impl Layout {
         self.directory.join("ecds.yaml")
     }
 
+    /// The filter's module, where it is the one that the tool carries.
+    pub fn module(&self) -> PathBuf {
+        self.directory.join("canary_filter.wasm")
+    }
+
     /// What every release is now.
     pub fn state(&self) -> PathBuf {
         self.directory.join("state.json")

@@ -225,6 +225,10 @@ impl Envoy {
     fn of(release: &Release, local: &Local) -> Self {
         let settings = ProxySettings::of(release, Position::Edge);
         let module = match &release.delivery.module {
+            Module::Embedded(_) => {
+                let path = Layout::new(&local.directory).module();
+                std::path::absolute(&path).unwrap_or(path)
+            }
             Module::File(path) => std::path::absolute(path).unwrap_or_else(|_| path.clone()),
             Module::Url(url) => PathBuf::from(url),
         };

@@ -39,7 +39,12 @@ fn each_danger_is_found_at_its_level_and_place() {
         ("override: token", "override: off", Info, "spec.cacheControl"),
         ("override: token", "override: off", Info, "spec.sessionAffinity"),
         ("    cookie: JSESSIONID", "    cookie: JSESSIONID\n    maxAge: 7d", Info, "spec.session.maxAge"),
-        ("mode: envoyfilter", "mode: wasmplugin", Warning, "spec.delivery.mode"),
+        (
+            "mode: envoyfilter",
+            "mode: wasmplugin\n    module: oci://registry.test/filter:2",
+            Warning,
+            "spec.delivery.mode",
+        ),
         ("  identifyBy:\n    - cookie: JSESSIONID", "", Info, "spec.identifyBy"),
     ];
     for (from, to, level, field) in cases {

@@ -321,3 +321,17 @@ async fn a_version_that_leaves_the_file_is_gone_with_its_pins_and_its_routes() {
     let again = &state.releases["shop/shop"].state;
     assert_eq!(again.versions.iter().find(|version| version.name == "v2").unwrap().epoch, 2);
 }
+
+#[test]
+fn an_embedded_module_is_a_file_beside_envoys() {
+    let cli = CliFixture::new();
+    let line = "init --local --name shop --host localhost --session-cookie SID --canary v2 \
+        --endpoint v1=127.0.0.1:9001 --endpoint v2=127.0.0.1:9002";
+    assert_eq!(cli.run(line).code, 0);
+    let ran = cli.run("generate");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let path = cli.path(".canary/canary_filter.wasm");
+    assert!(std::fs::read(&path).unwrap().starts_with(b"\0asm"));
+    let named = format!("filename: {}", path.display());
+    assert!(cli.read(".canary/ecds.yaml").contains(&named), "{named}");
+}

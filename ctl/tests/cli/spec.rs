@@ -34,7 +34,7 @@ canary.yaml:11:25: unknown field `spec.identifyBy[1].jwt.payloda`
 canary.yaml:12:11: expected a percentage like `20`, `12.5` or `0.25%`, found `12,5`
 canary.yaml:13:20: expected `envoyfilter`, `wasmplugin`, `trafficextension` or `local`, found `envoyfiler`
   hint: did you mean `envoyfilter`?
-canary.yaml:13:40: expected a URL (oci://, http://, https:// or file://), found `registry.example.com/filter`
+canary.yaml:13:40: expected `embedded` or a URL (oci://, http://, https:// or file://), found `registry.example.com/filter`
   hint: write `oci://registry.example.com/filter` for an image
 ";
     CliFixture::new().write("canary.yaml", FAULTY).run("lint").expect_output(2, "", expected);
@@ -71,5 +71,25 @@ fn a_value_that_the_filter_would_refuse_is_reported_at_its_field() {
         let ran = CliFixture::new().write("canary.yaml", &text.replacen(from, to, 1)).run("lint");
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
         assert!(ran.stderr.contains(place), "expected {place}, found {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_module_is_embedded_only_where_the_mode_has_a_field_for_it() {
+    let text = std::fs::read_to_string(repository("examples/session-cookie/canary.yaml")).unwrap();
+    let fixed = "mode: envoyfilter";
+    let no_field = "expected a URL, found `embedded`: this mode's kind has no field for the bytes of a module
+  hint: use `mode: envoyfilter`, or put the module into a registry: `oci://…`\n";
+    let no_sum = "expected no `sha256` with an embedded module, found one: nothing is fetched\n";
+    let sum = format!("mode: envoyfilter\n    sha256: \"{}\"", "a".repeat(64));
+    for (to, expected) in [
+        ("mode: wasmplugin\n    module: embedded", no_field),
+        ("mode: trafficextension\n    module: embedded", no_field),
+        ("mode: wasmplugin", "`spec.delivery.module` is missing\n"),
+        (&sum, no_sum),
+    ] {
+        let ran = CliFixture::new().write("canary.yaml", &text.replacen(fixed, to, 1)).run("lint");
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{to}");
+        assert!(ran.stderr.ends_with(expected), "expected {expected}, found {}", ran.stderr);
     }
 }

@@ -163,8 +163,8 @@ fn write_files(
     }
     let clusters = upstream.map(|backend| ["v1", "v2"].map(|version| cluster(version, backend.address())));
     replace(&layout.bootstrap(), &text)?;
-    replace(&layout.clusters(), &resources(&json!(clusters.iter().flatten().collect::<Vec<_>>())))?;
-    Ok(replace(&layout.routes(), &resources(&json!([routes(contender.routes, upstream.is_some())])))?)
+    replace(&layout.clusters(), resources(&json!(clusters.iter().flatten().collect::<Vec<_>>())))?;
+    Ok(replace(&layout.routes(), resources(&json!([routes(contender.routes, upstream.is_some())])))?)
 }
 
 fn with_lua(bootstrap: String) -> Result<String, BenchError> {

@@ -37,6 +37,7 @@ pub(crate) use planning::{Planned, first_record};
 use crate::lease_manager::Task;
 use crate::set_weight::NewWeight;
 use crate::{Arrival, Cluster, Error, StoredRecord, WaitOptions};
+use canary_release::delivery::ModuleContents;
 use canary_release::ownership::{check_claims, check_edits};
 use canary_release::plan::{ModuleRollout, Plan};
 use canary_release::preflight::PreflightCheck;
@@ -73,9 +74,18 @@ pub struct Applied {
 /// How far an `apply` has come under the Leases of the shared objects.
 enum Begun<'r> {
     /// A new module has to be rolled out before anything else.
-    Module(ModuleRollout, Plan),
+    Module(NewModule),
     /// The record and the first part are written.
     Rollout(Box<Rollout<'r>>, Coverage),
+}
+
+/// A module that has to be rolled out.
+struct NewModule {
+    rollout: ModuleRollout,
+    /// The bytes of the embedded ones among the old and the new modules.
+    contents: ModuleContents,
+    /// What was planned before.
+    plan: Plan,
 }
 
 impl Cluster {
@@ -157,8 +167,8 @@ impl Cluster {
             let begin =
                 async || Box::pin(self.begin_locked(release, planned.take(), is_rolled_out, &options)).await;
             match self.leases.with_leases(shared.clone(), task, begin).await? {
-                Begun::Module(rollout, plan) => {
-                    self.roll_out_module(release, rollout, &mut options.waiting).await?;
+                Begun::Module(NewModule { rollout, contents, plan }) => {
+                    self.roll_out_module(release, rollout, &contents, &mut options.waiting).await?;
                     first = Some(plan);
                 }
                 Begun::Rollout(rollout, coverage) => break (*rollout, coverage),
@@ -208,7 +218,8 @@ impl Cluster {
         if let Some(rollout) =
             planned.module_rollout(&release.name.to_string()).filter(|_| !is_module_rolled_out)
         {
-            return Ok(Begun::Module(rollout, planned.plan));
+            let contents = planned.module_contents();
+            return Ok(Begun::Module(NewModule { rollout, contents, plan: planned.plan }));
         }
         planned.own_all();
         if !planned.is_recorded() {

@@ -1,12 +1,17 @@
 //! A new module is rolled out alone, before the rest of a release, and reverted if a proxy does not run it.
 //!
 //! ```text
-//! new      record with both modules -> objects with the new one -> wait
-//! revert   record -> objects with the old module -> record
+//! new      record with both modules -> ConfigMap with an embedded old one -> objects with the new one -> wait
+//! revert   record -> objects with the old module -> that ConfigMap -> record
 //! ```
+//!
+//! The record names modules, and contains none. After a rollout the record ends it first, and the ConfigMap is pruned as an
+//! object that is no longer desired: a call that is killed in between leaves the old module within reach.
 
+use crate::client::WriteMode;
 use crate::lease_manager::Task;
 use crate::{Cluster, Error, StoredRecord, WaitOptions};
+use canary_release::delivery::ModuleContents;
 use canary_release::plan::{ModuleChoice, ModuleRollout, Plan, Reference};
 use canary_release::spec::Release;
 
@@ -21,16 +26,27 @@ impl Cluster {
         &self,
         release: &Release,
         rollout: ModuleRollout,
+        contents: &ModuleContents,
         waiting: &mut WaitOptions<'_>,
     ) -> Result<(), Error> {
-        let mut stored = self.records.get(&release.name).await?;
+        let namespaces = release.gateways.iter().map(|gateway| gateway.pods.namespace.to_string()).collect();
+        let mut stored = self.get_or_recover_record(&release.name, &namespaces).await?;
         let module = rollout.to_string();
         stored.record.begin_module_rollout(rollout, &self.user);
-        self.deploy(release, &mut stored, ModuleChoice::New).await?;
+        let backup = stored.record.back_up_modules(&release.name, contents);
+        self.records.save(&release.name, &mut stored).await?;
+        if let Some(backup) = backup {
+            self.client.carry_out(&backup, WriteMode::Commit).await?;
+        }
+        self.deploy(release, &stored, ModuleChoice::New(contents)).await?;
         match self.wait_for_proxies(&release.name, &stored.record, waiting).await {
             Err(Error::Late { desired, behind, waited }) => {
                 stored.record.revert_module_rollout(&self.user);
-                self.deploy(release, &mut stored, ModuleChoice::Old).await?;
+                self.records.save(&release.name, &mut stored).await?;
+                self.deploy(release, &stored, ModuleChoice::Old(contents)).await?;
+                if let Some(backup) = stored.record.drop_module_backup() {
+                    self.client.carry_out(&backup, WriteMode::Commit).await?;
+                }
                 stored.record.module_rollout = None;
                 self.records.save(&release.name, &mut stored).await?;
                 Err(Error::NoModule { desired, module, behind, waited })
@@ -39,15 +55,13 @@ impl Cluster {
         }
     }
 
-    /// The record first, then the objects that name the module.
+    /// Writes the objects that name the module. The record is written before.
     async fn deploy(
         &self,
         release: &Release,
-        stored: &mut StoredRecord,
-        which: ModuleChoice,
+        stored: &StoredRecord,
+        which: ModuleChoice<'_>,
     ) -> Result<(), Error> {
-        self.records.save(&release.name, stored).await?;
-        let stored = &*stored;
         let shared = stored.record.config_objects().map(Reference::place).collect();
         let task = Task { verb: "apply", release: &release.name };
         let plan = async || self.module_plan(release, stored, which).await;
@@ -58,7 +72,7 @@ impl Cluster {
         &self,
         release: &Release,
         stored: &StoredRecord,
-        which: ModuleChoice,
+        which: ModuleChoice<'_>,
     ) -> Result<Plan, Error> {
         let record = &stored.record;
         let Some(rollout) = &record.module_rollout else { return Ok(Plan::default()) };

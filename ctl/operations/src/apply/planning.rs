@@ -5,7 +5,7 @@ use super::snapshot::{Basis, Snapshot};
 use crate::client::ServicePods;
 use crate::key_store::GatewayKeys;
 use crate::{Cluster, Error, StoredRecord};
-use canary_release::delivery::deployed_config;
+use canary_release::delivery::{ModuleContents, deployed_config};
 use canary_release::manifest::Stage;
 use canary_release::ownership::default_routes;
 use canary_release::plan::{Desired, ModuleRollout, Object, Plan, PlanNote, Reference};
@@ -169,6 +169,12 @@ impl Planned {
             return None;
         }
         ModuleRollout::of(&self.desired.objects, observed, before.module_rollout.as_ref())
+    }
+
+    /// The embedded modules of the observed objects and of the desired ones.
+    pub(super) fn module_contents(&self) -> ModuleContents {
+        let desired = self.desired.objects.iter().map(|object| &object.body);
+        ModuleContents::of(self.snapshot.observed.objects.values().chain(desired))
     }
 }
 

@@ -186,8 +186,15 @@ impl Cluster {
     }
 }
 
-const ALL: [Stage; 6] =
-    [Stage::Subsets, Stage::Routes, Stage::Edits, Stage::Configuration, Stage::Runtime, Stage::Filter];
+const ALL: [Stage; 7] = [
+    Stage::Subsets,
+    Stage::Routes,
+    Stage::Edits,
+    Stage::Configuration,
+    Stage::Runtime,
+    Stage::Filter,
+    Stage::ModuleBackup,
+];
 
 /// The Leases of the objects that a release shares with others.
 pub(super) fn shared_places(release: &Release, record: &Record) -> Result<Vec<NamespacedName>, Error> {

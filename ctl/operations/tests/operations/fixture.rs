@@ -6,6 +6,7 @@ use canary_operations::{
     Applied, ApplyOptions, Cluster, Error, PromoteOptions, RoleChanged, RollbackOptions, RotateOptions,
     Rotated, Uninstalled, WaitOptions, WeightRequest, WriteOptions,
 };
+use canary_release::EmbeddedModule;
 use canary_release::preflight::PreflightCheck;
 use canary_release::spec::{Release, parse};
 use serde_json::{Value, json};
@@ -93,6 +94,18 @@ pub(crate) fn release(changes: &Value) -> Release {
     let document = json!({"apiVersion": "canary-ctl.io/v1alpha1", "kind": "Release",
         "metadata": {"name": "shop", "namespace": SHOP, "uid": "shopshopshop"}, "spec": spec});
     parse(Path::new("canary.yaml"), &document.to_string()).unwrap().release
+}
+
+/// The same with these bytes as its module, in the configuration itself.
+pub(crate) fn with_bytes(bytes: &[u8]) -> Release {
+    let mut release = release(&json!({"delivery": {"module": "embedded"}, "maxStep": 30}));
+    release.delivery.module.embed(EmbeddedModule::new(bytes).as_ref());
+    release
+}
+
+/// What is in an object with these bytes as its module.
+pub(crate) fn base64(bytes: &[u8]) -> String {
+    EmbeddedModule::new(bytes).unwrap().base64().to_owned()
 }
 
 pub(crate) fn weight(percent: &str) -> Weight {

@@ -1,9 +1,13 @@
 //! A record that was deleted is read back from the objects.
 
 use crate::fake_api::FakeApi;
-use crate::fixture::{apply, promote, release, run, set_weight, shop, shop_with_virtual_service, weight};
+use crate::fixture::{
+    apply, promote, release, run, set_weight, shop, shop_with_virtual_service, weight, with_bytes,
+};
 use assignment::contract::Role;
 use canary_operations::{Cluster, Error, RollbackOptions, StoredRecord, WaitOptions, WeightRequest};
+use canary_release::manifest::Stage;
+use canary_release::plan::module_backup;
 use canary_release::preflight::PreflightCheck;
 use canary_release::record::{Operation, Record};
 use canary_release::spec::Release;
@@ -51,6 +55,31 @@ fn what_is_read_back_is_what_the_record_said() {
             assert_eq!(found, expected, "routes: {routes}");
             assert_eq!(after.history.last().map(|entry| entry.operation.clone()), Some(Operation::Recover));
         }
+    });
+}
+
+#[test]
+fn the_backup_of_an_embedded_module_belongs_to_the_record_that_is_read_back() {
+    run(async {
+        let (old, new) = (with_bytes(b"\0asm old"), with_bytes(b"\0asm new"));
+        let api = shop();
+        apply(&api.cluster().await, &old).await.unwrap();
+        let backup = module_backup(&old.name);
+        let exists = |api: &FakeApi| api.state().store.find("ConfigMap", &backup.name).is_some();
+        for writes in 1..20 {
+            let ended = api.killed_after(writes, async |process| apply(process, &new).await).await;
+            assert!(ended.is_none(), "the rollout ended before its backup was seen");
+            if exists(&api) {
+                break;
+            }
+        }
+        delete_record(&api);
+        let record = recovered(&api.cluster().await, &old).await.record;
+        let owned: Vec<_> =
+            record.objects.iter().filter(|(stage, _)| *stage == Stage::ModuleBackup).collect();
+        assert_eq!(owned, [&(Stage::ModuleBackup, backup.clone())]);
+        apply(&api.cluster().await, &new).await.unwrap();
+        assert!(!exists(&api), "the next apply prunes it");
     });
 }
 

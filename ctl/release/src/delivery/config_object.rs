@@ -56,6 +56,8 @@ pub(crate) struct ConfigDocument<'d> {
     pub(crate) resource_name: String,
     /// Where the module is.
     pub(crate) module: &'d Module,
+    /// The bytes of an embedded module, in base64; what stands for them in an object that is only shown.
+    pub(crate) inline_bytes: &'d str,
     /// The sum of the module: 64 hexadecimal digits.
     pub(crate) sha256: Option<&'d str>,
     /// The configuration, as JSON.

@@ -1,6 +1,7 @@
 //! `mode: envoyfilter`: the extension configuration of an `EnvoyFilter`, which ECDS delivers.
 
 use super::config_object::{ConfigDocument, ConfigField, ConfigObject};
+use super::module_contents::MODULE_BYTES;
 use super::select_pods;
 use crate::spec::Module;
 use crate::yaml::{EditError, Template};
@@ -35,12 +36,19 @@ fn document(object: &ConfigDocument<'_>) -> Result<String, EditError> {
         .set("spec/configPatches/0/patch/value/name", &object.resource_name)?
         .set(path(OBJECT.config.pointer()), object.config)?;
     let code = format!("{}/code", path(OBJECT.module));
-    if let Some(file) = local_path(object.module) {
-        template.set(&code, json!({"local": {"filename": file}}))?;
-    } else {
-        template.set(&format!("{code}/remote/http_uri/uri"), object.module.url())?;
-        if let Some(sha256) = object.sha256 {
-            template.set(&format!("{code}/remote/sha256"), sha256)?;
+    match object.module {
+        Module::Embedded(_) => {
+            template.set(&code, json!({"local": {MODULE_BYTES: object.inline_bytes}}))?;
+        }
+        module => {
+            if let Some(file) = local_path(module) {
+                template.set(&code, json!({"local": {"filename": file}}))?;
+            } else {
+                template.set(&format!("{code}/remote/http_uri/uri"), module.url())?;
+                if let Some(sha256) = object.sha256 {
+                    template.set(&format!("{code}/remote/sha256"), sha256)?;
+                }
+            }
         }
     }
     select_pods(&mut template, "spec/workloadSelector", "labels", object.pods)?;
@@ -58,6 +66,7 @@ pub(crate) fn resource_name(filter: &Value) -> Option<&str> {
 /// The path of a module that is in the proxy's own file system.
 fn local_path(module: &Module) -> Option<&str> {
     match module {
+        Module::Embedded(_) => None,
         Module::Url(url) => url.strip_prefix("file://"),
         Module::File(path) => path.to_str(),
     }

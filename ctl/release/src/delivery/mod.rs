@@ -9,6 +9,7 @@
 //! config_object      the kind, and where in it the configuration and the module are   Mode          -> ConfigObject
 //! deployed_config    the configuration in an object, of whichever kind                object        -> FilterConfig
 //! module_source      the module that an object names                                  object        -> ModuleSource
+//! module_contents    the bytes of embedded modules                                    objects       -> ModuleContents
 //! ```
 //!
 //! A further mode is a variant of [`Mode`](crate::spec::Mode) with its name in `canary.yaml`, a file here, and a template.
@@ -16,6 +17,7 @@
 mod config_object;
 mod deployed_config;
 mod envoy_filter;
+mod module_contents;
 mod module_source;
 mod plugin;
 mod select;
@@ -26,5 +28,7 @@ pub use config_object::config_kinds;
 pub(crate) use config_object::{ConfigDocument, has_one_owner, owned_config};
 pub use deployed_config::{deployed_config, with_deployed_config};
 pub(crate) use envoy_filter::resource_name;
-pub use module_source::ModuleSource;
+pub(crate) use module_contents::MODULE_BYTES;
+pub use module_contents::ModuleContents;
+pub use module_source::{MissingModule, ModuleSource};
 pub(crate) use select::{select_pods, selected_pods};

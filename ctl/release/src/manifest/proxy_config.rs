@@ -4,7 +4,7 @@ use super::proxy_group::ProxyGroup;
 use crate::config::{ProxySettings, filter_config, release_config};
 use crate::delivery::ConfigDocument;
 use crate::manifest::{Error, Options, redact};
-use crate::spec::{Release, ReleaseName};
+use crate::spec::{Module, Release, ReleaseName};
 use assignment::FilterConfig;
 use assignment::contract::{Position, ReleaseConfig};
 use std::collections::BTreeMap;
@@ -17,6 +17,12 @@ pub(super) fn document(group: &ProxyGroup<'_>, options: Options<'_>) -> Result<S
     } else {
         redact::redacted(&config)
     };
+    let inline_bytes = match &group.delivery.module {
+        Module::Embedded(None) => return Err(Error::NoModule),
+        Module::Embedded(Some(module)) if options.show_keys => module.base64().to_owned(),
+        Module::Embedded(Some(module)) => format!("({})", module.digest()),
+        Module::Url(_) | Module::File(_) => String::new(),
+    };
     let document = group.delivery.mode.config_object().document;
     Ok(document(&ConfigDocument {
         name: group.config_name(),
@@ -24,6 +30,7 @@ pub(super) fn document(group: &ProxyGroup<'_>, options: Options<'_>) -> Result<S
         position: group.position,
         resource_name: group.resource_name(options),
         module: &group.delivery.module,
+        inline_bytes: &inline_bytes,
         sha256: group.delivery.sha256.as_deref(),
         config: &json,
     })?)

@@ -41,7 +41,7 @@ pub(crate) fn claimants(observed: &Value) -> Vec<String> {
 /// Whether an object is one owner's. Routes within those of others are not, nor configurations whose keys have owners.
 pub(crate) fn is_whole(desired: &Object) -> bool {
     match desired.stage {
-        Stage::Edits => false,
+        Stage::Edits | Stage::ModuleBackup => false,
         Stage::Configuration => has_one_owner(&desired.reference.kind),
         Stage::Subsets | Stage::Routes | Stage::Runtime | Stage::Filter => true,
     }

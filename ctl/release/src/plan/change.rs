@@ -111,7 +111,7 @@ impl Plan {
         let comes = |change: &Change| match change.stage {
             Stage::Runtime => change.action != Action::Delete,
             Stage::Filter | Stage::Configuration => change.action == Action::Create,
-            Stage::Subsets | Stage::Routes | Stage::Edits => false,
+            Stage::Subsets | Stage::Routes | Stage::Edits | Stage::ModuleBackup => false,
         };
         self.changes.iter().any(comes)
     }
@@ -186,7 +186,11 @@ impl Change {
 
     /// The deletion of an object; `None` if it does not exist, or if it belongs to another owner now.
     pub(super) fn leaving(stage: Stage, object: &Reference, observed: Option<&Value>) -> Option<Self> {
-        let is_ours = |body: &&Value| Owners::of(body).ours(body).get("spec").is_some();
+        // A ConfigMap has no `spec`.
+        let is_ours = |body: &&Value| {
+            let ours = Owners::of(body).ours(body);
+            ["spec", "binaryData"].iter().any(|field| ours.get(*field).is_some())
+        };
         let observed = observed.filter(is_ours);
         Some(Self {
             stage,

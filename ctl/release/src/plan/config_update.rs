@@ -5,6 +5,7 @@
 
 use super::owned_config::rewritten;
 use super::{Error, Plan, Reference};
+use crate::delivery::ModuleContents;
 use crate::record::{Record, ReleaseState};
 use assignment::contract::ReleaseConfig;
 use serde_json::{Map, Value, json};
@@ -14,7 +15,8 @@ use std::collections::BTreeMap;
 ///
 /// # Errors
 ///
-/// If one does not exist or does not contain the release: `apply` was not completed.
+/// If one does not exist or does not contain the release: `apply` was not completed. If an old embedded module is not in the
+/// observed objects.
 pub fn plan_config_update(
     release: &str,
     record: &Record,
@@ -24,10 +26,12 @@ pub fn plan_config_update(
         let ReleaseState { uid, generation, weight, until, versions, gone, .. } = record.state.clone();
         *entry = ReleaseConfig { uid, generation, weight, until, versions, gone, ..entry.clone() };
     };
-    let module = |reference: &Reference, body: Value| match &record.module_rollout {
+    // Of a module rollout, the ConfigMap with the old modules is one of the observed objects.
+    let contents = record.module_rollout.as_ref().map(|_| ModuleContents::of(observed.values()));
+    let module = |reference: &Reference, body: Value| match (&record.module_rollout, &contents) {
         // A proxy that cannot fetch the new module would not get this either.
-        Some(rollout) => rollout.with_old_module(reference, body),
-        None => body,
+        (Some(rollout), Some(contents)) => rollout.with_old_module(reference, body, contents),
+        _ => Ok(body),
     };
     rewritten(release, record, observed, entry, module)
 }

@@ -1,5 +1,6 @@
 //! Why there is no plan.
 
+use crate::delivery::MissingModule;
 use crate::destination_rule::RuleConflict;
 use crate::record::RoleChange;
 use crate::routing::{ROUTE_KIND, RouteObstacle};
@@ -30,6 +31,9 @@ pub enum Error {
         /// What was found instead.
         found: &'static str,
     },
+    /// An embedded module that is to be written is in no object.
+    #[error(transparent)]
+    MissingModule(#[from] MissingModule),
     /// There is nothing to promote, and nothing to roll back.
     #[error("expected a canary, found none{}", last.as_ref().map(|last| format!("; the last change was by {last}")).unwrap_or_default())]
     NoCanary {

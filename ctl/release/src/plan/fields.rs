@@ -1,5 +1,7 @@
 //! What differs between an object as it is and as it should be, field by field. Keys are compared and never shown.
 
+use crate::ModuleDigest;
+use crate::delivery::MODULE_BYTES;
 use crate::manifest::REDACTED;
 use crate::ownership::Owners;
 use serde::Serialize;
@@ -120,8 +122,10 @@ impl Walk<'_> {
     fn note(&mut self, path: &[String], from: Option<&Value>, to: Option<&Value>) {
         let names: Vec<&str> = path.iter().map(String::as_str).collect();
         let is_secret = is_secret(&names);
+        let is_module = names.last() == Some(&MODULE_BYTES);
         let shown = |value: Option<&Value>| match value {
             Some(_) if is_secret => Some(REDACTED.into()),
+            Some(Value::String(bytes)) if is_module => Some(ModuleDigest::display_base64(bytes).into()),
             other => other.map(redacted),
         };
         let owners = if from.is_some() { self.owners.others(&names) } else { Vec::new() };
@@ -149,14 +153,21 @@ fn is_secret(path: &[&str]) -> bool {
     }
 }
 
-/// A value whose secrets, however deep, are not shown.
+/// A value whose secrets, however deep, are not shown; of a module's bytes the digest is.
 fn redacted(value: &Value) -> Value {
     match inner(value).as_ref().unwrap_or(value) {
         Value::Object(fields) => {
             let is_ring_key = fields.contains_key("use") && fields.contains_key("id");
             let field = |(name, value): (&String, &Value)| {
                 let is_secret = name == "identityKey" || (is_ring_key && name == "key");
-                (name.clone(), if is_secret { REDACTED.into() } else { redacted(value) })
+                let shown = match value {
+                    _ if is_secret => REDACTED.into(),
+                    Value::String(bytes) if name == MODULE_BYTES => {
+                        ModuleDigest::display_base64(bytes).into()
+                    }
+                    value => redacted(value),
+                };
+                (name.clone(), shown)
             };
             Value::Object(fields.iter().map(field).collect())
         }
@@ -223,6 +234,21 @@ mod tests {
             owners: Vec::new(),
         };
         assert_eq!(found, [field]);
+    }
+
+    #[test]
+    fn a_module_is_shown_by_its_digest_wherever_it_stands_in_what_differs() {
+        let object = |code: &Value| json!({"spec": {"configPatches": [{"vm_config": {"code": code}}]}});
+        let inline = |bytes: &str| object(&json!({"local": {"inline_bytes": bytes}}));
+        let file = object(&json!({"local": {"filename": "/filter.wasm"}}));
+        let remote = object(&json!({"remote": {"http_uri": {"uri": "oci://r/f:1"}}}));
+        let (old, new) = (inline("AGFzbQ=="), inline("AGFzbTE="));
+        for (desired, observed) in [(&new, &old), (&new, &file), (&remote, &old), (&new, &remote)] {
+            let shown = serde_json::to_string(&differences(desired, observed)).unwrap();
+            assert!(shown.contains("sha256:") && !shown.contains("AGFzb"), "{shown}");
+        }
+        let shown = serde_json::to_string(&of_new(&new)).unwrap();
+        assert!(shown.contains("(5 bytes)") && !shown.contains("AGFzb"), "{shown}");
     }
 
     #[test]

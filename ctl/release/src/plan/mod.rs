@@ -10,6 +10,7 @@
 //! config_update   a weight, and nothing else                          observed           -> Plan
 //! owned_config    the part of an object that a weight writes          Object             -> Object
 //! module_rollout  a new module until every proxy runs it              Record             -> Plan
+//! module_backup   the embedded modules before it                      Record             -> Change
 //! restart         rolling update of a Deployment by one label         Deployment         -> RolloutStatus
 //! note            what a caller should know of a plan
 //! error           why there is no plan
@@ -20,6 +21,7 @@ mod config_update;
 mod error;
 mod fields;
 mod install;
+mod module_backup;
 mod module_rollout;
 mod note;
 mod object;
@@ -34,6 +36,7 @@ pub use config_update::plan_config_update;
 pub use error::Error;
 pub use fields::Field;
 pub use install::{install, prune};
+pub use module_backup::module_backup;
 pub use module_rollout::{ModuleChoice, ModuleRollout};
 pub use note::PlanNote;
 pub use object::{Object, Reference};

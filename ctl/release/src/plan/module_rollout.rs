@@ -5,7 +5,7 @@
 
 use super::owned_config::rewritten;
 use super::{Error, Object, Plan, Reference};
-use crate::delivery::ModuleSource;
+use crate::delivery::{MissingModule, ModuleContents, ModuleSource};
 use crate::manifest::Stage;
 use crate::record::Record;
 use assignment::contract::ReleaseConfig;
@@ -26,13 +26,13 @@ struct ModuleChange {
     to: ModuleSource,
 }
 
-/// Which module a write is for.
+/// Which module a write is for, and where the bytes of an embedded one are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ModuleChoice {
+pub enum ModuleChoice<'c> {
     /// The new one.
-    New,
+    New(&'c ModuleContents),
     /// The one before it.
-    Old,
+    Old(&'c ModuleContents),
 }
 
 impl ModuleRollout {
@@ -59,31 +59,43 @@ impl ModuleRollout {
     ///
     /// # Errors
     ///
-    /// If an object does not exist, or its configuration lacks the release.
+    /// If an object does not exist, or its configuration lacks the release. If the module is an embedded one that is not in
+    /// `contents`.
     pub fn plan(
         &self,
         release: &str,
         record: &Record,
-        which: ModuleChoice,
+        which: ModuleChoice<'_>,
         observed: &BTreeMap<Reference, Value>,
     ) -> Result<Plan, Error> {
         let entry = |entry: &mut ReleaseConfig| entry.generation = record.state.generation;
         let module = |reference: &Reference, body: Value| match which {
-            ModuleChoice::New => {
-                self.entry(reference).map_or(body.clone(), |change| change.to.put_into(&body))
-            }
-            ModuleChoice::Old => self.with_old_module(reference, body),
+            ModuleChoice::New(contents) => match self.entry(reference) {
+                Some(change) => change.to.put_into(&body, contents),
+                None => Ok(body),
+            },
+            ModuleChoice::Old(contents) => self.with_old_module(reference, body, contents),
         };
         rewritten(release, record, observed, entry, module)
     }
 
     /// An object with the old module if it names the new one: another client may have written a third one since.
-    pub(super) fn with_old_module(&self, reference: &Reference, object: Value) -> Value {
+    pub(super) fn with_old_module(
+        &self,
+        reference: &Reference,
+        object: Value,
+        contents: &ModuleContents,
+    ) -> Result<Value, MissingModule> {
         let held = ModuleSource::of(&object);
         match self.entry(reference).filter(|change| held.as_ref() == Some(&change.to)) {
-            Some(change) => change.from.put_into(&object),
-            None => object,
+            Some(change) => change.from.put_into(&object, contents),
+            None => Ok(object),
         }
+    }
+
+    /// The modules that the objects named before.
+    pub(super) fn old_modules(&self) -> impl Iterator<Item = &ModuleSource> {
+        self.0.iter().map(|change| &change.from)
     }
 
     fn entry(&self, reference: &Reference) -> Option<&ModuleChange> {
@@ -91,7 +103,7 @@ impl ModuleRollout {
     }
 }
 
-/// The URL of the new module.
+/// The URL or the digest of the new module.
 impl fmt::Display for ModuleRollout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.first().map_or(Ok(()), |change| change.to.fmt(f))

@@ -3,7 +3,7 @@
 
 use super::config_update::applicable;
 use super::{Change, Error, Object, Plan, Reference};
-use crate::delivery::{deployed_config, owned_config, with_deployed_config};
+use crate::delivery::{MissingModule, deployed_config, owned_config, with_deployed_config};
 use crate::manifest::Stage;
 use crate::ownership::merge;
 use crate::record::Record;
@@ -14,13 +14,14 @@ use std::collections::BTreeMap;
 /// The plan that changes a release's `entry` in every configuration that we have written for it, and the `module` that the
 /// object names beside it.
 ///
-/// Fails if an object does not exist or does not contain the release: `apply` was not completed.
+/// Fails if an object does not exist or does not contain the release: `apply` was not completed. Fails if the bytes of a module
+/// are missing.
 pub(super) fn rewritten(
     release: &str,
     record: &Record,
     observed: &BTreeMap<Reference, Value>,
     entry: impl Fn(&mut ReleaseConfig),
-    module: impl Fn(&Reference, Value) -> Value,
+    module: impl Fn(&Reference, Value) -> Result<Value, MissingModule>,
 ) -> Result<Plan, Error> {
     let mut changes = Vec::new();
     for reference in record.config_objects() {
@@ -29,7 +30,7 @@ pub(super) fn rewritten(
         let seen = observed.get(reference).ok_or_else(|| missing("no such object"))?;
         let mut config = deployed_config(seen)?.ok_or_else(|| missing("no configuration"))?;
         entry(config.releases.get_mut(release).ok_or_else(|| missing("other releases only"))?);
-        let body = module(reference, with_deployed_config(seen, &config)?);
+        let body = module(reference, with_deployed_config(seen, &config)?)?;
         let body = carrying(&body, release);
         let desired = Object { reference: reference.clone(), stage: Stage::Configuration, body };
         changes.extend(Change::between(&desired, Some(seen)));

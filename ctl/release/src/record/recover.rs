@@ -7,7 +7,7 @@ use super::release_record::FORMAT;
 use super::{History, Operation, OwnedObject, Proxies, Record, ReleaseState, ServiceRef, ends_after};
 use crate::delivery::{deployed_config, selected_pods};
 use crate::manifest::Stage;
-use crate::plan::Reference;
+use crate::plan::{Reference, module_backup};
 use crate::routing::{ROUTE_KIND, has_injected_route};
 use crate::spec::{ReleaseName, Routes, Seconds, version_subset};
 use assignment::Weight;
@@ -109,6 +109,7 @@ fn own_objects<'o>(release: &ReleaseName, objects: &'o [Value]) -> Vec<(Stage, R
             "DestinationRule" if is_own => Some(Stage::Subsets),
             ROUTE_KIND if is_own => Some(Stage::Routes),
             ROUTE_KIND if has_injected_route(object, release) => Some(Stage::Edits),
+            _ if *reference == module_backup(release) => Some(Stage::ModuleBackup),
             _ => None,
         }
     };

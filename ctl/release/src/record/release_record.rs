@@ -189,6 +189,14 @@ impl Record {
         self.objects.iter().filter(carries).map(|(_, reference)| reference)
     }
 
+    /// The objects that a change of the configuration is computed from: those that hold it, and during a module rollout the
+    /// modules before it.
+    pub fn config_inputs(&self) -> impl Iterator<Item = &Reference> {
+        let is_input =
+            |(stage, _): &&OwnedObject| matches!(stage, Stage::Configuration | Stage::ModuleBackup);
+        self.objects.iter().filter(is_input).map(|(_, reference)| reference)
+    }
+
     /// The last operation, as a sentence.
     pub fn last(&self) -> Option<String> {
         self.history.last().map(ToString::to_string)

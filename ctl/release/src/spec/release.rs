@@ -1,6 +1,7 @@
 //! The content of a `canary.yaml` that was read without a fault.
 
 use super::{Label, ReleaseName, RolloutSpec, Seconds, ServiceHost};
+use crate::EmbeddedModule;
 use assignment::contract::{
     CacheControl, ExpiryAction, Fallback, IdentityMode, KeySource, MintPolicy, OverrideMode, SameSite,
     SessionAffinity, Stickiness,
@@ -10,6 +11,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+
+/// The word for a module in the configuration itself.
+pub(crate) const EMBEDDED: &str = "embedded";
 
 /// A release: which users of a service get which version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -191,6 +195,8 @@ pub enum Mode {
 /// Where the filter's module is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Module {
+    /// In the configuration itself. A file does not have the bytes: who reads it gives them by [`Module::embed`].
+    Embedded(Option<EmbeddedModule>),
     /// A URL that the mesh's agent fetches: `oci://`, `http(s)://` or `file://`.
     Url(String),
     /// A file on this machine.
@@ -198,9 +204,17 @@ pub enum Module {
 }
 
 impl Module {
-    /// Its URL; of a file, the one of scheme `file`.
+    /// Gives an embedded module its bytes.
+    pub fn embed(&mut self, module: Option<&EmbeddedModule>) {
+        if let Self::Embedded(embedded) = self {
+            *embedded = module.cloned();
+        }
+    }
+
+    /// Its URL; of a file, the one of scheme `file`; of an embedded module, the word for it.
     pub fn url(&self) -> String {
         match self {
+            Self::Embedded(_) => EMBEDDED.to_owned(),
             Self::Url(url) => url.clone(),
             Self::File(path) => format!("file://{}", path.display()),
         }

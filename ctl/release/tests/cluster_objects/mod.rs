@@ -1,5 +1,6 @@
 //! The objects of a release, as they are written and as the API server gives them back.
 
+use canary_release::EmbeddedModule;
 use canary_release::config::SigningKeys;
 use canary_release::manifest::{Options, ReleaseInstance, Stage, manifests};
 use canary_release::plan::{Action, Object, Plan, Reference};
@@ -9,10 +10,12 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// It embeds a module without content.
 pub(crate) fn release() -> Release {
-    load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/session-cookie/canary.yaml"))
-        .unwrap()
-        .release
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/session-cookie/canary.yaml");
+    let mut release = load(&example).unwrap().release;
+    release.delivery.module.embed(EmbeddedModule::new(b"\0asm").as_ref());
+    release
 }
 
 /// The same each time: two calls have to make the same objects.

@@ -39,15 +39,7 @@ pub(super) fn example(wanted: &InitOptions, arguments: &Init, uid: &str) -> Resu
             template.set("spec/gateways", gateways)?;
         }
     }
-    if let Some(found) = &wanted.service {
-        template.set("spec/service/port", found.port)?;
-        if found.label != DEFAULT_LABEL {
-            template.set("spec/versions/label", &found.label)?;
-        }
-        if !found.route_objects.is_empty() {
-            template.set("spec/routes", "external")?;
-        }
-    }
+    found_service(&mut template, wanted)?;
     match &wanted.key {
         Known::BySession(cookie) => {
             template.set("spec/session/cookie", cookie)?.set("spec/identifyBy/0/cookie", cookie)?;
@@ -64,8 +56,24 @@ pub(super) fn example(wanted: &InitOptions, arguments: &Init, uid: &str) -> Resu
             .set("spec/delivery", local(arguments))?;
     } else if let Some(module) = &arguments.module {
         template.set("spec/delivery/module", module)?;
+    } else if let Known::ByClaim(_) = &wanted.key {
+        // Its example is of the mode that others fetch modules for.
+        template.set("spec/delivery/mode", "envoyfilter")?.remove("spec/delivery/module")?;
     }
     template.finish()
+}
+
+/// What is known of a Service that exists.
+fn found_service(template: &mut Template, wanted: &InitOptions) -> Result<(), EditError> {
+    let Some(found) = &wanted.service else { return Ok(()) };
+    template.set("spec/service/port", found.port)?;
+    if found.label != DEFAULT_LABEL {
+        template.set("spec/versions/label", &found.label)?;
+    }
+    if !found.route_objects.is_empty() {
+        template.set("spec/routes", "external")?;
+    }
+    Ok(())
 }
 
 fn local(arguments: &Init) -> Value {
@@ -76,14 +84,17 @@ fn local(arguments: &Init) -> Value {
             addresses.push(address.to_string().into());
         }
     }
-    json!({
+    let mut delivery = json!({
         "mode": "local",
-        "module": arguments.module.as_deref().unwrap_or("target/wasm/canary_filter.wasm"),
         "local": {
             "directory": ".canary",
             "listen": "127.0.0.1:8080",
             "admin": "127.0.0.1:9901",
             "endpoints": endpoints,
         },
-    })
+    });
+    if let (Some(module), Some(fields)) = (&arguments.module, delivery.as_object_mut()) {
+        fields.insert("module".to_owned(), module.as_str().into());
+    }
+    delivery
 }

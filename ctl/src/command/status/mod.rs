@@ -6,9 +6,9 @@ mod problem;
 
 use super::target;
 use crate::cli::Status;
+use crate::module;
 use crate::report::Printer;
 use crate::{Error, Outcome};
-use canary_release::spec;
 use std::time::Duration;
 
 /// Between two reports of `--watch`.
@@ -16,7 +16,7 @@ const INTERVAL: Duration = Duration::from_secs(2);
 
 pub(super) async fn run(arguments: &Status, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let document = spec::load(&arguments.spec.file)?;
+    let document = module::load(&arguments.spec.file)?;
     let mut connected = if target::is_local(&document) {
         None
     } else {

@@ -6,13 +6,13 @@ mod report;
 
 use super::target;
 use crate::cli::Weigh;
+use crate::module;
 use crate::report::Printer;
 use crate::{Error, Outcome};
-use canary_release::spec;
 
 pub(super) async fn run(arguments: &Weigh, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let document = spec::load(&arguments.spec.file)?;
+    let document = module::load(&arguments.spec.file)?;
     if target::is_local(&document) {
         local::run(arguments, &document, printer).await
     } else {

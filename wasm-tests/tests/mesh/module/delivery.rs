@@ -1,4 +1,4 @@
-//! Installing the filter, changing a weight and removing the filter fail no request: three kinds of objects, three places of
+//! Installing the filter, changing a weight and removing the filter fail no request: three kinds of objects, four places of
 //! the module.
 
 use std::sync::Arc;
@@ -38,7 +38,7 @@ async fn comes_changes_and_goes(lab: &Lab, mode: &str) {
     let options = ShopEnvOptions { drain: DRAIN, ..ShopEnvOptions::gateway() };
     let env = ShopEnv::set_up(lab, mode, &options).await.unwrap();
     let web = Web::start().await;
-    let modules = everywhere(lab, &env.namespace, &web).await;
+    let modules = everywhere(lab, &env.namespace, mode, &web).await;
     let release = env.release().unwrap().with("/spec/weight", "100");
     route(lab, &env, &release).await;
 

@@ -7,12 +7,13 @@ use crate::support::in_the_mesh;
 use crate::support::kill::interrupt;
 use crate::support::loaded_fixture::LoadedFixture;
 use crate::support::release_fixture::apply;
-use canary_operations::{Access, ApplyOptions, WaitOptions, WriteOptions};
+use canary_operations::{Access, ApplyOptions, Error, WaitOptions, WriteOptions};
+use canary_release::EmbeddedModule;
 use canary_release::spec::parse;
 use mesh_lab::sha256;
 use std::path::Path;
 use std::time::Duration;
-use wasm_tests::scenario::{Faults, Sessions};
+use wasm_tests::scenario::{Document, Faults, Sessions};
 
 const PEOPLE: usize = 60;
 
@@ -50,6 +51,42 @@ fn a_module_that_no_proxy_can_get_is_taken_back_and_users_notice_nothing() {
         cli.expect("diff", 0, &[]).await;
         assert_eq!(people.stop_load(moving).await.expect("they come back"), Faults::default());
         assert_eq!(people.verify_all(true).await, Faults::default());
+    });
+}
+
+#[test]
+fn an_embedded_module_that_no_proxy_can_load_is_taken_back_from_its_backup_and_users_notice_nothing() {
+    in_the_mesh(async |lab| {
+        let embedded = |release: Document| release.with("/spec/delivery/module", "embedded");
+        let mut loaded = LoadedFixture::set_up(lab, "bad-module", |release| {
+            embedded(release).with("/spec/weight", "50").with("/spec/sessionAffinity", "identity")
+        })
+        .await;
+        let carried = EmbeddedModule::new(&filter());
+        loaded.release.delivery.module.embed(carried.as_ref());
+        loaded.apply().await;
+        let mut people = Sessions::default();
+        assert_eq!(people.open(loaded.users(PEOPLE)).await.1, Faults::default());
+
+        let moving = people.start_load(PEOPLE / 2);
+        let mut broken = loaded.release.clone();
+        broken.delivery.module.embed(EmbeddedModule::new(b"\0asm\x01\0\0\0 is no module").as_ref());
+        let waiting = WaitOptions { timeout: Duration::from_secs(4), progress: &mut |_, _| {} };
+        let options = ApplyOptions { waiting, wait: true, skipped: &[], allow_rolled_back: false };
+        let refused = loaded.cluster.apply(&broken, options).await.unwrap_err();
+        assert!(
+            matches!(&refused, Error::NoModule { module, .. } if module.starts_with("sha256:")),
+            "{refused}"
+        );
+        assert_eq!(loaded.cluster.plan(&loaded.release).await.unwrap().changes, [], "the old one is back");
+        loaded.weigh("40").await;
+
+        // A gateway that starts fetches nothing.
+        lab.kubectl(&["rollout", "restart", "-n", &loaded.env.ingress, "deployment/gateway"]).await.unwrap();
+        lab.rolled_out(&loaded.env.ingress, "deployment/gateway").await.unwrap();
+        let faults = people.stop_load(moving).await.expect("they come back");
+        assert_eq!(faults.but_closed(), Faults::default(), "the connections of the old gateway end with it");
+        assert_eq!(people.verify_all(true).await.but_closed(), Faults::default());
     });
 }
 

@@ -1,4 +1,5 @@
-//! Where proxies get the filter from: a file of their image, a web server, a registry; and parts of what is applied.
+//! Where proxies get the filter from: a file of their image, a web server, a registry, their configuration; and parts of what is
+//! applied.
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -34,15 +35,20 @@ impl Module {
     }
 }
 
-/// The filter from a file, over HTTP, and as an image; the latter two with their sums.
-pub(crate) async fn everywhere(lab: &Lab, namespace: &str, web: &Web) -> Vec<Module> {
+/// The filter from a file, over HTTP, and as an image, the latter two with their sums; and embedded, where the mode has a field
+/// for it.
+pub(crate) async fn everywhere(lab: &Lab, namespace: &str, mode: &str, web: &Web) -> Vec<Module> {
     let registry = Registry::start(lab, namespace).await.unwrap();
     let image = registry.push(&filter(), "0.1.0").await.unwrap();
-    vec![
+    let mut all = vec![
         Module { url: format!("file://{}", Lab::FILTER), sha256: None },
         Module { url: web.url("filter.wasm"), sha256: Some(sha256(&filter())) },
         Module { url: image.url, sha256: Some(image.sha256) },
-    ]
+    ];
+    if mode == "envoyfilter" {
+        all.push(Module { url: "embedded".to_owned(), sha256: None });
+    }
+    all
 }
 
 /// The built filter.

@@ -1,6 +1,6 @@
 //! `delivery`: how the filter reaches the proxies.
 
-use crate::spec::release::{Delivery, Endpoint, Local, Mode, Module};
+use crate::spec::release::{Delivery, EMBEDDED, Endpoint, Local, Mode, Module};
 use crate::yaml::{Entry, Place, Section};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -13,15 +13,26 @@ const MODES: [(&str, Mode); 4] = [
     ("local", Mode::Local),
 ];
 
+/// How the filter reaches the proxies where a file does not say it.
+pub(super) fn default_delivery() -> Delivery {
+    Delivery {
+        mode: Mode::EnvoyFilter,
+        module: Module::Embedded(None),
+        sha256: None,
+        debug_header: None,
+        filter_state: false,
+        local: None,
+    }
+}
+
 /// Reads it. Paths are taken relative to `folder`.
 pub(super) fn delivery(mut section: Section<'_>, folder: &Path) -> Option<Delivery> {
     let mode = match section.node("mode") {
         Some(node) => section.chosen(node, &MODES),
         None => Some(Mode::EnvoyFilter),
     };
-    let module_node = section.required("module");
-    let module = section.text("module");
-    let sha256 = sha256(&mut section);
+    let module = module(&mut section, mode, folder);
+    let sha256 = sha256(&mut section, module.as_ref());
     let debug_header = section.text("debugHeader");
     let filter_state = section.flag("filterState").unwrap_or_default();
     let is_local = mode == Some(Mode::Local);
@@ -35,12 +46,26 @@ pub(super) fn delivery(mut section: Section<'_>, folder: &Path) -> Option<Delive
         }
         None => None,
     };
-    let module = module.and_then(|module| match module_node.map(|node| node.place) {
-        Some(place) => checked_module(&section, place, module, is_local, folder),
-        None => None,
-    });
     section.finish();
     Some(Delivery { mode: mode?, module: module?, sha256, debug_header, filter_state, local })
+}
+
+/// The module that is embedded where the file names none and the mode has a field for its bytes.
+fn module(section: &mut Section<'_>, mode: Option<Mode>, folder: &Path) -> Option<Module> {
+    let needs_url = matches!(mode, Some(Mode::WasmPlugin | Mode::TrafficExtension));
+    let node = if needs_url { section.required("module") } else { section.node("module") };
+    let Some(node) = node else { return (!needs_url).then_some(Module::Embedded(None)) };
+    let module = section.scalar(node)?.to_owned();
+    if module != EMBEDDED {
+        return checked_module(section, node.place, module, mode == Some(Mode::Local), folder);
+    }
+    if !needs_url {
+        return Some(Module::Embedded(None));
+    }
+    let hint = "use `mode: envoyfilter`, or put the module into a registry: `oci://…`".to_owned();
+    let message = "expected a URL, found `embedded`: this mode's kind has no field for the bytes of a module";
+    section.fault(node.place, message, Some(hint));
+    None
 }
 
 /// A file for the local target, a URL for every other.
@@ -61,15 +86,22 @@ fn checked_module(
         }
         (false, false) => {
             let hint = Some(format!("write `oci://{module}` for an image"));
-            let message = format!("expected a URL (oci://, http://, https:// or file://), found `{module}`");
+            let message = format!(
+                "expected `embedded` or a URL (oci://, http://, https:// or file://), found `{module}`"
+            );
             section.fault(place, message, hint);
             None
         }
     }
 }
 
-fn sha256(section: &mut Section<'_>) -> Option<String> {
+fn sha256(section: &mut Section<'_>, module: Option<&Module>) -> Option<String> {
     let node = section.node("sha256")?;
+    if let Some(Module::Embedded(_)) = module {
+        let message = "expected no `sha256` with an embedded module, found one: nothing is fetched";
+        section.fault(node.place, message, None);
+        return None;
+    }
     let text = section.scalar(node)?.to_owned();
     if text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)) {
         return Some(text);

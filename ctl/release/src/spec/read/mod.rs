@@ -76,7 +76,10 @@ fn spec(
     let cache_control = spec.choice("cacheControl", &CACHE_CONTROL).unwrap_or_default();
     let latency_histogram = spec.flag("latencyHistogram").unwrap_or_default();
     let routes = spec.choice("routes", &ROUTES);
-    let delivery = spec.required_section("delivery").map(|section| delivery::delivery(section, folder));
+    let delivery = match spec.section("delivery") {
+        Some(section) => delivery::delivery(section, folder),
+        None => Some(delivery::default_delivery()),
+    };
     spec.finish();
     let (name, users) = (name?, users?);
     Some(Release {
@@ -86,7 +89,7 @@ fn spec(
         paths: entry_points.paths,
         gateways: entry_points.gateways,
         sidecars: entry_points.sidecars,
-        delivery: delivery??,
+        delivery: delivery?,
         session: users.session.unwrap_or_else(Session::default),
         stickiness: users.stickiness,
         identify_by: users.keys,

@@ -1,0 +1,63 @@
+//! The embedded modules that a module rollout replaces, in a ConfigMap of their own until every proxy runs the new one: the
+//! record names them by their digests, and the objects contain the new one by then.
+
+use super::{Action, Change, ChangeReason, Reference};
+use crate::delivery::{ModuleContents, ModuleSource};
+use crate::manifest::Stage;
+use crate::ownership::FIELD_MANAGER;
+use crate::record::Record;
+use crate::spec::ReleaseName;
+use serde_json::{Value, json};
+
+/// The ConfigMap of a release.
+pub fn module_backup(release: &ReleaseName) -> Reference {
+    Reference::new("v1", "ConfigMap", release.namespace.as_str(), &format!("{}-canary-module", release.name))
+}
+
+impl Record {
+    /// The write that keeps the embedded modules of the rollout's old state; `None` if there are none. The record owns the
+    /// object from then on.
+    pub fn back_up_modules(&mut self, release: &ReleaseName, contents: &ModuleContents) -> Option<Change> {
+        let rollout = self.module_rollout.as_ref()?;
+        let old: Vec<_> = rollout.old_modules().filter_map(ModuleSource::embedded).collect();
+        let data = contents.binary_data(old.iter().map(|digest| digest.sha256.as_str()));
+        if data.is_empty() {
+            return None;
+        }
+        let object = module_backup(release);
+        self.objects.retain(|(stage, _)| *stage != Stage::ModuleBackup);
+        self.objects.push((Stage::ModuleBackup, object.clone()));
+        let body = json!({
+            "apiVersion": object.api_version,
+            "kind": object.kind,
+            "metadata": {
+                "name": object.name,
+                "namespace": object.namespace,
+                "labels": {"app.kubernetes.io/managed-by": FIELD_MANAGER},
+            },
+            "binaryData": data,
+        });
+        Some(change(object, Action::Create, ChangeReason::Missing, body))
+    }
+
+    /// The write that deletes it; `None` if there is none. The record does not own the object any more.
+    pub fn drop_module_backup(&mut self) -> Option<Change> {
+        let is_backup = |(stage, _): &(Stage, Reference)| *stage == Stage::ModuleBackup;
+        let place = self.objects.iter().position(is_backup)?;
+        let (_, object) = self.objects.remove(place);
+        Some(change(object, Action::Delete, ChangeReason::Leaving, Value::Null))
+    }
+}
+
+fn change(object: Reference, action: Action, why: ChangeReason, body: Value) -> Change {
+    Change {
+        stage: Stage::ModuleBackup,
+        object,
+        action,
+        why,
+        fields: Vec::new(),
+        body,
+        seen: None,
+        claim: None,
+    }
+}

@@ -1,0 +1,27 @@
+//! The filter's module that this tool carries.
+
+use canary_release::EmbeddedModule;
+use canary_release::spec::{self, Document};
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// A fact of the build, like the version: the binary includes the bytes and the library does not, so that a new module builds
+/// little again.
+static EMBEDDED: OnceLock<Option<EmbeddedModule>> = OnceLock::new();
+
+/// Sets the module of this process, once; no bytes are no module.
+pub(crate) fn carry(bytes: &[u8]) {
+    let _ = EMBEDDED.set(EmbeddedModule::new(bytes));
+}
+
+/// The module that this tool was built with.
+pub(crate) fn carried() -> Option<&'static EmbeddedModule> {
+    EMBEDDED.get()?.as_ref()
+}
+
+/// Reads a release from a file; an embedded module is this tool's.
+pub(crate) fn load(path: &Path) -> Result<Document, spec::Error> {
+    let mut document = spec::load(path)?;
+    document.release.delivery.module.embed(carried());
+    Ok(document)
+}
