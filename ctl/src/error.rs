@@ -71,6 +71,17 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// Rendered objects cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    Rendered {
+        /// The file, `stdin` or `stdout`.
+        path: PathBuf,
+        /// Why.
+        source: helm_twins::ManifestError,
+    },
+    /// Checks refuse a chart.
+    #[error("{}", refused(.0))]
+    TwinRefused(Vec<helm_twins::Refusal>),
     /// The runtime of the process could not start.
     #[error("cannot start")]
     Runtime(#[source] std::io::Error),
@@ -102,7 +113,15 @@ impl Error {
             Self::Explain(error) => error.hint(),
             Self::Token(error) => error.hint(),
             Self::Verify(error) => error.hint().map(str::to_owned),
-            Self::File { .. } | Self::Report(_) | Self::Runtime(_) | Self::Interrupted => None,
+            Self::TwinRefused(refusals) => match refusals.as_slice() {
+                [one] => one.hint(),
+                _ => Some("`canary-ctl twin check` has a hint for each".to_owned()),
+            },
+            Self::Rendered { .. }
+            | Self::File { .. }
+            | Self::Report(_)
+            | Self::Runtime(_)
+            | Self::Interrupted => None,
         }
     }
 
@@ -113,4 +132,10 @@ impl Error {
             _ => ExitCode::from(outcome::COULD_NOT),
         }
     }
+}
+
+/// One refusal a line.
+fn refused(refusals: &[helm_twins::Refusal]) -> String {
+    let lines: Vec<_> = refusals.iter().map(ToString::to_string).collect();
+    format!("the chart is refused: {}", lines.join("\n"))
 }

@@ -38,7 +38,8 @@ fn the_crates_depend_on_each_other_as_drawn() {
     assert_eq!(depends_on(&metadata, "canary-release"), only(&["assignment"]));
     assert_eq!(depends_on(&metadata, "canary-operations"), only(&["assignment", "canary-release"]));
     assert_eq!(depends_on(&metadata, "cookie-jar"), only(&[]), "the jar stands alone");
-    let libraries = only(&["assignment", "canary-operations", "canary-release", "cookie-jar"]);
+    assert_eq!(depends_on(&metadata, "helm-twins"), only(&["canary-release"]), "for its YAML reader");
+    let libraries = only(&["assignment", "canary-operations", "canary-release", "cookie-jar", "helm-twins"]);
     assert_eq!(depends_on(&metadata, "canary-ctl"), libraries);
     for kit in ["wasm-host", "programs"] {
         assert_eq!(depends_on(&metadata, kit), only(&[]), "{kit} stands alone");
@@ -75,6 +76,7 @@ fn only_operations_name_kube_and_the_release_library_does_no_network_io() {
         ("ctl/src", &["kube", "k8s_openapi"][..]),
         ("ctl/release/src", &["kube", "k8s_openapi", "tokio", "hyper", "clap"]),
         ("ctl/operations/src", &["clap", "canary_ctl"]),
+        ("ctl/twins/src", &["kube", "k8s_openapi", "tokio", "hyper", "clap", "std::fs", "std::process"]),
     ] {
         let mut files = Vec::new();
         sources(&root().join(folder), &mut files);
@@ -147,7 +149,7 @@ fn string_literals_are_found_and_comments_and_characters_are_none() {
 #[test]
 fn no_text_of_the_libraries_names_a_command_or_a_flag_of_the_terminal_tool() {
     let is_flag = |after: &str| after.starts_with(|letter: char| letter.is_ascii_alphabetic());
-    for folder in ["ctl/release/src", "ctl/operations/src"] {
+    for folder in ["ctl/release/src", "ctl/operations/src", "ctl/twins/src"] {
         let mut files = Vec::new();
         sources(&root().join(folder), &mut files);
         files.retain(|path| !path.to_string_lossy().ends_with("_tests.rs"));
@@ -215,6 +217,7 @@ fn a_public_type_name_occurs_once_in_a_crate() {
         "ctl/jar",
         "ctl/operations",
         "ctl/release",
+        "ctl/twins",
         "examples/demo",
         "examples/shop",
         "filter",

@@ -23,6 +23,7 @@ mod simulate;
 mod skip_checks;
 mod status;
 mod token;
+mod twin;
 mod uninstall;
 mod verify;
 mod weight;
@@ -51,6 +52,10 @@ pub use simulate::{Simulate, Stickiness};
 pub use skip_checks::SkipChecks;
 pub use status::Status;
 pub use token::{Token, TokenCreate, TokenInspect, TokenRevoke, TokenVerb};
+pub use twin::{
+    Charts, HooksRun, Twin, TwinCheck, TwinDecisions, TwinDiff, TwinPlugin, TwinPostRender, TwinRender,
+    TwinVerb,
+};
 pub use uninstall::Uninstall;
 pub use verify::Verify;
 pub use weight::{Weigh, WeightTarget};
@@ -111,6 +116,8 @@ pub enum Verb {
     Simulate(Simulate),
     /// Sign, inspect and revoke the tokens by which testers choose a version
     Token(Token),
+    /// Run two versions of one unmodified Helm chart beside each other
+    Twin(Box<Twin>),
     /// Send real requests, and check what the release promises
     Verify(Verify),
     /// Print a completion script for a shell

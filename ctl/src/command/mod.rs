@@ -25,6 +25,7 @@ mod simulate;
 mod status;
 mod target;
 mod token;
+mod twin;
 mod uninstall;
 mod verify;
 mod weight;
@@ -80,6 +81,7 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::Explain(arguments) => Box::pin(explain::run(arguments, printer)).await,
         Verb::Simulate(arguments) => simulate::run(arguments, printer).await,
         Verb::Token(arguments) => token::run(arguments, printer).await,
+        Verb::Twin(arguments) => twin::run(&arguments, printer),
         Verb::Verify(arguments) => verify::run(arguments, printer).await,
         Verb::Completions(arguments) => completions::run(arguments, printer),
     }

@@ -10,6 +10,7 @@
 //! cluster   why an operation failed                                        canary-operations
 //! doctor    what is wrong with a release and its cluster                   doctor
 //! rights    rights that are missing, and the command that prints them      rbac
+//! twin      a chart that two versions cannot have beside each other      helm-twins
 //! ```
 
 mod check;
@@ -20,6 +21,7 @@ mod plan;
 mod rights;
 mod status;
 mod survey;
+mod twin;
 
 pub use rights::{missing_rights, printed_for};
 

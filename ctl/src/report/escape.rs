@@ -52,7 +52,7 @@ pub fn yaml(source: &str) -> Cow<'_, str> {
     }
     let mut scalars = Vec::new();
     // Text that is no YAML has no rules of its own.
-    for document in yaml::documents(source).unwrap_or_default() {
+    for document in yaml::documents_within(source, MAX_VALUES).unwrap_or_default() {
         collect_scalars(&document, &mut scalars);
     }
     scalars.sort_by_key(|(range, _)| range.start);
@@ -71,6 +71,9 @@ pub fn yaml(source: &str) -> Cow<'_, str> {
     out.push_str(&text(source.get(rest..).unwrap_or_default()));
     Cow::Owned(out)
 }
+
+/// As many values as a chart can have.
+const MAX_VALUES: usize = 1_000_000;
 
 /// The scalars of a tree, keys included: where they are, and what they say.
 fn collect_scalars(node: &Node, scalars: &mut Vec<(Range<usize>, String)>) {

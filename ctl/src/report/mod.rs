@@ -6,9 +6,11 @@ mod paint;
 mod plan;
 mod printer;
 mod table;
+mod twin;
 
 pub use paint::PaintedText;
 pub use plan::PlanReport;
 pub(crate) use printer::with_causes;
 pub use printer::{Error, Format, Printer, Report};
 pub use table::Table;
+pub use twin::{TwinCheckReport, TwinDiffReport};

@@ -39,15 +39,27 @@ impl CliFixture {
         self.run_words(&line.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>())
     }
 
+    /// Runs `canary-ctl` with the words of a line, and a text on stdin.
+    pub(crate) fn run_with_stdin(&self, line: &str, text: &str) -> CliOutput {
+        self.write("stdin", text);
+        let stdin = std::fs::File::open(self.path("stdin")).unwrap();
+        Self::output(self.command(&line.split(' ').collect::<Vec<_>>()).stdin(stdin))
+    }
+
     /// Runs `canary-ctl` with these words, which may contain white space.
     pub(crate) fn run_words(&self, words: &[impl AsRef<std::ffi::OsStr>]) -> CliOutput {
-        let output = Command::new(env!("CARGO_BIN_EXE_canary-ctl"))
-            .args(words)
-            .current_dir(self.folder.path())
-            .env_remove("CANARY_CTL_SIGNING_KEYS")
-            .env("NO_COLOR", "1")
-            .output()
-            .unwrap();
+        Self::output(&mut self.command(words))
+    }
+
+    fn command(&self, words: &[impl AsRef<std::ffi::OsStr>]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_canary-ctl"));
+        command.args(words).current_dir(self.folder.path());
+        command.env_remove("CANARY_CTL_SIGNING_KEYS").env("NO_COLOR", "1");
+        command
+    }
+
+    fn output(command: &mut Command) -> CliOutput {
+        let output = command.output().unwrap();
         CliOutput {
             code: output.status.code().unwrap(),
             stdout: String::from_utf8(output.stdout).unwrap(),

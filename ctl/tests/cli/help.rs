@@ -22,6 +22,12 @@ fn every_verb_says_what_it_does_and_gives_an_example() {
         "rollback",
         "rotate-keys",
         "uninstall",
+        "twin",
+        "twin render",
+        "twin post-render",
+        "twin diff",
+        "twin check",
+        "twin plugin",
         "completions",
     ] {
         let ran = CliFixture::new().run(&format!("{verb} --help"));

@@ -16,3 +16,4 @@ mod lint;
 mod local;
 mod spec;
 mod templates;
+mod twin;

@@ -9,4 +9,4 @@ mod tree;
 
 pub use edit::{EditError, Template, block};
 pub use section::{Fault, Faults, Section};
-pub use tree::{Entry, Node, Place, SyntaxError, Value, documents, parse};
+pub use tree::{Entry, Node, Place, SyntaxError, Value, documents, documents_within, parse};

@@ -1,7 +1,7 @@
 //! From text to a tree of values with their places. The grammar is `granit-parser`'s.
 
 use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::Range;
 
@@ -85,8 +85,17 @@ pub fn parse(text: &str) -> Result<Node, SyntaxError> {
 ///
 /// If the text is not YAML.
 pub fn documents(text: &str) -> Result<Vec<Node>, SyntaxError> {
-    let mut reader =
-        Reader { events: Parser::new_from_str(text), anchors: HashMap::new(), depth: 0, left: MAX_NODES };
+    documents_within(text, MAX_NODES)
+}
+
+/// Reads all documents of a text that may be longer than a file that people write: the objects of a chart.
+///
+/// # Errors
+///
+/// If the text is not YAML, or has more than `max_nodes` values, those of aliases included.
+pub fn documents_within(text: &str, max_nodes: usize) -> Result<Vec<Node>, SyntaxError> {
+    let events = Parser::new_from_str(text);
+    let mut reader = Reader { events, anchors: HashMap::new(), depth: 0, max_nodes, left: max_nodes };
     let mut documents = Vec::new();
     while let Some((event, _)) = reader.next()? {
         if matches!(event, Event::DocumentStart(..)) {
@@ -107,7 +116,9 @@ struct Reader<'t> {
     anchors: HashMap<usize, Node>,
     /// How many collections are open.
     depth: usize,
-    /// How many values may still be read.
+    /// How many values may be read.
+    max_nodes: usize,
+    /// How many of them are left.
     left: usize,
 }
 
@@ -128,8 +139,9 @@ impl<'t> Reader<'t> {
 
     /// Takes values from what may still be read.
     fn spend(&mut self, count: usize, place: Place) -> Result<(), SyntaxError> {
+        let max_nodes = self.max_nodes;
         let message =
-            || format!("expected at most {MAX_NODES} values, those of aliases included, found more");
+            || format!("expected at most {max_nodes} values, those of aliases included, found more");
         self.left = self.left.checked_sub(count).ok_or_else(|| SyntaxError { place, message: message() })?;
         Ok(())
     }
@@ -186,6 +198,7 @@ impl<'t> Reader<'t> {
 
     fn mapping(&mut self, range: &mut Range<usize>) -> Result<Vec<Entry>, SyntaxError> {
         let mut entries: Vec<Entry> = Vec::new();
+        let mut keys = HashSet::new();
         loop {
             let (event, span) = self.expect_next()?;
             if matches!(event, Event::MappingEnd) {
@@ -196,7 +209,8 @@ impl<'t> Reader<'t> {
             let Event::Scalar(key, ..) = event else {
                 return Err(SyntaxError { place, message: "expected a name before `:`".to_owned() });
             };
-            if entries.iter().any(|entry| entry.key == key) {
+            // A set: a mapping of 100,000 names would take minutes otherwise.
+            if !keys.insert(key.clone()) {
                 return Err(SyntaxError { place, message: format!("`{key}` is given twice") });
             }
             let (event, value_span) = self.expect_next()?;

@@ -1,0 +1,184 @@
+//! `canary-ctl twin`.
+
+use super::{Output, SpecFile};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand, ValueEnum};
+use helm_twins::Check;
+use std::path::PathBuf;
+
+/// Run two versions of one unmodified Helm chart beside each other
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Example:
+  helm get manifest shop > deployed.yaml
+  helm template shop ./chart --version 2.0.0 > rendered.yaml
+  canary-ctl twin check --deployed deployed.yaml --rendered rendered.yaml
+
+`docs/helm.md` has the whole way, with Helm, Argo CD and Flux.")]
+pub struct Twin {
+    /// What to do with the two versions.
+    #[command(subcommand)]
+    pub verb: TwinVerb,
+}
+
+/// What can be done with two versions of a chart.
+#[derive(Clone, Debug, Subcommand)]
+pub enum TwinVerb {
+    /// Print the objects to deploy: files in, one stream out
+    Render(TwinRender),
+    /// Read what Helm has rendered from stdin, and print the objects to deploy: for `helm --post-renderer`
+    PostRender(TwinPostRender),
+    /// Show what becomes of each object of the chart, and in what it differs from stable
+    Diff(TwinDiff),
+    /// Find everything that would be refused, before `helm upgrade`
+    Check(TwinCheck),
+    /// Write a plugin directory for Helm 4, whose post-renderers are plugins
+    Plugin(TwinPlugin),
+}
+
+/// Print the objects to deploy: files in, one stream out
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:
+  canary-ctl twin render --rendered v1.yaml > deployed.yaml             the first installation, of stable alone
+  canary-ctl twin render --deployed deployed.yaml --rendered v2.yaml    stable and the canary of canary.yaml
+  canary-ctl twin render --deployed deployed.yaml --rendered v2.yaml --finish     after the promotion
+
+It exits with 2 and prints no object if a check refuses the chart.")]
+pub struct TwinRender {
+    /// The two versions.
+    #[command(flatten)]
+    pub charts: Charts,
+    /// The decisions.
+    #[command(flatten)]
+    pub decisions: TwinDecisions,
+}
+
+/// Read what Helm has rendered from stdin, and print the objects to deploy: for `helm --post-renderer`
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:
+  helm get manifest shop > deployed.yaml
+  helm3 upgrade shop ./chart --post-renderer canary-ctl \\
+    --post-renderer-args twin --post-renderer-args post-render --post-renderer-args --deployed=deployed.yaml
+  helm4 upgrade shop ./chart --post-renderer canary-twin --post-renderer-args --deployed=deployed.yaml
+
+Helm 4 shows nothing that a post-renderer says: `--report-file`, or `canary-ctl twin check` before.")]
+pub struct TwinPostRender {
+    /// What is deployed: the output of `helm get manifest`; none for the first installation
+    #[arg(long, value_name = "FILE")]
+    pub deployed: Option<PathBuf>,
+    /// Write what becomes of each object, or why the chart is refused, to this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub report_file: Option<PathBuf>,
+    /// The decisions.
+    #[command(flatten)]
+    pub decisions: TwinDecisions,
+}
+
+/// Show what becomes of each object of the chart, and in what it differs from stable
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Example:
+  canary-ctl twin diff --deployed deployed.yaml --rendered v2.yaml
+  canary-ctl twin diff --deployed deployed.yaml --rendered v2.yaml -o json | jq '.decisions[]'
+
+Exit code 1 when there are differences or refusals. Values of Secrets are not shown.")]
+pub struct TwinDiff {
+    /// The two versions.
+    #[command(flatten)]
+    pub charts: Charts,
+    /// The decisions.
+    #[command(flatten)]
+    pub decisions: TwinDecisions,
+    /// The form of the result.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Find everything that would be refused, before `helm upgrade`
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Example:
+  canary-ctl twin check --deployed deployed.yaml --rendered v2.yaml
+
+Exit code 1 when a check refuses the chart.")]
+pub struct TwinCheck {
+    /// The two versions.
+    #[command(flatten)]
+    pub charts: Charts,
+    /// The decisions.
+    #[command(flatten)]
+    pub decisions: TwinDecisions,
+    /// The form of the result.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Write a plugin directory for Helm 4, whose post-renderers are plugins
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Example:
+  canary-ctl twin plugin canary-twin && helm4 plugin install canary-twin
+  canary-ctl twin plugin --dry-run canary-twin")]
+pub struct TwinPlugin {
+    /// The directory, which is made
+    pub directory: PathBuf,
+    /// Print the file, and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// The two versions of a chart, rendered.
+#[derive(Clone, Debug, Args)]
+pub struct Charts {
+    /// What is deployed, twins included: the output of `helm get manifest`, or of the last `twin render`; none for the first
+    /// installation
+    #[arg(long, value_name = "FILE")]
+    pub deployed: Option<PathBuf>,
+    /// The new render of the chart with the chart's own names: the output of `helm template`
+    #[arg(long, value_name = "FILE")]
+    pub rendered: PathBuf,
+    /// A second render of the same input: Secrets and ConfigMaps in which the two differ are random, and shared
+    #[arg(long, value_name = "FILE")]
+    pub rendered_again: Option<PathBuf>,
+}
+
+/// What the operator has decided about a chart.
+#[derive(Clone, Debug, Args)]
+pub struct TwinDecisions {
+    /// The release: its Service, version label and versions.
+    #[command(flatten)]
+    pub spec: SpecFile,
+    /// Stable is the only version: an upgrade without a canary, or the way back from one. So it is where nothing is deployed
+    #[arg(long)]
+    pub alone: bool,
+    /// The canary is promoted: it is the only version from now on
+    #[arg(long, conflicts_with = "alone")]
+    pub finish: bool,
+    /// The canary's replicas, or the lowest number for its autoscaler, until the promotion is finished
+    #[arg(long, value_name = "N")]
+    pub replicas: Option<u32>,
+    /// Whether hooks and new Jobs of the chart run, with the canary's image
+    #[arg(long, value_enum, value_name = "ANSWER")]
+    pub hooks: Option<HooksRun>,
+    /// A Secret or ConfigMap that both versions share though it differs, by the chart's name; can be repeated
+    #[arg(long, value_name = "NAME")]
+    pub share: Vec<String>,
+    /// A Secret whose difference is meant, and not made by a random function; can be repeated
+    #[arg(long, value_name = "NAME")]
+    pub twin_secret: Vec<String>,
+    /// Skip this check; can be repeated
+    #[arg(long = "skip-check", value_name = "CHECK", value_parser = skippable())]
+    pub skipped: Vec<Check>,
+}
+
+/// Whether hooks run.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum HooksRun {
+    /// They run
+    Run,
+    /// They are left out
+    Skip,
+}
+
+/// Reads the name of a check that can be skipped.
+fn skippable() -> impl TypedValueParser<Value = Check> {
+    let names = Check::ALL.into_iter().filter(|check| check.can_be_skipped());
+    PossibleValuesParser::new(names.map(|check| PossibleValue::new(check.name())))
+        .try_map(|name| Check::named(&name).ok_or("no such check"))
+}

@@ -1,0 +1,141 @@
+//! `twin`: read both versions and the decisions, plan, and print objects, decisions or refusals. Only a plugin directory and a
+//! report that was asked for are written.
+
+mod plugin;
+
+use crate::cli::{Charts, HooksRun, Twin, TwinDecisions, TwinPostRender, TwinVerb};
+use crate::report::{Printer, TwinCheckReport, TwinDiffReport};
+use crate::{Error, Outcome};
+use canary_release::{input_file, spec};
+use helm_twins::{
+    HookAnswer, MAX_MANIFEST_BYTES, ManifestError, Object, Phase, Rules, TwinPlan, plan,
+    random_configuration, read_manifest, write_manifest,
+};
+use std::io::Read as _;
+use std::path::Path;
+
+pub(super) fn run(arguments: &Twin, printer: &mut Printer) -> Result<Outcome, Error> {
+    match &arguments.verb {
+        TwinVerb::Render(arguments) => {
+            let plan = plan_charts(&arguments.charts, &arguments.decisions)?;
+            print_objects(plan, printer)
+        }
+        TwinVerb::PostRender(arguments) => post_render(arguments, printer),
+        TwinVerb::Diff(arguments) => {
+            printer.format = arguments.output.format;
+            let report = TwinDiffReport(plan_charts(&arguments.charts, &arguments.decisions)?);
+            printer.report(&report)?;
+            let is_same =
+                !report.0.is_refused() && report.0.decisions.iter().all(|one| one.differences.is_empty());
+            Ok(if is_same { Outcome::Done } else { Outcome::Differences })
+        }
+        TwinVerb::Check(arguments) => {
+            printer.format = arguments.output.format;
+            let plan = plan_charts(&arguments.charts, &arguments.decisions)?;
+            let outcome = if plan.is_refused() { Outcome::Differences } else { Outcome::Done };
+            printer.report(&TwinCheckReport::of(plan))?;
+            Ok(outcome)
+        }
+        TwinVerb::Plugin(arguments) => plugin::run(arguments, printer),
+    }
+}
+
+/// Dry runs of Helm call it too, so it changes nothing but the report that was asked for.
+fn post_render(arguments: &TwinPostRender, printer: &mut Printer) -> Result<Outcome, Error> {
+    let rendered = read_stdin()?;
+    let plan = plan_objects(arguments.deployed.as_deref(), &rendered, &[], &arguments.decisions)?;
+    if let Some(path) = &arguments.report_file {
+        let text = serde_json::to_string_pretty(&plan).map_err(crate::report::Error::from)?;
+        std::fs::write(path, text + "\n").map_err(|source| Error::File {
+            action: "write",
+            path: path.clone(),
+            source,
+        })?;
+    }
+    print_objects(plan, printer)
+}
+
+fn print_objects(plan: TwinPlan, printer: &mut Printer) -> Result<Outcome, Error> {
+    if plan.is_refused() {
+        return Err(Error::TwinRefused(plan.refusals));
+    }
+    for warning in &plan.warnings {
+        printer.message(&format!("warning: {warning}"));
+    }
+    let text =
+        write_manifest(&plan.objects).map_err(|source| Error::Rendered { path: "stdout".into(), source })?;
+    printer.yaml(&text)?;
+    Ok(Outcome::Done)
+}
+
+fn plan_charts(charts: &Charts, decisions: &TwinDecisions) -> Result<TwinPlan, Error> {
+    let rendered = read_objects(&charts.rendered)?;
+    let mut random = Vec::new();
+    if let Some(again) = &charts.rendered_again {
+        random = random_configuration(&rendered, &read_objects(again)?);
+    }
+    plan_objects(charts.deployed.as_deref(), &rendered, &random, decisions)
+}
+
+fn plan_objects(
+    deployed: Option<&Path>,
+    rendered: &[Object],
+    random: &[String],
+    decisions: &TwinDecisions,
+) -> Result<TwinPlan, Error> {
+    let mut rules = rules(decisions, deployed.is_some())?;
+    rules.shared.extend(random.iter().cloned());
+    let deployed = deployed.map(read_objects).transpose()?.unwrap_or_default();
+    Ok(plan(&deployed, rendered, &rules))
+}
+
+/// The rules, from `canary.yaml` and the command line.
+fn rules(decisions: &TwinDecisions, is_deployed: bool) -> Result<Rules, Error> {
+    let release = spec::load(&decisions.spec.file)?.release;
+    let canary = || {
+        release.versions.canary.clone().ok_or_else(|| {
+            Error::usage(
+                "expected `versions.canary` in the release, found none",
+                "name the version that the new render becomes, or give `--alone` for an upgrade of stable",
+            )
+        })
+    };
+    let stable = release.versions.stable.clone();
+    let phase = match (decisions.finish, decisions.alone || !is_deployed) {
+        (true, _) => Phase::Alone { version: canary()? },
+        (false, true) => Phase::Alone { version: stable },
+        (false, false) => Phase::Beside { stable, candidate: canary()? },
+    };
+    Ok(Rules {
+        service: release.service.name.to_string(),
+        version_label: release.versions.label.clone(),
+        phase,
+        replicas: decisions.replicas,
+        hooks: match decisions.hooks {
+            None => HookAnswer::Unanswered,
+            Some(HooksRun::Run) => HookAnswer::Run,
+            Some(HooksRun::Skip) => HookAnswer::Skip,
+        },
+        shared: decisions.share.iter().cloned().collect(),
+        twinned: decisions.twin_secret.iter().cloned().collect(),
+        skip: decisions.skipped.iter().copied().collect(),
+    })
+}
+
+fn read_objects(path: &Path) -> Result<Vec<Object>, Error> {
+    let text = input_file::read(path).map_err(|source| Error::File {
+        action: "read",
+        path: path.to_owned(),
+        source,
+    })?;
+    read_manifest(&text).map_err(|source| Error::Rendered { path: path.to_owned(), source })
+}
+
+fn read_stdin() -> Result<Vec<Object>, Error> {
+    let failed = |source| Error::File { action: "read", path: "stdin".into(), source };
+    let limit = u64::try_from(MAX_MANIFEST_BYTES).unwrap_or(u64::MAX).saturating_add(1);
+    let mut text = String::new();
+    std::io::stdin().lock().take(limit).read_to_string(&mut text).map_err(failed)?;
+    let objects = read_manifest(&text);
+    objects.map_err(|source: ManifestError| Error::Rendered { path: "stdin".into(), source })
+}

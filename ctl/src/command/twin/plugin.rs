@@ -1,0 +1,36 @@
+//! The plugin that Helm 4 runs as a post-renderer.
+
+use crate::cli::TwinPlugin;
+use crate::local::{Readers, replace_for};
+use crate::report::Printer;
+use crate::{Error, Outcome};
+
+/// `plugin.yaml` (Helm 4, "Plugins", type `postrenderer/v1`). Arguments of `--post-renderer-args` come behind these.
+const PLUGIN: &str = "\
+apiVersion: v1
+type: postrenderer/v1
+name: canary-twin
+version: 0.1.0
+runtime: subprocess
+runtimeConfig:
+  platformCommand:
+    - command: canary-ctl
+      args: [twin, post-render]
+";
+
+pub(super) fn run(arguments: &TwinPlugin, printer: &mut Printer) -> Result<Outcome, Error> {
+    if arguments.dry_run {
+        printer.yaml(PLUGIN)?;
+        return Ok(Outcome::Done);
+    }
+    let directory = &arguments.directory;
+    let failed = |source| Error::File { action: "write", path: directory.clone(), source };
+    std::fs::create_dir_all(directory).map_err(failed)?;
+    replace_for(Readers::Everyone, &directory.join("plugin.yaml"), PLUGIN)?;
+    printer.message(&format!("{} written", directory.join("plugin.yaml").display()));
+    printer.hint(&format!(
+        "`helm plugin install {}`, then `helm upgrade … --post-renderer canary-twin`",
+        directory.display()
+    ));
+    Ok(Outcome::Done)
+}

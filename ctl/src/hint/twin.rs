@@ -1,0 +1,49 @@
+//! About charts that are refused.
+
+use super::Hint;
+use helm_twins::{Check, Refusal};
+
+impl Hint for Refusal {
+    fn hint(&self) -> Option<String> {
+        let text = match self.check {
+            Check::ServiceExists => "name the chart's Service in `service.name` of canary.yaml",
+            Check::ServiceUnchanged => {
+                "release the change of the Service by itself, before or after the canary"
+            }
+            Check::OneDeployment => "a StatefulSet, a DaemonSet and pods of an operator cannot have a twin",
+            Check::StableExists => {
+                "give what is deployed: `helm get manifest RELEASE > deployed.yaml`, and render with the same release name"
+            }
+            Check::SomethingDiffers => "there is no canary to make; `--alone` upgrades stable",
+            Check::TwoVersions => "finish the promotion with `--finish`, or go back with `--alone`",
+            Check::VersionLabel => "choose another label in `versions.label` of canary.yaml",
+            Check::Strategy => "the old and the new version may not run at once; if they may, skip the check",
+            Check::SharedClaim => {
+                "use a claim that several pods can mount; if one node runs both versions, skip the check"
+            }
+            Check::HostPort => {
+                "two pods on one node cannot have the same port; if nodes are enough, skip the check"
+            }
+            Check::OneDisruptionBudget => "one budget over both versions is enough: keep its name",
+            Check::SelectorOverlap => {
+                "give the other workload a selector that the released pods do not match"
+            }
+            Check::HooksAnswered => {
+                "`--hooks run` runs them when the canary is installed, `--hooks skip` leaves them out"
+            }
+            Check::RandomSecret => {
+                "`--share NAME` keeps stable's, `--twin-secret NAME` gives the canary its own; `--rendered-again FILE` finds random ones"
+            }
+            Check::NameInText => {
+                "`--share NAME` keeps one object for both versions; if the text means something else, skip the check"
+            }
+            Check::SealedSecret => "release the change of the Secret by itself, before the canary",
+            Check::TwinName => "choose another version name in canary.yaml, or a shorter one",
+            Check::FinishKeepsPods => {
+                "render with the chart version and the values of the canary; if the restart is meant, skip the check"
+            }
+        };
+        let skip = format!(" (`--skip-check {}`)", self.check.name());
+        Some(format!("{text}{}", if self.check.can_be_skipped() { skip.as_str() } else { "" }))
+    }
+}

@@ -1,0 +1,163 @@
+//! Names, Secrets, hooks, and names in texts.
+
+use super::{Check, CheckContext, Refusals};
+use crate::reference::{pod_spec, references};
+use crate::{HookAnswer, Object};
+use serde_json::Value;
+
+/// The longest name of a Deployment whose ReplicaSets and pods still have valid names: 253 without both suffixes.
+const MAX_NAME: usize = 253 - 17;
+
+pub(super) fn check(context: &CheckContext<'_>, refusals: &mut Refusals<'_>) {
+    check_hooks(context, refusals);
+    check_secrets(context, refusals);
+    check_sealed(context, refusals);
+    check_names(context, refusals);
+    check_texts(context, refusals);
+}
+
+/// Hooks that `helm upgrade` and `helm install` run; the others run at other times, with the version that is stable then.
+fn runs_now(hook: &str) -> bool {
+    hook.split(',')
+        .any(|one| ["pre-install", "post-install", "pre-upgrade", "post-upgrade"].contains(&one.trim()))
+}
+
+pub(super) fn check_hooks(context: &CheckContext<'_>, refusals: &mut Refusals<'_>) {
+    if context.rules.hooks != HookAnswer::Unanswered || context.deployed.all.is_empty() {
+        return;
+    }
+    for object in context.candidate {
+        if runs_now(object.hook()) {
+            let message =
+                format!("expected a decision whether the hook `{}` runs, found none", object.hook());
+            refusals.add(Check::HooksAnswered, object, message);
+        } else if object.kind() == "Job" && object.hook().is_empty() {
+            let is_new = context.deployed.counterpart(&object.chart_key()).is_none();
+            if is_new {
+                let message = "expected a decision whether the new Job runs beside stable, found none";
+                refusals.add(Check::HooksAnswered, object, message);
+            }
+        }
+    }
+}
+
+/// A chart's random functions give another text with each render, and a twin with a password of its own cannot log in.
+fn check_secrets(context: &CheckContext<'_>, refusals: &mut Refusals<'_>) {
+    for object in context.candidate.iter().filter(|one| one.kind() == "Secret" && context.names.is_twin(one))
+    {
+        if !context.rules.twinned.contains(object.chart_name()) {
+            let message = "expected a Secret that is the same in both versions, or a decision whether its \
+                           difference is meant, found neither: charts make random passwords";
+            refusals.add(Check::RandomSecret, object, message);
+        }
+    }
+}
+
+/// A strictly scoped SealedSecret cannot be renamed, so the twin would read stable's Secret.
+fn check_sealed(context: &CheckContext<'_>, refusals: &mut Refusals<'_>) {
+    let named = references(context.deployment);
+    for object in context.candidate.iter().filter(|one| one.kind() == "SealedSecret") {
+        let Some(stable) = context.deployed.counterpart(&object.chart_key()) else { continue };
+        let is_named = named.iter().any(|(kind, name)| kind == "Secret" && name == object.name());
+        if is_named && !crate::differences(stable, object).is_empty() {
+            let message = "expected the same in both versions, found a change: the twin would read stable's";
+            refusals.add(Check::SealedSecret, object, message);
+        }
+    }
+}
+
+fn check_names(context: &CheckContext<'_>, refusals: &mut Refusals<'_>) {
+    for object in context.candidate.iter().filter(|object| context.names.is_twin(object)) {
+        let name = context.names.name(object.kind(), object.chart_name());
+        if name.len() > MAX_NAME {
+            let message = format!("expected a name of at most {MAX_NAME} characters, found {}", name.len());
+            refusals.add(Check::TwinName, object, message);
+        }
+        let is_foreign = |other: &&Object| {
+            other.kind() == object.kind() && other.name() == name && other.chart_key() != object.chart_key()
+        };
+        let mut all = context.deployed.all.iter().chain(context.candidate);
+        if all.any(|other| is_foreign(&other)) {
+            let message = format!("expected the name {name} to be free, found another object with it");
+            refusals.add(Check::TwinName, object, message);
+        }
+    }
+}
+
+/// Names in texts are reported, never guessed. A name that a Service has too means the Service, which is not renamed.
+fn check_texts(context: &CheckContext<'_>, refusals: &mut Refusals<'_>) {
+    let is_service =
+        |name: &str| context.candidate.iter().any(|one| one.kind() == "Service" && one.name() == name);
+    let renamed: Vec<_> = context.names.renamed().filter(|(_, chart, _)| !is_service(chart)).collect();
+    for object in context.candidate.iter().filter(|one| context.names.is_twin(one) && one.kind() != "Secret")
+    {
+        let mut texts = Vec::new();
+        match pod_spec(object) {
+            Some(spec) => container_texts(spec, &mut texts),
+            None if object.kind() == "ConfigMap" => collect(object.value().get("data"), &mut texts),
+            None => {}
+        }
+        for (kind, chart, name) in &renamed {
+            let is_own = *kind == object.kind() && *chart == object.chart_name();
+            if let Some(text) = texts.iter().find(|text| !is_own && has_token(text, chart)) {
+                let line = text.lines().find(|line| has_token(line, chart)).unwrap_or_default();
+                let start: String = line.trim().chars().take(80).collect();
+                let message = format!(
+                    "expected no name of an object that is renamed in a text, found {chart} ({kind}, deployed as {name}) in `{start}`"
+                );
+                refusals.add(Check::NameInText, object, message);
+            }
+        }
+    }
+}
+
+fn container_texts<'v>(spec: &'v Value, texts: &mut Vec<&'v str>) {
+    for list in ["containers", "initContainers"] {
+        let containers = spec.get(list).and_then(Value::as_array);
+        for container in containers.into_iter().flatten() {
+            for field in ["command", "args"] {
+                collect(container.get(field), texts);
+            }
+            let variables = container.get("env").and_then(Value::as_array);
+            variables.into_iter().flatten().for_each(|variable| collect(variable.get("value"), texts));
+        }
+    }
+}
+
+fn collect<'v>(value: Option<&'v Value>, texts: &mut Vec<&'v str>) {
+    match value {
+        Some(Value::String(text)) => texts.push(text),
+        Some(Value::Array(items)) => items.iter().for_each(|item| collect(Some(item), texts)),
+        Some(Value::Object(map)) => map.values().for_each(|item| collect(Some(item), texts)),
+        _ => {}
+    }
+}
+
+/// Whether a name is in a text as a whole: no letter, digit, `-` or `_` beside it.
+fn has_token(text: &str, name: &str) -> bool {
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '-' || letter == '_';
+    text.match_indices(name).any(|(at, _)| {
+        let before = text.get(..at).and_then(|text| text.chars().next_back());
+        let after = text.get(at + name.len()..).and_then(|text| text.chars().next());
+        !before.is_some_and(is_part) && !after.is_some_and(is_part)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_found_as_a_whole_only() {
+        for (text, expected) in [
+            ("shop", true),
+            ("http://shop:80", true),
+            ("shop-v2", false),
+            ("myshop", false),
+            ("a,shop.", true),
+            ("shop2 shop", true),
+        ] {
+            assert_eq!(has_token(text, "shop"), expected, "{text}");
+        }
+    }
+}

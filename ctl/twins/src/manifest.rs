@@ -1,0 +1,212 @@
+//! Rendered manifests: YAML documents within limits, and objects as YAML again.
+
+use crate::Object;
+use crate::scalar::plain;
+use canary_release::yaml::{self, Entry, Node, Place, SyntaxError};
+use serde_json::{Map, Value};
+
+/// The largest manifest, in bytes. Helm keeps a release in one Secret of at most 1 MiB, compressed.
+pub const MAX_MANIFEST_BYTES: usize = 8 << 20;
+/// The most values of a manifest, those of aliases included. The largest public charts have about 200,000.
+const MAX_VALUES: usize = 500_000;
+
+/// A manifest that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ManifestError {
+    /// It is larger than a chart can be.
+    #[error("expected at most {MAX_MANIFEST_BYTES} bytes of manifests, found {0}")]
+    TooLarge(usize),
+    /// It is no YAML, or exceeds a limit of the reader.
+    #[error("line {}, column {}: {message}", place.line, place.column)]
+    Syntax {
+        /// Where.
+        place: Place,
+        /// What was expected and what was found.
+        message: String,
+    },
+    /// A document that is no object of Kubernetes.
+    #[error("line {}: expected an object with `{field}`, found none", place.line)]
+    NoObject {
+        /// Where the document begins.
+        place: Place,
+        /// The field that is missing.
+        field: &'static str,
+    },
+    /// Two documents describe the same object.
+    #[error("line {}: {object} is there twice", place.line)]
+    Duplicate {
+        /// Where the second one begins.
+        place: Place,
+        /// Kind and name.
+        object: String,
+    },
+    /// The objects have no YAML form.
+    #[error("cannot write the objects as YAML: {0}")]
+    Write(String),
+}
+
+impl From<SyntaxError> for ManifestError {
+    fn from(error: SyntaxError) -> Self {
+        Self::Syntax { place: error.place, message: error.message }
+    }
+}
+
+/// Reads the objects of a manifest; empty documents are skipped, and the items of a `List` are objects of their own.
+///
+/// # Errors
+///
+/// If the text is larger than [`MAX_MANIFEST_BYTES`], is no YAML, nests too deep or has too many values; if a document is no
+/// object with `apiVersion`, `kind` and `metadata.name`; if an object is there twice.
+pub fn read_manifest(text: &str) -> Result<Vec<Object>, ManifestError> {
+    if text.len() > MAX_MANIFEST_BYTES {
+        return Err(ManifestError::TooLarge(text.len()));
+    }
+    let mut objects = Vec::new();
+    let mut seen = std::collections::BTreeSet::new();
+    for document in yaml::documents_within(text, MAX_VALUES)? {
+        let mut add = |value: Value| -> Result<(), ManifestError> {
+            let place = document.place;
+            let object = Object::new(value).map_err(|field| ManifestError::NoObject { place, field })?;
+            if !seen.insert((object.key(), object.namespace().map(str::to_owned))) {
+                return Err(ManifestError::Duplicate { place, object: object.to_string() });
+            }
+            objects.push(object);
+            Ok(())
+        };
+        match json(&document)? {
+            Value::Null => {}
+            Value::Object(mut list) if list.get("kind").is_some_and(|kind| kind == "List") => {
+                match list.remove("items") {
+                    Some(Value::Array(items)) => items.into_iter().try_for_each(add)?,
+                    _ => return Err(ManifestError::NoObject { place: document.place, field: "items" }),
+                }
+            }
+            value => add(value)?,
+        }
+    }
+    Ok(objects)
+}
+
+/// The objects as YAML documents, every scalar on one line, each text that YAML 1.1 could take for something else quoted.
+///
+/// # Errors
+///
+/// If an object has no YAML form.
+pub fn write_manifest(objects: &[Object]) -> Result<String, ManifestError> {
+    let mut text = String::new();
+    for object in objects {
+        text.push_str("---\n");
+        text.push_str(&yaml::block(object.value()).map_err(ManifestError::Write)?);
+    }
+    Ok(text)
+}
+
+fn json(node: &Node) -> Result<Value, ManifestError> {
+    Ok(match &node.value {
+        yaml::Value::Scalar(text, true) => plain(text),
+        yaml::Value::Scalar(text, false) => Value::String(text.clone()),
+        yaml::Value::Sequence(items) => Value::Array(items.iter().map(json).collect::<Result<_, _>>()?),
+        yaml::Value::Mapping(entries) => Value::Object(mapping(entries)?),
+    })
+}
+
+/// A mapping; `<<` adds what is not given beside it (YAML 1.1, "merge keys").
+fn mapping(entries: &[Entry]) -> Result<Map<String, Value>, ManifestError> {
+    let mut map = Map::new();
+    for entry in entries.iter().filter(|entry| entry.key != "<<") {
+        map.insert(entry.key.clone(), json(&entry.node)?);
+    }
+    for entry in entries.iter().filter(|entry| entry.key == "<<") {
+        let merged = match json(&entry.node)? {
+            Value::Array(all) => all,
+            one => vec![one],
+        };
+        for value in merged {
+            let Value::Object(other) = value else {
+                let message = "expected a mapping behind `<<`, found another value".to_owned();
+                return Err(ManifestError::Syntax { place: entry.place, message });
+            };
+            for (key, value) in other {
+                map.entry(key).or_insert(value);
+            }
+        }
+    }
+    Ok(map)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn config_map(data: &str) -> String {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata:\n{data}")
+    }
+
+    /// Texts that a reader of YAML 1.1 or 1.2 takes for something else where they are not quoted.
+    #[rustfmt::skip]
+    const HAZARDS: [&str; 43] = [
+        "yes", "y", "on", "0644", "0o7", "1e3", "1_000", "0x1F", "~", "null", "", " a", "a: b", "- x",
+        "# no", "a\nb\n", "12:30", "2001-01-01", "{{ x }}", "*a", "&a", "!x", "%a", "@a", "`a", "\u{7f}", "é", "<<",
+        "=", ".5", "1.", "+1", "-1", "True", "NO", "\t", "'\"\\", "0b1", ".inf", "|", ">", "a #b",
+        "---",
+    ];
+
+    #[test]
+    fn what_is_written_is_read_back_the_same() {
+        let data: Map<String, Value> =
+            HAZARDS.iter().enumerate().map(|(i, text)| (format!("k{i}"), json!(text))).collect();
+        let keys: Map<String, Value> = HAZARDS.iter().map(|key| (format!("x/{key}"), json!("v"))).collect();
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "labels": keys}, "data": data});
+        let objects = vec![Object::new(object).unwrap()];
+        let text = write_manifest(&objects).unwrap();
+        assert_eq!(read_manifest(&text).unwrap(), objects, "{text}");
+    }
+
+    #[test]
+    fn a_list_is_its_items_and_empty_documents_are_none() {
+        let one = |name: &str| format!("{{apiVersion: v1, kind: Secret, metadata: {{name: {name}}}}}");
+        let text = format!(
+            "---\n# a comment\n---\napiVersion: v1\nkind: List\nitems: [{}, {}]\n",
+            one("a"),
+            one("b")
+        );
+        let names: Vec<_> = read_manifest(&text).unwrap().iter().map(ToString::to_string).collect();
+        assert_eq!(names, ["Secret a", "Secret b"]);
+    }
+
+    #[test]
+    fn merge_keys_add_what_is_not_given() {
+        let text = config_map("  <<: {b: z, c: w}\n  b: x\n");
+        let expected = json!({"b": "x", "c": "w"});
+        assert_eq!(read_manifest(&text).unwrap().first().unwrap().value().get("data"), Some(&expected));
+    }
+
+    #[test]
+    fn a_hostile_manifest_is_an_error_that_names_the_limit() {
+        let levels = (1..20).map(|level| {
+            format!("  l{level}: &l{level} [{}]\n", vec![format!("*l{}", level - 1); 9].join(", "))
+        });
+        let bomb: String = std::iter::once("  l0: &l0 x\n".to_owned()).chain(levels).collect();
+        let keys: Vec<String> = (0..600_000).map(|number| format!("  k{number}: 1")).collect();
+        let many_keys = keys.join("\n");
+        for (text, expected) in [
+            (config_map(&bomb), "expected at most 500000 values, those of aliases included, found more"),
+            (config_map(&many_keys), "expected at most 500000 values"),
+            (
+                "x".repeat(MAX_MANIFEST_BYTES + 1),
+                "expected at most 8388608 bytes of manifests, found 8388609",
+            ),
+            (["[".repeat(110), "]".repeat(110)].concat(), "nested at most 100 deep"),
+            ("kind: A\nmetadata: {name: a}\n".to_owned(), "expected an object with `apiVersion`"),
+            (
+                format!("{}\n---\n{}", config_map("  a: b"), config_map("  a: b")),
+                "ConfigMap a is there twice",
+            ),
+            ("a: [".to_owned(), "line "),
+        ] {
+            let error = read_manifest(&text).unwrap_err().to_string();
+            assert!(error.contains(expected), "expected `{expected}`, found `{error}`");
+        }
+    }
+}
