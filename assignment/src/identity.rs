@@ -17,6 +17,8 @@ pub struct Identity(u64);
 impl Identity {
     /// The number of digits on the wire.
     pub const TEXT_LEN: usize = 16;
+    /// The number of user groups.
+    pub const GROUPS: usize = 16;
 
     /// The identity of a key: `h1` of `MurmurHash3_x64_128(key, seed 0)`, read as a number.
     ///
@@ -41,6 +43,13 @@ impl Identity {
     /// The number itself.
     pub const fn as_u64(self) -> u64 {
         self.0
+    }
+
+    /// The user group: the last hexadecimal digit. Responses are counted by it, so that a user who fails again and again
+    /// is seen as one. A bucket depends on all digits and on the salt, so a group says nothing about the version.
+    #[expect(clippy::cast_possible_truncation, reason = "four bits")]
+    pub const fn group(self) -> usize {
+        (self.0 % Self::GROUPS as u64) as usize
     }
 
     /// The 16 hexadecimal digits, without an allocation.

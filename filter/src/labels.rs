@@ -4,7 +4,7 @@
 //! `component.<x>.` and `tag.<y>;.` become the labels `component` and `tag`
 //! (`canary_requests_total{component="shop/shop",tag="v2/canary/pin"}`).
 
-use assignment::policy::{Release, Version};
+use assignment::policy::{Release, SessionAge, Version};
 use assignment::{Decision, Reason};
 
 /// Requests by release, version, role and reason. Counter.
@@ -23,6 +23,45 @@ pub fn responses(release: &Release, version: &Version, is_override: bool, class:
         version.name,
         class.as_str()
     )
+}
+
+/// What is counted by user group while a rollout runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupCounter {
+    /// Requests.
+    Requests,
+    /// Responses, whatever their status.
+    Responses,
+    /// Responses with a status of 500 and up.
+    ServerErrors,
+}
+
+impl GroupCounter {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Requests, Self::Responses, Self::ServerErrors];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Requests => "requests",
+            Self::Responses => "responses",
+            Self::ServerErrors => "server_errors",
+        }
+    }
+}
+
+/// Requests or responses by release, version and user group, 0 to 15. Counter.
+pub fn by_group(release: &Release, version: &Version, what: GroupCounter, group: usize) -> String {
+    let (what, name) = (what.as_str(), &release.name);
+    format!("canary_group_{what}.component.{name}.tag.{}/{group};.total", version.name)
+}
+
+/// Whether a request counts by user group: those of users, decided here, of sessions that are not older than the rollout.
+/// Left out are testers, users who are on another version than their own or in doubt, and whom another proxy has decided and
+/// counted.
+pub fn is_counted_by_group(release: &Release, decision: &Decision) -> bool {
+    release.rollout_since_seconds > 0
+        && decision.session_age == SessionAge::New
+        && matches!(decision.reason, Reason::Pin | Reason::Hash | Reason::Minted | Reason::Fallback)
 }
 
 /// Milliseconds from a request's headers to its response's, by release, version and role, if the release enables it.

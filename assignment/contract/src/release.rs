@@ -68,6 +68,10 @@ pub struct ReleaseConfig {
     /// Whether the time to the response's headers is kept as a histogram.
     #[serde(skip_serializing_if = "is_false")]
     pub latency_histogram: bool,
+    /// When the rollout that goes by itself began, seconds since 1970-01-01 UTC: until it ends requests and responses are
+    /// counted by user group. 0: none runs.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub rollout_since_seconds: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]

@@ -39,6 +39,7 @@ impl Read for ReleaseConfig {
             session_affinity: fields.or_default("sessionAffinity"),
             cache_control: fields.or_default("cacheControl"),
             latency_histogram: fields.or_default("latencyHistogram"),
+            rollout_since_seconds: fields.or_default("rolloutSinceSeconds"),
         }
     }
 }

@@ -4,6 +4,7 @@ use super::baggage::genuine_seal;
 use super::{Decision, Facts, KeyOrigin, PinAction, Reason};
 use crate::Identity;
 use crate::contract::{KeySource, Position};
+use crate::policy::SessionAge;
 use crate::seal::Kind;
 
 /// The result of the minted ids of a request.
@@ -57,6 +58,7 @@ pub(super) fn by_adoption(facts: &Facts<'_>, minted: MintedId) -> Option<Decisio
     Some(Decision {
         identity: Some(identity),
         pin: plan,
+        session_age: SessionAge::Older,
         ..facts.decision(live.unwrap_or(facts.release.stable()), Reason::Adopted)
     })
 }

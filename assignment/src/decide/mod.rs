@@ -33,7 +33,7 @@ pub use facts::Facts;
 pub use overrides::MAX_TOKEN_LIFE_SECONDS;
 
 use crate::contract::Position;
-use crate::policy::Release;
+use crate::policy::{Release, SessionAge};
 use crate::seal::{KeyRing, Kind, Seal};
 use crate::{Bucket, Identity, Policy, Request};
 use pinned::Pinned;
@@ -74,6 +74,8 @@ pub struct Decision {
     pub key: Option<KeyOrigin>,
     /// What happens to the pin in the response.
     pub pin: PinAction,
+    /// Whether the session is older than the rollout that runs.
+    pub session_age: SessionAge,
     /// Whether the response sets the minted id's cookie to `identity`.
     pub mints: bool,
     /// A token that came by query parameter, which the response turns into a cookie, and its last second.
@@ -228,6 +230,7 @@ impl Facts<'_> {
             bucket: None,
             key: None,
             pin: self.session_pin_action(),
+            session_age: SessionAge::New,
             mints: false,
             token: None,
             has_token_cookie: !self.tokens.is_empty(),

@@ -53,6 +53,7 @@ pub(super) fn by_pin(facts: &Facts<'_>, pinned: &Pinned<'_>) -> Option<Decision>
         Pinned::Live { seal, version } => Some(Decision {
             identity: Some(seal.identity),
             pin: renewal(facts, seal),
+            session_age: facts.release.session_age(seal.issued),
             ..facts.decision(*version, Reason::Pin)
         }),
         Pinned::Unknown { seal } => Some(Decision {

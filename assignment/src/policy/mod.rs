@@ -6,8 +6,10 @@
 mod check;
 mod hosts;
 mod release;
+mod session_age;
 
 pub use release::{PinStatus, Release, Version};
+pub use session_age::SessionAge;
 
 use crate::contract::{
     ContractError, CookieConfig, FilterConfig, HeaderNames, IdentityMode, Position, ReleaseConfig,

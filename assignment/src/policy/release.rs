@@ -49,6 +49,8 @@ pub struct Release {
     pub cache_control: CacheControl,
     /// Whether latencies are kept.
     pub latency_histogram: bool,
+    /// When the rollout began that runs; 0 where none does.
+    pub rollout_since_seconds: u64,
     pub(super) identity_mode: IdentityMode,
     weight: Weight,
     until: Option<Until>,
@@ -123,6 +125,7 @@ impl Release {
             session_affinity: config.session_affinity,
             cache_control: config.cache_control,
             latency_histogram: config.latency_histogram,
+            rollout_since_seconds: config.rollout_since_seconds,
             identity_mode: config.identity,
             weight: config.weight,
             until: config.until,

@@ -1,10 +1,11 @@
 //! Counters and gauges, defined at first use and bounded in number.
 
 use crate::abi::{self, Metric};
+use assignment::Identity;
 use assignment::contract::Role;
 use assignment::policy::Release;
 use assignment::{Decision, Policy, Reason};
-use canary_filter::labels::{self, StatusClass};
+use canary_filter::labels::{self, GroupCounter, StatusClass};
 use fnv::FnvHashMap;
 use std::cell::{Cell, OnceCell, RefCell};
 
@@ -101,6 +102,13 @@ enum Definition {
 /// Slots of one version: reasons, then status classes, then the testers' status classes, then latency and the testers'.
 const SLOTS: usize = LATENCY_SLOT + 2;
 const LATENCY_SLOT: usize = Reason::ALL.len() + 2 * StatusClass::ALL.len();
+/// The slots of a version after those, while a rollout runs: what is counted by user group.
+const GROUP_SLOTS: usize = GroupCounter::ALL.len() * Identity::GROUPS;
+
+/// The slots of each version of a release.
+const fn slots_of(release: &Release) -> usize {
+    if release.rollout_since_seconds > 0 { SLOTS + GROUP_SLOTS } else { SLOTS }
+}
 
 impl Counters {
     pub(crate) fn new(policy: &Policy) -> Self {
@@ -115,6 +123,7 @@ impl Counters {
     /// Counts a request, and reports once that this worker runs this generation.
     pub(crate) fn count_request(&self, release: &Release, decision: &Decision) {
         self.count(release, decision, decision.reason as usize);
+        self.count_by_group(release, decision, GroupCounter::Requests);
         self.report_generation(decision.release, release);
     }
 
@@ -124,6 +133,18 @@ impl Counters {
         let classes = StatusClass::ALL.len();
         let slot = Reason::ALL.len() + if is_override { classes } else { 0 } + class as usize;
         self.count(release, decision, slot);
+        self.count_by_group(release, decision, GroupCounter::Responses);
+        if class == StatusClass::ServerError {
+            self.count_by_group(release, decision, GroupCounter::ServerErrors);
+        }
+    }
+
+    fn count_by_group(&self, release: &Release, decision: &Decision, what: GroupCounter) {
+        let Some(identity) = decision.identity.filter(|_| labels::is_counted_by_group(release, decision))
+        else {
+            return;
+        };
+        self.count(release, decision, SLOTS + what as usize * Identity::GROUPS + identity.group());
     }
 
     /// Records the time that a response took.
@@ -146,18 +167,17 @@ impl Counters {
         };
         let counted = found.counted.get();
         if counted == 0 {
-            let slot = decision.version * SLOTS + slot;
+            let slot = decision.version * slots_of(release) + slot;
             self.counting.borrow_mut().push((decision.release, slot));
         }
         found.counted.set(counted.saturating_add(1));
     }
 
     fn slot(&self, release: &Release, decision: &Decision, slot: usize) -> Option<&Slot> {
-        let slots = self
-            .releases
-            .get(decision.release)?
-            .get_or_init(|| (0..release.versions.len() * SLOTS).map(|_| Slot::default()).collect());
-        slots.get(decision.version * SLOTS + slot)
+        let slots = self.releases.get(decision.release)?.get_or_init(|| {
+            (0..release.versions.len() * slots_of(release)).map(|_| Slot::default()).collect()
+        });
+        slots.get(decision.version * slots_of(release) + slot)
     }
 
     /// Flushes what was counted since the last flush to the proxy.
@@ -214,7 +234,12 @@ impl Slot {
 
 /// The name of the counter in a slot of a release.
 fn name_of(release: &Release, slot: usize) -> Option<String> {
-    let (version, slot) = (release.versions.get(slot / SLOTS)?, slot % SLOTS);
+    let slots = slots_of(release);
+    let (version, slot) = (release.versions.get(slot / slots)?, slot % slots);
+    if let Some(slot) = slot.checked_sub(SLOTS) {
+        let what = GroupCounter::ALL.get(slot / Identity::GROUPS)?;
+        return Some(labels::by_group(release, version, *what, slot % Identity::GROUPS));
+    }
     if let Some(reason) = Reason::ALL.get(slot) {
         return Some(labels::requests(release, version, *reason));
     }
@@ -229,4 +254,5 @@ const _: () = {
     assert!(Reason::Unavailable as usize == Reason::ALL.len() - 1);
     assert!(StatusClass::ServerError as usize == StatusClass::ALL.len() - 1);
     assert!(Role::Draining as usize == 2);
+    assert!(GroupCounter::ServerErrors as usize == GroupCounter::ALL.len() - 1);
 };

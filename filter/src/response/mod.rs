@@ -216,6 +216,7 @@ impl<'a> Response<'a> {
         let Some(version) = self.release.versions.get(self.state.decision.version) else {
             return false;
         };
+        let issued = self.release.marked_issue_time(issued, self.state.decision.session_age);
         let seal = Seal::pin(version.name.as_bytes(), version.epoch, identity, issued);
         let Some(text) = self.policy.ring.sign(&self.release.uid, &seal) else {
             return false;

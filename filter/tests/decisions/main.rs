@@ -21,6 +21,7 @@ mod mesh;
 mod minting;
 mod overrides;
 mod pins;
+mod rollouts;
 mod rows;
 mod sessions;
 mod stripping;

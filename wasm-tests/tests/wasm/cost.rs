@@ -11,8 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use wasm_host::{Fuel, RequestHead, Vm};
 
 /// What one path may cost: instructions of a request and its response, all four entries together, measured + 10 %.
-const BOUNDS: [(&str, u64); 5] = [
+const BOUNDS: [(&str, u64); 6] = [
     ("pinned", 10_600),
+    ("pinned in a rollout", 10_900),
     ("pinned anew", 35_600),
     ("hashed", 10_350),
     ("minted", 46_300),
@@ -44,7 +45,7 @@ fn browser(path: &str) -> RequestHead {
 fn request(path: &str) -> RequestHead {
     let session = session_on(true);
     match path {
-        "pinned" => browser("/")
+        "pinned" | "pinned in a rollout" => browser("/")
             .header("cookie", format!("lang=de; S={session}; theme=dark; __Host-pin={}", pin("v2", 2))),
         // No worker has verified this pin before.
         "pinned anew" => {
@@ -62,7 +63,12 @@ fn request(path: &str) -> RequestHead {
 
 /// A worker for a path: only a release that never pins leaves it at the hash.
 fn worker_for(path: &str) -> Vm {
-    worker(&if path == "hashed" { with("stickiness", json!("user")) } else { standard() })
+    worker(&match path {
+        "hashed" => with("stickiness", json!("user")),
+        // The pin's session began during it.
+        "pinned in a rollout" => with("rolloutSinceSeconds", json!(NOW - 3_600)),
+        _ => standard(),
+    })
 }
 
 /// The cost of a request, once the worker has met its kind.

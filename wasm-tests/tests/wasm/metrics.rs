@@ -1,6 +1,8 @@
 //! Counters and gauges: their names are Istio's tag patterns, their values what happened.
 
-use crate::fixture::{pin, respond, session_on, standard, uncacheable, with, worker, worker_in};
+use crate::fixture::{NOW, pin, respond, session_on, sign, standard, uncacheable, with, worker, worker_in};
+use assignment::Identity;
+use assignment::seal::Seal;
 use serde_json::json;
 use std::collections::BTreeMap;
 use wasm_host::{Proxy, RequestHead, ResponseHead, VmOptions};
@@ -40,6 +42,35 @@ fn every_metric_has_its_name_and_value() {
     .map(|(name, value)| (name.to_owned(), value))
     .into();
     assert_eq!(vm.proxy().metrics(), expected);
+}
+
+#[test]
+fn while_a_rollout_runs_users_are_counted_by_the_last_digit_of_their_identity() {
+    let vm = worker(&with("rolloutSinceSeconds", json!(NOW - 3_600)));
+    let who = |last: u64| Identity::from_random(0x0123_4567_89ab_cde0 + last);
+    // Of sessions that began during the rollout: their issue times are odd.
+    let pin = |last, issued| sign(&Seal::pin(b"v2", 2, who(last), issued));
+    let pinned = |pin: String| RequestHead::get("/").header("cookie", format!("__Host-pin={pin}"));
+    for (last, status) in [(3, 200), (3, 503), (12, 404)] {
+        respond(vm.request(pinned(pin(last, NOW - 59))).unwrap(), ResponseHead::status(status));
+    }
+    // Not answered, and the session of a pin that is older than the rollout.
+    let hanging = vm.request(pinned(pin(12, NOW - 59))).unwrap();
+    respond(vm.request(pinned(pin(5, NOW - 3_601))).unwrap(), ResponseHead::status(500));
+    vm.tick().unwrap();
+    let mut found = vm.proxy().metrics();
+    found.retain(|name, _| name.starts_with("canary_group_"));
+    let expected: BTreeMap<String, u64> = [
+        ("canary_group_requests.component.shop/web.tag.v2/3;.total", 2),
+        ("canary_group_requests.component.shop/web.tag.v2/12;.total", 2),
+        ("canary_group_responses.component.shop/web.tag.v2/3;.total", 2),
+        ("canary_group_responses.component.shop/web.tag.v2/12;.total", 1),
+        ("canary_group_server_errors.component.shop/web.tag.v2/3;.total", 1),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into();
+    assert_eq!(found, expected);
+    drop(hanging);
 }
 
 #[test]

@@ -120,6 +120,7 @@ fn edge_config(release: &Release, state: &ReleaseState) -> ReleaseConfig {
         session_affinity: release.session_affinity,
         cache_control: release.cache_control,
         latency_histogram: release.latency_histogram,
+        rollout_since_seconds: state.rollout_since_seconds,
     }
 }
 

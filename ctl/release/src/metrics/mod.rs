@@ -6,6 +6,7 @@
 //! sample            one line: name, labels, value                  text             -> Samples
 //! proxy_metrics     all samples of one proxy, found by their name  text             -> ProxyMetrics
 //! release_metrics   what the filter counts for one release         ProxyMetrics     -> ReleaseMetrics
+//! group_counters    what is counted by user group in a rollout ProxyMetrics    -> ReleaseCounters
 //! traffic           requests by version, of all proxies, and       ReleaseMetrics   -> Traffic
 //!                   between two observations
 //! ```
@@ -14,6 +15,7 @@
 //! [Text format](https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format);
 //! [`/stats/prometheus`](https://www.envoyproxy.io/docs/envoy/latest/operations/admin#get--stats-prometheus).
 
+mod group_counters;
 mod proxy_metrics;
 mod release_metrics;
 mod sample;

@@ -6,7 +6,7 @@
 use super::owned_config::rewritten;
 use super::{Error, Plan, Reference};
 use crate::delivery::ModuleContents;
-use crate::record::{Record, ReleaseState};
+use crate::record::Record;
 use assignment::contract::ReleaseConfig;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -23,8 +23,17 @@ pub fn plan_config_update(
     observed: &BTreeMap<Reference, Value>,
 ) -> Result<Plan, Error> {
     let entry = |entry: &mut ReleaseConfig| {
-        let ReleaseState { uid, generation, weight, until, versions, gone, .. } = record.state.clone();
-        *entry = ReleaseConfig { uid, generation, weight, until, versions, gone, ..entry.clone() };
+        let state = record.state.clone();
+        *entry = ReleaseConfig {
+            uid: state.uid,
+            generation: state.generation,
+            weight: state.weight,
+            until: state.until,
+            versions: state.versions,
+            gone: state.gone,
+            rollout_since_seconds: state.rollout_since_seconds,
+            ..entry.clone()
+        };
     };
     // Of a module rollout, the ConfigMap with the old modules is one of the observed objects.
     let contents = record.module_rollout.as_ref().map(|_| ModuleContents::of(observed.values()));

@@ -94,6 +94,8 @@ fn state_of(entry: &ReleaseConfig) -> ReleaseState {
         gone: entry.gone.clone(),
         adopt: entry.adopt.clone().unwrap_or(stable),
         installed_at_seconds: entry.installed_at_seconds,
+        // The record of the rollout is lost, so nothing reads what would be counted for it.
+        rollout_since_seconds: 0,
     }
 }
 

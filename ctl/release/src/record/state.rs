@@ -29,6 +29,14 @@ pub struct ReleaseState {
     /// When the release was installed in its proxies, seconds since 1970-01-01 UTC; 0 if unknown.
     #[serde(default)]
     pub installed_at_seconds: u64,
+    /// When the rollout began that goes on, seconds since 1970-01-01 UTC: the proxies count by user group. 0 if none does.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rollout_since_seconds: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The number of characters of a uid: with a version of as many, a MAC takes two compressions.
@@ -70,6 +78,7 @@ impl ReleaseState {
             gone: Vec::new(),
             adopt: release.versions.stable.clone(),
             installed_at_seconds: 0,
+            rollout_since_seconds: 0,
         }
     }
 

@@ -75,6 +75,7 @@ mod tests {
             gone: vec![GoneVersion { name: "v2".to_owned(), epoch: 2 }],
             adopt: "v1".to_owned(),
             installed_at_seconds: 0,
+            rollout_since_seconds: 0,
         }
     }
 

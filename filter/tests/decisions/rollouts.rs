@@ -1,0 +1,106 @@
+//! While a rollout runs a pin says whether its session is older than it; what counts by user group is that of new sessions.
+
+use crate::fixture::{NOW, Proxy, Visit, WHO, get, key_on};
+use assignment::seal::Seal;
+use canary_filter::labels::is_counted_by_group;
+use serde_json::json;
+
+const DAY: u64 = 24 * 3600;
+/// When the rollout began.
+const SINCE: u64 = NOW - 3_600;
+
+fn rollout(since: u64) -> Proxy {
+    Proxy::session().with("rolloutSinceSeconds", json!(since))
+}
+
+/// Whether a request counts by group.
+fn is_counted(proxy: &Proxy, visit: &Visit) -> bool {
+    let sent = proxy.send(visit);
+    let decision = &sent.state.as_ref().unwrap().decision;
+    is_counted_by_group(sent.policy.release(decision.release).unwrap(), decision)
+}
+
+/// Whether the request of a session with this pin does.
+fn counts(proxy: &Proxy, pin: &str) -> bool {
+    is_counted(proxy, &get("/").cookie("S", "mine").cookie("__Host-pin", pin))
+}
+
+/// The pin in the response to a request with a pin, if there is one, whose session cookie is set anew.
+fn renewed(proxy: &Proxy, pin: Option<&str>) -> String {
+    let visit = get("/").cookie("S", &key_on(true));
+    let sent = proxy.send(&match pin {
+        Some(pin) => visit.cookie("__Host-pin", pin),
+        None => visit,
+    });
+    let (version, epoch, who, issued) = sent.pin_in(&sent.respond(&[("set-cookie", "S=new")])).unwrap();
+    proxy.sign(&Seal::pin(version.as_bytes(), epoch, who, issued))
+}
+
+#[test]
+fn a_session_from_before_the_rollout_does_not_count_however_often_its_pin_is_renewed() {
+    for now in [NOW, NOW + 1] {
+        let proxy = rollout(SINCE).at(now);
+        for issued in [SINCE - 1, SINCE - 2, SINCE - 40 * DAY] {
+            let mut pin = proxy.pin("v2", 2, issued);
+            for renewal in 0..3 {
+                assert!(!counts(&proxy, &pin), "issued at {issued}, renewal {renewal} at {now}");
+                pin = renewed(&proxy, Some(&pin));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_session_that_begins_during_the_rollout_counts_and_still_does_after_each_renewal() {
+    for now in [NOW, NOW + 1] {
+        let proxy = rollout(SINCE).at(now);
+        let mut pin = renewed(&proxy, None);
+        for renewal in 0..3 {
+            assert!(counts(&proxy, &pin), "renewal {renewal} at {now}");
+            pin = renewed(&proxy, Some(&pin));
+        }
+    }
+}
+
+#[test]
+fn a_new_session_of_one_rollout_is_an_older_session_of_the_next() {
+    let pin = renewed(&rollout(SINCE).at(NOW + 1), None);
+    assert!(!counts(&rollout(NOW + 10).at(NOW + 20), &pin));
+    let renewed_later = renewed(&rollout(NOW + 10).at(NOW + 21), Some(&pin));
+    assert!(!counts(&rollout(NOW + 10).at(NOW + 30), &renewed_later));
+}
+
+#[test]
+fn a_pin_keeps_its_issue_time_to_the_second_and_is_never_ahead() {
+    for (now, since) in [(NOW, 0), (NOW + 1, 0), (NOW, SINCE), (NOW + 1, SINCE)] {
+        let proxy = Proxy::session().with("rolloutSinceSeconds", json!(since)).at(now);
+        let sent = proxy.send(&get("/").cookie("S", &key_on(true)));
+        let issued = sent.pin_in(&sent.respond(&[("set-cookie", "S=new")])).unwrap().3;
+        let allowed = if since == 0 { now..=now } else { now - 1..=now };
+        assert!(allowed.contains(&issued), "at {now}: {issued}");
+    }
+}
+
+#[test]
+fn without_a_rollout_nothing_counts_by_group_and_neither_do_testers_nor_who_is_in_doubt() {
+    let proxy = rollout(0);
+    assert!(!counts(&proxy, &proxy.pin("v2", 2, NOW - 1)));
+    let proxy = rollout(SINCE).with("override", json!({"mode": "open"}));
+    assert!(is_counted(&proxy, &get("/").cookie("S", &key_on(true))), "a new session");
+    assert!(
+        !is_counted(&proxy, &get("/").cookie("S", &key_on(true)).header("x-canary-override", "canary")),
+        "a tester"
+    );
+    let unknown = proxy.pin("v3", 1, NOW - 1);
+    assert!(
+        !is_counted(&proxy, &get("/").cookie("S", "mine").cookie("__Host-pin", &unknown)),
+        "an unknown version"
+    );
+}
+
+#[test]
+fn a_group_is_the_last_digit_of_the_identity() {
+    assert_eq!(WHO.group(), 0xf);
+    let last = WHO.to_string().chars().last().and_then(|digit| digit.to_digit(16));
+    assert_eq!(last, Some(0xf));
+}
