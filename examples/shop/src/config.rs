@@ -13,13 +13,14 @@ const MAX_COOKIE_NAME: usize = 64;
 pub struct ShopConfig {
     pod: PodConfig,
     pub(crate) catalog: Option<CatalogAt>,
+    pub(crate) fail_percent: u8,
     session_cookie: String,
 }
 
 impl From<PodConfig> for ShopConfig {
     /// A shop in this pod, with Java's `JSESSIONID` as its session cookie and without a catalog.
     fn from(pod: PodConfig) -> Self {
-        Self { pod, catalog: None, session_cookie: "JSESSIONID".to_owned() }
+        Self { pod, catalog: None, fail_percent: 0, session_cookie: "JSESSIONID".to_owned() }
     }
 }
 
@@ -54,6 +55,13 @@ impl ShopConfig {
     #[must_use]
     pub fn with_catalog(mut self, catalog: CatalogAt) -> Self {
         self.catalog = Some(catalog);
+        self
+    }
+
+    /// The same shop with a fault: this share of its pages, in percent, is answered with 500.
+    #[must_use]
+    pub const fn with_fail_percent(mut self, fail_percent: u8) -> Self {
+        self.fail_percent = fail_percent;
         self
     }
 

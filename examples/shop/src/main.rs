@@ -22,6 +22,9 @@ struct Args {
     /// Name of the session cookie
     #[arg(long, default_value = "JSESSIONID", env = "SHOP_SESSION_COOKIE", value_name = "NAME")]
     session_cookie: String,
+    /// The share of pages that fail with 500, in percent: a broken version
+    #[arg(long, default_value = "0", env = "SHOP_FAIL_PERCENT", value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(..=100))]
+    fail_percent: u8,
     /// Catalog to ask, http://HOST:PORT; without it none is asked
     #[arg(long, env = "SHOP_CATALOG", value_name = "URL")]
     catalog: Option<String>,
@@ -36,6 +39,7 @@ struct Args {
 impl Args {
     fn config(&self) -> anyhow::Result<ShopConfig> {
         let config = ShopConfig::from(self.pod.config()?).with_session_cookie(&self.session_cookie)?;
+        let config = config.with_fail_percent(self.fail_percent);
         let Some(url) = &self.catalog else { return Ok(config) };
         let mut catalog = CatalogAt::new(url)?.with_propagate(self.propagate);
         if let Some(address) = self.catalog_address {

@@ -24,6 +24,8 @@ pub(crate) enum Refusal {
     Randomness(#[from] getrandom::Error),
     #[error("readiness: expected a pod that stays, found one that was told to stop")]
     Leaving,
+    #[error("page: expected one that works, found one of those that fail (--fail-percent)")]
+    Broken,
     #[error("no catalog here: expected a shop started with --catalog, found one without")]
     NoCatalog,
     #[error("catalog: {0}")]
@@ -42,7 +44,7 @@ impl Refusal {
             Self::NoHandshake => StatusCode::UPGRADE_REQUIRED,
             Self::Catalog(_) => StatusCode::BAD_GATEWAY,
             Self::Leaving => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Randomness(_) | Self::Json(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Randomness(_) | Self::Json(_) | Self::Broken => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
 }

@@ -33,6 +33,8 @@ pub(crate) struct Counters {
     pub(crate) requests: AtomicU64,
     /// Requests that brought a session cookie unknown here.
     pub(crate) lost: AtomicU64,
+    /// Pages that were asked for, where a share of them fails.
+    pub(crate) pages: AtomicU64,
     /// `WebSocket`s open now.
     pub(crate) sockets: AtomicU64,
 }
@@ -43,6 +45,13 @@ impl Shop {
         let hop = config.catalog.as_ref().map(Hop::new);
         let calls = Calls::new("shop", config.pod_config(), &life, hop.clone());
         Self { config, store: Store::default(), counters: Counters::default(), life, hop, calls }
+    }
+
+    /// Whether the next page is one of those that fail: spread evenly over all, so that so many of a hundred do.
+    pub(crate) fn fails(&self) -> bool {
+        let share = u64::from(self.config.fail_percent);
+        let page = self.counters.pages.fetch_add(1, Ordering::Relaxed);
+        share > 0 && (page + 1) * share / 100 > page * share / 100
     }
 
     pub(crate) fn stats(&self) -> Stats {

@@ -28,6 +28,7 @@ fn dispatch(visit: &Visit<'_>) -> Result<Answer, Refusal> {
         return Ok(preflight());
     }
     match visit.request.uri.path() {
+        "/" | "/cart" | "/cart/add" if visit.shop.fails() => Err(Refusal::Broken),
         "/" => shopping::home(visit),
         "/cart" => shopping::cart(visit),
         "/cart/add" => shopping::add(visit),
