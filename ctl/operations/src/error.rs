@@ -4,6 +4,7 @@ use crate::Protected;
 use canary_release::metrics::ReleaseGeneration;
 use canary_release::plan::Reference;
 use canary_release::record::Record;
+use canary_release::rollout::VerbError;
 use canary_release::spec::ReleaseName;
 use canary_release::status::ProxyStatus;
 use canary_release::{config, manifest, plan, preflight};
@@ -258,6 +259,9 @@ pub enum Error {
         /// Its name.
         lease: String,
     },
+    /// A rollout cannot do what was asked of it.
+    #[error(transparent)]
+    Rollout(#[from] VerbError),
     /// There is no plan.
     #[error(transparent)]
     Plan(#[from] plan::Error),
@@ -292,6 +296,22 @@ impl Error {
             },
             other => other,
         }
+    }
+
+    /// Whether the same may succeed a moment later: the API server does not answer, another client is writing, or proxies are
+    /// late.
+    pub const fn is_transient(&self) -> bool {
+        matches!(
+            self,
+            Self::Unreachable { .. }
+                | Self::Unanswered { .. }
+                | Self::Unable { .. }
+                | Self::Stale { .. }
+                | Self::ConcurrentChange { .. }
+                | Self::Held { .. }
+                | Self::LostLease { .. }
+                | Self::Late { .. }
+        )
     }
 
     /// Whether nothing was refused: the proxies do not run what was written, or cannot be asked.

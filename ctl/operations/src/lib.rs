@@ -15,6 +15,7 @@
 //! dry_run           the API server validates a plan                      Plan            -> Refused
 //! set_weight        checks and writes a weight, and nothing else         WeightRequest   -> WeightUpdate
 //! role_change       promotion, rollback, end of a drain, with checks     Record          -> RoleChanged
+//! rollout           a rollout that goes by itself: its driver and its verbs Record   -> RolloutReport
 //! effective_config  the configuration that the proxies have              Record          -> EffectiveSettings
 //! pause             freezes a release                                    Record          -> StoredRecord
 //! rotate            a new signing key                                    Release         -> Rotated
@@ -60,6 +61,7 @@ mod restart;
 mod rights;
 mod role_change;
 mod role_change_checks;
+mod rollout;
 mod rotate;
 mod routes;
 mod rules;
@@ -85,6 +87,7 @@ pub use role_change::RoleChanged;
 pub use role_change_checks::{
     CheckedFinish, CheckedPromotion, CheckedRollback, PromoteOptions, RollbackOptions,
 };
+pub use rollout::{GroupCounters, RolloutDriver, RolloutReport};
 pub use rotate::{RotateOptions, Rotated};
 pub use set_weight::{CheckedWeight, WeightRequest, WeightUpdate};
 pub use uninstall::Uninstalled;

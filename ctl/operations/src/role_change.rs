@@ -208,6 +208,20 @@ impl Cluster {
         Ok(())
     }
 
+    /// Writes what is missing until the cluster has the record's state: routes, then configurations.
+    ///
+    /// # Errors
+    ///
+    /// If another client has written the record since it was read, and if the API server refuses.
+    pub(super) async fn write_record_state(
+        &self,
+        release: &ReleaseName,
+        stored: &StoredRecord,
+    ) -> Result<(), Error> {
+        self.reroute(release, stored).await?;
+        self.write_weight(release, stored).await.map(drop)
+    }
+
     /// Sets the default routes to the record's stable version. Fails if another client has written the record since.
     async fn reroute(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<Plan, Error> {
         let plan = async || {

@@ -18,6 +18,7 @@ mod prepare;
 mod promote;
 mod rbac;
 mod rollback;
+mod rollout;
 mod rotate_keys;
 mod simulate;
 mod skip_checks;
@@ -47,6 +48,7 @@ pub use prepare::Prepare;
 pub use promote::Promote;
 pub use rbac::{Rbac, Subject};
 pub use rollback::Rollback;
+pub use rollout::{Rollout, RolloutChange, RolloutCommand, RolloutRun, RolloutStart, RolloutStatus};
 pub use rotate_keys::RotateKeys;
 pub use simulate::{Simulate, Stickiness};
 pub use skip_checks::SkipChecks;
@@ -94,6 +96,8 @@ pub enum Verb {
     Apply(Apply),
     /// Change the canary's share of users
     Weight(Box<Weigh>),
+    /// Let the canary go to its promotion, or back, by what its users' responses show
+    Rollout(Box<Rollout>),
     /// Let nobody else change a release
     Pause(Pause),
     /// Let a paused release change again

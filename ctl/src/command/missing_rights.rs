@@ -2,7 +2,7 @@
 
 use super::target;
 use crate::Error;
-use crate::cli::{ClusterAccess, OnCluster, SpecFile, TokenVerb, Verb};
+use crate::cli::{ClusterAccess, OnCluster, RolloutCommand, SpecFile, TokenVerb, Verb};
 use crate::module;
 
 /// The file and the cluster of a verb that may be denied a request.
@@ -27,6 +27,17 @@ impl Scope {
             Verb::Promote(of) => on(&of.on),
             Verb::Rollback(of) => on(&of.on),
             Verb::Uninstall(of) => on(&of.on),
+            Verb::Rollout(of) => match &of.verb {
+                RolloutCommand::Start(of) => on(&of.on),
+                RolloutCommand::Run(of) => (of.spec.clone(), of.cluster.clone()),
+                RolloutCommand::Status(of) => (of.spec.clone(), of.cluster.clone()),
+                RolloutCommand::Approve(of)
+                | RolloutCommand::Pause(of)
+                | RolloutCommand::Resume(of)
+                | RolloutCommand::Retry(of)
+                | RolloutCommand::Abort(of)
+                | RolloutCommand::Promote(of) => on(&of.on),
+            },
             Verb::Token(of) => match &of.verb {
                 TokenVerb::Create(of) => (of.spec.clone(), of.cluster.clone()),
                 TokenVerb::Inspect(_) | TokenVerb::Revoke(_) => return None,

@@ -20,6 +20,7 @@ mod release_context;
 mod revoke;
 mod role_change;
 mod rollback;
+mod rollout;
 mod rotate_keys;
 mod simulate;
 mod status;
@@ -74,6 +75,7 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::Promote(arguments) => Box::pin(promote::run(&arguments, printer)).await,
         Verb::Rollback(arguments) => rollback::run(&arguments, printer).await,
         Verb::RotateKeys(arguments) => Box::pin(rotate_keys::run(&arguments, printer)).await,
+        Verb::Rollout(arguments) => Box::pin(rollout::run(&arguments, printer)).await,
         Verb::Pause(arguments) => pause::pause(&arguments, printer).await,
         Verb::Resume(arguments) => pause::resume(&arguments, printer).await,
         Verb::List(arguments) => list::run(&arguments, printer).await,

@@ -13,6 +13,7 @@ impl Hint for Error {
             Self::Protected(protected) => protected.hint(),
             Self::Preflight(refusal) => refusal.hint(),
             Self::Plan(error) => error.hint(),
+            Self::Rollout(error) => error.hint(),
             Self::Manifest(error) => error.hint(),
             Self::Config(error) => error.hint(),
             Self::RecordAhead { .. } => Some(

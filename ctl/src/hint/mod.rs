@@ -8,6 +8,7 @@
 //! check     preflight checks and what to do instead of skipping them       preflight, routing
 //! status    what is wrong with a release                                   status
 //! cluster   why an operation failed                                        canary-operations
+//! rollout   what a rollout was asked and cannot do                          rollout
 //! doctor    what is wrong with a release and its cluster                   doctor
 //! rights    rights that are missing, and the command that prints them      rbac
 //! twin      a chart that two versions cannot have beside each other      helm-twins
@@ -19,6 +20,7 @@ mod doctor;
 mod file;
 mod plan;
 mod rights;
+mod rollout;
 mod status;
 mod survey;
 mod twin;

@@ -24,4 +24,5 @@ mod moves_users;
 mod new_module;
 mod proxies_without_istiod;
 mod refused;
+mod rollouts;
 mod unobserved;

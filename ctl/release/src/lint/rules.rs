@@ -2,7 +2,7 @@
 
 use super::Level;
 use super::findings::RawFinding;
-use crate::spec::{Mode, Release, RolloutSpec};
+use crate::spec::{Mode, Release};
 use assignment::contract::{
     CacheControl, ExpiryAction, IdentityMode, KeySource, MintPolicy, OverrideMode, Stickiness,
 };
@@ -10,7 +10,7 @@ use assignment::contract::{
 type Rule = fn(&Release) -> Vec<RawFinding>;
 
 /// Every rule, in the order of the fields they are about.
-pub(super) const ALL: [Rule; 17] = [
+pub(super) const ALL: [Rule; 16] = [
     sticky_sessions_need_their_cookie,
     servlet_sessions_in_the_address_are_not_seen,
     foreign_sessions_count_as_older,
@@ -27,7 +27,6 @@ pub(super) const ALL: [Rule; 17] = [
     shared_caches_mix_versions,
     pins_outlive_an_expiry,
     a_plugin_has_no_default,
-    rollouts_have_no_driver,
 ];
 
 fn raise(level: Level, field: &str, message: impl Into<String>, hint: &'static str) -> Vec<RawFinding> {
@@ -263,12 +262,4 @@ fn a_plugin_has_no_default(release: &Release) -> Vec<RawFinding> {
     let message =
         "in this mode a gateway that starts without the module serves everyone from stable, pinned users too";
     raise(Level::Warning, "spec.delivery.mode", message, "use `envoyfilter` where it is allowed")
-}
-/// The plans are read and checked; what carries them out is to come (docs/rollouts.md).
-fn rollouts_have_no_driver(release: &Release) -> Vec<RawFinding> {
-    if release.rollout == RolloutSpec::default() {
-        return NOTHING;
-    }
-    let message = "no command of this version carries a rollout out: the weight changes by hand alone";
-    raise(Level::Warning, "spec.rollout", message, "change the weight by hand, and watch `status`")
 }

@@ -7,6 +7,7 @@ use assignment::Weight;
 use assignment::contract::{ExpiryAction, Until};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
+use std::fmt;
 
 /// What was observed of a release.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,6 +71,19 @@ pub enum RolloutPhase {
     Ending,
     /// It has ended.
     Ended,
+}
+
+impl fmt::Display for RolloutPhase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Progressing => "progressing",
+            Self::Waiting => "waiting",
+            Self::Held => "held",
+            Self::Suspended => "suspended",
+            Self::Ending => "ending",
+            Self::Ended => "ended",
+        })
+    }
 }
 
 /// What to do next, and why.

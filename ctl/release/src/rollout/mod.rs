@@ -17,4 +17,4 @@ mod verbs;
 
 pub use decision::{CanaryRole, Decision, RolloutAction, RolloutObservation, RolloutPhase};
 pub use state::{Ending, Rollout, RolloutEnd, RolloutResult, Suspension};
-pub use verbs::VerbError;
+pub use verbs::{RolloutVerb, VerbError};

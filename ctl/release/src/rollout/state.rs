@@ -134,6 +134,25 @@ impl From<&RolloutPolicy> for Criteria {
     }
 }
 
+impl fmt::Display for Rollout {
+    /// ``v2 by plan `default`, step 2 of 5 at 5%, paused by ada``.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} by plan `{}`, ", self.canary, self.plan_name)?;
+        match (&self.step, self.current()) {
+            (Some(at), Some(step)) => {
+                write!(f, "step {} of {} at {}", at.index + 1, self.plan.len(), step.weight)?;
+            }
+            _ => write!(f, "before the first of {} steps", self.plan.len())?,
+        }
+        match (&self.ended, &self.ending, &self.suspended) {
+            (Some(end), ..) => write!(f, ", {}: {}", end.result, end.reason),
+            (None, Some((ending, reason)), _) => write!(f, ", in its {ending}: {reason}"),
+            (None, None, Some(suspension)) => write!(f, ", {suspension}"),
+            (None, None, None) => Ok(()),
+        }
+    }
+}
+
 impl fmt::Display for Suspension {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

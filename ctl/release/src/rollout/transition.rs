@@ -51,8 +51,9 @@ impl Record {
                 rollout.ended = Some(RolloutEnd { result, reason: decision.reason.clone(), at: now });
                 if result == RolloutResult::Completed {
                     // The weight stays, and with it the canary: nobody renews it any more.
-                    self.set_weight(self.state.weight, None, by, Operation::Rollout);
+                    self.state.until = None;
                 }
+                self.count_by_group(None, by);
                 true
             }
             RolloutAction::Wait | RolloutAction::Deploy | RolloutAction::Execute(_) => false,

@@ -1,12 +1,30 @@
 //! What people do to a rollout. Each changes the record and nothing else; a driver carries it out.
 
+use super::decision::seconds;
 use super::state::CurrentStep;
 use super::{Ending, Rollout, RolloutEnd, RolloutResult, Suspension};
 use crate::evidence::Evidence;
-use crate::record::Record;
+use crate::record::{Operation, Record};
 use crate::spec::{FailureAction, Gate, RolloutSpec};
 use assignment::contract::Role;
 use jiff::Timestamp;
+
+/// What people do to a rollout that goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RolloutVerb {
+    /// Let the present step go on.
+    Approve,
+    /// Keep the weight.
+    Pause,
+    /// Go on.
+    Resume,
+    /// Forget the evidence, and begin the step anew.
+    Retry,
+    /// End it.
+    Abort,
+    /// Promote the canary now.
+    Promote,
+}
 
 /// Why a rollout cannot do what was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -88,6 +106,35 @@ impl Record {
             ended: None,
             evidence: Evidence::default(),
         }));
+        self.count_by_group(Some(now), by);
+        Ok(())
+    }
+
+    /// Lets the proxies count by user group from a moment on, or no more, as the next generation.
+    pub(super) fn count_by_group(&mut self, since: Option<Timestamp>, by: &str) {
+        self.state.rollout_since_seconds = since.map_or(0, seconds);
+        self.state.generation += 1;
+        self.append_history(by, self.state.weight, Operation::Rollout);
+    }
+
+    /// Does to the rollout what somebody asks for. A driver carries it out.
+    ///
+    /// # Errors
+    ///
+    /// If there is no rollout that has not ended, or it cannot do that now.
+    pub fn change_rollout(&mut self, verb: RolloutVerb, by: &str, now: Timestamp) -> Result<(), VerbError> {
+        let rollout = self.active_rollout()?;
+        match verb {
+            RolloutVerb::Approve => rollout.approve(by)?,
+            RolloutVerb::Pause => rollout.pause(by)?,
+            RolloutVerb::Resume => rollout.resume(now)?,
+            RolloutVerb::Retry => rollout.retry(now)?,
+            RolloutVerb::Abort => rollout.abort(by, now)?,
+            RolloutVerb::Promote => rollout.promote_now(by)?,
+        }
+        if !rollout.is_active() {
+            self.count_by_group(None, by);
+        }
         Ok(())
     }
 

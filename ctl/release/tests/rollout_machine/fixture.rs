@@ -96,7 +96,8 @@ impl RolloutFixture {
             return;
         }
         if changed {
-            if record.state.generation != self.record.state.generation {
+            let weight = |record: &Record| (record.state.weight, record.state.until);
+            if weight(&record) != weight(&self.record) {
                 self.writes.push((record.state.weight.to_string(), decision.reason.clone()));
             }
             self.record = record;

@@ -47,6 +47,10 @@ pub(super) async fn run(
         report.arrived(report.generation, arrival.waited);
     }
     printer.report(&report)?;
+    if let Some(rollout) = record.rollout.as_ref().filter(|rollout| rollout.is_active()) {
+        printer.message(&format!("rollout: {rollout}"));
+        printer.hint("`canary-ctl rollout resume` gives the weight back to it; `rollout abort` ends it");
+    }
     if arrival.is_some_and(|arrival| arrival.proxies.is_empty()) {
         printer.message("no proxy serves it yet; those that come begin with this weight");
     }

@@ -35,6 +35,10 @@ struct Proxy {
     clusters: BTreeSet<String>,
     /// How many it was given since it started.
     clusters_added: usize,
+    /// The releases whose configuration asks for counters by user group.
+    counting: BTreeSet<String>,
+    /// Requests, responses and server errors by release, version and user group.
+    groups: BTreeMap<(String, String, usize), [u64; 3]>,
 }
 
 impl Proxies {
@@ -59,6 +63,32 @@ impl Proxies {
         self.unreachable_module = Some(url.to_owned());
     }
 
+    /// Users of each user group get so many responses of a version, and so many of them are server errors. A proxy counts them
+    /// if its configuration asks for it.
+    pub(crate) fn respond(&mut self, version: &str, each: u64, failed: u64) {
+        for proxy in self.by_pod.values_mut() {
+            for (release, group) in
+                proxy.counting.iter().flat_map(|name| (0..16).map(move |group| (name, group)))
+            {
+                let key = (release.clone(), version.to_owned(), group);
+                let counters = proxy.groups.entry(key).or_default();
+                for (counter, more) in counters.iter_mut().zip([each, each, failed]) {
+                    *counter += more;
+                }
+            }
+        }
+    }
+
+    /// All proxies start again: their counters are 0.
+    pub(crate) fn restart(&mut self) {
+        self.by_pod.values_mut().for_each(|proxy| proxy.groups.clear());
+    }
+
+    /// Whether a proxy counts by user group.
+    pub(crate) fn is_counting(&self) -> bool {
+        self.by_pod.values().any(|proxy| !proxy.counting.is_empty())
+    }
+
     /// Sends the proxies all objects.
     pub(super) fn push(&mut self, store: &Store) {
         if self.is_istiod_away {
@@ -79,6 +109,9 @@ impl Proxies {
                 }
                 let is_reachable = self.unreachable_module.as_ref().is_none_or(|url| !names(object, url));
                 if let Some(config) = deployed_config(object).unwrap().filter(|_| is_reachable) {
+                    let counts = |(_, release): &(&String, &ReleaseConfig)| release.rollout_since_seconds > 0;
+                    proxy.counting =
+                        config.releases.iter().filter(counts).map(|(name, _)| name.clone()).collect();
                     proxy.generations = generations(config);
                 }
             }
@@ -103,6 +136,12 @@ impl Proxies {
             let ReleaseGeneration { installed_at_seconds, generation } = generation;
             let labels = format!("component=\"{release}\",tag=\"{installed_at_seconds}\"");
             writeln!(text, "canary_generation_active{{{labels}}} {generation}").unwrap();
+        }
+        for ((release, version, group), counters) in &proxy.groups {
+            for (what, count) in ["requests", "responses", "server_errors"].into_iter().zip(counters) {
+                let labels = format!("component=\"{release}\",tag=\"{version}/{group}\"");
+                writeln!(text, "canary_group_{what}_total{{{labels}}} {count}").unwrap();
+            }
         }
         let mut response = json(200, &Value::Null);
         *response.body_mut() = Body::from(text.into_bytes());

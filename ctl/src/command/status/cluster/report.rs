@@ -8,6 +8,7 @@ use assignment::Weight;
 use assignment::contract::Role;
 use canary_release::metrics::{ReleaseGeneration, VersionTraffic};
 use canary_release::record::{History, Pause};
+use canary_release::rollout::Rollout;
 use canary_release::routing::UnmeshedPods;
 use canary_release::spec::ReleaseName;
 use canary_release::status::{Observation, ObservedShare, ProxyStatus, ReadyPods, problems};
@@ -32,6 +33,9 @@ pub(super) struct ClusterStatus {
     /// Who has paused it.
     #[serde(skip_serializing_if = "Option::is_none")]
     paused: Option<Pause>,
+    /// The rollout that goes by itself, or the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rollout: Option<Box<Rollout>>,
     versions: Vec<Version>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     draining: Vec<Draining>,
@@ -113,11 +117,28 @@ impl ClusterStatus {
             draining: record.draining_versions().into_iter().map(drains).collect(),
             history: record.history,
             paused: record.paused,
+            rollout: record.rollout,
             seen: share,
             proxies,
             without_sidecar: coverage.unmeshed_pods,
             problems,
         }
+    }
+}
+
+impl ClusterStatus {
+    /// What the record says beside the weight.
+    fn text_of_record(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        if let Some(until) = self.until {
+            writeln!(out, "until {until}")?;
+        }
+        if let Some(pause) = &self.paused {
+            writeln!(out, "paused by {}", escape::line(&pause.to_string()))?;
+        }
+        if let Some(rollout) = &self.rollout {
+            writeln!(out, "rollout: {}", escape::line(&rollout.to_string()))?;
+        }
+        Ok(())
     }
 }
 
@@ -138,12 +159,7 @@ impl Report for ClusterStatus {
         if !self.without_sidecar.is_empty() {
             writeln!(out, "{}", self.without_sidecar)?;
         }
-        if let Some(until) = self.until {
-            writeln!(out, "until {until}")?;
-        }
-        if let Some(pause) = &self.paused {
-            writeln!(out, "paused by {}", escape::line(&pause.to_string()))?;
-        }
+        self.text_of_record(out)?;
         let mut table = Table::new(["VERSION", "ROLE", "EPOCH", "READY"]);
         for Version { name, role, epoch, ready, pods } in &self.versions {
             let row = [name.clone(), role.as_str().to_owned(), epoch.to_string(), format!("{ready}/{pods}")];

@@ -1,0 +1,244 @@
+//! The driver of a rollout: each reconciliation reads the record, observes the cluster, decides, and
+//! writes what follows.
+//!
+//! It keeps nothing that would be missed: two observations of the counters, which the next reconciliation compares with. So it may be
+//! killed anywhere, and another one goes on. Two at once do no harm: each write names the version of the record that was read.
+
+use super::GroupCounters;
+use crate::{Cluster, Error, PromoteOptions, RollbackOptions, StoredRecord, WaitOptions};
+use canary_release::evidence::{Assessment, IntervalCounts, ProxyCounters, ProxyCoverage};
+use canary_release::preflight::PreflightCheck;
+use canary_release::record::Record;
+use canary_release::rollout::{
+    Decision, Ending, RolloutAction, RolloutObservation, RolloutPhase, RolloutResult, VerbError,
+};
+use canary_release::spec::ReleaseName;
+use jiff::Timestamp;
+use serde::Serialize;
+use std::time::Duration;
+
+/// The plan of a rollout was agreed on when it was started, whatever its steps.
+const AGREED: &[PreflightCheck] = &[PreflightCheck::MaxStep];
+
+/// Drives the rollout of one release.
+pub struct RolloutDriver<'c> {
+    cluster: &'c Cluster,
+    release: ReleaseName,
+    /// How long proxies are waited for at a promotion or a rollback.
+    timeout: Duration,
+    baseline: Option<Baseline>,
+}
+
+/// What the next observation is compared with.
+#[derive(Clone)]
+struct Baseline {
+    generation: u64,
+    /// The number of intervals in the record's evidence when they were observed.
+    intervals: u64,
+    before: Option<ProxyCounters>,
+    last: ProxyCounters,
+}
+
+/// What was observed of a rollout, and done.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RolloutReport {
+    /// The record afterwards.
+    #[serde(skip)]
+    pub record: Record,
+    /// What was done, or would be done, and why.
+    pub decision: Decision,
+    /// What the evidence says.
+    pub assessment: Assessment,
+    /// The proxies whose counters were read.
+    pub proxies: ProxyCoverage,
+}
+
+/// What was observed, before anything is written.
+struct Found {
+    stored: StoredRecord,
+    observed: GroupCounters,
+    /// Whether evidence was added to the record.
+    has_evidence: bool,
+    is_deployed: bool,
+    report: RolloutReport,
+}
+
+impl RolloutReport {
+    /// How the rollout has ended, once nothing is left to do for it.
+    pub fn ended(&self) -> Option<RolloutResult> {
+        let is_over =
+            (self.decision.phase, self.decision.action) == (RolloutPhase::Ended, RolloutAction::Wait);
+        let end = self.record.rollout.as_ref()?.ended.as_ref()?;
+        is_over.then_some(end.result)
+    }
+}
+
+impl<'c> RolloutDriver<'c> {
+    /// A driver that has observed nothing yet.
+    pub const fn new(cluster: &'c Cluster, release: ReleaseName, timeout: Duration) -> Self {
+        Self { cluster, release, timeout, baseline: None }
+    }
+
+    /// What would be done now. Writes nothing.
+    ///
+    /// # Errors
+    ///
+    /// If there is no rollout, and if the cluster cannot be read.
+    pub async fn observe(&self, now: Timestamp) -> Result<RolloutReport, Error> {
+        Ok(self.find(now).await?.report)
+    }
+
+    /// Observes once, and does what is decided. What a preflight check refuses is not done: the rollout is held for that reason.
+    /// Where another client was first nothing is done either.
+    ///
+    /// # Errors
+    ///
+    /// If there is no rollout, and if the cluster refuses or does not answer. The next call continues what is left half done.
+    pub async fn reconcile(&mut self, now: Timestamp) -> Result<RolloutReport, Error> {
+        let found = self.find(now).await?;
+        let mut report = found.report.clone();
+        let (observed, is_deployed) = (found.observed.clone(), found.is_deployed);
+        let generation = report.record.state.generation;
+        match Box::pin(self.carry_out(found, now)).await {
+            Ok(record) => report.record = record,
+            Err(Error::Preflight(refusal)) => {
+                let reason = format!("{}: {refusal}", report.decision.reason);
+                report.decision = Decision { phase: RolloutPhase::Held, action: RolloutAction::Wait, reason };
+                // What was counted is not in the record: the next interval begins where this one did.
+                return Ok(report);
+            }
+            Err(Error::ConcurrentChange { .. }) => {
+                self.baseline = None;
+                let reason = "another client has changed the release meanwhile".to_owned();
+                report.decision =
+                    Decision { phase: RolloutPhase::Progressing, action: RolloutAction::Wait, reason };
+                return Ok(report);
+            }
+            Err(error) => return Err(error),
+        }
+        let is_steady = is_deployed && report.record.state.generation == generation;
+        self.baseline = is_steady.then(|| self.next_baseline(&report.record, observed.counters));
+        Ok(report)
+    }
+
+    /// From now on the counters are compared with these.
+    fn next_baseline(&mut self, record: &Record, last: ProxyCounters) -> Baseline {
+        let generation = record.state.generation;
+        let before = self.baseline.take().filter(|baseline| baseline.generation == generation);
+        let intervals = record.rollout.as_ref().map_or(0, |rollout| rollout.evidence.intervals);
+        Baseline { generation, intervals, before: before.map(|baseline| baseline.last), last }
+    }
+
+    async fn find(&self, now: Timestamp) -> Result<Found, Error> {
+        let mut stored = self.cluster.get_record(&self.release).await?;
+        if stored.record.rollout.is_none() {
+            return Err(VerbError::NotActive { found: "none".to_owned() }.into());
+        }
+        let is_deployed = self.cluster.unfinished(&self.release, &stored.record).await?.is_empty();
+        let observed = self.cluster.group_counters(&self.release, &stored.record).await?;
+        let interval = self.interval(&stored.record, &observed).filter(|_| is_deployed);
+        let proxies = ProxyCoverage {
+            observed: interval.as_ref().map_or(observed.counters.len(), |(_, interval)| interval.proxies),
+            of: observed.proxies,
+        };
+        let has_evidence =
+            interval.is_some_and(|(known, interval)| stored.record.add_evidence(known, &interval));
+        let record = stored.record.clone();
+        let Some(rollout) = record.rollout.as_ref() else {
+            return Err(VerbError::NotActive { found: "none".to_owned() }.into());
+        };
+        let assessment = rollout.assess(proxies);
+        let seen = RolloutObservation {
+            role: record.rollout_role(),
+            weight: record.state.weight,
+            until: record.state.until,
+            is_deployed,
+            assessment: assessment.clone(),
+        };
+        let decision = rollout.next(&seen, now);
+        let report = RolloutReport { record, decision, assessment, proxies };
+        Ok(Found { stored, observed, has_evidence, is_deployed, report })
+    }
+
+    /// What was counted since the last observation, and the number of intervals that the record had then. None where the weight has
+    /// changed in between.
+    fn interval(&self, record: &Record, observed: &GroupCounters) -> Option<(u64, IntervalCounts)> {
+        let baseline = self.baseline.as_ref()?;
+        (baseline.generation == record.state.generation).then(|| {
+            let counts =
+                IntervalCounts::between(baseline.before.as_ref(), &baseline.last, &observed.counters);
+            (baseline.intervals, counts)
+        })
+    }
+
+    /// Does what was decided; the record afterwards.
+    async fn carry_out(&self, found: Found, now: Timestamp) -> Result<Record, Error> {
+        let Found { mut stored, has_evidence, report, .. } = found;
+        match report.decision.action {
+            RolloutAction::Wait => {
+                if has_evidence {
+                    self.cluster.records.save(&self.release, &mut stored).await?;
+                }
+                Ok(stored.record)
+            }
+            RolloutAction::Deploy => {
+                self.cluster.write_record_state(&self.release, &stored).await?;
+                Ok(stored.record)
+            }
+            RolloutAction::Execute(Ending::Promote) => self.promote(stored).await,
+            RolloutAction::Execute(Ending::Rollback) => self.roll_back(stored).await,
+            RolloutAction::Execute(Ending::Stop) => {
+                stored.record.stop_rollout(&self.cluster.user);
+                self.write(stored, true).await
+            }
+            RolloutAction::EnterStep(_)
+            | RolloutAction::Renew
+            | RolloutAction::Decide(_)
+            | RolloutAction::End(_) => self.apply(stored, &report.decision, now).await,
+        }
+    }
+
+    /// Writes a decision that the record holds.
+    async fn apply(
+        &self,
+        mut stored: StoredRecord,
+        decision: &Decision,
+        now: Timestamp,
+    ) -> Result<Record, Error> {
+        let before = stored.record.clone();
+        stored.record.apply_decision(decision, &self.cluster.user, now);
+        if matches!(decision.action, RolloutAction::EnterStep(_)) {
+            let weight = stored.record.state.weight;
+            self.cluster.check_weight_change(&self.release, &before, weight, AGREED).await?;
+        }
+        let is_deployed_too = stored.record.state.generation != before.state.generation;
+        self.write(stored, is_deployed_too).await
+    }
+
+    async fn write(&self, mut stored: StoredRecord, deploys: bool) -> Result<Record, Error> {
+        if deploys {
+            self.cluster.check_config_update(&self.release, &stored).await?;
+        }
+        self.cluster.records.save(&self.release, &mut stored).await?;
+        if deploys {
+            self.cluster.write_weight(&self.release, &stored).await?;
+        }
+        Ok(stored.record)
+    }
+
+    async fn promote(&self, stored: StoredRecord) -> Result<Record, Error> {
+        let options = PromoteOptions { drain: None, skipped: AGREED };
+        let checked = self.cluster.check_promotion(&self.release, stored, options).await?;
+        let mut waiting = WaitOptions { timeout: self.timeout, progress: &mut |_, _| {} };
+        let changed = Box::pin(self.cluster.promote(checked, &mut waiting, true)).await?;
+        Ok(changed.stored.record)
+    }
+
+    async fn roll_back(&self, stored: StoredRecord) -> Result<Record, Error> {
+        let checked = self.cluster.check_rollback(&self.release, stored, RollbackOptions::default()).await?;
+        let mut waiting = WaitOptions { timeout: self.timeout, progress: &mut |_, _| {} };
+        let changed = Box::pin(self.cluster.roll_back(checked, &mut waiting)).await?;
+        Ok(changed.stored.record)
+    }
+}

@@ -1,0 +1,14 @@
+//! A rollout on a cluster: what its proxies have counted, what follows from it, and what people ask of it.
+//!
+//! ```text
+//! counters   what the proxies have counted by user group          Record        -> GroupCounters
+//! verbs      start, approve, pause, resume, retry, abort, promote RolloutVerb   -> StoredRecord
+//! driver     reads the record, observes, decides, and writes      Record        -> RolloutReport
+//! ```
+
+mod counters;
+mod driver;
+mod verbs;
+
+pub use counters::GroupCounters;
+pub use driver::{RolloutDriver, RolloutReport};

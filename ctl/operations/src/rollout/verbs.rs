@@ -1,0 +1,51 @@
+//! What people ask of a rollout: one write of the record, which a driver carries out.
+
+use crate::{Cluster, Error, StoredRecord};
+use canary_release::preflight::PreflightCheck;
+use canary_release::rollout::RolloutVerb;
+use canary_release::spec::{ReleaseName, RolloutSpec};
+use jiff::Timestamp;
+
+impl Cluster {
+    /// Starts a rollout, and lets the proxies count by user group. The first step is a driver's.
+    ///
+    /// # Errors
+    ///
+    /// If the release is paused by another user, has no canary or no such plan, or a rollout of it goes on. If another client
+    /// has changed the release since it was read.
+    pub async fn start_rollout(
+        &self,
+        release: &ReleaseName,
+        mut stored: StoredRecord,
+        (spec, plan): (&RolloutSpec, &str),
+        skipped: &[PreflightCheck],
+    ) -> Result<StoredRecord, Error> {
+        self.check_pause(&stored.record, skipped)?;
+        stored.record.start_rollout(spec, plan, &self.user, Timestamp::now())?;
+        self.check_config_update(release, &stored).await?;
+        self.records.save(release, &mut stored).await?;
+        self.write_weight(release, &stored).await?;
+        Ok(stored)
+    }
+
+    /// Writes what somebody asks of a rollout into the record.
+    ///
+    /// # Errors
+    ///
+    /// If the release is paused by another user and the rollout would go on, no rollout goes on, or it cannot do that now. If
+    /// another client has changed the release since it was read.
+    pub async fn change_rollout(
+        &self,
+        release: &ReleaseName,
+        mut stored: StoredRecord,
+        verb: RolloutVerb,
+        skipped: &[PreflightCheck],
+    ) -> Result<StoredRecord, Error> {
+        if !matches!(verb, RolloutVerb::Abort | RolloutVerb::Pause) {
+            self.check_pause(&stored.record, skipped)?;
+        }
+        stored.record.change_rollout(verb, &self.user, Timestamp::now())?;
+        self.records.save(release, &mut stored).await?;
+        Ok(stored)
+    }
+}

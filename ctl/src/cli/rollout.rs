@@ -1,0 +1,146 @@
+//! `canary-ctl rollout`.
+
+use super::{ClusterAccess, OnCluster, Output, SpecFile};
+use canary_release::spec::{DEFAULT_PLAN, Seconds};
+use clap::{Args, Subcommand};
+
+/// Let the canary go to its promotion, or back, by what its users' responses show
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:
+  canary-ctl rollout start              by the plan `default`, and then
+  canary-ctl rollout run                from its first step to the promotion, or back
+  canary-ctl rollout status --watch     step, evidence, and what is waited for
+  canary-ctl rollout approve            let a step with `gate: manual` go on
+
+The verbs write the record of the release; `rollout run` carries it out. It may be ended and run
+again, also twice at once; a weight that none renews expires by itself. More: docs/rollouts.md")]
+pub struct Rollout {
+    /// What to do with the rollout.
+    #[command(subcommand)]
+    pub verb: RolloutCommand,
+}
+
+/// What can be done with a rollout.
+#[derive(Clone, Debug, Subcommand)]
+pub enum RolloutCommand {
+    /// Start a rollout of the canary by a plan of the file
+    Start(RolloutStart),
+    /// Observe, decide and write until the rollout has ended
+    Run(RolloutRun),
+    /// Say what a rollout does, what it has seen, and what it waits for
+    Status(RolloutStatus),
+    /// Let a step with `gate: manual` go on
+    #[command(after_help = "Example:\n  canary-ctl rollout approve")]
+    Approve(RolloutChange),
+    /// Keep the weight until somebody resumes
+    #[command(after_help = "Example:\n  canary-ctl rollout pause")]
+    Pause(RolloutChange),
+    /// End a pause, or give the weight back to the rollout after somebody has set one
+    #[command(after_help = "Example:\n  canary-ctl rollout resume")]
+    Resume(RolloutChange),
+    /// Forget the evidence against the canary, and begin its step anew
+    #[command(
+        after_help = "Example:\n  canary-ctl rollout retry    the cause was found, and it is not the canary"
+    )]
+    Retry(RolloutChange),
+    /// End the rollout: a rollback, or no new users where `onFailure` is not `rollback`
+    #[command(after_help = "Example:\n  canary-ctl rollout abort && canary-ctl rollout run")]
+    Abort(RolloutChange),
+    /// Promote the canary now, whatever is left of the plan
+    #[command(after_help = "Example:\n  canary-ctl rollout promote && canary-ctl rollout run")]
+    Promote(RolloutChange),
+}
+
+/// Start a rollout of the canary by a plan of the file
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:
+  canary-ctl rollout start                  by the plan `default`: 1, 5, 10, 25 and 50% unless given
+  canary-ctl rollout start --plan careful
+  canary-ctl rollout start --dry-run        print the plan, and write nothing")]
+pub struct RolloutStart {
+    /// Which release, where, and which checks are skipped.
+    #[command(flatten)]
+    pub on: OnCluster,
+    /// The plan, a name in `rollout.plans`
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_PLAN)]
+    pub plan: String,
+    /// Say what would be started, and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// The form of the result.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Something that is asked of a rollout.
+#[derive(Clone, Debug, Args)]
+pub struct RolloutChange {
+    /// Which release, where, and which checks are skipped.
+    #[command(flatten)]
+    pub on: OnCluster,
+    /// Say what would change, and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// The form of the result.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Say what a rollout does, what it has seen, and what it waits for
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:
+  canary-ctl rollout status
+  canary-ctl rollout status --watch
+  canary-ctl rollout status -o json")]
+pub struct RolloutStatus {
+    /// The release.
+    #[command(flatten)]
+    pub spec: SpecFile,
+    /// Another release of the same cluster, as NAMESPACE/NAME or NAME
+    #[arg(short, long, value_name = "RELEASE")]
+    pub release: Option<String>,
+    /// Print it again every two seconds
+    #[arg(short, long)]
+    pub watch: bool,
+    /// The cluster.
+    #[command(flatten)]
+    pub cluster: ClusterAccess,
+    /// The form of the result.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Observe, decide and write until the rollout has ended
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 promoted, or all steps are done; 1 rolled back, or stopped; 2 could not.
+Progress is on stderr. Ctrl-C ends the driver and not the rollout.
+
+Examples:
+  canary-ctl rollout run                  in a terminal, in CI, in a Job
+  canary-ctl rollout run --interval 30s   from 50 proxies on
+  canary-ctl rollout run --dry-run        say what would be done now"
+)]
+pub struct RolloutRun {
+    /// The release.
+    #[command(flatten)]
+    pub spec: SpecFile,
+    /// Another release of the same cluster, as NAMESPACE/NAME or NAME
+    #[arg(short, long, value_name = "RELEASE")]
+    pub release: Option<String>,
+    /// The time between two observations
+    #[arg(long, value_name = "DURATION", default_value = "10s")]
+    pub interval: Seconds,
+    /// How long to wait for proxies at a promotion or a rollback
+    #[arg(long, value_name = "DURATION", default_value = "60s")]
+    pub timeout: Seconds,
+    /// Say what would be done now, and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// The cluster.
+    #[command(flatten)]
+    pub cluster: ClusterAccess,
+    /// The form of the result.
+    #[command(flatten)]
+    pub output: Output,
+}

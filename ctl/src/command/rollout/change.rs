@@ -1,0 +1,57 @@
+//! What people ask of a rollout: one write of the record. `rollout run` carries it out.
+
+use super::view::RolloutView;
+use crate::cli::{RolloutChange, RolloutStart};
+use crate::command::target::{self, ReleaseTarget};
+use crate::module;
+use crate::report::Printer;
+use crate::{Error, Outcome};
+use canary_release::rollout::{RolloutVerb, VerbError};
+use jiff::Timestamp;
+
+/// Who writes, where nothing is written.
+const NOBODY: &str = "";
+
+pub(super) async fn start(arguments: &RolloutStart, printer: &mut Printer) -> Result<Outcome, Error> {
+    printer.format = arguments.output.format;
+    let rollout = module::load(&arguments.on.spec.file)?.release.rollout;
+    let ReleaseTarget { name, cluster, mut stored } = target::connect_release(&arguments.on).await?;
+    if arguments.dry_run {
+        let record = &mut stored.record;
+        let started = record.start_rollout(&rollout, &arguments.plan, NOBODY, Timestamp::now());
+        started.map_err(canary_operations::Error::from)?;
+    } else {
+        let (plan, skipped) = ((&rollout, arguments.plan.as_str()), &arguments.on.checks.skipped);
+        stored = cluster.start_rollout(&name, stored, plan, skipped).await?;
+    }
+    printer.report(&RolloutView::of_record(&name, &stored.record)?)?;
+    if !arguments.dry_run {
+        printer.hint("`canary-ctl rollout run` drives it");
+    }
+    Ok(Outcome::Done)
+}
+
+pub(super) async fn change(
+    arguments: &RolloutChange,
+    verb: RolloutVerb,
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
+    printer.format = arguments.output.format;
+    let ReleaseTarget { name, cluster, mut stored } = target::connect_release(&arguments.on).await?;
+    if arguments.dry_run {
+        let changed = stored.record.change_rollout(verb, NOBODY, Timestamp::now());
+        changed.map_err(canary_operations::Error::from)?;
+    } else {
+        stored = cluster.change_rollout(&name, stored, verb, &arguments.on.checks.skipped).await?;
+    }
+    printer.report(&RolloutView::of_record(&name, &stored.record)?)?;
+    if !arguments.dry_run && verb != RolloutVerb::Pause {
+        printer.hint("a `canary-ctl rollout run` that goes on carries it out; without one, start it");
+    }
+    Ok(Outcome::Done)
+}
+
+/// The error where a release has no rollout.
+pub(super) fn none() -> Error {
+    canary_operations::Error::from(VerbError::NotActive { found: "none".to_owned() }).into()
+}

@@ -1,0 +1,115 @@
+//! The status of a rollout, and its driver in the foreground.
+
+use super::view::RolloutView;
+use crate::cli::{RolloutRun, RolloutStatus};
+use crate::command::target;
+use crate::module;
+use crate::report::Printer;
+use crate::{Error, Outcome};
+use canary_operations::{RolloutDriver, RolloutReport};
+use canary_release::rollout::{RolloutAction, RolloutPhase, RolloutResult};
+use jiff::Timestamp;
+use std::time::{Duration, Instant};
+
+/// Between two reports of `--watch`.
+const WATCH_INTERVAL: Duration = Duration::from_secs(2);
+/// A rollout that waits says so this often.
+const QUIET_FOR: Duration = Duration::from_mins(1);
+
+pub(super) async fn status(arguments: &RolloutStatus, printer: &mut Printer) -> Result<Outcome, Error> {
+    printer.format = arguments.output.format;
+    let document = module::load(&arguments.spec.file)?;
+    target::for_a_cluster(&document)?;
+    let name = target::release(arguments.release.as_deref(), &arguments.cluster, &document)?;
+    let cluster = target::connect(&arguments.cluster, false).await?;
+    // It writes nothing, so it waits for nothing.
+    let driver = RolloutDriver::new(&cluster, name.clone(), Duration::ZERO);
+    loop {
+        let report = driver.observe(Timestamp::now()).await?;
+        if arguments.watch {
+            printer.clear()?;
+        }
+        printer.report(&RolloutView::of_report(&name, report)?)?;
+        if !arguments.watch {
+            return Ok(Outcome::Done);
+        }
+        tokio::time::sleep(WATCH_INTERVAL).await;
+    }
+}
+
+pub(super) async fn run(arguments: &RolloutRun, printer: &mut Printer) -> Result<Outcome, Error> {
+    printer.format = arguments.output.format;
+    let document = module::load(&arguments.spec.file)?;
+    target::for_a_cluster(&document)?;
+    let name = target::release(arguments.release.as_deref(), &arguments.cluster, &document)?;
+    let cluster = target::connect(&arguments.cluster, false).await?;
+    let timeout = Duration::from_secs(arguments.timeout.get());
+    let mut driver = RolloutDriver::new(&cluster, name.clone(), timeout);
+    if arguments.dry_run {
+        let report = driver.observe(Timestamp::now()).await?;
+        printer.report(&RolloutView::of_report(&name, report)?)?;
+        return Ok(Outcome::Done);
+    }
+    let mut progress = Progress::default();
+    loop {
+        match Box::pin(driver.reconcile(Timestamp::now())).await {
+            Ok(report) => {
+                progress.report(&report, printer);
+                if let Some(result) = report.ended() {
+                    printer.report(&RolloutView::of_report(&name, report)?)?;
+                    return Ok(outcome(result));
+                }
+                if report.decision.action != RolloutAction::Wait {
+                    // What follows a write needs no new observation.
+                    continue;
+                }
+            }
+            Err(error) if error.is_transient() => progress.error(&error, printer),
+            Err(error) => return Err(error.into()),
+        }
+        tokio::time::sleep(Duration::from_secs(arguments.interval.get())).await;
+    }
+}
+
+/// 0 where the canary was good, 1 where it was not.
+const fn outcome(result: RolloutResult) -> Outcome {
+    match result {
+        RolloutResult::Promoted | RolloutResult::Completed | RolloutResult::Observed => Outcome::Done,
+        RolloutResult::RolledBack | RolloutResult::Stopped => Outcome::Differences,
+    }
+}
+
+/// What was said last, so that a rollout that waits for an hour is not a thousand lines.
+#[derive(Default)]
+struct Progress {
+    phase: Option<RolloutPhase>,
+    reason: String,
+    at: Option<Instant>,
+    error: Option<String>,
+}
+
+impl Progress {
+    fn report(&mut self, report: &RolloutReport, printer: &mut Printer) {
+        let decision = &report.decision;
+        let is_quiet = self.at.is_some_and(|at| at.elapsed() < QUIET_FOR);
+        // What is waited for changes its text with each second.
+        let is_same = self.phase == Some(decision.phase)
+            && (decision.action == RolloutAction::Wait || self.reason == decision.reason);
+        let had_error = self.error.take().is_some();
+        if is_quiet && is_same && !had_error {
+            return;
+        }
+        (self.phase, self.at) = (Some(decision.phase), Some(Instant::now()));
+        self.reason.clone_from(&decision.reason);
+        let (weight, time) = (report.record.state.weight, Timestamp::now());
+        printer.message(&format!("{time:.0} {weight} {}: {}", decision.phase, decision.reason));
+    }
+
+    fn error(&mut self, error: &canary_operations::Error, printer: &mut Printer) {
+        let text = crate::report::with_causes(error);
+        if self.error.as_ref() != Some(&text) {
+            printer.message(&format!("{:.0} waits: {text}", Timestamp::now()));
+            self.error = Some(text);
+        }
+    }
+}

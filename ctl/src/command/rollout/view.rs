@@ -1,0 +1,64 @@
+//! A rollout as it is printed: where it is, what it does and why, and the numbers of both versions.
+
+use super::change::none;
+use crate::Error;
+use crate::report::{Report, escape};
+use assignment::Weight;
+use canary_operations::RolloutReport;
+use canary_release::evidence::{KindNumbers, ProxyCoverage};
+use canary_release::record::Record;
+use canary_release::rollout::{Decision, Rollout};
+use canary_release::spec::ReleaseName;
+use serde::Serialize;
+use std::fmt;
+
+/// A rollout. Weights in basis points.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RolloutView {
+    release: String,
+    rollout: Box<Rollout>,
+    weight: Weight,
+    #[serde(flatten)]
+    observed: Option<Observed>,
+}
+
+/// What was observed.
+#[derive(Clone, Debug, Serialize)]
+struct Observed {
+    #[serde(flatten)]
+    decision: Decision,
+    /// The numbers of each kind of failure.
+    kinds: Vec<KindNumbers>,
+    proxies: ProxyCoverage,
+}
+
+impl RolloutView {
+    /// What the record says alone. Fails where it has no rollout.
+    pub(super) fn of_record(name: &ReleaseName, record: &Record) -> Result<Self, Error> {
+        let rollout = record.rollout.clone().ok_or_else(none)?;
+        Ok(Self { release: name.to_string(), rollout, weight: record.state.weight, observed: None })
+    }
+
+    /// The same with what was observed.
+    pub(super) fn of_report(name: &ReleaseName, report: RolloutReport) -> Result<Self, Error> {
+        let view = Self::of_record(name, &report.record)?;
+        let RolloutReport { decision, assessment, proxies, .. } = report;
+        Ok(Self { observed: Some(Observed { decision, kinds: assessment.kinds, proxies }), ..view })
+    }
+}
+
+impl Report for RolloutView {
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        writeln!(out, "{}: {}", self.release, escape::line(&self.rollout.to_string()))?;
+        let Some(Observed { decision, kinds, proxies }) = &self.observed else {
+            let steps = self.rollout.plan.iter().map(|step| step.weight.to_string()).collect::<Vec<_>>();
+            return writeln!(out, "weight {}, steps {}", self.weight, steps.join(", "));
+        };
+        writeln!(out, "{}: {}", decision.phase, escape::line(&decision.reason))?;
+        for kind in kinds {
+            writeln!(out, "{kind}")?;
+        }
+        writeln!(out, "counters of {} of {} proxies", proxies.observed, proxies.of)
+    }
+}

@@ -1,0 +1,20 @@
+//! What a rollout was asked and cannot do.
+
+use super::Hint;
+use canary_release::rollout::VerbError;
+
+impl Hint for VerbError {
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::NotActive { .. } => "`canary-ctl rollout start` starts one",
+            Self::AlreadyActive { .. } => "`canary-ctl rollout run` drives it; `rollout abort` ends it",
+            Self::NoCanary => "name a canary in `versions.canary`, and `canary-ctl apply`",
+            Self::UnknownPlan { .. } => "give `--plan` the name of one in `rollout.plans`",
+            Self::NoGate { .. } => "only a step with `gate: manual` needs an approval",
+            Self::Ending { .. } => {
+                "`canary-ctl rollout run` carries it out; `rollout start` starts another one then"
+            }
+        };
+        Some(hint.to_owned())
+    }
+}
