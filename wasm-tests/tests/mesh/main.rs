@@ -19,6 +19,7 @@ mod keys;
 mod module;
 mod position;
 mod role_changes;
+mod rollouts;
 mod routes;
 mod scale;
 mod sessions;

@@ -236,7 +236,7 @@ pub(crate) async fn promote(
     let checked = cluster.check_promotion(release, stored, options).await?;
     let mut progress = |_, _| {};
     let mut waiting = WaitOptions { timeout: Duration::from_mins(1), progress: &mut progress };
-    cluster.promote(checked, &mut waiting, false).await
+    Box::pin(cluster.promote(checked, &mut waiting, false)).await
 }
 
 /// The role changes of a release.

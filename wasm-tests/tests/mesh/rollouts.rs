@@ -1,0 +1,184 @@
+//! Rollouts by `canary-ctl` behind a real gateway, while users come and shop: plans whose minutes are seconds.
+
+use crate::support::cli::{Cli, Output};
+use crate::support::in_the_mesh;
+use crate::support::loaded_fixture::LoadedFixture;
+use browser::load::{Flip, LoadProfile, Report, run};
+use browser::{Kind, Visit};
+use mesh_lab::Lab;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use tokio::task::JoinHandle;
+use wasm_tests::scenario::{Document, HOST};
+
+/// Users who come at the same time.
+const PARTY: usize = 40;
+/// The requests of each: tea into the cart, then a look at it again and again.
+const ROUNDS: usize = 6;
+/// More than any of these rollouts takes.
+const DEADLINE: Duration = Duration::from_mins(4);
+
+/// Users who come and shop until they are stopped. Each one keeps its cookies; nobody comes back.
+struct Shoppers {
+    stop: Arc<AtomicBool>,
+    task: JoinHandle<Tally>,
+}
+
+/// What users met.
+#[derive(Debug, Default)]
+struct Tally {
+    users: usize,
+    requests: usize,
+    /// Users with a response that was not 200.
+    failed_users: usize,
+    /// The versions of such responses.
+    failed_on: BTreeSet<String>,
+    /// Users whose cart was lost.
+    lost: usize,
+    /// Moves of sessions. A user whose cart could not be filled has none, and is decided again by the weight.
+    flips: Vec<Flip>,
+}
+
+impl Shoppers {
+    fn start(loaded: &LoadedFixture<'_>) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (stopped, gateway) = (Arc::clone(&stop), loaded.env.gateway);
+        let task = tokio::spawn(async move {
+            let visit = |_, round| match round {
+                0 => Visit::new(Kind::Navigate, "/cart/add?item=tea"),
+                _ => Visit::new(Kind::Fetch, "/cart"),
+            };
+            let profile = LoadProfile { visit: Arc::new(visit), ..LoadProfile::navigate("/", ROUNDS) };
+            let mut tally = Tally::default();
+            while !stopped.load(Ordering::Relaxed) {
+                let party = (0..PARTY).map(|_| browser::User::http1(gateway, HOST).as_if_tls()).collect();
+                tally.add(&run(party, &profile).await.1);
+            }
+            tally
+        });
+        Self { stop, task }
+    }
+
+    async fn stop(self) -> Tally {
+        self.stop.store(true, Ordering::Relaxed);
+        self.task.await.unwrap()
+    }
+}
+
+impl Tally {
+    fn add(&mut self, report: &Report) {
+        let failures = report.failures();
+        let failed: BTreeSet<usize> = failures.iter().map(|record| record.user).collect();
+        let lost: BTreeSet<usize> = report.lost().iter().map(|record| record.user).collect();
+        self.users += PARTY;
+        self.requests += report.records.len();
+        self.failed_users += failed.len();
+        let version = |record: &&browser::load::Record| record.seen.version.clone().unwrap_or_default();
+        self.failed_on.extend(failures.iter().map(version));
+        self.lost += lost.len();
+        let without_session: BTreeSet<usize> =
+            failures.iter().filter(|record| record.round == 0).map(|record| record.user).collect();
+        let flips = report.version_flips().into_iter();
+        self.flips.extend(flips.filter(|flip| !without_session.contains(&flip.user)));
+    }
+}
+
+/// A release of the shop with a plan of seconds, whose versions fail so many of a hundred pages.
+async fn release<'l>(lab: &'l Lab, name: &str, [v1, v2]: [u8; 2]) -> (LoadedFixture<'l>, Cli) {
+    let step = |weight: u32| json!({"weight": weight, "hold": "6s"});
+    let rollout = json!({"plans": {"default": [step(10), step(25), step(50)]}, "deadline": "3m"});
+    let with = |document: Document| {
+        document.with("/spec/rollout", rollout).with("/spec/sessionAffinity", "identity")
+    };
+    let loaded = LoadedFixture::set_up(lab, name, with).await;
+    for (version, percent) in [("v1", v1), ("v2", v2)] {
+        let deployment = format!("deployment/shop-{version}");
+        if percent > 0 {
+            let setting = format!("SHOP_FAIL_PERCENT={percent}");
+            lab.kubectl(&["set", "env", "-n", name, &deployment, &setting]).await.unwrap();
+            lab.rolled_out(name, &deployment).await.unwrap();
+        }
+    }
+    loaded.apply().await;
+    if v1 == 0 {
+        loaded.answers(HOST).await;
+    }
+    let cli = Cli::new(lab, &loaded.document);
+    (loaded, cli)
+}
+
+/// A rollout from its start to its end, under load.
+async fn rolled_out(loaded: &LoadedFixture<'_>, cli: &Cli) -> (Output, Duration, Tally) {
+    let shoppers = Shoppers::start(loaded);
+    cli.expect("rollout start", 0, &["v2 by plan `default`"]).await;
+    let begun = Instant::now();
+    let run = cli.run("rollout run --interval 2s -o json");
+    let output = tokio::time::timeout(DEADLINE, run).await.expect("a rollout that ends");
+    let took = begun.elapsed();
+    (output, took, shoppers.stop().await)
+}
+
+fn ended(output: &Output) -> (String, String) {
+    let view: Value =
+        serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    let text = |field: &str| view["rollout"]["ended"][field].as_str().unwrap_or_default().to_owned();
+    (text("result"), text("reason"))
+}
+
+#[test]
+fn a_good_canary_is_promoted_and_no_user_is_moved_or_gets_an_error() {
+    in_the_mesh(async |lab| {
+        let (loaded, cli) = release(lab, "rollout-good", [0, 0]).await;
+        let (output, took, tally) = rolled_out(&loaded, &cli).await;
+        println!(
+            "promoted after {took:.1?}: {} users, {} requests\n{}",
+            tally.users, tally.requests, output.stderr
+        );
+        assert_eq!((output.code, ended(&output).0.as_str()), (Some(0), "promoted"), "{output:?}");
+        assert_eq!((tally.failed_users, tally.lost, tally.flips.len()), (0, 0, 0), "{tally:?}");
+        for weight in ["10%", "25%", "50%"] {
+            assert!(output.stderr.contains(&format!(" {weight} ")), "no step at {weight}: {}", output.stderr);
+        }
+        let user = loaded.user_at(HOST).navigate("/").await.unwrap();
+        assert_eq!(user.header("x-shop-version"), Some("v2"), "new users are on what was the canary");
+    });
+}
+
+#[test]
+fn a_canary_that_fails_half_of_its_pages_is_rolled_back_in_its_first_step() {
+    in_the_mesh(async |lab| {
+        let (loaded, cli) = release(lab, "rollout-bad", [0, 50]).await;
+        let (output, took, tally) = rolled_out(&loaded, &cli).await;
+        let (result, reason) = ended(&output);
+        println!(
+            "rolled back after {took:.1?}: {} of {} users met the fault; {reason}\n{}",
+            tally.failed_users, tally.users, output.stderr
+        );
+        assert_eq!((output.code, result.as_str()), (Some(1), "rolledBack"), "{output:?}");
+        assert!(reason.starts_with("5xx: canary ") && reason.contains(", stable 0.00% of "), "{reason}");
+        assert!(!output.stderr.contains(" 25% "), "it went on to the second step: {}", output.stderr);
+        assert_eq!(tally.failed_on, BTreeSet::from(["v2".to_owned()]), "users of stable met no error");
+        assert!((1..tally.users / 5).contains(&tally.failed_users), "{tally:?}");
+        let is_announced = |flip: &Flip| flip.to.version.as_deref() == Some("v1");
+        assert!(tally.flips.iter().all(is_announced), "only the rollback moves users: {:?}", tally.flips);
+        let user = loaded.user_at(HOST).navigate("/").await.unwrap();
+        assert_eq!(user.header("x-shop-version"), Some("v1"));
+    });
+}
+
+#[test]
+fn a_canary_that_fails_no_more_than_stable_is_promoted() {
+    in_the_mesh(async |lab| {
+        let (loaded, cli) = release(lab, "rollout-alike", [5, 5]).await;
+        let (output, took, tally) = rolled_out(&loaded, &cli).await;
+        println!(
+            "promoted after {took:.1?}, both fail 5 %: {} of {} users met it\n{}",
+            tally.failed_users, tally.users, output.stderr
+        );
+        assert_eq!((output.code, ended(&output).0.as_str()), (Some(0), "promoted"), "{output:?}");
+        assert_eq!(tally.flips.len(), 0, "{:?}", tally.flips);
+    });
+}
