@@ -46,6 +46,11 @@ fn with_a_url_a_link_is_printed() {
         link.starts_with("https://shop.example.com/cart?a=1&canary-token=t1.") && link.ends_with("#top\n"),
         "{link}"
     );
+    let inspected = directory.run(&["token", "inspect", link.trim()]);
+    assert!(stdout(&inspected).starts_with("shop/shop: valid\n"), "{}", stdout(&inspected));
+    let other = directory.run(&["token", "inspect", "https://shop.example.com/cart?a=1"]);
+    let expected = "expected a link with the query parameter `canary-token`, found none";
+    assert!(stderr(&other).contains(expected), "{}", stderr(&other));
 }
 
 #[test]
@@ -53,7 +58,7 @@ fn what_cannot_be_signed_is_refused_with_a_hint() {
     let directory = Directory::generated("token");
     for (arguments, message) in [
         (["--version", "v9", "--ttl", "1h"], "expected a live version (v1, v2), found `v9`"),
-        (["--version", "v2", "--ttl", "8d"], "a token lives at most 7 days, found 691200 s"),
+        (["--version", "v2", "--ttl", "8d"], "a token lives at most 7 days, found 8 days"),
     ] {
         let refused = directory.run(&[&["token", "create"], arguments.as_slice()].concat());
         assert_eq!((refused.status.code(), stdout(&refused)), (Some(2), String::new()));

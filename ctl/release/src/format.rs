@@ -11,3 +11,20 @@ pub fn seconds(duration: Duration) -> String {
         _ => format!("{:.0}m", seconds / 60.0),
     }
 }
+
+/// A number with its noun: `1 proxy`, `2 proxies`.
+pub fn counted(count: impl TryInto<u64>, one: &str, many: &str) -> String {
+    let count = count.try_into().unwrap_or(u64::MAX);
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_singular_and_none_is_plural() {
+        let found = [0_usize, 1, 2].map(|count| counted(count, "proxy", "proxies"));
+        assert_eq!(found, ["0 proxies", "1 proxy", "2 proxies"]);
+    }
+}

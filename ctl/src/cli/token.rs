@@ -60,7 +60,7 @@ pub struct TokenCreate {
     after_help = "Example:\n  canary-ctl token inspect 't1.k1.v2.1.…'\n\nExits 1 where a proxy would not believe it."
 )]
 pub struct TokenInspect {
-    /// The token
+    /// The token, or a link with it
     pub token: String,
     /// The release.
     #[command(flatten)]

@@ -39,7 +39,14 @@ async fn inspect(arguments: &TokenInspect, printer: &mut Printer) -> Result<Outc
     printer.format = arguments.output.format;
     let policy = believed(&arguments.spec, &arguments.keys, &arguments.cluster).await?;
     let release = live::only(&policy)?;
-    let inspection = token::inspect(&policy, release, &arguments.token, release_context::now());
+    let parameter = release.token.as_ref().map_or("", |token| token.query.as_str());
+    let token = token::token_in(&arguments.token, parameter).ok_or_else(|| {
+        Error::usage(
+            format!("expected a link with the query parameter `{parameter}`, found none in it"),
+            "give the token, or the link that `canary-ctl token create --url` printed",
+        )
+    })?;
+    let inspection = token::inspect(&policy, release, &token, release_context::now());
     printer.report(&inspection)?;
     Ok(if inspection.verdict == TokenVerdict::Valid { Outcome::Done } else { Outcome::Differences })
 }

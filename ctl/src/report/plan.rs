@@ -63,7 +63,7 @@ fn object(change: &Change, out: &mut PaintedText) -> fmt::Result {
 }
 
 fn line(field: &Field, out: &mut PaintedText) -> fmt::Result {
-    let Field { path, from, to, owners } = field;
+    let Field { path, from, to, owners, before } = field;
     if from.is_none() && to.is_none() {
         return Ok(());
     }
@@ -75,6 +75,9 @@ fn line(field: &Field, out: &mut PaintedText) -> fmt::Result {
     match to {
         Some(to) => out.green(short(to))?,
         None => out.write_str("nothing")?,
+    }
+    if let Some(before) = before {
+        write!(out, " (before {before})")?;
     }
     if !owners.is_empty() {
         write!(out, " (by {})", owners.join(", "))?;

@@ -5,6 +5,7 @@ use assignment::decide::MAX_TOKEN_LIFE_SECONDS;
 use assignment::policy::Release;
 use assignment::seal::{KeyRing, Seal};
 use assignment::{Identity, Policy};
+use canary_release::format::counted;
 use serde::Serialize;
 
 /// A token that was signed.
@@ -45,11 +46,20 @@ pub enum IssueError {
         live: String,
     },
     /// Too long a life.
-    #[error("a token lives at most 7 days, found {0} s")]
+    #[error("a token lives at most 7 days, found {}", life(*.0))]
     TooLong(u64),
     /// No key signs.
     #[error("expected a key with `use: sign`, found none")]
     NoSigner,
+}
+
+/// A life in the largest unit that has no rest.
+fn life(seconds: u64) -> String {
+    match seconds {
+        days if days % 86_400 == 0 => counted(days / 86_400, "day", "days"),
+        hours if hours % 3_600 == 0 => counted(hours / 3_600, "hour", "hours"),
+        seconds => counted(seconds, "second", "seconds"),
+    }
 }
 
 impl IssueError {

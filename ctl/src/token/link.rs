@@ -31,6 +31,18 @@ pub fn link(url: &str, parameter: &str, token: &str) -> Result<String, LinkError
     Ok(url.into())
 }
 
+/// The token in a text: of a link its query parameter, as a proxy reads it; any other text is a token itself. `None` where a link has
+/// no such parameter.
+pub fn token_in(text: &str, parameter: &str) -> Option<String> {
+    match Url::parse(text) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") => {
+            let mut pairs = url.query_pairs();
+            pairs.find_map(|(name, token)| (name == parameter).then(|| token.into_owned()))
+        }
+        _ => Some(text.to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,6 +58,15 @@ mod tests {
         ] {
             assert_eq!(link(url, "t", "x").as_deref(), Ok(expected));
         }
+    }
+
+    #[test]
+    fn the_token_of_a_link_is_read_back_and_a_token_is_itself() {
+        let token = "t1.k1.v2.1.0000000000000007.5.6.mac";
+        let link = link("https://shop.example.com/a?b=c", "canary-token", token).unwrap();
+        assert_eq!(token_in(&link, "canary-token").as_deref(), Some(token));
+        assert_eq!(token_in(token, "canary-token").as_deref(), Some(token));
+        assert_eq!(token_in("https://shop.example.com/?b=c", "canary-token"), None);
     }
 
     #[test]

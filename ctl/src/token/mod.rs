@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! issue     a version and a life  -> a token
-//! link      a URL and a token     -> a link that sets the token's cookie
+//! link      a URL and a token     -> a link that sets the token's cookie, and back
 //! inspect   a token               -> its content, and whether a proxy would accept it
 //! ```
 
@@ -13,7 +13,7 @@ mod text;
 
 pub use inspect::{Claims, Inspection, TokenVerdict, inspect};
 pub use issue::{IssueError, Issued, issue};
-pub use link::{LinkError, link};
+pub use link::{LinkError, link, token_in};
 
 /// Why there is no token.
 #[derive(Debug, thiserror::Error)]

@@ -1,5 +1,6 @@
 //! What differs between an object as it is and as it should be, field by field. Keys are compared and never shown.
 
+use super::route_alignment::{Aligned, align, title};
 use crate::ModuleDigest;
 use crate::delivery::MODULE_BYTES;
 use crate::manifest::REDACTED;
@@ -8,10 +9,13 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
+/// The list of routes of a route object.
+const ROUTES: [&str; 2] = ["spec", "http"];
+
 /// One field that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Field {
-    /// Where it is: `spec.subsets[0].name`.
+    /// Where it is: `spec.subsets[0].name`. In a list of routes by their names: `spec.http["legacy"].timeout`, `spec.http[#2]`.
     pub path: String,
     /// The observed value; `None` if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -22,6 +26,9 @@ pub struct Field {
     /// Other field managers that have written the observed value.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub owners: Vec<String>,
+    /// Of a route that is added: the existing route that it comes before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
 }
 
 /// The fields in which an observed object differs from the desired one, and those that we own and no longer desire.
@@ -96,6 +103,9 @@ impl Walk<'_> {
                     path.pop();
                 }
             }
+            (Some(Value::Array(to)), Some(Value::Array(from))) if *path == ROUTES => {
+                self.routes(path, to, from);
+            }
             (Some(Value::Array(to)), Some(Value::Array(from))) => {
                 for index in 0..to.len().max(from.len()) {
                     path.push(format!("[{index}]"));
@@ -104,6 +114,32 @@ impl Walk<'_> {
                 }
             }
             _ => self.note(path, from, to),
+        }
+    }
+
+    /// By route and not by index: the routes behind one that is added are what they were.
+    fn routes(&mut self, path: &mut Vec<String>, desired: &[Value], observed: &[Value]) {
+        let aligned = align(desired, observed);
+        for (at, one) in aligned.iter().enumerate() {
+            let (route, index, to, from) = match *one {
+                Aligned::Added { route, index } => (route, index, Some(route), None),
+                Aligned::Removed { route, index } => (route, index, None, Some(route)),
+                Aligned::Same { desired, observed, index } => (desired, index, Some(desired), Some(observed)),
+            };
+            path.push(format!("[{}]", title(route, index)));
+            if from.is_some() && to.is_some() {
+                self.compare(path, to, from);
+            } else {
+                self.note(path, from, to);
+                let next = aligned.iter().skip(at).find_map(|next| match *next {
+                    Aligned::Same { desired, index, .. } => Some(title(desired, index)),
+                    _ => None,
+                });
+                if let Some(field) = self.fields.last_mut().filter(|_| from.is_none()) {
+                    field.before = next;
+                }
+            }
+            path.pop();
         }
     }
 
@@ -134,6 +170,7 @@ impl Walk<'_> {
             from: shown(from),
             to: shown(to),
             owners: owners.into_iter().map(str::to_owned).collect(),
+            before: None,
         });
     }
 }
@@ -214,6 +251,22 @@ mod tests {
     }
 
     #[test]
+    fn routes_are_compared_by_route_so_that_unchanged_settings_are_no_difference() {
+        let legacy = |subset: Value| json!({"name": "legacy", "timeout": "10s", "retries": {"attempts": 2}, "route": [{"destination": subset}]});
+        let rest = json!({"route": [{"destination": {"host": "other"}}]});
+        let observed = json!({"spec": {"http": [legacy(json!({"host": "a"})), rest]}});
+        let stable = legacy(json!({"host": "a", "subset": "v1"}));
+        let ours = |name: &str| json!({"name": name, "timeout": "10s"});
+        let desired = json!({"spec": {"http": [ours("v1"), ours("v2"), stable, rest]}});
+        let found = differences(&desired, &observed);
+        let paths: Vec<&str> = found.iter().map(|field| field.path.as_str()).collect();
+        let subset = "spec.http[\"legacy\"].route[0].destination.subset";
+        assert_eq!(paths, ["spec.http[\"v1\"]", "spec.http[\"v2\"]", subset]);
+        let places: Vec<_> = found.iter().map(|field| field.before.as_deref()).collect();
+        assert_eq!(places, [Some("\"legacy\""), Some("\"legacy\""), None]);
+    }
+
+    #[test]
     fn what_was_ours_and_is_not_asked_for_any_more_goes() {
         let desired = json!({"spec": {"host": "a"}});
         let observed = json!({
@@ -232,6 +285,7 @@ mod tests {
             from: Some(10.into()),
             to: Some(20.into()),
             owners: Vec::new(),
+            before: None,
         };
         assert_eq!(found, [field]);
     }

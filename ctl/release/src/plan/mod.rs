@@ -3,6 +3,7 @@
 //! ```text
 //! object          name and body of an API object                      text               -> Object
 //! fields          differences field by field, keys redacted           two objects        -> Field
+//! route_alignment which route of a list is which of another       two lists          -> Aligned
 //! change          one write, with its reason                          Object             -> Change
 //! reconcile       what a release should have, from what exists            Observed           -> Desired
 //! install         make before break, and prune                        desired, observed  -> Plan
@@ -29,6 +30,7 @@ mod owned_config;
 mod reconcile;
 mod removal;
 mod restart;
+mod route_alignment;
 
 pub use change::{Action, Change, ChangeReason, Plan};
 pub(crate) use config_update::applicable;
