@@ -262,7 +262,7 @@ fn a_promotion_changes_where_default_routes_lead_and_nothing_else() {
         let expected = [("shop/shop/v1", "v1"), ("shop/shop/v2", "v2"), ("shop/shop", "v2")];
         assert_eq!(subsets(&change.body), expected);
         let paths: Vec<_> = change.fields.iter().map(|field| field.path.as_str()).collect();
-        assert_eq!(paths, ["spec.http[2].route[0].destination.subset"]);
+        assert_eq!(paths, ["spec.http[\"shop/shop\"].route[0].destination.subset"]);
     }
 }
 

@@ -21,7 +21,7 @@ fn a_role_change_announces_who_moves_before_it_writes() {
 
         cli.expect("weight 40 --wait", 0, &["v2 0% -> 40% (generation 2"]).await;
         let moves = "60% of the users move from `v1` to `v2` with their next request";
-        cli.expect("promote --dry-run=server", 0, &[moves, "spec.http[2]", "nothing written"]).await;
+        cli.expect("promote --dry-run=server", 0, &[moves, "spec.http[\"", "nothing written"]).await;
         let step = "expected a step of at most 40%, found 40% to 100%";
         cli.expect("promote", 2, &[moves, step, "`--skip-check max-step`"]).await;
         cli.expect("status", 0, &["weight 40%, generation 2"]).await;
