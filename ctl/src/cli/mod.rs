@@ -55,8 +55,7 @@ pub use skip_checks::SkipChecks;
 pub use status::Status;
 pub use token::{Token, TokenCreate, TokenInspect, TokenRevoke, TokenVerb};
 pub use twin::{
-    Charts, HooksRun, Twin, TwinCheck, TwinDecisions, TwinDiff, TwinPlugin, TwinPostRender, TwinRender,
-    TwinVerb,
+    Charts, HooksRun, Twin, TwinDecisions, TwinInspection, TwinPlugin, TwinPostRender, TwinRender, TwinVerb,
 };
 pub use uninstall::Uninstall;
 pub use verify::Verify;

@@ -28,9 +28,18 @@ pub enum TwinVerb {
     /// Read what Helm has rendered from stdin, and print the objects to deploy: for `helm --post-renderer`
     PostRender(TwinPostRender),
     /// Show what becomes of each object of the chart, and in what it differs from stable
-    Diff(TwinDiff),
+    #[command(after_help = "Example:
+  canary-ctl twin diff --deployed deployed.yaml --rendered v2.yaml
+  canary-ctl twin diff --deployed deployed.yaml --rendered v2.yaml -o json | jq '.decisions[]'
+
+Exit code 1 when there are differences or refusals. Values of Secrets are not shown.")]
+    Diff(TwinInspection),
     /// Find everything that would be refused, before `helm upgrade`
-    Check(TwinCheck),
+    #[command(after_help = "Example:
+  canary-ctl twin check --deployed deployed.yaml --rendered v2.yaml
+
+Exit code 1 when a check refuses the chart.")]
+    Check(TwinInspection),
     /// Write a plugin directory for Helm 4, whose post-renderers are plugins
     Plugin(TwinPlugin),
 }
@@ -73,32 +82,9 @@ pub struct TwinPostRender {
     pub decisions: TwinDecisions,
 }
 
-/// Show what becomes of each object of the chart, and in what it differs from stable
+/// Both versions, to be looked at and not deployed.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "Example:
-  canary-ctl twin diff --deployed deployed.yaml --rendered v2.yaml
-  canary-ctl twin diff --deployed deployed.yaml --rendered v2.yaml -o json | jq '.decisions[]'
-
-Exit code 1 when there are differences or refusals. Values of Secrets are not shown.")]
-pub struct TwinDiff {
-    /// The two versions.
-    #[command(flatten)]
-    pub charts: Charts,
-    /// The decisions.
-    #[command(flatten)]
-    pub decisions: TwinDecisions,
-    /// The form of the result.
-    #[command(flatten)]
-    pub output: Output,
-}
-
-/// Find everything that would be refused, before `helm upgrade`
-#[derive(Clone, Debug, Args)]
-#[command(after_help = "Example:
-  canary-ctl twin check --deployed deployed.yaml --rendered v2.yaml
-
-Exit code 1 when a check refuses the chart.")]
-pub struct TwinCheck {
+pub struct TwinInspection {
     /// The two versions.
     #[command(flatten)]
     pub charts: Charts,

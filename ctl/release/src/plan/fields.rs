@@ -1,9 +1,7 @@
 //! What differs between an object as it is and as it should be, field by field. Keys are compared and never shown.
 
+use super::redaction::{inner, redacted_at};
 use super::route_alignment::{Aligned, align, title};
-use crate::ModuleDigest;
-use crate::delivery::MODULE_BYTES;
-use crate::manifest::REDACTED;
 use crate::ownership::Owners;
 use serde::Serialize;
 use serde_json::Value;
@@ -157,13 +155,7 @@ impl Walk<'_> {
 
     fn note(&mut self, path: &[String], from: Option<&Value>, to: Option<&Value>) {
         let names: Vec<&str> = path.iter().map(String::as_str).collect();
-        let is_secret = is_secret(&names);
-        let is_module = names.last() == Some(&MODULE_BYTES);
-        let shown = |value: Option<&Value>| match value {
-            Some(_) if is_secret => Some(REDACTED.into()),
-            Some(Value::String(bytes)) if is_module => Some(ModuleDigest::display_base64(bytes).into()),
-            other => other.map(redacted),
-        };
+        let shown = |value: Option<&Value>| value.map(|value| redacted_at(&names, value));
         let owners = if from.is_some() { self.owners.others(&names) } else { Vec::new() };
         self.fields.push(Field {
             path: joined(&names),
@@ -172,44 +164,6 @@ impl Walk<'_> {
             owners: owners.into_iter().map(str::to_owned).collect(),
             before: None,
         });
-    }
-}
-
-/// A configuration that stands in an object as a text, as a structure.
-fn inner(value: &Value) -> Option<Value> {
-    let text = value.as_str().filter(|text| text.starts_with('{'))?;
-    serde_json::from_str(text).ok()
-}
-
-/// The places of secrets in a filter's configuration.
-fn is_secret(path: &[&str]) -> bool {
-    match path {
-        [.., "identityKey"] => true,
-        [.., "keys", index, "key"] => index.starts_with('['),
-        _ => false,
-    }
-}
-
-/// A value whose secrets, however deep, are not shown; of a module's bytes the digest is.
-fn redacted(value: &Value) -> Value {
-    match inner(value).as_ref().unwrap_or(value) {
-        Value::Object(fields) => {
-            let is_ring_key = fields.contains_key("use") && fields.contains_key("id");
-            let field = |(name, value): (&String, &Value)| {
-                let is_secret = name == "identityKey" || (is_ring_key && name == "key");
-                let shown = match value {
-                    _ if is_secret => REDACTED.into(),
-                    Value::String(bytes) if name == MODULE_BYTES => {
-                        ModuleDigest::display_base64(bytes).into()
-                    }
-                    value => redacted(value),
-                };
-                (name.clone(), shown)
-            };
-            Value::Object(fields.iter().map(field).collect())
-        }
-        Value::Array(items) => Value::Array(items.iter().map(redacted).collect()),
-        other => other.clone(),
     }
 }
 
@@ -288,32 +242,5 @@ mod tests {
             before: None,
         };
         assert_eq!(found, [field]);
-    }
-
-    #[test]
-    fn a_module_is_shown_by_its_digest_wherever_it_stands_in_what_differs() {
-        let object = |code: &Value| json!({"spec": {"configPatches": [{"vm_config": {"code": code}}]}});
-        let inline = |bytes: &str| object(&json!({"local": {"inline_bytes": bytes}}));
-        let file = object(&json!({"local": {"filename": "/filter.wasm"}}));
-        let remote = object(&json!({"remote": {"http_uri": {"uri": "oci://r/f:1"}}}));
-        let (old, new) = (inline("AGFzbQ=="), inline("AGFzbTE="));
-        for (desired, observed) in [(&new, &old), (&new, &file), (&remote, &old), (&new, &remote)] {
-            let shown = serde_json::to_string(&differences(desired, observed)).unwrap();
-            assert!(shown.contains("sha256:") && !shown.contains("AGFzb"), "{shown}");
-        }
-        let shown = serde_json::to_string(&of_new(&new)).unwrap();
-        assert!(shown.contains("(5 bytes)") && !shown.contains("AGFzb"), "{shown}");
-    }
-
-    #[test]
-    fn another_key_is_a_difference_whose_sides_are_not_shown() {
-        let config = |key: &str| {
-            let text = json!({"keys": [{"id": "k1", "key": key, "use": "sign"}], "identityKey": key});
-            json!({"spec": {"list": [{"value": text.to_string()}]}})
-        };
-        let found = differences(&config("aaaa"), &config("bbbb"));
-        assert_eq!(found.len(), 2);
-        let all = serde_json::to_string(&(found, of_new(&config("aaaa")))).unwrap();
-        assert!(!all.contains("aaaa") && !all.contains("bbbb") && all.contains(REDACTED), "{all}");
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! object          name and body of an API object                      text               -> Object
-//! fields          differences field by field, keys redacted           two objects        -> Field
-//! route_alignment which route of a list is which of another       two lists          -> Aligned
+//! fields          differences field by field                          two objects        -> Field
+//! route_alignment which route of a list is which of another           two lists          -> Aligned
+//! redaction       what of a field is shown: no key, no module         Value              -> Value
 //! change          one write, with its reason                          Object             -> Change
 //! reconcile       what a release should have, from what exists            Observed           -> Desired
 //! install         make before break, and prune                        desired, observed  -> Plan
@@ -28,6 +29,7 @@ mod note;
 mod object;
 mod owned_config;
 mod reconcile;
+mod redaction;
 mod removal;
 mod restart;
 mod route_alignment;

@@ -12,114 +12,85 @@ const NEW: &str = "oci://registry.test/filter:2";
 const OLD: &[u8] = b"\0asm old";
 const NEW_BYTES: &[u8] = b"\0asm new";
 
+/// A release with a module, the same with a new one, and what an object contains of each.
+struct Modules {
+    old: Release,
+    new: Release,
+    old_text: String,
+    new_text: String,
+}
+
+fn by_url() -> Modules {
+    let (old, new) = (release(&Value::Null), release(&json!({"delivery": {"module": NEW}})));
+    Modules { old, new, old_text: "oci://registry.test/filter:1".to_owned(), new_text: NEW.to_owned() }
+}
+
+fn embedded() -> Modules {
+    let (old, new) = (with_bytes(OLD), with_bytes(NEW_BYTES));
+    Modules { old, new, old_text: base64(OLD), new_text: base64(NEW_BYTES) }
+}
+
+/// Kills the rollout after each write, and continues it by `apply`; how many writes it has.
+async fn continued_after_any_write(Modules { old, new, new_text, .. }: &Modules) -> usize {
+    count_writes(async |writes| {
+        let context = format!("killed after {writes} writes");
+        let api = installed(old).await;
+        if let Some(done) = api.killed_after(writes, async |process| apply(process, new).await).await {
+            done.unwrap();
+            return false;
+        }
+        let cluster = api.cluster().await;
+        let applied = apply(&cluster, new).await.unwrap();
+        assert_eq!(applied.record.module_rollout, None, "{context}");
+        assert!(config_names(&api, new_text), "{context}, the old module is still configured");
+        assert_eq!(backup(&api), None, "{context}");
+        let left = cluster.plan(new).await.unwrap();
+        assert!(left.is_empty(), "{context}, the next apply leaves {left:?}");
+        true
+    })
+    .await
+}
+
+/// Kills the rollout of a module that no proxy can run after each write, and sets a weight; how many writes it has.
+async fn restored_after_any_write(Modules { old, new, old_text, new_text }: &Modules) -> usize {
+    count_writes(async |writes| {
+        let context = format!("killed after {writes} writes");
+        let api = installed(old).await;
+        api.state().proxies.set_unreachable_module(new_text);
+        let ended = api.killed_after(writes, async |process| apply_without_istiod(process, new).await).await;
+        if let Some(done) = ended {
+            assert!(matches!(done, Err(Error::NoModule { .. })), "{done:?}");
+            return false;
+        }
+        let set = set_weight(&api.cluster().await, old, "20").await;
+        set.unwrap_or_else(|error| panic!("{context}: {error}"));
+        assert!(config_names(&api, old_text), "{context}, a weight leaves the new module");
+        let applied = apply(&api.cluster().await, old).await.unwrap();
+        assert_eq!(applied.record.module_rollout, None, "{context}");
+        assert_eq!(backup(&api), None, "{context}");
+        true
+    })
+    .await
+}
+
 #[test]
 fn a_module_rollout_is_continued_after_any_write() {
     run(async {
-        let (old, new) = releases();
-        let case = async |writes| {
-            let api = installed(&old).await;
-            let ended = api.killed_after(writes, async |process| apply(process, &new).await).await;
-            if let Some(done) = ended {
-                done.unwrap();
-                return false;
-            }
-            let cluster = api.cluster().await;
-            let applied = apply(&cluster, &new).await.unwrap();
-            assert_eq!(applied.record.module_rollout, None, "killed after {writes} writes");
-            assert!(
-                config_names(&api, NEW),
-                "killed after {writes} writes, the old module is still configured"
-            );
-            let left = cluster.plan(&new).await.unwrap();
-            assert!(left.is_empty(), "killed after {writes} writes, the next apply leaves {left:?}");
-            true
-        };
         let expected = "a Lease, and under three times that of the shared objects: nothing, the module, the record; a record before";
-        assert_eq!(count_writes(case).await, 11, "{expected}");
+        assert_eq!(continued_after_any_write(&by_url()).await, 11, "{expected}");
+        let expected = "the same; the ConfigMap, its end, and the record without it";
+        assert_eq!(continued_after_any_write(&embedded()).await, 14, "{expected}");
     });
 }
 
 #[test]
 fn a_weight_restores_the_old_module_after_a_rollout_that_was_killed_after_any_write() {
     run(async {
-        let (old, new) = releases();
-        let case = async |writes| {
-            let api = installed(&old).await;
-            api.state().proxies.set_unreachable_module(NEW);
-            let ended =
-                api.killed_after(writes, async |process| apply_without_istiod(process, &new).await).await;
-            if let Some(done) = ended {
-                assert!(matches!(done, Err(Error::NoModule { .. })), "{done:?}");
-                return false;
-            }
-            set_weight(&api.cluster().await, &old, "20").await.unwrap();
-            assert!(!config_names(&api, NEW), "killed after {writes} writes, a weight leaves the new module");
-            true
-        };
         let expected = "as far as the module; a record, a Lease, the old module, and the record again";
-        assert_eq!(count_writes(case).await, 13, "{expected}");
+        assert_eq!(restored_after_any_write(&by_url()).await, 13, "{expected}");
+        let expected = "the same; the ConfigMap and its end";
+        assert_eq!(restored_after_any_write(&embedded()).await, 15, "{expected}");
     });
-}
-
-#[test]
-fn the_rollout_of_an_embedded_module_is_continued_after_any_write() {
-    run(async {
-        let (old, new) = (with_bytes(OLD), with_bytes(NEW_BYTES));
-        let case = async |writes| {
-            let api = installed(&old).await;
-            let ended = api.killed_after(writes, async |process| apply(process, &new).await).await;
-            if let Some(done) = ended {
-                done.unwrap();
-                return false;
-            }
-            let cluster = api.cluster().await;
-            let applied = apply(&cluster, &new).await.unwrap();
-            assert_eq!(applied.record.module_rollout, None, "killed after {writes} writes");
-            assert!(
-                config_names(&api, &base64(NEW_BYTES)),
-                "killed after {writes} writes, the old module is there"
-            );
-            let backup = api.state().store.find("ConfigMap", "shop-canary-module").cloned();
-            assert_eq!(backup, None, "killed after {writes} writes");
-            let left = cluster.plan(&new).await.unwrap();
-            assert!(left.is_empty(), "killed after {writes} writes, the next apply leaves {left:?}");
-            true
-        };
-        let expected = "as that of a module from a URL; the ConfigMap, its end, and the record without it";
-        assert_eq!(count_writes(case).await, 14, "{expected}");
-    });
-}
-
-#[test]
-fn a_weight_restores_the_old_embedded_module_after_a_rollout_that_was_killed_after_any_write() {
-    run(async {
-        let (old, new) = (with_bytes(OLD), with_bytes(NEW_BYTES));
-        let case = async |writes| {
-            let api = installed(&old).await;
-            api.state().proxies.set_unreachable_module(&base64(NEW_BYTES));
-            let ended =
-                api.killed_after(writes, async |process| apply_without_istiod(process, &new).await).await;
-            if let Some(done) = ended {
-                assert!(matches!(done, Err(Error::NoModule { .. })), "{done:?}");
-                return false;
-            }
-            let context = format!("killed after {writes} writes");
-            let set = set_weight(&api.cluster().await, &old, "20").await;
-            set.unwrap_or_else(|error| panic!("{context}: {error}"));
-            assert!(config_names(&api, &base64(OLD)), "{context}, a weight leaves the new module");
-            let applied = apply(&api.cluster().await, &old).await.unwrap();
-            assert_eq!(applied.record.module_rollout, None, "{context}");
-            assert_eq!(api.state().store.find("ConfigMap", "shop-canary-module"), None, "{context}");
-            true
-        };
-        let expected = "as far as the module, with a ConfigMap; a record, a Lease, the old module, its end, the record again";
-        assert_eq!(count_writes(case).await, 15, "{expected}");
-    });
-}
-
-/// The release with its module, and with a new one.
-fn releases() -> (Release, Release) {
-    (release(&Value::Null), release(&json!({"delivery": {"module": NEW}})))
 }
 
 async fn installed(release: &Release) -> FakeApi {
@@ -131,4 +102,9 @@ async fn installed(release: &Release) -> FakeApi {
 fn config_names(api: &FakeApi, module: &str) -> bool {
     let state = api.state();
     state.store.find("EnvoyFilter", "canary-gateway-config").unwrap().to_string().contains(module)
+}
+
+/// The ConfigMap with an embedded module that is being replaced.
+fn backup(api: &FakeApi) -> Option<Value> {
+    api.state().store.find("ConfigMap", "shop-canary-module").cloned()
 }
