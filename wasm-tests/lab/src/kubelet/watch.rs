@@ -19,6 +19,7 @@ use super::super::error::LabError;
 use super::hosts::Hosts;
 use super::image::Images;
 use super::networks::Networks;
+use super::node::NODE_NAME;
 use super::{node, pod};
 
 /// What all pods share.
@@ -67,7 +68,7 @@ impl Kubelet {
                     match lives.get(&pod.uid().unwrap_or_default()) {
                         // Fails when the pod's task has ended: its object is about to go.
                         Some(life) => drop(life.send(pod)),
-                        None if is_over(&pod) => {}
+                        None if is_over(&pod) || !is_of_this_node(&pod) => {}
                         None => {
                             let uid = pod.uid().unwrap_or_default();
                             let (tell, life) = watch::channel(pod);
@@ -83,6 +84,11 @@ impl Kubelet {
             }
         }
     }
+}
+
+/// Whether the pod is bound to the lab's node, or to none yet. What a test says of a pod on another node is left as it is.
+fn is_of_this_node(pod: &Pod) -> bool {
+    pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).is_none_or(|node| node == NODE_NAME)
 }
 
 /// Whether the pod has ended for good.
