@@ -10,6 +10,7 @@ use crate::support::other_owner::{LEADING, to_shop};
 use canary_operations::{Error, Protected};
 use mesh_lab::Lab;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use wasm_tests::scenario::{Faults, HOST, Sessions};
 
 const SESSIONS: usize = 60;
@@ -47,6 +48,7 @@ async fn day(lab: &Lab, name: &str, rule: Value) {
 
     scale(&loaded, 2).await;
     loaded.weigh("50").await;
+    both_pods_of_the_canary(&loaded).await;
     let mut during = begun(&loaded, 1..=SESSIONS as u64 - 1).await;
     for sessions in [&mut before, &mut during] {
         assert_eq!(sessions.verify_all(true).await, Faults::default(), "at 50 %");
@@ -106,6 +108,23 @@ async fn only_stable(loaded: &LoadedFixture<'_>) {
                 (answer.header("x-shop-version") == Some("v1")).then_some(())?;
             }
             Some(())
+        })
+        .await
+        .unwrap();
+}
+
+/// Returns when the gateway has sent new users to two pods of the canary. One that comes later moves users by itself: the hash is
+/// over the pods that the gateway knows.
+async fn both_pods_of_the_canary(loaded: &LoadedFixture<'_>) {
+    let mut seen = BTreeSet::new();
+    loaded
+        .lab
+        .until("new users on both pods of the canary", async || {
+            let answer = loaded.user_at(HOST).navigate("/").await.ok()?;
+            if answer.header("x-shop-version") == Some("v2") {
+                seen.extend(answer.header("x-shop-pod").map(str::to_owned));
+            }
+            (seen.len() == 2).then_some(())
         })
         .await
         .unwrap();
