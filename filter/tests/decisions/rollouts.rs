@@ -1,6 +1,6 @@
 //! While a rollout runs a pin says whether its session is older than it; what counts by user group is that of new sessions.
 
-use crate::fixture::{NOW, Proxy, Visit, WHO, get, key_on};
+use crate::fixture::{NOW, Proxy, Visit, WHO, get, is, key_on};
 use assignment::seal::Seal;
 use canary_filter::labels::is_counted_by_group;
 use serde_json::json;
@@ -59,6 +59,20 @@ fn a_session_that_begins_during_the_rollout_counts_and_still_does_after_each_ren
             assert!(counts(&proxy, &pin), "renewal {renewal} at {now}");
             pin = renewed(&proxy, Some(&pin));
         }
+    }
+}
+
+#[test]
+fn a_session_that_is_older_than_the_filter_is_older_than_the_rollout_too() {
+    for now in [NOW, NOW + 1] {
+        let proxy = rollout(SINCE).with("adopt", json!("v1")).at(now);
+        let visit = get("/").cookie("S", &key_on(true));
+        assert_eq!(proxy.got(&visit), is("v1", "adopted"));
+        assert!(!is_counted(&proxy, &visit), "adopted at {now}");
+        let sent = proxy.send(&visit);
+        let (version, epoch, who, issued) =
+            sent.pin_in(&sent.respond(&[("cache-control", "no-store")])).unwrap();
+        assert!(!counts(&proxy, &proxy.sign(&Seal::pin(version.as_bytes(), epoch, who, issued))), "its pin");
     }
 }
 

@@ -353,6 +353,30 @@ fn a_gateway_that_is_added_meanwhile_takes_part_from_its_second_observation_on()
     });
 }
 
+/// Each proxy is one request through the API server; the rest does not grow with them.
+#[test]
+fn an_observation_of_200_proxies_costs_a_request_each_and_a_dozen_more() {
+    run(async {
+        let mut fixture = RolloutFixture::started(Canary::Good).await;
+        for number in 2..=200 {
+            let name = format!("gateway-{number}");
+            fixture.api.state().create(&pod(INGRESS, &name, &json!({"istio": "gateway"})));
+        }
+        let cluster = fixture.api.cluster().await;
+        let mut driver = fixture.driver(&cluster);
+        for _ in 0..3 {
+            driver.reconcile(fixture.now).await.unwrap();
+            fixture.pass().await;
+        }
+        fixture.api.count_requests();
+        let report = driver.reconcile(fixture.now).await.unwrap();
+        assert_eq!((report.proxies.observed, report.proxies.of), (200, 200));
+        assert_eq!(report.decision.action, RolloutAction::Wait, "{:?}", report.decision);
+        let requests = fixture.api.count_requests();
+        assert!((201..=212).contains(&requests), "{requests} requests");
+    });
+}
+
 #[test]
 fn an_observation_writes_nothing() {
     run(async {

@@ -7,14 +7,17 @@
 //! state         the rollout of a release, as its record keeps it
 //! verbs         what people do to it: start, approve, pause, resume, retry, abort, promote
 //! decision      what to do next, and why              Rollout, observation, time   -> Decision
+//! forecast      what the traffic of a step can show           Rollout, time                -> RolloutForecast
 //! transition    the same, done to the record          Record, action               -> Record
 //! ```
 
 mod decision;
+mod forecast;
 mod state;
 mod transition;
 mod verbs;
 
 pub use decision::{CanaryRole, Decision, RolloutAction, RolloutObservation, RolloutPhase};
+pub use forecast::RolloutForecast;
 pub use state::{Ending, Rollout, RolloutEnd, RolloutResult, Suspension};
 pub use verbs::{RolloutVerb, VerbError};

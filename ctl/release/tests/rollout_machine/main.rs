@@ -4,7 +4,7 @@
 mod any_order;
 mod fixture;
 
-use canary_release::evidence::{EvidenceVerdict, IntervalCounts};
+use canary_release::evidence::{EvidenceVerdict, GROUPS, GroupCounts, IntervalCounts, VersionCounts};
 use canary_release::record::Operation;
 use canary_release::rollout::{Ending, RolloutAction, RolloutPhase, RolloutResult, VerbError};
 use fixture::{Killed, PLAN, RolloutFixture};
@@ -28,6 +28,34 @@ fn a_good_canary_goes_through_the_plan_and_is_promoted() {
     assert_eq!(result(&fixture), Some(RolloutResult::Promoted), "{:?}", fixture.writes);
     assert_eq!(fixture.record.state.versions[0].name, "v2", "{:?}", fixture.record.state.versions);
     assert_eq!(fixture.decide(EvidenceVerdict::Advance).action, RolloutAction::Wait);
+}
+
+/// An interval with so many responses of each user group, of the canary and of stable; none fails.
+fn interval(canary: u64, stable: u64) -> IntervalCounts {
+    let counts = |each| GroupCounts::new([each; GROUPS], [0; GROUPS]);
+    let server_errors = VersionCounts { canary: counts(canary), stable: counts(stable) };
+    IntervalCounts { server_errors, ..IntervalCounts::default() }
+}
+
+#[test]
+fn a_step_says_what_its_traffic_can_show_in_its_time_and_more_traffic_shows_more() {
+    let forecast = |times: u64| {
+        let mut fixture = RolloutFixture::new(NO_GATE);
+        fixture.tick(EvidenceVerdict::Advance);
+        let rollout = fixture.record.rollout.as_mut().unwrap();
+        rollout.evidence.add(&interval(times, 9 * times));
+        fixture.pass(20);
+        fixture.record.rollout.as_ref().unwrap().forecast(fixture.now)
+    };
+    assert_eq!(forecast(0), None, "before the first response");
+    let (little, much) = (forecast(2).unwrap(), forecast(200).unwrap());
+    // 16 groups of 20 responses in 20 seconds.
+    assert!((little.responses_per_second - 16.0).abs() < 1e-9, "{little:?}");
+    let (rare, frequent) = (much.least_rate.unwrap(), little.least_rate.unwrap());
+    assert!((0.0..0.01).contains(&rare) && (0.02..0.5).contains(&frequent), "{much} and {little}");
+    let text =
+        format!("16.0 responses/s show a canary that fails {:.1}% or more within 1m", frequent * 100.0);
+    assert_eq!(little.to_string(), text);
 }
 
 #[test]

@@ -7,8 +7,9 @@ use assignment::Weight;
 use canary_operations::RolloutReport;
 use canary_release::evidence::{KindNumbers, ProxyCoverage};
 use canary_release::record::Record;
-use canary_release::rollout::{Decision, Rollout};
+use canary_release::rollout::{Decision, Rollout, RolloutForecast};
 use canary_release::spec::ReleaseName;
+use jiff::Timestamp;
 use serde::Serialize;
 use std::fmt;
 
@@ -31,6 +32,9 @@ struct Observed {
     /// The numbers of each kind of failure.
     kinds: Vec<KindNumbers>,
     proxies: ProxyCoverage,
+    /// What the traffic of the step can show.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forecast: Option<RolloutForecast>,
 }
 
 impl RolloutView {
@@ -43,15 +47,16 @@ impl RolloutView {
     /// The same with what was observed.
     pub(super) fn of_report(name: &ReleaseName, report: RolloutReport) -> Result<Self, Error> {
         let view = Self::of_record(name, &report.record)?;
+        let forecast = view.rollout.forecast(Timestamp::now()).filter(|_| view.rollout.is_active());
         let RolloutReport { decision, assessment, proxies, .. } = report;
-        Ok(Self { observed: Some(Observed { decision, kinds: assessment.kinds, proxies }), ..view })
+        Ok(Self { observed: Some(Observed { decision, kinds: assessment.kinds, proxies, forecast }), ..view })
     }
 }
 
 impl Report for RolloutView {
     fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         writeln!(out, "{}: {}", self.release, escape::line(&self.rollout.to_string()))?;
-        let Some(Observed { decision, kinds, proxies }) = &self.observed else {
+        let Some(Observed { decision, kinds, proxies, forecast }) = &self.observed else {
             let steps = self.rollout.plan.iter().map(|step| step.weight.to_string()).collect::<Vec<_>>();
             return writeln!(out, "weight {}, steps {}", self.weight, steps.join(", "));
         };
@@ -59,6 +64,7 @@ impl Report for RolloutView {
         for kind in kinds {
             writeln!(out, "{kind}")?;
         }
-        writeln!(out, "counters of {} of {} proxies", proxies.observed, proxies.of)
+        writeln!(out, "counters of {} of {} proxies", proxies.observed, proxies.of)?;
+        forecast.map_or(Ok(()), |forecast| writeln!(out, "{forecast}"))
     }
 }
