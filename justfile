@@ -44,6 +44,11 @@ envoys:
 nginx:
     @tools/nginx.sh
 
+# Install Debian's headless Chromium, in which the dashboard is tested.
+[group('build')]
+chromium:
+    @tools/chromium.sh
+
 # Run everything that has to pass: check, then all tests.
 [group('test')]
 test *FLAGS:

@@ -4,6 +4,7 @@ use crate::hint::{Hint, missing_rights};
 use crate::{explain, local, outcome, report, token, verify};
 use canary_release::rbac::Right;
 use canary_release::{config, discover, manifest, spec};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -71,6 +72,14 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// A port of this machine cannot be listened on.
+    #[error("cannot listen on {address}")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// Why.
+        source: std::io::Error,
+    },
     /// Rendered objects cannot be read or written.
     #[error("{}: {source}", path.display())]
     Rendered {
@@ -117,6 +126,7 @@ impl Error {
                 [one] => one.hint(),
                 _ => Some("`canary-ctl twin check` has a hint for each".to_owned()),
             },
+            Self::Listen { .. } => Some("give another `--port`, or none for a free one".to_owned()),
             Self::Rendered { .. }
             | Self::File { .. }
             | Self::Report(_)

@@ -9,6 +9,7 @@
 //! explain    which version a request would get, and why               request      -> Explanation
 //! simulate   share of users on the canary at each weight             lines        -> shares
 //! token      override tokens, by which testers choose a version      version      <-> signed text
+//! dashboard  a page on this machine that shows releases              observations -> page, JSON
 //! verify     whether the running system keeps its promises           URL          -> verdicts
 //! module     the filter's module that this tool carries
 //! command    one file a verb: its stages in order
@@ -22,6 +23,7 @@
 
 pub mod cli;
 pub mod command;
+pub mod dashboard;
 pub mod error;
 pub mod explain;
 pub mod hint;

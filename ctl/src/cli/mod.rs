@@ -4,6 +4,7 @@ mod apply;
 mod cluster;
 mod common;
 mod completions;
+mod dashboard;
 mod diff;
 mod doctor;
 mod explain;
@@ -34,6 +35,7 @@ pub use apply::Apply;
 pub use cluster::{ClusterAccess, Connection};
 pub use common::{Output, SpecFile};
 pub use completions::Completions;
+pub use dashboard::Dashboard;
 pub use diff::Diff;
 pub use doctor::Doctor;
 pub use explain::Explain;
@@ -105,6 +107,8 @@ pub enum Verb {
     List(List),
     /// Say what a release is asked to do, what the proxies do, and what users get
     Status(Status),
+    /// Show releases as a page on this machine: versions, users, responses, proxies, problems
+    Dashboard(Box<Dashboard>),
     /// Make the canary stable; the version that was drains, and no session moves
     Promote(Box<Promote>),
     /// Take the canary back, or the last promotion

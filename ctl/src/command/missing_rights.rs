@@ -20,6 +20,7 @@ impl Scope {
             Verb::Apply(of) => (of.spec.clone(), of.cluster.clone()),
             Verb::Weight(of) => (of.spec.clone(), of.cluster.clone()),
             Verb::Status(of) => (of.spec.clone(), of.cluster.clone()),
+            Verb::Dashboard(of) if !of.all => (of.spec.clone(), of.cluster.clone()),
             Verb::RotateKeys(of) => (of.spec.clone(), of.cluster.clone()),
             Verb::Explain(of) => (of.spec.clone(), of.cluster.clone()),
             Verb::Pause(of) => on(&of.on),

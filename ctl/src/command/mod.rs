@@ -2,6 +2,7 @@
 
 mod apply;
 mod completions;
+mod dashboard;
 mod diff;
 mod doctor;
 mod explain;
@@ -80,6 +81,7 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::Resume(arguments) => pause::resume(&arguments, printer).await,
         Verb::List(arguments) => list::run(&arguments, printer).await,
         Verb::Status(arguments) => status::run(&arguments, printer).await,
+        Verb::Dashboard(arguments) => Box::pin(dashboard::run(&arguments, printer)).await,
         Verb::Explain(arguments) => Box::pin(explain::run(arguments, printer)).await,
         Verb::Simulate(arguments) => simulate::run(arguments, printer).await,
         Verb::Token(arguments) => token::run(arguments, printer).await,

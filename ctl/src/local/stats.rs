@@ -1,7 +1,7 @@
 //! What a local Envoy reports: its metrics, and which files it has taken.
 
 use super::RESOURCE_NAME;
-use canary_release::metrics::{ProxyMetrics, ReleaseMetrics};
+use canary_release::metrics::{ProxyMetrics, ReleaseMetrics, Traffic};
 
 /// The metrics of one Envoy at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,6 +35,11 @@ impl Stats {
     /// What the filter counts for a release.
     pub fn release(&self, name: &str) -> ReleaseMetrics {
         self.0.release(name)
+    }
+
+    /// The requests and responses of a release since Envoy started.
+    pub fn traffic(&self, name: &str) -> Traffic {
+        Traffic::of_release([((String::new(), "envoy".to_owned()), &self.0)], name)
     }
 
     /// A counter or gauge without labels.

@@ -28,6 +28,7 @@ fn every_verb_says_what_it_does_and_gives_an_example() {
         "resume",
         "list",
         "status",
+        "dashboard",
         "promote",
         "rollback",
         "rotate-keys",

@@ -111,6 +111,7 @@ fn introduce(env: &DemoEnv, screen: &mut Screen<'_>) -> Result<(), Error> {
          canary-ctl weight 50 --wait    # half of them; existing sessions stay on their version\n  \
          canary-ctl weight 0            # no new ones; sessions on v2 stay there\n  \
          canary-ctl status              # desired and observed state\n  \
+         canary-ctl dashboard           # the same as a page: users who move\n  \
          canary-ctl token create --version v2 --url http://{listen}/    # a link for a tester\n\
          Ctrl-C ends everything.\n"
     ))

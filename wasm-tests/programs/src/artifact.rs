@@ -55,6 +55,11 @@ pub fn nginx() -> Result<PathBuf, MissingArtifact> {
     find("nginx", root().join(".tools/nginx/nginx"), "./x nginx")
 }
 
+/// Debian's headless Chromium, `.tools/chromium/chromium`.
+pub fn chromium() -> Result<PathBuf, MissingArtifact> {
+    find("Chromium", root().join(".tools/chromium/chromium"), "./x chromium")
+}
+
 /// A part of the mesh, below `.tools/lab`.
 pub fn lab(what: &'static str, path: &str) -> Result<PathBuf, MissingArtifact> {
     find(what, root().join(".tools/lab").join(path), "./x lab-tools")

@@ -18,10 +18,17 @@ pub type PodName = (String, String);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// What each proxy that answered has counted.
-    proxies: BTreeMap<PodName, Counts>,
+    proxies: BTreeMap<PodName, ProxyCounts>,
 }
 
-/// Requests by version and reason. A version that changed its role is one version.
+/// What one proxy has counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct ProxyCounts {
+    requests: Counts,
+    responses: Counts,
+}
+
+/// Requests by version and reason, or responses by version and status class. A version that changed its role is one version.
 type Counts = BTreeMap<(String, String), u64>;
 
 /// What a version had of all requests.
@@ -46,7 +53,8 @@ impl Traffic {
         proxies: impl IntoIterator<Item = (PodName, &'m ProxyMetrics)>,
         release: &str,
     ) -> Self {
-        let counts = |(pod, metrics): (PodName, &ProxyMetrics)| (pod, counts(&metrics.release(release)));
+        let counts =
+            |(pod, metrics): (PodName, &ProxyMetrics)| (pod, ProxyCounts::of(&metrics.release(release)));
         Self { proxies: proxies.into_iter().map(counts).collect() }
     }
 
@@ -61,9 +69,9 @@ impl Traffic {
     pub fn since(&self, earlier: &Self) -> Self {
         let later = self.proxies.iter().filter_map(|(pod, counts)| {
             let before = earlier.proxies.get(pod)?;
-            let was = |key| before.get(key).copied().unwrap_or_default();
-            let since = counts.iter().map(|(key, count)| (key.clone(), count.saturating_sub(was(key))));
-            Some((pod.clone(), since.collect()))
+            let requests = since(&counts.requests, &before.requests);
+            let responses = since(&counts.responses, &before.responses);
+            Some((pod.clone(), ProxyCounts { requests, responses }))
         });
         Self { proxies: later.collect() }
     }
@@ -84,6 +92,18 @@ impl Traffic {
         part
     }
 
+    /// The responses of a version by status class (`2xx`, `5xx`, …), those to testers left out. None where only requests were
+    /// read.
+    pub fn responses_of(&self, version: &str) -> BTreeMap<String, u64> {
+        let mut classes = BTreeMap::new();
+        for ((of, class), count) in self.proxies.values().flat_map(|counts| &counts.responses) {
+            if of == version {
+                *classes.entry(class.clone()).or_default() += count;
+            }
+        }
+        classes
+    }
+
     /// The requests of testers.
     pub fn overridden(&self) -> u64 {
         self.by_reason(OVERRIDE)
@@ -99,7 +119,7 @@ impl Traffic {
     }
 
     fn counts(&self) -> impl Iterator<Item = (&str, &str, u64)> {
-        let of_all = self.proxies.values().flatten();
+        let of_all = self.proxies.values().flat_map(|counts| &counts.requests);
         of_all.map(|((version, reason), count)| (version.as_str(), reason.as_str(), *count))
     }
 }
@@ -114,12 +134,24 @@ fn is_decision(reason: &str) -> bool {
     matches!(reason, "hash" | "minted")
 }
 
-fn counts(release: &ReleaseMetrics) -> Counts {
-    let mut counts = Counts::new();
-    for ((version, _role, reason), count) in &release.requests {
-        *counts.entry((version.clone(), reason.clone())).or_default() += count;
+impl ProxyCounts {
+    fn of(release: &ReleaseMetrics) -> Self {
+        let mut counts = Self::default();
+        for ((version, _role, reason), count) in &release.requests {
+            *counts.requests.entry((version.clone(), reason.clone())).or_default() += count;
+        }
+        for ((version, role, class), count) in &release.responses {
+            if role != OVERRIDE {
+                *counts.responses.entry((version.clone(), class.clone())).or_default() += count;
+            }
+        }
+        counts
     }
-    counts
+}
+
+fn since(later: &Counts, earlier: &Counts) -> Counts {
+    let was = |key| earlier.get(key).copied().unwrap_or_default();
+    later.iter().map(|(key, count)| (key.clone(), count.saturating_sub(was(key)))).collect()
 }
 
 #[cfg(test)]
@@ -167,5 +199,21 @@ mod tests {
         assert_eq!(line(9).since(&line(4)).of("v1").sessions, 5);
         assert_eq!(line(1).since(&line(4)).of("v1").sessions, 0);
         assert_eq!(line(9).since(&Traffic::default()).of("v1").sessions, 0, "it did not answer before");
+    }
+
+    #[test]
+    fn responses_count_by_version_and_class_and_those_to_testers_do_not() {
+        let text = |ok: u64, failed: u64| {
+            format!(
+                "canary_responses_total{{component=\"shop/shop\",tag=\"v2/canary/2xx\"}} {ok}\n\
+                 canary_responses_total{{component=\"shop/shop\",tag=\"v2/stable/2xx\"}} 1\n\
+                 canary_responses_total{{component=\"shop/shop\",tag=\"v2/canary/5xx\"}} {failed}\n\
+                 canary_responses_total{{component=\"shop/shop\",tag=\"v2/override/5xx\"}} 50\n\
+                 canary_responses_total{{component=\"shop/shop\",tag=\"v1/stable/2xx\"}} 70\n"
+            )
+        };
+        let traffic = seen(&text(9, 3)).since(&seen(&text(4, 1)));
+        let expected = BTreeMap::from([("2xx".to_owned(), 5), ("5xx".to_owned(), 2)]);
+        assert_eq!(traffic.responses_of("v2"), expected);
     }
 }

@@ -6,13 +6,13 @@ use crate::Error;
 use crate::report::Report;
 use canary_operations::{Cluster, StoredRecord};
 use canary_release::spec::ReleaseName;
-use canary_release::status::TrafficWindow;
+use canary_release::status::{Observation, TrafficWindow};
 use report::ClusterStatus;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// The status of a release, fetched once or again and again.
-pub(super) struct Watch {
+pub(in crate::command) struct Watch {
     name: ReleaseName,
     /// Where its configurations may be, if its record was deleted.
     namespaces: BTreeSet<String>,
@@ -21,15 +21,35 @@ pub(super) struct Watch {
     window: TrafficWindow,
     /// The generation that the window is about.
     generation: Option<u64>,
+    /// Whether responses are counted too.
+    has_responses: bool,
 }
 
 impl Watch {
     pub(super) fn new(name: ReleaseName, namespaces: BTreeSet<String>, count_for: Duration) -> Self {
-        Self { name, namespaces, count_for, window: TrafficWindow::default(), generation: None }
+        Self {
+            name,
+            namespaces,
+            count_for,
+            window: TrafficWindow::default(),
+            generation: None,
+            has_responses: false,
+        }
+    }
+
+    /// One that waits for no requests before the first report, and counts responses too.
+    pub(in crate::command) fn with_responses(name: ReleaseName, namespaces: BTreeSet<String>) -> Self {
+        Self { has_responses: true, ..Self::new(name, namespaces, Duration::ZERO) }
     }
 
     /// The release at this moment, with the traffic since the window began.
     pub(super) async fn fetch(&mut self, cluster: &Cluster) -> Result<impl Report + use<>, Error> {
+        let observation = self.observe(cluster).await?;
+        Ok(ClusterStatus::new(&self.name, observation, jiff::Timestamp::now()))
+    }
+
+    /// The same as data.
+    pub(in crate::command) async fn observe(&mut self, cluster: &Cluster) -> Result<Observation, Error> {
         let stored = cluster.get_or_recover_record(&self.name, &self.namespaces).await?;
         let generation = stored.record.state.generation;
         if self.generation.replace(generation) != Some(generation) {
@@ -43,11 +63,16 @@ impl Watch {
         }
         self.count(&stored, cluster).await?;
         observation.traffic = self.window.traffic();
-        Ok(ClusterStatus::new(&self.name, observation, jiff::Timestamp::now()))
+        Ok(observation)
     }
 
     async fn count(&mut self, stored: &StoredRecord, cluster: &Cluster) -> Result<(), Error> {
-        let traffic = cluster.traffic(&self.name.to_string(), &stored.record).await?;
+        let name = self.name.to_string();
+        let traffic = if self.has_responses {
+            cluster.traffic_with_responses(&name, &stored.record).await?
+        } else {
+            cluster.traffic(&name, &stored.record).await?
+        };
         self.window.add(Instant::now(), traffic);
         Ok(())
     }

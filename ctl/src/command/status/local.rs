@@ -19,6 +19,17 @@ pub(super) async fn fetch(arguments: &Status, document: &Document) -> Result<imp
     Ok(observe(&name, entry, &environment.admin()).await)
 }
 
+/// What is wrong with a release, each with its hint.
+pub(in crate::command) fn local_problems(
+    name: &str,
+    entry: &Entry,
+    stats: Result<&Stats, &crate::local::Error>,
+    now: jiff::Timestamp,
+) -> Vec<(String, String)> {
+    let found = problems::of(name, entry, stats, now).into_iter();
+    found.map(|problem| (problem.message, problem.hint)).collect()
+}
+
 async fn observe(name: &str, entry: &Entry, admin: &Admin) -> LocalStatus {
     let stats: Result<Stats, _> = admin.stats().await;
     let now = jiff::Timestamp::now();

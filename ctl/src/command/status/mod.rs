@@ -4,6 +4,9 @@ mod cluster;
 mod local;
 mod problem;
 
+pub(super) use cluster::Watch;
+pub(super) use local::local_problems;
+
 use super::target;
 use crate::cli::Status;
 use crate::module;

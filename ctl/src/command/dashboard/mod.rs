@@ -1,0 +1,77 @@
+//! `dashboard`: connect, listen on loopback, print the URL, serve until Ctrl-C.
+//!
+//! ```text
+//! cluster   the releases of a cluster       records, proxies  -> ReleaseView
+//! local     those of a local Envoy          state, statistics -> ReleaseView
+//! ```
+
+mod cluster;
+mod local;
+
+use super::target;
+use crate::cli::Dashboard;
+use crate::dashboard::{AccessToken, ApiError, ReleaseSource, RequestCheck, serve};
+use crate::local::Environment;
+use crate::module;
+use crate::report::{Printer, with_causes};
+use crate::{Error, Outcome};
+use canary_release::spec::ReleaseName;
+use cluster::ClusterSource;
+use hyper::StatusCode;
+use local::LocalSource;
+use std::net::{Ipv4Addr, SocketAddr};
+use tokio::net::TcpListener;
+
+pub(super) async fn run(arguments: &Dashboard, printer: &mut Printer) -> Result<Outcome, Error> {
+    if arguments.all {
+        let cluster = target::connect(&arguments.cluster, false).await?;
+        let namespaces = arguments.cluster.namespace.iter().map(ToString::to_string).collect();
+        return show(arguments.port, None, ClusterSource::of_all(cluster, namespaces), printer).await;
+    }
+    let document = module::load(&arguments.spec.file)?;
+    if target::is_local(&document) {
+        let environment = Environment::of(&document.release)?;
+        let name = super::release_name(arguments.release.as_deref(), &document);
+        let name =
+            name.parse().map_err(|error| Error::usage(format!("{error}"), "give NAMESPACE/NAME or NAME"))?;
+        environment.state()?.release(environment.layout(), &format!("{name}"))?;
+        return show(arguments.port, Some(&name), LocalSource::new(environment), printer).await;
+    }
+    let name = target::release(arguments.release.as_deref(), &arguments.cluster, &document)?;
+    let cluster = target::connect(&arguments.cluster, false).await?;
+    // A release that does not exist is an error of the command and no empty page.
+    target::get_record(&cluster, &name, &document).await?;
+    let source = ClusterSource::of_one(cluster, name.clone(), target::namespaces(&document));
+    show(arguments.port, Some(&name), source, printer).await
+}
+
+/// Serves the page. The URL names the release that it opens with.
+async fn show(
+    port: u16,
+    release: Option<&ReleaseName>,
+    source: impl ReleaseSource + 'static,
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let listen = async || {
+        let listener = TcpListener::bind(address).await?;
+        let port = listener.local_addr()?.port();
+        Ok((listener, port))
+    };
+    let (listener, port) = listen().await.map_err(|source| Error::Listen { address, source })?;
+    let token = AccessToken::random().map_err(canary_release::config::Error::from)?;
+    let release = release.map(|name| format!("&release={name}")).unwrap_or_default();
+    printer.data(&format!("http://127.0.0.1:{port}/#token={}{release}\n", token.as_str()))?;
+    printer.message("the dashboard is served on this machine until Ctrl-C; who has the URL has your rights");
+    serve(listener, RequestCheck::new(token, port), source).await;
+    Ok(Outcome::Done)
+}
+
+/// An error as the page shows it.
+fn api_error(error: &Error) -> ApiError {
+    let status = match error {
+        Error::Cluster(canary_operations::Error::Forbidden { .. }) => StatusCode::FORBIDDEN,
+        _ => StatusCode::BAD_GATEWAY,
+    };
+    ApiError { status, error: with_causes(error), hint: error.hint() }
+}

@@ -1,0 +1,84 @@
+//! What a request asks for. A path is compared byte by byte and never decoded, and no path is one of the file system.
+
+use super::assets::{self, Asset};
+use canary_release::spec::ReleaseName;
+use hyper::Method;
+
+/// What a request asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DashboardRoute {
+    /// A file of the page.
+    Asset(&'static Asset),
+    /// The list of releases.
+    Releases,
+    /// One release.
+    Release(ReleaseName),
+}
+
+/// Why a request asks for nothing that exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoRoute {
+    /// No such path.
+    Path,
+    /// The path does not have this method.
+    Method,
+}
+
+impl DashboardRoute {
+    /// What a method and a path ask for.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such path, or not with this method.
+    pub fn of(method: &Method, path: &str) -> Result<Self, NoRoute> {
+        let route = Self::at(path).ok_or(NoRoute::Path)?;
+        if method == Method::GET { Ok(route) } else { Err(NoRoute::Method) }
+    }
+
+    fn at(path: &str) -> Option<Self> {
+        if let Some(asset) = assets::find(path) {
+            return Some(Self::Asset(asset));
+        }
+        match path.strip_prefix("/api/releases")? {
+            "" => Some(Self::Releases),
+            rest => rest.strip_prefix('/')?.parse().ok().map(Self::Release),
+        }
+    }
+
+    /// Whether it is data: the files of the page are the same for everybody.
+    pub const fn is_data(&self) -> bool {
+        !matches!(self, Self::Asset(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_a_file_of_the_page_a_list_or_a_release_and_nothing_else() {
+        let get = |path: &str| DashboardRoute::of(&Method::GET, path);
+        assert_eq!(get("/api/releases"), Ok(DashboardRoute::Releases));
+        assert_eq!(get("/api/releases/shop/web"), Ok(DashboardRoute::Release("shop/web".parse().unwrap())));
+        assert!(matches!(get("/"), Ok(DashboardRoute::Asset(_))));
+        for path in [
+            "",
+            "/index.html",
+            "/../../etc/passwd",
+            "/assets/../dashboard.js",
+            "/assets/%2e%2e/%2e%2e/etc/passwd",
+            "/assets/..%2f..%2fetc%2fpasswd",
+            "/assets//etc/passwd",
+            "/assets/dashboard.js/",
+            "/api/releases/",
+            "/api/releases/shop",
+            "/api/releases/shop/..",
+            "/api/releases/../../api/v1/secrets",
+            "/api/releases/shop/web/x",
+            "/api/releases/shop%2fweb",
+        ] {
+            assert_eq!(get(path), Err(NoRoute::Path), "{path}");
+        }
+        assert_eq!(DashboardRoute::of(&Method::OPTIONS, "/api/releases"), Err(NoRoute::Method));
+    }
+}

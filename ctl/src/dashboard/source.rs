@@ -1,0 +1,43 @@
+//! Where the dashboard's data come from.
+
+use super::ReleaseView;
+use canary_release::spec::ReleaseName;
+use canary_release::status::ReleaseSummary;
+use hyper::StatusCode;
+use serde::Serialize;
+
+/// A release in the list.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReleaseRow {
+    /// `<namespace>/<name>`.
+    pub release: String,
+    /// What its record says; `None` if it cannot be read.
+    #[serde(flatten)]
+    pub summary: Option<ReleaseSummary>,
+    /// What is unusual about it, each as a sentence.
+    pub notes: Vec<String>,
+}
+
+/// Why there are no data.
+#[derive(Clone, Debug, Serialize)]
+pub struct ApiError {
+    /// The status of the response.
+    #[serde(skip)]
+    pub status: StatusCode,
+    /// What was expected and what was found.
+    pub error: String,
+    /// What a person can do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// Reads releases: of a cluster, of a local Envoy, or of a test.
+#[expect(async_fn_in_trait, reason = "one thread serves all connections, so no future has to be `Send`")]
+pub trait ReleaseSource {
+    /// The releases that can be seen.
+    async fn releases(&self) -> Result<Vec<ReleaseRow>, ApiError>;
+
+    /// One release as it is at this moment.
+    async fn release(&self, name: &ReleaseName) -> Result<ReleaseView, ApiError>;
+}

@@ -1,0 +1,328 @@
+//! What the page shows of a release. The page formats numbers and draws; every sentence comes from here.
+
+use super::crowd;
+use crate::hint::Hint as _;
+use assignment::Weight;
+use assignment::contract::{Role, Until};
+use canary_operations::RolloutReport;
+use canary_release::metrics::Traffic;
+use canary_release::record::{History, ReleaseState};
+use canary_release::rollout::Rollout;
+use canary_release::spec::ReleaseName;
+use canary_release::status::{Observation, ObservedShare, ProxyStatus, ReadyPods, WindowTraffic, problems};
+use jiff::Timestamp;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A release at one moment. Weights in basis points.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReleaseView {
+    /// `<namespace>/<name>`.
+    pub release: String,
+    /// When it was observed.
+    pub at: Timestamp,
+    /// The desired weight.
+    pub weight: Weight,
+    /// The weight in force: 0 after an expiry.
+    pub effective: Weight,
+    /// When it ends by itself.
+    pub until: Option<Timestamp>,
+    /// The desired generation.
+    pub generation: u64,
+    /// By whom it was paused, when and why.
+    pub paused: Option<String>,
+    /// Length of the window in which requests were counted: since the last change of the release, five minutes at most.
+    pub seconds: u64,
+    /// Stable, canary, then those that drain.
+    pub versions: Vec<VersionView>,
+    /// What the canary got in the window; `None` without a canary.
+    pub seen: Option<ObservedShare>,
+    /// The proxies that serve it.
+    pub proxies: Vec<ProxyView>,
+    /// The rollout that goes by itself, or the last one.
+    pub rollout: Option<RolloutProgress>,
+    /// The worst first.
+    pub problems: Vec<ProblemView>,
+    /// The latest first.
+    pub history: Vec<String>,
+}
+
+/// A version, and what it had in the window.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VersionView {
+    /// The version.
+    pub name: String,
+    /// Its role.
+    pub role: Role,
+    /// How often it was added to the release.
+    pub epoch: u32,
+    /// Its pods; `None` where they are not known.
+    pub pods: Option<ReadyPods>,
+    /// Its dots of [`CROWD`](super::CROWD); `None` where no request was counted.
+    pub dots: Option<u64>,
+    /// Its requests, testers left out.
+    pub requests: u64,
+    /// Those of sessions that stay on it.
+    pub sessions: u64,
+    /// Responses by status class.
+    pub responses: BTreeMap<String, u64>,
+}
+
+/// A proxy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProxyView {
+    /// `<namespace>/<pod>`.
+    pub name: String,
+    /// The generation that it runs.
+    pub generation: Option<u64>,
+    /// Whether it is the desired one.
+    pub is_current: bool,
+    /// Why it does not report its metrics.
+    pub fault: Option<String>,
+}
+
+/// Something that a person should look at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ProblemView {
+    /// What was expected and what was found.
+    pub message: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+/// A rollout that goes by itself.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RolloutProgress {
+    /// Where it is, as a sentence.
+    pub summary: String,
+    /// Its phase; `None` where it was not observed.
+    pub phase: Option<String>,
+    /// What it waits for, or does.
+    pub reason: Option<String>,
+    /// Its steps.
+    pub steps: Vec<StepView>,
+    /// What the responses show, by kind of failure.
+    pub evidence: Vec<EvidenceView>,
+}
+
+/// A step of a rollout.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StepView {
+    /// Its weight, in basis points.
+    pub weight: Weight,
+    /// Whether the rollout is at it.
+    pub is_current: bool,
+    /// Whether it is behind the rollout.
+    pub is_done: bool,
+}
+
+/// The numbers of one kind of failure.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EvidenceView {
+    /// The numbers of both versions, as a sentence.
+    pub text: String,
+    /// How many times likelier the counts are if the canary fails more often.
+    pub evidence: f64,
+    /// The canary is rolled back at this evidence.
+    pub rollback_at: f64,
+}
+
+impl ReleaseView {
+    /// A release on a cluster.
+    pub fn of_cluster(
+        name: &ReleaseName,
+        observation: &Observation,
+        rollout: Option<RolloutProgress>,
+        now: Timestamp,
+    ) -> Self {
+        let record = &observation.record;
+        let window = observation.traffic.as_ref();
+        let view = Self::of_state(&name.to_string(), &record.state, window, observation.counts_sessions, now);
+        let found = problems(observation, view.seen.as_ref(), seconds(now));
+        let problem = |found: canary_release::status::Problem<'_>| ProblemView {
+            message: found.to_string(),
+            hint: found.hint().unwrap_or_default(),
+        };
+        let desired = record.state.release_generation();
+        let proxy = |proxy: &ProxyStatus| ProxyView {
+            name: format!("{}/{}", proxy.namespace, proxy.pod),
+            generation: proxy.active.map(|active| active.generation),
+            is_current: proxy.runs(desired),
+            fault: proxy.fault.clone(),
+        };
+        Self {
+            paused: record.paused.as_ref().map(ToString::to_string),
+            proxies: observation.proxies.iter().map(proxy).collect(),
+            rollout: rollout.or_else(|| record.rollout.as_deref().map(RolloutProgress::of_record)),
+            problems: found.into_iter().map(problem).collect(),
+            history: sentences(&record.history),
+            ..view
+        }
+        .with_pods(&observation.ready)
+    }
+
+    /// What state and counters alone say.
+    pub fn of_state(
+        name: &str,
+        state: &ReleaseState,
+        window: Option<&WindowTraffic>,
+        counts_sessions: bool,
+        now: Timestamp,
+    ) -> Self {
+        let end = |until: Until| Timestamp::from_second(i64::try_from(until.at_seconds).ok()?).ok();
+        let share = |canary| window.map(|window| ObservedShare::of(canary, window, counts_sessions));
+        Self {
+            release: name.to_owned(),
+            at: now,
+            weight: state.weight,
+            effective: state.weight_at(seconds(now)),
+            until: state.until.and_then(end),
+            generation: state.generation,
+            paused: None,
+            seconds: window.map(|window| window.time.as_secs()).unwrap_or_default(),
+            versions: versions(state, window.map(|window| &window.traffic)),
+            seen: state.version_of(Role::Canary).and_then(share),
+            proxies: Vec::new(),
+            rollout: None,
+            problems: Vec::new(),
+            history: Vec::new(),
+        }
+    }
+
+    /// Adds the pods of each version, in the state's order.
+    #[must_use]
+    pub fn with_pods(mut self, ready: &[ReadyPods]) -> Self {
+        for (version, ready) in self.versions.iter_mut().zip(ready) {
+            version.pods = Some(*ready);
+        }
+        self
+    }
+}
+
+impl RolloutProgress {
+    /// What the record says alone.
+    pub fn of_record(rollout: &Rollout) -> Self {
+        let at = rollout.step.as_ref().map(|step| step.index);
+        let step = |(index, step): (usize, &canary_release::spec::RolloutStep)| StepView {
+            weight: step.weight,
+            is_current: rollout.is_active() && at == Some(index),
+            is_done: at.is_some_and(|at| index < at),
+        };
+        let steps = rollout.plan.iter().enumerate().map(step).collect();
+        Self { summary: rollout.to_string(), phase: None, reason: None, steps, evidence: Vec::new() }
+    }
+
+    /// The same with what was observed; `None` if the record has no rollout.
+    pub fn of_report(report: &RolloutReport) -> Option<Self> {
+        let view = Self::of_record(report.record.rollout.as_deref()?);
+        let evidence = report.assessment.kinds.iter().map(|kind| EvidenceView {
+            text: kind.to_string(),
+            evidence: kind.evidence,
+            rollback_at: kind.rollback_at,
+        });
+        Some(Self {
+            phase: Some(report.decision.phase.to_string()),
+            reason: Some(report.decision.reason.clone()),
+            evidence: evidence.collect(),
+            ..view
+        })
+    }
+}
+
+/// The entries of a history, the latest first.
+pub(crate) fn sentences(history: &History) -> Vec<String> {
+    history.entries().iter().rev().map(ToString::to_string).collect()
+}
+
+fn versions(state: &ReleaseState, traffic: Option<&Traffic>) -> Vec<VersionView> {
+    let version = |version: &assignment::contract::VersionConfig| {
+        let part = traffic.map(|traffic| traffic.of(&version.name)).unwrap_or_default();
+        VersionView {
+            name: version.name.clone(),
+            role: version.role,
+            epoch: version.epoch,
+            pods: None,
+            dots: None,
+            requests: part.requests,
+            sessions: part.sessions,
+            responses: traffic.map(|traffic| traffic.responses_of(&version.name)).unwrap_or_default(),
+        }
+    };
+    let mut versions: Vec<_> = state.versions.iter().map(version).collect();
+    let counts: Vec<u64> = versions.iter().map(|version| version.requests).collect();
+    for (version, dots) in versions.iter_mut().zip(crowd(&counts).into_iter().flatten()) {
+        version.dots = Some(dots);
+    }
+    versions
+}
+
+fn seconds(now: Timestamp) -> u64 {
+    u64::try_from(now.as_second()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use canary_release::metrics::ProxyMetrics;
+    use canary_release::record::Record;
+    use canary_release::routing::Coverage;
+    use canary_release::spec::load;
+    use canary_release::status::ObjectStatus;
+    use std::path::Path;
+    use std::time::Duration;
+
+    fn observation() -> Observation {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/session-cookie/canary.yaml");
+        let release = load(&path).unwrap().release;
+        let mut record = Record::first(&release, ReleaseState::first(&release, "uid".to_owned()));
+        record.set_weight("20".parse().unwrap(), None, "ada", canary_release::record::Operation::Weight);
+        record.pause("bob", Some("looks odd".to_owned()));
+        let text = "canary_requests_total{component=\"shop/shop\",tag=\"v1/stable/pin\"} 75\n\
+            canary_requests_total{component=\"shop/shop\",tag=\"v2/canary/minted\"} 25\n\
+            canary_responses_total{component=\"shop/shop\",tag=\"v2/canary/5xx\"} 2\n\
+            canary_responses_total{component=\"shop/shop\",tag=\"v2/canary/2xx\"} 23\n";
+        let pod = ("ingress".to_owned(), "gateway".to_owned());
+        let traffic = Traffic::of_release([(pod, &ProxyMetrics::parse(text))], "shop/shop");
+        Observation {
+            record,
+            is_recorded: true,
+            ready: vec![ReadyPods { ready: 2, all: 2 }, ReadyPods { ready: 0, all: 1 }],
+            proxies: Vec::new(),
+            objects: ObjectStatus::default(),
+            is_routed: Some(true),
+            coverage: Coverage::default(),
+            counts_sessions: true,
+            traffic: Some(WindowTraffic { traffic, time: Duration::from_secs(9) }),
+        }
+    }
+
+    #[test]
+    fn a_view_says_who_is_where_and_what_is_wrong_with_its_hint() {
+        let now = Timestamp::from_second(1_764_000_000).unwrap();
+        let view = ReleaseView::of_cluster(&"shop/shop".parse().unwrap(), &observation(), None, now);
+        assert_eq!((view.effective.to_string().as_str(), view.seconds), ("20%", 9));
+        let dots: Vec<_> =
+            view.versions.iter().map(|version| (version.name.as_str(), version.dots)).collect();
+        assert_eq!(dots, [("v1", Some(150)), ("v2", Some(50))]);
+        let canary = view.versions.last().unwrap();
+        assert_eq!(canary.responses, BTreeMap::from([("2xx".to_owned(), 23), ("5xx".to_owned(), 2)]));
+        assert_eq!(canary.pods, Some(ReadyPods { ready: 0, all: 1 }));
+        assert_eq!(view.problems.first().unwrap().message, "version `v2` has no ready pod of 1");
+        assert_ne!(view.problems.first().unwrap().hint, "");
+        assert!(view.paused.unwrap().ends_with("looks odd"));
+        assert!(view.history.first().unwrap().starts_with("bob: pause"), "{:?}", view.history);
+    }
+
+    #[test]
+    fn where_nothing_was_counted_there_are_no_dots() {
+        let observation = Observation { traffic: None, ..observation() };
+        let now = Timestamp::from_second(1_764_000_000).unwrap();
+        let view = ReleaseView::of_cluster(&"shop/shop".parse().unwrap(), &observation, None, now);
+        assert!(view.versions.iter().all(|version| version.dots.is_none()), "{:?}", view.versions);
+    }
+}

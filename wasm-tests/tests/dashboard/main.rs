@@ -1,0 +1,13 @@
+//! The dashboard's page in a real Chromium: what a person sees and does, and what another site can make of it.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on says so by panicking"
+)]
+
+mod attacks;
+mod chromium;
+mod page;
+mod server;
