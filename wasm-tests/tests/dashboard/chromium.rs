@@ -1,9 +1,11 @@
-//! A headless Chromium with one tab, driven by the DevTools protocol over its WebSocket.
+//! A headless Chromium with one tab, driven by its remote debugging protocol over a WebSocket.
 //!
 //! # Source
-//! [Chrome DevTools Protocol](https://chromedevtools.github.io/devtools-protocol/)
+//! [The protocol](https://chromedevtools.github.io/devtools-protocol/)
 
 use futures_util::{SinkExt as _, StreamExt as _};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -26,8 +28,18 @@ type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 pub(crate) struct Tab {
     socket: Socket,
     calls: u64,
-    _chromium: Child,
+    _chromium: ChromiumGroup,
     _profile: TempDir,
+}
+
+/// Chromium and its helper processes, which outlive it unless they are killed with it.
+struct ChromiumGroup(Child);
+
+impl Drop for ChromiumGroup {
+    fn drop(&mut self) {
+        let group = self.0.id().and_then(|id| i32::try_from(id).ok());
+        let _ = group.map(|group| killpg(Pid::from_raw(group), Signal::SIGKILL));
+    }
 }
 
 impl Tab {
@@ -38,9 +50,9 @@ impl Tab {
         command.args(["--headless", "--disable-gpu", "--no-sandbox", "--remote-debugging-port=0"]);
         command.arg(format!("--user-data-dir={}", profile.path().display()));
         command.arg(format!("--host-resolver-rules=MAP {FOREIGN_HOST} 127.0.0.1"));
-        command.arg("about:blank").stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
-        let mut chromium = command.spawn().expect("Chromium starts");
-        let browser = devtools_url(&mut chromium).await;
+        command.arg("about:blank").stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
+        let mut chromium = ChromiumGroup(command.spawn().expect("Chromium starts"));
+        let browser = devtools_url(&mut chromium.0).await;
         let mut socket = connect(&browser).await;
         let target = call(&mut socket, 0, "Target.createTarget", &json!({"url": "about:blank"})).await;
         let (host, _) = browser.split_once("/devtools/").unwrap();
@@ -49,23 +61,23 @@ impl Tab {
     }
 
     /// Calls a method of the protocol.
-    pub(crate) async fn call(&mut self, method: &str, parameters: Value) -> Value {
+    pub(crate) async fn call(&mut self, method: &str, parameters: &Value) -> Value {
         self.calls += 1;
-        call(&mut self.socket, self.calls, method, &parameters).await
+        call(&mut self.socket, self.calls, method, parameters).await
     }
 
     /// Opens a URL.
     pub(crate) async fn goto(&mut self, url: &str) {
         // A new fragment alone would not load the page again.
-        self.call("Page.navigate", json!({"url": "about:blank"})).await;
-        self.call("Page.navigate", json!({"url": url})).await;
+        self.call("Page.navigate", &json!({"url": "about:blank"})).await;
+        self.call("Page.navigate", &json!({"url": url})).await;
         self.until("document.readyState", "complete").await;
     }
 
     /// The value of a JavaScript expression, or of the promise that it is.
     pub(crate) async fn evaluate(&mut self, expression: &str) -> Value {
         let parameters = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
-        let found = self.call("Runtime.evaluate", parameters).await;
+        let found = self.call("Runtime.evaluate", &parameters).await;
         assert!(found["exceptionDetails"].is_null(), "{expression}: {}", found["exceptionDetails"]);
         found["result"]["value"].clone()
     }
@@ -95,9 +107,9 @@ impl Tab {
             _ => 0,
         };
         let mut event = json!({"type": "keyDown", "key": key, "windowsVirtualKeyCode": code, "text": text});
-        self.call("Input.dispatchKeyEvent", event.clone()).await;
+        self.call("Input.dispatchKeyEvent", &event).await;
         event["type"] = json!("keyUp");
-        self.call("Input.dispatchKeyEvent", event).await;
+        self.call("Input.dispatchKeyEvent", &event).await;
     }
 }
 

@@ -77,10 +77,10 @@ async fn it_fits_a_phone_and_its_text_has_contrast_in_light_and_dark() {
     let dashboard = Dashboard::start([view("shop/shop", 80, 20)]);
     let mut tab = Tab::open().await;
     let phone = json!({"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": true});
-    tab.call("Emulation.setDeviceMetricsOverride", phone).await;
+    tab.call("Emulation.setDeviceMetricsOverride", &phone).await;
     for scheme in ["light", "dark"] {
         let media = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
-        tab.call("Emulation.setEmulatedMedia", media).await;
+        tab.call("Emulation.setEmulatedMedia", &media).await;
         tab.goto(&dashboard.url("shop/shop")).await;
         tab.until(CANARY_DOTS, 40).await;
         assert_eq!(tab.evaluate("document.documentElement.scrollWidth").await, json!(360), "{scheme}");
