@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use programs::artifact;
+
 use super::binaries::Program;
 use super::error::LabError;
 use super::lab::Lab;
@@ -24,6 +26,13 @@ impl Lab {
         };
         let mut command = Command::new(program.path()?);
         command.args(arguments).env("KUBECONFIG", self.kubeconfig("admin")?);
+        // Its plugins run `canary-ctl`.
+        if let Some(folder) = artifact::canary_ctl()?.parent() {
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&path));
+            let path = std::env::join_paths(folders).map_err(std::io::Error::other);
+            command.env("PATH", path.map_err(LabError::system("extend the PATH"))?);
+        }
         // Not the plugins, repositories and caches of the user who runs the tests.
         for place in ["HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME"] {
             command.env(place, self.logs().join("helm"));

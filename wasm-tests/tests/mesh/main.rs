@@ -25,5 +25,6 @@ mod scale;
 mod sessions;
 mod support;
 mod teams;
+mod twins;
 mod users;
 mod weight;
