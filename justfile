@@ -49,6 +49,11 @@ nginx:
 chromium:
     @tools/chromium.sh
 
+# Unpack Debian's Prometheus, for the tests of alerts and dashboards, into .tools/prometheus.
+[group('build')]
+prometheus:
+    @tools/prometheus.sh
+
 # Run everything that has to pass: check, then all tests.
 [group('test')]
 test *FLAGS:

@@ -47,6 +47,35 @@ apt_install() {
         -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 "$@" >&2
 }
 
+# unpack_debian PACKAGE PROGRAM…: Debian's package unpacked into .tools/PACKAGE, not installed, with a link there to each of its
+# programs (paths in the package); prints the path of the first one.
+unpack_debian() {
+    local package=$1 dir=$TOOLS_DIR/$1 name
+    shift
+    name=$(basename "$1")
+    [ -x "$dir/$name" ] || fill_from_debian "$package" "$dir" "$@"
+    echo "$PWD/$dir/$name"
+}
+
+fill_from_debian() {
+    local package=$1 dir=$2 program first
+    shift 2
+    first=$(basename "$1")
+    lock "$package"
+    [ ! -x "$dir/$first" ] || return 0 # another process did it during the wait for the lock
+    have apt-get && have dpkg || die "$package is unpacked from Debian's package; apt-get and dpkg are missing" \
+        "link the programs $* of any recent $package into $dir"
+    say "unpacking Debian's $package into $dir"
+    mkdir -p "$dir"
+    # The package lists may be missing or old: then the package is not found.
+    (cd "$dir" && apt-get download -qq "$package" >&2) || { apt_update && (cd "$dir" && apt-get download -qq "$package" >&2); } ||
+        die "the package $package could not be downloaded" "apt-get update"
+    dpkg -x "$dir/$package"_*.deb "$dir"
+    rm -f "$dir/$package"_*.deb
+    # The first one last: it says that the rest is complete.
+    for program in "${@:2}" "$1"; do ln -sfn "$program" "$dir/$(basename "$program")"; done
+}
+
 # make_venv DIR: an empty Python environment; Debian keeps the module for it in a package of its own.
 make_venv() {
     have python3 && python3 -c 'import ensurepip, venv' 2>/dev/null || apt_install python3 python3-venv || return 1

@@ -19,6 +19,7 @@ stage "filter" tools/wasm.sh
 stage "Envoys" tools/envoy.sh
 stage "nginx" tools/nginx.sh
 stage "Chromium" tools/chromium.sh
+stage "Prometheus" tools/prometheus.sh
 [ "$mesh" = no ] || stage "mesh" tools/lab.sh
 if [ "$mesh" = yes ]; then
     # One build with the same features for the tests and for the programs that they run; `cargo build -p` would make another.

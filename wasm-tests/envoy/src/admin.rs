@@ -27,6 +27,11 @@ impl Admin {
         Self { address }
     }
 
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// All counters and gauges by name; histograms and texts are left out.
     pub async fn stats(&self) -> Result<BTreeMap<String, u64>, EnvoyError> {
         let text = self.get("/stats").await?;

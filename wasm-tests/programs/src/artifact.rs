@@ -60,6 +60,16 @@ pub fn chromium() -> Result<PathBuf, MissingArtifact> {
     find("Chromium", root().join(".tools/chromium/chromium"), "./x chromium")
 }
 
+/// Debian's Prometheus server, `.tools/prometheus/prometheus`.
+pub fn prometheus() -> Result<PathBuf, MissingArtifact> {
+    find("Prometheus", root().join(".tools/prometheus/prometheus"), "./x prometheus")
+}
+
+/// Prometheus' tool for rules and queries, `.tools/prometheus/promtool`.
+pub fn promtool() -> Result<PathBuf, MissingArtifact> {
+    find("promtool", root().join(".tools/prometheus/promtool"), "./x prometheus")
+}
+
 /// A part of the mesh, below `.tools/lab`.
 pub fn lab(what: &'static str, path: &str) -> Result<PathBuf, MissingArtifact> {
     find(what, root().join(".tools/lab").join(path), "./x lab-tools")

@@ -4,16 +4,14 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use browser::{Kind, User, Visit};
 use envoy_kit::{Envoy, EnvoyBinary, Options, free_ports, newest};
 use programs::child::LoggedChild;
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
 use wasm_tests::scenario::{Document, EnvoyFixture, EnvoySetup, HOST, Pods};
 
-use crate::support::{ID, PIN, connection_manager, field, on_every_envoy};
+use crate::support::{ID, PIN, connection_manager, field, listens, on_every_envoy};
 
 /// The request header by which a test names the headers of the response: `name: value|name: value`.
 const WANTED: &str = "x-wanted";
@@ -105,17 +103,6 @@ impl CacheProxy {
     fn user(&self) -> User {
         User::http1(self.listener, HOST).as_if_tls()
     }
-}
-
-/// Whether a server accepts connections within ten seconds.
-async fn listens(address: SocketAddr) -> bool {
-    for _ in 0..500 {
-        if TcpStream::connect(address).await.is_ok() {
-            return true;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    false
 }
 
 fn bootstrap(listener: SocketAddr, admin: SocketAddr, origin: SocketAddr) -> Value {

@@ -18,6 +18,7 @@ mod first_filter;
 mod first_requests;
 mod forgery;
 mod gateways;
+mod monitoring;
 mod older_sessions;
 mod outage;
 mod protocols;

@@ -2,11 +2,14 @@
 
 use std::collections::HashMap;
 use std::future::Future;
+use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use browser::{Answer, Jar, User};
 use envoy_kit::{COUNTED_WITHIN, EnvoyBinary, minors};
 use serde_json::{Value, json};
+use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use wasm_tests::scenario::{Document, EnvoyFixture, EnvoySetup, Pods};
 
@@ -122,4 +125,15 @@ pub(crate) async fn counted(fixture: &EnvoyFixture, tag: &str) -> u64 {
     tokio::time::sleep(COUNTED_WITHIN).await;
     let name = format!("wasmcustom.canary_requests.component.{SHOP}.tag.{tag};.total");
     fixture.admin().counter(&name).await.expect("statistics")
+}
+
+/// Whether a server accepts connections within ten seconds.
+pub(crate) async fn listens(address: SocketAddr) -> bool {
+    for _ in 0..500 {
+        if TcpStream::connect(address).await.is_ok() {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    false
 }

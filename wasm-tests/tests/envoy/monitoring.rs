@@ -1,0 +1,186 @@
+//! `examples/monitoring` on the filter's real counters: a real Prometheus scrapes a real Envoy, and each query of the dashboard has
+//! data. That each alert fires, and only then, is `rules_test.yaml` beside the rules.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use browser::load::{LoadProfile, run};
+use envoy_kit::{free_ports, newest};
+use programs::artifact;
+use programs::child::LoggedChild;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use wasm_tests::scenario::{Document, EnvoyFixture, EnvoySetup, Pods};
+
+use crate::support::{SHOP, connection_manager, listens};
+
+/// Longer than any query needs to have data on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+#[test]
+fn each_alert_fires_where_it_should_and_nowhere_else() {
+    let mut promtool = Command::new(artifact::promtool().expect("promtool"));
+    let tested = promtool.args(["test", "rules", "rules_test.yaml"]).current_dir(examples()).output();
+    let tested = tested.expect("promtool runs");
+    let text = String::from_utf8_lossy(&tested.stdout) + String::from_utf8_lossy(&tested.stderr);
+    assert!(tested.status.success(), "{text}");
+    let tests = std::fs::read_to_string(examples().join("rules_test.yaml")).expect("tests of rules");
+    for alert in names_of("alert") {
+        assert!(tests.contains(&format!("alertname: {alert}\n")), "no test of {alert}");
+    }
+}
+
+#[test]
+fn the_object_for_the_prometheus_operator_has_the_same_groups() {
+    let rules = yaml("rules.yaml");
+    assert_eq!(yaml("prometheus-rule.yaml")["spec"]["groups"], rules["groups"]);
+    assert!(rules["groups"].as_array().is_some_and(|groups| groups.len() == 2), "{rules}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_query_of_the_dashboard_has_data_and_a_canary_that_fails_raises_the_alert() {
+    let pods = Pods::start().await.expect("pods start");
+    let document = Document::session("shop").with("/spec/weight", "50").with("/spec/latencyHistogram", true);
+    let setup = EnvoySetup { bootstrap: canary_fails, ..EnvoySetup::of([document]) };
+    let fixture = EnvoyFixture::start(&newest().expect("Envoy"), setup, &pods).await.expect("a fixture");
+    let prometheus = Prometheus::start(fixture.admin().address()).await;
+
+    // A rate needs a series before its increase: the first users make the series, those after them are counted.
+    run(fixture.users(50), &LoadProfile::navigate("/", 1)).await;
+    prometheus.wait_for("canary_responses_total{tag=\"v2/canary/5xx\"}").await;
+    run(fixture.users(1_000), &LoadProfile::navigate("/", 1)).await;
+
+    for name in names_of("record") {
+        prometheus.wait_for(name.as_str()).await;
+    }
+    let dashboard: Value = serde_json::from_str(&text("grafana.json")).expect("JSON");
+    let queries: Vec<&str> = all(&dashboard, "expr");
+    assert_eq!(queries.len(), 10, "{queries:?}");
+    for query in queries {
+        prometheus.wait_for(&query.replace("$release", ".+")).await;
+    }
+    let alert = prometheus.wait_for(&rule("alert", "CanaryFailsMore")).await;
+    assert_eq!(alert[0]["metric"]["release"], SHOP, "{alert}");
+    let seen = prometheus.wait_for("canary:new_sessions:ratio_rate5m").await;
+    let share: f64 = seen[0]["value"][1].as_str().and_then(|text| text.parse().ok()).expect("a number");
+    assert!((0.4..0.6).contains(&share), "{share} of the new sessions at a weight of 50 %");
+    for alert in names_of("alert").into_iter().filter(|name| name != "CanaryFailsMore") {
+        let found = prometheus.query(&rule("alert", &alert));
+        assert_eq!(found, json!([]), "{alert} without a reason");
+    }
+}
+
+/// A Lua filter after ours that answers 503 for the canary.
+fn canary_fails(bootstrap: &mut Value, _folder: &Path) {
+    let script = "function envoy_on_request(handle)\n\
+           local version = handle:headers():get('x-canary-version')\n\
+           if version and string.find(version, '/v2$') then handle:respond({[':status'] = '503'}, '') end\n\
+         end";
+    let lua = json!({
+        "name": "envoy.filters.http.lua",
+        "typed_config": {
+            "@type": "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua",
+            "default_source_code": {"inline_string": script},
+        },
+    });
+    let filters = connection_manager(bootstrap)["http_filters"].as_array_mut().expect("filters");
+    let router = filters.len() - 1;
+    filters.insert(router, lua);
+}
+
+/// A real Prometheus with the example's rules that scrapes one Envoy twice a second.
+struct Prometheus {
+    process: LoggedChild,
+    address: SocketAddr,
+    _data: TempDir,
+}
+
+impl Prometheus {
+    async fn start(envoy: SocketAddr) -> Self {
+        let data = tempfile::tempdir().expect("a folder");
+        let [port] = free_ports();
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        let config = json!({
+            "global": {"scrape_interval": "500ms", "scrape_timeout": "500ms", "evaluation_interval": "500ms"},
+            "rule_files": [examples().join("rules.yaml")],
+            "scrape_configs": [{"job_name": "envoy", "metrics_path": "/stats/prometheus",
+                "static_configs": [{"targets": [envoy.to_string()]}]}],
+        });
+        let path = data.path().join("prometheus.yaml"); // JSON is YAML
+        std::fs::write(&path, config.to_string()).expect("a configuration");
+        let mut command = Command::new(artifact::prometheus().expect("Prometheus"));
+        command
+            .arg(format!("--config.file={}", path.display()))
+            .arg(format!("--storage.tsdb.path={}", data.path().join("data").display()))
+            .arg(format!("--web.listen-address={address}"));
+        let process = LoggedChild::start("Prometheus", &mut command).expect("Prometheus");
+        assert!(listens(address).await, "Prometheus does not listen at {address}:\n{}", process.log());
+        Self { process, address, _data: data }
+    }
+
+    /// What this query finds now.
+    fn query(&self, query: &str) -> Value {
+        let mut promtool = Command::new(artifact::promtool().expect("promtool"));
+        let asked =
+            promtool.args(["query", "instant", "-o", "json", &format!("http://{}", self.address), query]);
+        let asked = asked.output().expect("promtool runs");
+        let errors = String::from_utf8_lossy(&asked.stderr);
+        assert!(asked.status.success(), "{query}: {errors}");
+        serde_json::from_slice(&asked.stdout).expect("JSON")
+    }
+
+    /// What it finds as soon as it finds something that is a number.
+    async fn wait_for(&self, query: &str) -> Value {
+        let deadline = Instant::now() + TIMEOUT;
+        loop {
+            let found = self.query(query);
+            let is_number = |sample: &Value| sample["value"][1].as_str().is_some_and(|value| value != "NaN");
+            if found.as_array().is_some_and(|samples| samples.iter().any(is_number)) {
+                return found;
+            }
+            let log = self.process.log_tail();
+            assert!(Instant::now() < deadline, "no data in {TIMEOUT:?}: {query}\nfound {found}\n{log}");
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+}
+
+fn examples() -> PathBuf {
+    artifact::root().join("examples/monitoring")
+}
+
+fn text(file: &str) -> String {
+    std::fs::read_to_string(examples().join(file)).expect("an example")
+}
+
+fn yaml(file: &str) -> Value {
+    serde_saphyr::from_str(&text(file)).expect("YAML")
+}
+
+/// The rules' names: `kind` is `record` or `alert`.
+fn names_of(kind: &str) -> Vec<String> {
+    all(&yaml("rules.yaml"), kind).into_iter().map(str::to_owned).collect()
+}
+
+/// The query of a rule.
+fn rule(kind: &str, name: &str) -> String {
+    let rules = yaml("rules.yaml");
+    let groups = rules["groups"].as_array().expect("groups").iter();
+    let mut rules = groups.flat_map(|group| group["rules"].as_array().expect("rules"));
+    let rule = rules.find(|rule| rule[kind] == name).expect("a rule");
+    rule["expr"].as_str().expect("a query").to_owned()
+}
+
+/// Every text under this key, however deep.
+fn all<'v>(value: &'v Value, key: &str) -> Vec<&'v str> {
+    match value {
+        Value::Object(fields) => {
+            let here = fields.get(key).and_then(Value::as_str);
+            here.into_iter().chain(fields.values().flat_map(|field| all(field, key))).collect()
+        }
+        Value::Array(items) => items.iter().flat_map(|item| all(item, key)).collect(),
+        _ => Vec::new(),
+    }
+}
