@@ -3,6 +3,7 @@
 use crate::client::{Access, ApiClient, whoami};
 use crate::key_store::KeyStore;
 use crate::lease_manager::{LeaseManager, LeaseTiming};
+use crate::metrics_reader::MetricsReader;
 use crate::record_store::RecordStore;
 use crate::{Error, StoredRecord};
 use canary_release::record::ServiceRef;
@@ -43,6 +44,7 @@ pub struct Cluster {
     pub(crate) records: RecordStore,
     pub(crate) keys: KeyStore,
     pub(crate) leases: LeaseManager,
+    pub(crate) metrics_reader: MetricsReader,
     pub(crate) options: WriteOptions,
     /// The user that the API server authenticates.
     pub(crate) user: String,
@@ -80,6 +82,7 @@ impl Cluster {
             records: RecordStore::new(client.clone()),
             keys: KeyStore::new(client.clone()),
             leases: LeaseManager::new(client.clone(), user.clone(), options.lease_timing),
+            metrics_reader: MetricsReader::new(client.clone()),
             client: ApiClient { client, force_conflicts: options.force_conflicts },
             options,
             user,

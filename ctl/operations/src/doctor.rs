@@ -85,7 +85,7 @@ impl Cluster {
             let image = images.remove(&(namespace.clone(), pod.clone())).flatten();
             let wasm_runtime = WasmRuntime::of(image.as_deref(), metrics.as_ref().ok());
             let istio = image.as_deref().and_then(istio_tag).map(str::to_owned);
-            let fault = metrics.err().map(ToString::to_string);
+            let fault = metrics.err();
             ProxyExamination { namespace, pod, istio, wasm_runtime, fault }
         });
         Ok(examined.collect())

@@ -8,6 +8,7 @@ use canary_release::rollout::VerbError;
 use canary_release::spec::ReleaseName;
 use canary_release::status::ProxyStatus;
 use canary_release::{config, manifest, plan, preflight};
+use kube::config::KubeconfigError;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,12 +16,12 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The kubeconfig is missing or invalid.
-    #[error("cannot use the kubeconfig{}", path.as_ref().map(|path| format!(" {}", path.display())).unwrap_or_default())]
+    #[error("cannot use the kubeconfig{}", path.as_ref().map(|path| format!(" `{}`", path.display())).unwrap_or_default())]
     Kubeconfig {
         /// The file, where one was named.
         path: Option<PathBuf>,
         /// Why.
-        source: kube::config::KubeconfigError,
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The API server is unreachable.
     #[error("the API server {address} is unreachable")]
@@ -318,8 +319,20 @@ impl Error {
     pub(super) fn is_about_proxies(&self) -> bool {
         match self {
             Self::Late { .. } => true,
-            Self::Forbidden { resource, .. } => resource == "pods/proxy" || resource == "pods",
+            Self::Forbidden { resource, .. } => {
+                ["pods/proxy", "pods/portforward", "pods"].contains(&resource.as_str())
+            }
             _ => false,
+        }
+    }
+
+    /// That of a kubeconfig. `kube` names a file that cannot be read with its quotes escaped: the message here names it once.
+    pub(super) fn kubeconfig(path: Option<PathBuf>, error: KubeconfigError) -> Self {
+        match error {
+            KubeconfigError::ReadConfig(source, found) => {
+                Self::Kubeconfig { path: path.or(Some(found)), source: Box::new(source) }
+            }
+            other => Self::Kubeconfig { path, source: Box::new(other) },
         }
     }
 

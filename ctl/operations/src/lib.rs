@@ -27,6 +27,7 @@
 //! coverage, routes  routes to the pods: ours, and those that bypass them Record          -> Coverage
 //! exposure          Gateways of a release, their pods and hosts        Release         -> Exposure
 //! rules             DestinationRules in force                            Record          -> HostRules
+//! metrics_reader    metrics of a pod, by pods/proxy or port-forward       PodName         -> ProxyMetrics
 //! proxies           what the proxies report: generations, requests       Record          -> ProxyStatus, Traffic
 //! wait              until every proxy runs a generation                  Record          -> Arrival
 //! subsets           clusters that the proxies were given                 Desired         -> counts
@@ -50,6 +51,7 @@ mod error;
 mod exposure;
 mod key_store;
 mod lease_manager;
+mod metrics_reader;
 mod pause;
 mod prepare;
 mod protected;

@@ -1,21 +1,15 @@
 //! What the proxies of a release report: their metrics, read through the API server.
 
 use super::runtimes::proxy_image;
-use crate::client::ApiRequest;
 use crate::client::pods::is_ready;
 use crate::{Cluster, Error};
 use canary_release::metrics::{PodName, ProxyMetrics, Traffic};
 use canary_release::preflight::WasmRuntime;
 use canary_release::record::{Proxies, Record};
 use canary_release::status::ProxyStatus;
-use futures_util::AsyncReadExt as _;
-use http::Request;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// Every istio-proxy serves its metrics here.
-const PORT: u16 = 15090;
 /// The parts of names that metrics have in the proxy too, where labels are still part of names: fewer lines travel. That of
 /// the gauge, or that of the VMs of V8.
 const FILTER: &str = "canary_generation%7Cruntime.v8.created";
@@ -23,11 +17,6 @@ const FILTER: &str = "canary_generation%7Cruntime.v8.created";
 const REQUESTS: &str = "canary_requests";
 /// The same for the counters of requests and of responses.
 const REQUESTS_AND_RESPONSES: &str = "canary_requests%7Ccanary_responses";
-/// A proxy answers from memory; what takes longer is stuck.
-const TIMEOUT: Duration = Duration::from_secs(3);
-/// The largest page of metrics, in bytes. A gateway with 1,600 releases has some hundred kilobytes of these names; who can start a
-/// pod with a gateway's labels can send what they like.
-const MAX_BYTES: u64 = 16 << 20;
 
 impl Cluster {
     /// The proxies that serve a release and are ready, as they are at this moment.
@@ -43,7 +32,7 @@ impl Cluster {
             let wasm_runtime = WasmRuntime::of(image.as_deref(), metrics.as_ref().ok());
             let (active, fault) = match metrics {
                 Ok(metrics) => (metrics.release(release).active, None),
-                Err(fault) => (None, Some(fault.to_owned())),
+                Err(fault) => (None, Some(fault)),
             };
             ProxyStatus { namespace, pod, active, wasm_runtime, fault }
         });
@@ -97,7 +86,7 @@ impl Cluster {
         &self,
         record: &Record,
         filter: &'static str,
-    ) -> Result<BTreeMap<PodName, Result<ProxyMetrics, &'static str>>, Error> {
+    ) -> Result<BTreeMap<PodName, Result<ProxyMetrics, String>>, Error> {
         let pods = self.ready_proxies(record).await?.into_keys().collect();
         self.metrics_of(pods, filter).await
     }
@@ -107,46 +96,15 @@ impl Cluster {
         &self,
         pods: BTreeSet<PodName>,
         filter: &'static str,
-    ) -> Result<BTreeMap<PodName, Result<ProxyMetrics, &'static str>>, Error> {
+    ) -> Result<BTreeMap<PodName, Result<ProxyMetrics, String>>, Error> {
         let mut requests = JoinSet::new();
         for pod in pods {
-            let client = self.client.client.clone();
-            requests.spawn(async move { Ok((pod.clone(), metrics(client, &pod, filter).await?)) });
+            let reader = self.metrics_reader.clone();
+            requests.spawn(async move {
+                let metrics = reader.read(&pod, filter).await?;
+                Ok((pod, metrics))
+            });
         }
         requests.join_all().await.into_iter().collect()
     }
-}
-
-/// A missing right is our failure; a proxy that does not answer is a fact about the proxy.
-async fn metrics(
-    client: kube::Client,
-    (namespace, pod): &PodName,
-    filter: &str,
-) -> Result<Result<ProxyMetrics, &'static str>, Error> {
-    let path =
-        format!("/api/v1/namespaces/{namespace}/pods/{pod}:{PORT}/proxy/stats/prometheus?filter={filter}");
-    let request = Request::get(path).body(Vec::new()).map_err(kube::Error::HttpError);
-    let response = match request {
-        Ok(request) => tokio::time::timeout(TIMEOUT, text(&client, request)).await,
-        Err(error) => Ok(Err(error)),
-    };
-    match response {
-        Ok(Ok(Some(text))) => Ok(Ok(ProxyMetrics::parse(&text))),
-        Ok(Ok(None)) => Ok(Err("sends no metrics on port 15090")),
-        Ok(Err(kube::Error::Api(status))) if status.is_forbidden() => {
-            let request = ApiRequest { verb: "get", resource: "pods/proxy", group: "", namespace, name: pod };
-            Err(request.error(kube::Error::Api(status)))
-        }
-        Ok(Err(_)) => Ok(Err("does not answer on port 15090")),
-        Err(_) => Ok(Err("does not answer in time on port 15090")),
-    }
-}
-
-/// The text of a response; `None` if it is too long or no UTF-8.
-async fn text(client: &kube::Client, request: Request<Vec<u8>>) -> Result<Option<String>, kube::Error> {
-    let mut text = String::new();
-    let body = client.request_stream(request).await?;
-    let read = body.take(MAX_BYTES + 1).read_to_string(&mut text).await;
-    let is_whole = read.is_ok_and(|read| u64::try_from(read).is_ok_and(|read| read <= MAX_BYTES));
-    Ok(is_whole.then_some(text))
 }

@@ -125,6 +125,15 @@ fn rights(release: &Release, objects: &[Reference]) -> BTreeMap<String, Vec<Rule
     all
 }
 
+/// Adds the rights to read the metrics of a release's proxies through the kubelets of their nodes. The names of the pods are not known in
+/// advance. A WebSocket is opened by `get`, and since Kubernetes 1.35 the API server asks for `create` too
+/// ([KEP-4006](https://www.kubernetes.dev/resources/keps/4006/), RBAC `create` authorization check).
+pub fn add_port_forward_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &Release) {
+    for namespace in proxies(release).into_iter().map(|proxies| proxies.namespace).collect::<BTreeSet<_>>() {
+        Rules(all, &namespace).add("", "pods/portforward", [], &["get", "create"]);
+    }
+}
+
 /// Adds the rights to restart the proxies of a release. Their names are not known in advance.
 pub fn add_restart_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &Release) {
     for namespace in proxies(release).into_iter().map(|proxies| proxies.namespace).collect::<BTreeSet<_>>() {

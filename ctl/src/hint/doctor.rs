@@ -1,5 +1,6 @@
 //! What to do about the findings of an examination.
 
+use super::status::unreadable;
 use super::{Hint, missing_rights};
 use canary_release::doctor::ClusterFinding;
 
@@ -20,11 +21,7 @@ impl Hint for ClusterFinding {
             Self::Refused { .. } => {
                 "the text is the cluster's own: a policy, a quota, the state of the namespace or the owner of a field".to_owned()
             }
-            Self::Silent { proxy, .. } => format!(
-                "does a NetworkPolicy or a firewall keep the API server from port 15090 of pods in `{0}`? \
-                 `kubectl get --raw /api/v1/namespaces/{0}/pods/{1}:15090/proxy/stats/prometheus` asks by the same way",
-                proxy.namespace, proxy.pod
-            ),
+            Self::Silent { proxy, .. } => unreadable(&proxy.namespace, &proxy.pod),
             Self::NoKeys { .. } => "`canary-ctl apply` restores them from the deployed configuration".to_owned(),
             Self::NotInstalled => "`canary-ctl apply` puts it there".to_owned(),
             Self::MixedVersions { .. } => return None,

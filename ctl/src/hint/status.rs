@@ -30,7 +30,7 @@ impl Hint for ProxyStatus {
     fn hint(&self) -> Option<String> {
         let Self { namespace, pod, active, fault, .. } = self;
         Some(match (fault, active) {
-            (Some(_), _) => format!("has pod `{pod}` in `{namespace}` an istio-proxy? look at its log"),
+            (Some(_), _) => unreadable(namespace, pod),
             (None, None) => format!(
                 "the filter is not in pod `{pod}`, or could not be fetched: `kubectl -n {namespace} logs {pod} -c istio-proxy` says why"
             ),
@@ -39,6 +39,15 @@ impl Hint for ProxyStatus {
             ),
         })
     }
+}
+
+/// What keeps the metrics of a proxy from being read.
+pub(super) fn unreadable(namespace: &str, pod: &str) -> String {
+    format!(
+        "has pod `{pod}` an istio-proxy? does a NetworkPolicy or a firewall close its port 15090 to the API server, and 10250 of its node? \
+         `kubectl -n {namespace} port-forward {pod} 15090` tries the second way, \
+         `canary-ctl generate rbac --port-forward` prints its rights"
+    )
 }
 
 /// The hints that name nothing of the problem.

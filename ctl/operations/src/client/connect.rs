@@ -74,14 +74,14 @@ async fn config(access: &Access) -> Result<Config, Error> {
     let options = KubeConfigOptions { context: access.context.clone(), ..KubeConfigOptions::default() };
     match &access.kubeconfig {
         Some(path) => {
-            let unusable = |source| Error::Kubeconfig { path: Some(path.clone()), source };
+            let unusable = |error| Error::kubeconfig(Some(path.clone()), error);
             let file = Kubeconfig::read_from(path).map_err(unusable)?;
             Config::from_custom_kubeconfig(file, &options).await.map_err(unusable)
         }
         None => match Config::from_kubeconfig(&options).await {
             Ok(config) => Ok(config),
-            Err(source) if access.context.is_some() => Err(Error::Kubeconfig { path: None, source }),
-            Err(source) => Config::incluster().map_err(|_| Error::Kubeconfig { path: None, source }),
+            Err(error) if access.context.is_some() => Err(Error::kubeconfig(None, error)),
+            Err(error) => Config::incluster().map_err(|_| Error::kubeconfig(None, error)),
         },
     }
 }
@@ -112,6 +112,15 @@ mod tests {
     use http_body_util::{BodyExt as _, StreamBody};
     use hyper::body::Frame;
     use tower::BoxError;
+
+    #[tokio::test]
+    async fn a_kubeconfig_that_is_not_there_is_named_once() {
+        let access = Access { kubeconfig: Some("nokc".into()), ..Access::default() };
+        let error = config(&access).await.unwrap_err();
+        let cause = std::error::Error::source(&error).unwrap().to_string();
+        assert_eq!(error.to_string(), "cannot use the kubeconfig `nokc`");
+        assert!(cause.starts_with("No such file") && !cause.contains("nokc"), "{cause}");
+    }
 
     static MEGABYTE: [u8; 1 << 20] = [b' '; 1 << 20];
 

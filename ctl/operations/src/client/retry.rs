@@ -89,8 +89,8 @@ enum RetryDecision {
 
 /// No response is a broken connection.
 fn decide(method: &Method, path: &str, response: Option<(StatusCode, &HeaderMap)>) -> RetryDecision {
-    // An error of a proxy is the proxy's own, not the API server's.
-    if path.contains("/proxy/") {
+    // An error of a proxy, or of the kubelet that connects to it, is not the API server's.
+    if path.contains("/proxy/") || path.ends_with("/portforward") {
         return RetryDecision::Ended;
     }
     // A review stores nothing.
@@ -136,6 +136,8 @@ mod tests {
         }
         let metrics = "/api/v1/namespaces/shop/pods/a:15090/proxy/stats/prometheus";
         assert_eq!(responded(&Method::GET, metrics, 503), RetryDecision::Ended);
+        let forwarded = "/api/v1/namespaces/shop/pods/a/portforward";
+        assert_eq!(responded(&Method::GET, forwarded, 500), RetryDecision::Ended);
     }
 
     #[test]

@@ -68,6 +68,7 @@ fn what_may_not_be_read_is_a_missing_right_and_the_rest_is_examined() {
     run(async {
         let (api, release) = (shop(), release(&Value::Null));
         api.state().access.deny("get", "pods/proxy");
+        api.state().access.deny("get", "pods/portforward");
         api.state().store.remove("Gateway", "gateway");
         let cluster = api.cluster().await;
         let diagnosis = cluster.diagnose(&release).await;

@@ -138,6 +138,8 @@ fn api_server(access: &Access) -> Vec<String> {
         "--authorization-mode=RBAC".to_owned(),
         "--allow-privileged=true".to_owned(),
         format!("--service-cluster-ip-range={SERVICES}"),
+        // By default the name of the node comes first, and no DNS knows it. kubeadm prefers the address, too.
+        "--kubelet-preferred-address-types=InternalIP".to_owned(),
     ]
 }
 

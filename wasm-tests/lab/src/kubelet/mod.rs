@@ -13,10 +13,12 @@
 //! container    started, probed, restarted, stopped
 //! probe        HTTP, TCP and commands, with their periods and thresholds
 //! status       the status that is reported to the API server
+//! port_forward the kubelet's own server, for port-forwarding    -> a port in a pod's network
 //! ```
 //!
-//! Not implemented: limits of CPU and memory, images, a cluster's DNS for names that are no services, `exec`,
-//! port-forwarding and `kubectl logs` (a kubelet's own server), and later changes of what is mounted.
+//! Not implemented: limits of CPU and memory, images, a cluster's DNS for names that are no services, `exec`
+//! and `kubectl logs` (a kubelet's own server), `kubectl port-forward` (it speaks SPDY or tunnels it; a client that speaks the channels of a WebSocket
+//! is served), and later changes of what is mounted.
 
 mod container;
 mod environment;
@@ -26,6 +28,7 @@ mod image;
 mod networks;
 mod node;
 mod pod;
+mod port_forward;
 mod prepare;
 mod probe;
 mod status;

@@ -9,6 +9,7 @@ use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
 
 use super::super::space::NODE;
+use super::port_forward;
 
 /// Its name.
 pub(crate) const NODE_NAME: &str = "lab";
@@ -28,6 +29,7 @@ pub(super) async fn register(client: &Client) -> Result<(), kube::Error> {
         "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
         "capacity": room,
         "allocatable": room,
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": port_forward::PORT}},
     }});
     nodes.patch_status(NODE_NAME, &manager, &Patch::Apply(status)).await?;
     Ok(())

@@ -20,7 +20,7 @@ use super::hosts::Hosts;
 use super::image::Images;
 use super::networks::Networks;
 use super::node::NODE_NAME;
-use super::{node, pod};
+use super::{node, pod, port_forward};
 
 /// What all pods share.
 pub(crate) struct Kubelet {
@@ -46,6 +46,8 @@ impl Kubelet {
         let hosts = Arc::new(hosts);
         let mut tasks = JoinSet::new();
         tasks.spawn(Arc::clone(&hosts).follow(client.clone()));
+        let listener = port_forward::listen().await.map_err(LabError::system("listen as kubelet"))?;
+        tasks.spawn(port_forward::serve(listener, Arc::clone(&networks)));
         let kubelet = Self { client, site, images, hosts, networks, addresses: AtomicU16::new(1) };
         tasks.spawn(Arc::new(kubelet).watch());
         Ok(tasks)

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use tokio::process::Command;
 use wasm_tests::scenario::Document;
 
-/// `canary-ctl` in a folder with a `canary.yaml`, as an operator with all rights.
+/// `canary-ctl` in a folder with a `canary.yaml`.
 pub(crate) struct Cli {
     folder: TempDir,
     kubeconfig: PathBuf,
@@ -22,8 +22,14 @@ pub(crate) struct Output {
 }
 
 impl Cli {
+    /// As an operator with all rights.
     pub(crate) fn new(lab: &Lab, document: &Document) -> Self {
-        let cli = Self { folder: tempfile::tempdir().unwrap(), kubeconfig: lab.kubeconfig("admin").unwrap() };
+        Self::of(lab, document, "admin")
+    }
+
+    /// The same, as another user.
+    pub(crate) fn of(lab: &Lab, document: &Document, user: &str) -> Self {
+        let cli = Self { folder: tempfile::tempdir().unwrap(), kubeconfig: lab.kubeconfig(user).unwrap() };
         cli.edits(document);
         cli
     }

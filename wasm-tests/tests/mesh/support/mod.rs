@@ -68,8 +68,9 @@ fn accounts() -> Vec<Account> {
         name: name.to_owned(),
         groups: groups.iter().map(|group| (*group).to_owned()).collect(),
     };
-    let limited = ["restricted", "restricted-editor", "restricted-too", "restricted-preparer"]
-        .map(|name| account(name, &[]));
+    let limited =
+        ["restricted", "restricted-editor", "restricted-too", "restricted-preparer", "restricted-forwarder"]
+            .map(|name| account(name, &[]));
     [vec![account("bob", &["system:masters"])], limited.to_vec()].concat()
 }
 
