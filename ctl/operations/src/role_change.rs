@@ -55,8 +55,17 @@ impl Cluster {
     /// If the API server cannot be asked, or refuses. If an object is gone, or holds another configuration.
     pub async fn unfinished(&self, release: &ReleaseName, record: &Record) -> Result<Plan, Error> {
         let observed = self.client.get_all(record.objects.iter().map(|(_, reference)| reference)).await?;
-        let mut plan = rerouted(release, record, &observed)?;
-        plan.changes.extend(plan_config_update(&release.to_string(), record, &observed)?.changes);
+        Self::unfinished_of(release, record, &observed)
+    }
+
+    /// The same from objects that were read.
+    pub(super) fn unfinished_of(
+        release: &ReleaseName,
+        record: &Record,
+        observed: &BTreeMap<Reference, Value>,
+    ) -> Result<Plan, Error> {
+        let mut plan = rerouted(release, record, observed)?;
+        plan.changes.extend(plan_config_update(&release.to_string(), record, observed)?.changes);
         Ok(plan)
     }
 

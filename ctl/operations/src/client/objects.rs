@@ -42,6 +42,25 @@ impl ApiClient {
         Ok(found.await?.into_iter().flatten().collect())
     }
 
+    /// The `resourceVersion` of those of the objects that exist: their metadata is read and not their contents.
+    ///
+    /// # Errors
+    ///
+    /// As [`get`](Self::get).
+    pub(crate) async fn versions<'r>(
+        &self,
+        references: impl IntoIterator<Item = &'r Reference>,
+    ) -> Result<BTreeMap<Reference, String>, Error> {
+        let found = try_join_all(references.into_iter().map(async |reference| {
+            let (api, resource) = self.api(reference);
+            let found = api.get_metadata_opt(&reference.name).await;
+            let found = found.map_err(|error| request("get", reference, &resource).error(error))?;
+            let version = found.and_then(|object| object.metadata.resource_version);
+            Ok::<_, Error>(version.map(|version| (reference.clone(), version)))
+        }));
+        Ok(found.await?.into_iter().flatten().collect())
+    }
+
     /// The objects of a kind in a namespace; in all of them if it is empty.
     ///
     /// # Errors

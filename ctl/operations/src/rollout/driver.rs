@@ -1,10 +1,12 @@
 //! The driver of a rollout: each reconciliation reads the record, observes the cluster, decides, and
 //! writes what follows.
 //!
-//! It keeps nothing that would be missed: two observations of the counters, which the next reconciliation compares with. So it may be
-//! killed anywhere, and another one goes on. Two at once do no harm: each write names the version of the record that was read.
+//! It keeps nothing that would be missed: two observations of the counters, which the next reconciliation compares with, and the versions
+//! of the objects that had the record's state. So it may be killed anywhere, and another one goes on. Two at once do no harm: each
+//! write names the version of the record that was read.
 
 use super::GroupCounters;
+use super::deployment::DeployedState;
 use crate::{Cluster, Error, PromoteOptions, RollbackOptions, StoredRecord, WaitOptions};
 use canary_release::evidence::{Assessment, IntervalCounts, ProxyCounters, ProxyCoverage};
 use canary_release::preflight::PreflightCheck;
@@ -27,6 +29,7 @@ pub struct RolloutDriver<'c> {
     /// How long proxies are waited for at a promotion or a rollback.
     timeout: Duration,
     baseline: Option<Baseline>,
+    deployed: DeployedState,
 }
 
 /// What the next observation is compared with.
@@ -76,8 +79,8 @@ impl RolloutReport {
 
 impl<'c> RolloutDriver<'c> {
     /// A driver that has observed nothing yet.
-    pub const fn new(cluster: &'c Cluster, release: ReleaseName, timeout: Duration) -> Self {
-        Self { cluster, release, timeout, baseline: None }
+    pub fn new(cluster: &'c Cluster, release: ReleaseName, timeout: Duration) -> Self {
+        Self { cluster, release, timeout, baseline: None, deployed: DeployedState::default() }
     }
 
     /// What would be done now. Writes nothing.
@@ -85,7 +88,7 @@ impl<'c> RolloutDriver<'c> {
     /// # Errors
     ///
     /// If there is no rollout, and if the cluster cannot be read.
-    pub async fn observe(&self, now: Timestamp) -> Result<RolloutReport, Error> {
+    pub async fn observe(&mut self, now: Timestamp) -> Result<RolloutReport, Error> {
         Ok(self.find(now).await?.report)
     }
 
@@ -130,12 +133,12 @@ impl<'c> RolloutDriver<'c> {
         Baseline { generation, intervals, before: before.map(|baseline| baseline.last), last }
     }
 
-    async fn find(&self, now: Timestamp) -> Result<Found, Error> {
+    async fn find(&mut self, now: Timestamp) -> Result<Found, Error> {
         let mut stored = self.cluster.get_record(&self.release).await?;
         if stored.record.rollout.is_none() {
             return Err(VerbError::NotActive { found: "none".to_owned() }.into());
         }
-        let is_deployed = self.cluster.unfinished(&self.release, &stored.record).await?.is_empty();
+        let is_deployed = self.deployed.is_deployed(self.cluster, &self.release, &stored.record).await?;
         let observed = self.cluster.group_counters(&self.release, &stored.record).await?;
         let interval = self.interval(&stored.record, &observed).filter(|_| is_deployed);
         let proxies = ProxyCoverage {

@@ -2,11 +2,13 @@
 //!
 //! ```text
 //! counters   what the proxies have counted by user group          Record        -> GroupCounters
+//! deployment whether the objects have the state of the record     Record        -> bool
 //! verbs      start, approve, pause, resume, retry, abort, promote RolloutVerb   -> StoredRecord
 //! driver     reads the record, observes, decides, and writes      Record        -> RolloutReport
 //! ```
 
 mod counters;
+mod deployment;
 mod driver;
 mod verbs;
 

@@ -1,4 +1,5 @@
-//! What people ask of a rollout: one write of the record, which a driver carries out.
+//! What people ask of a rollout: one write of the record, which a driver carries out. Its start, and an end that changes no weight, are
+//! written to the objects at once.
 
 use crate::{Cluster, Error, StoredRecord};
 use canary_release::preflight::PreflightCheck;
@@ -28,7 +29,7 @@ impl Cluster {
         Ok(stored)
     }
 
-    /// Writes what somebody asks of a rollout into the record.
+    /// Writes what somebody asks of a rollout into the record. Where that ends it, the proxies count by user group no more.
     ///
     /// # Errors
     ///
@@ -44,8 +45,16 @@ impl Cluster {
         if !matches!(verb, RolloutVerb::Abort | RolloutVerb::Pause) {
             self.check_pause(&stored.record, skipped)?;
         }
+        let generation = stored.record.state.generation;
         stored.record.change_rollout(verb, &self.user, Timestamp::now())?;
+        let is_deployed_too = stored.record.state.generation != generation;
+        if is_deployed_too {
+            self.check_config_update(release, &stored).await?;
+        }
         self.records.save(release, &mut stored).await?;
+        if is_deployed_too {
+            self.write_weight(release, &stored).await?;
+        }
         Ok(stored)
     }
 }

@@ -98,7 +98,14 @@ pub(crate) fn release(changes: &Value) -> Release {
 
 /// The same with these bytes as its module, in the configuration itself.
 pub(crate) fn with_bytes(bytes: &[u8]) -> Release {
-    let mut release = release(&json!({"delivery": {"module": "embedded"}, "maxStep": 30}));
+    embedding(bytes, &json!({"maxStep": 30}))
+}
+
+/// The same with changes to its `spec`.
+pub(crate) fn embedding(bytes: &[u8], changes: &Value) -> Release {
+    let mut changes = changes.clone();
+    changes["delivery"] = json!({"module": "embedded"});
+    let mut release = release(&changes);
     release.delivery.module.embed(EmbeddedModule::new(bytes).as_ref());
     release
 }

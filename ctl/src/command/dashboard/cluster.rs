@@ -121,7 +121,7 @@ impl ClusterSource {
         if record.rollout.as_ref().is_none_or(|rollout| !rollout.is_active()) {
             return Ok(None);
         }
-        let driver = RolloutDriver::new(&self.cluster, name.clone(), Duration::ZERO);
+        let mut driver = RolloutDriver::new(&self.cluster, name.clone(), Duration::ZERO);
         Ok(RolloutProgress::of_report(&driver.observe(now).await?))
     }
 }

@@ -23,7 +23,7 @@ pub(super) async fn status(arguments: &RolloutStatus, printer: &mut Printer) -> 
     let name = target::release(arguments.release.as_deref(), &arguments.cluster, &document)?;
     let cluster = target::connect(&arguments.cluster, false).await?;
     // It writes nothing, so it waits for nothing.
-    let driver = RolloutDriver::new(&cluster, name.clone(), Duration::ZERO);
+    let mut driver = RolloutDriver::new(&cluster, name.clone(), Duration::ZERO);
     loop {
         let report = driver.observe(Timestamp::now()).await?;
         if arguments.watch {

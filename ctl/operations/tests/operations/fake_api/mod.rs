@@ -44,6 +44,8 @@ pub(crate) struct State {
     pub(crate) access: Access,
     /// `PATCH /apis/…` of all requests.
     pub(crate) requests: Vec<String>,
+    /// The bytes of all responses.
+    pub(crate) sent_bytes: usize,
     before_write: Option<BeforeWrite>,
     denials: Vec<Denial>,
 }
@@ -77,7 +79,12 @@ impl FakeApi {
         let api = self.clone();
         let service = service_fn(move |request: http::Request<Body>| {
             let api = api.clone();
-            async move { Ok::<_, Infallible>(api.respond(&Request::of(request).await)) }
+            async move {
+                let (head, body) = api.respond(&Request::of(request).await).into_parts();
+                let body = body.collect_bytes().await.unwrap();
+                api.state().sent_bytes += body.len();
+                Ok::<_, Infallible>(http::Response::from_parts(head, Body::from(body)))
+            }
         });
         Client::new(service, "default")
     }
@@ -138,6 +145,11 @@ impl FakeApi {
     /// How many requests were made since the last call.
     pub(crate) fn count_requests(&self) -> usize {
         std::mem::take(&mut self.state().requests).len()
+    }
+
+    /// How many bytes of responses were sent since the last call.
+    pub(crate) fn count_bytes(&self) -> usize {
+        std::mem::take(&mut self.state().sent_bytes)
     }
 
     fn respond(&self, request: &Request) -> http::Response<Body> {

@@ -21,6 +21,8 @@ pub(crate) struct Proxies {
     are_listeners_held: bool,
     /// No proxy responds on its metrics port.
     are_silent: bool,
+    /// The names of the pods whose proxies do not respond there.
+    silent: BTreeSet<String>,
     /// A module that no proxy can fetch: it keeps the configuration that it has.
     unreachable_module: Option<String>,
 }
@@ -59,6 +61,11 @@ impl Proxies {
         self.are_silent = true;
     }
 
+    /// The proxies of these pods do not respond, and all others do.
+    pub(crate) fn silence_pods(&mut self, names: impl IntoIterator<Item = String>) {
+        self.silent = names.into_iter().collect();
+    }
+
     pub(crate) fn set_unreachable_module(&mut self, url: &str) {
         self.unreachable_module = Some(url.to_owned());
     }
@@ -82,6 +89,11 @@ impl Proxies {
     /// All proxies start again: their counters are 0.
     pub(crate) fn restart(&mut self) {
         self.by_pod.values_mut().for_each(|proxy| proxy.groups.clear());
+    }
+
+    /// The number of proxies.
+    pub(crate) fn len(&self) -> usize {
+        self.by_pod.len()
     }
 
     /// Whether a proxy counts by user group.
@@ -124,7 +136,9 @@ impl Proxies {
     /// The metrics of a proxy, if the path is that of metrics.
     pub(super) fn metrics(&self, path: &str) -> Option<Response<Body>> {
         let (pod, _) = path.split_once(":15090/proxy/")?;
-        let Some(proxy) = self.by_pod.get(pod).filter(|_| !self.are_silent) else {
+        let is_silent =
+            self.are_silent || pod.rsplit('/').next().is_some_and(|name| self.silent.contains(name));
+        let Some(proxy) = self.by_pod.get(pod).filter(|_| !is_silent) else {
             return Some(failure(503, "Unavailable", "no endpoint"));
         };
         let mut text = format!(

@@ -10,6 +10,7 @@ pub(super) struct Request {
     pub(super) path: String,
     pub(super) query: BTreeMap<String, String>,
     content_type: String,
+    accept: String,
     pub(super) body: Value,
 }
 
@@ -18,11 +19,15 @@ impl Request {
         let (head, body) = request.into_parts();
         let body = body.collect_bytes().await.unwrap();
         let pairs = head.uri.query().unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
-        let header = head.headers.get("content-type").and_then(|value| value.to_str().ok());
+        let header = |name: &str| {
+            let value = head.headers.get(name).and_then(|value| value.to_str().ok());
+            value.unwrap_or_default().to_owned()
+        };
         Self {
             query: pairs.map(|(name, value)| (name.to_owned(), decoded(value))).collect(),
             path: head.uri.path().to_owned(),
-            content_type: header.unwrap_or_default().to_owned(),
+            content_type: header("content-type"),
+            accept: header("accept"),
             body: serde_json::from_slice(&body).unwrap_or_default(),
             method: head.method,
         }
@@ -44,6 +49,11 @@ impl Request {
 
     pub(super) fn is_apply(&self) -> bool {
         self.content_type.contains("apply-patch")
+    }
+
+    /// Whether it asks for the metadata of an object alone.
+    pub(super) fn is_for_metadata(&self) -> bool {
+        self.accept.contains("as=PartialObjectMetadata")
     }
 
     pub(super) fn field_manager(&self) -> &str {

@@ -80,6 +80,11 @@ impl Store {
             }
             (&Method::PATCH, found) if request.is_apply() => self.apply(request, key, found.as_ref()),
             (_, None) => failure(404, "NotFound", "not found"),
+            (&Method::GET, Some(found)) if request.is_for_metadata() => json(
+                200,
+                &json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata",
+                    "metadata": found["metadata"]}),
+            ),
             (&Method::GET, Some(found)) => json(200, &found),
             (&Method::DELETE, Some(found)) => self.delete(request, &key, &found),
             (&Method::PUT, Some(found)) => {
