@@ -11,7 +11,7 @@ use programs::child::LoggedChild;
 use serde_json::{Value, json};
 use wasm_tests::scenario::{Document, EnvoyFixture, EnvoySetup, HOST, Pods};
 
-use crate::support::{ID, PIN, connection_manager, field, listens, on_every_envoy};
+use crate::support::{ID, PIN, Place, field, insert_lua, listens, on_every_envoy};
 
 /// The request header by which a test names the headers of the response: `name: value|name: value`.
 const WANTED: &str = "x-wanted";
@@ -31,16 +31,7 @@ fn answers_as_wanted(bootstrap: &mut Value, _folder: &Path) {
            end\n\
          end"
     );
-    let lua = json!({
-        "name": "envoy.filters.http.lua",
-        "typed_config": {
-            "@type": "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua",
-            "default_source_code": {"inline_string": script},
-        },
-    });
-    let filters = connection_manager(bootstrap)["http_filters"].as_array_mut().expect("filters");
-    let router = filters.len() - 1;
-    filters.insert(router, lua);
+    insert_lua(bootstrap, Place::Last, &script);
 }
 
 /// The release at 50 %, behind an Envoy with the filter.

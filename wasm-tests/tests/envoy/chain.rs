@@ -8,7 +8,9 @@ use envoy_kit::{COUNTED_WITHIN, Options};
 use serde_json::{Value, json};
 use wasm_tests::scenario::{Document, EnvoyFixture, EnvoySetup};
 
-use crate::support::{SHOP, connection_manager, in_every_world, on_every_envoy, received, shoppers, version};
+use crate::support::{
+    Place, SHOP, connection_manager, in_every_world, insert_lua, on_every_envoy, received, shoppers, version,
+};
 
 /// A Lua filter before ours that reads the route, which Envoy then caches.
 fn lua_asks_for_the_route(bootstrap: &mut Value, _folder: &Path) {
@@ -16,15 +18,7 @@ fn lua_asks_for_the_route(bootstrap: &mut Value, _folder: &Path) {
                   handle:metadata()\n\
                   handle:headers():add('x-early-route', handle:streamInfo():routeName())\n\
                   end";
-    let lua = json!({
-        "name": "envoy.filters.http.lua",
-        "typed_config": {
-            "@type": "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua",
-            "default_source_code": {"inline_string": script},
-        },
-    });
-    let filters = connection_manager(bootstrap)["http_filters"].as_array_mut();
-    filters.expect("filters").insert(0, lua);
+    insert_lua(bootstrap, Place::First, script);
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use wasm_tests::scenario::{Document, EnvoyFixture, EnvoySetup, Pods};
 
-use crate::support::{SHOP, connection_manager, listens};
+use crate::support::{Place, SHOP, insert_lua, listens};
 
 /// Longer than any query needs to have data on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -78,16 +78,7 @@ fn canary_fails(bootstrap: &mut Value, _folder: &Path) {
            local version = handle:headers():get('x-canary-version')\n\
            if version and string.find(version, '/v2$') then handle:respond({[':status'] = '503'}, '') end\n\
          end";
-    let lua = json!({
-        "name": "envoy.filters.http.lua",
-        "typed_config": {
-            "@type": "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua",
-            "default_source_code": {"inline_string": script},
-        },
-    });
-    let filters = connection_manager(bootstrap)["http_filters"].as_array_mut().expect("filters");
-    let router = filters.len() - 1;
-    filters.insert(router, lua);
+    insert_lua(bootstrap, Place::Last, script);
 }
 
 /// A real Prometheus with the example's rules that scrapes one Envoy twice a second.

@@ -120,6 +120,32 @@ pub(crate) fn connection_manager(bootstrap: &mut Value) -> &mut Value {
         .expect("a bootstrap with a connection manager")
 }
 
+/// Where a filter stands among the HTTP filters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place {
+    /// Before ours.
+    First,
+    /// After ours, and before the router.
+    Last,
+}
+
+/// Inserts a Lua filter with this script.
+pub(crate) fn insert_lua(bootstrap: &mut Value, place: Place, script: &str) {
+    let lua = json!({
+        "name": "envoy.filters.http.lua",
+        "typed_config": {
+            "@type": "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua",
+            "default_source_code": {"inline_string": script},
+        },
+    });
+    let filters = connection_manager(bootstrap)["http_filters"].as_array_mut().expect("filters");
+    let index = match place {
+        Place::First => 0,
+        Place::Last => filters.len() - 1,
+    };
+    filters.insert(index, lua);
+}
+
 /// How often the filter counted a request of [`SHOP`] under `<version>/<role>/<reason>`.
 pub(crate) async fn counted(fixture: &EnvoyFixture, tag: &str) -> u64 {
     tokio::time::sleep(COUNTED_WITHIN).await;
