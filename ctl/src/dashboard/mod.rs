@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! view     what the page shows of a release             Observation  -> ReleaseView
+//! rollout  what it shows of its rollout                Record       -> RolloutProgress
 //! crowd    users by version, as far as counters say it  counts       -> dots
 //! route    what a request asks for                      method, path -> DashboardRoute
 //! access   who may ask for it                           head         -> Rejection
@@ -20,6 +21,7 @@ mod access;
 mod assets;
 mod crowd;
 mod respond;
+mod rollout;
 mod route;
 mod server;
 mod source;
@@ -27,8 +29,9 @@ mod view;
 
 pub use access::{AccessToken, Rejection, RequestCheck};
 pub use crowd::{CROWD, crowd};
+pub use rollout::{EvidenceView, RolloutProgress, StepView};
 pub use route::DashboardRoute;
 pub use server::serve;
 pub use source::{ApiError, ReleaseRow, ReleaseSource};
 pub(crate) use view::sentences;
-pub use view::{EvidenceView, ProblemView, ProxyView, ReleaseView, RolloutProgress, StepView, VersionView};
+pub use view::{ProblemView, ProxyView, ReleaseView, VersionView};

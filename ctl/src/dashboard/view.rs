@@ -1,13 +1,11 @@
 //! What the page shows of a release. The page formats numbers and draws; every sentence comes from here.
 
-use super::crowd;
+use super::{RolloutProgress, crowd};
 use crate::hint::Hint as _;
 use assignment::Weight;
 use assignment::contract::{Role, Until};
-use canary_operations::RolloutReport;
 use canary_release::metrics::Traffic;
 use canary_release::record::{History, ReleaseState};
-use canary_release::rollout::Rollout;
 use canary_release::spec::ReleaseName;
 use canary_release::status::{Observation, ObservedShare, ProxyStatus, ReadyPods, WindowTraffic, problems};
 use jiff::Timestamp;
@@ -93,45 +91,6 @@ pub struct ProblemView {
     pub hint: String,
 }
 
-/// A rollout that goes by itself.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RolloutProgress {
-    /// Where it is, as a sentence.
-    pub summary: String,
-    /// Its phase; `None` where it was not observed.
-    pub phase: Option<String>,
-    /// What it waits for, or does.
-    pub reason: Option<String>,
-    /// Its steps.
-    pub steps: Vec<StepView>,
-    /// What the responses show, by kind of failure.
-    pub evidence: Vec<EvidenceView>,
-}
-
-/// A step of a rollout.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct StepView {
-    /// Its weight, in basis points.
-    pub weight: Weight,
-    /// Whether the rollout is at it.
-    pub is_current: bool,
-    /// Whether it is behind the rollout.
-    pub is_done: bool,
-}
-
-/// The numbers of one kind of failure.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct EvidenceView {
-    /// The numbers of both versions, as a sentence.
-    pub text: String,
-    /// How many times likelier the counts are if the canary fails more often.
-    pub evidence: f64,
-    /// The canary is rolled back at this evidence.
-    pub rollback_at: f64,
-}
-
 impl ReleaseView {
     /// A release on a cluster.
     pub fn of_cluster(
@@ -201,36 +160,6 @@ impl ReleaseView {
             version.pods = Some(*ready);
         }
         self
-    }
-}
-
-impl RolloutProgress {
-    /// What the record says alone.
-    pub fn of_record(rollout: &Rollout) -> Self {
-        let at = rollout.step.as_ref().map(|step| step.index);
-        let step = |(index, step): (usize, &canary_release::spec::RolloutStep)| StepView {
-            weight: step.weight,
-            is_current: rollout.is_active() && at == Some(index),
-            is_done: at.is_some_and(|at| index < at),
-        };
-        let steps = rollout.plan.iter().enumerate().map(step).collect();
-        Self { summary: rollout.to_string(), phase: None, reason: None, steps, evidence: Vec::new() }
-    }
-
-    /// The same with what was observed; `None` if the record has no rollout.
-    pub fn of_report(report: &RolloutReport) -> Option<Self> {
-        let view = Self::of_record(report.record.rollout.as_deref()?);
-        let evidence = report.assessment.kinds.iter().map(|kind| EvidenceView {
-            text: kind.to_string(),
-            evidence: kind.evidence,
-            rollback_at: kind.rollback_at,
-        });
-        Some(Self {
-            phase: Some(report.decision.phase.to_string()),
-            reason: Some(report.decision.reason.clone()),
-            evidence: evidence.collect(),
-            ..view
-        })
     }
 }
 

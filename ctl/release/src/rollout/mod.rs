@@ -7,7 +7,7 @@
 //! state         the rollout of a release, as its record keeps it
 //! verbs         what people do to it: start, approve, pause, resume, retry, abort, promote
 //! decision      what to do next, and why              Rollout, observation, time   -> Decision
-//! forecast      what the traffic of a step can show           Rollout, time                -> RolloutForecast
+//! forecast      what the traffic of a step can show   Rollout, time                -> RolloutForecast
 //! transition    the same, done to the record          Record, action               -> Record
 //! ```
 
