@@ -2,7 +2,7 @@
 
 use crate::Protected;
 use canary_release::metrics::ReleaseGeneration;
-use canary_release::plan::Reference;
+use canary_release::plan::{LabelRefusal, Reference};
 use canary_release::record::Record;
 use canary_release::rollout::VerbError;
 use canary_release::spec::ReleaseName;
@@ -228,6 +228,31 @@ pub enum Error {
         proxies: Vec<preflight::ProxyRuntime>,
         /// How long it was waited for.
         waited: Duration,
+    },
+    /// An object that an operator has named does not exist.
+    #[error("expected {object}, found none")]
+    Missing {
+        /// The object.
+        object: Reference,
+    },
+    /// Pods would be replaced, or a label of others overwritten.
+    #[error(transparent)]
+    Label(#[from] LabelRefusal),
+    /// A controller of Kubernetes did not observe a change in time.
+    #[error("the controller of {object} has not observed the change after {}", canary_release::format::seconds(*waited))]
+    NotObserved {
+        /// The Deployment or the `ReplicaSet`.
+        object: String,
+        /// How long it was waited for.
+        waited: Duration,
+    },
+    /// A change of a label failed, and what was written could not be taken back.
+    #[error("{deployment} stays paused: {source}")]
+    StaysPaused {
+        /// The Deployment.
+        deployment: String,
+        /// Why.
+        source: Box<Error>,
     },
     /// The operation would break what others have.
     #[error(transparent)]

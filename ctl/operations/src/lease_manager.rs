@@ -14,6 +14,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use kube::api::{DeleteParams, PostParams, Preconditions};
 use kube::{Api, Client};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::mpsc;
 use std::time::Duration;
 use tokio::runtime::Handle;
@@ -55,6 +56,12 @@ impl Task<'_> {
     }
 }
 
+impl fmt::Display for Task<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.verb, self.release)
+    }
+}
+
 /// Leases that this process holds.
 struct Held {
     leases: Vec<(Api<Lease>, Lease)>,
@@ -80,13 +87,13 @@ impl LeaseManager {
     pub(crate) async fn with_leases<T>(
         &self,
         mut places: Vec<NamespacedName>,
-        task: Task<'_>,
+        task: impl fmt::Display,
         work: impl AsyncFnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
         // All processes take Leases in the same order, so that no two wait for each other.
         places.sort();
         places.dedup();
-        let holder = self.holder(task);
+        let holder = self.holder(&task);
         let mut held = Held { leases: Vec::new(), every: self.timing.lease / 3 };
         for (namespace, name) in places {
             let api: Api<Lease> = Api::namespaced(self.client.clone(), &namespace);
@@ -148,12 +155,12 @@ impl LeaseManager {
 
     /// The holder identity: the user and the operation, for messages, and a nonce that distinguishes two processes of
     /// one user.
-    fn holder(&self, Task { verb, release }: Task<'_>) -> String {
+    fn holder(&self, task: &impl fmt::Display) -> String {
         let mut nonce = [0; 4];
         // Without randomness two processes of one user have the same identity; concurrent writes of the record still
         // conflict.
         getrandom::fill(&mut nonce).ok();
-        format!("{}: {verb} {release} #{:08x}", self.user, u32::from_be_bytes(nonce))
+        format!("{}: {task} #{:08x}", self.user, u32::from_be_bytes(nonce))
     }
 
     fn lease(&self, name: &str, holder: &str) -> Lease {

@@ -21,6 +21,7 @@
 //! rotate            a new signing key                                    Release         -> Rotated
 //! rights            the rights that the user lacks                     Release         -> Right
 //! prepare, restart  restarts proxies without V8                          Release         -> Preparation
+//! adopt             the version label for running pods                 Deployment      -> Adoption
 //! uninstall         deletes our objects and fields                       Record          -> Plan
 //! discover          the objects for a first canary.yaml                  Service         -> Objects
 //! doctor            everything that is wrong, at once                 Release         -> Diagnosis
@@ -37,6 +38,7 @@
 
 #![warn(clippy::missing_errors_doc)]
 
+mod adopt;
 mod apply;
 mod backoff;
 mod checks;
@@ -74,6 +76,7 @@ mod subsets;
 mod uninstall;
 mod wait;
 
+pub use adopt::{AdoptOptions, Adoption, ObjectIdentity, WorkloadIdentity};
 pub use apply::{Applied, ApplyOptions};
 pub use client::Access;
 pub use cluster::{Cluster, WriteOptions};

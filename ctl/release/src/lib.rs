@@ -24,6 +24,7 @@
 //! evidence          whether the canary fails more often than stable   counters           -> Assessment
 //! rollout           what a rollout does next, and why                  Record, observation -> Decision
 //! stats             the interval of an observed share, and tests against the expected one
+//! label_selector    which labels a selector matches
 //! format            human-readable quantities
 //! input_file        the text of a file, up to a limit
 //! embedded_module   a module that travels in the configuration, and its digest
@@ -40,6 +41,7 @@ mod embedded_module;
 pub mod evidence;
 pub mod format;
 pub mod input_file;
+pub mod label_selector;
 pub mod lint;
 pub mod manifest;
 pub mod metrics;

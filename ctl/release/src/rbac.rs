@@ -16,6 +16,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The Secret of the keys.
 pub const KEYS: &str = "canary-ctl-keys";
 
+/// The Lease under which the version label of running pods changes: one change in a namespace at a time.
+pub const ADOPTION_LEASE: &str = "canary-ctl-adoption";
+
 /// A rule of a Role: the verbs that are allowed on some resources of a namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -141,6 +144,16 @@ pub fn add_restart_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &Relea
         rules.add("apps", "deployments", [], &["list", "get", "patch"]);
         rules.add("apps", "replicasets", [], &["get"]);
     }
+}
+
+/// Adds the rights to give running pods the version label. The names of Deployment, `ReplicaSet` and pods are not known in advance.
+pub fn add_adoption_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &Release) {
+    let mut rules = Rules(all, release.name.namespace.as_str());
+    rules.add("apps", "deployments", [], &["get", "patch"]);
+    rules.add("apps", "replicasets", [], &["list", "patch"]);
+    rules.add("", "pods", [], &["patch"]);
+    rules.add("autoscaling", "horizontalpodautoscalers", [], &["list"]);
+    rules.leases(&[ADOPTION_LEASE]);
 }
 
 /// The record, its Lease, the pods behind it.

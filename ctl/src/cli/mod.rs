@@ -57,7 +57,8 @@ pub use skip_checks::SkipChecks;
 pub use status::Status;
 pub use token::{Token, TokenCreate, TokenInspect, TokenRevoke, TokenVerb};
 pub use twin::{
-    Charts, HooksRun, Twin, TwinDecisions, TwinInspection, TwinPlugin, TwinPostRender, TwinRender, TwinVerb,
+    Charts, HooksRun, Twin, TwinAdopt, TwinDecisions, TwinInspection, TwinPlugin, TwinPostRender, TwinRender,
+    TwinVerb,
 };
 pub use uninstall::Uninstall;
 pub use verify::Verify;

@@ -18,6 +18,9 @@ pub struct Rbac {
     /// Add what `prepare` needs: to read workloads of the proxies, and to patch their Deployments
     #[arg(long)]
     pub prepare: bool,
+    /// Add what `twin adopt` needs: to patch Deployments, `ReplicaSets` and pods of the release's namespace
+    #[arg(long)]
+    pub adopt: bool,
     /// Add what reads proxies through their kubelets, where the API server does not reach port 15090 of pods
     #[arg(long)]
     pub port_forward: bool,

@@ -1,6 +1,8 @@
 //! `canary-ctl twin`.
 
-use super::{Output, SpecFile};
+use super::{Connection, DryRun, Output, SpecFile};
+use canary_release::plan::VersionLabel;
+use canary_release::spec::{Label, Seconds};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
 use helm_twins::Check;
@@ -42,6 +44,8 @@ Exit code 1 when a check refuses the chart.")]
     Check(TwinInspection),
     /// Write a plugin directory for Helm 4, whose post-renderers are plugins
     Plugin(TwinPlugin),
+    /// Give the pods of a running Deployment the version label, without a restart
+    Adopt(TwinAdopt),
 }
 
 /// Print the objects to deploy: files in, one stream out
@@ -109,6 +113,47 @@ pub struct TwinPlugin {
     pub dry_run: bool,
 }
 
+/// Give the pods of a running Deployment the version label, without a restart
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:
+  canary-ctl twin adopt shop --dry-run     what would be written for the stable version of the file
+  canary-ctl twin adopt shop               write it
+  canary-ctl twin adopt shop -n shop --label version=v1
+  canary-ctl twin adopt shop --undo        take it back, before the first deployment that has it
+
+The Deployment is paused, then its ReplicaSet's template, its pods and its own template get the
+label, then it is resumed: its controller finds nothing to replace. Interrupted, the same call
+continues, and `--undo` goes back. Exit code 1 when pods were replaced meanwhile.")]
+pub struct TwinAdopt {
+    /// The Deployment, in the release's namespace
+    #[arg(value_parser = object_name)]
+    pub deployment: String,
+    /// The release: its namespace, version label and stable version.
+    #[command(flatten)]
+    pub spec: SpecFile,
+    /// The namespace, where no file names it
+    #[arg(short, long, value_name = "NAMESPACE", requires = "label", conflicts_with = "file")]
+    pub namespace: Option<Label>,
+    /// The label, where no file names it
+    #[arg(long, value_name = "NAME=VALUE", requires = "namespace", conflicts_with = "file")]
+    pub label: Option<VersionLabel>,
+    /// Take the label back
+    #[arg(long)]
+    pub undo: bool,
+    /// Write nothing: say what would be written (client), and let the API server check it (server)
+    #[arg(long, value_name = "WHERE", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "client")]
+    pub dry_run: Option<DryRun>,
+    /// How long to wait for the controllers of Kubernetes
+    #[arg(long, value_name = "DURATION", default_value = "60s")]
+    pub timeout: Seconds,
+    /// The cluster.
+    #[command(flatten)]
+    pub connection: Connection,
+    /// The form of the result.
+    #[command(flatten)]
+    pub output: Output,
+}
+
 /// The two versions of a chart, rendered.
 #[derive(Clone, Debug, Args)]
 pub struct Charts {
@@ -160,6 +205,19 @@ pub enum HooksRun {
     Run,
     /// They are left out
     Skip,
+}
+
+/// Reads the name of an object: a DNS subdomain (RFC 1123).
+fn object_name(text: &str) -> Result<String, &'static str> {
+    let is_made_of = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
+    let is_end = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
+    let has_ends = is_end(text.bytes().next()) && is_end(text.bytes().last());
+    if text.len() <= 253 && has_ends && text.bytes().all(is_made_of) {
+        return Ok(text.to_owned());
+    }
+    Err(
+        "expected the name of a Deployment: at most 253 of `a-z 0-9 - .`, beginning and ending with a letter or digit",
+    )
 }
 
 /// Reads the name of a check that can be skipped.

@@ -85,7 +85,7 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::Explain(arguments) => Box::pin(explain::run(arguments, printer)).await,
         Verb::Simulate(arguments) => simulate::run(arguments, printer).await,
         Verb::Token(arguments) => token::run(arguments, printer).await,
-        Verb::Twin(arguments) => twin::run(&arguments, printer),
+        Verb::Twin(arguments) => Box::pin(twin::run(&arguments, printer)).await,
         Verb::Verify(arguments) => verify::run(arguments, printer).await,
         Verb::Completions(arguments) => completions::run(arguments, printer),
     }

@@ -1,6 +1,7 @@
 //! `twin`: read both versions and the decisions, plan, and print objects, decisions or refusals. Only a plugin directory and a
-//! report that was asked for are written.
+//! report that was asked for are written; `adopt` alone needs a cluster.
 
+mod adopt;
 mod plugin;
 
 use crate::cli::{Charts, HooksRun, Twin, TwinDecisions, TwinPostRender, TwinVerb};
@@ -14,7 +15,7 @@ use helm_twins::{
 use std::io::Read as _;
 use std::path::Path;
 
-pub(super) fn run(arguments: &Twin, printer: &mut Printer) -> Result<Outcome, Error> {
+pub(super) async fn run(arguments: &Twin, printer: &mut Printer) -> Result<Outcome, Error> {
     match &arguments.verb {
         TwinVerb::Render(arguments) => {
             let plan = plan_charts(&arguments.charts, &arguments.decisions)?;
@@ -37,6 +38,7 @@ pub(super) fn run(arguments: &Twin, printer: &mut Printer) -> Result<Outcome, Er
             Ok(outcome)
         }
         TwinVerb::Plugin(arguments) => plugin::run(arguments, printer),
+        TwinVerb::Adopt(arguments) => adopt::run(arguments, printer).await,
     }
 }
 

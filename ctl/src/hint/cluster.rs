@@ -13,6 +13,7 @@ impl Hint for Error {
             Self::Protected(protected) => protected.hint(),
             Self::Preflight(refusal) => refusal.hint(),
             Self::Plan(error) => error.hint(),
+            Self::Label(refusal) => refusal.hint(),
             Self::Rollout(error) => error.hint(),
             Self::Manifest(error) => error.hint(),
             Self::Config(error) => error.hint(),
@@ -23,6 +24,9 @@ impl Hint for Error {
             Self::Forbidden { verb, resource, group, namespace } => Some(format!(
                 "add to a Role in `{namespace}`: {{apiGroups: [\"{group}\"], resources: [\"{resource}\"], verbs: [\"{verb}\"]}}; `canary-ctl generate rbac` prints all rights"
             )),
+            Self::Missing { object } => {
+                Some(format!("`kubectl get {}s -n {}` lists them", object.kind.to_ascii_lowercase(), object.namespace))
+            }
             Self::Unknown { known, .. } => Some(unknown(known)),
             other => of_access(other).or_else(|| of_proxies(other)).map(str::to_owned),
         }
@@ -106,6 +110,9 @@ const fn of_proxies(error: &Error) -> Option<&'static str> {
         }
         Error::NotRolledOut { .. } => {
             "the pods of before go on: look at the new ones, then `canary-ctl prepare` again goes on; `prepare --undo` goes back"
+        }
+        Error::NotObserved { .. } | Error::StaysPaused { .. } => {
+            "`canary-ctl twin adopt` again continues, and with `--undo` goes back; both resume the Deployment"
         }
         Error::NotPrepared { .. } => {
             "old pods may still be terminating: `canary-ctl prepare` again goes on; a gateway without an HTTP listener shows V8 with its first one"

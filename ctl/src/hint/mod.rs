@@ -11,9 +11,11 @@
 //! rollout   what a rollout was asked and cannot do                          rollout
 //! doctor    what is wrong with a release and its cluster                   doctor
 //! rights    rights that are missing, and the command that prints them      rbac
+//! adopt     a running Deployment that does not get the version label      plan
 //! twin      a chart that two versions cannot have beside each other      helm-twins
 //! ```
 
+mod adopt;
 mod check;
 mod cluster;
 mod doctor;

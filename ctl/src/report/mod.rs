@@ -1,5 +1,6 @@
 //! The only code that prints: data to stdout in the requested form, messages and hints to stderr.
 
+mod adoption;
 pub mod escape;
 mod findings;
 mod paint;
@@ -8,6 +9,7 @@ mod printer;
 mod table;
 mod twin;
 
+pub use adoption::AdoptionReport;
 pub use paint::PaintedText;
 pub use plan::PlanReport;
 pub(crate) use printer::with_causes;

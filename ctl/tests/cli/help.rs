@@ -39,6 +39,7 @@ fn every_verb_says_what_it_does_and_gives_an_example() {
         "twin diff",
         "twin check",
         "twin plugin",
+        "twin adopt",
         "completions",
     ] {
         let ran = CliFixture::new().run(&format!("{verb} --help"));

@@ -167,3 +167,33 @@ fn a_plugin_is_printed_or_written() {
     assert_eq!(cli.run("twin plugin plugin").code, 0);
     assert_eq!(cli.read("plugin/plugin.yaml"), printed.stdout);
 }
+
+#[test]
+fn an_adoption_takes_namespace_and_label_from_a_file_or_from_the_command_line() {
+    let cli = fixture();
+    for (line, expected) in [
+        ("twin adopt shop -n shop", "--label <NAME=VALUE>"),
+        ("twin adopt shop --label version=v1", "--namespace <NAMESPACE>"),
+        ("twin adopt shop -n shop --label version=v1 -f canary.yaml", "cannot be used with"),
+        ("twin adopt shop -n shop --label version", "expected a label and a value"),
+        ("twin adopt shop/scale", "expected the name of a Deployment"),
+        ("twin adopt shop -f missing.yaml", "missing.yaml"),
+    ] {
+        let ran = cli.run(line);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{line}");
+        assert!(ran.stderr.contains(expected), "{line}: expected `{expected}` in {}", ran.stderr);
+    }
+}
+
+#[test]
+fn the_rights_of_an_adoption_are_printed_on_request() {
+    let cli = fixture();
+    let resources = ["deployments", "replicasets", "horizontalpodautoscalers", "canary-ctl-adoption"];
+    let named = |line: &str| -> Vec<&str> {
+        let ran = cli.run(line);
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{line}");
+        resources.into_iter().filter(|resource| ran.stdout.contains(resource)).collect()
+    };
+    assert_eq!(named("generate rbac --user alice --adopt"), resources);
+    assert_eq!(named("generate rbac --user alice"), [""; 0]);
+}

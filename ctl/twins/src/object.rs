@@ -7,7 +7,7 @@ use std::fmt;
 /// The annotation with the name that the chart gives the object. What has it, has another name.
 pub const CHART_NAME: &str = "canary-ctl.io/chart-name";
 /// The annotation with the version that a workload or its autoscaler belongs to.
-pub const VERSION: &str = "canary-ctl.io/version";
+pub const VERSION: &str = canary_release::plan::VERSION_ANNOTATION;
 
 /// An object of Kubernetes: it has `apiVersion`, `kind` and `metadata.name`.
 #[derive(Clone, Debug, PartialEq, Serialize)]

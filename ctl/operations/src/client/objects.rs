@@ -1,5 +1,6 @@
 //! Reads objects of any kind as JSON: no types for kinds that Istio owns.
 
+use super::pods::selector;
 use super::{ApiClient, ApiRequest};
 use crate::Error;
 use canary_release::plan::Reference;
@@ -72,6 +73,21 @@ impl ApiClient {
         kind: &str,
         namespace: &str,
     ) -> Result<Vec<Value>, Error> {
+        self.list_selected(api_version, kind, namespace, &BTreeMap::new()).await
+    }
+
+    /// Those of them that have these labels.
+    ///
+    /// # Errors
+    ///
+    /// As [`list`](Self::list).
+    pub(crate) async fn list_selected(
+        &self,
+        api_version: &str,
+        kind: &str,
+        namespace: &str,
+        labels: &BTreeMap<String, String>,
+    ) -> Result<Vec<Value>, Error> {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
         let api: Api<DynamicObject> = if namespace.is_empty() {
@@ -81,7 +97,11 @@ impl ApiClient {
         };
         let (plural, group) = (resource.plural.as_str(), resource.group.as_str());
         let request = ApiRequest { verb: "list", resource: plural, group, namespace, name: "" };
-        let found = api.list(&ListParams::default()).await.map_err(|error| request.error(error))?;
+        let mut params = ListParams::default();
+        if !labels.is_empty() {
+            params = params.labels(&selector(labels));
+        }
+        let found = api.list(&params).await.map_err(|error| request.error(error))?;
         // Items of a list of built-in kinds have neither apiVersion nor kind.
         let typed = |mut object: DynamicObject| {
             object.types = Some(TypeMeta { api_version: api_version.to_owned(), kind: kind.to_owned() });

@@ -116,11 +116,15 @@ impl ApiClient {
         labels: &BTreeMap<String, String>,
     ) -> Result<Vec<Pod>, Error> {
         let api: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
-        let selector: Vec<String> = labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let request = ApiRequest { verb: "list", resource: "pods", group: "", namespace, name: "" };
-        let found = api.list(&ListParams::default().labels(&selector.join(","))).await;
+        let found = api.list(&ListParams::default().labels(&selector(labels))).await;
         Ok(found.map_err(|error| request.error(error))?.items)
     }
+}
+
+/// Labels as the selector of a list.
+pub(super) fn selector(labels: &BTreeMap<String, String>) -> String {
+    labels.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(",")
 }
 
 /// Whether a pod is terminating.

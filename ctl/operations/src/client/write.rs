@@ -107,8 +107,12 @@ impl ApiClient {
         Ok(serde_json::to_value(restored).ok())
     }
 
-    /// Merges a patch (RFC 7396) into an object.
-    async fn merge(
+    /// Merges a patch (RFC 7396) into an object; what it changes is ours. One that names a `resourceVersion` is for that version alone.
+    ///
+    /// # Errors
+    ///
+    /// If the object does not exist, or was modified since that version ([`Error::Stale`]).
+    pub(crate) async fn merge(
         &self,
         object: &Reference,
         patch: &Value,

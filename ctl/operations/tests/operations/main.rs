@@ -9,6 +9,7 @@
 )]
 
 mod admission;
+mod adopting;
 mod applying;
 mod denied;
 mod doctor;

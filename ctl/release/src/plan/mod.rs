@@ -14,6 +14,7 @@
 //! module_rollout  a new module until every proxy runs it              Record             -> Plan
 //! module_backup   the embedded modules before it                      Record             -> Change
 //! restart         rolling update of a Deployment by one label         Deployment         -> RolloutStatus
+//! version_label   the version label of running pods              LabelledWorkload   -> LabelPlan
 //! note            what a caller should know of a plan
 //! error           why there is no plan
 //! ```
@@ -33,6 +34,7 @@ mod redaction;
 mod removal;
 mod restart;
 mod route_alignment;
+mod version_label;
 
 pub use change::{Action, Change, ChangeReason, Plan};
 pub(crate) use config_update::applicable;
@@ -49,4 +51,8 @@ pub use removal::removal;
 pub use restart::{
     RolloutStatus, check_rolling_update, is_labelled_by_us, makes_pods_with, next_label, restart_body,
     rollout_status, runtime_change, runtime_removal,
+};
+pub use version_label::{
+    LabelAction, LabelDirection, LabelNote, LabelPlan, LabelRefusal, LabelStep, LabelWrite, LabelledWorkload,
+    VERSION_ANNOTATION, VersionLabel, VersionLabelError, uid,
 };

@@ -6,10 +6,12 @@
 //! store               objects with versions: create, read, replace    Request        -> Response
 //! server_side_apply   field managers, conflicts, removed fields       Value          -> Value
 //! proxies             what istiod sends to proxies, and their metrics objects        -> text
+//! controllers         Deployments make ReplicaSets, and these pods objects        -> objects
 //! kill                a process that is killed after so many writes
 //! ```
 
 mod access;
+mod controllers;
 mod kill;
 mod proxies;
 mod request;
@@ -19,6 +21,7 @@ mod store;
 use crate::fixture::options;
 use access::Access;
 use canary_operations::{Cluster, WriteOptions};
+use controllers::Controllers;
 use kube::Client;
 use kube::client::Body;
 use proxies::Proxies;
@@ -41,6 +44,7 @@ pub(crate) struct FakeApi(Arc<Mutex<State>>);
 pub(crate) struct State {
     pub(crate) store: Store,
     pub(crate) proxies: Proxies,
+    pub(crate) controllers: Controllers,
     pub(crate) access: Access,
     /// `PATCH /apis/…` of all requests.
     pub(crate) requests: Vec<String>,
@@ -184,16 +188,32 @@ impl FakeApi {
         let response = state.store.respond(request);
         if request.is_write() {
             state.push();
+        } else if request.method == http::Method::GET {
+            let State { store, controllers, .. } = &mut *state;
+            controllers.tick(store);
         }
         response
     }
 }
 
 impl State {
-    /// What istiod does after each write, while it runs.
+    /// What controllers and istiod do after each write, while they run.
     fn push(&mut self) {
-        let Self { store, proxies, .. } = self;
+        let Self { store, proxies, controllers, .. } = self;
+        controllers.sync(store);
         proxies.push(store);
+    }
+
+    /// Lets controllers run that were stopped.
+    pub(crate) fn start_controllers(&mut self) {
+        let Self { store, controllers, .. } = self;
+        controllers.start(store);
+    }
+
+    /// Changes an object as this client, and lets the controllers see it.
+    pub(crate) fn edit_as(&mut self, manager: &str, kind: &str, name: &str, change: impl FnOnce(&mut Value)) {
+        self.store.edit_as(manager, kind, name, change);
+        self.push();
     }
 
     /// Puts an object there, as its owner would by `kubectl create`.

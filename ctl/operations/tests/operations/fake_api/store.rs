@@ -37,11 +37,16 @@ impl Store {
 
     /// Changes an object, as its owner would by `kubectl edit`.
     pub(crate) fn edit(&mut self, kind: &str, name: &str, change: impl FnOnce(&mut Value)) {
+        self.edit_as("kubectl-edit", kind, name, change);
+    }
+
+    /// The same as another client.
+    pub(crate) fn edit_as(&mut self, manager: &str, kind: &str, name: &str, change: impl FnOnce(&mut Value)) {
         let is_it = |object: &&Value| object["kind"] == kind && object["metadata"]["name"] == name;
         let (key, object) = self.objects.iter().find(|(_, object)| is_it(object)).expect("the object exists");
         let (key, mut after) = (key.clone(), object.clone());
         change(&mut after);
-        let after = updated("kubectl-edit", Some(object), after);
+        let after = updated(manager, Some(object), after);
         self.put(key, after);
     }
 
@@ -95,6 +100,9 @@ impl Store {
                 self.commit(request, key, after)
             }
             (&Method::PATCH, Some(found)) => {
+                if is_stale(&request.body["metadata"], &found) {
+                    return failure(409, "Conflict", "the object has been modified");
+                }
                 let mut after = found.clone();
                 merge(&mut after, &request.body);
                 let after = updated(request.field_manager(), Some(&found), after);
@@ -155,6 +163,11 @@ impl Store {
         let uid = field("uid", format!("uid-{}", self.version));
         let created = field("creationTimestamp", "2026-11-01T00:00:00Z".to_owned());
         let version = field("resourceVersion", String::new());
+        if ["Deployment", "ReplicaSet"].contains(&text(&after["kind"])) {
+            let generation = before.and_then(|before| before["metadata"]["generation"].as_u64());
+            let is_other = before.is_none_or(|before| before["spec"] != after["spec"]);
+            after["metadata"]["generation"] = json!(generation.unwrap_or_default() + u64::from(is_other));
+        }
         after["metadata"]["uid"] = uid;
         after["metadata"]["creationTimestamp"] = created;
         after["metadata"]["resourceVersion"] = version;

@@ -6,6 +6,7 @@
 //! new_module     the rollout of a new module, and its revert
 //! role_changes   promotion, rollback, end of a drain, uninstall
 //! injection      routes in the VirtualService of another owner
+//! version_label  the version label of a running Deployment
 //! rotation       signing keys of two gateways
 //! ```
 
@@ -15,6 +16,7 @@ mod injection;
 mod new_module;
 mod role_changes;
 mod rotation;
+mod version_label;
 
 use crate::fake_api::FakeApi;
 use assignment::Weight;
