@@ -21,6 +21,8 @@ pub struct ShopEnvOptions {
     pub sidecars: bool,
     /// Whether the gateway starts with V8: needed where a test applies the filter by `kubectl` to an Envoy before 1.38.
     pub prepared: bool,
+    /// Whether the shop is there; without it the namespace is empty.
+    pub shop: bool,
     /// How long the gateway lets connections live on after a listener update, in seconds.
     pub drain: u16,
 }
@@ -28,7 +30,7 @@ pub struct ShopEnvOptions {
 impl Default for ShopEnvOptions {
     /// The newest Envoy, sidecars, and Istio's own drain time.
     fn default() -> Self {
-        Self { envoy: "1.40".to_owned(), sidecars: true, prepared: false, drain: 45 }
+        Self { envoy: "1.40".to_owned(), sidecars: true, prepared: false, shop: true, drain: 45 }
     }
 }
 
@@ -82,8 +84,9 @@ impl ShopEnv {
         if options.prepared {
             lab.apply(&runtime(ingress, selector)?).await?;
         }
-        lab.apply(&(Objects::read("shop", namespace)?.text() + &gateway.text())).await?;
-        for version in ["v1", "v2"] {
+        let shop = if options.shop { Objects::read("shop", namespace)?.text() } else { String::new() };
+        lab.apply(&(shop + &gateway.text())).await?;
+        for version in ["v1", "v2"].iter().filter(|_| options.shop) {
             lab.rolled_out(namespace, &format!("deployment/shop-{version}")).await?;
         }
         lab.rolled_out(ingress, "deployment/gateway").await?;

@@ -23,7 +23,17 @@ pub(crate) struct LoadedFixture<'l> {
 impl<'l> LoadedFixture<'l> {
     /// Nothing is applied yet. The file has weight 0, and allows any step; `with` changes it further.
     pub(crate) async fn set_up(lab: &'l Lab, name: &str, with: impl FnOnce(Document) -> Document) -> Self {
-        let env = ShopEnv::set_up(lab, name, &ShopEnvOptions::gateway()).await.unwrap();
+        Self::set_up_with(lab, name, &ShopEnvOptions::gateway(), with).await
+    }
+
+    /// The same with these options.
+    pub(crate) async fn set_up_with(
+        lab: &'l Lab,
+        name: &str,
+        options: &ShopEnvOptions,
+        with: impl FnOnce(Document) -> Document,
+    ) -> Self {
+        let env = ShopEnv::set_up(lab, name, options).await.unwrap();
         let document = env.release().unwrap().with("/spec/weight", "0").with("/spec/maxStep", "100");
         let document = with(document);
         let release = parse(Path::new("canary.yaml"), &document.text()).unwrap().release;

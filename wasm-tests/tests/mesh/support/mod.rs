@@ -68,9 +68,15 @@ fn accounts() -> Vec<Account> {
         name: name.to_owned(),
         groups: groups.iter().map(|group| (*group).to_owned()).collect(),
     };
-    let limited =
-        ["restricted", "restricted-editor", "restricted-too", "restricted-preparer", "restricted-forwarder"]
-            .map(|name| account(name, &[]));
+    let limited = [
+        "restricted",
+        "restricted-editor",
+        "restricted-too",
+        "restricted-preparer",
+        "restricted-forwarder",
+        "restricted-adopter",
+    ]
+    .map(|name| account(name, &[]));
     [vec![account("bob", &["system:masters"])], limited.to_vec()].concat()
 }
 

@@ -1,4 +1,12 @@
 //! Two versions of one chart by the real Helm 3 and Helm 4: installed, a canary, promoted, the next canary, rolled back, uninstalled.
+//!
+//! ```text
+//! adopting       the version label for the pods of a running Deployment
+//! running_chart  an application that runs already, from there to the end of its first promotion, under load
+//! ```
+
+mod adopting;
+mod running_chart;
 
 use crate::support::in_the_mesh;
 use mesh_lab::{Helm, Lab, documents};
@@ -9,7 +17,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A chart as its author wrote it: one Deployment behind one Service, its configuration, an autoscaler, a disruption budget.
+/// A chart as its author wrote it: one Deployment behind one Service, its configuration, a disruption budget.
 const TEMPLATE: &str = r"apiVersion: v1
 kind: Service
 metadata: {name: {{ .Release.Name }}, labels: {helm.sh/chart: shop-{{ .Values.version }}}}
@@ -40,6 +48,14 @@ spec:
           ports: [{name: http, containerPort: 8080}]
           readinessProbe: {httpGet: {path: /healthz, port: http}, periodSeconds: 1}
 ---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: {{ .Release.Name }}}
+spec: {maxUnavailable: 1, selector: {matchLabels: {app: {{ .Release.Name }}}}}
+";
+
+/// What it may have besides.
+const AUTOSCALER: &str = r"---
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
 metadata: {name: {{ .Release.Name }}}
@@ -48,11 +64,6 @@ spec:
   minReplicas: 1
   maxReplicas: 3
   metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 80}}}]
----
-apiVersion: policy/v1
-kind: PodDisruptionBudget
-metadata: {name: {{ .Release.Name }}}
-spec: {maxUnavailable: 1, selector: {matchLabels: {app: {{ .Release.Name }}}}}
 ";
 
 /// What Kubernetes and Istio put into each namespace.
@@ -72,7 +83,7 @@ fn releases_by_helm_4_restart_no_pod_and_leave_nothing_behind() {
 fn releases(namespace: &str, helm: Helm) {
     in_the_mesh(async |lab| {
         lab.kubectl(&["create", "namespace", namespace]).await.unwrap();
-        let chart = TwinChart::new(lab, namespace, helm).await;
+        let chart = TwinChart::new(lab, namespace, helm, AUTOSCALER).await;
         chart.versions("v1", "v2");
         chart.upgrade("v1", &[]).await;
         chart.ready("shop").await;
@@ -112,13 +123,14 @@ struct TwinChart<'l> {
 }
 
 impl<'l> TwinChart<'l> {
-    async fn new(lab: &'l Lab, namespace: &str, helm: Helm) -> Self {
+    /// A chart with these objects besides.
+    async fn new(lab: &'l Lab, namespace: &str, helm: Helm, more: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let chart = Self { lab, helm, namespace: namespace.to_owned(), folder };
         std::fs::create_dir_all(chart.path("chart/templates")).unwrap();
         std::fs::write(chart.path("chart/Chart.yaml"), "apiVersion: v2\nname: shop\nversion: 0.1.0\n")
             .unwrap();
-        std::fs::write(chart.path("chart/templates/shop.yaml"), TEMPLATE).unwrap();
+        std::fs::write(chart.path("chart/templates/shop.yaml"), format!("{TEMPLATE}{more}")).unwrap();
         if helm == Helm::Four {
             let plugin = chart.text("canary-twin");
             chart.canary_ctl(&["twin", "plugin", &plugin]);
@@ -145,6 +157,7 @@ impl<'l> TwinChart<'l> {
 
     fn canary_ctl(&self, arguments: &[&str]) -> String {
         let mut command = Command::new(artifact::canary_ctl().unwrap());
+        command.env("KUBECONFIG", self.lab.kubeconfig("admin").unwrap());
         let output = command.args(arguments).current_dir(self.folder.path()).output().unwrap();
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
@@ -210,15 +223,19 @@ impl<'l> TwinChart<'l> {
 
     /// The uids of a version's pods.
     async fn pods(&self, version: &str) -> BTreeSet<String> {
-        let selector = format!("app=shop,version={version}");
+        self.pods_with(&format!("app=shop,version={version}")).await
+    }
+
+    /// The uids of the pods with these labels.
+    async fn pods_with(&self, selector: &str) -> BTreeSet<String> {
         let uids = "jsonpath={.items[*].metadata.uid}";
         let text = self
             .lab
-            .kubectl(&["get", "pods", "-n", &self.namespace, "-l", &selector, "-o", uids])
+            .kubectl(&["get", "pods", "-n", &self.namespace, "-l", selector, "-o", uids])
             .await
             .unwrap();
         let uids: BTreeSet<String> = text.split_whitespace().map(str::to_owned).collect();
-        assert!(!uids.is_empty(), "pods of {version}");
+        assert!(!uids.is_empty(), "pods with {selector}");
         uids
     }
 
