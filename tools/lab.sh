@@ -74,6 +74,18 @@ after_istio() {
     install -m 644 "$sources/manifests/charts/base/files/crd-all.gen.yaml" "$sources/tools/packaging/common/envoy_bootstrap.json" "$LAB"
 }
 
+# The kinds of the Gateway API that this Istio was built for. A module's archive has all files of its repository.
+gateway_api() {
+    local crds=$LAB/gateway-api.yaml sources version
+    version=$(sed -n 's|.*sigs.k8s.io/gateway-api \(v[^ ]*\).*|\1|p' "$SOURCES/istio/go.mod")
+    [ "$(head -1 "$crds" 2>/dev/null)" != "# $version" ] || return 0
+    need_go
+    sources=$(cd "$SOURCES/istio" && go_here mod download -json sigs.k8s.io/gateway-api | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
+    { echo "# $version" && sed -s '1s/^/---\n/' "$sources"/config/crd/standard/gateway.networking.k8s.io_*.yaml; } >"$crds.new"
+    mv "$crds.new" "$crds"
+    rm -rf "$GO"
+}
+
 system_packages
 lock lab
 mkdir -p "$BIN"
@@ -87,5 +99,6 @@ build istio "" \
     pilot-discovery=istio.io/istio/pilot/cmd/pilot-discovery \
     pilot-agent=istio.io/istio/pilot/cmd/pilot-agent \
     istioctl=istio.io/istio/istioctl/cmd/istioctl
+gateway_api
 build helm3 "" helm3=helm.sh/helm/v3/cmd/helm
 build helm4 "" helm4=helm.sh/helm/v4/cmd/helm

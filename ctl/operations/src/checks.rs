@@ -12,7 +12,7 @@ use canary_release::preflight::{
     Alternative, PreflightCheck, check_pause, check_service_port, check_step, check_stickiness,
 };
 use canary_release::record::Record;
-use canary_release::routing::ROUTE_KIND;
+use canary_release::routing::route_kinds;
 use canary_release::spec::{Release, ReleaseName, Routes};
 use canary_release::status::ReadyPods;
 
@@ -69,7 +69,8 @@ impl Cluster {
         if skipped.contains(&PreflightCheck::NoRoutes) || self.has_route(release, record, canary).await? {
             return Ok(());
         }
-        let message = format!("no {ROUTE_KIND} leads to version `{canary}` by the filter's header");
+        let message =
+            format!("no {} leads to version `{canary}` by the filter's header", route_kinds(record.routes));
         let alternative = Alternative::AddRoutes { routes: record.routes };
         Ok(PreflightCheck::NoRoutes.refuse(skipped, message, alternative)?)
     }

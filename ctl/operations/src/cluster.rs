@@ -22,6 +22,14 @@ pub struct WriteOptions {
     pub lease_timing: LeaseTiming,
     /// How long istiod takes to send a change: its debounce, and a push. A default proxy has no metric of its routes.
     pub istiod_push_delay: Duration,
+    /// How long a proxy is waited for that cannot be asked what it runs; `None` refuses what depends on its report.
+    pub unseen_proxies_wait: Option<Duration>,
+}
+
+impl WriteOptions {
+    /// How long a proxy is waited for that cannot be asked: istiod collects changes for at most 10 s (`PILOT_DEBOUNCE_MAX`), and
+    /// sends them to all proxies within seconds.
+    pub const UNSEEN_PROXIES_WAIT: Duration = Duration::from_secs(30);
 }
 
 impl Default for WriteOptions {
@@ -31,6 +39,7 @@ impl Default for WriteOptions {
             take_ownership: false,
             lease_timing: LeaseTiming::default(),
             istiod_push_delay: Duration::from_secs(2),
+            unseen_proxies_wait: None,
         }
     }
 }

@@ -34,6 +34,7 @@ impl Cluster {
     async fn reach(&self, release: &ReleaseName, record: &Record) -> Result<Reached, Error> {
         let (namespace, service) = (release.namespace.as_str(), record.service.name.as_str());
         let mut objects = self.client.list_istio_in(ROUTE_KIND, &namespaces(record, namespace)).await?;
+        objects.extend(self.client.http_routes(namespace).await?);
         objects.extend(self.client.list("networking.k8s.io/v1", "Ingress", namespace).await?);
         let called = self.client.get(&Reference::new("v1", "Service", namespace, service)).await?;
         let unmeshed_pods = self.unmeshed_pods(namespace, called.as_ref()).await?;

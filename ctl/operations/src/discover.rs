@@ -4,7 +4,7 @@ use crate::client::ApiRequest;
 use crate::{Cluster, Error};
 use canary_release::discover::{ExistingGateway, Objects};
 use canary_release::plan::Reference;
-use canary_release::routing::ROUTE_KIND;
+use canary_release::routing::{GATEWAY_API, GATEWAY_NAME_LABEL, ROUTE_KIND};
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::ListParams;
@@ -36,7 +36,8 @@ impl Cluster {
         }))
     }
 
-    /// A Gateway by `<namespace>/<name>`, and where its pods run: in its own namespace, or wherever else they are found.
+    /// A Gateway by `<namespace>/<name>`, of Istio or of the Gateway API, and where its pods run: in its own namespace, or wherever
+    /// else they are found.
     /// `None` if it is not there.
     ///
     /// # Errors
@@ -45,7 +46,7 @@ impl Cluster {
     pub async fn gateway(&self, name: &str) -> Result<Option<ExistingGateway>, Error> {
         let Some((namespace, object)) = name.split_once('/') else { return Ok(None) };
         let Some(body) = self.client.get(&Reference::new(ISTIO, "Gateway", namespace, object)).await? else {
-            return Ok(None);
+            return self.deployed_gateway(namespace, object).await;
         };
         let selector = labels(body.pointer("/spec/selector"));
         let mut gateway = ExistingGateway {
@@ -60,6 +61,21 @@ impl Cluster {
             gateway.namespace = elsewhere;
         }
         Ok(Some(gateway))
+    }
+
+    /// A Gateway of the Gateway API: Istio deploys its pods in its own namespace.
+    async fn deployed_gateway(&self, namespace: &str, name: &str) -> Result<Option<ExistingGateway>, Error> {
+        let reference = Reference::new(GATEWAY_API, "Gateway", namespace, name);
+        let found = match self.client.get(&reference).await {
+            Err(Error::Forbidden { .. }) => None,
+            found => found?,
+        };
+        Ok(found.map(|body| ExistingGateway {
+            name: format!("{namespace}/{name}"),
+            namespace: namespace.to_owned(),
+            selector: BTreeMap::from([(GATEWAY_NAME_LABEL.to_owned(), name.to_owned())]),
+            speaks_tls: ExistingGateway::has_tls_server(&body),
+        }))
     }
 
     /// The first namespace that has pods of these labels.

@@ -3,6 +3,7 @@
 use crate::Protected;
 use canary_release::metrics::ReleaseGeneration;
 use canary_release::plan::{LabelRefusal, Reference};
+use canary_release::rbac::Right;
 use canary_release::record::Record;
 use canary_release::rollout::VerbError;
 use canary_release::spec::ReleaseName;
@@ -311,6 +312,9 @@ fn pods(behind: &[(String, String)]) -> String {
     behind.iter().map(|(namespace, pod)| format!("{namespace}/{pod}")).collect::<Vec<_>>().join(", ")
 }
 
+/// What has to be readable so that proxies can be asked what they run.
+const PROXY_RESOURCES: [&str; 3] = ["pods", "pods/proxy", "pods/portforward"];
+
 impl Error {
     /// The error of a write after that of the record: a refusal says what the record says now.
     pub(super) fn after_record(self, release: &ReleaseName, record: &Record) -> Self {
@@ -341,13 +345,27 @@ impl Error {
     }
 
     /// Whether nothing was refused: the proxies do not run what was written, or cannot be asked.
-    pub(super) fn is_about_proxies(&self) -> bool {
+    pub fn is_about_proxies(&self) -> bool {
         match self {
             Self::Late { .. } => true,
-            Self::Forbidden { resource, .. } => {
-                ["pods/proxy", "pods/portforward", "pods"].contains(&resource.as_str())
-            }
+            Self::Forbidden { resource, .. } => PROXY_RESOURCES.contains(&resource.as_str()),
             _ => false,
+        }
+    }
+
+    /// The right without which the proxies cannot be asked what they run, if this is about it.
+    ///
+    /// # Errors
+    ///
+    /// The error itself, if it is about something else.
+    pub(super) fn missing_right_about_proxies(self) -> Result<Right, Self> {
+        match self {
+            Self::Forbidden { verb, resource, group, namespace }
+                if PROXY_RESOURCES.contains(&resource.as_str()) =>
+            {
+                Ok(Right { namespace, group, resource, name: None, verb })
+            }
+            other => Err(other),
         }
     }
 

@@ -6,14 +6,13 @@ use canary_release::plan::{Plan, PlanNote, Reference};
 use canary_release::preflight::{
     Exposure, GatewayObservation, PodLabels, PreflightCheck, check_exposure, exposure_failures,
 };
-use canary_release::routing::ROUTE_KIND;
+use canary_release::routing::{GATEWAY_API, ROUTE_KIND};
 use canary_release::spec::{Gateway, Release, Routes};
 use futures_util::future::try_join_all;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 const ISTIO: &str = "networking.istio.io/v1";
-const GATEWAY_API: &str = "gateway.networking.k8s.io/v1";
 /// The checks of what is read here.
 const CHECKS: [PreflightCheck; 6] = [
     PreflightCheck::NoGateway,

@@ -31,6 +31,7 @@
 //! metrics_reader    metrics of a pod, by pods/proxy or port-forward       PodName         -> ProxyMetrics
 //! proxies           what the proxies report: generations, requests       Record          -> ProxyStatus, Traffic
 //! wait              until every proxy runs a generation                  Record          -> Arrival
+//! unseen_proxies    proxies that cannot be asked: refused, or waited for  Record          -> CheckFailed
 //! subsets           clusters that the proxies were given                 Desired         -> counts
 //! runtimes          V8 in the proxies                                    pods            -> ProxyRuntimes
 //! status            what is observed of a release                        Record          -> Observation
@@ -74,6 +75,7 @@ mod set_weight;
 mod status;
 mod subsets;
 mod uninstall;
+mod unseen_proxies;
 mod wait;
 
 pub use adopt::{AdoptOptions, Adoption, ObjectIdentity, WorkloadIdentity};

@@ -101,10 +101,13 @@ impl Cluster {
         for pod in pods {
             let reader = self.metrics_reader.clone();
             requests.spawn(async move {
-                let metrics = reader.read(&pod, filter).await?;
-                Ok((pod, metrics))
+                let metrics = reader.read(&pod, filter).await;
+                (pod, metrics)
             });
         }
-        requests.join_all().await.into_iter().collect()
+        let reported = requests.join_all().await.into_iter();
+        reported
+            .map(|(pod, metrics)| Ok((pod, metrics.or_else(|error| self.unseen_fault(error).map(Err))?)))
+            .collect()
     }
 }

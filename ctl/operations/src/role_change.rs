@@ -86,6 +86,7 @@ impl Cluster {
     ) -> Result<RoleChanged, Error> {
         if checked.canary().is_some() {
             checked.check_step()?;
+            self.check_proxies_seen(&checked.release, &checked.stored.record).await?;
             self.wait(&checked.release, &checked.stored.record, waiting).await?;
         }
         let deadline = checked.deadline();
@@ -163,6 +164,7 @@ impl Cluster {
         waiting: &mut WaitOptions<'_>,
     ) -> Result<RoleChanged, Error> {
         let CheckedFinish { release, mut stored, versions, .. } = checked;
+        self.check_proxies_seen(&release, &stored.record).await?;
         let task = Task { verb: "finish", release: &release };
         let end = async || {
             if !versions.is_empty() {

@@ -161,6 +161,7 @@ impl Cluster {
             PreflightCheck::MovesUsers.refuse(skipped, message, alternative)?;
         }
         let stored = self.records.get(&release.name).await?;
+        self.check_proxies_seen(&release.name, &stored.record).await?;
         let reached: Vec<_> = stored.record.objects.iter().map(|(_, object)| object).collect();
         for other in self.neighbours(&release.name, &stored).await? {
             let Some(theirs) = self.records.find(&other).await? else { continue };

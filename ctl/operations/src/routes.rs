@@ -4,7 +4,10 @@
 use crate::{Cluster, Error};
 use canary_release::manifest::Stage;
 use canary_release::record::{OwnedObject, Record};
-use canary_release::routing::{ROUTE_KIND, RouteTargets, is_lost, leads_by_header, leads_to_subset};
+use canary_release::routing::{
+    ROUTE_KIND, RouteTargets, WholeService, http_route_leads_by_header, is_lost, leads_by_header,
+    leads_to_subset,
+};
 use canary_release::spec::{ReleaseName, Routes, ServiceHost, version_subset};
 
 impl Cluster {
@@ -33,7 +36,13 @@ impl Cluster {
             return Ok(routes.iter().all(|kept| is_there(&kept)));
         }
         let theirs = self.client.list_istio(ROUTE_KIND, release.namespace.as_str()).await?;
-        Ok(theirs.iter().any(|body| leads_by_header(body, &value)))
+        if theirs.iter().any(|body| leads_by_header(body, &value)) {
+            return Ok(true);
+        }
+        let whole =
+            WholeService { namespace: release.namespace.as_str(), name: record.service.name.as_str() };
+        let http_routes = self.client.http_routes(release.namespace.as_str()).await?;
+        Ok(http_routes.iter().any(|body| http_route_leads_by_header(body, &value, whole)))
     }
 
     /// The first route object of the release's namespace that is not ours and leads to the subset of a version.

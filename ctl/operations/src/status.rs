@@ -5,9 +5,10 @@ use assignment::contract::{Role, Stickiness};
 use canary_release::manifest::Stage;
 use canary_release::plan::{self, ChangeReason};
 use canary_release::record::Record;
-use canary_release::routing::Coverage;
+use canary_release::routing::{Coverage, RouteTargets, is_lost};
 use canary_release::spec::ReleaseName;
 use canary_release::status::{ObjectStatus, Observation};
+use serde_json::Value;
 
 impl Cluster {
     /// Observes a release, without its traffic: that takes two observations of [`traffic`](Self::traffic). Reads only.
@@ -34,7 +35,10 @@ impl Cluster {
         if record.state.versions.len() > 1 {
             coverage = self.coverage(name, record, &[]).await?;
         }
-        let proxies = self.proxies(&name.to_string(), record).await?;
+        let (proxies, missing_right) = match self.proxies(&name.to_string(), record).await {
+            Ok(proxies) => (proxies, None),
+            Err(error) => (Vec::new(), Some(error.missing_right_about_proxies()?)),
+        };
         let counts_sessions = self.counts_sessions(name, stored).await?;
         let record = record.clone();
         Ok(Observation {
@@ -42,6 +46,7 @@ impl Cluster {
             is_recorded: stored.is_there(),
             ready,
             proxies,
+            missing_right,
             objects,
             is_routed,
             coverage,
@@ -62,7 +67,8 @@ impl Cluster {
     async fn object_status(&self, name: &ReleaseName, record: &Record) -> Result<ObjectStatus, Error> {
         let (lost_subsets, missing) = (self.lost_subsets(record).await?, self.missing_filter(record).await?);
         let mut status = ObjectStatus { lost_subsets, missing, ..ObjectStatus::default() };
-        let plan = match self.unfinished(name, record).await {
+        let observed = self.client.get_all(record.objects.iter().map(|(_, reference)| reference)).await?;
+        let plan = match Self::unfinished_of(name, record, &observed) {
             Ok(plan) => plan,
             Err(Error::Plan(plan::Error::NotCarried { .. })) if !status.missing.is_empty() => {
                 return Ok(status);
@@ -80,7 +86,10 @@ impl Cluster {
             let object = change.object.to_string();
             match change.why {
                 ChangeReason::Repair { by } if change.stage == Stage::Edits => {
-                    status.lost_routes.push((object, by));
+                    let has_all =
+                        observed.get(&change.object).is_some_and(|seen| has_all_routes(name, record, seen));
+                    let routes = if has_all { &mut status.outdated_routes } else { &mut status.lost_routes };
+                    routes.push((object, by));
                 }
                 ChangeReason::Repair { by } => status.changed.push((object, by)),
                 _ => status.behind.push(object),
@@ -88,4 +97,10 @@ impl Cluster {
         }
         Ok(status)
     }
+}
+
+/// Whether an object of another owner has our routes to every version.
+fn has_all_routes(name: &ReleaseName, record: &Record, seen: &Value) -> bool {
+    let targets = RouteTargets::of(&name.to_string(), record);
+    record.state.versions.iter().all(|version| !is_lost(seen, &targets, &version.name))
 }

@@ -41,7 +41,8 @@ impl Cluster {
         Ok(Clusters(reported.map(|(pod, metrics)| (pod, metrics.ok().as_ref().and_then(count))).collect()))
     }
 
-    /// Waits until every proxy was given so many clusters more than before. Fails with those that were not, in time.
+    /// Waits until every proxy was given so many clusters more than before. Fails with those that were not, in time; those that
+    /// do not say it get the time of [`WriteOptions::unseen_proxies_wait`](crate::WriteOptions::unseen_proxies_wait), if it is set.
     pub(super) async fn wait_for_clusters(
         &self,
         record: &Record,
@@ -51,11 +52,14 @@ impl Cluster {
     ) -> Result<(), Error> {
         let begun = Instant::now();
         loop {
-            let behind = before.behind(&self.clusters(record).await?, more);
-            if behind.is_empty() {
+            let now = self.clusters(record).await?;
+            let behind = before.behind(&now, more);
+            let waited = begun.elapsed();
+            let unseen_wait = self.options.unseen_proxies_wait.map(|wait| wait.min(waiting.timeout));
+            let is_over = unseen_wait.is_some_and(|wait| waited >= wait) && now.say_nothing(&behind);
+            if behind.is_empty() || is_over {
                 return Ok(());
             }
-            let waited = begun.elapsed();
             if waited >= waiting.timeout {
                 return Err(Error::NoClusters { behind, waited });
             }
@@ -65,6 +69,11 @@ impl Cluster {
 }
 
 impl Clusters {
+    /// Whether none of these proxies says how many clusters it was given.
+    fn say_nothing(&self, pods: &[PodName]) -> bool {
+        pods.iter().all(|pod| self.0.get(pod).is_none_or(Option::is_none))
+    }
+
     /// Whether no proxy is ready.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -28,6 +28,8 @@ pub struct Arrival {
     pub waited: Duration,
     /// The proxies that run it. None where no proxy serves the release.
     pub proxies: Vec<ProxyStatus>,
+    /// The proxies that could not be asked, and why, where the check `unseen-proxies` is skipped.
+    pub not_observed: Vec<String>,
 }
 
 impl Cluster {
@@ -36,8 +38,9 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// If a proxy does not run it within the timeout; the error lists those. If the proxies cannot be read. If an object of the
-    /// filter does not exist: proxies report what they ran until their listeners are drained.
+    /// If a proxy does not run it within the timeout; the error lists those. If the proxies cannot be read, unless
+    /// [`WriteOptions::unseen_proxies_wait`](crate::WriteOptions::unseen_proxies_wait) says how long they are waited for instead. If
+    /// an object of the filter does not exist: proxies report what they ran until their listeners are drained.
     pub async fn wait(
         &self,
         release: &ReleaseName,
@@ -66,16 +69,18 @@ impl Cluster {
             if proxies.iter().any(|proxy| proxy.is_ahead_of(desired)) {
                 desired = self.recorded_generation(release, desired).await?;
             }
-            let running = proxies.iter().filter(|proxy| proxy.runs(desired)).count();
-            if reported.replace((running, proxies.len())) != Some((running, proxies.len())) {
-                (waiting.progress)(running, proxies.len());
+            let all = proxies.len();
+            let (running, behind): (Vec<_>, Vec<_>) =
+                proxies.into_iter().partition(|proxy| proxy.runs(desired));
+            if reported.replace((running.len(), all)) != Some((running.len(), all)) {
+                (waiting.progress)(running.len(), all);
             }
             let waited = begun.elapsed();
-            if running == proxies.len() {
-                return Ok(Arrival { waited, proxies });
+            if behind.is_empty() || self.is_unseen_wait_over(&behind, waited, waiting.timeout) {
+                let not_observed = behind.iter().map(ToString::to_string).collect();
+                return Ok(Arrival { waited, proxies: running, not_observed });
             }
             if waited >= waiting.timeout {
-                let behind = proxies.into_iter().filter(|proxy| !proxy.runs(desired)).collect();
                 return Err(Error::Late { desired, behind, waited });
             }
             tokio::time::sleep(PAUSE).await;

@@ -177,6 +177,9 @@ fn own(rules: &mut Rules<'_>, release: &Release) {
         rules.add("networking.istio.io", "virtualservices", [], &["get", "patch"]);
     }
     rules.add("networking.k8s.io", "ingresses", [], &["list"]);
+    if release.routes == Some(Routes::External) {
+        rules.add("gateway.networking.k8s.io", "httproutes", [], &["list"]);
+    }
 }
 
 /// Whether it holds the configuration of all releases of its proxies.

@@ -29,6 +29,9 @@ pub struct Apply {
     /// Edit objects of Helm and other tools, too (`routes: inject`)
     #[arg(long)]
     pub take_ownership: bool,
+    /// Print each field that was written, and not the objects alone
+    #[arg(short, long)]
+    pub verbose: bool,
     /// Which checks are skipped.
     #[command(flatten)]
     pub checks: SkipChecks,

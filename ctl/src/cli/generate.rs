@@ -13,6 +13,7 @@ use std::path::PathBuf;
   canary-ctl generate --signing-keys signing-keys.json | kubectl apply --server-side -f -
   canary-ctl generate -f shop.yaml -f api.yaml --signing-keys signing-keys.json     two releases of one gateway
   canary-ctl generate -f examples/local/canary.yaml --dry-run       a local Envoy's files, not written
+  canary-ctl generate routes                                        the routes alone, for the chart that owns them
   canary-ctl generate rbac --user alice | kubectl apply -f -                 who may steer it"
 )]
 pub struct Generate {
@@ -40,6 +41,22 @@ pub struct Generate {
 /// What else can be printed of a release.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Instead {
+    /// Print the routes alone, for a chart or a repository that owns them; needs no signing keys
+    Routes(RouteFiles),
     /// Print the rights that steering a release needs, as roles and their bindings
     Rbac(Rbac),
+}
+
+/// Print the routes alone, for a chart or a repository that owns them; needs no signing keys
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:
+  canary-ctl generate routes                                        for a route object of yours
+  canary-ctl generate routes --gateway-api | kubectl apply -f -     HTTPRoutes")]
+pub struct RouteFiles {
+    /// Print routes of the Gateway API: each version needs a Service of its own, since they know no subsets
+    #[arg(long)]
+    pub gateway_api: bool,
+    /// The file that describes the release (may be repeated)
+    #[arg(short, long = "file", value_name = "FILE", default_value = "canary.yaml")]
+    pub files: Vec<PathBuf>,
 }

@@ -24,6 +24,9 @@ pub struct Uninstall {
     /// How long to wait until no proxy sends anybody to the canary
     #[arg(long, value_name = "DURATION", default_value = "60s")]
     pub timeout: Seconds,
+    /// Print each field that was taken away, and not the objects alone
+    #[arg(short, long)]
+    pub verbose: bool,
     /// The form of the result.
     #[command(flatten)]
     pub output: Output,

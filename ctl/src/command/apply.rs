@@ -15,7 +15,8 @@ pub(super) async fn run(arguments: &Apply, printer: &mut Printer) -> Result<Outc
     target::for_a_cluster(&document)?;
     let release = &document.release;
     let Apply { force_conflicts, take_ownership, .. } = *arguments;
-    let how = WriteOptions { force_conflicts, take_ownership, ..WriteOptions::default() };
+    let how =
+        WriteOptions { force_conflicts, take_ownership, ..target::write_options(&arguments.checks.skipped) };
     let cluster = target::connect_as(&arguments.cluster, how).await?;
     if let Some(by) = arguments.writes.dry_run {
         let plan = cluster.plan_allowing(release, arguments.allow_rolled_back).await?;
@@ -37,7 +38,7 @@ pub(super) async fn run(arguments: &Apply, printer: &mut Printer) -> Result<Outc
         };
         cluster.apply(release, how).await?
     };
-    printer.report(&PlanReport::new(&applied.plan))?;
+    printer.report(&PlanReport::written(&applied.plan, arguments.verbose))?;
     summarise(&release.name.to_string(), &applied, printer);
     Ok(Outcome::Done)
 }
@@ -60,8 +61,9 @@ fn summarise(release: &str, applied: &Applied, printer: &mut Printer) {
     for (version, until) in &applied.record.draining {
         printer.message(&format!("`{version}` drains until {until:.0}"));
     }
+    target::report_unseen(applied.arrival.as_ref(), printer);
     match &applied.arrival {
-        Some(arrival) if arrival.proxies.is_empty() => {
+        Some(arrival) if arrival.proxies.is_empty() && arrival.not_observed.is_empty() => {
             printer.message("no proxy serves it yet; those that come begin with it");
         }
         Some(arrival) => printer.message(&format!(

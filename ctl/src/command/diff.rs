@@ -10,7 +10,7 @@ pub(super) async fn run(arguments: &Diff, printer: &mut Printer) -> Result<Outco
     printer.format = arguments.output.format;
     let document = module::load(&arguments.spec.file)?;
     target::for_a_cluster(&document)?;
-    let cluster = target::connect(&arguments.cluster, false).await?;
+    let cluster = target::connect(&arguments.cluster).await?;
     let plan = cluster.plan(&document.release).await?;
     printer.report(&PlanReport::new(&plan))?;
     if plan.is_empty() {

@@ -39,7 +39,7 @@ pub(super) async fn run(arguments: &Doctor, printer: &mut Printer) -> Result<Out
     printer.format = arguments.output.format;
     let document = module::load(&arguments.spec.file)?;
     target::for_a_cluster(&document)?;
-    let cluster = target::connect(&arguments.cluster, false).await?;
+    let cluster = target::connect(&arguments.cluster).await?;
     let diagnosis = cluster.diagnose(&document.release).await;
     let found = DoctorReport::of(&document.release, cluster.user(), diagnosis);
     printer.report(&found)?;

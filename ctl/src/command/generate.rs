@@ -9,16 +9,17 @@ use canary_release::config::{self, KeyError, SigningKeys};
 use canary_release::manifest::{self, Options, ReleaseInstance};
 use canary_release::spec::{Local, Mode, Release, Routes};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 pub(super) async fn run(arguments: &Generate, printer: &mut Printer) -> Result<Outcome, Error> {
-    if let Some(Instead::Rbac(arguments)) = &arguments.instead {
-        return super::rbac::run(arguments, printer);
+    match &arguments.instead {
+        Some(Instead::Rbac(arguments)) => return super::rbac::run(arguments, printer),
+        Some(Instead::Routes(of)) => return print_routes(&read(&of.files)?, of.gateway_api, printer),
+        None => {}
     }
-    let mut releases = Vec::new();
-    for file in &arguments.files {
-        let mut release = module::load(file)?.release;
+    let mut releases = read(&arguments.files)?;
+    for release in &mut releases {
         release.weight = arguments.weight.unwrap_or(release.weight);
-        releases.push(release);
     }
     let local = releases.iter().filter(|release| release.delivery.mode == Mode::Local).count();
     if local == releases.len() {
@@ -33,13 +34,45 @@ pub(super) async fn run(arguments: &Generate, printer: &mut Printer) -> Result<O
             "generate them with two calls",
         ));
     }
-    if releases.iter().any(|release| release.routes == Some(Routes::Inject)) {
+    check_routes(&releases)?;
+    print_manifests(&releases, arguments, printer)
+}
+
+fn read(files: &[PathBuf]) -> Result<Vec<Release>, Error> {
+    files.iter().map(|file| Ok(module::load(file)?.release)).collect()
+}
+
+/// Refuses releases whose routes cannot be worked out from the file.
+fn check_routes(releases: &[Release]) -> Result<(), Error> {
+    if !releases.iter().any(|release| release.routes == Some(Routes::Inject)) {
+        return Ok(());
+    }
+    Err(Error::usage(
+        "expected `routes: managed` or `external`, found `inject`: what it is injected into is on the cluster",
+        "`canary-ctl diff` shows it, and `canary-ctl apply` does it",
+    ))
+}
+
+/// Routes name versions and no secret: no keys are needed, and none are drawn.
+fn print_routes(releases: &[Release], gateway_api: bool, printer: &mut Printer) -> Result<Outcome, Error> {
+    if releases.iter().any(|release| release.delivery.mode == Mode::Local) {
         return Err(Error::usage(
-            "expected `routes: managed` or `external`, found `inject`: what it is injected into is on the cluster",
-            "`canary-ctl diff` shows it, and `canary-ctl apply` does it",
+            "expected releases for a cluster, found one with `delivery.mode: local`: it has no route objects",
+            "`canary-ctl generate` writes the routes of a local Envoy",
         ));
     }
-    print_manifests(&releases, arguments, printer)
+    let members: Vec<_> = releases.iter().map(|release| ReleaseInstance::first(release, 1)).collect();
+    if gateway_api {
+        printer.yaml(&manifest::http_routes(&members)?)?;
+        return Ok(Outcome::Done);
+    }
+    check_routes(releases)?;
+    let (keys, nothing, no_names) = (SigningKeys::placeholder(), BTreeMap::new(), BTreeMap::new());
+    let options = Options { keys: &keys, show_keys: false, held: &nothing, resource_names: &no_names };
+    let manifests = manifest::manifests(&members, options)?;
+    let routes = manifests.iter().filter(|manifest| manifest.stage.is_route());
+    printer.yaml(&routes.flat_map(|manifest| ["---\n", &manifest.text]).collect::<String>())?;
+    Ok(Outcome::Done)
 }
 
 /// No keys are drawn here: keys that sign have to be kept to verify later. A dry run shows none and needs none.

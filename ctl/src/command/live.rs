@@ -25,7 +25,7 @@ impl Live {
         let document = module::load(&spec.file)?;
         target::for_a_cluster(&document)?;
         let name = target::release(None, access, &document)?;
-        let cluster = target::connect(access, false).await?;
+        let cluster = target::connect(access).await?;
         let stored = target::get_record(&cluster, &name, &document).await?;
         let config = cluster.effective_config(&name, &stored, position).await?;
         Ok(Self { config, name: name.to_string() })

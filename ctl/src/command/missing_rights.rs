@@ -63,7 +63,7 @@ impl Scope {
     /// The user, and the rights that they lack; `None` where they cannot be asked.
     async fn missing(self) -> Option<(String, Vec<canary_release::rbac::Right>)> {
         let release = module::load(&self.spec.file).ok()?.release;
-        let cluster = target::connect(&self.access, false).await.ok()?;
+        let cluster = target::connect(&self.access).await.ok()?;
         let missing = cluster.missing_rights(&release).await.ok()?;
         Some((cluster.user().to_owned(), missing))
     }

@@ -14,7 +14,7 @@ pub(super) async fn run(arguments: &Prepare, printer: &mut Printer) -> Result<Ou
     let document = module::load(&arguments.spec.file)?;
     target::for_a_cluster(&document)?;
     let release = &document.release;
-    let cluster = target::connect(&arguments.cluster, false).await?;
+    let cluster = target::connect(&arguments.cluster).await?;
     let undo = arguments.undo;
     let found =
         if undo { cluster.undoing_preparation(release).await? } else { cluster.preparation(release).await? };

@@ -31,6 +31,7 @@ pub(super) async fn run(arguments: &Promote, printer: &mut Printer) -> Result<Ou
         cluster.promote(promotion, &mut waiting, arguments.wait).await?
     };
     printer.report(&role_change::Roles::of(&name, &changed))?;
+    target::report_unseen(changed.arrival.as_ref(), printer);
     afterwards(&changed.stored.record, printer);
     Ok(Outcome::Done)
 }
@@ -101,6 +102,7 @@ async fn finish(arguments: &Promote, target: ReleaseTarget, printer: &mut Printe
         cluster.finish(end, &mut waiting).await?
     };
     printer.report(&role_change::Roles::of(&name, &changed))?;
+    target::report_unseen(changed.arrival.as_ref(), printer);
     if !versions.is_empty() {
         printer.hint(&format!("nothing leads to the pods of {versions} any more"));
     }

@@ -38,6 +38,9 @@ pub(super) struct Roles {
     /// How many proxies run it, where that was waited for.
     #[serde(skip_serializing_if = "Option::is_none")]
     proxies: Option<usize>,
+    /// The proxies that could not be asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_observed: Vec<String>,
 }
 
 impl Roles {
@@ -53,6 +56,11 @@ impl Roles {
             generation: state.generation,
             waited_seconds: turned.arrival.as_ref().map(|arrival| arrival.waited.as_secs_f64()),
             proxies: turned.arrival.as_ref().map(|arrival| arrival.proxies.len()),
+            not_observed: turned
+                .arrival
+                .as_ref()
+                .map(|arrival| arrival.not_observed.clone())
+                .unwrap_or_default(),
         }
     }
 }

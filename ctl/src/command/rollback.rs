@@ -27,6 +27,7 @@ pub(super) async fn run(arguments: &Rollback, printer: &mut Printer) -> Result<O
         cluster.roll_back(rollback, &mut waiting).await?
     };
     printer.report(&role_change::Roles::of(&name, &changed))?;
+    target::report_unseen(changed.arrival.as_ref(), printer);
     afterwards(&changed.stored.record, printer);
     let Some(error) = changed.not_observed else { return Ok(Outcome::Done) };
     printer.message(&format!("written, and not observed in every proxy: {error}"));

@@ -31,7 +31,8 @@ pub(super) async fn run(arguments: &RotateKeys, printer: &mut Printer) -> Result
     let document = module::load(&arguments.spec.file)?;
     target::for_a_cluster(&document)?;
     let release = &document.release;
-    let cluster = target::connect(&arguments.cluster, false).await?;
+    let how = target::write_options(&arguments.checks.skipped);
+    let cluster = target::connect_as(&arguments.cluster, how).await?;
     let rotated = {
         let mut progress = target::progress(printer);
         let waiting = target::waiting(arguments.writes.timeout, &mut progress);
@@ -44,6 +45,7 @@ pub(super) async fn run(arguments: &RotateKeys, printer: &mut Printer) -> Result
     };
     let keys = Keys::of(release.name.to_string(), &rotated);
     printer.report(&keys)?;
+    target::report_unseen(rotated.applied.as_ref().and_then(|applied| applied.arrival.as_ref()), printer);
     if arguments.writes.dry_run.is_some() {
         printer.message("nothing written");
     } else if let Some(from) = keys.retire_from {

@@ -4,7 +4,9 @@ use crate::Error;
 use crate::cli::{ClusterAccess, OnCluster};
 use crate::module;
 use crate::report::Printer;
-use canary_operations::{Cluster, StoredRecord, WaitOptions, WriteOptions};
+use canary_operations::{Arrival, Cluster, StoredRecord, WaitOptions, WriteOptions};
+use canary_release::format::seconds;
+use canary_release::preflight::PreflightCheck;
 use canary_release::spec::{Document, Mode, ReleaseName, Seconds};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -24,13 +26,20 @@ pub(super) fn for_a_cluster(file: &Document) -> Result<(), Error> {
 }
 
 /// Finds the cluster.
-pub(super) async fn connect(access: &ClusterAccess, force_conflicts: bool) -> Result<Cluster, Error> {
-    connect_as(access, WriteOptions { force_conflicts, ..WriteOptions::default() }).await
+pub(super) async fn connect(access: &ClusterAccess) -> Result<Cluster, Error> {
+    connect_as(access, WriteOptions::default()).await
 }
 
 /// The same, with these options for writes.
 pub(super) async fn connect_as(access: &ClusterAccess, writing: WriteOptions) -> Result<Cluster, Error> {
     Ok(Cluster::connect(&access.access(), writing).await?)
+}
+
+/// How a verb writes for which these checks are skipped.
+pub(super) fn write_options(skipped: &[PreflightCheck]) -> WriteOptions {
+    let is_skipped = skipped.contains(&PreflightCheck::UnseenProxies);
+    let unseen_proxies_wait = is_skipped.then_some(WriteOptions::UNSEEN_PROXIES_WAIT);
+    WriteOptions { unseen_proxies_wait, ..WriteOptions::default() }
 }
 
 /// The release of the file, or the one that `-r` and `-n` name.
@@ -60,7 +69,7 @@ pub(super) async fn connect_release(on: &OnCluster) -> Result<ReleaseTarget, Err
     let document = module::load(&on.spec.file)?;
     for_a_cluster(&document)?;
     let name = release(on.release.as_deref(), &on.cluster, &document)?;
-    let cluster = connect(&on.cluster, false).await?;
+    let cluster = connect_as(&on.cluster, write_options(&on.checks.skipped)).await?;
     let stored = get_record(&cluster, &name, &document).await?;
     Ok(ReleaseTarget { name, cluster, stored })
 }
@@ -83,6 +92,20 @@ pub(super) fn namespaces(document: &Document) -> BTreeSet<String> {
 /// Prints how many proxies run the generation.
 pub(super) fn progress(printer: &mut Printer) -> impl FnMut(usize, usize) {
     |running, all| printer.message(&format!("{running} of {all} proxies run it"))
+}
+
+/// Prints the proxies that were given time and not asked.
+pub(super) fn report_unseen(arrival: Option<&Arrival>, printer: &mut Printer) {
+    let Some(Arrival { not_observed, waited, .. }) = arrival else { return };
+    for proxy in not_observed {
+        printer.message(&format!("not observed: {proxy}"));
+    }
+    if !not_observed.is_empty() {
+        printer.hint(&format!(
+            "what is listed had {}, and is not known to run it: `canary-ctl status` says it once it can be asked",
+            seconds(*waited)
+        ));
+    }
 }
 
 /// The wait options of the command line.

@@ -28,7 +28,7 @@ pub(super) async fn run(arguments: &Uninstall, printer: &mut Printer) -> Result<
         let mut waiting = target::waiting(arguments.timeout, &mut progress);
         cluster.uninstall(&name, stored, &arguments.on.checks.skipped, &mut waiting).await?
     };
-    printer.report(&PlanReport::new(&uninstalled.plan))?;
+    printer.report(&PlanReport::written(&uninstalled.plan, arguments.verbose))?;
     printer.message(&format!("{name}: taken off the cluster; its keys stay"));
     if let Some(error) = &uninstalled.not_observed {
         printer.message(&format!("not observed that every proxy had left the canary before: {error}"));

@@ -222,6 +222,7 @@ mod tests {
             is_recorded: true,
             ready: vec![ReadyPods { ready: 2, all: 2 }, ReadyPods { ready: 0, all: 1 }],
             proxies: Vec::new(),
+            missing_right: None,
             objects: ObjectStatus::default(),
             is_routed: Some(true),
             coverage: Coverage::default(),

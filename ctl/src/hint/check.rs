@@ -1,7 +1,8 @@
 //! What to do instead of skipping a preflight check.
 
 use super::Hint;
-use canary_release::preflight::{Alternative, CheckFailed};
+use super::status::unreadable;
+use canary_release::preflight::{Alternative, CheckFailed, PreflightCheck};
 use canary_release::routing::{Bypass, Gap};
 use canary_release::spec::Routes;
 use std::collections::BTreeMap;
@@ -9,7 +10,14 @@ use std::collections::BTreeMap;
 impl Hint for CheckFailed {
     /// An alternative, or the same operation with the check skipped.
     fn hint(&self) -> Option<String> {
-        Some(format!("{}, or give `--skip-check {}`", instead(&self.alternative), self.check))
+        let skip = match self.check {
+            PreflightCheck::UnseenProxies => {
+                "; `--skip-check unseen-proxies` gives it 30 s instead, and says what was not observed"
+                    .to_owned()
+            }
+            check => format!(", or give `--skip-check {check}`"),
+        };
+        Some(instead(&self.alternative) + &skip)
     }
 }
 
@@ -29,7 +37,7 @@ fn instead(alternative: &Alternative) -> String {
         }
         Alternative::StartProcess { .. } => "start it",
         Alternative::AddRoutes { routes: Routes::External } => {
-            "put the routes that `canary-ctl generate` prints into it"
+            "put the routes that `canary-ctl generate routes` prints into it"
         }
         Alternative::AddRoutes { .. } => "`canary-ctl apply` puts them back",
         Alternative::RestoreFilter => "`canary-ctl apply` writes it again",
@@ -55,6 +63,7 @@ fn instead(alternative: &Alternative) -> String {
         Alternative::WaitUntil { .. } => "wait",
         Alternative::EndSessions { .. } => "choose a time at which its sessions may end",
         Alternative::ApplyTrain { .. } => "apply those releases between `verify` and `sign` by hand",
+        Alternative::ReadMetrics { namespace, pod } => return unreadable(namespace, pod),
         Alternative::RestartProxies { .. } => {
             "`canary-ctl prepare` restarts them one after the other, so that they start with V8"
         }
@@ -80,6 +89,9 @@ const fn closes(bypass: Bypass) -> &'static str {
     match bypass {
         Bypass::WholeService => {
             "let its route name the subset of the stable version, or have the header routes of the release"
+        }
+        Bypass::HttpRoute => {
+            "let it lead to a Service that selects the stable version, or have the header routes of the release"
         }
         Bypass::Ingress => "let it lead to the gateway, or to a Service that selects the stable version",
         Bypass::LoadBalancer => {
@@ -115,8 +127,7 @@ mod tests {
         let text = |routes| hint(PreflightCheck::NoRoutes, Alternative::AddRoutes { routes });
         let ours = "`canary-ctl apply` puts them back, or give `--skip-check no-routes`";
         assert_eq!([text(Routes::Managed), text(Routes::Inject)], [ours; 2]);
-        let theirs =
-            "put the routes that `canary-ctl generate` prints into it, or give `--skip-check no-routes`";
+        let theirs = "put the routes that `canary-ctl generate routes` prints into it, or give `--skip-check no-routes`";
         assert_eq!(text(Routes::External), theirs);
     }
 }

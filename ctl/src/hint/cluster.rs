@@ -1,7 +1,9 @@
 //! Why an operation on a cluster failed.
 
 use super::Hint;
+use super::rights::right_to_add;
 use canary_operations::{Error, Protected};
+use canary_release::rbac::Right;
 
 /// The most releases that a hint names.
 const MAX_KNOWN: usize = 8;
@@ -21,9 +23,11 @@ impl Hint for Error {
                 "`canary-ctl apply` carries it out; `canary-ctl weight` with the weight before, or `rollback`, takes it back"
                     .to_owned(),
             ),
-            Self::Forbidden { verb, resource, group, namespace } => Some(format!(
-                "add to a Role in `{namespace}`: {{apiGroups: [\"{group}\"], resources: [\"{resource}\"], verbs: [\"{verb}\"]}}; `canary-ctl generate rbac` prints all rights"
-            )),
+            Self::Forbidden { verb, resource, group, namespace } => {
+                let right =
+                    Right { namespace: namespace.clone(), group: group.clone(), resource: resource.clone(), name: None, verb };
+                Some(right_to_add(&right))
+            }
             Self::Missing { object } => {
                 Some(format!("`kubectl get {}s -n {}` lists them", object.kind.to_ascii_lowercase(), object.namespace))
             }

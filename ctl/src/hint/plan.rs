@@ -35,7 +35,7 @@ impl Hint for Error {
                 format!("set `routes: inject`, and ours go into {by}; or `external`, and put them there")
             }
             Self::NotOurs { owner, .. } => format!(
-                "set `routes: external`, and put the routes that `canary-ctl generate` prints into what {owner} applies; or take it with `apply --take-ownership` until {owner} writes it again"
+                "set `routes: external`, and put the routes that `canary-ctl generate routes` prints into what {owner} applies; or take it with `apply --take-ownership` until {owner} writes it again"
             ),
             Self::NoRollingUpdate { .. } => {
                 "let its strategy be `RollingUpdate` with fewer unavailable pods than replicas, or add a replica".to_owned()

@@ -19,6 +19,15 @@ pub fn missing_rights(user: &str, missing: &[Right]) -> String {
     format!("{}; `{user}` lacks {count} rights: {}", printed_for(user), lists.join("; "))
 }
 
+/// The rule that gives a right.
+pub(super) fn right_to_add(right: &Right) -> String {
+    let Right { namespace, group, resource, verb, .. } = right;
+    format!(
+        "add to a Role in `{namespace}`: {{apiGroups: [\"{group}\"], resources: [\"{resource}\"], verbs: [\"{verb}\"]}}; \
+         `canary-ctl generate rbac` prints all rights"
+    )
+}
+
 /// The command that prints all rights of a release as Roles for a user.
 pub fn printed_for(user: &str) -> String {
     let account = user.strip_prefix("system:serviceaccount:").and_then(|account| account.split_once(':'));

@@ -1,6 +1,7 @@
 //! What a person can do about each problem of a release, and about a proxy that lags.
 
 use super::Hint;
+use super::rights::right_to_add;
 use assignment::contract::Role;
 use canary_release::record::Operation;
 use canary_release::spec::Routes;
@@ -14,6 +15,7 @@ impl Hint for Problem<'_> {
             Self::NotRepairable { error } => return error.hint(),
             Self::Bypass { gap } => return gap.hint(),
             Self::ProxyBehind { proxy, .. } => return proxy.hint(),
+            Self::NotObserved { right } => right_to_add(right),
             Self::NotWritten { operation, .. } => {
                 format!(
                     "an operation was interrupted: `canary-ctl {}` continues it",
@@ -61,8 +63,11 @@ const fn constant(problem: &Problem<'_>) -> &'static str {
         }
         Problem::NoRecord => "`canary-ctl apply` writes it again; every other operation does so too",
         Problem::NoFilter { .. } => "`canary-ctl apply` writes it again",
+        Problem::OutdatedRoutes { .. } => "`canary-ctl apply` copies them again",
         Problem::LostRoutes { .. } => "`canary-ctl apply` injects them again",
-        Problem::NoRoutes { routes: Routes::External } => "add the routes that `canary-ctl generate` prints",
+        Problem::NoRoutes { routes: Routes::External } => {
+            "add the routes that `canary-ctl generate routes` prints"
+        }
         Problem::NoRoutes { .. } => "`canary-ctl apply` writes them again",
         Problem::ModuleRollout { .. } => {
             "`canary-ctl apply` continues the rollout; `weight` and `rollback` revert it"

@@ -1,4 +1,4 @@
-//! A plan as text: an object a paragraph, a field a line.
+//! A plan as text: an object a line, and a line for each field unless the plan is written already.
 
 use super::{PaintedText, Report, escape};
 use canary_release::plan::{Action, Change, Field, Plan, PlanNote};
@@ -15,12 +15,20 @@ pub struct PlanReport<'p> {
     changes: &'p [Change],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
+    /// Whether the text has the objects alone. As JSON or YAML a plan always has its fields.
+    #[serde(skip)]
+    is_brief: bool,
 }
 
 impl<'p> PlanReport<'p> {
     /// Of this plan.
     pub fn new(plan: &'p Plan) -> Self {
-        Self { changes: &plan.changes, notes: plan.notes.iter().map(said).collect() }
+        Self { changes: &plan.changes, notes: plan.notes.iter().map(said).collect(), is_brief: false }
+    }
+
+    /// Of a plan that was written: `diff` has shown its fields, and with `verbose` they are shown again.
+    pub fn written(plan: &'p Plan, verbose: bool) -> Self {
+        Self { is_brief: !verbose, ..Self::new(plan) }
     }
 }
 
@@ -45,13 +53,13 @@ impl Report for PlanReport<'_> {
             writeln!(out, "{}", escape::line(note))?;
         }
         for change in self.changes {
-            object(change, out)?;
+            object(change, self.is_brief, out)?;
         }
         Ok(())
     }
 }
 
-fn object(change: &Change, out: &mut PaintedText) -> fmt::Result {
+fn object(change: &Change, is_brief: bool, out: &mut PaintedText) -> fmt::Result {
     let Change { object, why, .. } = change;
     match change.action {
         Action::Create => out.green(format_args!("+ {object}"))?,
@@ -59,6 +67,9 @@ fn object(change: &Change, out: &mut PaintedText) -> fmt::Result {
         Action::Delete => out.red(format_args!("- {object}"))?,
     }
     writeln!(out, ": {why}")?;
+    if is_brief {
+        return Ok(());
+    }
     change.fields.iter().try_for_each(|field| line(field, out))
 }
 
@@ -98,6 +109,36 @@ fn short(value: &Value) -> String {
 mod tests {
     use super::*;
     use canary_release::preflight::{Alternative, PreflightCheck};
+
+    #[test]
+    fn a_plan_that_is_written_is_a_line_for_each_object_unless_more_is_asked_for() {
+        let change: Change = Change {
+            stage: canary_release::manifest::Stage::Routes,
+            object: canary_release::plan::Reference::new("v1", "ConfigMap", "shop", "web"),
+            action: Action::Update,
+            why: canary_release::plan::ChangeReason::Asked,
+            fields: vec![Field {
+                path: "data.weight".to_owned(),
+                from: Some(1.into()),
+                to: Some(2.into()),
+                owners: Vec::new(),
+                before: None,
+            }],
+            body: Value::Null,
+            seen: None,
+            claim: None,
+        };
+        let plan = Plan { changes: vec![change], ..Plan::default() };
+        let text = |report: PlanReport<'_>| {
+            let mut text = String::new();
+            report.text(&mut text).unwrap();
+            text
+        };
+        let brief = "~ ConfigMap shop/web: the release asks for it\n";
+        assert_eq!(text(PlanReport::written(&plan, false)), brief);
+        let full = format!("{brief}    data.weight: 1 -> 2\n");
+        assert_eq!([text(PlanReport::written(&plan, true)), text(PlanReport::new(&plan))], [&*full, &*full]);
+    }
 
     #[test]
     fn the_notes_of_a_plan_name_commands_in_every_form() {

@@ -32,6 +32,28 @@ fn the_objects_of_every_example_are_as_they_were() {
     }
 }
 
+#[test]
+fn routes_are_printed_alone_and_without_keys_in_the_form_that_is_asked_for() {
+    let text = std::fs::read_to_string(repository("examples/session-cookie/canary.yaml")).unwrap();
+    for (name, routes, line) in [
+        ("managed", "managed", "generate routes"),
+        ("external", "external", "generate routes"),
+        ("gateway-api", "external", "generate routes --gateway-api"),
+    ] {
+        let cli = CliFixture::new();
+        cli.write("canary.yaml", &text.replacen("  # routes: managed", &format!("  routes: {routes}"), 1));
+        let ran = cli.run(line);
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{name}");
+        yaml::documents(&ran.stdout).unwrap();
+        golden(&format!("routes-{name}.yaml"), &ran.stdout);
+    }
+    let cli = CliFixture::new();
+    cli.write("canary.yaml", &text.replacen("  # routes: managed", "  routes: inject", 1));
+    let refused = cli.run("generate routes");
+    assert_eq!(refused.code, 2, "{}", refused.stdout);
+    assert!(refused.stderr.contains("found `inject`"), "{}", refused.stderr);
+}
+
 /// The digest of the module that the tool carries differs with each build of it.
 fn without_digest(text: &str) -> String {
     let line = |line: &str| match line.split_once("inline_bytes: (sha256:") {

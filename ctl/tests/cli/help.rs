@@ -8,6 +8,7 @@ fn every_verb_says_what_it_does_and_gives_an_example() {
         "init",
         "lint",
         "generate",
+        "generate routes",
         "generate rbac",
         "diff",
         "doctor",

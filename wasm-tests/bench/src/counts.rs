@@ -33,6 +33,8 @@ pub(crate) struct Counts {
     pub(crate) instruction_misses: f64,
     /// Reads and writes that a first-level data cache of 32 kB misses.
     pub(crate) data_misses: f64,
+    /// What a second-level cache of 512 kB misses too, as an AMD EPYC of the third generation has for each core.
+    pub(crate) second_level_misses: f64,
 }
 
 /// Counts one request of each.
@@ -67,8 +69,10 @@ async fn count(contender: &Contender) -> Result<Counts, BenchError> {
 /// The program that an Envoy runs under, and its arguments; its files go to this folder.
 pub(crate) fn callgrind(directory: &Path) -> Vec<String> {
     let out = format!("--callgrind-out-file={}", directory.join(OUT).display());
-    let rest = ["--cache-sim=yes", "--instr-atstart=no", "--I1=32768,8,64", "--D1=32768,8,64"];
-    let arguments = ["valgrind", "--quiet", "--tool=callgrind", out.as_str()].into_iter().chain(rest);
+    // A model of two levels: the last one is that of the smallest second level that was measured.
+    let caches = ["--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=524288,8,64"];
+    let program = ["valgrind", "--quiet", "--tool=callgrind", "--instr-atstart=no", out.as_str()];
+    let arguments = program.into_iter().chain(caches);
     arguments.map(str::to_owned).collect()
 }
 
@@ -107,6 +111,7 @@ impl Counts {
             instructions: of("Ir")?,
             instruction_misses: of("I1mr")?,
             data_misses: of("D1mr")? + of("D1mw")?,
+            second_level_misses: of("ILmr")? + of("DLmr")? + of("DLmw")?,
         })
     }
 }
@@ -125,18 +130,19 @@ pub(crate) fn table(counts: &[Counts], reference: &str) -> String {
             reference.map_or_else(|| "–".to_owned(), |reference| format!("{:.3}", of(row) / of(reference)))
         };
         format!(
-            "| {} | {:.0} | {:.0} | {:.0} | {} | {} |\n",
+            "| {} | {:.0} | {:.0} | {:.0} | {:.0} | {} | {} |\n",
             row.name,
             row.instructions,
             row.instruction_misses,
             row.data_misses,
+            row.second_level_misses,
             beside(|counts| counts.instructions),
             beside(|counts| counts.instruction_misses),
         )
     };
     format!(
-        "| | instructions | instruction-cache misses | data-cache misses | instructions × {reference} | misses × {reference} |\n\
-         | --- | ---: | ---: | ---: | ---: | ---: |\n{}",
+        "| | instructions | instruction-cache misses | data-cache misses | second-level misses | instructions × {reference} | \
+         instruction-cache misses × {reference} |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n{}",
         counts.iter().map(row).collect::<String>()
     )
 }
@@ -147,11 +153,11 @@ mod tests {
 
     #[test]
     fn a_dump_is_read_by_the_names_of_its_events() {
-        let dump =
-            "version: 1\nevents: Ir Dr Dw I1mr D1mr D1mw ILmr\nfn=(1)\n3 4\n\ntotals: 1000 7 7 40 20 10 7\n";
+        let dump = "version: 1\nevents: Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw\nfn=(1)\n3 4\n\ntotals: 1000 7 7 40 20 10 7 2 1\n";
         let counts = Counts::read("ours", dump, 10).unwrap();
-        let found = [counts.instructions, counts.instruction_misses, counts.data_misses];
-        assert_eq!(found.map(|count| format!("{count:.1}")), ["100.0", "4.0", "3.0"]);
+        let Counts { instructions, instruction_misses, data_misses, second_level_misses, .. } = counts;
+        let found = [instructions, instruction_misses, data_misses, second_level_misses];
+        assert_eq!(found.map(|count| format!("{count:.1}")), ["100.0", "4.0", "3.0", "1.0"]);
         let of_no_requests = Counts::read("ours", dump, 0);
         assert!(of_no_requests.is_none(), "{of_no_requests:?}");
         let without_totals = Counts::read("ours", "events: Ir\n", 1);

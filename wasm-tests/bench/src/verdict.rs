@@ -120,6 +120,7 @@ mod tests {
             instructions,
             instruction_misses: 1.0,
             data_misses: 1.0,
+            second_level_misses: 1.0,
         };
         let mut direct = Samples::default();
         let costs = [(NONE, 1.0), (NONE_AGAIN, 1.0), (EMPTY_SDK, 1.0), (PINNED, time), (PINNED_10000, time)];

@@ -26,6 +26,11 @@ impl Program {
     }
 }
 
+/// The kinds of the Gateway API, as manifests.
+pub(super) fn gateway_api() -> Result<PathBuf, MissingArtifact> {
+    artifact::lab("the kinds of the Gateway API", "gateway-api.yaml")
+}
+
 /// The template of the proxies' bootstrap, which Istio's image has at a fixed place.
 pub(super) fn bootstrap_template() -> Result<PathBuf, MissingArtifact> {
     artifact::lab("Istio's bootstrap template", "envoy_bootstrap.json")

@@ -14,7 +14,7 @@ use super::control_plane::{API_PORT, Access, Account, ControlPlane, Site, client
 use super::error::LabError;
 use super::kubelet::{Image, Images, Kubelet, Networks};
 use super::space::{NODE, Network, Processes, allow_watchers, node, on_thread, tail};
-use super::{istio, kubelet};
+use super::{binaries, istio, kubelet};
 
 /// Set to keep the lab's folder, with all logs, when it ends.
 const KEEP: &str = "LAB_KEEP";
@@ -105,6 +105,9 @@ impl Lab {
 
     async fn install(&self, manifests: &str) -> Result<(), LabError> {
         self.kubectl(&["create", "namespace", istio::SYSTEM]).await?;
+        // Before istiod, which looks for them when it starts.
+        let kinds = std::fs::read_to_string(binaries::gateway_api()?);
+        self.apply(&kinds.map_err(LabError::system("read the kinds of the Gateway API"))?).await?;
         self.apply(manifests).await?;
         self.rolled_out(istio::SYSTEM, "deployment/istiod").await
     }

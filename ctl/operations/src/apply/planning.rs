@@ -113,6 +113,14 @@ impl Planned {
         self.plan.is_empty() && self.is_recorded() && self.keys.is_complete()
     }
 
+    /// Whether its writes depend on what the proxies report: on that of the filter, of new subsets, of versions that leave, or on
+    /// the report at the end that the caller asks for.
+    pub(super) fn waits_for_proxies(&self, wait: bool) -> bool {
+        wait || self.plan.brings_filter()
+            || self.plan.has(Stage::Subsets)
+            || !super::is_settled(&self.stored.record)
+    }
+
     /// Whether the record on the cluster says what is desired.
     pub(super) fn is_recorded(&self) -> bool {
         self.stored.is_there() && self.before.as_ref() == Some(&self.stored.record)

@@ -4,6 +4,9 @@ use crate::Error;
 use kube::core::Status;
 use std::fmt;
 
+/// Istio's kinds of routing: `v1` since 1.22 ([notes](https://istio.io/latest/news/releases/1.22.x/announcing-1.22/)).
+const ISTIO_GROUP: &str = "networking.istio.io";
+
 /// A request to the API server, for the message of its error.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ApiRequest<'a> {
@@ -52,8 +55,9 @@ impl ApiRequest<'_> {
         if status.is_conflict() || status.is_already_exists() {
             return Error::Stale { object };
         }
-        let message = if status.is_not_found() && self.verb == "patch" {
-            format!("it has no `{}`: is Istio installed?", self.resource)
+        let is_of_istio = self.group == ISTIO_GROUP && matches!(self.verb, "patch" | "list");
+        let message = if status.is_not_found() && is_of_istio {
+            format!("it serves no `{}` of {ISTIO_GROUP}/v1: is Istio 1.22 or later installed?", self.resource)
         } else {
             status.message.clone()
         };
@@ -164,6 +168,18 @@ mod tests {
         let message = "virtualservices.networking.istio.io \"a\" is forbidden: User \"bob\" cannot create resource \"virtualservices\"";
         let error = told(json!({"reason": "Forbidden", "code": 403, "message": message}));
         assert_eq!(error.to_string(), "not allowed to create virtualservices in namespace `shop`");
+    }
+
+    #[test]
+    fn a_cluster_without_the_kinds_of_istio_is_told_which_version_has_them() {
+        let error = told(
+            json!({"reason": "NotFound", "code": 404, "message": "the server could not find the requested resource"}),
+        );
+        assert_eq!(
+            error.to_string(),
+            "the API server refuses to patch virtualservices shop/a: it serves no `virtualservices` of networking.istio.io/v1: is \
+             Istio 1.22 or later installed?"
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::pods::selector;
 use super::{ApiClient, ApiRequest};
 use crate::Error;
 use canary_release::plan::Reference;
+use canary_release::routing::{GATEWAY_API, HTTP_ROUTE_KIND};
 use futures_util::future::try_join_all;
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject, ListParams};
@@ -108,6 +109,18 @@ impl ApiClient {
             serde_json::to_value(object).ok()
         };
         Ok(found.items.into_iter().filter_map(typed).collect())
+    }
+
+    /// The `HTTPRoute`s of a namespace; none where the Gateway API is not installed, or they may not be read.
+    ///
+    /// # Errors
+    ///
+    /// As [`list`](Self::list), for other reasons.
+    pub(crate) async fn http_routes(&self, namespace: &str) -> Result<Vec<Value>, Error> {
+        match self.list(GATEWAY_API, HTTP_ROUTE_KIND, namespace).await {
+            Err(Error::Forbidden { .. } | Error::Refused { code: 404, .. }) => Ok(Vec::new()),
+            found => found,
+        }
     }
 
     /// The objects of a kind of `networking.istio.io` in a namespace.

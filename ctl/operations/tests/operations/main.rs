@@ -15,6 +15,7 @@ mod denied;
 mod doctor;
 mod fake_api;
 mod fixture;
+mod http_routes;
 mod installations;
 mod interrupted;
 mod keys;

@@ -1,6 +1,6 @@
 //! What Istio's objects say about a Service: hosts, gateways, a session cookie.
 
-use crate::discover::Objects;
+use crate::discover::{AffinityCookie, Objects};
 use crate::spec::ServiceHost;
 use serde::Serialize;
 use serde_json::Value;
@@ -21,15 +21,19 @@ pub struct ExistingGateway {
 }
 
 impl ExistingGateway {
-    /// Whether a server of a Gateway object speaks TLS with its clients.
+    /// Whether a server of a Gateway object, or a listener of one of the Gateway API, speaks TLS with its clients.
     ///
     /// # Source
     ///
     /// Istio, *Gateway*, `Port.protocol`: `HTTPS` and `TLS` are; a server with `HTTP` may have `tls.httpsRedirect` alone.
     pub fn has_tls_server(gateway: &Value) -> bool {
-        let servers = gateway.pointer("/spec/servers").and_then(Value::as_array).into_iter().flatten();
-        let protocols = servers.filter_map(|server| server.pointer("/port/protocol")?.as_str());
-        protocols.map(str::to_ascii_uppercase).any(|protocol| matches!(protocol.as_str(), "HTTPS" | "TLS"))
+        let list = |field: &str| gateway.pointer(field).and_then(Value::as_array).into_iter().flatten();
+        let servers = list("/spec/servers").filter_map(|server| server.pointer("/port/protocol")?.as_str());
+        let listeners = list("/spec/listeners").filter_map(|listener| listener.get("protocol")?.as_str());
+        servers
+            .chain(listeners)
+            .map(str::to_ascii_uppercase)
+            .any(|protocol| matches!(protocol.as_str(), "HTTPS" | "TLS"))
     }
 }
 
@@ -65,17 +69,24 @@ pub(crate) fn routes_to(objects: &Objects) -> ServiceRoutes {
     routes
 }
 
-/// The cookie of the first rule for the Service that hashes on one.
+/// The cookie on which the first rule for the Service hashes that hashes on one.
+///
+/// With a `ttl`, 0 included, Envoy sets the cookie itself where a request has none, from the addresses of the connection: users
+/// behind one proxy get the same one, and no logout ends it. Such a cookie is no session of the application.
 ///
 /// # Source
-/// Istio, *Destination Rule*: `LoadBalancerSettings.ConsistentHashLB.httpCookie`.
-pub(crate) fn session_cookie(objects: &Objects) -> Option<String> {
+/// Istio, *Destination Rule*: `LoadBalancerSettings.ConsistentHashLB.httpCookie`; Envoy, `RouteAction.HashPolicy.Cookie.ttl`.
+pub(crate) fn affinity_cookie(objects: &Objects) -> Option<AffinityCookie> {
     let mut rules = objects.destination_rules.iter().filter(|body| {
         let host = body.pointer("/spec/host").and_then(Value::as_str);
         host.is_some_and(|host| is_service(host, objects))
     });
-    let path = "/spec/trafficPolicy/loadBalancer/consistentHash/httpCookie/name";
-    rules.find_map(|body| body.pointer(path)?.as_str().map(str::to_owned))
+    rules.find_map(|body| {
+        let cookie = body.pointer("/spec/trafficPolicy/loadBalancer/consistentHash/httpCookie")?;
+        let name = cookie.get("name")?.as_str()?.to_owned();
+        let is_minted = cookie.get("ttl").is_some_and(|ttl| !ttl.is_null());
+        Some(if is_minted { AffinityCookie::Envoy(name) } else { AffinityCookie::Application(name) })
+    })
 }
 
 fn leads_to(object: &Value, objects: &Objects) -> bool {
@@ -160,12 +171,18 @@ mod tests {
 
     #[test]
     fn a_session_cookie_is_the_one_that_keeps_users_on_their_pods() {
-        let rule = |host: &str, cookie: &str| {
+        let rule = |host: &str, cookie: Value| {
             json!({"spec": {"host": host, "trafficPolicy": {"loadBalancer": {"consistentHash":
-                {"httpCookie": {"name": cookie, "ttl": "0s"}}}}}})
+                {"httpCookie": cookie}}}}})
         };
-        let rules = json!([rule("other", "NO"), rule("web.shop.svc.cluster.local", "SID")]);
-        assert_eq!(session_cookie(&objects(&json!([]), &rules)).as_deref(), Some("SID"));
-        assert_eq!(session_cookie(&objects(&json!([]), &json!([]))), None);
+        let found = |rules: Value| affinity_cookie(&objects(&json!([]), &rules));
+        let other = rule("other", json!({"name": "NO"}));
+        let own = |cookie: Value| json!([other, rule("web.shop.svc.cluster.local", cookie)]);
+        assert_eq!(found(own(json!({"name": "SID"}))), Some(AffinityCookie::Application("SID".to_owned())));
+        for ttl in ["0s", "3600s"] {
+            let minted = found(own(json!({"name": "route", "ttl": ttl})));
+            assert_eq!(minted, Some(AffinityCookie::Envoy("route".to_owned())), "ttl {ttl}");
+        }
+        assert_eq!(found(json!([])), None);
     }
 }

@@ -47,8 +47,17 @@ pub struct Survey {
     pub gateways: Vec<String>,
     /// The names of those route objects.
     pub route_objects: Vec<String>,
-    /// The session cookie by which a `DestinationRule` keeps users on their pods.
-    pub session_cookie: Option<String>,
+    /// The cookie by which a `DestinationRule` keeps users on their pods.
+    pub affinity_cookie: Option<AffinityCookie>,
+}
+
+/// A cookie on which a `DestinationRule` hashes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AffinityCookie {
+    /// The application sets it: its session.
+    Application(String),
+    /// Envoy sets it where a request has none: no session.
+    Envoy(String),
 }
 
 /// Labels that can distinguish versions, the usual one first.
@@ -77,7 +86,7 @@ impl Survey {
             hosts: routes.hosts,
             gateways: routes.gateways,
             route_objects: routes.names,
-            session_cookie: istio::session_cookie(objects),
+            affinity_cookie: istio::affinity_cookie(objects),
         })
     }
 }
@@ -156,7 +165,7 @@ mod tests {
         let survey = Survey::of(&shop()).unwrap();
         assert_eq!((survey.port, survey.label.as_str()), (8080, "version"));
         assert_eq!(survey.versions, BTreeMap::from([("v1".to_owned(), 2), ("v2".to_owned(), 1)]));
-        assert_eq!((survey.hosts, survey.session_cookie), (Vec::<String>::new(), None));
+        assert_eq!((survey.hosts, survey.affinity_cookie), (Vec::<String>::new(), None));
     }
 
     #[test]

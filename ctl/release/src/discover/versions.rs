@@ -55,7 +55,7 @@ mod tests {
             hosts: Vec::new(),
             gateways: Vec::new(),
             route_objects: Vec::new(),
-            session_cookie: None,
+            affinity_cookie: None,
         };
         survey.stable_and_canary(stable, canary).map_err(|error| error.to_string())
     }

@@ -4,6 +4,7 @@
 //! proxy_group        releases that share a proxy               releases        -> groups
 //! destination_rule   a subset for each version                 release         -> document
 //! virtual_service    header routes, then stable                release         -> documents
+//! http_route         the same for the Gateway API, only printed  release        -> documents
 //! proxy_config       module and configuration                  group           -> document
 //! runtime            V8, before the workers of a proxy start   group           -> document
 //! filter             the filter's place, early header mutation group           -> document
@@ -16,6 +17,7 @@
 mod destination_rule;
 mod filter;
 mod headers;
+mod http_route;
 mod proxy_config;
 mod proxy_group;
 mod redact;
@@ -24,6 +26,7 @@ mod runtime;
 mod virtual_service;
 
 pub use headers::untrusted_headers;
+pub use http_route::http_routes;
 pub(crate) use redact::REDACTED;
 pub use redact::redacted;
 pub use release_instance::ReleaseInstance;

@@ -90,6 +90,13 @@ pub enum Alternative {
         /// The train.
         train: String,
     },
+    /// Let the metrics of a proxy be read.
+    ReadMetrics {
+        /// The namespace of its pod.
+        namespace: String,
+        /// The pod.
+        pod: String,
+    },
     /// Restart the proxies that may have no V8, so that they start with it.
     RestartProxies {
         /// These proxies.

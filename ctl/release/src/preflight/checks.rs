@@ -42,6 +42,8 @@ pub enum PreflightCheck {
     MovesUsers,
     /// Running proxies without V8 may crash on their first Wasm filter.
     NoWasmRuntime,
+    /// A proxy cannot be asked what it runs, and the order of writes depends on that.
+    UnseenProxies,
 }
 
 /// A check that failed.
@@ -58,7 +60,7 @@ pub struct CheckFailed {
 
 impl PreflightCheck {
     /// Every check, in the order of help and docs.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::NoReadyPods,
         Self::NoRoutes,
         Self::NoServicePort,
@@ -75,6 +77,7 @@ impl PreflightCheck {
         Self::NoUserKey,
         Self::MovesUsers,
         Self::NoWasmRuntime,
+        Self::UnseenProxies,
     ];
 
     /// The name by which it is skipped.
@@ -96,6 +99,7 @@ impl PreflightCheck {
             Self::NoUserKey => "no-user-key",
             Self::MovesUsers => "moves-users",
             Self::NoWasmRuntime => "no-wasm-runtime",
+            Self::UnseenProxies => "unseen-proxies",
         }
     }
 
@@ -118,6 +122,7 @@ impl PreflightCheck {
             Self::NoUserKey => "Requests carry no user key, so no user can stay on a version",
             Self::MovesUsers => "Users who are on a version at this moment would be moved off it",
             Self::NoWasmRuntime => "Running proxies without V8 may die of their first Wasm filter",
+            Self::UnseenProxies => "A proxy cannot be asked what it runs; skipped, 30 s are waited for it",
         }
     }
 

@@ -3,7 +3,7 @@
 //!
 //! # Source
 //! Istio, [Gateway](https://istio.io/latest/docs/reference/config/networking/gateway/): `selector`, `Server.hosts`,
-//! `Port.protocol`.
+//! `Port.protocol`; Gateway API, [Listener](https://gateway-api.sigs.k8s.io/reference/spec/#listener): `hostname`, `protocol`.
 
 use super::{Alternative, CheckFailed, PreflightCheck};
 use crate::spec::{Gateway, Module, Release, Routes};
@@ -183,15 +183,20 @@ fn fits(selector: &PodLabels, labels: &PodLabels) -> bool {
     selector.iter().all(|(name, value)| labels.get(name) == Some(value))
 }
 
-/// The servers of a Gateway that serve a host to the routes of the release's namespace.
+/// The servers of a Gateway that serve a host to the routes of the release's namespace; of one of the Gateway API its listeners.
 fn servers_of<'o>(
     release: &'o Release,
     observed: &'o GatewayObservation,
     host: &'o str,
 ) -> impl Iterator<Item = &'o Value> {
-    let servers = observed.object.as_ref().and_then(|object| object.pointer("/spec/servers")?.as_array());
+    let field = if observed.is_gateway_api { "/spec/listeners" } else { "/spec/servers" };
+    let servers = observed.object.as_ref().and_then(|object| object.pointer(field)?.as_array());
     let namespaces = (observed.gateway.name.namespace.as_str(), release.name.namespace.as_str());
     servers.into_iter().flatten().filter(move |server| {
+        if observed.is_gateway_api {
+            let hostname = server.get("hostname").and_then(Value::as_str);
+            return hostname.is_none_or(|served| overlap(&served.to_ascii_lowercase(), host));
+        }
         let hosts = server.get("hosts").and_then(Value::as_array).into_iter().flatten();
         hosts.filter_map(Value::as_str).any(|served| serves(served, namespaces, host))
     })
@@ -227,7 +232,9 @@ fn has_host(route_object: &Value, host: &str) -> bool {
 }
 
 fn protocol(server: &Value) -> Option<String> {
-    Some(server.pointer("/port/protocol")?.as_str()?.to_ascii_uppercase())
+    // That of a listener of the Gateway API is a field of its own.
+    let protocol = server.pointer("/port/protocol").or_else(|| server.get("protocol"))?;
+    Some(protocol.as_str()?.to_ascii_uppercase())
 }
 
 fn text(labels: &PodLabels) -> String {

@@ -4,6 +4,7 @@
 //! Only what objects define is refused: a route, an Ingress or a load balancer that leads to the Service is there to be
 //! used. No object says whether a pod without a sidecar calls the Service; that it could is reported, not refused.
 
+use super::gateway_api::{HTTP_ROUTE_KIND, WholeService, leads_to_whole_service};
 use crate::plan::Reference;
 use crate::spec::ServiceHost;
 use serde::Serialize;
@@ -57,6 +58,8 @@ pub struct Gap {
 pub enum Bypass {
     /// A `VirtualService` leads to the Service without a subset.
     WholeService,
+    /// An `HTTPRoute` leads to the Service.
+    HttpRoute,
     /// An Ingress leads to the Service.
     Ingress,
     /// The Service has a load balancer of its own.
@@ -70,7 +73,7 @@ pub struct Reach<'w> {
     pub service: &'w str,
     /// Its namespace.
     pub namespace: &'w str,
-    /// What leads there: the Service itself, `VirtualService`s, Ingresses.
+    /// What leads there: the Service itself, `VirtualService`s, `HTTPRoute`s, Ingresses.
     pub objects: &'w [Value],
     /// Our objects, including those of the next write.
     pub ours: &'w [Reference],
@@ -82,6 +85,14 @@ pub fn gaps(reach: Reach<'_>) -> Vec<Gap> {
         let object = Reference::of(body).ok().filter(|object| !reach.ours.contains(object))?;
         let bypass = match object.kind.as_str() {
             "VirtualService" if leads_to_all(body, reach, &object.namespace) => Bypass::WholeService,
+            HTTP_ROUTE_KIND
+                if leads_to_whole_service(
+                    body,
+                    WholeService { namespace: reach.namespace, name: reach.service },
+                ) =>
+            {
+                Bypass::HttpRoute
+            }
             "Ingress" if has_backend(body, reach.service) => Bypass::Ingress,
             "Service" if is_balanced(body) => Bypass::LoadBalancer,
             _ => return None,
@@ -129,6 +140,7 @@ impl fmt::Display for Bypass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::WholeService => "leads to the Service without a subset",
+            Self::HttpRoute => "leads to the Service, and not to that of a version",
             Self::Ingress => "leads to the Service past Istio's gateways",
             Self::LoadBalancer => "has a load balancer of its own, past Istio's gateways",
         })

@@ -8,6 +8,7 @@
 //! merge_order    which Istio tries first, where it merges       objects       -> notes
 //! reroute        default routes after a role change             observed      -> Plan
 //! leads          whether a route object leads to a version      objects       -> bool
+//! gateway_api    the same of HTTPRoutes, which have no subsets    objects       -> bool
 //! coverage       routes to the pods that bypass ours            objects       -> Gap
 //! ```
 //!
@@ -19,7 +20,18 @@
 /// The kind of the objects that contain routes.
 pub const ROUTE_KIND: &str = "VirtualService";
 
+/// The kinds of route objects that may lead to a version, for messages: those that somebody else writes may be of another.
+pub const fn route_kinds(routes: Routes) -> &'static str {
+    match routes {
+        Routes::External => "VirtualService or HTTPRoute",
+        Routes::Managed | Routes::Inject => ROUTE_KIND,
+    }
+}
+
+use crate::spec::Routes;
+
 mod coverage;
+mod gateway_api;
 mod http_routes;
 mod injection;
 mod leads;
@@ -29,6 +41,9 @@ mod route_obstacle;
 mod route_targets;
 
 pub use coverage::{Bypass, Coverage, Gap, Reach, UnmeshedPods, gaps};
+pub use gateway_api::{
+    GATEWAY_API, GATEWAY_NAME_LABEL, HTTP_ROUTE_KIND, WholeService, http_route_leads_by_header,
+};
 pub use injection::{covers_mesh, edits, is_lost};
 pub(crate) use injection::{edited, has_injected_route, leading, lost_to, undone, was_edited};
 pub use leads::{leads_by_header, leads_to_subset};

@@ -3,6 +3,7 @@
 use super::{ProxyStatus, WindowTraffic};
 use crate::destination_rule::LostSubset;
 use crate::plan::{self, Reference};
+use crate::rbac::Right;
 use crate::record::Record;
 use crate::routing::Coverage;
 use serde::Serialize;
@@ -25,8 +26,10 @@ pub struct Observation {
     pub is_recorded: bool,
     /// The pods of each version, in the record's order.
     pub ready: Vec<ReadyPods>,
-    /// The proxies that serve it and are ready.
+    /// The proxies that serve it and are ready; none where [`missing_right`](Self::missing_right) keeps them from being asked.
     pub proxies: Vec<ProxyStatus>,
+    /// The right without which the proxies cannot be asked.
+    pub missing_right: Option<Right>,
     /// How far its objects are what the record says.
     pub objects: ObjectStatus,
     /// Whether a route leads to the canary; `None` without a canary.
@@ -48,6 +51,8 @@ pub struct ObjectStatus {
     pub behind: Vec<String>,
     /// Those of others that had our routes, and the field managers that have written them since.
     pub lost_routes: Vec<(String, Vec<String>)>,
+    /// Those of others that have all our routes, copied from routes that field managers have changed since, and these.
+    pub outdated_routes: Vec<(String, Vec<String>)>,
     /// Ours that other field managers have written since, and these.
     pub changed: Vec<(String, Vec<String>)>,
     /// Versions whose subset is missing or selects other pods.

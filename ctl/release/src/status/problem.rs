@@ -5,9 +5,10 @@ use crate::destination_rule::LostSubset;
 use crate::metrics::ReleaseGeneration;
 use crate::plan::{self, ModuleRollout, Reference};
 use crate::preflight::WasmRuntime;
+use crate::rbac::Right;
 use crate::record::{Operation, Record};
 use crate::routing::Gap;
-use crate::routing::ROUTE_KIND;
+use crate::routing::route_kinds;
 use crate::spec::Routes;
 use assignment::Weight;
 use assignment::contract::Role;
@@ -43,6 +44,14 @@ pub enum Problem<'o> {
         /// The field managers that have written it since.
         by: &'o [String],
     },
+    /// Routes of ours are copies of routes that have changed since.
+    #[error("{object} has routes of ours with former settings: {} has changed the routes that they copy", by.join(", "))]
+    OutdatedRoutes {
+        /// The object.
+        object: &'o str,
+        /// The field managers that have written it since.
+        by: &'o [String],
+    },
     /// Routes of ours are no longer in an object, and cannot be put back.
     #[error("{}", not_repairable(error))]
     NotRepairable {
@@ -64,7 +73,7 @@ pub enum Problem<'o> {
         by: &'o [String],
     },
     /// No route leads to the canary.
-    #[error("no {ROUTE_KIND} leads to the canary by the filter's header")]
+    #[error("no {} leads to the canary by the filter's header", route_kinds(*routes))]
     NoRoutes {
         /// Who writes the routes.
         routes: Routes,
@@ -98,6 +107,12 @@ pub enum Problem<'o> {
         proxy: &'o ProxyStatus,
         /// The record's generation.
         desired: ReleaseGeneration,
+    },
+    /// What the proxies run is not known.
+    #[error("expected to see what the proxies run, found no right to {} {} in namespace `{}`", right.verb, right.resource, right.namespace)]
+    NotObserved {
+        /// The missing right.
+        right: &'o Right,
     },
     /// A proxy may die of the next Wasm filter. One that reports no metrics is [`Problem::ProxyBehind`].
     #[error("{}/{} runs without V8, and may die of its first Wasm filter", proxy.namespace, proxy.pod)]
@@ -152,6 +167,7 @@ pub fn problems<'o>(
     problems.extend(observation.coverage.gaps.iter().map(|gap| Problem::Bypass { gap }));
     problems.extend(not_written(observation));
     problems.extend(module_rollout(&observation.record));
+    problems.extend(observation.missing_right.as_ref().map(|right| Problem::NotObserved { right }));
     problems.extend(proxies(observation));
     problems.extend(share.and_then(|share| deviation(share, observation.record.state.weight_at(now))));
     problems.extend(expired(&observation.record, now));
@@ -175,7 +191,9 @@ fn pods(observation: &Observation) -> impl Iterator<Item = Problem<'_>> {
 fn lost_routes(observation: &Observation) -> impl Iterator<Item = Problem<'_>> {
     let lost = observation.objects.lost_routes.iter();
     let error = observation.objects.not_repairable.as_ref();
+    let outdated = observation.objects.outdated_routes.iter();
     lost.map(|(object, by)| Problem::LostRoutes { object, by })
+        .chain(outdated.map(|(object, by)| Problem::OutdatedRoutes { object, by }))
         .chain(error.map(|error| Problem::NotRepairable { error }))
 }
 
@@ -247,138 +265,5 @@ fn not_repairable(error: &plan::Error) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::ObjectStatus;
-    use super::super::share::tests::observed as share;
-    use super::*;
-    use crate::record::{ReleaseState, ends_after};
-    use crate::routing::Coverage;
-    use crate::spec::{Seconds, load};
-    use assignment::contract::{ExpiryAction, Until};
-    use serde_json::json;
-    use std::path::Path;
-
-    const NOW: u64 = 1_800_000_000;
-
-    /// The example at 20 %, with a ready pod of each version and nothing wrong.
-    fn healthy() -> Observation {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/session-cookie/canary.yaml");
-        let release = load(&path).unwrap().release;
-        let mut record = Record::first(&release, ReleaseState::first(&release, "uid".to_owned()));
-        record.set_weight("20".parse().unwrap(), None, "ada", Operation::Weight);
-        Observation {
-            record,
-            is_recorded: true,
-            ready: vec![ReadyPods { ready: 1, all: 1 }; 2],
-            proxies: Vec::new(),
-            objects: ObjectStatus::default(),
-            is_routed: Some(true),
-            coverage: Coverage::default(),
-            counts_sessions: true,
-            traffic: None,
-        }
-    }
-
-    /// The one problem of a release that is healthy but for this.
-    fn only(spoil: impl FnOnce(&mut Observation), canary_sessions: u64) -> String {
-        let mut observation = healthy();
-        spoil(&mut observation);
-        let found = problems(&observation, Some(&share(canary_sessions, 100)), NOW);
-        let [problem] = found.as_slice() else { panic!("expected one problem, found {found:?}") };
-        problem.to_string()
-    }
-
-    #[test]
-    fn a_healthy_release_has_no_problem() {
-        let healthy = healthy();
-        let found = problems(&healthy, Some(&share(20, 100)), NOW);
-        assert!(found.is_empty(), "expected none, found {found:?}");
-    }
-
-    #[test]
-    fn every_fault_is_a_problem_of_its_own() {
-        let lost = ("EnvoyFilter shop/web".to_owned(), vec!["helm".to_owned()]);
-        let cases: [(&str, String); 7] = [
-            ("no ready pod", only(|observation| observation.ready[1] = ReadyPods { ready: 0, all: 2 }, 20)),
-            ("has lost routes of ours", only(|observation| observation.objects.lost_routes.push(lost), 20)),
-            (
-                "leads to the canary by the filter's header",
-                only(|observation| observation.is_routed = Some(false), 20),
-            ),
-            (
-                "was not seen in every proxy",
-                only(
-                    |observation| {
-                        observation.record.module_rollout = serde_json::from_value(json!([])).unwrap();
-                    },
-                    20,
-                ),
-            ),
-            ("new sessions came to the canary", only(|_| {}, 0)),
-            (
-                "has expired",
-                only(
-                    |observation| {
-                        let until = Until { at_seconds: NOW - 1, action: ExpiryAction::Stop };
-                        observation.record.state.until = Some(until);
-                    },
-                    0,
-                ),
-            ),
-            (
-                "routes and subset of the removed version",
-                only(|observation| observation.record.leaving.push("v0".to_owned()), 20),
-            ),
-        ];
-        for (expected, found) in cases {
-            assert!(found.contains(expected), "expected `{expected}`, found `{found}`");
-        }
-    }
-
-    #[test]
-    fn a_drain_is_overdue_after_its_deadline() {
-        let mut observation = healthy();
-        observation.record.promote(ends_after(Some(Seconds::DAY)), "ada");
-        let at = |now: u64| {
-            problems(&observation, None, now)
-                .iter()
-                .any(|one| one.to_string().contains("drain deadline of version"))
-        };
-        let today = u64::try_from(Timestamp::now().as_second()).unwrap();
-        assert_eq!((at(today), at(today + 2 * 86_400)), (false, true));
-    }
-
-    #[test]
-    fn an_interrupted_operation_is_that_of_the_last_entry_of_the_history() {
-        let mut observation = healthy();
-        observation.objects.behind.push("EnvoyFilter shop/canary".to_owned());
-        let operation = |observation: &Observation| match problems(observation, None, NOW).as_slice() {
-            [Problem::NotWritten { operation, .. }] => operation.cloned(),
-            found => panic!("expected one problem, found {found:?}"),
-        };
-        assert_eq!(operation(&observation), Some(Operation::Weight));
-        observation.record.pause("ada", Some("promote".to_owned()));
-        let paused = operation(&observation);
-        assert!(!matches!(paused, Some(Operation::Promote)), "a reason is no operation: {paused:?}");
-    }
-
-    #[test]
-    fn a_proxy_without_v8_is_a_problem_beside_its_generation() {
-        let mut observation = healthy();
-        observation.proxies.push(ProxyStatus {
-            namespace: "ingress".to_owned(),
-            pod: "gateway-1".to_owned(),
-            active: None,
-            wasm_runtime: WasmRuntime::Missing,
-            fault: None,
-        });
-        let found: Vec<String> = problems(&observation, None, NOW).iter().map(ToString::to_string).collect();
-        assert_eq!(
-            found,
-            [
-                "ingress/gateway-1 does not run the release, generation 2 is desired",
-                "ingress/gateway-1 runs without V8, and may die of its first Wasm filter"
-            ]
-        );
-    }
-}
+#[path = "problem_tests.rs"]
+mod tests;

@@ -60,7 +60,8 @@ impl Template {
         Ok(Self { text })
     }
 
-    /// Sets a field, which may be a new one of an existing mapping.
+    /// Sets a field, which may be a new one of an existing mapping. It takes the place of a comment that shows it: of
+    /// `# name: value` among the mapping's fields, with the comments below it that show its own fields.
     ///
     /// # Errors
     ///
@@ -69,7 +70,7 @@ impl Template {
         let failed = |reason: String| EditError::Value { path: path.to_owned(), reason };
         let value = serde_json::to_value(value).map_err(|error| failed(error.to_string()))?;
         let root = tree::parse(&self.text)?;
-        let slot = self.slot(&root, path).ok_or_else(|| EditError::Missing(path.to_owned()))?;
+        let slot = self.slot(&root, path, &value).ok_or_else(|| EditError::Missing(path.to_owned()))?;
         let rendered = render(&value, &slot).map_err(failed)?;
         self.text.replace_range(slot.range, &format!("{}{rendered}", slot.prefix));
         Ok(self)
@@ -116,7 +117,7 @@ impl Template {
         Ok(self.text)
     }
 
-    fn slot(&self, root: &Node, path: &str) -> Option<Slot> {
+    fn slot(&self, root: &Node, path: &str, value: &serde_json::Value) -> Option<Slot> {
         let (parent, name) = parent_of(root, path)?;
         let is_flow = self.text.get(parent.range.clone())?.starts_with(['{', '[']);
         match &parent.value {
@@ -134,9 +135,12 @@ impl Template {
                         Some(Slot { range: end..end, prefix: format!(", {name}:"), indent, style })
                     }
                     None => {
+                        let field = format!("{}{name}:", " ".repeat(indent));
+                        if let Some(range) = shown(&self.text, parent.range.clone(), &field, value) {
+                            return Some(Slot { range, prefix: field, indent, style });
+                        }
                         let end = below_comments(&self.text, parent.range.end, indent);
-                        let prefix = format!("\n{}{name}:", " ".repeat(indent));
-                        Some(Slot { range: end..end, prefix, indent, style })
+                        Some(Slot { range: end..end, prefix: format!("\n{field}"), indent, style })
                     }
                 }
             }
@@ -149,6 +153,35 @@ impl Template {
             Value::Scalar(..) => None,
         }
     }
+}
+
+/// The comment lines within a mapping that show a field, `# name: value` at the indentation of `field`, and the lines below that
+/// show those of its own fields that its new value has: uncommented, they would be there twice.
+fn shown(text: &str, within: Range<usize>, field: &str, value: &serde_json::Value) -> Option<Range<usize>> {
+    let (margin, name) = field.split_at(field.len() - field.trim_start().len());
+    let comment = |name: &str| format!("{margin}# {name}");
+    let is_inner = |line: &str| {
+        let fields = value.as_object().into_iter().flat_map(serde_json::Map::keys);
+        fields.into_iter().any(|inner| line.starts_with(&comment(&format!("  {inner}:"))))
+    };
+    let is_shown = |line: &str| {
+        line.strip_prefix(&comment(name)).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    };
+    let mut found: Option<Range<usize>> = None;
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let end = start + line.trim_end_matches('\n').len();
+        match &mut found {
+            Some(range) if is_inner(line) => range.end = end,
+            Some(_) => break,
+            None if within.contains(&start) && is_shown(line.trim_end_matches('\n')) => {
+                found = Some(start..end);
+            }
+            None => {}
+        }
+        start += line.len();
+    }
+    found
 }
 
 /// The end of the line at a position and of the comment lines directly below it that are indented deeper than a mapping: they
@@ -273,6 +306,16 @@ mod tests {
             Template::new("spec:\n  last:\n    x: 1 # its comment\n    # y: 2\n  # of spec\n").unwrap();
         template.set("spec/new", 3).unwrap();
         let expected = "spec:\n  last:\n    x: 1 # its comment\n    # y: 2\n  new: 3\n  # of spec\n";
+        assert_eq!(template.finish().unwrap(), expected);
+    }
+
+    #[test]
+    fn a_new_field_takes_the_place_of_the_comment_that_shows_it() {
+        let text = "spec:\n  a: 1\n  # name: x # a word\n  # names: y\n  # more:\n  #   b: 1 # its comment\n  #   c: 2\n  # end\n  z: 2\n";
+        let mut template = Template::new(text).unwrap();
+        template.set("spec/name", "shop").unwrap().set("spec/more", json!({"b": 3})).unwrap();
+        let expected =
+            "spec:\n  a: 1\n  name: shop\n  # names: y\n  more:\n    b: 3\n  #   c: 2\n  # end\n  z: 2\n";
         assert_eq!(template.finish().unwrap(), expected);
     }
 

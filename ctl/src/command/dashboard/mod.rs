@@ -24,7 +24,7 @@ use tokio::net::TcpListener;
 
 pub(super) async fn run(arguments: &Dashboard, printer: &mut Printer) -> Result<Outcome, Error> {
     if arguments.all {
-        let cluster = target::connect(&arguments.cluster, false).await?;
+        let cluster = target::connect(&arguments.cluster).await?;
         let namespaces = arguments.cluster.namespace.iter().map(ToString::to_string).collect();
         return show(arguments.port, None, ClusterSource::of_all(cluster, namespaces), printer).await;
     }
@@ -38,7 +38,7 @@ pub(super) async fn run(arguments: &Dashboard, printer: &mut Printer) -> Result<
         return show(arguments.port, Some(&name), LocalSource::new(environment), printer).await;
     }
     let name = target::release(arguments.release.as_deref(), &arguments.cluster, &document)?;
-    let cluster = target::connect(&arguments.cluster, false).await?;
+    let cluster = target::connect(&arguments.cluster).await?;
     // A release that does not exist is an error of the command and no empty page.
     target::get_record(&cluster, &name, &document).await?;
     let source = ClusterSource::of_one(cluster, name.clone(), target::namespaces(&document));

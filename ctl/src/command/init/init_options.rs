@@ -4,7 +4,7 @@ use crate::Error;
 use crate::cli::Init;
 use crate::report::Printer;
 use canary_operations::{Access, Cluster, WriteOptions};
-use canary_release::discover::{self, ExistingGateway, Survey};
+use canary_release::discover::{self, AffinityCookie, ExistingGateway, Survey};
 use canary_release::routing::ROUTE_KIND;
 use canary_release::spec::ReleaseName;
 
@@ -71,10 +71,7 @@ impl InitOptions {
         if hosts.is_empty() {
             return Err(unsaid("which hosts users type: no route of a gateway leads there", "--host HOST"));
         }
-        let by_cookie = || found.session_cookie.clone().map(Known::BySession);
-        let key = asked_key(arguments).or_else(by_cookie).ok_or_else(|| {
-            unsaid("what users are known by", "--session-cookie NAME` or `--jwt-claim CLAIM")
-        })?;
+        let key = asked_key(arguments).map_or_else(|| found_key(&found), Ok)?;
         let gateways = gateways(&cluster, arguments, &found).await?;
         tell(&found, printer);
         tell_of_plain_http(&gateways, printer);
@@ -85,6 +82,22 @@ impl InitOptions {
 fn asked_key(arguments: &Init) -> Option<Known> {
     let by_session = arguments.key.session_cookie.clone().map(Known::BySession);
     by_session.or_else(|| arguments.key.jwt_claim.clone().map(Known::ByClaim))
+}
+
+/// The key that the cluster names: the session cookie of the application.
+fn found_key(found: &Survey) -> Result<Known, Error> {
+    const FLAGS: &str = "--session-cookie NAME` or `--jwt-claim CLAIM";
+    match &found.affinity_cookie {
+        Some(AffinityCookie::Application(cookie)) => Ok(Known::BySession(cookie.clone())),
+        Some(AffinityCookie::Envoy(cookie)) => Err(Error::usage(
+            format!(
+                "expected a session cookie of the application, found `{cookie}`, which Envoy sets itself (`consistentHash.httpCookie.ttl`): \
+                 users behind one proxy would share it, and a logout would not end it"
+            ),
+            format!("give `{FLAGS}`"),
+        )),
+        None => Err(unsaid("what users are known by", FLAGS)),
+    }
 }
 
 async fn gateways(cluster: &Cluster, arguments: &Init, found: &Survey) -> Result<Gateways, Error> {
@@ -121,14 +134,20 @@ fn tell(found: &Survey, printer: &mut Printer) {
     let versions: Vec<String> =
         found.versions.iter().map(|(version, pods)| format!("`{version}` ({pods} pods)")).collect();
     printer.message(&format!("versions by label `{}`: {}", found.label, versions.join(", ")));
-    if let Some(cookie) = &found.session_cookie {
-        printer.message(&format!("users are kept on their pods by cookie `{cookie}`"));
+    match &found.affinity_cookie {
+        Some(AffinityCookie::Application(cookie)) => {
+            printer.message(&format!("users are kept on their pods by cookie `{cookie}`"));
+        }
+        Some(AffinityCookie::Envoy(cookie)) => printer.message(&format!(
+            "users are kept on their pods by cookie `{cookie}`, which Envoy sets (`ttl`): it is no session of the application"
+        )),
+        None => {}
     }
     if !found.route_objects.is_empty() {
         printer.message(&format!(
             "{ROUTE_KIND} `{}` leads there: `routes: external`, so it stays yours",
             found.route_objects.join("`, `")
         ));
-        printer.hint("`canary-ctl generate` prints the routes to put into it");
+        printer.hint("`canary-ctl generate routes` prints the routes to put into it");
     }
 }

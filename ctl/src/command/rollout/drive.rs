@@ -21,7 +21,7 @@ pub(super) async fn status(arguments: &RolloutStatus, printer: &mut Printer) -> 
     let document = module::load(&arguments.spec.file)?;
     target::for_a_cluster(&document)?;
     let name = target::release(arguments.release.as_deref(), &arguments.cluster, &document)?;
-    let cluster = target::connect(&arguments.cluster, false).await?;
+    let cluster = target::connect(&arguments.cluster).await?;
     // It writes nothing, so it waits for nothing.
     let mut driver = RolloutDriver::new(&cluster, name.clone(), Duration::ZERO);
     loop {
@@ -42,7 +42,7 @@ pub(super) async fn run(arguments: &RolloutRun, printer: &mut Printer) -> Result
     let document = module::load(&arguments.spec.file)?;
     target::for_a_cluster(&document)?;
     let name = target::release(arguments.release.as_deref(), &arguments.cluster, &document)?;
-    let cluster = target::connect(&arguments.cluster, false).await?;
+    let cluster = target::connect(&arguments.cluster).await?;
     let timeout = Duration::from_secs(arguments.timeout.get());
     let mut driver = RolloutDriver::new(&cluster, name.clone(), timeout);
     if arguments.dry_run {

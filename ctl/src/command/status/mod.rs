@@ -29,7 +29,7 @@ pub(super) async fn run(arguments: &Status, printer: &mut Printer) -> Result<Out
             target::namespaces(&document),
             Duration::from_secs(arguments.window.get()),
         );
-        Some((target::connect(&arguments.cluster, false).await?, watch))
+        Some((target::connect(&arguments.cluster).await?, watch))
     };
     loop {
         if let Some((cluster, watch)) = &mut connected {

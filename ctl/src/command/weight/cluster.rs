@@ -14,7 +14,8 @@ pub(super) async fn run(
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
     let name = target::release(arguments.release.as_deref(), &arguments.cluster, document)?;
-    let cluster = target::connect(&arguments.cluster, false).await?;
+    let cluster =
+        target::connect_as(&arguments.cluster, target::write_options(&arguments.checks.skipped)).await?;
     let stored = target::get_record(&cluster, &name, document).await?;
     let before = stored.record.state.clone();
     let request = WeightRequest {
@@ -29,8 +30,7 @@ pub(super) async fn run(
         return Ok(Outcome::Done);
     }
     if arguments.wait {
-        // Without the right to read the proxies' metrics nothing could be waited for: that is said before the first write.
-        cluster.proxies(&name.to_string(), checked.record()).await?;
+        cluster.check_proxies_seen(&name, checked.record()).await?;
     }
     let update = cluster.set_weight(checked).await?;
     let record = &update.stored.record;
@@ -45,13 +45,15 @@ pub(super) async fn run(
     };
     if let Some(arrival) = &arrival {
         report.arrived(report.generation, arrival.waited);
+        report.not_observed.clone_from(&arrival.not_observed);
     }
     printer.report(&report)?;
     if let Some(rollout) = record.rollout.as_ref().filter(|rollout| rollout.is_active()) {
         printer.message(&format!("rollout: {rollout}"));
         printer.hint("`canary-ctl rollout resume` gives the weight back to it; `rollout abort` ends it");
     }
-    if arrival.is_some_and(|arrival| arrival.proxies.is_empty()) {
+    target::report_unseen(arrival.as_ref(), printer);
+    if arrival.is_some_and(|arrival| arrival.proxies.is_empty() && arrival.not_observed.is_empty()) {
         printer.message("no proxy serves it yet; those that come begin with this weight");
     }
     Ok(Outcome::Done)

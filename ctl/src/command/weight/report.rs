@@ -27,6 +27,9 @@ pub(super) struct Changed {
     running: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     waited_seconds: Option<f64>,
+    /// The proxies that could not be asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) not_observed: Vec<String>,
 }
 
 impl Changed {
@@ -48,6 +51,7 @@ impl Changed {
             written: false,
             running: None,
             waited_seconds: None,
+            not_observed: Vec::new(),
         })
     }
 
@@ -64,7 +68,8 @@ impl Report for Changed {
         let Self { release, canary, from, to, generation, .. } = self;
         write!(out, "{release}: {canary} {would}{from} -> {to} (generation {generation}")?;
         if let Some(waited) = self.waited_seconds {
-            write!(out, ", active after {}", seconds(Duration::from_secs_f64(waited)))?;
+            let where_seen = if self.not_observed.is_empty() { "" } else { " where it was observed" };
+            write!(out, ", active{where_seen} after {}", seconds(Duration::from_secs_f64(waited)))?;
         }
         write!(out, ")")?;
         if let Some(until) = self.until {

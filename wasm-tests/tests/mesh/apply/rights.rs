@@ -235,7 +235,7 @@ fn an_injection_needs_the_rights_to_list_get_and_patch_virtual_services_of_other
 }
 
 #[test]
-fn without_the_right_to_ask_proxies_the_error_names_it() {
+fn without_the_right_to_ask_proxies_a_status_names_it_and_a_wait_is_refused() {
     in_the_mesh(async |lab| {
         let fixture = ReleaseFixture::new(lab, "rights-proxy").await;
         let file = fixture.file("shop");
@@ -252,6 +252,10 @@ fn without_the_right_to_ask_proxies_the_error_names_it() {
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         give(&fixture, OTHER, &without(&roles, right), right, false).await;
         let ran = fixture.run(OTHER, &file, &["status"]).await;
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert!(ran.stdout.contains("the proxies cannot be asked what they run"), "{}", ran.stdout);
+        assert!(ran.stdout.contains("found no right to get pods/proxy in namespace"), "{}", ran.stdout);
+        let ran = fixture.run(OTHER, &file, &["promote", "--skip-check", "no-ready-pods"]).await;
         assert!(is_named(&ran.stderr, right), "{}{}", ran.stdout, ran.stderr);
     });
 }

@@ -10,6 +10,8 @@ use crate::support::loaded_fixture::LoadedFixture;
 const PORT: &str = "15090";
 /// Has no right but those that `generate rbac --port-forward` prints.
 const OPERATOR: &str = "restricted-forwarder";
+/// Has no right but those that `generate rbac` prints.
+const BLIND: &str = "restricted-blind";
 
 #[test]
 fn a_weight_is_seen_in_a_proxy_that_the_api_server_does_not_reach() {
@@ -18,6 +20,8 @@ fn a_weight_is_seen_in_a_proxy_that_the_api_server_does_not_reach() {
         loaded.apply().await;
         let admin = Cli::new(lab, &loaded.document);
         let rights = admin.run(&format!("generate rbac --port-forward --user {OPERATOR}")).await.stdout;
+        lab.apply(&rights).await.unwrap();
+        let rights = admin.run(&format!("generate rbac --user {BLIND}")).await.stdout;
         lab.apply(&rights).await.unwrap();
         let (ingress, pod) = (&loaded.env.ingress, loaded.env.gateway_pod(lab).await.unwrap());
         let address = ["get", "pod", &pod, "-n", ingress, "-o", "jsonpath={.status.podIP}"];
@@ -34,6 +38,14 @@ fn a_weight_is_seen_in_a_proxy_that_the_api_server_does_not_reach() {
         let status = cli.expect("status", 0, &["weight 20%"]).await;
         assert!(!status.stdout.contains("does not answer"), "{status:?}");
         cli.expect("doctor", 0, &[]).await;
+
+        let blind = Cli::of(lab, &loaded.document, BLIND);
+        let refused = blind.expect("promote", 2, &["does not answer on port 15090"]).await;
+        assert!(refused.stderr.contains("--skip-check unseen-proxies"), "{refused:?}");
+        let skipped = "weight 30 --wait --skip-check unseen-proxies";
+        blind.expect(skipped, 0, &["active where it was observed", "not observed: "]).await;
+        let status = cli.expect("status", 0, &["weight 30%", "1 of 1 proxies run it"]).await;
+        assert!(!status.stdout.contains("problem: "), "the proxy got it in that time: {status:?}");
         firewall("-D", &address).await;
     });
 }

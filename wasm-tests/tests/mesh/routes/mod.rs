@@ -2,6 +2,7 @@
 
 mod consistent_hash;
 mod destination_rules;
+mod gateway_api;
 mod helm_upgrades;
 mod injection;
 mod injection_under_load;

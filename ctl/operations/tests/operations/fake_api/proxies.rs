@@ -61,6 +61,10 @@ impl Proxies {
         self.are_silent = true;
     }
 
+    pub(crate) fn speak(&mut self) {
+        self.are_silent = false;
+    }
+
     /// The proxies of these pods do not respond, and all others do.
     pub(crate) fn silence_pods(&mut self, names: impl IntoIterator<Item = String>) {
         self.silent = names.into_iter().collect();

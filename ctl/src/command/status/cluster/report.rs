@@ -7,6 +7,7 @@ use crate::report::{Report, Table, escape};
 use assignment::Weight;
 use assignment::contract::Role;
 use canary_release::metrics::{ReleaseGeneration, VersionTraffic};
+use canary_release::rbac::Right;
 use canary_release::record::{History, Pause};
 use canary_release::rollout::Rollout;
 use canary_release::routing::UnmeshedPods;
@@ -43,6 +44,9 @@ pub(super) struct ClusterStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     seen: Option<ObservedShare>,
     proxies: Vec<ProxyStatus>,
+    /// The right without which they cannot be asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing_right: Option<Right>,
     /// Pods that may call the Service past the routes.
     #[serde(skip_serializing_if = "UnmeshedPods::is_empty")]
     without_sidecar: UnmeshedPods,
@@ -94,7 +98,7 @@ impl ClusterStatus {
             .into_iter()
             .map(|found| problem(found.to_string(), found.hint().unwrap_or_default()))
             .collect();
-        let Observation { record, ready, proxies, coverage, traffic, .. } = observation;
+        let Observation { record, ready, proxies, missing_right, coverage, traffic, .. } = observation;
         let drains = |version: String| Draining {
             until: record.draining.get(&version).copied(),
             now: traffic.as_ref().map(|window| window.traffic.of(&version)).unwrap_or_default(),
@@ -120,6 +124,7 @@ impl ClusterStatus {
             rollout: record.rollout,
             seen: share,
             proxies,
+            missing_right,
             without_sidecar: coverage.unmeshed_pods,
             problems,
         }
@@ -152,7 +157,10 @@ impl Report for ClusterStatus {
             "{}: weight {effective}{expired}, generation {}",
             self.release, self.desired.generation
         )?;
-        writeln!(out, "{current} of {} proxies run it", self.proxies.len())?;
+        match &self.missing_right {
+            Some(_) => writeln!(out, "the proxies cannot be asked what they run")?,
+            None => writeln!(out, "{current} of {} proxies run it", self.proxies.len())?,
+        }
         if let Some(seen) = &self.seen {
             writeln!(out, "{seen}")?;
         }

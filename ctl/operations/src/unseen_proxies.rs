@@ -1,0 +1,64 @@
+//! Proxies that cannot be asked what they run: what depends on their reports is refused before its first write, or goes on
+//! after a time that they are given.
+
+use crate::{Cluster, Error};
+use canary_release::preflight::{Alternative, PreflightCheck};
+use canary_release::record::Record;
+use canary_release::spec::ReleaseName;
+use canary_release::status::ProxyStatus;
+use std::time::Duration;
+
+/// The most proxies that a message names.
+const MAX_NAMED: usize = 3;
+
+impl Cluster {
+    /// Refuses what waits for proxies of which one cannot be asked: it would be left half done. Reads only.
+    ///
+    /// # Errors
+    ///
+    /// If a ready proxy does not report its metrics, or metrics may not be read. Never where the check is skipped
+    /// ([`WriteOptions::unseen_proxies_wait`](crate::WriteOptions::unseen_proxies_wait)).
+    pub async fn check_proxies_seen(&self, release: &ReleaseName, record: &Record) -> Result<(), Error> {
+        if self.options.unseen_proxies_wait.is_some() {
+            return Ok(());
+        }
+        let proxies = self.proxies(&release.to_string(), record).await?;
+        let unseen: Vec<&ProxyStatus> = proxies.iter().filter(|proxy| proxy.fault.is_some()).collect();
+        let Some(first) = unseen.first() else { return Ok(()) };
+        let alternative =
+            Alternative::ReadMetrics { namespace: first.namespace.clone(), pod: first.pod.clone() };
+        Ok(PreflightCheck::UnseenProxies.refuse(&[], message(&unseen, proxies.len()), alternative)?)
+    }
+
+    /// What an error says of a proxy that may not be asked, where the check is skipped.
+    ///
+    /// # Errors
+    ///
+    /// The error itself, where it is about something else or the check is not skipped.
+    pub(super) fn unseen_fault(&self, error: Error) -> Result<String, Error> {
+        if self.options.unseen_proxies_wait.is_some() && error.is_about_proxies() {
+            return Ok(format!("cannot be asked: {error}"));
+        }
+        Err(error)
+    }
+
+    /// Whether these proxies, which do not run what they should, have been waited for long enough: none of them can be asked.
+    pub(super) fn is_unseen_wait_over(
+        &self,
+        behind: &[ProxyStatus],
+        waited: Duration,
+        timeout: Duration,
+    ) -> bool {
+        let Some(wait) = self.options.unseen_proxies_wait else { return false };
+        waited >= wait.min(timeout) && behind.iter().all(|proxy| proxy.fault.is_some())
+    }
+}
+
+fn message(unseen: &[&ProxyStatus], all: usize) -> String {
+    let named: Vec<String> = unseen.iter().take(MAX_NAMED).map(ToString::to_string).collect();
+    format!(
+        "expected {all} proxies that can be asked what they run, found {} that cannot: {}",
+        unseen.len(),
+        named.join("; ")
+    )
+}
