@@ -255,7 +255,9 @@ fn without_the_right_to_ask_proxies_a_status_names_it_and_a_wait_is_refused() {
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         assert!(ran.stdout.contains("the proxies cannot be asked what they run"), "{}", ran.stdout);
         assert!(ran.stdout.contains("found no right to get pods/proxy in namespace"), "{}", ran.stdout);
-        let ran = fixture.run(OTHER, &file, &["promote", "--skip-check", "no-ready-pods"]).await;
+        let ran = fixture
+            .run(OTHER, &file, &["promote", "--skip-check", "no-ready-pods", "--skip-check", "max-step"])
+            .await;
         assert!(is_named(&ran.stderr, right), "{}{}", ran.stdout, ran.stderr);
     });
 }

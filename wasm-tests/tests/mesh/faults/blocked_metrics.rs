@@ -21,8 +21,6 @@ fn a_weight_is_seen_in_a_proxy_that_the_api_server_does_not_reach() {
         let admin = Cli::new(lab, &loaded.document);
         let rights = admin.run(&format!("generate rbac --port-forward --user {OPERATOR}")).await.stdout;
         lab.apply(&rights).await.unwrap();
-        let rights = admin.run(&format!("generate rbac --user {BLIND}")).await.stdout;
-        lab.apply(&rights).await.unwrap();
         let (ingress, pod) = (&loaded.env.ingress, loaded.env.gateway_pod(lab).await.unwrap());
         let address = ["get", "pod", &pod, "-n", ingress, "-o", "jsonpath={.status.podIP}"];
         let address = lab.kubectl(&address).await.unwrap();
@@ -39,12 +37,15 @@ fn a_weight_is_seen_in_a_proxy_that_the_api_server_does_not_reach() {
         assert!(!status.stdout.contains("does not answer"), "{status:?}");
         cli.expect("doctor", 0, &[]).await;
 
+        // The Roles of a release have one name: they belong to this user from here on.
+        let rights = admin.run(&format!("generate rbac --user {BLIND}")).await.stdout;
+        lab.apply(&rights).await.unwrap();
         let blind = Cli::of(lab, &loaded.document, BLIND);
         let refused = blind.expect("promote", 2, &["does not answer on port 15090"]).await;
         assert!(refused.stderr.contains("--skip-check unseen-proxies"), "{refused:?}");
         let skipped = "weight 30 --wait --skip-check unseen-proxies";
         blind.expect(skipped, 0, &["active where it was observed", "not observed: "]).await;
-        let status = cli.expect("status", 0, &["weight 30%", "1 of 1 proxies run it"]).await;
+        let status = admin.expect("status", 0, &["weight 30%", "1 of 1 proxies run it"]).await;
         assert!(!status.stdout.contains("problem: "), "the proxy got it in that time: {status:?}");
         firewall("-D", &address).await;
     });

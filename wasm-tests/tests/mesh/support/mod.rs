@@ -75,6 +75,7 @@ fn accounts() -> Vec<Account> {
         "restricted-preparer",
         "restricted-forwarder",
         "restricted-adopter",
+        "restricted-blind",
     ]
     .map(|name| account(name, &[]));
     [vec![account("bob", &["system:masters"])], limited.to_vec()].concat()
