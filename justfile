@@ -54,6 +54,11 @@ chromium:
 prometheus:
     @tools/prometheus.sh
 
+# Unpack Debian's registry of images, for the tests of `canary-ctl module` and the lab, into .tools/docker-registry.
+[group('build')]
+registry:
+    @tools/registry.sh
+
 # Run everything that has to pass: check, then all tests.
 [group('test')]
 test *FLAGS:

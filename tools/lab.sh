@@ -15,12 +15,12 @@ readonly GO_WHEEL
 readonly KUBERNETES_VERSION="-X k8s.io/component-base/version.gitVersion=v1.36.3 \
 -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36"
 
-# The kernel's tools, and a registry for the images of the filter.
+# The kernel's tools.
 system_packages() {
-    have ip && have iptables && have nsenter && have docker-registry ||
-        apt_install iproute2 iptables util-linux docker-registry ||
-        die "ip, iptables, nsenter or docker-registry is missing; the lab's network is made with them" \
-            "Debian and Ubuntu: apt-get install iproute2 iptables util-linux docker-registry"
+    have ip && have iptables && have nsenter ||
+        apt_install iproute2 iptables util-linux ||
+        die "ip, iptables or nsenter is missing; the lab's network is made with them" \
+            "Debian and Ubuntu: apt-get install iproute2 iptables util-linux"
 }
 
 # Everything that Go writes stays in the checkout, also what it writes in passing: /tmp may be small. Settings of the user's
@@ -87,6 +87,7 @@ gateway_api() {
 }
 
 system_packages
+tools/registry.sh >/dev/null # for the images of the filter
 lock lab
 mkdir -p "$BIN"
 build etcd "" etcd=go.etcd.io/etcd/server/v3

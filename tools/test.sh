@@ -20,6 +20,7 @@ stage "Envoys" tools/envoy.sh
 stage "nginx" tools/nginx.sh
 stage "Chromium" tools/chromium.sh
 stage "Prometheus" tools/prometheus.sh
+stage "registry" tools/registry.sh
 [ "$mesh" = no ] || stage "mesh" tools/lab.sh
 if [ "$mesh" = yes ]; then
     # One build with the same features for the tests and for the programs that they run; `cargo build -p` would make another.
@@ -31,7 +32,7 @@ else
         --exclude wasm-tests --exclude mesh-lab
     # Every target of it but `mesh`: cargo has no flag for all tests but one.
     stage "tests of the filter" cargo test --locked -p wasm-tests --no-fail-fast --lib --bins --test architecture --test traced \
-        --test kit --test wasm --test fuzz --test envoy --test dashboard
+        --test registry --test kit --test wasm --test fuzz --test envoy --test dashboard
     stage "tests of the lab" cargo test --locked -p mesh-lab --no-fail-fast -- --skip space:: # which takes root, as the mesh does
     stage "examples of the filter's tests" cargo test --locked -p wasm-tests --doc
 fi

@@ -1,7 +1,7 @@
 //! The errors of a command, one variant for each stage, with hints.
 
 use crate::hint::{Hint, missing_rights};
-use crate::{explain, local, outcome, report, token, verify};
+use crate::{explain, local, module, outcome, registry, report, token, verify};
 use canary_release::rbac::Right;
 use canary_release::{config, discover, manifest, spec};
 use std::net::SocketAddr;
@@ -59,6 +59,12 @@ pub enum Error {
     /// The system that is verified does not answer.
     #[error(transparent)]
     Verify(#[from] verify::ClientError),
+    /// The address of an image is none.
+    #[error(transparent)]
+    Reference(#[from] module::ReferenceError),
+    /// A registry, or a server of a module, did not do what it was asked.
+    #[error(transparent)]
+    Registry(#[from] registry::RegistryError),
     /// The result cannot be printed.
     #[error(transparent)]
     Report(#[from] report::Error),
@@ -122,12 +128,14 @@ impl Error {
             Self::Explain(error) => error.hint(),
             Self::Token(error) => error.hint(),
             Self::Verify(error) => error.hint().map(str::to_owned),
+            Self::Registry(error) => error.hint().map(str::to_owned),
             Self::TwinRefused(refusals) => match refusals.as_slice() {
                 [one] => one.hint(),
                 _ => Some("`canary-ctl twin check` has a hint for each".to_owned()),
             },
             Self::Listen { .. } => Some("give another `--port`, or none for a free one".to_owned()),
             Self::Rendered { .. }
+            | Self::Reference(_)
             | Self::File { .. }
             | Self::Report(_)
             | Self::Runtime(_)

@@ -31,13 +31,13 @@ impl EmbeddedModule {
     pub fn new(bytes: &[u8]) -> Option<Self> {
         bytes
             .starts_with(MAGIC)
-            .then(|| Self { base64: STANDARD.encode(bytes).into(), digest: digest(bytes) })
+            .then(|| Self { base64: STANDARD.encode(bytes).into(), digest: ModuleDigest::of(bytes) })
     }
 
     /// A module as `inline_bytes` and `binaryData` contain it (RFC 4648, section 4); `None` if the text is no base64.
     pub fn from_base64(text: &str) -> Option<Self> {
         let bytes = STANDARD.decode(text).ok()?;
-        Some(Self { base64: text.into(), digest: digest(&bytes) })
+        Some(Self { base64: text.into(), digest: ModuleDigest::of(&bytes) })
     }
 
     /// The bytes in base64.
@@ -57,20 +57,21 @@ impl EmbeddedModule {
 }
 
 impl ModuleDigest {
+    /// Of these bytes, a module or not.
+    pub fn of(bytes: &[u8]) -> Self {
+        let mut sha256 = String::with_capacity(64);
+        for byte in Sha256::digest(bytes) {
+            // Writing to a string cannot fail.
+            let _ = write!(sha256, "{byte:02x}");
+        }
+        Self { sha256, size: bytes.len() }
+    }
+
     /// What is shown in the place of a module's base64; of other texts, their size.
     pub(crate) fn display_base64(text: &str) -> String {
         let embedded = EmbeddedModule::from_base64(text);
         embedded.map_or_else(|| format!("{} bytes", text.len()), |embedded| embedded.digest.to_string())
     }
-}
-
-fn digest(bytes: &[u8]) -> ModuleDigest {
-    let mut sha256 = String::with_capacity(64);
-    for byte in Sha256::digest(bytes) {
-        // Writing to a string cannot fail.
-        let _ = write!(sha256, "{byte:02x}");
-    }
-    ModuleDigest { sha256, size: bytes.len() }
 }
 
 impl PartialEq for EmbeddedModule {

@@ -13,6 +13,7 @@ mod init;
 mod keys;
 mod lint;
 mod list;
+mod module;
 mod on_cluster;
 mod pause;
 mod prepare;
@@ -44,6 +45,7 @@ pub use init::Init;
 pub use keys::Keys;
 pub use lint::Lint;
 pub use list::List;
+pub use module::{Module, ModulePush, ModuleSave, ModuleVerb, ModuleVerify, RegistryOptions};
 pub use on_cluster::OnCluster;
 pub use pause::{Pause, Resume};
 pub use prepare::Prepare;
@@ -128,6 +130,8 @@ pub enum Verb {
     Twin(Box<Twin>),
     /// Send real requests, and check what the release promises
     Verify(Verify),
+    /// Save, push and verify the filter's module that this tool carries
+    Module(Module),
     /// Print a completion script for a shell
     Completions(Completions),
 }

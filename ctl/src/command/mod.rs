@@ -13,6 +13,7 @@ mod lint;
 mod list;
 mod live;
 mod missing_rights;
+mod module;
 mod pause;
 mod prepare;
 mod promote;
@@ -87,6 +88,7 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::Token(arguments) => token::run(arguments, printer).await,
         Verb::Twin(arguments) => Box::pin(twin::run(&arguments, printer)).await,
         Verb::Verify(arguments) => verify::run(arguments, printer).await,
+        Verb::Module(arguments) => Box::pin(module::run(&arguments, printer)).await,
         Verb::Completions(arguments) => completions::run(arguments, printer),
     }
 }

@@ -1,6 +1,6 @@
-//! Sends requests without a body, and reads responses up to a limit.
+//! Sends requests, and reads responses up to a limit.
 
-use http_body_util::{BodyExt as _, Empty, LengthLimitError, Limited};
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::Bytes;
 use hyper::{Request, Response};
 use hyper_util::client::legacy::Client as Pool;
@@ -33,7 +33,7 @@ pub(crate) enum HttpError {
 
 /// A client whose connections are kept for the next request.
 pub(crate) struct HttpClient<C> {
-    pool: Pool<C, Empty<Bytes>>,
+    pool: Pool<C, Full<Bytes>>,
     limits: Limits,
 }
 
@@ -56,13 +56,13 @@ impl<C: Connect + Clone + Send + Sync + 'static> HttpClient<C> {
     /// # Errors
     ///
     /// If no response arrives within the limits; not for an error status.
-    pub(crate) async fn send(&self, request: Request<Empty<Bytes>>) -> Result<Response<Bytes>, HttpError> {
+    pub(crate) async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Bytes>, HttpError> {
         let Limits { timeout, .. } = self.limits;
         let exchanged = tokio::time::timeout(timeout, self.exchange(request)).await;
         exchanged.unwrap_or(Err(HttpError::Late(timeout)))
     }
 
-    async fn exchange(&self, request: Request<Empty<Bytes>>) -> Result<Response<Bytes>, HttpError> {
+    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<Response<Bytes>, HttpError> {
         let limit = self.limits.body_bytes;
         let response = self.pool.request(request).await.map_err(|error| HttpError::Exchange(error.into()))?;
         let (head, body) = response.into_parts();
@@ -96,7 +96,7 @@ mod tests {
             stream.write_all(text.as_bytes()).await.unwrap();
             std::future::pending::<()>().await;
         });
-        let request = Request::get(uri).body(Empty::new()).unwrap();
+        let request = Request::get(uri).body(Full::default()).unwrap();
         HttpClient::plain(limits).send(request).await
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Error, Stats};
 use crate::http::{HttpClient, HttpError, Limits};
-use http_body_util::Empty;
+use http_body_util::Full;
 use hyper::Request;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -49,7 +49,7 @@ impl Admin {
     ///
     /// If Envoy does not respond in 5 s, or not with 200, or with more than 64 MiB.
     pub async fn get(&self, path: &str) -> Result<String, Error> {
-        let request = Request::get(format!("http://{}{path}", self.address)).body(Empty::new());
+        let request = Request::get(format!("http://{}{path}", self.address)).body(Full::default());
         let request = request.map_err(|error| self.unreachable(&error))?;
         // A client, and so a connection, for each request: Envoys start and stop.
         let sent = HttpClient::plain(LIMITS).send(request).await;

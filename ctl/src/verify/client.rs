@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, VersionSource};
 use crate::http::{HttpClient, HttpError, Limits, TlsConnector, TlsError, connector};
-use http_body_util::Empty;
+use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::http::uri::Authority;
@@ -125,13 +125,13 @@ impl Client {
         }
     }
 
-    fn request(&self, lines: &Lines, path: Option<&str>) -> Result<Request<Empty<Bytes>>, ClientError> {
+    fn request(&self, lines: &Lines, path: Option<&str>) -> Result<Request<Full<Bytes>>, ClientError> {
         let mut parts = self.url.clone().into_parts();
         if let Some(path) = path {
             parts.path_and_query = Some(path.parse().map_err(|_| ClientError::Url(path.to_owned()))?);
         }
         let uri = Uri::from_parts(parts).map_err(|_| ClientError::Url(self.url.to_string()))?;
-        let mut request = Request::new(Empty::new());
+        let mut request = Request::new(Full::default());
         *request.uri_mut() = uri;
         if let Some(host) = &self.host {
             request.headers_mut().insert(hyper::header::HOST, host.clone());

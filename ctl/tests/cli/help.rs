@@ -41,6 +41,10 @@ fn every_verb_says_what_it_does_and_gives_an_example() {
         "twin check",
         "twin plugin",
         "twin adopt",
+        "module",
+        "module save",
+        "module push",
+        "module verify",
         "completions",
     ] {
         let ran = CliFixture::new().run(&format!("{verb} --help"));

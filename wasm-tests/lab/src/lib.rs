@@ -8,7 +8,7 @@
 //! istio          istiod and its webhooks, as istioctl renders them
 //! lab            all of it together, and how a test is run in it
 //! kubectl, helm  what a test does to the cluster
-//! registry       images of the filter, and where the agents fetch them
+//! registry       where the agents fetch images of the filter
 //! forward        forwarded ports, for interactive use
 //! ```
 //!
@@ -33,4 +33,4 @@ pub use helm::Helm;
 pub use kubelet::{FILTER, Image, proxy_image};
 pub use lab::{Lab, Options};
 pub use manifest::{Objects, documents};
-pub use registry::{Pushed, Registry, sha256};
+pub use registry::{Registry, sha256};

@@ -70,6 +70,11 @@ pub fn promtool() -> Result<PathBuf, MissingArtifact> {
     find("promtool", root().join(".tools/prometheus/promtool"), "./x prometheus")
 }
 
+/// Debian's registry of images, `.tools/docker-registry/docker-registry`.
+pub fn docker_registry() -> Result<PathBuf, MissingArtifact> {
+    find("docker-registry", root().join(".tools/docker-registry/docker-registry"), "./x registry")
+}
+
 /// A part of the mesh, below `.tools/lab`.
 pub fn lab(what: &'static str, path: &str) -> Result<PathBuf, MissingArtifact> {
     find(what, root().join(".tools/lab").join(path), "./x lab-tools")

@@ -47,7 +47,7 @@ impl Images {
             ("pilot".to_owned(), Image::of_program(Program::PILOT.path()?)),
             ("demo-shop".to_owned(), Image::of_program(artifact::demo_shop()?)),
             ("demo-catalog".to_owned(), Image::of_program(artifact::demo_catalog()?)),
-            ("registry".to_owned(), Image::of_program("/usr/bin/docker-registry".into())),
+            ("registry".to_owned(), Image::of_program(artifact::docker_registry()?)),
         ]);
         images.extend(more);
         Ok(Self(images))

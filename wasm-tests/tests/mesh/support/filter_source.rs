@@ -16,6 +16,7 @@ use hyper_util::rt::TokioIo;
 use mesh_lab::{Lab, Registry, sha256};
 use programs::artifact;
 use tokio::net::TcpListener;
+use tokio::process::Command;
 use wasm_tests::mesh::ShopEnv;
 use wasm_tests::scenario::Document;
 
@@ -39,16 +40,33 @@ impl Module {
 /// for it.
 pub(crate) async fn everywhere(lab: &Lab, namespace: &str, mode: &str, web: &Web) -> Vec<Module> {
     let registry = Registry::start(lab, namespace).await.unwrap();
-    let image = registry.push(&filter(), "0.1.0").await.unwrap();
     let mut all = vec![
         Module { url: format!("file://{}", Lab::FILTER), sha256: None },
         Module { url: web.url("filter.wasm"), sha256: Some(sha256(&filter())) },
-        Module { url: image.url, sha256: Some(image.sha256) },
+        pushed(&registry, mode).await,
     ];
     if mode == "envoyfilter" {
         all.push(Module { url: "embedded".to_owned(), sha256: None });
     }
     all
+}
+
+/// The filter as an image that `canary-ctl module push` made: by the line for `canary.yaml` that it prints; with one kind of objects by
+/// the tag, and the digest as a sum.
+async fn pushed(registry: &Registry, mode: &str) -> Module {
+    let mut push = Command::new(artifact::canary_ctl().unwrap());
+    push.args(["module", "push", &registry.url("canary/filter:0.1.0"), "--plain-http", "-o", "json"]);
+    let output = push.kill_on_drop(true).output().await.unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let pushed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let text = |field: &str| pushed[field].as_str().unwrap().to_owned();
+    if mode == "wasmplugin" {
+        return Module {
+            url: text("image"),
+            sha256: text("digest").strip_prefix("sha256:").map(str::to_owned),
+        };
+    }
+    Module { url: text("deliveryModule"), sha256: None }
 }
 
 /// The built filter.

@@ -1,0 +1,144 @@
+//! `module save`: what is there already, what would be written, and writing it.
+
+use super::{carried, image};
+use crate::cli::ModuleSave;
+use crate::local::{Readers, replace_for};
+use crate::module::{INDEX, MARKER, files};
+use crate::report::{self, Printer, Report, escape};
+use crate::{Error, Outcome};
+use canary_release::ModuleDigest;
+use hyper::body::Bytes;
+use serde::Serialize;
+use std::fmt;
+use std::fs::{self, DirBuilder};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// What is done about a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+enum FileAction {
+    Write,
+    Replace,
+    Keep,
+}
+
+#[derive(Serialize)]
+struct SavedFile {
+    path: PathBuf,
+    action: FileAction,
+    #[serde(skip)]
+    bytes: Bytes,
+}
+
+/// What was saved, or would be.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SavedModule {
+    module: ModuleDigest,
+    /// The digest of the image, where one was saved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    image: Option<String>,
+    files: Vec<SavedFile>,
+    dry_run: bool,
+}
+
+pub(super) fn run(arguments: &ModuleSave, printer: &mut Printer) -> Result<Outcome, Error> {
+    printer.format = arguments.output.format;
+    let carried = carried()?;
+    let mut wanted = Vec::new();
+    if let Some(file) = &arguments.file {
+        wanted.push((file.clone(), carried.bytes().into()));
+    }
+    let mut digest = None;
+    if let Some(folder) = &arguments.layout {
+        let image = image(carried)?;
+        check_folder(folder)?;
+        let files = files(&image).map_err(report::Error::from)?;
+        wanted.extend(files.into_iter().map(|(path, bytes)| (folder.join(path), bytes)));
+        digest = Some(image.manifest.digest);
+    }
+    // All of it is checked before the first write.
+    let files = wanted.into_iter().map(|(path, bytes)| planned(path, bytes, arguments.force));
+    let files: Vec<SavedFile> = files.collect::<Result<_, Error>>()?;
+    if !arguments.dry_run {
+        for file in files.iter().filter(|file| file.action != FileAction::Keep) {
+            write(file)?;
+        }
+    }
+    let module = carried.digest().clone();
+    printer.report(&SavedModule { module, image: digest, files, dry_run: arguments.dry_run })?;
+    Ok(Outcome::Done)
+}
+
+/// A folder with other things in it is no place for a layout, whatever is forced.
+fn check_folder(folder: &Path) -> Result<(), Error> {
+    let failed = |source| Error::File { action: "read", path: folder.to_owned(), source };
+    let mut entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(failed(error)),
+    };
+    let is_empty = entries.next().is_none();
+    if is_empty || folder.join(MARKER).is_file() {
+        return Ok(());
+    }
+    let message =
+        format!("expected an empty folder or an OCI image layout, found other files in {}", folder.display());
+    Err(Error::usage(message, "give another folder"))
+}
+
+/// What is to be done about a file. Another one is replaced only by force, except for the list of a layout's images, whose
+/// images stay.
+fn planned(path: PathBuf, bytes: Bytes, force: bool) -> Result<SavedFile, Error> {
+    let failed = |source| Error::File { action: "read", path: path.clone(), source };
+    let action = match fs::metadata(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => FileAction::Write,
+        Err(error) => return Err(failed(error)),
+        // A pipe or a device would be read for ever.
+        Ok(metadata) if !metadata.is_file() => {
+            let message = format!("expected a file or nothing at {}, found neither", path.display());
+            return Err(Error::usage(message, "give another path"));
+        }
+        Ok(metadata) => {
+            let has_size = usize::try_from(metadata.len()).is_ok_and(|size| size == bytes.len());
+            let is_same = has_size && fs::read(&path).map_err(failed)? == bytes;
+            if is_same { FileAction::Keep } else { FileAction::Replace }
+        }
+    };
+    if action == FileAction::Replace && !force {
+        let what = if path.ends_with(INDEX) { "an image of another module" } else { "another file" };
+        let message = format!("expected nothing or the same at {}, found {what}", path.display());
+        return Err(Error::usage(message, "give `--force` to replace it, or another path"));
+    }
+    Ok(SavedFile { path, action, bytes })
+}
+
+fn write(file: &SavedFile) -> Result<(), Error> {
+    if let Some(folder) = file.path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        let failed = |source| Error::File { action: "write", path: folder.to_owned(), source };
+        DirBuilder::new().recursive(true).create(folder).map_err(failed)?;
+    }
+    Ok(replace_for(Readers::Everyone, &file.path, &file.bytes)?)
+}
+
+impl Report for SavedModule {
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        for file in &self.files {
+            let path = file.path.display().to_string();
+            let done = match (file.action, self.dry_run) {
+                (FileAction::Keep, _) => "is there already",
+                (FileAction::Write, false) => "written",
+                (FileAction::Replace, false) => "replaced",
+                (FileAction::Write, true) => "would be written",
+                (FileAction::Replace, true) => "would be replaced",
+            };
+            writeln!(out, "{} {done}", escape::line(&path))?;
+        }
+        writeln!(out, "module {}", self.module)?;
+        match &self.image {
+            Some(digest) => writeln!(out, "image  {digest}"),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! A module as an OCI image in the form that Istio's agent reads: a manifest with two layers, one of which is the module as it is.
+//! The same module gives the same bytes, so the same digest: nothing in it is a time, a name or a version.
+//!
+//! # Source
+//! OCI image specification 1.1, *Image Manifest* and *Image Configuration*; Istio, `pkg/wasm/imagefetcher.go`, the last of its
+//! three formats. Its other two are archives (`tar.gz`) with a file `plugin.wasm`.
+
+use canary_release::ModuleDigest;
+use hyper::body::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// The media type of our manifests.
+pub(crate) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
+/// The two layers that the agent looks for: what the module is, and the module.
+const MODULE_CONFIG: &str = "application/vnd.module.wasm.config.v1+json";
+const MODULE: &str = "application/vnd.module.wasm.content.layer.v1+wasm";
+/// The layers of others that an error names, at most.
+const MAX_NAMED: usize = 4;
+/// A media type has fewer.
+const MAX_NAME_CHARACTERS: usize = 100;
+
+/// Bytes that a registry keeps by their digest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ImageBlob {
+    /// What they are.
+    pub(crate) media_type: &'static str,
+    /// `sha256:` and 64 hexadecimal digits.
+    pub(crate) digest: String,
+    pub(crate) bytes: Bytes,
+}
+
+/// An image of a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ModuleImage {
+    /// What names the blobs. Its digest is that of the image.
+    pub(crate) manifest: ImageBlob,
+    /// Configuration and layers.
+    pub(crate) blobs: [ImageBlob; 3],
+}
+
+/// A blob as manifests name it, in the order of the specification.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Descriptor<'a> {
+    media_type: &'a str,
+    digest: &'a str,
+    size: usize,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Manifest<'a> {
+    schema_version: u8,
+    media_type: &'a str,
+    config: Descriptor<'a>,
+    layers: [Descriptor<'a>; 2],
+}
+
+#[derive(Serialize)]
+struct ImageConfig<'a> {
+    architecture: &'a str,
+    os: &'a str,
+    config: RunConfig,
+    rootfs: RootFs<'a>,
+}
+
+/// How a container would run; a module is none.
+#[derive(Serialize)]
+struct RunConfig {}
+
+#[derive(Serialize)]
+struct RootFs<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    diff_ids: [&'a str; 2],
+}
+
+impl ImageBlob {
+    fn new(media_type: &'static str, bytes: impl Into<Bytes>) -> Self {
+        let bytes = bytes.into();
+        Self { media_type, digest: digest(&bytes), bytes }
+    }
+
+    pub(super) fn descriptor(&self) -> Descriptor<'_> {
+        Descriptor { media_type: self.media_type, digest: &self.digest, size: self.bytes.len() }
+    }
+}
+
+impl ModuleImage {
+    /// The image of a module.
+    ///
+    /// # Errors
+    ///
+    /// None that is known: the structures here have a JSON form.
+    pub(crate) fn of(module: Vec<u8>) -> serde_json::Result<Self> {
+        let (about, module) = (ImageBlob::new(MODULE_CONFIG, "{}"), ImageBlob::new(MODULE, module));
+        let config = ImageConfig {
+            architecture: "wasm",
+            os: "wasi",
+            config: RunConfig {},
+            rootfs: RootFs { kind: "layers", diff_ids: [&about.digest, &module.digest] },
+        };
+        let config = ImageBlob::new(CONFIG, serde_json::to_vec(&config)?);
+        let manifest = Manifest {
+            schema_version: 2,
+            media_type: MANIFEST,
+            config: config.descriptor(),
+            layers: [about.descriptor(), module.descriptor()],
+        };
+        let manifest = ImageBlob::new(MANIFEST, serde_json::to_vec(&manifest)?);
+        Ok(Self { manifest, blobs: [config, about, module] })
+    }
+}
+
+/// `sha256:` and the SHA-256 of these bytes, as registries name them.
+pub(crate) fn digest(bytes: &[u8]) -> String {
+    format!("sha256:{}", ModuleDigest::of(bytes).sha256)
+}
+
+/// Where an image has its module.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ModuleLayer {
+    media_type: String,
+    /// `sha256:` and 64 hexadecimal digits, if the manifest is valid.
+    pub(crate) digest: String,
+    /// In bytes.
+    pub(crate) size: u64,
+}
+
+/// Why an image is none of a module.
+#[derive(Debug, thiserror::Error)]
+pub enum ImageError {
+    /// The manifest cannot be read.
+    #[error("expected the manifest of an image, found other data")]
+    NotAManifest(#[source] serde_json::Error),
+    /// A list of images, one for each platform.
+    #[error("expected the manifest of an image, found a list of {0} images for several platforms")]
+    Index(usize),
+    /// Its layers are those of another image.
+    #[error("expected two layers, one of them `{MODULE}`, found {count}: {}", .named.join(", "))]
+    Layers {
+        /// The number of layers.
+        count: usize,
+        /// Media types of the first of them.
+        named: Vec<String>,
+    },
+}
+
+#[derive(Deserialize)]
+struct FoundManifest {
+    #[serde(default)]
+    layers: Vec<ModuleLayer>,
+    #[serde(default)]
+    manifests: Vec<serde::de::IgnoredAny>,
+}
+
+/// The layer of an image that is its module, by Istio's rules.
+///
+/// # Errors
+///
+/// If these bytes are no manifest of an image of a module.
+pub(crate) fn module_layer(manifest: &[u8]) -> Result<ModuleLayer, ImageError> {
+    let found: FoundManifest = serde_json::from_slice(manifest).map_err(ImageError::NotAManifest)?;
+    if !found.manifests.is_empty() {
+        return Err(ImageError::Index(found.manifests.len()));
+    }
+    let (count, has_two) = (found.layers.len(), found.layers.len() == 2);
+    if let Some(layer) = found.layers.iter().find(|layer| has_two && layer.media_type == MODULE) {
+        return Ok(layer.clone());
+    }
+    let short = |layer: ModuleLayer| layer.media_type.chars().take(MAX_NAME_CHARACTERS).collect();
+    let named = found.layers.into_iter().take(MAX_NAMED).map(short).collect();
+    Err(ImageError::Layers { count, named })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_module_is_the_same_image_whoever_makes_it() {
+        let image = ModuleImage::of(b"\0asm".to_vec()).unwrap();
+        let text = String::from_utf8(image.manifest.bytes.to_vec()).unwrap();
+        // By hand, and its digest by `sha256sum`.
+        let expected = concat!(
+            r#"{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","#,
+            r#""config":{"mediaType":"application/vnd.oci.image.config.v1+json","#,
+            r#""digest":"sha256:b789ed06be0fe4f3107635aec4c71928cd964c9a23de2aedc1bcbcd08ebe1ca3","size":235},"layers":["#,
+            r#"{"mediaType":"application/vnd.module.wasm.config.v1+json","#,
+            r#""digest":"sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a","size":2},"#,
+            r#"{"mediaType":"application/vnd.module.wasm.content.layer.v1+wasm","#,
+            r#""digest":"sha256:cd5d4935a48c0672cb06407bb443bc0087aff947c6b864bac886982c73b3027f","size":4}]}"#,
+        );
+        assert_eq!(text, expected);
+        assert_eq!(
+            image.manifest.digest,
+            "sha256:9d13ebf1b410f85f003d4777039ec71b5eb9cfde2f3f7dccd1c0a9a26c7f31a3"
+        );
+        assert_eq!(image.blobs.map(|blob| blob.bytes.len()), [235, 2, 4]);
+    }
+
+    #[test]
+    fn the_module_of_an_image_is_found_as_the_agent_finds_it() {
+        let image = ModuleImage::of(b"\0asm".to_vec()).unwrap();
+        let layer = module_layer(&image.manifest.bytes).unwrap();
+        assert_eq!((layer.digest.as_str(), layer.size), (image.blobs[2].digest.as_str(), 4));
+    }
+
+    #[test]
+    fn an_image_without_a_module_is_named_by_what_it_has() {
+        let layer = |kind: &str| format!(r#"{{"mediaType":"{kind}","digest":"sha256:0","size":1}}"#);
+        let three = format!(r#"{{"layers":[{0},{0},{0}]}}"#, layer(MODULE));
+        let archive = format!(r#"{{"layers":[{}]}}"#, layer("application/vnd.oci.image.layer.v1.tar+gzip"));
+        for (manifest, expected) in [
+            (three.as_str(), "found 3: application/vnd.module.wasm.content.layer.v1+wasm, "),
+            (&archive, "found 1: application/vnd.oci.image.layer.v1.tar+gzip"),
+            (r#"{"manifests":[{},{}]}"#, "found a list of 2 images for several platforms"),
+            ("<html>", "expected the manifest of an image, found other data"),
+            (r#"{"layers":[{"mediaType":1}]}"#, "expected the manifest of an image, found other data"),
+        ] {
+            let error = module_layer(manifest.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains(expected), "{manifest}: expected {expected}, found {error}");
+        }
+    }
+}
