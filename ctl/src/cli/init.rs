@@ -65,7 +65,10 @@ pub struct Init {
         conflicts_with = "local"
     )]
     pub keys: PathBuf,
-    /// Overwrite the file; keys are never overwritten
+    /// Write canary.schema.json beside the file, and the line by which editors find it
+    #[arg(long)]
+    pub schema: bool,
+    /// Overwrite the file, and the schema; keys are never overwritten
     #[arg(long)]
     pub force: bool,
     /// Print the file, and write nothing

@@ -22,6 +22,7 @@ mod rbac;
 mod rollback;
 mod rollout;
 mod rotate_keys;
+mod schema;
 mod simulate;
 mod skip_checks;
 mod status;
@@ -54,6 +55,7 @@ pub use rbac::{Rbac, Subject};
 pub use rollback::Rollback;
 pub use rollout::{Rollout, RolloutChange, RolloutCommand, RolloutRun, RolloutStart, RolloutStatus};
 pub use rotate_keys::RotateKeys;
+pub use schema::Schema;
 pub use simulate::{Simulate, Stickiness};
 pub use skip_checks::SkipChecks;
 pub use status::Status;
@@ -132,6 +134,8 @@ pub enum Verb {
     Verify(Verify),
     /// Save, push and verify the filter's module that this tool carries
     Module(Module),
+    /// Print the JSON Schema of canary.yaml, for editors
+    Schema(Schema),
     /// Print a completion script for a shell
     Completions(Completions),
 }

@@ -24,6 +24,7 @@ mod role_change;
 mod rollback;
 mod rollout;
 mod rotate_keys;
+mod schema;
 mod simulate;
 mod status;
 mod target;
@@ -89,6 +90,7 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::Twin(arguments) => Box::pin(twin::run(&arguments, printer)).await,
         Verb::Verify(arguments) => verify::run(arguments, printer).await,
         Verb::Module(arguments) => Box::pin(module::run(&arguments, printer)).await,
+        Verb::Schema(arguments) => schema::run(arguments, printer),
         Verb::Completions(arguments) => completions::run(arguments, printer),
     }
 }

@@ -45,6 +45,7 @@ fn every_verb_says_what_it_does_and_gives_an_example() {
         "module save",
         "module push",
         "module verify",
+        "schema",
         "completions",
     ] {
         let ran = CliFixture::new().run(&format!("{verb} --help"));

@@ -93,3 +93,16 @@ fn a_module_is_embedded_only_where_the_mode_has_a_field_for_it() {
         assert!(ran.stderr.ends_with(expected), "expected {expected}, found {}", ran.stderr);
     }
 }
+
+#[test]
+fn what_is_left_empty_is_no_value_and_a_sidecar_needs_a_namespace() {
+    let text = std::fs::read_to_string(repository("examples/session-cookie/canary.yaml")).unwrap();
+    let text = text.replacen("[shop.example.com]", "[shop.example.com, null]", 1);
+    let text = text.replacen("  # sidecars: []", "  sidecars: [{selector: {app: }}]\n  # ", 1);
+    let expected = "\
+error: canary.yaml:19:29: expected a value, found nothing
+canary.yaml:25:14: `spec.sidecars[0].namespace` is missing
+canary.yaml:25:29: expected a value, found nothing
+";
+    CliFixture::new().write("canary.yaml", &text).run("lint").expect_output(2, "", expected);
+}

@@ -1,7 +1,7 @@
 //! `canary.yaml`: the specification of a release.
 //!
 //! `load` reads the file and collects every fault with line and column; `release` is the result, with types that cannot
-//! have an invalid value; `read` converts one to the other, a file for each part.
+//! have an invalid value; `read` converts one to the other, a file for each part; `schema` describes it for editors.
 
 mod duration;
 mod load;
@@ -10,6 +10,7 @@ mod percentage;
 mod read;
 mod release;
 mod rollout;
+mod schema;
 mod service_host;
 
 pub use duration::{Seconds, SecondsError};
@@ -23,4 +24,5 @@ pub use release::{
 pub use rollout::{
     DEFAULT_PLAN, FailureAction, Gate, RolloutPolicy, RolloutSpec, RolloutStep, SuccessAction,
 };
+pub use schema::json_schema;
 pub use service_host::{ServiceHost, resolve};

@@ -182,9 +182,11 @@ impl<'a> Section<'a> {
         Some(items)
     }
 
-    /// A scalar's text at a node.
+    /// A scalar's text at a node. Nothing is none: `- null` is no host of that name.
     pub fn scalar<'n>(&self, node: &'n Node) -> Option<&'n str> {
-        if let Value::Scalar(text, _) = &node.value {
+        if let Value::Scalar(text, _) = &node.value
+            && node.kind() != "nothing"
+        {
             return Some(text);
         }
         self.faults.note(node.place, format!("expected a value, found {}", node.kind()), None);

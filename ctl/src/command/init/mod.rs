@@ -1,6 +1,7 @@
 //! `init`: fills an example with the values of the flags and of the cluster, checks it by reading it, writes it; draws
 //! keys.
 
+mod editor;
 mod fill;
 mod init_options;
 
@@ -23,6 +24,7 @@ pub(super) async fn run(arguments: &Init, printer: &mut Printer) -> Result<Outco
         InitOptions::by_flags(arguments)?
     };
     let text = fill::example(&wanted, arguments, &uid).map_err(manifest::Error::from)?;
+    let text = if arguments.schema { editor::MODELINE.to_owned() + &text } else { text };
     // Values of flags can be invalid too, and get the same messages.
     let document = spec::parse(&arguments.file, &text)?;
     if arguments.dry_run {
@@ -32,6 +34,9 @@ pub(super) async fn run(arguments: &Init, printer: &mut Printer) -> Result<Outco
     if arguments.file.exists() && !arguments.force {
         let message = format!("{} is there already", arguments.file.display());
         return Err(Error::usage(message, "give `--force` to overwrite it, or `-f FILE` for another"));
+    }
+    if arguments.schema {
+        editor::write_schema(arguments, printer)?;
     }
     replace_for(Readers::Everyone, &arguments.file, &text)?;
     printer.message(&format!("{} written", arguments.file.display()));

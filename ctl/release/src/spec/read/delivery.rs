@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 
-const MODES: [(&str, Mode); 4] = [
+pub(in crate::spec) const MODES: [(&str, Mode); 4] = [
     ("envoyfilter", Mode::EnvoyFilter),
     ("wasmplugin", Mode::WasmPlugin),
     ("trafficextension", Mode::TrafficExtension),

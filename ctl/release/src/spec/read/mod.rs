@@ -1,10 +1,10 @@
 //! From the tree to a [`Release`], one file for each part. Faults are recorded and reading continues.
 
 mod check;
-mod delivery;
+pub(super) mod delivery;
 mod keys;
-mod rollout;
-mod users;
+pub(super) mod rollout;
+pub(super) mod users;
 
 use super::{Cookies, Gateway, Label, Release, ReleaseName, Routes, Selector, Service, Session, Versions};
 use crate::yaml::{Faults, Node, Section, Value};
@@ -48,14 +48,17 @@ fn metadata(mut section: Section<'_>) -> (Option<ReleaseName>, Option<String>) {
     (name.zip(namespace).map(|(name, namespace)| ReleaseName { namespace, name }), uid)
 }
 
-const EXPIRY_ACTIONS: [(&str, ExpiryAction); 2] =
+// The words of a field, for the schema too.
+pub(super) const EXPIRY_ACTIONS: [(&str, ExpiryAction); 2] =
     [("stop", ExpiryAction::Stop), ("rollback", ExpiryAction::Rollback)];
-const SESSION_AFFINITIES: [(&str, SessionAffinity); 2] =
+pub(super) const SESSION_AFFINITIES: [(&str, SessionAffinity); 2] =
     [("none", SessionAffinity::None), ("identity", SessionAffinity::Identity)];
-const CACHE_CONTROL: [(&str, CacheControl); 2] =
+pub(super) const CACHE_CONTROL: [(&str, CacheControl); 2] =
     [("unchanged", CacheControl::Unchanged), ("private", CacheControl::Private)];
-const ROUTES: [(&str, Routes); 3] =
+pub(super) const ROUTES: [(&str, Routes); 3] =
     [("managed", Routes::Managed), ("external", Routes::External), ("inject", Routes::Inject)];
+pub(super) const SAME_SITE: [(&str, SameSite); 3] =
+    [("Lax", SameSite::Lax), ("Strict", SameSite::Strict), ("None", SameSite::None)];
 
 /// Everything below `spec`. All parts are read before the first missing one ends it, so that no fault hides another.
 fn spec(
@@ -184,7 +187,11 @@ fn gateways(spec: &mut Section<'_>) -> Vec<Gateway> {
     let read = |(path, node): (String, &Node)| {
         let mut section = Section::new(spec.faults(), path, node);
         let name = section.required_parsed::<ReleaseName>("name");
-        let pods = selector_of(&mut section, name.as_ref().map(|name| name.namespace.clone()));
+        let namespace = match section.node("namespace") {
+            Some(node) => section.parse::<Label>(node),
+            None => name.as_ref().map(|name| name.namespace.clone()),
+        };
+        let pods = selector_of(&mut section, namespace);
         section.finish();
         Some(Gateway { name: name?, pods: pods? })
     };
@@ -195,25 +202,23 @@ fn sidecars(spec: &mut Section<'_>) -> Vec<Selector> {
     let items = spec.list("sidecars").unwrap_or_default();
     let read = |(path, node): (String, &Node)| {
         let mut section = Section::new(spec.faults(), path, node);
-        let pods = selector_of(&mut section, None);
+        let namespace = section.required_parsed::<Label>("namespace");
+        let pods = selector_of(&mut section, namespace);
         section.finish();
         pods
     };
     items.into_iter().filter_map(read).collect()
 }
 
-/// `namespace` and `selector` of a mapping; the namespace may have a default.
-fn selector_of(section: &mut Section<'_>, default: Option<Label>) -> Option<Selector> {
-    let given = section.node("namespace").is_some();
-    let namespace = if given { section.parsed::<Label>("namespace") } else { default };
+/// `selector` of a mapping, in a namespace.
+fn selector_of(section: &mut Section<'_>, namespace: Option<Label>) -> Option<Selector> {
     let labels = section.pairs("selector").unwrap_or_default();
     Some(Selector { namespace: namespace?, labels })
 }
 
 fn cookies(mut section: Section<'_>) -> Cookies {
     let stated = section.flag("tls");
-    let words = [("Lax", SameSite::Lax), ("Strict", SameSite::Strict), ("None", SameSite::None)];
-    let same_site = section.choice("sameSite", &words).unwrap_or_default();
+    let same_site = section.choice("sameSite", &SAME_SITE).unwrap_or_default();
     let domain = section.text("domain");
     section.finish();
     Cookies { tls: stated.unwrap_or(true), is_tls_stated: stated.is_some(), same_site, domain }

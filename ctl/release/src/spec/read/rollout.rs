@@ -8,14 +8,14 @@ use crate::yaml::{Entry, Node, Section};
 use assignment::Weight;
 use std::collections::BTreeMap;
 
-const FAILURE_ACTIONS: [(&str, FailureAction); 3] =
+pub(in crate::spec) const FAILURE_ACTIONS: [(&str, FailureAction); 3] =
     [("rollback", FailureAction::Rollback), ("stop", FailureAction::Stop), ("hold", FailureAction::Hold)];
-const SUCCESS_ACTIONS: [(&str, SuccessAction); 2] =
+pub(in crate::spec) const SUCCESS_ACTIONS: [(&str, SuccessAction); 2] =
     [("promote", SuccessAction::Promote), ("wait", SuccessAction::Wait)];
-const GATES: [(&str, Gate); 2] = [("evidence", Gate::Evidence), ("manual", Gate::Manual)];
+pub(in crate::spec) const GATES: [(&str, Gate); 2] = [("evidence", Gate::Evidence), ("manual", Gate::Manual)];
 
 /// More steps than this have no purpose, and the record of a release keeps them.
-const MAX_STEPS: usize = 50;
+pub(in crate::spec) const MAX_STEPS: usize = 50;
 /// Beyond this an alarm says nothing.
 const MAX_FALSE_ALARM: f64 = 0.5;
 /// A driver observes each ten seconds; a weight that ends sooner ends between two observations.

@@ -6,6 +6,17 @@ use crate::spec::release::{Overrides, Session};
 use crate::yaml::Section;
 use assignment::contract::{Fallback, IdentityMode, KeySource, MintPolicy, OverrideMode, Stickiness};
 
+pub(in crate::spec) const STICKINESS: [(&str, Stickiness); 2] =
+    [("session", Stickiness::Session), ("user", Stickiness::User)];
+pub(in crate::spec) const MINT: [(&str, MintPolicy); 3] =
+    [("navigation", MintPolicy::Navigation), ("always", MintPolicy::Always), ("never", MintPolicy::Never)];
+pub(in crate::spec) const FALLBACKS: [(&str, Fallback); 2] =
+    [("stable", Fallback::Stable), ("client-address", Fallback::ClientAddress)];
+pub(in crate::spec) const IDENTITIES: [(&str, IdentityMode); 2] =
+    [("plain", IdentityMode::Plain), ("keyed", IdentityMode::Keyed)];
+pub(in crate::spec) const OVERRIDES: [(&str, OverrideMode); 3] =
+    [("off", OverrideMode::Off), ("token", OverrideMode::Token), ("open", OverrideMode::Open)];
+
 /// The part of a release that is about its users.
 pub(super) struct Users {
     pub(super) stickiness: Stickiness,
@@ -20,21 +31,13 @@ pub(super) struct Users {
 
 /// Reads it from the fields of `spec`.
 pub(super) fn users(spec: &mut Section<'_>) -> Option<Users> {
-    let words = [("session", Stickiness::Session), ("user", Stickiness::User)];
     let node = spec.required("stickiness");
-    let stickiness = node.and_then(|node| spec.chosen(node, &words));
+    let stickiness = node.and_then(|node| spec.chosen(node, &STICKINESS));
     let session = spec.section("session").map(session);
     let keys = keys::keys(spec);
-    let mint = [
-        ("navigation", MintPolicy::Navigation),
-        ("always", MintPolicy::Always),
-        ("never", MintPolicy::Never),
-    ];
-    let mint = spec.choice("mint", &mint).unwrap_or_default();
-    let fallback = [("stable", Fallback::Stable), ("client-address", Fallback::ClientAddress)];
-    let fallback = spec.choice("fallback", &fallback).unwrap_or_default();
-    let identity = [("plain", IdentityMode::Plain), ("keyed", IdentityMode::Keyed)];
-    let identity = spec.choice("identity", &identity).unwrap_or_default();
+    let mint = spec.choice("mint", &MINT).unwrap_or_default();
+    let fallback = spec.choice("fallback", &FALLBACKS).unwrap_or_default();
+    let identity = spec.choice("identity", &IDENTITIES).unwrap_or_default();
     let (salt, train) = (spec.text("salt"), spec.text("train"));
     Some(Users { stickiness: stickiness?, session, keys, mint, fallback, identity, salt, train })
 }
@@ -53,15 +56,13 @@ fn session(mut section: Section<'_>) -> Session {
 
 /// `override: token`, or `override: {mode: token, tokensNotBefore: 2026-11-21T12:00:00Z}`.
 pub(super) fn overrides(spec: &mut Section<'_>) -> Overrides {
-    const WORDS: [(&str, OverrideMode); 3] =
-        [("off", OverrideMode::Off), ("token", OverrideMode::Token), ("open", OverrideMode::Open)];
     let Some(node) = spec.node("override") else { return Overrides::default() };
     if crate::spec::read::is_word(node) {
-        let mode = spec.chosen(node, &WORDS).unwrap_or_default();
+        let mode = spec.chosen(node, &OVERRIDES).unwrap_or_default();
         return Overrides { mode, tokens_not_before_seconds: 0 };
     }
     let mut section = Section::new(spec.faults(), "spec.override", node);
-    let mode = section.required("mode").and_then(|node| section.chosen(node, &WORDS)).unwrap_or_default();
+    let mode = section.required("mode").and_then(|node| section.chosen(node, &OVERRIDES)).unwrap_or_default();
     let not_before = section.parsed::<jiff::Timestamp>("tokensNotBefore");
     section.finish();
     let seconds = not_before.map_or(0, |time| u64::try_from(time.as_second()).unwrap_or_default());

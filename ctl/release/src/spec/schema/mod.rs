@@ -1,0 +1,52 @@
+//! The JSON Schema of `canary.yaml`, for editors: the fields as [`super::read`] reads them, with the words of its tables.
+//!
+//! It is draft 7, which is what editors support. A field that may be left out may be empty, and a scalar may be of any YAML type
+//! that reads as its text, because `read` takes both. What several fields say together is `lint`'s: two versions of the same name
+//! are valid here.
+//!
+//! Ours and not `schemars`: there is no type to derive it from. `read` collects every fault with its place, which `serde` cannot, so its
+//! fields are calls; `ctl/release/tests/schema.rs` compares each name, word and type with what those calls say.
+
+mod build;
+mod delivery;
+mod rollout;
+mod spec;
+mod users;
+
+use super::read::{API_VERSION, KIND};
+use build::{label, mapping, optional, required, text};
+use serde_json::{Value, json};
+
+/// The schema.
+pub fn json_schema() -> Value {
+    let metadata = mapping(
+        "The name of the release.",
+        vec![
+            required("name", label("Its name, and that of its Service unless `spec.service` says another.")),
+            required("namespace", label("The namespace of the Service.")),
+            optional(
+                "uid",
+                text(
+                    "Part of everything that is signed; drawn by `init`. A new one invalidates pins, ids and tokens.",
+                ),
+            ),
+        ],
+    );
+    let release = mapping(
+        "Which users of a service get which version.",
+        vec![
+            required("apiVersion", json!({"const": API_VERSION})),
+            required("kind", json!({"const": KIND})),
+            required("metadata", metadata),
+            required("spec", spec::spec()),
+        ],
+    );
+    let mut schema = json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "canary.yaml",
+    });
+    if let (Value::Object(all), Value::Object(release)) = (&mut schema, release) {
+        all.extend(release);
+    }
+    schema
+}

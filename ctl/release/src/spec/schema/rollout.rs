@@ -1,0 +1,69 @@
+//! `rollout`.
+
+use super::build::{
+    LABEL, duration, flag, integer, list, map_of, mapping, optional, percentage, required, set, words,
+};
+use crate::spec::read::rollout::{FAILURE_ACTIONS, GATES, MAX_STEPS, SUCCESS_ACTIONS};
+use serde_json::{Value, json};
+
+pub(super) fn rollout() -> Value {
+    mapping(
+        "How a release goes from its first weight to the promotion by itself.",
+        vec![
+            optional("plans", plans()),
+            optional(
+                "falseAlarm",
+                percentage(
+                    "The share of rollouts of a good canary that are ended for it, at most (default: 5).",
+                ),
+            ),
+            optional(
+                "maxErrors",
+                percentage("The share of the canary's responses that may fail, whatever stable does."),
+            ),
+            optional(
+                "minResponses",
+                integer("The responses of the canary that a step must have seen (default: 300).", 1, None),
+            ),
+            optional(
+                "onFailure",
+                words(
+                    "What is done when the canary is worse, or the deadline has passed (default: rollback).",
+                    &FAILURE_ACTIONS,
+                ),
+            ),
+            optional(
+                "onSuccess",
+                words("What is done after the last step (default: promote).", &SUCCESS_ACTIONS),
+            ),
+            optional("deadline", duration("The longest time from the start to the end (default: 24h).")),
+            optional(
+                "expiresIn",
+                duration(
+                    "After this time without a driver the weight ends by itself (default: 1h, at least 30s).",
+                ),
+            ),
+            optional("observe", flag("Whether the rollout only says what it would do (default: false).")),
+        ],
+    )
+}
+
+fn plans() -> Value {
+    let step = mapping(
+        "A weight, and what is needed to go on from it.",
+        vec![
+            required("weight", percentage("The canary's share, in percent; above that of the step before.")),
+            optional("hold", duration("The least time at it (default: 10m).")),
+            optional(
+                "gate",
+                words("Who lets the rollout go on: the evidence, or a person (default: evidence).", &GATES),
+            ),
+        ],
+    );
+    let mut steps = list("The steps of a plan.", step);
+    set(&mut steps, "minItems", json!(1));
+    set(&mut steps, "maxItems", json!(MAX_STEPS));
+    let mut plans = map_of("Plans by name; `default` is the one that is taken where none is named.", steps);
+    set(&mut plans, "propertyNames", json!({"pattern": LABEL}));
+    plans
+}
