@@ -5,6 +5,7 @@
 //! ```text
 //! cli        the command line's types                                 args         -> Verb
 //! http       requests to the local target and to verified systems       request      -> response, within limits
+//! alert      sends alerts of a rollout to their receivers                payload      -> accepted, or why not
 //! local      one Envoy on this machine, steered by files              Release      -> files, waiting
 //! explain    which version a request would get, and why               request      -> Explanation
 //! simulate   share of users on the canary at each weight             lines        -> shares
@@ -22,6 +23,7 @@
 
 #![warn(clippy::missing_errors_doc)]
 
+mod alert;
 pub mod cli;
 pub mod command;
 pub mod dashboard;

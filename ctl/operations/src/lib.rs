@@ -94,7 +94,7 @@ pub use role_change::RoleChanged;
 pub use role_change_checks::{
     CheckedFinish, CheckedPromotion, CheckedRollback, PromoteOptions, RollbackOptions,
 };
-pub use rollout::{GroupCounters, RolloutDriver, RolloutReport};
+pub use rollout::{AlertSender, FailedDelivery, GroupCounters, RolloutDriver, RolloutReport, SendError};
 pub use rotate::{RotateOptions, Rotated};
 pub use set_weight::{CheckedWeight, WeightRequest, WeightUpdate};
 pub use uninstall::Uninstalled;

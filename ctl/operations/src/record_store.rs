@@ -32,6 +32,11 @@ impl StoredRecord {
         Self { record, object: None }
     }
 
+    /// The uid of its object.
+    pub(crate) fn uid(&self) -> Option<&str> {
+        self.object.as_ref()?.metadata.uid.as_deref()
+    }
+
     /// Whether both are the same version of the object.
     pub(crate) fn has_version_of(&self, other: &Self) -> bool {
         let version = |stored: &Self| stored.object.as_ref()?.metadata.resource_version.clone();

@@ -21,6 +21,7 @@
 //! doctor            everything that is wrong, before and after apply  Examination        -> findings
 //! metrics           what proxies report, as Prometheus text             text               -> ProxyMetrics
 //! status            what was observed, and what is wrong with it      Observation        -> Problems
+//! alert             what people are told of a rollout, until they have it  Alert   -> Payload
 //! evidence          whether the canary fails more often than stable   counters           -> Assessment
 //! rollout           what a rollout does next, and why                  Record, observation -> Decision
 //! stats             the interval of an observed share, and tests against the expected one
@@ -32,6 +33,7 @@
 
 #![warn(clippy::missing_errors_doc)]
 
+pub mod alert;
 pub mod config;
 pub mod delivery;
 pub mod destination_rule;

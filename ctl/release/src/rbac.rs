@@ -9,7 +9,7 @@ use crate::destination_rule::ROOT_NAMESPACE;
 use crate::manifest::{self, Options, ReleaseInstance};
 use crate::plan::{self, Object, Reference, module_backup};
 use crate::record::proxies;
-use crate::spec::{Module, Release, Routes};
+use crate::spec::{Module, Release, Routes, UrlSource};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -134,6 +134,19 @@ fn rights(release: &Release, objects: &[Reference]) -> BTreeMap<String, Vec<Rule
 pub fn add_port_forward_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &Release) {
     for namespace in proxies(release).into_iter().map(|proxies| proxies.namespace).collect::<BTreeSet<_>>() {
         Rules(all, &namespace).add("", "pods/portforward", [], &["get", "create"]);
+    }
+}
+
+/// Adds the rights that alerts of a rollout need: to write Events, and to read the Secrets that its file names. Nothing else needs them, and
+/// a rollout goes on without.
+pub fn add_alert_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &Release) {
+    let mut rules = Rules(all, release.name.namespace.as_str());
+    // Each Event is an object of its own.
+    rules.add("events.k8s.io", "events", [], &["create"]);
+    for receiver in &release.rollout.alerts.receivers {
+        if let UrlSource::Secret { name, .. } = &receiver.url_from {
+            rules.add("", "secrets", [name.as_str()], &["get"]);
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so by panicking")]
 
 use canary_release::spec::{
-    self, FailureAction, Gate, Percentage, RolloutPolicy, RolloutSpec, RolloutStep, SuccessAction,
+    self, AlertFormat, AlertReceiver, AlertSeverity, FailureAction, Gate, Percentage, RolloutPolicy,
+    RolloutSpec, RolloutStep, SuccessAction, UrlSource,
 };
 use std::path::Path;
 
@@ -66,6 +67,7 @@ fn every_field_is_read() {
     onSuccess: wait
     deadline: 3d
     expiresIn: 30m
+    stalledAfter: 5m
     observe: true
 ",
     )
@@ -81,6 +83,7 @@ fn every_field_is_read() {
         on_success: SuccessAction::Wait,
         deadline: "3d".parse().unwrap(),
         expires_in: "30m".parse().unwrap(),
+        stalled_after: "5m".parse().unwrap(),
         observe: true,
     };
     assert_eq!(found.policy, policy);
@@ -141,4 +144,83 @@ fn a_step_that_no_evidence_can_pass_needs_a_gate() {
     );
     let gated = parse(&plan("{weight: 0, gate: manual}, {weight: 100, gate: manual}"));
     assert!(gated.is_ok(), "{gated:?}");
+}
+
+#[test]
+fn receivers_of_alerts_are_read_and_what_may_be_recorded_of_them_has_no_url() {
+    let spec = parse(
+        "  rollout:
+    alerts:
+      - {name: team, type: slack, url: \"https://hooks.slack.example/T0/secret\"}
+      - {name: chat, type: discord, urlFrom: {env: DISCORD_URL}, severity: warning}
+      - {name: office, type: teams, urlFrom: {file: /run/secrets/teams}, severity: error}
+      - {name: ops, type: webhook, urlFrom: {secret: {name: canary-alerts, key: ops.url}}, severity: info}
+      - {name: bus, type: cloudevents, url: \"http://events.shop.svc:8080/\"}
+",
+    )
+    .unwrap();
+    let receiver = |name: &str, format, severity, url_from| AlertReceiver {
+        name: name.to_owned(),
+        format,
+        severity,
+        url_from,
+    };
+    let secret = UrlSource::Secret { name: "canary-alerts".to_owned(), key: "ops.url".to_owned() };
+    let expected = [
+        receiver("team", AlertFormat::Slack, AlertSeverity::Info, UrlSource::Inline),
+        receiver(
+            "chat",
+            AlertFormat::Discord,
+            AlertSeverity::Warning,
+            UrlSource::Env("DISCORD_URL".to_owned()),
+        ),
+        receiver(
+            "office",
+            AlertFormat::Teams,
+            AlertSeverity::Error,
+            UrlSource::File("/run/secrets/teams".into()),
+        ),
+        receiver("ops", AlertFormat::Webhook, AlertSeverity::Info, secret),
+        receiver("bus", AlertFormat::CloudEvents, AlertSeverity::Info, UrlSource::Inline),
+    ];
+    assert_eq!(spec.alerts.receivers, expected);
+    assert_eq!(spec.alerts.urls["team"].expose(), "https://hooks.slack.example/T0/secret");
+    assert!(!format!("{spec:?}").contains("T0"), "{spec:?}");
+}
+
+#[test]
+fn a_fault_of_a_receiver_is_told_at_its_place_and_repeats_nothing_that_may_be_a_url() {
+    let found = faults(
+        "  rollout:
+    alerts:
+      - {name: a, type: mail, url: \"https://hooks.example/x\"}
+      - {name: b, type: slack, url: \"hooks.example/secret\"}
+      - {name: c, type: slack}
+      - {name: d, type: slack, url: \"https://hooks.example/secret\", urlFrom: {env: X}}
+      - {name: e, type: slack, urlFrom: \"https://hooks.example/secret\"}
+      - {name: f, type: slack, urlFrom: {env: \"https://hooks.example/secret\"}}
+      - {name: g, type: slack, urlFrom: {file: hooks.example/secret}}
+      - {name: h, type: slack, urlFrom: {secret: {name: \"https://hooks.example/secret\"}}}
+      - {name: i, type: slack, urlFrom: {env: X, file: /x}}
+      - {name: j, type: slack, urlFrom: {env: X}, severity: fatal}
+      - {name: j, type: slack, urlFrom: {env: X}}
+",
+    );
+    let expected = [
+        "14:25: expected `slack`, `discord`, `teams`, `webhook` or `cloudevents`, found `mail`",
+        "15:37: expected a URL without a user that begins with `https://` or `http://`, found another text",
+        "16:9: expected `url` or `urlFrom`, found neither",
+        "17:9: expected `url` or `urlFrom`, found both",
+        "18:41: expected a mapping, found a value",
+        "18:41: expected one of `env`, `file` and `secret`, found 0 of them",
+        "19:47: expected the name of an environment variable, found another text",
+        "20:48: expected an absolute path, found another text",
+        "21:50: `spec.rollout.alerts[7].urlFrom.secret.key` is missing",
+        "21:57: expected the name of a Secret, found another text",
+        "22:41: expected one of `env`, `file` and `secret`, found 2 of them",
+        "23:61: expected `info`, `warning` or `error`, found `fatal`",
+        "24:9: expected at most 10 receivers, found 11",
+        "24:9: expected a receiver of another name, found `j` twice",
+    ];
+    assert_eq!(found, expected.map(|fault| format!("canary.yaml:{fault}")));
 }

@@ -53,7 +53,9 @@ pub use prepare::Prepare;
 pub use promote::Promote;
 pub use rbac::{Rbac, Subject};
 pub use rollback::Rollback;
-pub use rollout::{Rollout, RolloutChange, RolloutCommand, RolloutRun, RolloutStart, RolloutStatus};
+pub use rollout::{
+    Rollout, RolloutChange, RolloutCommand, RolloutRun, RolloutStart, RolloutStatus, TestAlerts,
+};
 pub use rotate_keys::RotateKeys;
 pub use schema::Schema;
 pub use simulate::{Simulate, Stickiness};

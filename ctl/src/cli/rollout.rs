@@ -49,6 +49,8 @@ pub enum RolloutCommand {
     /// Promote the canary now, whatever is left of the plan
     #[command(after_help = "Example:\n  canary-ctl rollout promote && canary-ctl rollout run")]
     Promote(RolloutChange),
+    /// Send a test message to the receivers of alerts
+    TestAlerts(TestAlerts),
 }
 
 /// Start a rollout of the canary by a plan of the file
@@ -138,6 +140,32 @@ pub struct RolloutRun {
     #[arg(long)]
     pub dry_run: bool,
     /// The cluster.
+    #[command(flatten)]
+    pub cluster: ClusterAccess,
+    /// The form of the result.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Send a test message to the receivers of alerts
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Exit codes: 0 all receivers have accepted it; 1 one has not; 2 could not.
+
+Examples:
+  canary-ctl rollout test-alerts                    to all of `rollout.alerts`
+  canary-ctl rollout test-alerts --receiver team
+  canary-ctl rollout test-alerts --dry-run -o json  print what each would get, and send nothing")]
+pub struct TestAlerts {
+    /// The release.
+    #[command(flatten)]
+    pub spec: SpecFile,
+    /// Only to this receiver; may be given again
+    #[arg(long = "receiver", value_name = "NAME")]
+    pub receivers: Vec<String>,
+    /// Print what would be sent, and send nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// The cluster, where a URL stands in a Secret.
     #[command(flatten)]
     pub cluster: ClusterAccess,
     /// The form of the result.

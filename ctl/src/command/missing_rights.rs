@@ -31,6 +31,7 @@ impl Scope {
             Verb::Rollout(of) => match &of.verb {
                 RolloutCommand::Start(of) => on(&of.on),
                 RolloutCommand::Run(of) => (of.spec.clone(), of.cluster.clone()),
+                RolloutCommand::TestAlerts(of) => (of.spec.clone(), of.cluster.clone()),
                 RolloutCommand::Status(of) => (of.spec.clone(), of.cluster.clone()),
                 RolloutCommand::Approve(of)
                 | RolloutCommand::Pause(of)

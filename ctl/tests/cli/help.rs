@@ -25,6 +25,7 @@ fn every_verb_says_what_it_does_and_gives_an_example() {
         "rollout retry",
         "rollout abort",
         "rollout promote",
+        "rollout test-alerts",
         "pause",
         "resume",
         "list",

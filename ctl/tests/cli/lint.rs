@@ -22,6 +22,8 @@ fn each_danger_is_found_at_its_level_and_place() {
     use lint::Level::{Error, Info, Warning};
     let sidecars = "stickiness: session\n  sidecars: [{namespace: shop}]";
     let keyed_sidecars = "stickiness: session\n  sidecars: [{namespace: shop}]\n  identity: keyed";
+    let inline_url =
+        "override: token\n  rollout: {alerts: [{name: team, type: slack, url: \"https://hooks.example/x\"}]}";
     let cases = [
         ("    - cookie: JSESSIONID", "    - header: x-user", Error, "spec.identifyBy[0]"),
         ("    - cookie: JSESSIONID", "    - header: x-user", Warning, "spec.identifyBy[0]"),
@@ -36,6 +38,7 @@ fn each_danger_is_found_at_its_level_and_place() {
         ("override: token", "override: off", Info, "spec.session.cookie"),
         ("override: token", "override: open", Error, "spec.override"),
         ("override: token", "cookies: {tls: false}", Warning, "spec.cookies.tls"),
+        ("override: token", inline_url, Warning, "spec.rollout.alerts[0].url"),
         ("override: token", "override: off", Info, "spec.cacheControl"),
         ("override: token", "override: off", Info, "spec.sessionAffinity"),
         ("    cookie: JSESSIONID", "    cookie: JSESSIONID\n    maxAge: 7d", Info, "spec.session.maxAge"),

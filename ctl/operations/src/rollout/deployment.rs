@@ -2,6 +2,7 @@
 //! only when its version or the record has changed; otherwise its metadata is read, less than a hundredth of that.
 
 use crate::{Cluster, Error};
+use canary_release::alert::AlertOutbox;
 use canary_release::plan::Reference;
 use canary_release::record::Record;
 use canary_release::spec::ReleaseName;
@@ -33,6 +34,7 @@ impl DeployedState {
     ) -> Result<bool, Error> {
         let mut record = record.clone();
         record.rollout = None;
+        record.alerts = AlertOutbox::default();
         if let Some(last) = self.0.as_ref().filter(|last| last.record == record)
             && cluster.client.versions(last.versions.keys()).await? == last.versions
         {

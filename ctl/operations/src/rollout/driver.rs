@@ -6,6 +6,7 @@
 //! write names the version of the record that was read.
 
 use super::GroupCounters;
+use super::alerts::{AlertDispatcher, AlertSender, FailedDelivery};
 use super::deployment::DeployedState;
 use crate::{Cluster, Error, PromoteOptions, RollbackOptions, StoredRecord, WaitOptions};
 use canary_release::evidence::{Assessment, IntervalCounts, ProxyCounters, ProxyCoverage};
@@ -17,6 +18,7 @@ use canary_release::rollout::{
 use canary_release::spec::ReleaseName;
 use jiff::Timestamp;
 use serde::Serialize;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The plan of a rollout was agreed on when it was started, whatever its steps.
@@ -30,6 +32,7 @@ pub struct RolloutDriver<'c> {
     timeout: Duration,
     baseline: Option<Baseline>,
     deployed: DeployedState,
+    alerts: AlertDispatcher,
 }
 
 /// What the next observation is compared with.
@@ -59,6 +62,9 @@ pub struct RolloutReport {
 
 /// What was observed, before anything is written.
 struct Found {
+    /// The record as it was read.
+    as_read: StoredRecord,
+    /// The same with what was counted.
     stored: StoredRecord,
     observed: GroupCounters,
     /// Whether evidence was added to the record.
@@ -80,7 +86,16 @@ impl RolloutReport {
 impl<'c> RolloutDriver<'c> {
     /// A driver that has observed nothing yet.
     pub fn new(cluster: &'c Cluster, release: ReleaseName, timeout: Duration) -> Self {
-        Self { cluster, release, timeout, baseline: None, deployed: DeployedState::default() }
+        let alerts = AlertDispatcher::new(cluster.client.client.clone(), release.clone());
+        let deployed = DeployedState::default();
+        Self { cluster, release, timeout, baseline: None, deployed, alerts }
+    }
+
+    /// With somebody who sends its alerts. Without, they stay in the record until a driver comes that has one; Events are written anyway.
+    #[must_use]
+    pub fn with_alerts(mut self, sender: Arc<dyn AlertSender>) -> Self {
+        self.alerts.set_sender(sender);
+        self
     }
 
     /// What would be done now. Writes nothing.
@@ -102,20 +117,22 @@ impl<'c> RolloutDriver<'c> {
         let found = self.find(now).await?;
         let mut report = found.report.clone();
         let (observed, is_deployed) = (found.observed.clone(), found.is_deployed);
+        let as_read = found.as_read.clone();
         let generation = report.record.state.generation;
         match Box::pin(self.carry_out(found, now)).await {
             Ok(record) => report.record = record,
             Err(Error::Preflight(refusal)) => {
                 let reason = format!("{}: {refusal}", report.decision.reason);
-                report.decision = Decision { phase: RolloutPhase::Held, action: RolloutAction::Wait, reason };
-                // What was counted is not in the record: the next interval begins where this one did.
+                report.decision =
+                    Decision { phase: RolloutPhase::Held, action: RolloutAction::Wait, reason, alert: None };
+                self.note_refusal(as_read, &report.decision, now).await?;
                 return Ok(report);
             }
             Err(Error::ConcurrentChange { .. }) => {
                 self.baseline = None;
                 let reason = "another client has changed the release meanwhile".to_owned();
-                report.decision =
-                    Decision { phase: RolloutPhase::Progressing, action: RolloutAction::Wait, reason };
+                let (phase, action) = (RolloutPhase::Progressing, RolloutAction::Wait);
+                report.decision = Decision { phase, action, reason, alert: None };
                 return Ok(report);
             }
             Err(error) => return Err(error),
@@ -123,6 +140,31 @@ impl<'c> RolloutDriver<'c> {
         let is_steady = is_deployed && report.record.state.generation == generation;
         self.baseline = is_steady.then(|| self.next_baseline(&report.record, observed.counters));
         Ok(report)
+    }
+
+    /// Sends the alerts that are due, and records what became of earlier ones, without driving the rollout: for what is left at its end. The
+    /// number of alerts that not everybody has.
+    ///
+    /// # Errors
+    ///
+    /// If there is no record, and if the cluster refuses or does not answer.
+    pub async fn deliver_alerts(&mut self, now: Timestamp) -> Result<usize, Error> {
+        let mut stored = self.cluster.get_record(&self.release).await?;
+        let has_changed = self.alerts.record_results(&mut stored.record.alerts);
+        match self.save(&mut stored, has_changed, now).await {
+            Ok(()) | Err(Error::ConcurrentChange { .. }) => Ok(stored.record.alerts.pending().len()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Waits until no alert of this driver is on its way: at most as long as a request may take.
+    pub async fn settle_alerts(&mut self) {
+        self.alerts.settle().await;
+    }
+
+    /// The alerts that were not accepted since the last call.
+    pub fn failed_deliveries(&mut self) -> Vec<FailedDelivery> {
+        self.alerts.failures()
     }
 
     /// From now on the counters are compared with these.
@@ -138,6 +180,7 @@ impl<'c> RolloutDriver<'c> {
         if stored.record.rollout.is_none() {
             return Err(VerbError::NotActive { found: "none".to_owned() }.into());
         }
+        let as_read = stored.clone();
         let is_deployed = self.deployed.is_deployed(self.cluster, &self.release, &stored.record).await?;
         let observed = self.cluster.group_counters(&self.release, &stored.record).await?;
         let interval = self.interval(&stored.record, &observed).filter(|_| is_deployed);
@@ -161,7 +204,7 @@ impl<'c> RolloutDriver<'c> {
         };
         let decision = rollout.next(&seen, now);
         let report = RolloutReport { record, decision, assessment, proxies };
-        Ok(Found { stored, observed, has_evidence, is_deployed, report })
+        Ok(Found { as_read, stored, observed, has_evidence, is_deployed, report })
     }
 
     /// What was counted since the last observation, and the number of intervals that the record had then. None where the weight has
@@ -176,13 +219,13 @@ impl<'c> RolloutDriver<'c> {
     }
 
     /// Does what was decided; the record afterwards.
-    async fn carry_out(&self, found: Found, now: Timestamp) -> Result<Record, Error> {
+    async fn carry_out(&mut self, found: Found, now: Timestamp) -> Result<Record, Error> {
         let Found { mut stored, has_evidence, report, .. } = found;
+        let has_results = self.alerts.record_results(&mut stored.record.alerts);
+        let has_note = stored.record.note_wait(&report.decision, now);
         match report.decision.action {
             RolloutAction::Wait => {
-                if has_evidence {
-                    self.cluster.records.save(&self.release, &mut stored).await?;
-                }
+                self.save(&mut stored, has_evidence || has_results || has_note, now).await?;
                 Ok(stored.record)
             }
             RolloutAction::Deploy => {
@@ -193,7 +236,7 @@ impl<'c> RolloutDriver<'c> {
             RolloutAction::Execute(Ending::Rollback) => self.roll_back(stored).await,
             RolloutAction::Execute(Ending::Stop) => {
                 stored.record.stop_rollout(&self.cluster.user);
-                self.write(stored, true).await
+                self.write(stored, true, now).await
             }
             RolloutAction::EnterStep(_)
             | RolloutAction::Renew
@@ -204,7 +247,7 @@ impl<'c> RolloutDriver<'c> {
 
     /// Writes a decision that the record holds.
     async fn apply(
-        &self,
+        &mut self,
         mut stored: StoredRecord,
         decision: &Decision,
         now: Timestamp,
@@ -216,18 +259,55 @@ impl<'c> RolloutDriver<'c> {
             self.cluster.check_weight_change(&self.release, &before, weight, AGREED).await?;
         }
         let is_deployed_too = stored.record.state.generation != before.state.generation;
-        self.write(stored, is_deployed_too).await
+        self.write(stored, is_deployed_too, now).await
     }
 
-    async fn write(&self, mut stored: StoredRecord, deploys: bool) -> Result<Record, Error> {
+    async fn write(
+        &mut self,
+        mut stored: StoredRecord,
+        deploys: bool,
+        now: Timestamp,
+    ) -> Result<Record, Error> {
         if deploys {
             self.cluster.check_config_update(&self.release, &stored).await?;
         }
-        self.cluster.records.save(&self.release, &mut stored).await?;
+        self.save(&mut stored, true, now).await?;
         if deploys {
             self.cluster.write_weight(&self.release, &stored).await?;
         }
         Ok(stored.record)
+    }
+
+    /// Writes the record if it has changed, or if alerts are to be sent, and then sends those.
+    async fn save(
+        &mut self,
+        stored: &mut StoredRecord,
+        has_changed: bool,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let before = stored.record.alerts.clone();
+        let due = self.alerts.claim(&mut stored.record.alerts, now);
+        if has_changed || stored.record.alerts != before {
+            self.cluster.records.save(&self.release, stored).await?;
+            self.alerts.send(due, stored);
+        }
+        Ok(())
+    }
+
+    /// Tells of a rollout that a check holds. What was counted meanwhile is not written: the next interval begins where this one did.
+    async fn note_refusal(
+        &mut self,
+        mut stored: StoredRecord,
+        decision: &Decision,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let has_results = self.alerts.record_results(&mut stored.record.alerts);
+        let has_note = stored.record.note_wait(decision, now);
+        match self.save(&mut stored, has_results || has_note, now).await {
+            // The next reconciliation reads what the other client has written.
+            Err(Error::ConcurrentChange { .. }) => Ok(()),
+            done => done,
+        }
     }
 
     async fn promote(&self, stored: StoredRecord) -> Result<Record, Error> {

@@ -4,13 +4,16 @@
 //! counters   what the proxies have counted by user group          Record        -> GroupCounters
 //! deployment whether the objects have the state of the record     Record        -> bool
 //! verbs      start, approve, pause, resume, retry, abort, promote RolloutVerb   -> StoredRecord
+//! alerts     sends what the record says is to be sent             DueDelivery   -> requests
 //! driver     reads the record, observes, decides, and writes      Record        -> RolloutReport
 //! ```
 
+mod alerts;
 mod counters;
 mod deployment;
 mod driver;
 mod verbs;
 
+pub use alerts::{AlertSender, FailedDelivery, SendError};
 pub use counters::GroupCounters;
 pub use driver::{RolloutDriver, RolloutReport};

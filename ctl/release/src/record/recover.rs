@@ -5,6 +5,7 @@
 
 use super::release_record::FORMAT;
 use super::{History, Operation, OwnedObject, Proxies, Record, ReleaseState, ServiceRef, ends_after};
+use crate::alert::AlertOutbox;
 use crate::delivery::{deployed_config, selected_pods};
 use crate::manifest::Stage;
 use crate::plan::{Reference, module_backup};
@@ -58,6 +59,7 @@ pub fn recover(release: &ReleaseName, objects: &[Value], by: &str) -> Option<Rec
         role_change: None,
         module_rollout: None,
         rollout: None,
+        alerts: AlertOutbox::default(),
         paused: None,
         max_step: Weight::new(MAX_STEP).unwrap_or(Weight::FULL),
         on_expiry: state.until.map(|until| until.action).unwrap_or_default(),

@@ -4,6 +4,7 @@
 //! the next call executes.
 
 use super::{History, Operation, Pause, ReleaseState, RoleChange};
+use crate::alert::{AlertKind, AlertOutbox};
 use crate::manifest::Stage;
 use crate::plan::{Error, ModuleRollout, Reference};
 use crate::rollout::{Rollout, Suspension};
@@ -44,6 +45,9 @@ pub struct Record {
     /// The rollout that goes by itself, or the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rollout: Option<Box<Rollout>>,
+    /// What people are told of its rollouts and do not have yet.
+    #[serde(default, skip_serializing_if = "AlertOutbox::is_empty")]
+    pub alerts: AlertOutbox,
     /// The pause, if the release is paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<Pause>,
@@ -95,6 +99,7 @@ impl Record {
             role_change: None,
             module_rollout: None,
             rollout: None,
+            alerts: AlertOutbox::default(),
             paused: None,
             max_step: release.max_step,
             on_expiry: release.on_expiry,
@@ -162,12 +167,23 @@ impl Record {
         self.state.until = until;
         self.state.generation += 1;
         self.initial_weight = None;
-        if operation == Operation::Weight
-            && let Some(rollout) = self.rollout.as_mut().filter(|rollout| rollout.is_active())
-        {
-            rollout.suspended = Some(Suspension::ManualWeight { by: by.to_owned() });
-        }
+        let is_manual = operation == Operation::Weight;
         self.append_history(by, from, operation);
+        if is_manual {
+            self.suspend_rollout(by);
+        }
+    }
+
+    /// A weight was set by hand: the rollout does not go on until somebody resumes it. Told once, however many weights are set.
+    fn suspend_rollout(&mut self, by: &str) {
+        let Some(rollout) = self.rollout.as_mut().filter(|rollout| rollout.is_active()) else { return };
+        let suspension = Suspension::ManualWeight { by: by.to_owned() };
+        let reason = suspension.to_string();
+        let before = rollout.suspended.replace(suspension);
+        let now = self.history.last().map_or_else(jiff::Timestamp::now, |entry| entry.at);
+        if !matches!(before, Some(Suspension::ManualWeight { .. })) {
+            self.alert(AlertKind::Suspended, &reason, now);
+        }
     }
 
     /// Begins the rollout of a module, as the next generation.

@@ -1,6 +1,7 @@
 //! What to do next, and why: the first row that fits.
 
 use super::{Ending, Rollout, RolloutResult, Suspension};
+use crate::alert::AlertKind;
 use crate::evidence::{Assessment, EvidenceVerdict};
 use crate::spec::{FailureAction, Gate, RolloutStep, Seconds, SuccessAction};
 use assignment::Weight;
@@ -95,11 +96,18 @@ pub struct Decision {
     pub action: RolloutAction,
     /// Why, as a sentence.
     pub reason: String,
+    /// What people are told of it, if it lasts or ends the rollout.
+    #[serde(skip)]
+    pub alert: Option<AlertKind>,
 }
 
 impl Decision {
     fn new(phase: RolloutPhase, action: RolloutAction, reason: impl Into<String>) -> Self {
-        Self { phase, action, reason: reason.into() }
+        Self { phase, action, reason: reason.into(), alert: None }
+    }
+
+    fn told_as(self, kind: AlertKind) -> Self {
+        Self { alert: Some(kind), ..self }
     }
 }
 
@@ -170,15 +178,17 @@ impl Rollout {
                     reason,
                 );
             }
-            self.failed(reason)
+            self.failed(reason).told_as(AlertKind::Deadline)
         })
     }
 
     /// The weight has ended because no driver was there, and with it the canary: its users are on stable.
     fn expired_for_good(&self, seen: &RolloutObservation, now: Timestamp) -> Option<Decision> {
         let is_rollback = seen.until.is_some_and(|until| until.action == ExpiryAction::Rollback);
-        (is_rollback && self.has_expired(seen, now))
-            .then(|| Decision::new(RolloutPhase::Ending, RolloutAction::Decide(Ending::Rollback), EXPIRED))
+        (is_rollback && self.has_expired(seen, now)).then(|| {
+            let decide = RolloutAction::Decide(Ending::Rollback);
+            Decision::new(RolloutPhase::Ending, decide, EXPIRED).told_as(AlertKind::Failed)
+        })
     }
 
     fn has_expired(&self, seen: &RolloutObservation, now: Timestamp) -> bool {
@@ -199,18 +209,18 @@ impl Rollout {
 
     /// What the file says about a failure.
     fn failed(&self, reason: String) -> Decision {
+        let held = |reason: String| {
+            Decision::new(RolloutPhase::Held, RolloutAction::Wait, reason).told_as(AlertKind::Failed)
+        };
         if self.policy.observe {
-            let reason = format!("a rollout that acts would end here: {reason}");
-            return Decision::new(RolloutPhase::Held, RolloutAction::Wait, reason);
+            return held(format!("a rollout that acts would end here: {reason}"));
         }
         let ending = match self.policy.on_failure {
             FailureAction::Rollback => Ending::Rollback,
             FailureAction::Stop => Ending::Stop,
-            FailureAction::Hold => {
-                return Decision::new(RolloutPhase::Held, RolloutAction::Wait, reason);
-            }
+            FailureAction::Hold => return held(reason),
         };
-        Decision::new(RolloutPhase::Ending, RolloutAction::Decide(ending), reason)
+        Decision::new(RolloutPhase::Ending, RolloutAction::Decide(ending), reason).told_as(AlertKind::Failed)
     }
 
     /// Nothing speaks against the next step.
@@ -231,36 +241,33 @@ impl Rollout {
         if seen.weight != step.weight {
             return self.enter(current.index, format!("resumed: the weight {} was set by hand", seen.weight));
         }
-        let decision = match self.obstacle(step, seen, now) {
-            Some((phase, reason)) => Decision::new(phase, RolloutAction::Wait, reason),
-            None => self.enter(current.index + 1, seen.assessment.reason.clone()),
-        };
+        let next = || self.enter(current.index + 1, seen.assessment.reason.clone());
+        let decision = self.obstacle(step, seen, now).unwrap_or_else(next);
         self.renewed(decision, seen, now)
     }
 
     /// What a step still needs.
-    fn obstacle(
-        &self,
-        step: &RolloutStep,
-        seen: &RolloutObservation,
-        now: Timestamp,
-    ) -> Option<(RolloutPhase, String)> {
+    fn obstacle(&self, step: &RolloutStep, seen: &RolloutObservation, now: Timestamp) -> Option<Decision> {
         let current = self.step.as_ref()?;
         let end = after(current.since, step.hold);
         if now < end {
             let left = end.duration_since(now).as_secs();
             let reason = format!("the step at {} has {left}s left", step.weight);
-            return Some((RolloutPhase::Progressing, reason));
+            return Some(Decision::new(RolloutPhase::Progressing, RolloutAction::Wait, reason));
         }
         match step.gate {
             Gate::Manual if current.approved_by.is_some() => None,
             Gate::Manual => {
                 let reason =
                     format!("the step at {} needs an approval; {}", step.weight, seen.assessment.reason);
-                Some((RolloutPhase::Waiting, reason))
+                let wait = Decision::new(RolloutPhase::Waiting, RolloutAction::Wait, reason);
+                Some(wait.told_as(AlertKind::Gate))
             }
             Gate::Evidence if seen.assessment.verdict == EvidenceVerdict::Advance => None,
-            Gate::Evidence => Some((RolloutPhase::Waiting, seen.assessment.reason.clone())),
+            Gate::Evidence => {
+                let reason = seen.assessment.reason.clone();
+                Some(Decision::new(RolloutPhase::Waiting, RolloutAction::Wait, reason))
+            }
         }
     }
 

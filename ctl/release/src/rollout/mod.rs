@@ -9,14 +9,17 @@
 //! decision      what to do next, and why              Rollout, observation, time   -> Decision
 //! forecast      what the traffic of a step can show   Rollout, time                -> RolloutForecast
 //! transition    the same, done to the record          Record, action               -> Record
+//! alerts        which transitions people are told of  Record, decision             -> Alert
 //! ```
 
+mod alerts;
 mod decision;
 mod forecast;
 mod state;
 mod transition;
 mod verbs;
 
+pub use alerts::AlertState;
 pub use decision::{CanaryRole, Decision, RolloutAction, RolloutObservation, RolloutPhase};
 pub use forecast::RolloutForecast;
 pub use state::{Ending, Rollout, RolloutEnd, RolloutResult, Suspension};

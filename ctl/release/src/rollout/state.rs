@@ -1,5 +1,6 @@
 //! The rollout of a release, as its record keeps it.
 
+use super::AlertState;
 use crate::evidence::{Assessment, Criteria, Evidence, ProxyCoverage};
 use crate::spec::{RolloutPolicy, RolloutStep};
 use jiff::Timestamp;
@@ -36,6 +37,9 @@ pub struct Rollout {
     pub ended: Option<RolloutEnd>,
     /// What its users' responses have shown.
     pub evidence: Evidence,
+    /// Who is told of it, and what was told.
+    #[serde(default)]
+    pub alerts: AlertState,
 }
 
 /// The step that a rollout is at.

@@ -36,7 +36,7 @@ impl Record {
     /// no change of the record.
     pub fn apply_decision(&mut self, decision: &Decision, by: &str, now: Timestamp) -> bool {
         let Some(rollout) = self.rollout.as_mut() else { return false };
-        match decision.action {
+        let is_changed = match decision.action {
             RolloutAction::EnterStep(index) => self.enter_step(index, by, now),
             RolloutAction::Renew => {
                 let (weight, until) = (self.state.weight, self.expiry(now));
@@ -57,7 +57,11 @@ impl Record {
                 true
             }
             RolloutAction::Wait | RolloutAction::Deploy | RolloutAction::Execute(_) => false,
+        };
+        if is_changed {
+            self.alert_decision(decision, now);
         }
+        is_changed
     }
 
     /// No new users for the canary, as the end of a rollout.
@@ -71,6 +75,7 @@ impl Record {
         let Some(step) = rollout.plan.get(index).copied() else { return false };
         rollout.step = Some(CurrentStep { index, since: now, approved_by: None });
         rollout.evidence.begin_step();
+        rollout.alerts.begin_step();
         self.set_weight(step.weight, until, by, Operation::Rollout);
         true
     }

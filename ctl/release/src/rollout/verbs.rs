@@ -2,7 +2,8 @@
 
 use super::decision::seconds;
 use super::state::CurrentStep;
-use super::{Ending, Rollout, RolloutEnd, RolloutResult, Suspension};
+use super::{AlertState, Ending, Rollout, RolloutEnd, RolloutResult, Suspension};
+use crate::alert::AlertKind;
 use crate::evidence::Evidence;
 use crate::record::{Operation, Record};
 use crate::spec::{FailureAction, Gate, RolloutSpec};
@@ -105,8 +106,11 @@ impl Record {
             ending: None,
             ended: None,
             evidence: Evidence::default(),
+            alerts: AlertState::begin(spec.alerts.receivers.clone(), now),
         }));
         self.count_by_group(Some(now), by);
+        let weights = plan.iter().map(|step| step.weight.to_string()).collect::<Vec<_>>().join(", ");
+        self.alert(AlertKind::Started, &format!("started by {by}: {weights}"), now);
         Ok(())
     }
 
@@ -124,6 +128,7 @@ impl Record {
     /// If there is no rollout that has not ended, or it cannot do that now.
     pub fn change_rollout(&mut self, verb: RolloutVerb, by: &str, now: Timestamp) -> Result<(), VerbError> {
         let rollout = self.active_rollout()?;
+        let before = rollout.suspended.clone();
         match verb {
             RolloutVerb::Approve => rollout.approve(by)?,
             RolloutVerb::Pause => rollout.pause(by)?,
@@ -135,7 +140,34 @@ impl Record {
         if !rollout.is_active() {
             self.count_by_group(None, by);
         }
+        self.alert_verb(verb, before.as_ref(), by, now);
         Ok(())
+    }
+
+    /// Tells what somebody has done to a rollout, as a part of the same write. An approval and a promotion are told by what follows.
+    fn alert_verb(&mut self, verb: RolloutVerb, before: Option<&Suspension>, by: &str, now: Timestamp) {
+        let Some(rollout) = self.rollout.as_ref() else { return };
+        let told = match verb {
+            RolloutVerb::Pause if before != rollout.suspended.as_ref() => {
+                Some((AlertKind::Suspended, format!("paused by {by}")))
+            }
+            RolloutVerb::Resume if before.is_some() => Some((AlertKind::Resumed, format!("resumed by {by}"))),
+            RolloutVerb::Retry => Some((
+                AlertKind::Resumed,
+                format!("{by} lets the step begin anew, without the evidence before it"),
+            )),
+            RolloutVerb::Abort => Some(match (&rollout.ended, &rollout.ending) {
+                (Some(end), _) => (end.result.into(), end.reason.clone()),
+                (None, Some((ending, reason))) => {
+                    (AlertKind::Aborted, format!("{reason}{}", ending.consequence()))
+                }
+                (None, None) => (AlertKind::Aborted, format!("aborted by {by}")),
+            }),
+            RolloutVerb::Pause | RolloutVerb::Resume | RolloutVerb::Approve | RolloutVerb::Promote => None,
+        };
+        if let Some((kind, reason)) = told {
+            self.alert(kind, &reason, now);
+        }
     }
 
     /// The rollout that has not ended.
@@ -252,5 +284,6 @@ impl Rollout {
     fn restart_step(&mut self, now: Timestamp) {
         self.step = self.step.take().map(|step| CurrentStep { since: now, approved_by: None, ..step });
         self.evidence.begin_step();
+        self.alerts.begin_step();
     }
 }

@@ -3,6 +3,7 @@
 //! `load` reads the file and collects every fault with line and column; `release` is the result, with types that cannot
 //! have an invalid value; `read` converts one to the other, a file for each part; `schema` describes it for editors.
 
+mod alert;
 mod duration;
 mod load;
 mod names;
@@ -13,6 +14,7 @@ mod rollout;
 mod schema;
 mod service_host;
 
+pub use alert::{AlertFormat, AlertReceiver, AlertSeverity, AlertSpec, SecretUrl, UrlError, UrlSource};
 pub use duration::{Seconds, SecondsError};
 pub use load::{Document, Error, Origin, load, parse};
 pub use names::{Label, LabelError, ReleaseName, version_subset};

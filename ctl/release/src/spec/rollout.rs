@@ -1,6 +1,6 @@
 //! How a rollout goes by itself: plans of steps, and what ends it.
 
-use super::{Percentage, Seconds};
+use super::{AlertSpec, Percentage, Seconds};
 use assignment::Weight;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -17,6 +17,8 @@ pub struct RolloutSpec {
     pub plans: BTreeMap<String, Vec<RolloutStep>>,
     /// What all plans have in common.
     pub policy: RolloutPolicy,
+    /// Who is told.
+    pub alerts: AlertSpec,
 }
 
 /// A weight, and what is needed to go on from it.
@@ -62,6 +64,9 @@ pub struct RolloutPolicy {
     pub deadline: Seconds,
     /// After this time without a driver the weight ends by itself, as `onExpiry` says.
     pub expires_in: Seconds,
+    /// A rollout that is held, or sees too little, is told of after this time.
+    #[serde(default = "stalled_after")]
+    pub stalled_after: Seconds,
     /// Whether the rollout only says what it would do.
     pub observe: bool,
 }
@@ -103,10 +108,15 @@ impl RolloutStep {
     pub(super) const HOLD: Seconds = Seconds::TEN_MINUTES;
 }
 
+/// That of records that were written before it was there, and of files that do not say it.
+const fn stalled_after() -> Seconds {
+    Seconds::TEN_MINUTES
+}
+
 impl Default for RolloutSpec {
     fn default() -> Self {
         let plans = BTreeMap::from([(DEFAULT_PLAN.to_owned(), Self::default_plan())]);
-        Self { plans, policy: RolloutPolicy::default() }
+        Self { plans, policy: RolloutPolicy::default(), alerts: AlertSpec::default() }
     }
 }
 
@@ -120,6 +130,7 @@ impl Default for RolloutPolicy {
             on_success: SuccessAction::default(),
             deadline: Seconds::DAY,
             expires_in: Seconds::HOUR,
+            stalled_after: stalled_after(),
             observe: false,
         }
     }

@@ -90,12 +90,13 @@ impl RolloutFixture {
     /// And does what it has decided, unless it is killed before.
     pub(crate) fn carry_out(&mut self, read: Read, killed: Killed) {
         let Read { mut record, version, decision } = read;
+        let is_noted = record.note_wait(&decision, self.now);
         let changed =
             record.apply_decision(&decision, "driver", self.now) || execute(&mut record, &decision, self.now);
         if killed == Killed::BeforeTheRecord || version != self.version {
             return;
         }
-        if changed {
+        if changed || is_noted {
             let weight = |record: &Record| (record.state.weight, record.state.until);
             if weight(&record) != weight(&self.record) {
                 self.writes.push((record.state.weight.to_string(), decision.reason.clone()));
@@ -116,6 +117,11 @@ impl RolloutFixture {
         let decision = read.decision.clone();
         self.carry_out(read, Killed::Never);
         decision
+    }
+
+    /// The transitions that were told, in their order. Nobody has got an alert, so all of them are in the record.
+    pub(crate) fn told(&self) -> Vec<&'static str> {
+        self.record.alerts.pending().iter().map(|pending| pending.alert.kind.as_str()).collect()
     }
 
     pub(crate) fn pass(&mut self, seconds: i64) {

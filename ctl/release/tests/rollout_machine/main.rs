@@ -1,6 +1,7 @@
 //! The machine of a rollout: what it does with each verdict, at any time, killed anywhere.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so by panicking")]
 
+mod alerts;
 mod any_order;
 mod fixture;
 

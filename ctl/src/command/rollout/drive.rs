@@ -1,6 +1,7 @@
 //! The status of a rollout, and its driver in the foreground.
 
 use super::view::RolloutView;
+use crate::alert::HttpAlertSender;
 use crate::cli::{RolloutRun, RolloutStatus};
 use crate::command::target;
 use crate::module;
@@ -9,10 +10,13 @@ use crate::{Error, Outcome};
 use canary_operations::{RolloutDriver, RolloutReport};
 use canary_release::rollout::{RolloutAction, RolloutPhase, RolloutResult};
 use jiff::Timestamp;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Between two reports of `--watch`.
 const WATCH_INTERVAL: Duration = Duration::from_secs(2);
+/// At the end of a rollout its alerts are sent so long: longer than a claim of a driver that was killed lasts.
+const LAST_ALERTS: Duration = Duration::from_mins(1);
 /// A rollout that waits says so this often.
 const QUIET_FOR: Duration = Duration::from_mins(1);
 
@@ -44,7 +48,13 @@ pub(super) async fn run(arguments: &RolloutRun, printer: &mut Printer) -> Result
     let name = target::release(arguments.release.as_deref(), &arguments.cluster, &document)?;
     let cluster = target::connect(&arguments.cluster).await?;
     let timeout = Duration::from_secs(arguments.timeout.get());
-    let mut driver = RolloutDriver::new(&cluster, name.clone(), timeout);
+    // The URLs of a file are those of its own release.
+    let mut urls = document.release.rollout.alerts.urls.clone();
+    if name != document.release.name {
+        urls.clear();
+    }
+    let sender = Arc::new(HttpAlertSender::new(urls));
+    let mut driver = RolloutDriver::new(&cluster, name.clone(), timeout).with_alerts(sender);
     if arguments.dry_run {
         let report = driver.observe(Timestamp::now()).await?;
         printer.report(&RolloutView::of_report(&name, report)?)?;
@@ -55,7 +65,9 @@ pub(super) async fn run(arguments: &RolloutRun, printer: &mut Printer) -> Result
         match Box::pin(driver.reconcile(Timestamp::now())).await {
             Ok(report) => {
                 progress.report(&report, printer);
+                undelivered(&mut driver, printer);
                 if let Some(result) = report.ended() {
+                    last_alerts(&mut driver, printer).await;
                     printer.report(&RolloutView::of_report(&name, report)?)?;
                     return Ok(outcome(result));
                 }
@@ -68,6 +80,30 @@ pub(super) async fn run(arguments: &RolloutRun, printer: &mut Printer) -> Result
             Err(error) => return Err(error.into()),
         }
         tokio::time::sleep(Duration::from_secs(arguments.interval.get())).await;
+    }
+}
+
+/// Says which alerts were not accepted. None ends or delays a rollout.
+fn undelivered(driver: &mut RolloutDriver<'_>, printer: &mut Printer) {
+    for failed in driver.failed_deliveries() {
+        let next = if failed.error.is_final { "" } else { "; it is sent again" };
+        printer.message(&format!("{:.0} {failed}{next}", Timestamp::now()));
+    }
+}
+
+/// Sends what is left when a rollout has ended, for a bounded time. What is left then is sent by the next `run`.
+async fn last_alerts(driver: &mut RolloutDriver<'_>, printer: &mut Printer) {
+    let begun = Instant::now();
+    loop {
+        driver.settle_alerts().await;
+        let pending = driver.deliver_alerts(Timestamp::now()).await;
+        undelivered(driver, printer);
+        match pending {
+            Ok(0) => return,
+            _ if begun.elapsed() < LAST_ALERTS => tokio::time::sleep(WATCH_INTERVAL).await,
+            Ok(pending) => return printer.message(&format!("{pending} alerts were not delivered")),
+            Err(error) => return printer.message(&format!("alerts: {}", crate::report::with_causes(&error))),
+        }
     }
 }
 

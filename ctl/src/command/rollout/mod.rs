@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! change   start, approve, pause, resume, retry, abort, promote   record      -> RolloutView
+//! alerts   a test message to the receivers of alerts              file        -> AlertTestReport
 //! drive    status, and the driver in the foreground               reports     -> RolloutView
 //! view     a rollout as it is printed                             Record      -> text
 //! ```
 
+mod alerts;
 mod change;
 mod drive;
 mod view;
@@ -26,5 +28,6 @@ pub(super) async fn run(arguments: &Rollout, printer: &mut Printer) -> Result<Ou
         RolloutCommand::Retry(on) => change::change(on, RolloutVerb::Retry, printer).await,
         RolloutCommand::Abort(on) => change::change(on, RolloutVerb::Abort, printer).await,
         RolloutCommand::Promote(on) => change::change(on, RolloutVerb::Promote, printer).await,
+        RolloutCommand::TestAlerts(test) => alerts::test(test, printer).await,
     }
 }

@@ -5,6 +5,7 @@ use crate::Error;
 use crate::report::{Report, escape};
 use assignment::Weight;
 use canary_operations::RolloutReport;
+use canary_release::alert::AlertOutbox;
 use canary_release::evidence::{KindNumbers, ProxyCoverage};
 use canary_release::record::Record;
 use canary_release::rollout::{Decision, Rollout, RolloutForecast};
@@ -20,6 +21,9 @@ pub(super) struct RolloutView {
     release: String,
     rollout: Box<Rollout>,
     weight: Weight,
+    /// What people are told of it and do not have yet.
+    #[serde(skip_serializing_if = "AlertOutbox::is_empty")]
+    alerts: AlertOutbox,
     #[serde(flatten)]
     observed: Option<Observed>,
 }
@@ -41,7 +45,8 @@ impl RolloutView {
     /// What the record says alone. Fails where it has no rollout.
     pub(super) fn of_record(name: &ReleaseName, record: &Record) -> Result<Self, Error> {
         let rollout = record.rollout.clone().ok_or_else(none)?;
-        Ok(Self { release: name.to_string(), rollout, weight: record.state.weight, observed: None })
+        let (weight, alerts) = (record.state.weight, record.alerts.clone());
+        Ok(Self { release: name.to_string(), rollout, weight, alerts, observed: None })
     }
 
     /// The same with what was observed.
@@ -65,6 +70,28 @@ impl Report for RolloutView {
             writeln!(out, "{kind}")?;
         }
         writeln!(out, "counters of {} of {} proxies", proxies.observed, proxies.of)?;
-        forecast.map_or(Ok(()), |forecast| writeln!(out, "{forecast}"))
+        if let Some(forecast) = forecast {
+            writeln!(out, "{forecast}")?;
+        }
+        self.text_of_alerts(out)
+    }
+}
+
+impl RolloutView {
+    fn text_of_alerts(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        for pending in self.alerts.pending() {
+            let to = pending.recipients().map(|(to, attempts)| match attempts {
+                0 => to.name().to_owned(),
+                _ => format!("{} (sent {attempts} times)", to.name()),
+            });
+            let to = to.collect::<Vec<_>>().join(", ");
+            let text =
+                format!("alert {} ({}) is to be sent to {to}", pending.alert.id, pending.alert.kind.as_str());
+            writeln!(out, "{}", escape::line(&text))?;
+        }
+        for undelivered in self.alerts.undelivered() {
+            writeln!(out, "{}", escape::line(&undelivered.to_string()))?;
+        }
+        Ok(())
     }
 }

@@ -125,7 +125,7 @@ async fn signer(cluster: &Cluster, release: &Release) -> String {
 
 async fn rotate(cluster: &Cluster, release: &Release) -> Result<Rotated, Error> {
     let waiting = WaitOptions { timeout: Duration::from_secs(5), progress: &mut |_, _| {} };
-    cluster.rotate_keys(release, RotateOptions { waiting, skipped: &WITHOUT_PODS }).await
+    Box::pin(cluster.rotate_keys(release, RotateOptions { waiting, skipped: &WITHOUT_PODS })).await
 }
 
 async fn every_gateway_knows_what_others_sign(fixture: &ReleaseFixture<'_>, writes: u32) {

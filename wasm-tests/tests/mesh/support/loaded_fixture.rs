@@ -60,7 +60,7 @@ impl<'l> LoadedFixture<'l> {
     async fn applied(&self, skipped: &[PreflightCheck], allow_rolled_back: bool) -> Result<(), Error> {
         let waiting = WaitOptions { timeout: Duration::from_mins(1), progress: &mut |_, _| {} };
         let how = ApplyOptions { waiting, wait: true, skipped, allow_rolled_back };
-        self.cluster.apply(&self.release, how).await.map(drop)
+        Box::pin(self.cluster.apply(&self.release, how)).await.map(drop)
     }
 
     /// Changes the weight, and waits for it.

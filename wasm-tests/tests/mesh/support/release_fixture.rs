@@ -200,7 +200,8 @@ pub(crate) async fn apply_although(
 ) -> Result<Applied, Error> {
     let mut progress = |_, _| {};
     let waiting = WaitOptions { timeout: Duration::from_secs(5), progress: &mut progress };
-    cluster.apply(release, ApplyOptions { waiting, wait: false, skipped, allow_rolled_back: false }).await
+    let options = ApplyOptions { waiting, wait: false, skipped, allow_rolled_back: false };
+    Box::pin(cluster.apply(release, options)).await
 }
 
 pub(crate) async fn uninstall(cluster: &Cluster, release: &Release) -> Result<(), Error> {

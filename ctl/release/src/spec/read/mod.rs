@@ -1,5 +1,6 @@
 //! From the tree to a [`Release`], one file for each part. Faults are recorded and reading continues.
 
+pub(super) mod alerts;
 mod check;
 pub(super) mod delivery;
 mod keys;

@@ -1,5 +1,6 @@
 //! `spec.rollout`: plans of steps, and what ends a rollout.
 
+use super::alerts::alerts;
 use crate::spec::rollout::{
     DEFAULT_PLAN, FailureAction, Gate, RolloutPolicy, RolloutSpec, RolloutStep, SuccessAction,
 };
@@ -24,12 +25,13 @@ const MIN_EXPIRY: u64 = 30;
 /// Reads it. Faults are recorded, and a default stands in their place.
 pub(super) fn rollout(mut section: Section<'_>) -> RolloutSpec {
     let policy = policy(&mut section);
+    let alerts = alerts(&mut section);
     let entries = section.entries_of("plans").unwrap_or_default();
     let named = entries.iter().map(|entry| (entry.key.clone(), plan(&section, entry, &policy)));
     let mut plans: BTreeMap<String, Vec<RolloutStep>> = named.collect();
     plans.entry(DEFAULT_PLAN.to_owned()).or_insert_with(RolloutSpec::default_plan);
     section.finish();
-    RolloutSpec { plans, policy }
+    RolloutSpec { plans, policy, alerts }
 }
 
 fn policy(section: &mut Section<'_>) -> RolloutPolicy {
@@ -47,6 +49,7 @@ fn policy(section: &mut Section<'_>) -> RolloutPolicy {
         deadline: section.parsed("deadline").unwrap_or(default.deadline),
         expires_in: checked(section, "expiresIn", "at least 30s", |time: &Seconds| time.get() >= MIN_EXPIRY)
             .unwrap_or(default.expires_in),
+        stalled_after: section.parsed("stalledAfter").unwrap_or(default.stalled_after),
         observe: section.flag("observe").unwrap_or(default.observe),
     }
 }

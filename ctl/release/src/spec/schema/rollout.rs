@@ -1,8 +1,9 @@
 //! `rollout`.
 
 use super::build::{
-    LABEL, duration, flag, integer, list, map_of, mapping, optional, percentage, required, set, words,
+    LABEL, duration, flag, integer, list, map_of, mapping, optional, percentage, required, set, text, words,
 };
+use crate::spec::read::alerts::{FORMATS, MAX_RECEIVERS, SEVERITIES};
 use crate::spec::read::rollout::{FAILURE_ACTIONS, GATES, MAX_STEPS, SUCCESS_ACTIONS};
 use serde_json::{Value, json};
 
@@ -43,9 +44,46 @@ pub(super) fn rollout() -> Value {
                     "After this time without a driver the weight ends by itself (default: 1h, at least 30s).",
                 ),
             ),
+            optional(
+                "stalledAfter",
+                duration("A rollout that does not go on is told of after this time (default: 10m)."),
+            ),
+            optional("alerts", alerts()),
             optional("observe", flag("Whether the rollout only says what it would do (default: false).")),
         ],
     )
+}
+
+fn alerts() -> Value {
+    let secret = mapping(
+        "A Secret of the release's namespace.",
+        vec![required("name", text("Its name.")), required("key", text("The key whose value is the URL."))],
+    );
+    let mut url_from = mapping(
+        "Where the URL stands: one of these.",
+        vec![
+            optional("env", text("An environment variable of the driver.")),
+            optional("file", text("The absolute path of a file of the driver.")),
+            optional("secret", secret),
+        ],
+    );
+    set(&mut url_from, "minProperties", json!(1));
+    let receiver = mapping(
+        "Who is told of a rollout.",
+        vec![
+            required("name", super::build::label("Its name, once in a release.")),
+            required("type", words("What it understands.", &FORMATS)),
+            optional(
+                "severity",
+                words("Alerts that are less severe are not sent (default: info).", &SEVERITIES),
+            ),
+            optional("url", text("Its URL: a secret; `urlFrom` names a place for it.")),
+            optional("urlFrom", url_from),
+        ],
+    );
+    let mut alerts = list("Who is told of a rollout.", receiver);
+    set(&mut alerts, "maxItems", json!(MAX_RECEIVERS));
+    alerts
 }
 
 fn plans() -> Value {

@@ -1,0 +1,293 @@
+//! Sends the alerts of a rollout. What is to be sent stands in the record, and so does who sends it; requests are made beside the rollout, which
+//! waits for none of them.
+
+use crate::client::ApiRequest;
+use crate::{Cluster, Error, StoredRecord};
+use canary_release::alert::{AlertMessage, AlertOutbox, DueDelivery, Payload, Recipient, kubernetes_event};
+use canary_release::spec::{AlertReceiver, ReleaseName, SecretUrl, UrlSource};
+use futures_util::future::BoxFuture;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::events::v1::Event;
+use kube::api::PostParams;
+use kube::{Api, Client};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+use tokio::task::JoinSet;
+
+/// Sends requests to receivers. This library has no HTTP client for them; a driver without a sender leaves their alerts in the record.
+pub trait AlertSender: Send + Sync {
+    /// The URL of a receiver, unless it stands in a Secret.
+    ///
+    /// # Errors
+    ///
+    /// If there is none at that place.
+    fn url(&self, receiver: &AlertReceiver) -> Result<SecretUrl, SendError>;
+
+    /// Sends a payload, and waits for the response for a bounded time. `id` is the same however often it is sent.
+    ///
+    /// The future fails if no response says that it was accepted.
+    fn send<'a>(
+        &'a self,
+        url: &'a SecretUrl,
+        payload: &'a Payload,
+        id: &'a str,
+    ) -> BoxFuture<'a, Result<(), SendError>>;
+}
+
+/// Why an alert was not accepted. Its text has no URL.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct SendError {
+    /// Why.
+    pub reason: String,
+    /// Whether the same would be refused again.
+    pub is_final: bool,
+}
+
+/// An alert that was sent and not accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedDelivery {
+    /// The id of the alert.
+    pub id: String,
+    /// The name of the recipient.
+    pub to: String,
+    /// Why.
+    pub error: SendError,
+}
+
+/// The id of an alert, and the name of a recipient.
+type DeliveryKey = (String, String);
+
+/// The requests that are on their way, and what became of earlier ones.
+pub(super) struct AlertDispatcher {
+    client: Client,
+    release: ReleaseName,
+    sender: Option<Arc<dyn AlertSender>>,
+    tasks: JoinSet<()>,
+    on_their_way: BTreeSet<DeliveryKey>,
+    results: tokio::sync::mpsc::UnboundedReceiver<DeliveryResult>,
+    report: tokio::sync::mpsc::UnboundedSender<DeliveryResult>,
+    /// What the record does not say yet.
+    unrecorded: BTreeMap<DeliveryKey, Result<(), SendError>>,
+    /// What was not told the caller yet.
+    failures: Vec<FailedDelivery>,
+    /// Whether the caller knows that there are no Events.
+    has_told_no_events: bool,
+}
+
+/// What became of a delivery; `None` where the one before it failed, and it was not sent.
+type DeliveryResult = (DeliveryKey, Option<Result<(), SendError>>);
+
+impl AlertDispatcher {
+    pub(super) fn new(client: Client, release: ReleaseName) -> Self {
+        let (report, results) = tokio::sync::mpsc::unbounded_channel();
+        Self {
+            client,
+            release,
+            sender: None,
+            tasks: JoinSet::new(),
+            on_their_way: BTreeSet::new(),
+            results,
+            report,
+            unrecorded: BTreeMap::new(),
+            failures: Vec::new(),
+            has_told_no_events: false,
+        }
+    }
+
+    pub(super) fn set_sender(&mut self, sender: Arc<dyn AlertSender>) {
+        self.sender = Some(sender);
+    }
+
+    /// Writes what became of deliveries into an outbox that was just read. Whether it changed.
+    pub(super) fn record_results(&mut self, outbox: &mut AlertOutbox) -> bool {
+        while let Ok(result) = self.results.try_recv() {
+            self.take(result);
+        }
+        // What the record says already needs no further write.
+        self.unrecorded.retain(|(id, to), _| outbox.has(id, to));
+        let mut has_changed = false;
+        for ((id, to), result) in &self.unrecorded {
+            has_changed |= match result {
+                Ok(()) => outbox.confirm(id, to),
+                Err(error) => outbox.give_up(id, to, &error.reason),
+            };
+        }
+        has_changed
+    }
+
+    /// Claims what is to be sent now, for the write of the record that follows.
+    pub(super) fn claim(&self, outbox: &mut AlertOutbox, now: Timestamp) -> Vec<DueDelivery> {
+        let is_skipped = |id: &str, to: &Recipient| {
+            let key = (id.to_owned(), to.name().to_owned());
+            let has_no_sender = self.sender.is_none() && matches!(to, Recipient::Receiver(_));
+            has_no_sender || self.on_their_way.contains(&key) || self.unrecorded.contains_key(&key)
+        };
+        outbox.claim(now, is_skipped)
+    }
+
+    /// Sends what was claimed and recorded: to each recipient one after the other, until one fails.
+    pub(super) fn send(&mut self, due: Vec<DueDelivery>, stored: &StoredRecord) {
+        let mut by_recipient: BTreeMap<String, Vec<DueDelivery>> = BTreeMap::new();
+        for delivery in due {
+            self.on_their_way.insert(delivery.key());
+            by_recipient.entry(delivery.to.name().to_owned()).or_default().push(delivery);
+        }
+        for deliveries in by_recipient.into_values() {
+            let courier = Courier {
+                client: self.client.clone(),
+                release: self.release.clone(),
+                sender: self.sender.clone(),
+                record_uid: stored.uid().map(str::to_owned),
+            };
+            let report = self.report.clone();
+            self.tasks.spawn(async move {
+                let mut has_failed = false;
+                for delivery in deliveries {
+                    let result = if has_failed { None } else { Some(courier.deliver(&delivery).await) };
+                    has_failed |= !matches!(result, Some(Ok(())));
+                    // Nobody listens where the driver has ended.
+                    let _unheard = report.send((delivery.key(), result));
+                }
+            });
+        }
+    }
+
+    /// Waits until nothing is on its way.
+    pub(super) async fn settle(&mut self) {
+        while self.tasks.join_next().await.is_some() {}
+        while let Ok(result) = self.results.try_recv() {
+            self.take(result);
+        }
+        // What a task that has panicked had on its way.
+        self.on_their_way.clear();
+    }
+
+    /// What was not accepted since the last call.
+    pub(super) fn failures(&mut self) -> Vec<FailedDelivery> {
+        std::mem::take(&mut self.failures)
+    }
+
+    fn take(&mut self, (key, result): DeliveryResult) {
+        while self.tasks.try_join_next().is_some() {}
+        self.on_their_way.remove(&key);
+        let Some(mut result) = result else { return };
+        if let Err(error) = result.clone() {
+            // Events are a courtesy: a driver that may not write any says so once.
+            let is_no_event = error.is_final && key.1 == Recipient::Events.name();
+            if !is_no_event || !std::mem::replace(&mut self.has_told_no_events, true) {
+                let (id, to) = key.clone();
+                self.failures.push(FailedDelivery { id, to, error });
+            }
+            if is_no_event {
+                result = Ok(());
+            }
+        }
+        // One that may be accepted later stays in the record, and is claimed again after its backoff.
+        if result.as_ref().err().is_none_or(|error| error.is_final) {
+            self.unrecorded.insert(key, result);
+        }
+    }
+}
+
+/// What a delivery needs.
+struct Courier {
+    client: Client,
+    release: ReleaseName,
+    sender: Option<Arc<dyn AlertSender>>,
+    record_uid: Option<String>,
+}
+
+impl Courier {
+    async fn deliver(&self, DueDelivery { alert, to }: &DueDelivery) -> Result<(), SendError> {
+        let message = AlertMessage { release: &self.release, alert };
+        match to {
+            Recipient::Events => self.create_event(message).await,
+            Recipient::Receiver(receiver) => {
+                let sender = self.sender.as_deref().ok_or_else(|| SendError::later("no sender of alerts"))?;
+                let url = receiver_url(&self.client, &self.release, receiver, sender).await?;
+                sender.send(&url, &message.payload(receiver.format), &alert.id).await
+            }
+        }
+    }
+
+    async fn create_event(&self, message: AlertMessage<'_>) -> Result<(), SendError> {
+        let event = kubernetes_event(message, self.record_uid.as_deref());
+        let event: Event =
+            serde_json::from_value(event).map_err(|error| SendError::last(error.to_string()))?;
+        let name = event.metadata.name.clone().unwrap_or_default();
+        let namespace = self.release.namespace.as_str();
+        let api: Api<Event> = Api::namespaced(self.client.clone(), namespace);
+        let request =
+            ApiRequest { verb: "create", resource: "events", group: "events.k8s.io", namespace, name: &name };
+        match api.create(&PostParams::default(), &event).await.map_err(|error| request.error(error)) {
+            // It is there already: the name follows from the id.
+            Ok(_) | Err(Error::Stale { .. }) => Ok(()),
+            Err(error) => Err(SendError::from(error)),
+        }
+    }
+}
+
+impl Cluster {
+    /// The URL of a receiver, wherever it stands.
+    ///
+    /// # Errors
+    ///
+    /// If there is none at that place, or the Secret may not be read.
+    pub async fn receiver_url(
+        &self,
+        release: &ReleaseName,
+        receiver: &AlertReceiver,
+        sender: &dyn AlertSender,
+    ) -> Result<SecretUrl, SendError> {
+        receiver_url(&self.client.client, release, receiver, sender).await
+    }
+}
+
+async fn receiver_url(
+    client: &Client,
+    release: &ReleaseName,
+    receiver: &AlertReceiver,
+    sender: &dyn AlertSender,
+) -> Result<SecretUrl, SendError> {
+    let UrlSource::Secret { name, key } = &receiver.url_from else { return sender.url(receiver) };
+    let namespace = release.namespace.as_str();
+    let api: Api<Secret> = Api::namespaced(client.clone(), namespace);
+    let request = ApiRequest { verb: "get", resource: "secrets", group: "", namespace, name };
+    let secret = api.get_opt(name).await.map_err(|error| SendError::from(request.error(error)))?;
+    let missing =
+        || SendError::last(format!("expected {} in namespace `{namespace}`, found none", receiver.url_from));
+    let data = secret.and_then(|secret| secret.data).unwrap_or_default();
+    let bytes = &data.get(key).ok_or_else(missing)?.0;
+    let text = str::from_utf8(bytes).unwrap_or_default();
+    text.parse::<SecretUrl>().map_err(|error| SendError::last(format!("{}: {error}", receiver.url_from)))
+}
+
+impl SendError {
+    /// One that may be gone later.
+    pub fn later(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), is_final: false }
+    }
+
+    /// One that the same request meets again.
+    pub fn last(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), is_final: true }
+    }
+}
+
+impl From<Error> for SendError {
+    fn from(error: Error) -> Self {
+        let is_final = !error.is_transient();
+        Self { reason: error.to_string(), is_final }
+    }
+}
+
+impl fmt::Display for FailedDelivery {
+    /// `alert shopshopshop-1-3 to ops: 503 Service Unavailable`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, to, error } = self;
+        write!(f, "alert {id} to {to}: {error}")
+    }
+}

@@ -1,0 +1,177 @@
+//! A receiver of alerts: a real HTTP server on the loopback interface, and a sender that posts to it.
+
+use bytes::Bytes;
+use canary_operations::{AlertSender, SendError};
+use canary_release::alert::Payload;
+use canary_release::spec::{AlertReceiver, SecretUrl, UrlSource};
+use futures_util::future::BoxFuture;
+use http::{Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+
+/// What the path of the URL contains, and nothing that is printed or recorded may.
+pub(super) const SECRET: &str = "T0-secret";
+/// How long a response is waited for: a busy machine answers late, and what is late is sent again.
+const TIMEOUT: Duration = Duration::from_secs(20);
+/// A receiver that answers nothing.
+const SILENT: u16 = 0;
+
+/// What a receiver was sent, and how it answers.
+#[derive(Clone)]
+pub(super) struct Receiver {
+    address: String,
+    status: Arc<AtomicU16>,
+    received: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Receiver {
+    /// One that accepts everything.
+    pub(super) async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let receiver = Self {
+            address: listener.local_addr().unwrap().to_string(),
+            status: Arc::new(AtomicU16::new(200)),
+            received: Arc::default(),
+        };
+        let serving = receiver.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let receiver = serving.clone();
+                let service = service_fn(move |request| receiver.clone().respond(request));
+                let connection = hyper::server::conn::http1::Builder::new();
+                tokio::spawn(connection.serve_connection(TokioIo::new(stream), service));
+            }
+        });
+        receiver
+    }
+
+    /// One that nobody listens for.
+    pub(super) async fn down() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        Self { address, status: Arc::default(), received: Arc::default() }
+    }
+
+    pub(super) fn answer(&self, status: u16) {
+        self.status.store(status, Ordering::SeqCst);
+    }
+
+    /// It reads requests, and answers none.
+    pub(super) fn fall_silent(&self) {
+        self.answer(SILENT);
+    }
+
+    pub(super) fn url(&self) -> SecretUrl {
+        format!("http://{}/hooks/{SECRET}", self.address).parse().unwrap()
+    }
+
+    /// Everything that it was sent, in its order.
+    pub(super) fn received(&self) -> Vec<Value> {
+        self.received.lock().unwrap().clone()
+    }
+
+    /// The alerts by id, each with how often it came; fails if one came with another content.
+    pub(super) fn by_id(&self) -> BTreeMap<String, (Value, usize)> {
+        let mut all: BTreeMap<String, (Value, usize)> = BTreeMap::new();
+        for alert in self.received() {
+            let id = alert["id"].as_str().unwrap().to_owned();
+            let (first, count) = all.entry(id).or_insert_with(|| (alert.clone(), 0));
+            assert_eq!(*first, alert, "the same id says the same");
+            *count += 1;
+        }
+        all
+    }
+
+    /// The transitions, in the order of their ids.
+    pub(super) fn kinds(&self) -> Vec<String> {
+        let mut all: Vec<(u64, String)> = self
+            .by_id()
+            .into_iter()
+            .map(|(id, (alert, _))| {
+                let number = id.rsplit('-').next().unwrap().parse().unwrap();
+                (number, alert["type"].as_str().unwrap().to_owned())
+            })
+            .collect();
+        all.sort();
+        all.into_iter().map(|(_, kind)| kind).collect()
+    }
+
+    async fn respond(self, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+        let body = request.into_body().collect().await.unwrap().to_bytes();
+        self.received.lock().unwrap().push(serde_json::from_slice(&body).unwrap());
+        let status = self.status.load(Ordering::SeqCst);
+        if status == SILENT {
+            std::future::pending::<()>().await;
+        }
+        Ok(Response::builder().status(status).body(Full::default()).unwrap())
+    }
+}
+
+/// Posts to receivers by their names.
+pub(super) struct TestSender {
+    urls: BTreeMap<String, SecretUrl>,
+    timeout: Duration,
+}
+
+impl TestSender {
+    pub(super) fn to(receivers: &[(&str, &Receiver)]) -> Arc<dyn AlertSender> {
+        Self::within(TIMEOUT, receivers)
+    }
+
+    /// Waits so long for a response.
+    pub(super) fn within(timeout: Duration, receivers: &[(&str, &Receiver)]) -> Arc<dyn AlertSender> {
+        let urls = receivers.iter().map(|(name, receiver)| ((*name).to_owned(), receiver.url()));
+        Arc::new(Self { urls: urls.collect(), timeout })
+    }
+}
+
+impl AlertSender for TestSender {
+    fn url(&self, receiver: &AlertReceiver) -> Result<SecretUrl, SendError> {
+        assert_eq!(receiver.url_from, UrlSource::Inline, "a Secret is read by the library");
+        self.urls.get(&receiver.name).cloned().ok_or_else(|| SendError::later("no URL"))
+    }
+
+    fn send<'a>(
+        &'a self,
+        url: &'a SecretUrl,
+        payload: &'a Payload,
+        _: &'a str,
+    ) -> BoxFuture<'a, Result<(), SendError>> {
+        Box::pin(async move {
+            let address = url.expose().strip_prefix("http://").unwrap().split('/').next().unwrap();
+            let sent = tokio::time::timeout(self.timeout, post(address, url, payload)).await;
+            match sent.map_err(|_| SendError::later("no answer"))? {
+                Ok(status) if status.is_success() => Ok(()),
+                Ok(status) => {
+                    Err(SendError { reason: status.to_string(), is_final: status.is_client_error() })
+                }
+                Err(error) => Err(SendError::later(error)),
+            }
+        })
+    }
+}
+
+async fn post(address: &str, url: &SecretUrl, payload: &Payload) -> Result<http::StatusCode, String> {
+    let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
+    let (mut requests, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+        .await
+        .map_err(|error| error.to_string())?;
+    let connection = tokio::spawn(connection);
+    let request = Request::post(url.expose())
+        .header("host", address)
+        .header("content-type", payload.content_type)
+        .body(Full::<Bytes>::from(payload.body.to_string()))
+        .unwrap();
+    let response = requests.send_request(request).await.map_err(|error| error.to_string());
+    connection.abort();
+    Ok(response?.status())
+}

@@ -1,0 +1,186 @@
+//! Who is told of a rollout, and where the URL of each stands. A webhook's URL is a secret: whoever has it can write there. So it is
+//! never printed, and a record has the place where it stands at most.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Longer is no URL of a webhook.
+const MAX_URL: usize = 2_048;
+
+/// The receivers of a release.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AlertSpec {
+    /// All of them.
+    pub receivers: Vec<AlertReceiver>,
+    /// The URLs that stand in the file itself, by the receiver's name.
+    pub urls: BTreeMap<String, SecretUrl>,
+}
+
+/// Who is told of a rollout. It has no secret: it may be recorded and printed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AlertReceiver {
+    /// Its name, once in a release.
+    pub name: String,
+    /// What it understands.
+    #[serde(rename = "type")]
+    pub format: AlertFormat,
+    /// Alerts that are less severe are not sent to it.
+    pub severity: AlertSeverity,
+    /// Where its URL stands.
+    pub url_from: UrlSource,
+}
+
+/// What a receiver understands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AlertFormat {
+    /// An incoming webhook of Slack.
+    Slack,
+    /// A webhook of Discord.
+    Discord,
+    /// A workflow of Microsoft Teams that posts an Adaptive Card.
+    Teams,
+    /// JSON.
+    Webhook,
+    /// `CloudEvents` 1.0 in structured mode.
+    CloudEvents,
+}
+
+/// How much an alert asks for attention.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AlertSeverity {
+    /// The rollout goes on.
+    #[default]
+    Info,
+    /// It needs a person.
+    Warning,
+    /// It has failed.
+    Error,
+}
+
+/// Where a URL stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum UrlSource {
+    /// In the file of the release.
+    Inline,
+    /// In an environment variable of the driver.
+    Env(String),
+    /// In a file of the driver.
+    File(PathBuf),
+    /// In a Secret of the release's namespace.
+    #[serde(rename_all = "camelCase")]
+    Secret {
+        /// Its name.
+        name: String,
+        /// The key whose value is the URL.
+        key: String,
+    },
+}
+
+/// The URL of a receiver. It is printed nowhere.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SecretUrl(String);
+
+/// The text is no URL of a receiver. It is not repeated: it may be one, with a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a URL without a user that begins with `https://` or `http://`, found another text")]
+pub struct UrlError;
+
+impl SecretUrl {
+    /// The text, for the request alone.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for SecretUrl {
+    type Err = UrlError;
+
+    /// Reads it, without the line end that files have.
+    fn from_str(text: &str) -> Result<Self, UrlError> {
+        let text = text.trim();
+        let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+        let has_host = rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with(['/', '?', '#', ':']));
+        let authority = rest.and_then(|rest| rest.split(['/', '?', '#']).next());
+        let has_user = authority.is_some_and(|authority| authority.contains('@'));
+        let is_graphic = text.bytes().all(|byte| byte.is_ascii_graphic());
+        let is_valid = has_host && !has_user && is_graphic && text.len() <= MAX_URL;
+        if is_valid { Ok(Self(text.to_owned())) } else { Err(UrlError) }
+    }
+}
+
+impl fmt::Debug for SecretUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(redacted)")
+    }
+}
+
+impl fmt::Display for UrlSource {
+    /// Where it stands, as a part of a sentence.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Inline => f.write_str("the file of the release"),
+            Self::Env(name) => write!(f, "environment variable `{name}`"),
+            Self::File(path) => write!(f, "file {}", path.display()),
+            Self::Secret { name, key } => write!(f, "key `{key}` of Secret `{name}`"),
+        }
+    }
+}
+
+impl fmt::Display for AlertFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Slack => "slack",
+            Self::Discord => "discord",
+            Self::Teams => "teams",
+            Self::Webhook => "webhook",
+            Self::CloudEvents => "cloudevents",
+        })
+    }
+}
+
+impl fmt::Display for AlertSeverity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_printed_nowhere() {
+        let url: SecretUrl = "https://hooks.example/T0/B0/secret\n".parse().unwrap();
+        assert_eq!(url.expose(), "https://hooks.example/T0/B0/secret");
+        let spec = AlertSpec { urls: BTreeMap::from([("team".to_owned(), url)]), ..AlertSpec::default() };
+        assert!(!format!("{spec:?}").contains("hooks"), "{spec:?}");
+    }
+
+    #[test]
+    fn a_text_that_is_no_url_is_refused_and_not_repeated() {
+        for text in [
+            "",
+            "hooks.example/x",
+            "ftp://hooks.example/secret",
+            "https:///secret",
+            "https://a b/secret",
+            "https://ada:secret@b/",
+        ] {
+            let error = text.parse::<SecretUrl>().unwrap_err().to_string();
+            assert!(!error.contains("secret"), "{text}: {error}");
+        }
+        let long = format!("https://hooks.example/{}", "x".repeat(MAX_URL));
+        assert_eq!(long.parse::<SecretUrl>(), Err(UrlError));
+    }
+}

@@ -1,0 +1,117 @@
+//! Sends alerts of a rollout to their receivers. The URL of a receiver is a secret: no error has it.
+
+use crate::http::{HttpClient, HttpError, Limits, connector};
+use crate::report::with_causes;
+use canary_operations::{AlertSender, SendError};
+use canary_release::alert::Payload;
+use canary_release::input_file;
+use canary_release::spec::{AlertReceiver, SecretUrl, UrlSource};
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::header::{CONTENT_TYPE, USER_AGENT};
+use hyper::{Request, StatusCode, Uri};
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+/// A claim of the record lasts three times as long.
+const LIMITS: Limits = Limits { timeout: Duration::from_secs(10), body_bytes: 256 * 1024 };
+/// The id of an alert, the same however often it is sent: a receiver that knows it ignores it
+/// ([Idempotency-Key](https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/)).
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+const AGENT: &str = concat!("canary-ctl/", env!("CARGO_PKG_VERSION"));
+
+/// Sends over HTTP/1.1, with TLS where the URL says so. Alerts are rare, so no connection is kept.
+pub(crate) struct HttpAlertSender {
+    /// The URLs of the file of the release, by receiver.
+    urls: BTreeMap<String, SecretUrl>,
+    limits: Limits,
+}
+
+impl HttpAlertSender {
+    /// With the URLs that stand in the file of the release.
+    pub(crate) const fn new(urls: BTreeMap<String, SecretUrl>) -> Self {
+        Self { urls, limits: LIMITS }
+    }
+
+    async fn post(&self, url: &SecretUrl, payload: &Payload, id: &str) -> Result<(), SendError> {
+        let is_tls = url.expose().starts_with("https://");
+        let connector = connector(is_tls, None).map_err(|error| SendError::last(with_causes(&error)))?;
+        let http = HttpClient::new(connector, self.limits);
+        let response = http.send(request(url, payload, id)?).await.map_err(|error| no_response(&error))?;
+        accepted(response.status())
+    }
+}
+
+impl AlertSender for HttpAlertSender {
+    fn url(&self, receiver: &AlertReceiver) -> Result<SecretUrl, SendError> {
+        let source = &receiver.url_from;
+        // A driver on another machine, or with another file, may have it.
+        let missing = || SendError::later(format!("expected a URL in {source}, found none"));
+        let text = match source {
+            UrlSource::Inline => return self.urls.get(&receiver.name).cloned().ok_or_else(missing),
+            UrlSource::Env(name) => std::env::var(name).map_err(|_| missing())?,
+            UrlSource::File(path) => input_file::read(path)
+                .map_err(|error| SendError::last(format!("cannot read {source}: {error}")))?,
+            UrlSource::Secret { .. } => return Err(missing()),
+        };
+        text.parse::<SecretUrl>().map_err(|error| SendError::last(format!("{source}: {error}")))
+    }
+
+    fn send<'a>(
+        &'a self,
+        url: &'a SecretUrl,
+        payload: &'a Payload,
+        id: &'a str,
+    ) -> Pin<Box<dyn Future<Output = Result<(), SendError>> + Send + 'a>> {
+        Box::pin(async move {
+            let sent = self.post(url, payload, id).await;
+            sent.map_err(|error| SendError { reason: without(url, &error.reason), ..error })
+        })
+    }
+}
+
+fn request(url: &SecretUrl, payload: &Payload, id: &str) -> Result<Request<Full<Bytes>>, SendError> {
+    let wrong = || SendError::last("expected a URL that HTTP can carry, found another text");
+    let uri: Uri = url.expose().parse().map_err(|_| wrong())?;
+    let request = Request::post(uri)
+        .header(CONTENT_TYPE, payload.content_type)
+        .header(USER_AGENT, AGENT)
+        .header(IDEMPOTENCY_KEY, format!("\"{id}\""));
+    request.body(Full::from(payload.body.to_string())).map_err(|_| wrong())
+}
+
+fn no_response(error: &HttpError) -> SendError {
+    match error {
+        // It was accepted or refused, and nobody reads which: sent again it might be there twice.
+        HttpError::TooLarge(_) => SendError::last(with_causes(error)),
+        HttpError::Exchange(_) | HttpError::Late(_) => SendError::later(with_causes(error)),
+    }
+}
+
+/// A redirect is not followed: what stands behind the secret of a URL is not told another host.
+fn accepted(status: StatusCode) -> Result<(), SendError> {
+    let is_temporary = status.is_server_error()
+        || [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_EARLY, StatusCode::TOO_MANY_REQUESTS]
+            .contains(&status);
+    match status {
+        status if status.is_success() => Ok(()),
+        status if is_temporary => Err(SendError::later(status.to_string())),
+        status => Err(SendError::last(status.to_string())),
+    }
+}
+
+/// A text without a URL, and without what follows the host in it.
+fn without(url: &SecretUrl, text: &str) -> String {
+    let text = text.replace(url.expose(), "(redacted)");
+    let rest = url.expose().split_once("://").map_or("", |(_, rest)| rest);
+    match rest.find('/').and_then(|at| rest.get(at..)).filter(|path| path.len() > 1) {
+        Some(path) => text.replace(path, "/(redacted)"),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+#[path = "alert_tests.rs"]
+mod tests;

@@ -1,0 +1,148 @@
+use super::*;
+use canary_release::spec::{AlertFormat, AlertSeverity};
+use serde_json::json;
+use std::sync::{Arc, Mutex};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+
+const SECRET: &str = "/services/T0/B0/secret";
+
+/// A receiver that answers each request with this text, and what it was sent.
+struct FakeReceiver {
+    url: SecretUrl,
+    requests: Arc<Mutex<Vec<String>>>,
+}
+
+impl FakeReceiver {
+    async fn answering(text: &'static str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}{SECRET}", listener.local_addr().unwrap()).parse().unwrap();
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&requests);
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut read = Vec::new();
+                while !is_whole(&read) {
+                    let mut bytes = [0; 4096];
+                    match stream.read(&mut bytes).await {
+                        Ok(count) if count > 0 => read.extend_from_slice(&bytes[..count]),
+                        _ => break,
+                    }
+                }
+                kept.lock().unwrap().push(String::from_utf8(read).unwrap());
+                let _ = stream.write_all(text.as_bytes()).await;
+                if text.is_empty() {
+                    std::future::pending::<()>().await;
+                }
+            }
+        });
+        Self { url, requests }
+    }
+
+    async fn send(&self) -> Result<(), SendError> {
+        let limits = Limits { timeout: Duration::from_millis(500), ..LIMITS };
+        let sender = HttpAlertSender { urls: BTreeMap::new(), limits };
+        let payload = Payload {
+            content_type: "application/cloudevents+json; charset=utf-8",
+            body: json!({"id": "a-1"}),
+        };
+        sender.send(&self.url, &payload, "a-1").await
+    }
+}
+
+/// Head and body have come.
+fn is_whole(read: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(read);
+    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());
+    body.len() >= length.unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_payload_is_posted_with_its_media_type_and_the_id_by_which_it_is_known() {
+    let receiver = FakeReceiver::answering("HTTP/1.1 204 No Content\r\n\r\n").await;
+    receiver.send().await.unwrap();
+    let requests = receiver.requests.lock().unwrap().clone();
+    let [request] = &requests[..] else { panic!("{requests:?}") };
+    let (head, body) = request.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with(&format!("POST {SECRET} HTTP/1.1\r\n")), "{head}");
+    for line in [
+        "content-type: application/cloudevents+json; charset=utf-8",
+        "idempotency-key: \"a-1\"",
+        concat!("user-agent: canary-ctl/", env!("CARGO_PKG_VERSION")),
+    ] {
+        assert!(head.lines().any(|found| found == line), "expected {line} in {head}");
+    }
+    assert_eq!(body, "{\"id\":\"a-1\"}");
+}
+
+#[tokio::test]
+async fn what_may_be_accepted_later_is_told_from_what_will_not_and_no_redirect_is_followed() {
+    for (text, expected, is_final) in [
+        (
+            "HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n",
+            "500 Internal Server Error",
+            false,
+        ),
+        ("HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n", "503 Service Unavailable", false),
+        ("HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\n\r\n", "429 Too Many Requests", false),
+        ("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n", "404 Not Found", true),
+        ("HTTP/1.1 302 Found\r\nlocation: /elsewhere\r\ncontent-length: 0\r\n\r\n", "302 Found", true),
+        ("", "no answer in 0 s", false),
+    ] {
+        let receiver = FakeReceiver::answering(text).await;
+        let error = receiver.send().await.unwrap_err();
+        assert_eq!((error.reason.as_str(), error.is_final), (expected, is_final), "{text}");
+        assert_eq!(receiver.requests.lock().unwrap().len(), 1, "{text}: one request");
+    }
+}
+
+#[tokio::test]
+async fn a_receiver_that_is_down_is_a_failure_that_may_be_gone_later_and_does_not_name_its_url() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}{SECRET}", listener.local_addr().unwrap()).parse().unwrap();
+    drop(listener);
+    let down = FakeReceiver { url, requests: Arc::default() };
+    let error = down.send().await.unwrap_err();
+    assert!(!error.is_final && !error.reason.contains("secret"), "{error}");
+    assert!(error.reason.contains("onnection refused"), "{error}");
+}
+
+#[test]
+fn no_part_of_a_url_that_is_secret_is_in_a_reason() {
+    let url: SecretUrl = format!("https://hooks.example{SECRET}?token=other").parse().unwrap();
+    let text = format!("cannot reach https://hooks.example{SECRET}?token=other: {SECRET}?token=other is odd");
+    assert_eq!(without(&url, &text), "cannot reach (redacted): /(redacted) is odd");
+}
+
+#[test]
+fn a_url_is_read_from_where_it_stands_and_an_error_says_where_and_not_what() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    std::io::Write::write_all(&mut file, b"https://hooks.example/secret\n").unwrap();
+    let inline: SecretUrl = "https://inline.example/".parse().unwrap();
+    let sender = HttpAlertSender::new(BTreeMap::from([("team".to_owned(), inline.clone())]));
+    let of = |url_from| AlertReceiver {
+        name: "team".to_owned(),
+        format: AlertFormat::Slack,
+        severity: AlertSeverity::Info,
+        url_from,
+    };
+    assert_eq!(sender.url(&of(UrlSource::Inline)), Ok(inline));
+    let found = sender.url(&of(UrlSource::File(file.path().to_owned()))).unwrap();
+    assert_eq!(found.expose(), "https://hooks.example/secret");
+    // Set wherever tests run, and no URL.
+    let found = sender.url(&of(UrlSource::Env("PATH".to_owned()))).unwrap_err();
+    let path = std::env::var("PATH").unwrap();
+    assert!(found.reason.starts_with("environment variable `PATH`: expected a URL"), "{found}");
+    assert!(!found.reason.contains(&path), "{found}");
+    let missing = sender.url(&of(UrlSource::Env("CANARY_CTL_NO_SUCH_VARIABLE".to_owned()))).unwrap_err();
+    assert_eq!(
+        missing.reason,
+        "expected a URL in environment variable `CANARY_CTL_NO_SUCH_VARIABLE`, found none"
+    );
+    let other = AlertReceiver { name: "other".to_owned(), ..of(UrlSource::Inline) };
+    assert_eq!(
+        sender.url(&other).unwrap_err().reason,
+        "expected a URL in the file of the release, found none"
+    );
+}

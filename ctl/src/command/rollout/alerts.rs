@@ -1,0 +1,121 @@
+//! `rollout test-alerts`: whether the receivers of alerts are reached, before a rollout depends on them.
+
+use crate::alert::HttpAlertSender;
+use crate::cli::TestAlerts;
+use crate::command::target;
+use crate::module;
+use crate::report::{Printer, Report, Table};
+use crate::{Error, Outcome};
+use canary_operations::{AlertSender as _, Cluster, SendError};
+use canary_release::alert::{Alert, AlertMessage};
+use canary_release::spec::{AlertFormat, AlertReceiver, Release, ReleaseName, UrlSource};
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+use std::fmt;
+
+/// What became of a test message.
+#[derive(Clone, Debug, Serialize)]
+struct AlertTestReport {
+    release: String,
+    receivers: Vec<ReceiverResult>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ReceiverResult {
+    name: String,
+    #[serde(rename = "type")]
+    format: AlertFormat,
+    /// `None` where nothing was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_accepted: Option<bool>,
+    /// Why it was not accepted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    /// What was sent, or would be.
+    payload: Value,
+}
+
+pub(super) async fn test(arguments: &TestAlerts, printer: &mut Printer) -> Result<Outcome, Error> {
+    printer.format = arguments.output.format;
+    let document = module::load(&arguments.spec.file)?;
+    target::for_a_cluster(&document)?;
+    let name = target::release(None, &arguments.cluster, &document)?;
+    let receivers = chosen(&document.release, &arguments.receivers)?;
+    let needs_cluster = |receiver: &&AlertReceiver| matches!(receiver.url_from, UrlSource::Secret { .. });
+    let cluster = if !arguments.dry_run && receivers.iter().any(needs_cluster) {
+        Some(target::connect(&arguments.cluster).await?)
+    } else {
+        None
+    };
+    let sender = HttpAlertSender::new(document.release.rollout.alerts.urls.clone());
+    let now = Timestamp::now();
+    let canary = document.release.versions.canary.as_deref().unwrap_or("no canary");
+    let alert = Alert::test(format!("test-{}", now.as_millisecond()), canary, now);
+    let mut results = Vec::new();
+    for receiver in receivers {
+        let payload = AlertMessage { release: &name, alert: &alert }.payload(receiver.format);
+        let sent = if arguments.dry_run {
+            None
+        } else {
+            let sent = async {
+                let url = url(cluster.as_ref(), &name, receiver, &sender).await?;
+                sender.send(&url, &payload, &alert.id).await
+            };
+            Some(sent.await)
+        };
+        let (is_accepted, reason) = match sent {
+            None => (None, None),
+            Some(Ok(())) => (Some(true), None),
+            Some(Err(error)) => (Some(false), Some(error.reason)),
+        };
+        let (name, format) = (receiver.name.clone(), receiver.format);
+        results.push(ReceiverResult { name, format, is_accepted, reason, payload: payload.body });
+    }
+    let has_failed = results.iter().any(|result| result.is_accepted == Some(false));
+    printer.report(&AlertTestReport { release: name.to_string(), receivers: results })?;
+    Ok(if has_failed { Outcome::Differences } else { Outcome::Done })
+}
+
+/// The receivers of these names, or all of them.
+fn chosen<'r>(release: &'r Release, names: &[String]) -> Result<Vec<&'r AlertReceiver>, Error> {
+    let all = &release.rollout.alerts.receivers;
+    let known = all.iter().map(|receiver| receiver.name.clone()).collect::<Vec<_>>().join(", ");
+    if all.is_empty() {
+        let message = "expected receivers in `rollout.alerts`, found none";
+        return Err(Error::usage(message, "docs/rollouts.md shows how to name them"));
+    }
+    if let Some(name) = names.iter().find(|name| all.iter().all(|receiver| receiver.name != **name)) {
+        let message = format!("expected a receiver of `rollout.alerts`, found `{name}`");
+        return Err(Error::usage(message, format!("receivers there: {known}")));
+    }
+    Ok(all.iter().filter(|receiver| names.is_empty() || names.contains(&receiver.name)).collect())
+}
+
+async fn url(
+    cluster: Option<&Cluster>,
+    release: &ReleaseName,
+    receiver: &AlertReceiver,
+    sender: &HttpAlertSender,
+) -> Result<canary_release::spec::SecretUrl, SendError> {
+    match cluster {
+        Some(cluster) => cluster.receiver_url(release, receiver, sender).await,
+        None => sender.url(receiver),
+    }
+}
+
+impl Report for AlertTestReport {
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let mut table = Table::new(["RECEIVER", "TYPE", "RESULT"]);
+        for ReceiverResult { name, format, is_accepted, reason, payload } in &self.receivers {
+            let result = match (is_accepted, reason) {
+                (None, _) => format!("would get {payload}"),
+                (Some(true), _) => "accepted".to_owned(),
+                (Some(false), reason) => reason.clone().unwrap_or_default(),
+            };
+            table.row([name.clone(), format.to_string(), result]);
+        }
+        write!(out, "{table}")
+    }
+}
