@@ -14,13 +14,22 @@ pub struct ShopConfig {
     pod: PodConfig,
     pub(crate) catalog: Option<CatalogAt>,
     pub(crate) fail_percent: u8,
+    pub(crate) hang_percent: u8,
+    pub(crate) fail_user: Option<String>,
     session_cookie: String,
 }
 
 impl From<PodConfig> for ShopConfig {
     /// A shop in this pod, with Java's `JSESSIONID` as its session cookie and without a catalog.
     fn from(pod: PodConfig) -> Self {
-        Self { pod, catalog: None, fail_percent: 0, session_cookie: "JSESSIONID".to_owned() }
+        Self {
+            pod,
+            catalog: None,
+            fail_percent: 0,
+            hang_percent: 0,
+            fail_user: None,
+            session_cookie: "JSESSIONID".to_owned(),
+        }
     }
 }
 
@@ -62,6 +71,20 @@ impl ShopConfig {
     #[must_use]
     pub const fn with_fail_percent(mut self, fail_percent: u8) -> Self {
         self.fail_percent = fail_percent;
+        self
+    }
+
+    /// The same shop with a fault: this share of its pages, in percent, is not answered.
+    #[must_use]
+    pub const fn with_hang_percent(mut self, hang_percent: u8) -> Self {
+        self.hang_percent = hang_percent;
+        self
+    }
+
+    /// The same shop with a fault: all pages of the user who is logged in by this name are answered with 500.
+    #[must_use]
+    pub fn with_fail_user(mut self, user: &str) -> Self {
+        self.fail_user = Some(user.to_owned());
         self
     }
 

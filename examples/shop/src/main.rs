@@ -25,6 +25,12 @@ struct Args {
     /// The share of pages that fail with 500, in percent: a broken version
     #[arg(long, default_value = "0", env = "SHOP_FAIL_PERCENT", value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(..=100))]
     fail_percent: u8,
+    /// The share of pages that are never answered, in percent
+    #[arg(long, default_value = "0", env = "SHOP_HANG_PERCENT", value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(..=100))]
+    hang_percent: u8,
+    /// The user whose pages all fail with 500, once logged in by this name
+    #[arg(long, env = "SHOP_FAIL_USER", value_name = "NAME")]
+    fail_user: Option<String>,
     /// Catalog to ask, http://HOST:PORT; without it none is asked
     #[arg(long, env = "SHOP_CATALOG", value_name = "URL")]
     catalog: Option<String>,
@@ -39,7 +45,11 @@ struct Args {
 impl Args {
     fn config(&self) -> anyhow::Result<ShopConfig> {
         let config = ShopConfig::from(self.pod.config()?).with_session_cookie(&self.session_cookie)?;
-        let config = config.with_fail_percent(self.fail_percent);
+        let config = config.with_fail_percent(self.fail_percent).with_hang_percent(self.hang_percent);
+        let config = match &self.fail_user {
+            Some(user) => config.with_fail_user(user),
+            None => config,
+        };
         let Some(url) = &self.catalog else { return Ok(config) };
         let mut catalog = CatalogAt::new(url)?.with_propagate(self.propagate);
         if let Some(address) = self.catalog_address {

@@ -24,7 +24,7 @@ pub(crate) enum Refusal {
     Randomness(#[from] getrandom::Error),
     #[error("readiness: expected a pod that stays, found one that was told to stop")]
     Leaving,
-    #[error("page: expected one that works, found one of those that fail (--fail-percent)")]
+    #[error("page: expected one that works, found one of those that fail (--fail-percent, --fail-user)")]
     Broken,
     #[error("no catalog here: expected a shop started with --catalog, found one without")]
     NoCatalog,

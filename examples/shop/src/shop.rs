@@ -35,6 +35,8 @@ pub(crate) struct Counters {
     pub(crate) lost: AtomicU64,
     /// Pages that were asked for, where a share of them fails.
     pub(crate) pages: AtomicU64,
+    /// The same where a share of them hangs.
+    pub(crate) hanging_pages: AtomicU64,
     /// `WebSocket`s open now.
     pub(crate) sockets: AtomicU64,
 }
@@ -47,11 +49,14 @@ impl Shop {
         Self { config, store: Store::default(), counters: Counters::default(), life, hop, calls }
     }
 
-    /// Whether the next page is one of those that fail: spread evenly over all, so that so many of a hundred do.
+    /// Whether the next page is one of those that fail.
     pub(crate) fn fails(&self) -> bool {
-        let share = u64::from(self.config.fail_percent);
-        let page = self.counters.pages.fetch_add(1, Ordering::Relaxed);
-        share > 0 && (page + 1) * share / 100 > page * share / 100
+        is_next_of(self.config.fail_percent, &self.counters.pages)
+    }
+
+    /// Whether the next page is one of those that are never answered.
+    pub(crate) fn hangs(&self) -> bool {
+        is_next_of(self.config.hang_percent, &self.counters.hanging_pages)
     }
 
     pub(crate) fn stats(&self) -> Stats {
@@ -65,6 +70,13 @@ impl Shop {
             streams: self.calls.open(),
         }
     }
+}
+
+/// Whether the next page is one of a share: spread evenly over all, so that so many of a hundred are.
+fn is_next_of(percent: u8, pages: &AtomicU64) -> bool {
+    let share = u64::from(percent);
+    let page = pages.fetch_add(1, Ordering::Relaxed);
+    share > 0 && (page + 1) * share / 100 > page * share / 100
 }
 
 /// Serves a shop on `listener` until the handle is stopped, killed or dropped.

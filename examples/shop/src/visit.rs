@@ -135,6 +135,12 @@ impl<'a> Visit<'a> {
         }
     }
 
+    /// Whether it is of the user whose pages all fail.
+    pub(crate) fn is_of_failing_user(&self) -> bool {
+        let failing = self.shop.config.fail_user.as_deref();
+        failing.is_some() && self.current().session.user.as_deref() == failing
+    }
+
     /// The session that the request brought, or a new one.
     pub(crate) fn current_or_new(&self) -> Result<Current, Refusal> {
         let current = self.current();

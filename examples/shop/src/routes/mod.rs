@@ -10,12 +10,16 @@ mod shopping;
 use ::http::header::{ALLOW, HeaderValue};
 use ::http::{Method, StatusCode};
 use serde::Serialize;
+use std::time::Duration;
 
 use crate::answer::Answer;
 use crate::refusal::Refusal;
 use crate::visit::{Nothing, Visit};
 
 pub(crate) use hops::asks_catalog;
+
+/// No client waits for a response so long.
+const NEVER: Duration = Duration::from_hours(24);
 
 /// The answer to a visit; what goes wrong is an answer as well.
 pub(crate) fn answer(visit: &Visit<'_>) -> Answer {
@@ -28,7 +32,10 @@ fn dispatch(visit: &Visit<'_>) -> Result<Answer, Refusal> {
         return Ok(preflight());
     }
     match visit.request.uri.path() {
-        "/" | "/cart" | "/cart/add" if visit.shop.fails() => Err(Refusal::Broken),
+        "/" | "/cart" | "/cart/add" if visit.shop.hangs() => Ok(Answer::empty(StatusCode::OK).after(NEVER)),
+        "/" | "/cart" | "/cart/add" if visit.shop.fails() || visit.is_of_failing_user() => {
+            Err(Refusal::Broken)
+        }
         "/" => shopping::home(visit),
         "/cart" => shopping::cart(visit),
         "/cart/add" => shopping::add(visit),

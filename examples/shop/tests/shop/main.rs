@@ -2,6 +2,7 @@
 
 mod browser;
 mod caller;
+mod faults;
 mod hops;
 mod probes;
 mod process;

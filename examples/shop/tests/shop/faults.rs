@@ -1,0 +1,45 @@
+//! Faults that a shop is started with.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use demo_shop::ShopConfig;
+use http::StatusCode;
+
+use crate::browser::{Browser, Protocol, open_shop_with};
+
+const SHORT: Duration = Duration::from_millis(300);
+
+#[tokio::test]
+async fn of_a_hundred_pages_so_many_fail_and_so_many_are_never_answered() -> Result<()> {
+    let config = ShopConfig::new("v2", "v2-a")?.with_fail_percent(10).with_hang_percent(2);
+    let shop = open_shop_with(config).await?;
+    let (mut failed, mut hung) = (0, 0);
+    for _ in 0..100 {
+        let mut browser = Browser::new(Protocol::Http1);
+        match tokio::time::timeout(SHORT, browser.get(&shop, "/cart")).await {
+            Ok(reply) => failed += usize::from(reply?.status == StatusCode::INTERNAL_SERVER_ERROR),
+            Err(_) => hung += 1,
+        }
+    }
+    // Of those that hang none fails.
+    assert_eq!((hung, failed), (2, 9));
+    let probe = Browser::new(Protocol::Http1).get(&shop, "/healthz").await?;
+    assert_eq!(probe.status, StatusCode::OK, "a probe sees nothing of it");
+    Ok(())
+}
+
+#[tokio::test]
+async fn all_pages_of_one_user_fail_and_nobody_elses() -> Result<()> {
+    let shop = open_shop_with(ShopConfig::new("v2", "v2-a")?.with_fail_user("ada")).await?;
+    for (user, status) in [("ada", StatusCode::INTERNAL_SERVER_ERROR), ("grace", StatusCode::OK)] {
+        let mut browser = Browser::new(Protocol::Http1);
+        assert_eq!(browser.get(&shop, "/").await?.status, StatusCode::OK, "before the login");
+        browser.post(&shop, &format!("/login?user={user}")).await?;
+        for path in ["/", "/cart", "/cart/add?item=tea"] {
+            assert_eq!(browser.get(&shop, path).await?.status, status, "{user} {path}");
+        }
+        assert_eq!(browser.get(&shop, "/api/ping").await?.status, StatusCode::OK, "{user}");
+    }
+    Ok(())
+}
