@@ -3,8 +3,9 @@
 use mesh_lab::Lab;
 use programs::artifact;
 use std::path::PathBuf;
+use std::process::Stdio;
 use tempfile::TempDir;
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 use wasm_tests::scenario::Document;
 
 /// `canary-ctl` in a folder with a `canary.yaml`.
@@ -29,7 +30,12 @@ impl Cli {
 
     /// The same, as another user.
     pub(crate) fn of(lab: &Lab, document: &Document, user: &str) -> Self {
-        let cli = Self { folder: tempfile::tempdir().unwrap(), kubeconfig: lab.kubeconfig(user).unwrap() };
+        Self::through(document, lab.kubeconfig(user).unwrap())
+    }
+
+    /// The same, as this kubeconfig says.
+    pub(crate) fn through(document: &Document, kubeconfig: PathBuf) -> Self {
+        let cli = Self { folder: tempfile::tempdir().unwrap(), kubeconfig };
         cli.edits(document);
         cli
     }
@@ -41,11 +47,21 @@ impl Cli {
 
     /// Runs `canary-ctl` with these arguments.
     pub(crate) async fn run(&self, line: &str) -> Output {
-        let mut command = Command::new(artifact::canary_ctl().unwrap());
-        command.args(line.split(' ')).current_dir(self.folder.path()).env("KUBECONFIG", &self.kubeconfig);
-        let output = command.kill_on_drop(true).output().await.unwrap();
+        let output = self.command(line).output().await.unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Output { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
+    }
+
+    /// Starts `canary-ctl`, for a test that ends it. What it prints is dropped.
+    pub(crate) fn spawn(&self, line: &str) -> Child {
+        self.command(line).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(artifact::canary_ctl().unwrap());
+        command.args(line.split(' ')).current_dir(self.folder.path()).env("KUBECONFIG", &self.kubeconfig);
+        command.kill_on_drop(true);
+        command
     }
 
     /// The same; fails unless it ends with this exit code and prints these parts.

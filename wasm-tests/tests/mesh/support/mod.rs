@@ -1,5 +1,6 @@
 //! The lab that all tests of this program share, and fixtures in it.
 
+pub(crate) mod alert_receiver;
 pub(crate) mod cli;
 pub(crate) mod fault_proxy;
 pub(crate) mod filter_source;

@@ -1,5 +1,7 @@
 //! Rollouts by `canary-ctl` behind a real gateway, while users come and shop: plans whose minutes are seconds.
 
+mod disturbed;
+
 use crate::support::cli::{Cli, Output};
 use crate::support::in_the_mesh;
 use crate::support::loaded_fixture::LoadedFixture;
@@ -32,6 +34,8 @@ struct Shoppers {
 struct Tally {
     users: usize,
     requests: usize,
+    /// The responses of the canary.
+    canary_responses: u64,
     /// Users with a response that was not 200.
     failed_users: usize,
     /// The versions of such responses.
@@ -75,6 +79,8 @@ impl Tally {
         let lost: BTreeSet<usize> = report.lost().iter().map(|record| record.user).collect();
         self.users += PARTY;
         self.requests += report.records.len();
+        let is_of_canary = |record: &&browser::load::Record| record.seen.version.as_deref() == Some("v2");
+        self.canary_responses += report.records.iter().filter(is_of_canary).count() as u64;
         self.failed_users += failed.len();
         let version = |record: &&browser::load::Record| record.seen.version.clone().unwrap_or_default();
         self.failed_on.extend(failures.iter().map(version));
@@ -87,9 +93,20 @@ impl Tally {
 }
 
 /// A release of the shop with a plan of seconds, whose versions fail so many of a hundred pages.
-async fn release<'l>(lab: &'l Lab, name: &str, [v1, v2]: [u8; 2]) -> (LoadedFixture<'l>, Cli) {
+async fn release<'l>(lab: &'l Lab, name: &str, failing: [u8; 2]) -> (LoadedFixture<'l>, Cli) {
+    release_with(lab, name, failing, &json!([])).await
+}
+
+/// The same with receivers of alerts.
+async fn release_with<'l>(
+    lab: &'l Lab,
+    name: &str,
+    [v1, v2]: [u8; 2],
+    alerts: &Value,
+) -> (LoadedFixture<'l>, Cli) {
     let step = |weight: u32| json!({"weight": weight, "hold": "6s"});
-    let rollout = json!({"plans": {"default": [step(10), step(25), step(50)]}, "deadline": "3m"});
+    let rollout =
+        json!({"plans": {"default": [step(10), step(25), step(50)]}, "deadline": "3m", "alerts": alerts});
     let with = |document: Document| {
         document.with("/spec/rollout", rollout).with("/spec/sessionAffinity", "identity")
     };
