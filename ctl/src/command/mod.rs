@@ -72,7 +72,7 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::Diff(arguments) => diff::run(&arguments, printer).await,
         Verb::Doctor(arguments) => Box::pin(doctor::run(&arguments, printer)).await,
         Verb::Prepare(arguments) => prepare::run(&arguments, printer).await,
-        Verb::Apply(arguments) => apply::run(&arguments, printer).await,
+        Verb::Apply(arguments) => Box::pin(apply::run(&arguments, printer)).await,
         Verb::Uninstall(arguments) => uninstall::run(&arguments, printer).await,
         Verb::Weight(arguments) => weight::run(&arguments, printer).await,
         Verb::Promote(arguments) => Box::pin(promote::run(&arguments, printer)).await,

@@ -66,6 +66,9 @@ const METHOD: &str = "\
   every time.
 ";
 
+/// Experiments on one processor, written by hand: each changes one thing.
+const TRIED: &str = include_str!("tried.md");
+
 impl Report {
     /// The whole file.
     pub(crate) fn markdown(&self) -> String {
@@ -120,7 +123,7 @@ impl Report {
             "## A pinned user on each processor\n\n\
              CPU time of a request that Envoy answers by itself, and of one with a server behind it, by the last run of at least nine \
              rounds on a quiet machine with this processor. The whole differs by the processor, what is added beside what the empty filter adds \
-             does not.\n\n{}",
+             does not.\n\n{}\n{TRIED}",
             processors::table(&self.processors)
         )
     }
