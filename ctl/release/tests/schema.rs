@@ -41,6 +41,16 @@ fn parsed(file: &Value) -> Vec<Fault> {
     }
 }
 
+/// Receivers with each place of a URL.
+fn alerts() -> Value {
+    json!([
+        {"name": "team", "type": "slack", "severity": "info", "url": "https://hooks.example.com/T0"},
+        {"name": "chat", "type": "discord", "urlFrom": {"env": "DISCORD_URL"}},
+        {"name": "office", "type": "teams", "urlFrom": {"file": "/run/secrets/teams"}},
+        {"name": "ops", "type": "webhook", "urlFrom": {"secret": {"name": "canary-alerts", "key": "ops"}}},
+    ])
+}
+
 /// Every field that a release on a cluster can have.
 fn on_a_cluster() -> Value {
     json!({
@@ -66,7 +76,8 @@ fn on_a_cluster() -> Value {
             "rollout": {
                 "plans": {"default": [{"weight": 1, "hold": "10m", "gate": "evidence"}, {"weight": 50, "gate": "manual"}]},
                 "falseAlarm": 5, "maxErrors": "1%", "minResponses": 300, "onFailure": "rollback",
-                "onSuccess": "promote", "deadline": "24h", "expiresIn": "1h", "observe": false,
+                "onSuccess": "promote", "deadline": "24h", "expiresIn": "1h", "stalledAfter": "10m", "observe": false,
+                "alerts": alerts(),
             },
             "override": {"mode": "token", "tokensNotBefore": "2026-11-21T12:00:00Z"},
             "cookies": {"tls": true, "sameSite": "Lax", "domain": "example.com"},

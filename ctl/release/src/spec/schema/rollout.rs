@@ -1,7 +1,8 @@
 //! `rollout`.
 
 use super::build::{
-    LABEL, duration, flag, integer, list, map_of, mapping, optional, percentage, required, set, text, words,
+    LABEL, duration, flag, integer, list, map_of, mapping, optional, pattern, percentage, required, set,
+    text, words,
 };
 use crate::spec::read::alerts::{FORMATS, MAX_RECEIVERS, SEVERITIES};
 use crate::spec::read::rollout::{FAILURE_ACTIONS, GATES, MAX_STEPS, SUCCESS_ACTIONS};
@@ -54,6 +55,16 @@ pub(super) fn rollout() -> Value {
     )
 }
 
+/// What begins as the URL of a receiver does.
+const URL: &str = "^https?://[^/?#:@ ]";
+
+/// One of these fields, and no other of them.
+fn one_of(fields: &[&str]) -> Value {
+    let given =
+        |field: &&str| json!({"required": [field], "properties": {*field: {"not": {"type": "null"}}}});
+    fields.iter().map(given).collect()
+}
+
 fn alerts() -> Value {
     let secret = mapping(
         "A Secret of the release's namespace.",
@@ -67,8 +78,8 @@ fn alerts() -> Value {
             optional("secret", secret),
         ],
     );
-    set(&mut url_from, "minProperties", json!(1));
-    let receiver = mapping(
+    set(&mut url_from, "oneOf", one_of(&["env", "file", "secret"]));
+    let mut receiver = mapping(
         "Who is told of a rollout.",
         vec![
             required("name", super::build::label("Its name, once in a release.")),
@@ -77,10 +88,11 @@ fn alerts() -> Value {
                 "severity",
                 words("Alerts that are less severe are not sent (default: info).", &SEVERITIES),
             ),
-            optional("url", text("Its URL: a secret; `urlFrom` names a place for it.")),
+            optional("url", pattern("Its URL: a secret; `urlFrom` names a place for it.", URL)),
             optional("urlFrom", url_from),
         ],
     );
+    set(&mut receiver, "oneOf", one_of(&["url", "urlFrom"]));
     let mut alerts = list("Who is told of a rollout.", receiver);
     set(&mut alerts, "maxItems", json!(MAX_RECEIVERS));
     alerts
