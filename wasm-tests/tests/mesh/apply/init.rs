@@ -25,7 +25,11 @@ fn init_from_cluster_writes_what_the_cluster_has() {
         assert_eq!(code, Some(2), "{said}");
         assert!(said.contains("no route of a gateway leads there\n  hint: give `--host HOST`"), "{said}");
 
-        lab.apply(&sticky_before(&env)).await.unwrap();
+        lab.apply(&sticky_before(&env, "name: SID, ttl: 0s")).await.unwrap();
+        let (code, said) = init("--canary v2");
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains("found `SID`, which Envoy sets itself"), "{said}");
+        lab.apply(&sticky_before(&env, "name: SID")).await.unwrap();
         let (code, said) = init("--canary v2");
         assert_eq!(code, Some(0), "{said}");
         assert!(said.contains("VirtualService `by-hand` leads there: `routes: external`"), "{said}");
@@ -74,8 +78,8 @@ fn init(lab: &Lab, env: &ShopEnv, folder: &TempDir, flags: &str) -> (Option<i32>
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// The rules of a shop whose sessions have to stay on their pods, from before the release.
-fn sticky_before(env: &ShopEnv) -> String {
+/// The rules of a shop whose sessions have to stay on their pods by this cookie, from before the release.
+fn sticky_before(env: &ShopEnv, cookie: &str) -> String {
     let ShopEnv { namespace, ingress, .. } = env;
     format!(
         "apiVersion: networking.istio.io/v1
@@ -91,7 +95,7 @@ kind: DestinationRule
 metadata: {{name: by-hand, namespace: {namespace}}}
 spec:
   host: shop
-  trafficPolicy: {{loadBalancer: {{consistentHash: {{httpCookie: {{name: SID, ttl: 0s}}}}}}}}
+  trafficPolicy: {{loadBalancer: {{consistentHash: {{httpCookie: {{{cookie}}}}}}}}}
 "
     )
 }
