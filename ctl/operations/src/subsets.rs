@@ -55,9 +55,8 @@ impl Cluster {
             let now = self.clusters(record).await?;
             let behind = before.behind(&now, more);
             let waited = begun.elapsed();
-            let unseen_wait = self.options.unseen_proxies_wait.map(|wait| wait.min(waiting.timeout));
-            let is_over = unseen_wait.is_some_and(|wait| waited >= wait) && now.say_nothing(&behind);
-            if behind.is_empty() || is_over {
+            let are_unseen = now.say_nothing(&behind);
+            if behind.is_empty() || (are_unseen && self.is_unseen_wait_over(waited, waiting.timeout)) {
                 return Ok(());
             }
             if waited >= waiting.timeout {

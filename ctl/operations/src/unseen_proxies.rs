@@ -42,15 +42,9 @@ impl Cluster {
         Err(error)
     }
 
-    /// Whether these proxies, which do not run what they should, have been waited for long enough: none of them can be asked.
-    pub(super) fn is_unseen_wait_over(
-        &self,
-        behind: &[ProxyStatus],
-        waited: Duration,
-        timeout: Duration,
-    ) -> bool {
-        let Some(wait) = self.options.unseen_proxies_wait else { return false };
-        waited >= wait.min(timeout) && behind.iter().all(|proxy| proxy.fault.is_some())
+    /// Whether proxies that cannot be asked have been waited for long enough; never, where the check is not skipped.
+    pub(super) fn is_unseen_wait_over(&self, waited: Duration, timeout: Duration) -> bool {
+        self.options.unseen_proxies_wait.is_some_and(|wait| waited >= wait.min(timeout))
     }
 }
 

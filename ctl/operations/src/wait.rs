@@ -76,7 +76,8 @@ impl Cluster {
                 (waiting.progress)(running.len(), all);
             }
             let waited = begun.elapsed();
-            if behind.is_empty() || self.is_unseen_wait_over(&behind, waited, waiting.timeout) {
+            let are_unseen = behind.iter().all(|proxy| proxy.fault.is_some());
+            if behind.is_empty() || (are_unseen && self.is_unseen_wait_over(waited, waiting.timeout)) {
                 let not_observed = behind.iter().map(ToString::to_string).collect();
                 return Ok(Arrival { waited, proxies: running, not_observed });
             }

@@ -1,6 +1,7 @@
 //! What a refused request asks for, and the `Authorization` that it gets.
 
-use super::client::{Call, RegistryClient, refused};
+use super::call::{Call, refused};
+use super::client::RegistryClient;
 use super::credential::RegistryCredential;
 use super::error::RegistryError;
 use base64::Engine as _;

@@ -1,31 +1,20 @@
 //! Blobs and manifests of one repository.
 
+use super::call::{Call, follow, http_client, no_response, origin_of, refused, said, without_query};
 use super::credential::{CredentialSource, RegistryCredential};
 use super::error::RegistryError;
-use crate::http::{
-    HttpClient, HttpError, Limits, MAX_REDIRECTS, RedirectError, TlsConnector, connector, location,
-};
+use crate::http::{HttpClient, RedirectError, TlsConnector, location};
 use crate::module::{ImageBlob, ImageReference, MANIFEST, digest};
 use canary_release::ModuleDigest;
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode, Uri};
-use serde::Deserialize;
-use std::time::Duration;
 use url::Url;
-
-/// A module has 150 kB; a registry takes manifests of 4 MiB at most.
-const LIMITS: Limits = Limits { timeout: Duration::from_mins(1), body_bytes: MAX_BODY_BYTES };
-/// The largest response that is read.
-const MAX_BODY_BYTES: usize = 16 << 20;
 
 /// Manifests of one image and lists of several, of OCI and of Docker.
 const MANIFESTS: &str = "application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json, \
      application/vnd.oci.image.index.v1+json, application/vnd.docker.distribution.manifest.list.v2+json";
-
-/// What the registry's answer to an error is shortened to, in characters.
-const MAX_SAID: usize = 200;
 
 /// What is done at a registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,38 +33,6 @@ pub(crate) struct RegistryClient {
     credentials: CredentialSource,
     /// What the registry has asked for.
     authorization: Option<HeaderValue>,
-}
-
-/// A request that may be sent again with an authorization.
-pub(super) struct Call {
-    method: Method,
-    uri: Uri,
-    headers: Vec<(HeaderName, HeaderValue)>,
-    body: Bytes,
-}
-
-impl Call {
-    pub(super) fn new(method: Method, uri: Uri) -> Self {
-        Self { method, uri, headers: Vec::new(), body: Bytes::new() }
-    }
-
-    pub(super) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.headers.push((name, value));
-        self
-    }
-
-    pub(super) fn body(self, body: Bytes) -> Self {
-        // Hyper writes none for a body without bytes, and some servers insist on one.
-        let length = HeaderValue::from(body.len());
-        Self { body, ..self }.with(CONTENT_LENGTH, length)
-    }
-
-    /// The error for a status that no success has.
-    pub(super) fn unexpected(&self, expected: &'static str, response: &Response<Bytes>) -> RegistryError {
-        let url = without_query(&self.uri);
-        let (method, status) = (self.method.to_string(), response.status().as_u16());
-        RegistryError::Status { method, url, expected, status, said: said(response) }
-    }
 }
 
 impl RegistryClient {
@@ -282,96 +239,4 @@ impl RegistryClient {
     fn is_own(&self, uri: &Uri) -> bool {
         origin_of(uri) == self.origin
     }
-}
-
-/// Reads a file of a web server, at most 16 MiB, over redirects.
-///
-/// # Errors
-///
-/// If there is no whole response of status 200.
-pub(crate) async fn read_url(url: &str) -> Result<Bytes, RegistryError> {
-    let uri: Uri = url.parse().map_err(|_| RegistryError::Url(url.to_owned()))?;
-    if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
-        return Err(RegistryError::UserInUrl);
-    }
-    let http = http_client(uri.scheme_str() == Some("https"))?;
-    let exchange = async |call: &Call| {
-        let mut request = Request::new(Full::default());
-        *request.uri_mut() = call.uri.clone();
-        http.send(request).await.map_err(|error| no_response(&call.uri, error))
-    };
-    let call = Call::new(Method::GET, uri);
-    let first = exchange(&call).await?;
-    let (call, response) = follow(call, first, exchange).await?;
-    match response.status() {
-        StatusCode::OK => Ok(response.into_body()),
-        _ => Err(call.unexpected("200", &response)),
-    }
-}
-
-/// The last response of a chain of redirects, with the request that it is to.
-async fn follow(
-    mut call: Call,
-    mut response: Response<Bytes>,
-    exchange: impl AsyncFn(&Call) -> Result<Response<Bytes>, RegistryError>,
-) -> Result<(Call, Response<Bytes>), RegistryError> {
-    for _ in 0..MAX_REDIRECTS {
-        if !response.status().is_redirection() {
-            break;
-        }
-        let Some(next) = location(&call.uri, &response)? else { break };
-        call = Call::new(Method::GET, next);
-        response = exchange(&call).await?;
-    }
-    if response.status().is_redirection() { Err(RedirectError::TooMany.into()) } else { Ok((call, response)) }
-}
-
-/// A client that trusts the system's certificates. What begins without TLS may be redirected to it, and works on a machine
-/// without certificates.
-fn http_client(needs_tls: bool) -> Result<HttpClient<TlsConnector>, RegistryError> {
-    let connector = match connector(true, None) {
-        Err(_) if !needs_tls => connector(false, None)?,
-        made => made?,
-    };
-    Ok(HttpClient::new(connector, LIMITS))
-}
-
-fn no_response(uri: &Uri, error: HttpError) -> RegistryError {
-    RegistryError::NoResponse { url: without_query(uri), source: error.into() }
-}
-
-/// Scheme, host and port, the usual port left out.
-fn origin_of(uri: &Uri) -> String {
-    Url::parse(&uri.to_string()).map(|url| url.origin().ascii_serialization()).unwrap_or_default()
-}
-
-/// A query may have a signature that lets anybody read.
-fn without_query(uri: &Uri) -> String {
-    format!("{}{}", origin_of(uri), uri.path())
-}
-
-pub(super) fn refused(server: &str, response: &Response<Bytes>) -> RegistryError {
-    let status = response.status().as_u16();
-    RegistryError::Refused { server: server.to_owned(), status, said: said(response) }
-}
-
-#[derive(Deserialize)]
-struct SaidErrors {
-    errors: Vec<SaidError>,
-}
-
-#[derive(Deserialize)]
-struct SaidError {
-    #[serde(default)]
-    code: String,
-    #[serde(default)]
-    message: String,
-}
-
-/// What the registry says of an error, after a colon (OCI distribution specification, *Error codes*).
-fn said(response: &Response<Bytes>) -> String {
-    let said = serde_json::from_slice::<SaidErrors>(response.body()).ok();
-    let first = said.and_then(|said| said.errors.into_iter().next());
-    let text = first.map(|error| format!(": {} {}", error.code, error.message).trim_end().to_owned());
-    text.unwrap_or_default().chars().take(MAX_SAID).collect()
 }

@@ -3,6 +3,7 @@
 //! `serde` stops at the first fault and drops the places of values. `canary.yaml` needs every fault with its line and
 //! column, and manifests keep their comments; both need the tree.
 
+mod comments;
 mod edit;
 mod section;
 mod tree;

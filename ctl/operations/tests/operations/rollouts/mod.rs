@@ -1,13 +1,24 @@
-//! Rollouts from the start to their end: good and bad canaries, drivers that are killed after any write, two drivers, and people
-//! who interfere. Time is an argument, so a rollout of an hour takes a moment.
+//! Rollouts from the start to their end, by one driver that nothing disturbs. Time is an argument, so a rollout of an hour takes a
+//! moment.
+//!
+//! ```text
+//! alerts, receiver  what is told of it, and who is told
+//! cost              requests and bytes of an observation
+//! drivers           killed after any write, and two at once
+//! gateways, silence proxies that come, start again, or do not answer
+//! manual            people who change the release meanwhile
+//! ```
 
 mod alerts;
 mod cost;
+mod drivers;
+mod gateways;
+mod manual;
 mod receiver;
 mod silence;
 
 use crate::fake_api::FakeApi;
-use crate::fixture::{INGRESS, apply, pod, promote, release, roll_back, run, set_weight, shop};
+use crate::fixture::{INGRESS, apply, pod, release, run, shop};
 use canary_operations::{Cluster, Error, RolloutDriver, RolloutReport};
 use canary_release::evidence::FailureKind;
 use canary_release::record::Record;
@@ -182,51 +193,6 @@ fn a_canary_that_fails_is_rolled_back_and_the_reason_has_the_numbers_of_both() {
     });
 }
 
-/// Drives a rollout in a process that is killed after so many writes, and then in another one. `None` if it was not killed.
-async fn killed_and_continued(canary: Canary, writes: u32) -> Option<RolloutFixture> {
-    let mut fixture = RolloutFixture::started(canary).await;
-    let api = fixture.api.clone();
-    let killed = api.killed_after(writes, async |process| {
-        let mut driver = fixture.driver(process);
-        for _ in 0..MANY {
-            // The write of an Event may have killed the process, beside this one.
-            let Ok(report) = driver.reconcile(fixture.now).await else { return std::future::pending().await };
-            if report.ended().is_some() {
-                break;
-            }
-            fixture.pass().await;
-        }
-    });
-    if killed.await.is_some() {
-        return None;
-    }
-    let report = fixture.drive().await;
-    let expected = if canary == Canary::Good { RolloutResult::Promoted } else { RolloutResult::RolledBack };
-    assert_eq!(report.ended(), Some(expected), "killed after {writes} writes: {:?}", report.decision);
-    Some(fixture)
-}
-
-#[test]
-fn killed_after_any_write_the_next_driver_reaches_the_same_end() {
-    for canary in [Canary::Good, Canary::Failing] {
-        run(async {
-            let mut cases = 0;
-            for writes in 0..MANY_WRITES {
-                let Some(fixture) = killed_and_continued(canary, writes).await else { break };
-                let context = format!("{canary:?}, killed after {writes} writes");
-                assert_is_over(&fixture, &context).await;
-                let mut raised = fixture.weights.clone();
-                raised.retain(|weight| weight != "0%");
-                let expected = if canary == Canary::Good { &["1%", "10%", "50%"][..] } else { &["1%"][..] };
-                assert_eq!(raised, expected, "{context}: no step twice, and none is skipped");
-                assert_evidence_is_bounded(&fixture, &context).await;
-                cases += 1;
-            }
-            assert!((8..MANY_WRITES).contains(&cases), "{canary:?}: killed {cases} times");
-        });
-    }
-}
-
 /// No response was counted twice.
 async fn assert_evidence_is_bounded(fixture: &RolloutFixture, context: &str) {
     let record = fixture.record().await;
@@ -244,36 +210,6 @@ fn ended_of(report: Result<RolloutReport, Error>) -> Option<RolloutResult> {
     }
 }
 
-#[test]
-fn two_drivers_take_each_step_once_and_count_no_response_twice() {
-    for canary in [Canary::Good, Canary::Failing] {
-        run(async {
-            let mut fixture = RolloutFixture::started(canary).await;
-            let clusters = [fixture.api.cluster().await, fixture.api.cluster().await];
-            let mut drivers = clusters.each_ref().map(|cluster| fixture.driver(cluster));
-            let mut ended = None;
-            for _ in 0..MANY {
-                let now = fixture.now;
-                let [first, second] = &mut drivers;
-                let (first, second) = tokio::join!(first.reconcile(now), second.reconcile(now));
-                ended = ended_of(first).or(ended_of(second));
-                if ended.is_some() {
-                    break;
-                }
-                fixture.pass().await;
-            }
-            let expected =
-                if canary == Canary::Good { RolloutResult::Promoted } else { RolloutResult::RolledBack };
-            assert_eq!(ended, Some(expected), "{canary:?}");
-            let weights = if canary == Canary::Good { &["1%", "10%", "50%"][..] } else { &["1%"][..] };
-            fixture.weights.retain(|weight| weight != "0%");
-            assert_eq!(fixture.weights, weights, "{canary:?}");
-            assert_is_over(&fixture, &format!("{canary:?}")).await;
-            assert_evidence_is_bounded(&fixture, &format!("{canary:?}")).await;
-        });
-    }
-}
-
 /// Observes so often, with responses in between; the last report.
 async fn observe(fixture: &mut RolloutFixture, times: usize) -> RolloutReport {
     let cluster = fixture.api.cluster().await;
@@ -287,56 +223,6 @@ async fn observe(fixture: &mut RolloutFixture, times: usize) -> RolloutReport {
 }
 
 #[test]
-fn a_weight_set_by_hand_suspends_the_rollout_until_it_is_resumed() {
-    run(async {
-        let mut fixture = RolloutFixture::started(Canary::Good).await;
-        observe(&mut fixture, 3).await;
-        set_weight(&fixture.cluster, &fixture.release, "5").await.unwrap();
-        let report = observe(&mut fixture, 20).await;
-        assert_eq!(report.decision.phase, RolloutPhase::Suspended, "{:?}", report.decision);
-        assert_eq!(report.record.state.weight.to_string(), "5%");
-        fixture.ask(RolloutVerb::Resume).await.unwrap();
-        assert_eq!(fixture.drive().await.ended(), Some(RolloutResult::Promoted));
-    });
-}
-
-#[test]
-fn a_promotion_and_a_rollback_by_hand_end_the_rollout() {
-    run(async {
-        let mut promoted = RolloutFixture::started(Canary::Good).await;
-        observe(&mut promoted, 3).await;
-        promote(&promoted.cluster, &promoted.release).await.unwrap();
-        assert_eq!(promoted.drive().await.ended(), Some(RolloutResult::Promoted));
-        assert_is_over(&promoted, "promoted").await;
-        let mut rolled_back = RolloutFixture::started(Canary::Good).await;
-        observe(&mut rolled_back, 3).await;
-        roll_back(&rolled_back.cluster, &rolled_back.release).await.unwrap();
-        assert_eq!(rolled_back.drive().await.ended(), Some(RolloutResult::RolledBack));
-        assert_is_over(&rolled_back, "rolled back").await;
-    });
-}
-
-#[test]
-fn what_people_ask_for_is_in_the_record_and_any_driver_carries_it_out() {
-    run(async {
-        let mut fixture = RolloutFixture::started(Canary::Good).await;
-        observe(&mut fixture, 3).await;
-        assert!(matches!(fixture.ask(RolloutVerb::Approve).await, Err(Error::Rollout(_))), "no gate");
-        assert!(matches!(fixture.start().await, Err(Error::Rollout(_))), "one goes on");
-        fixture.ask(RolloutVerb::Pause).await.unwrap();
-        let paused = observe(&mut fixture, 20).await;
-        assert_eq!((paused.decision.phase, fixture.weights.len()), (RolloutPhase::Suspended, 1));
-        fixture.ask(RolloutVerb::Abort).await.unwrap();
-        assert_eq!(fixture.drive().await.ended(), Some(RolloutResult::RolledBack));
-        assert!(matches!(fixture.ask(RolloutVerb::Resume).await, Err(Error::Rollout(_))), "it has ended");
-        let mut early = RolloutFixture::started(Canary::Good).await;
-        observe(&mut early, 2).await;
-        early.ask(RolloutVerb::Promote).await.unwrap();
-        assert_eq!(early.drive().await.ended(), Some(RolloutResult::Promoted));
-    });
-}
-
-#[test]
 fn a_check_that_fails_holds_the_rollout_and_names_its_reason() {
     run(async {
         let mut fixture = RolloutFixture::started(Canary::Good).await;
@@ -346,48 +232,6 @@ fn a_check_that_fails_holds_the_rollout_and_names_its_reason() {
         assert_eq!(report.decision.phase, RolloutPhase::Held, "{:?}", report.decision);
         assert!(report.decision.reason.contains("no ready pod"), "{}", report.decision.reason);
         assert_eq!(report.record.state.weight.to_string(), "1%", "the weight stays");
-    });
-}
-
-#[test]
-fn proxies_that_do_not_answer_or_start_again_take_the_rollout_no_step_on() {
-    run(async {
-        let mut fixture = RolloutFixture::started(Canary::Failing).await;
-        observe(&mut fixture, 2).await;
-        fixture.api.state().proxies.silence();
-        let silent = observe(&mut fixture, 20).await;
-        assert_eq!(
-            (silent.decision.phase, silent.proxies.observed),
-            (RolloutPhase::Held, 0),
-            "{:?}",
-            silent.decision
-        );
-        assert_eq!(silent.record.state.weight.to_string(), "1%");
-        let mut restarted = RolloutFixture::started(Canary::Failing).await;
-        observe(&mut restarted, 2).await;
-        let cluster = restarted.api.cluster().await;
-        let mut driver = restarted.driver(&cluster);
-        for _ in 0..10 {
-            let report = driver.reconcile(restarted.now).await.unwrap();
-            assert_ne!(report.decision.phase, RolloutPhase::Ending, "{:?}", report.decision);
-            restarted.pass().await;
-            restarted.api.state().proxies.restart();
-        }
-    });
-}
-
-#[test]
-fn a_gateway_that_is_added_meanwhile_takes_part_from_its_second_observation_on() {
-    run(async {
-        let mut fixture = RolloutFixture::started(Canary::Good).await;
-        observe(&mut fixture, 3).await;
-        fixture.api.state().create(&pod(INGRESS, "gateway-2", &json!({"istio": "gateway"})));
-        let cluster = fixture.api.cluster().await;
-        let mut driver = fixture.driver(&cluster);
-        driver.reconcile(fixture.now).await.unwrap();
-        fixture.pass().await;
-        let report = driver.reconcile(fixture.now).await.unwrap();
-        assert_eq!((report.proxies.observed, report.proxies.of), (2, 2), "{:?}", report.decision);
     });
 }
 
@@ -418,16 +262,5 @@ fn a_weight_whose_driver_has_ended_ends_by_itself_and_the_next_driver_sets_it_ag
         let report = observe(&mut fixture, 1).await;
         assert_eq!(report.decision.action, RolloutAction::EnterStep(0), "{:?}", report.decision);
         assert_eq!(fixture.drive().await.ended(), Some(RolloutResult::Promoted));
-    });
-}
-
-#[test]
-fn a_rollout_that_only_observes_leaves_no_proxy_counting_when_it_is_aborted() {
-    run(async {
-        let mut fixture = RolloutFixture::started_with(Canary::Good, &json!({"observe": true})).await;
-        observe(&mut fixture, 3).await;
-        fixture.ask(RolloutVerb::Abort).await.unwrap();
-        assert_is_over(&fixture, "aborted, without a driver").await;
-        assert_eq!(fixture.drive().await.ended(), Some(RolloutResult::Observed));
     });
 }

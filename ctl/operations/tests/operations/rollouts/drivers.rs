@@ -1,0 +1,82 @@
+//! Drivers that are killed after any write, and two at once.
+
+use super::{
+    Canary, MANY, MANY_WRITES, RolloutFixture, assert_evidence_is_bounded, assert_is_over, ended_of,
+};
+use crate::fixture::run;
+use canary_release::rollout::RolloutResult;
+
+/// Drives a rollout in a process that is killed after so many writes, and then in another one. `None` if it was not killed.
+async fn killed_and_continued(canary: Canary, writes: u32) -> Option<RolloutFixture> {
+    let mut fixture = RolloutFixture::started(canary).await;
+    let api = fixture.api.clone();
+    let killed = api.killed_after(writes, async |process| {
+        let mut driver = fixture.driver(process);
+        for _ in 0..MANY {
+            // The write of an Event may have killed the process, beside this one.
+            let Ok(report) = driver.reconcile(fixture.now).await else { return std::future::pending().await };
+            if report.ended().is_some() {
+                break;
+            }
+            fixture.pass().await;
+        }
+    });
+    if killed.await.is_some() {
+        return None;
+    }
+    let report = fixture.drive().await;
+    let expected = if canary == Canary::Good { RolloutResult::Promoted } else { RolloutResult::RolledBack };
+    assert_eq!(report.ended(), Some(expected), "killed after {writes} writes: {:?}", report.decision);
+    Some(fixture)
+}
+
+#[test]
+fn killed_after_any_write_the_next_driver_reaches_the_same_end() {
+    for canary in [Canary::Good, Canary::Failing] {
+        run(async {
+            let mut cases = 0;
+            for writes in 0..MANY_WRITES {
+                let Some(fixture) = killed_and_continued(canary, writes).await else { break };
+                let context = format!("{canary:?}, killed after {writes} writes");
+                assert_is_over(&fixture, &context).await;
+                let mut raised = fixture.weights.clone();
+                raised.retain(|weight| weight != "0%");
+                let expected = if canary == Canary::Good { &["1%", "10%", "50%"][..] } else { &["1%"][..] };
+                assert_eq!(raised, expected, "{context}: no step twice, and none is skipped");
+                assert_evidence_is_bounded(&fixture, &context).await;
+                cases += 1;
+            }
+            assert!((8..MANY_WRITES).contains(&cases), "{canary:?}: killed {cases} times");
+        });
+    }
+}
+
+#[test]
+fn two_drivers_take_each_step_once_and_count_no_response_twice() {
+    for canary in [Canary::Good, Canary::Failing] {
+        run(async {
+            let mut fixture = RolloutFixture::started(canary).await;
+            let clusters = [fixture.api.cluster().await, fixture.api.cluster().await];
+            let mut drivers = clusters.each_ref().map(|cluster| fixture.driver(cluster));
+            let mut ended = None;
+            for _ in 0..MANY {
+                let now = fixture.now;
+                let [first, second] = &mut drivers;
+                let (first, second) = tokio::join!(first.reconcile(now), second.reconcile(now));
+                ended = ended_of(first).or(ended_of(second));
+                if ended.is_some() {
+                    break;
+                }
+                fixture.pass().await;
+            }
+            let expected =
+                if canary == Canary::Good { RolloutResult::Promoted } else { RolloutResult::RolledBack };
+            assert_eq!(ended, Some(expected), "{canary:?}");
+            let weights = if canary == Canary::Good { &["1%", "10%", "50%"][..] } else { &["1%"][..] };
+            fixture.weights.retain(|weight| weight != "0%");
+            assert_eq!(fixture.weights, weights, "{canary:?}");
+            assert_is_over(&fixture, &format!("{canary:?}")).await;
+            assert_evidence_is_bounded(&fixture, &format!("{canary:?}")).await;
+        });
+    }
+}
