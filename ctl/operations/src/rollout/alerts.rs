@@ -60,13 +60,13 @@ pub struct FailedDelivery {
 /// The id of an alert, and the name of a recipient.
 type DeliveryKey = (String, String);
 
-/// The requests that are on their way, and what became of earlier ones.
+/// The requests in flight, and what became of earlier ones.
 pub(super) struct AlertDispatcher {
     client: Client,
     release: ReleaseName,
     sender: Option<Arc<dyn AlertSender>>,
     tasks: JoinSet<()>,
-    on_their_way: BTreeSet<DeliveryKey>,
+    in_flight: BTreeSet<DeliveryKey>,
     results: tokio::sync::mpsc::UnboundedReceiver<DeliveryResult>,
     report: tokio::sync::mpsc::UnboundedSender<DeliveryResult>,
     /// What the record does not say yet.
@@ -88,7 +88,7 @@ impl AlertDispatcher {
             release,
             sender: None,
             tasks: JoinSet::new(),
-            on_their_way: BTreeSet::new(),
+            in_flight: BTreeSet::new(),
             results,
             report,
             unrecorded: BTreeMap::new(),
@@ -123,7 +123,7 @@ impl AlertDispatcher {
         let is_skipped = |id: &str, to: &Recipient| {
             let key = (id.to_owned(), to.name().to_owned());
             let has_no_sender = self.sender.is_none() && matches!(to, Recipient::Receiver(_));
-            has_no_sender || self.on_their_way.contains(&key) || self.unrecorded.contains_key(&key)
+            has_no_sender || self.in_flight.contains(&key) || self.unrecorded.contains_key(&key)
         };
         outbox.claim(now, is_skipped)
     }
@@ -132,11 +132,11 @@ impl AlertDispatcher {
     pub(super) fn send(&mut self, due: Vec<DueDelivery>, stored: &StoredRecord) {
         let mut by_recipient: BTreeMap<String, Vec<DueDelivery>> = BTreeMap::new();
         for delivery in due {
-            self.on_their_way.insert(delivery.key());
+            self.in_flight.insert(delivery.key());
             by_recipient.entry(delivery.to.name().to_owned()).or_default().push(delivery);
         }
         for deliveries in by_recipient.into_values() {
-            let courier = Courier {
+            let context = DeliveryContext {
                 client: self.client.clone(),
                 release: self.release.clone(),
                 sender: self.sender.clone(),
@@ -146,23 +146,23 @@ impl AlertDispatcher {
             self.tasks.spawn(async move {
                 let mut has_failed = false;
                 for delivery in deliveries {
-                    let result = if has_failed { None } else { Some(courier.deliver(&delivery).await) };
+                    let result = if has_failed { None } else { Some(context.deliver(&delivery).await) };
                     has_failed |= !matches!(result, Some(Ok(())));
-                    // Nobody listens where the driver has ended.
-                    let _unheard = report.send((delivery.key(), result));
+                    // The channel is closed where the driver has ended.
+                    let _closed = report.send((delivery.key(), result));
                 }
             });
         }
     }
 
-    /// Waits until nothing is on its way.
+    /// Waits until no request is in flight.
     pub(super) async fn settle(&mut self) {
         while self.tasks.join_next().await.is_some() {}
         while let Ok(result) = self.results.try_recv() {
             self.take(result);
         }
-        // What a task that has panicked had on its way.
-        self.on_their_way.clear();
+        // Those of a task that has panicked.
+        self.in_flight.clear();
     }
 
     /// What was not accepted since the last call.
@@ -172,10 +172,10 @@ impl AlertDispatcher {
 
     fn take(&mut self, (key, result): DeliveryResult) {
         while self.tasks.try_join_next().is_some() {}
-        self.on_their_way.remove(&key);
+        self.in_flight.remove(&key);
         let Some(mut result) = result else { return };
         if let Err(error) = result.clone() {
-            // Events are a courtesy: a driver that may not write any says so once.
+            // Events are optional: a driver that may not write any says so once.
             let is_no_event = error.is_final && key.1 == Recipient::Events.name();
             if !is_no_event || !std::mem::replace(&mut self.has_told_no_events, true) {
                 let (id, to) = key.clone();
@@ -193,14 +193,14 @@ impl AlertDispatcher {
 }
 
 /// What a delivery needs.
-struct Courier {
+struct DeliveryContext {
     client: Client,
     release: ReleaseName,
     sender: Option<Arc<dyn AlertSender>>,
     record_uid: Option<String>,
 }
 
-impl Courier {
+impl DeliveryContext {
     async fn deliver(&self, DueDelivery { alert, to }: &DueDelivery) -> Result<(), SendError> {
         let message = AlertMessage { release: &self.release, alert };
         match to {

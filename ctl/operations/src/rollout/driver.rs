@@ -91,7 +91,7 @@ impl<'c> RolloutDriver<'c> {
         Self { cluster, release, timeout, baseline: None, deployed, alerts }
     }
 
-    /// With somebody who sends its alerts. Without, they stay in the record until a driver comes that has one; Events are written anyway.
+    /// With a sender of its alerts. Without one they stay in the record until a driver that has one; Events are written anyway.
     #[must_use]
     pub fn with_alerts(mut self, sender: Arc<dyn AlertSender>) -> Self {
         self.alerts.set_sender(sender);
@@ -157,7 +157,7 @@ impl<'c> RolloutDriver<'c> {
         }
     }
 
-    /// Waits until no alert of this driver is on its way: at most as long as a request may take.
+    /// Waits until no alert of this driver is in flight: at most as long as a request may take.
     pub async fn settle_alerts(&mut self) {
         self.alerts.settle().await;
     }

@@ -1,7 +1,7 @@
-//! The alerts of a release that not everybody has yet, as its record keeps them.
+//! The alerts of a release that not all recipients have yet, as its record keeps them.
 //!
 //! A delivery is claimed by a write of the record and then sent, so of two drivers one sends. The claim is the backoff too: if no success is
-//! recorded until it ends, whoever comes next sends the same alert under the same id. So a driver that dies in between, a receiver that does not
+//! recorded until it ends, the next driver sends the same alert under the same id. So a driver that dies in between, a receiver that does not
 //! answer and a response that is lost are one case.
 
 use super::Alert;
@@ -24,7 +24,7 @@ const FIRST_BACKOFF: SignedDuration = SignedDuration::from_secs(30);
 /// No claim is longer: one that ends later is of a clock that was wrong.
 const MAX_BACKOFF: SignedDuration = SignedDuration::from_secs(30 << MAX_ATTEMPTS);
 
-/// The alerts that not everybody has, the oldest first.
+/// The alerts that not all recipients have, the oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AlertOutbox {
@@ -51,7 +51,7 @@ struct Delivery {
     to: Recipient,
     #[serde(default)]
     attempts: u32,
-    /// Nobody sends it before.
+    /// No driver sends it before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     retry_at: Option<Timestamp>,
 }
@@ -75,7 +75,7 @@ pub struct DueDelivery {
     pub to: Recipient,
 }
 
-/// An alert that somebody did not get.
+/// An alert that a recipient did not get.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UndeliveredAlert {
@@ -120,7 +120,7 @@ impl AlertOutbox {
         &self.undelivered
     }
 
-    /// Whether an alert is to be sent to somebody of that name.
+    /// Whether an alert is to be sent to a recipient of that name.
     pub fn has(&self, id: &str, to: &str) -> bool {
         let pending = self.pending.iter().find(|pending| pending.alert.id == id);
         pending.is_some_and(|pending| pending.deliveries.iter().any(|delivery| delivery.to.name() == to))
@@ -175,7 +175,7 @@ impl AlertOutbox {
         due
     }
 
-    /// Notes that somebody has an alert. Whether it was new.
+    /// Notes that a recipient has an alert. Whether it was new.
     pub fn confirm(&mut self, id: &str, to: &str) -> bool {
         let had = self.has(id, to);
         for pending in self.pending.iter_mut().filter(|pending| pending.alert.id == id) {
@@ -185,7 +185,7 @@ impl AlertOutbox {
         had
     }
 
-    /// Notes that somebody will not get an alert. Whether it was new.
+    /// Notes that a recipient will not get an alert. Whether it was new.
     pub fn give_up(&mut self, id: &str, to: &str, reason: &str) -> bool {
         let had = self.confirm(id, to);
         if had {
