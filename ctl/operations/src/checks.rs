@@ -53,7 +53,11 @@ impl Cluster {
     }
 
     /// Refuses an operation on a paused release unless it is the pauser's.
-    pub(super) fn check_pause(&self, record: &Record, skipped: &[PreflightCheck]) -> Result<(), Error> {
+    ///
+    /// # Errors
+    ///
+    /// If another user has paused the release, unless the check is skipped.
+    pub fn check_pause(&self, record: &Record, skipped: &[PreflightCheck]) -> Result<(), Error> {
         Ok(check_pause(record, &self.user, skipped)?)
     }
 

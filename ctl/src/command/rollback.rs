@@ -17,7 +17,9 @@ pub(super) async fn run(arguments: &Rollback, printer: &mut Printer) -> Result<O
     let skipped = &arguments.on.checks.skipped;
     let options = RollbackOptions { now: arguments.now, drain: arguments.drain, skipped };
     let rollback = cluster.check_rollback(&name, stored, options).await?;
-    announce(&cluster, &name, &rollback, printer).await?;
+    for line in impact(&cluster, &name, &rollback).await {
+        printer.message(&line);
+    }
     if let Some(by) = arguments.writes.dry_run {
         return role_change::dry_run(by, &cluster, &name, &rollback.preview(), printer).await;
     }
@@ -38,47 +40,42 @@ pub(super) async fn run(arguments: &Rollback, printer: &mut Printer) -> Result<O
     Ok(Outcome::Differences)
 }
 
-/// Prints which users lose what, before they do. Costs one read of the counters: an emergency has no more time.
-async fn announce(
-    cluster: &Cluster,
-    name: &ReleaseName,
-    rollback: &CheckedRollback,
-    printer: &mut Printer,
-) -> Result<(), Error> {
+/// Which users lose what, as sentences. Costs one read of the counters: an emergency has no more time.
+pub(super) async fn impact(cluster: &Cluster, name: &ReleaseName, rollback: &CheckedRollback) -> Vec<String> {
     let (RollbackTarget::Canary(from) | RollbackTarget::Promotion(from) | RollbackTarget::Draining(from)) =
         rollback.target()
     else {
-        printer.message("rolled back already: what is missing of it is written");
-        return Ok(());
+        return vec!["rolled back already: what is missing of it is written".to_owned()];
     };
     let (record, stickiness) = (rollback.record(), rollback.settings().stickiness);
+    let mut lines = Vec::new();
     if matches!(rollback.target(), RollbackTarget::Canary(_)) {
         let weight = record.state.weight_at(release_context::now());
         let whose = match stickiness {
             Stickiness::Session => "new sessions",
             Stickiness::User => "users",
         };
-        printer.message(&format!("`{from}` has {weight} of the {whose}"));
+        lines.push(format!("`{from}` has {weight} of the {whose}"));
     }
-    match cluster.traffic(&name.to_string(), record).await {
+    lines.push(match cluster.traffic(&name.to_string(), record).await {
         Ok(traffic) => {
             let part = traffic.of(from);
-            printer.message(&format!(
+            format!(
                 "`{from}` has had {} of {} requests since the proxies started to count, {} of them by sessions that stay there",
                 part.requests, part.of, part.sessions
-            ));
+            )
         }
         // A rollback does not depend on what proxies have counted.
-        Err(error) => printer.message(&format!("the requests of `{from}` are not known: {error}")),
-    }
-    printer.message(&match (rollback.deadline(), stickiness) {
+        Err(error) => format!("the requests of `{from}` are not known: {error}"),
+    });
+    lines.push(match (rollback.deadline(), stickiness) {
         (Some(deadline), _) => format!("its sessions finish there until {deadline:.0}; it gets no new users"),
         (None, Stickiness::Session) => {
             "its sessions lose their state: they are on stable with their next request".to_owned()
         }
         (None, Stickiness::User) => "its users are on stable with their next request".to_owned(),
     });
-    Ok(())
+    lines
 }
 
 fn afterwards(record: &Record, printer: &mut Printer) {

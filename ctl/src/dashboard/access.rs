@@ -5,7 +5,7 @@
 //! [Fetch §3.2](https://fetch.spec.whatwg.org/#origin-header); `Authorization: Bearer`: RFC 6750 §2.1.
 
 use super::DashboardRoute;
-use hyper::header::{AUTHORIZATION, HOST, HeaderMap, ORIGIN};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, ORIGIN};
 use hyper::http::request::Parts;
 use std::fmt::Write as _;
 
@@ -53,18 +53,37 @@ pub enum Rejection {
     /// The token is missing or another one.
     #[error("expected the token that the dashboard has printed, found none or another")]
     Token,
+    /// A change that is no JSON: a form of another site can send others without a preflight request.
+    #[error("expected `Content-Type: application/json`, found another or none")]
+    MediaType,
+    /// A change, and this dashboard makes none.
+    #[error("expected a request that changes nothing: the dashboard was started with `--read-only`")]
+    ReadOnly,
 }
 
 /// The checks of one server.
 pub struct RequestCheck {
     token: AccessToken,
     hosts: [String; 2],
+    is_read_only: bool,
 }
 
 impl RequestCheck {
     /// Of a server at this port of `127.0.0.1`.
     pub fn new(token: AccessToken, port: u16) -> Self {
-        Self { token, hosts: [format!("127.0.0.1:{port}"), format!("localhost:{port}")] }
+        let hosts = [format!("127.0.0.1:{port}"), format!("localhost:{port}")];
+        Self { token, hosts, is_read_only: false }
+    }
+
+    /// Refuses every change.
+    #[must_use]
+    pub fn read_only(self) -> Self {
+        Self { is_read_only: true, ..self }
+    }
+
+    /// Whether every change is refused.
+    pub const fn is_read_only(&self) -> bool {
+        self.is_read_only
     }
 
     /// Whether this host is the server.
@@ -83,7 +102,8 @@ impl RequestCheck {
     ///
     /// # Errors
     ///
-    /// As [`check_host`](Self::check_host); for data also if another site sent the request, or the token is missing.
+    /// As [`check_host`](Self::check_host); for data also if another site sent the request, or the token is missing; for a change
+    /// also without `Origin`, which browsers send with each of them, if it is no JSON, or if the dashboard is read-only.
     pub fn check(&self, route: &DashboardRoute, request: &Parts) -> Result<(), Rejection> {
         self.check_host(request)?;
         if !route.is_data() {
@@ -95,13 +115,22 @@ impl RequestCheck {
         };
         let is_own_site = !headers.contains_key("sec-fetch-site")
             || only(headers, "sec-fetch-site").is_some_and(|site| site == "same-origin");
-        let has_own_origin =
-            !headers.contains_key(ORIGIN) || only(headers, &ORIGIN).is_some_and(is_own_origin);
+        let may_lack_origin = !route.is_change() && !headers.contains_key(ORIGIN);
+        let has_own_origin = may_lack_origin || only(headers, &ORIGIN).is_some_and(is_own_origin);
         if !is_own_site || !has_own_origin {
             return Err(Rejection::Site);
         }
         let token = only(headers, &AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
-        token.filter(|token| self.token.is(token.as_bytes())).map(drop).ok_or(Rejection::Token)
+        token.filter(|token| self.token.is(token.as_bytes())).ok_or(Rejection::Token)?;
+        if route.is_change() { self.check_change(headers) } else { Ok(()) }
+    }
+
+    fn check_change(&self, headers: &HeaderMap) -> Result<(), Rejection> {
+        if self.is_read_only {
+            return Err(Rejection::ReadOnly);
+        }
+        let is_json = only(headers, &CONTENT_TYPE).is_some_and(|media_type| media_type == "application/json");
+        if is_json { Ok(()) } else { Err(Rejection::MediaType) }
     }
 }
 
@@ -162,6 +191,29 @@ mod tests {
             assert_eq!(found(&[host, ("authorization", wrong)]), Err(Rejection::Token), "{wrong}");
         }
         assert_eq!(found(&[host]), Err(Rejection::Token));
+    }
+
+    #[test]
+    fn a_change_needs_an_origin_and_json_too_and_a_read_only_dashboard_makes_none() {
+        let token = AccessToken::random().unwrap();
+        let check = RequestCheck::new(token.clone(), 7000);
+        let bearer = format!("Bearer {}", token.as_str());
+        let (host, auth) = (("host", "127.0.0.1:7000"), ("authorization", bearer.as_str()));
+        let (origin, json) = (("origin", "http://127.0.0.1:7000"), ("content-type", "application/json"));
+        let route = DashboardRoute::Change("shop/shop".parse().unwrap());
+        let found = |check: &RequestCheck, headers: &[(&str, &str)]| check.check(&route, &parts(headers));
+        assert_eq!(found(&check, &[host, auth, origin, json]), Ok(()));
+        assert_eq!(found(&check, &[host, auth, json]), Err(Rejection::Site), "a browser sends `Origin`");
+        assert_eq!(found(&check, &[host, auth, ("origin", "null"), json]), Err(Rejection::Site));
+        assert_eq!(found(&check, &[host, origin, json]), Err(Rejection::Token));
+        for simple in
+            ["text/plain", "application/x-www-form-urlencoded", "application/json; charset=utf-8", ""]
+        {
+            let headers = [host, auth, origin, ("content-type", simple)];
+            assert_eq!(found(&check, &headers), Err(Rejection::MediaType), "{simple}");
+        }
+        assert_eq!(found(&check, &[host, auth, origin]), Err(Rejection::MediaType));
+        assert_eq!(found(&check.read_only(), &[host, auth, origin, json]), Err(Rejection::ReadOnly));
     }
 
     #[test]

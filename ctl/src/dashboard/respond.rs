@@ -60,11 +60,15 @@ pub(super) fn no_route(why: NoRoute) -> Response<Body> {
 pub(super) fn rejected(why: Rejection) -> Response<Body> {
     let status = match why {
         Rejection::Host => StatusCode::MISDIRECTED_REQUEST,
-        Rejection::Site => StatusCode::FORBIDDEN,
+        Rejection::Site | Rejection::ReadOnly => StatusCode::FORBIDDEN,
         Rejection::Token => StatusCode::UNAUTHORIZED,
+        Rejection::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
     };
-    let hint = Some("open the URL that `canary-ctl dashboard` has printed".to_owned());
-    json::<()>(Err(ApiError { status, error: why.to_string(), hint }))
+    let hint = match why {
+        Rejection::ReadOnly => "start another one without `--read-only`",
+        _ => "open the URL that `canary-ctl dashboard` has printed",
+    };
+    json::<()>(Err(ApiError { status, error: why.to_string(), hint: Some(hint.to_owned()) }))
 }
 
 fn response(status: StatusCode, media_type: &'static str, body: Bytes) -> Response<Body> {

@@ -13,6 +13,8 @@ pub enum DashboardRoute {
     Releases,
     /// One release.
     Release(ReleaseName),
+    /// A change of one release.
+    Change(ReleaseName),
 }
 
 /// Why a request asks for nothing that exists.
@@ -32,7 +34,8 @@ impl DashboardRoute {
     /// If there is no such path, or not with this method.
     pub fn of(method: &Method, path: &str) -> Result<Self, NoRoute> {
         let route = Self::at(path).ok_or(NoRoute::Path)?;
-        if method == Method::GET { Ok(route) } else { Err(NoRoute::Method) }
+        let expected = if route.is_change() { Method::POST } else { Method::GET };
+        if *method == expected { Ok(route) } else { Err(NoRoute::Method) }
     }
 
     fn at(path: &str) -> Option<Self> {
@@ -41,8 +44,20 @@ impl DashboardRoute {
         }
         match path.strip_prefix("/api/releases")? {
             "" => Some(Self::Releases),
-            rest => rest.strip_prefix('/')?.parse().ok().map(Self::Release),
+            rest => {
+                let rest = rest.strip_prefix('/')?;
+                match rest.strip_suffix("/change") {
+                    // A name has one slash, so `shop/change` is a release and no change.
+                    Some(name) if name.contains('/') => name.parse().ok().map(Self::Change),
+                    _ => rest.parse().ok().map(Self::Release),
+                }
+            }
         }
+    }
+
+    /// Whether it writes.
+    pub const fn is_change(&self) -> bool {
+        matches!(self, Self::Change(_))
     }
 
     /// Whether it is data: the files of the page are the same for everybody.
@@ -61,6 +76,18 @@ mod tests {
         assert_eq!(get("/api/releases"), Ok(DashboardRoute::Releases));
         assert_eq!(get("/api/releases/shop/web"), Ok(DashboardRoute::Release("shop/web".parse().unwrap())));
         assert!(matches!(get("/"), Ok(DashboardRoute::Asset(_))));
+        let post = |path: &str| DashboardRoute::of(&Method::POST, path);
+        assert_eq!(
+            post("/api/releases/shop/web/change"),
+            Ok(DashboardRoute::Change("shop/web".parse().unwrap()))
+        );
+        assert_eq!(
+            get("/api/releases/shop/change"),
+            Ok(DashboardRoute::Release("shop/change".parse().unwrap()))
+        );
+        assert_eq!(get("/api/releases/shop/web/change"), Err(NoRoute::Method), "a read changes nothing");
+        assert_eq!(post("/api/releases/shop/web"), Err(NoRoute::Method));
+        assert_eq!(post("/"), Err(NoRoute::Method));
         for path in [
             "",
             "/index.html",

@@ -1,6 +1,6 @@
 //! Where the dashboard's data come from.
 
-use super::ReleaseView;
+use super::{ChangeReport, ChangeRequest, ReleaseView};
 use canary_release::spec::ReleaseName;
 use canary_release::status::ReleaseSummary;
 use hyper::StatusCode;
@@ -32,7 +32,7 @@ pub struct ApiError {
     pub hint: Option<String>,
 }
 
-/// Reads releases: of a cluster, of a local Envoy, or of a test.
+/// Reads and changes releases: of a cluster, of a local Envoy, or of a test.
 #[expect(async_fn_in_trait, reason = "one thread serves all connections, so no future has to be `Send`")]
 pub trait ReleaseSource {
     /// The releases that can be seen.
@@ -40,4 +40,7 @@ pub trait ReleaseSource {
 
     /// One release as it is at this moment.
     async fn release(&self, name: &ReleaseName) -> Result<ReleaseView, ApiError>;
+
+    /// Changes a release, or says what a change would come to.
+    async fn change(&self, name: &ReleaseName, request: &ChangeRequest) -> Result<ChangeReport, ApiError>;
 }

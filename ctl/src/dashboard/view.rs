@@ -1,6 +1,6 @@
 //! What the page shows of a release. The page formats numbers and draws; every sentence comes from here.
 
-use super::{RolloutProgress, crowd};
+use super::{ChangeKind, RolloutProgress, crowd};
 use crate::hint::Hint as _;
 use assignment::Weight;
 use assignment::contract::{Role, Until};
@@ -44,6 +44,8 @@ pub struct ReleaseView {
     pub problems: Vec<ProblemView>,
     /// The latest first.
     pub history: Vec<String>,
+    /// The changes that the page has buttons for.
+    pub changes: Vec<ChangeKind>,
 }
 
 /// A version, and what it had in the window.
@@ -120,6 +122,7 @@ impl ReleaseView {
             rollout: rollout.or_else(|| record.rollout.as_deref().map(RolloutProgress::of_record)),
             problems: found.into_iter().map(problem).collect(),
             history: sentences(&record.history),
+            changes: ChangeKind::offered(record, now),
             ..view
         }
         .with_pods(&observation.ready)
@@ -150,6 +153,7 @@ impl ReleaseView {
             rollout: None,
             problems: Vec::new(),
             history: Vec::new(),
+            changes: Vec::new(),
         }
     }
 

@@ -3,7 +3,8 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on says so by panicking")]
 
 use canary_ctl::dashboard::{
-    AccessToken, ApiError, ReleaseRow, ReleaseSource, ReleaseView, RequestCheck, serve,
+    AccessToken, ApiError, ChangeKind, ChangeReport, ChangeRequest, ReleaseRow, ReleaseSource, ReleaseView,
+    RequestCheck, serve,
 };
 use canary_release::record::ReleaseState;
 use canary_release::spec::{ReleaseName, load};
@@ -12,11 +13,16 @@ use jiff::Timestamp;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::net::TcpListener;
 
-/// One release, `shop/shop`.
-struct OneRelease(ReleaseState);
+/// One release, `shop/shop`, and the changes that were made of it.
+struct OneRelease(ReleaseState, Changes);
+
+/// What was changed, the time that a change takes included.
+type Changes = Arc<Mutex<Vec<ChangeRequest>>>;
+const CHANGE_TAKES: Duration = Duration::from_millis(300);
 
 impl ReleaseSource for OneRelease {
     async fn releases(&self) -> Result<Vec<ReleaseRow>, ApiError> {
@@ -25,10 +31,17 @@ impl ReleaseSource for OneRelease {
 
     async fn release(&self, name: &ReleaseName) -> Result<ReleaseView, ApiError> {
         if name.to_string() == "shop/shop" {
-            return Ok(ReleaseView::of_state("shop/shop", &self.0, None, true, Timestamp::now()));
+            let view = ReleaseView::of_state("shop/shop", &self.0, None, true, Timestamp::now());
+            return Ok(ReleaseView { changes: vec![ChangeKind::Rollback], ..view });
         }
         let error = format!("expected a release, found none named `{name}`");
         Err(ApiError { status: StatusCode::NOT_FOUND, error, hint: None })
+    }
+
+    async fn change(&self, _name: &ReleaseName, request: &ChangeRequest) -> Result<ChangeReport, ApiError> {
+        tokio::time::sleep(CHANGE_TAKES).await;
+        self.1.lock().unwrap().push(request.clone());
+        Ok(ChangeReport { lines: vec!["changed".to_owned()], written: !request.dry_run })
     }
 }
 
@@ -36,13 +49,19 @@ impl ReleaseSource for OneRelease {
 struct Server {
     port: u16,
     token: String,
+    changes: Changes,
 }
 
 impl Server {
     fn start() -> Self {
+        Self::start_with(|check| check)
+    }
+
+    fn start_with(settings: impl FnOnce(RequestCheck) -> RequestCheck + Send + 'static) -> Self {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/session-cookie/canary.yaml");
         let release = load(&path).unwrap().release;
-        let source = OneRelease(ReleaseState::first(&release, "uid".to_owned()));
+        let changes = Changes::default();
+        let source = OneRelease(ReleaseState::first(&release, "uid".to_owned()), Arc::clone(&changes));
         let token = AccessToken::random().unwrap();
         let text = token.as_str().to_owned();
         let (send, receive) = std::sync::mpsc::channel();
@@ -52,10 +71,10 @@ impl Server {
                 let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
                 let port = listener.local_addr().unwrap().port();
                 send.send(port).unwrap();
-                serve(listener, RequestCheck::new(token, port), source).await;
+                serve(listener, settings(RequestCheck::new(token, port)), source).await;
             });
         });
-        Self { port: receive.recv().unwrap(), token: text }
+        Self { port: receive.recv().unwrap(), token: text, changes }
     }
 
     /// Sends a head as it is, and reads the whole response.
@@ -75,10 +94,33 @@ impl Server {
         self.send(&format!("{line} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n{further}\r\n"))
     }
 
+    /// Asks for a change with these headers beside those of every request.
+    fn change(&self, headers: &[&str], body: &str) -> String {
+        let length = format!("Content-Length: {}", body.len());
+        let port = self.port;
+        let further = [headers, &[length.as_str()]].concat().join("\r\n");
+        let head = format!(
+            "POST {CHANGE} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n{further}\r\n\r\n"
+        );
+        self.send(&(head + body))
+    }
+
+    fn origin(&self) -> String {
+        format!("Origin: http://127.0.0.1:{}", self.port)
+    }
+
+    fn count(&self) -> usize {
+        self.changes.lock().unwrap().len()
+    }
+
     fn bearer(&self) -> String {
         format!("Authorization: Bearer {}", self.token)
     }
 }
+
+const CHANGE: &str = "/api/releases/shop/shop/change";
+const JSON: &str = "Content-Type: application/json";
+const ROLLBACK: &str = r#"{"change": "rollback", "expectedGeneration": 1, "dryRun": false}"#;
 
 fn status(response: &str) -> u16 {
     response.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default()
@@ -160,6 +202,67 @@ fn another_origin_gets_no_data_even_with_the_token_and_no_permission_by_cors() {
     let response = server.request("OPTIONS /api/releases", &preflight);
     assert_eq!(status(&response), 405, "{response}");
     assert!(!response.to_lowercase().contains("access-control-"), "{response}");
+}
+
+#[test]
+fn a_change_needs_token_origin_and_json_and_nothing_else_reaches_the_release() {
+    let server = Server::start();
+    let (bearer, origin) = (server.bearer(), server.origin());
+    for (headers, expected) in [
+        (vec![bearer.as_str(), JSON], 403),
+        (vec![origin.as_str(), JSON], 401),
+        (vec![bearer.as_str(), origin.as_str()], 415),
+        (vec![bearer.as_str(), origin.as_str(), "Content-Type: text/plain"], 415),
+        (vec![bearer.as_str(), "Origin: http://evil.example", JSON], 403),
+        (vec![bearer.as_str(), "Origin: null", JSON], 403),
+        (vec![bearer.as_str(), origin.as_str(), "Sec-Fetch-Site: cross-site", JSON], 403),
+        (vec![bearer.as_str(), origin.as_str(), "Origin: http://evil.example", JSON], 403),
+    ] {
+        let response = server.change(&headers, ROLLBACK);
+        assert_eq!(status(&response), expected, "{headers:?}: {response}");
+    }
+    for line in [format!("GET {CHANGE}"), format!("PUT {CHANGE}"), format!("OPTIONS {CHANGE}")] {
+        assert_eq!(status(&server.request(&line, &[&bearer, &origin, JSON])), 405, "{line}");
+    }
+    let good = [bearer.as_str(), origin.as_str(), JSON];
+    assert_eq!(
+        status(&server.change(&good, r#"{"change": "uninstall", "expectedGeneration": 1, "dryRun": false}"#)),
+        400
+    );
+    assert_eq!(status(&server.change(&good, &format!("{ROLLBACK}{}", " ".repeat(4096)))), 413);
+    assert_eq!(server.count(), 0, "what is refused changes nothing");
+    let response = server.change(&good, ROLLBACK);
+    assert!(
+        response.starts_with("HTTP/1.1 200") && response.contains(r#"{"lines":["changed"],"written":true}"#),
+        "{response}"
+    );
+    assert_eq!(server.count(), 1);
+}
+
+#[test]
+fn a_change_goes_on_when_the_browser_goes_away() {
+    let server = Server::start();
+    let (bearer, origin, port) = (server.bearer(), server.origin(), server.port);
+    let head = format!(
+        "POST {CHANGE} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{bearer}\r\n{origin}\r\n{JSON}\r\nContent-Length: {}\r\n\r\n{ROLLBACK}",
+        ROLLBACK.len()
+    );
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.write_all(head.as_bytes()).unwrap();
+    std::thread::sleep(CHANGE_TAKES / 3);
+    drop(stream);
+    std::thread::sleep(CHANGE_TAKES * 3);
+    assert_eq!(server.count(), 1);
+}
+
+#[test]
+fn a_read_only_dashboard_offers_and_makes_no_change() {
+    let server = Server::start_with(RequestCheck::read_only);
+    let (bearer, origin) = (server.bearer(), server.origin());
+    assert_eq!(status(&server.change(&[&bearer, &origin, JSON], ROLLBACK)), 403);
+    assert_eq!(server.count(), 0);
+    let view = server.request("GET /api/releases/shop/shop", &[&bearer]);
+    assert!(view.contains(r#""changes":[]"#), "{view}");
 }
 
 #[test]

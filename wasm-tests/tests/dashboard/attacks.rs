@@ -68,17 +68,22 @@ async fn a_page_of_another_site_reads_nothing_even_with_the_token() {
             element.onerror = () => done('blocked');
             document.head.append(element);
         }});
+        const change = () => fetch(url + '/shop/shop/change', {{method: 'POST', mode: 'no-cors', body:
+            '{{\"change\": \"weight\", \"weight\": \"99\", \"expectedGeneration\": 1, \"dryRun\": false}}',
+            headers: {{'Content-Type': 'text/plain', Authorization: 'Bearer {token}'}}}}).catch(() => undefined);
         const opaque = () => fetch(url, {{mode: 'no-cors', ...auth}}).then((r) => r.text(), () => 'blocked');
-        window.attack = () => Promise.all([read({{}}), read(auth), opaque(), script()]).then((all) => all.join());
+        window.attack = () => change().then(() => Promise.all([read({{}}), read(auth), opaque(), script()])).then((all) => all.join());
         </script>");
     let site = foreign_site(page).await;
     let mut tab = Tab::open().await;
+    let before = dashboard.state("shop/shop");
     // Another port of the same host is the same site: `Origin` and CORS have to do it alone.
     for host in [FOREIGN_HOST, "127.0.0.1"] {
         tab.goto(&format!("http://{host}:{site}/")).await;
         let found = tab.evaluate("window.attack()").await;
         let expected = ["blocked,blocked,blocked,blocked", "blocked,blocked,,blocked"];
         assert!(expected.contains(&found.as_str().unwrap()), "{host}: {found}");
+        assert_eq!(dashboard.state("shop/shop"), before, "{host} has changed it");
         let frame = "(() => { try { return document.querySelector('iframe').contentDocument.body.innerText } catch { return '' } })()";
         assert!(!tab.evaluate(frame).await.to_string().contains("canary-ctl"), "no frame shows the page");
     }

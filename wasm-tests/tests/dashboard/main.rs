@@ -8,6 +8,7 @@
 )]
 
 mod attacks;
+mod buttons;
 mod chromium;
 mod page;
 mod server;

@@ -1,7 +1,8 @@
 //! The dashboard's own server over releases that a test changes, and a server of another site.
 
 use canary_ctl::dashboard::{
-    AccessToken, ApiError, ReleaseRow, ReleaseSource, ReleaseView, RequestCheck, crowd, serve,
+    AccessToken, ApiError, ChangeKind, ChangeReport, ChangeRequest, ReleaseRow, ReleaseSource, ReleaseView,
+    RequestCheck, crowd, serve,
 };
 use canary_release::record::ReleaseState;
 use canary_release::spec::{ReleaseName, load};
@@ -28,6 +29,26 @@ impl ReleaseSource for Releases {
         let missing =
             ApiError { status: StatusCode::NOT_FOUND, error, hint: Some("look at the list".to_owned()) };
         self.0.lock().unwrap().get(&name.to_string()).cloned().ok_or(missing)
+    }
+
+    /// A weight becomes the release's, as the next generation; a pause is refused.
+    async fn change(&self, name: &ReleaseName, request: &ChangeRequest) -> Result<ChangeReport, ApiError> {
+        let mut releases = self.0.lock().unwrap();
+        let view = releases.get_mut(&name.to_string()).unwrap();
+        let refused = |error: &str| ApiError {
+            status: StatusCode::CONFLICT,
+            error: error.to_owned(),
+            hint: Some("ask bob".to_owned()),
+        };
+        if request.expected_generation != view.generation {
+            return Err(refused("expected another generation"));
+        }
+        let Some(weight) = request.weight else { return Err(refused("bob has paused it")) };
+        let line = format!("v2 {} -> {weight}", view.weight);
+        if !request.dry_run {
+            (view.weight, view.effective, view.generation) = (weight, weight, view.generation + 1);
+        }
+        Ok(ChangeReport { lines: vec![line], written: !request.dry_run })
     }
 }
 
@@ -68,6 +89,13 @@ impl Dashboard {
         format!("http://127.0.0.1:{}/#token={}", self.port, self.token)
     }
 
+    /// The weight and the generation of a release.
+    pub(crate) fn state(&self, release: &str) -> (String, u64) {
+        let releases = self.releases.0.lock().unwrap();
+        let view = releases.get(release).unwrap();
+        (view.weight.to_string(), view.generation)
+    }
+
     /// From now on the release is this one.
     pub(crate) fn set(&self, view: ReleaseView) {
         self.releases.0.lock().unwrap().insert(view.release.clone(), view);
@@ -85,6 +113,7 @@ pub(crate) fn view(name: &str, stable: u64, canary: u64) -> ReleaseView {
         version.responses = BTreeMap::from([("2xx".to_owned(), requests)]);
     }
     view.seconds = 60;
+    view.changes = vec![ChangeKind::Weight, ChangeKind::Pause, ChangeKind::Rollback];
     view
 }
 

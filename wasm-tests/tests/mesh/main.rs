@@ -12,6 +12,7 @@
 
 mod apply;
 mod coverage;
+mod dashboard;
 mod east_west;
 mod faults;
 mod forgery;

@@ -1,9 +1,12 @@
 //! The releases of a cluster, for the dashboard.
 
 use super::api_error;
+use super::change::ReleaseEditor;
 use crate::Error;
 use crate::command::status::Watch;
-use crate::dashboard::{ApiError, ReleaseRow, ReleaseSource, ReleaseView, RolloutProgress};
+use crate::dashboard::{
+    ApiError, ChangeReport, ChangeRequest, ReleaseRow, ReleaseSource, ReleaseView, RolloutProgress,
+};
 use canary_operations::{Cluster, RolloutDriver};
 use canary_release::record::Record;
 use canary_release::spec::ReleaseName;
@@ -77,20 +80,34 @@ impl ClusterSource {
         Ok(found)
     }
 
+    /// The namespaces of its proxies, as far as a file has named them.
+    fn namespaces(&self, name: &ReleaseName) -> BTreeSet<String> {
+        match &self.scope {
+            ReleaseScope::One(own, namespaces) if own == name => namespaces.clone(),
+            _ => BTreeSet::new(),
+        }
+    }
+
+    async fn edit(&self, name: &ReleaseName, request: &ChangeRequest) -> Result<ChangeReport, Error> {
+        let cluster = &self.cluster;
+        let stored = cluster.get_or_recover_record(name, &self.namespaces(name)).await?;
+        let report =
+            ReleaseEditor { cluster, name, stored, dry_run: request.dry_run }.change(request).await?;
+        if report.written {
+            // The next look of a tab shows it.
+            self.observed(name).lock().await.last = None;
+        }
+        Ok(report)
+    }
+
     /// What is kept of a release; begins to observe it.
     fn observed(&self, name: &ReleaseName) -> Rc<Mutex<Observed>> {
         let mut observed = self.observed.borrow_mut();
         let now = Instant::now();
         observed.retain(|_, (used, _)| now.duration_since(*used) < FORGOTTEN_AFTER);
-        let namespaces = match &self.scope {
-            ReleaseScope::One(own, namespaces) if own == name => namespaces.clone(),
-            _ => BTreeSet::new(),
-        };
         let begin = || {
-            Rc::new(Mutex::new(Observed {
-                watch: Watch::with_responses(name.clone(), namespaces),
-                last: None,
-            }))
+            let watch = Watch::with_responses(name.clone(), self.namespaces(name));
+            Rc::new(Mutex::new(Observed { watch, last: None }))
         };
         let (used, kept) = observed.entry(name.clone()).or_insert_with(|| (now, begin()));
         *used = now;
@@ -133,6 +150,10 @@ impl ReleaseSource for ClusterSource {
 
     async fn release(&self, name: &ReleaseName) -> Result<ReleaseView, ApiError> {
         self.view(name).await.map_err(|error| api_error(&error))
+    }
+
+    async fn change(&self, name: &ReleaseName, request: &ChangeRequest) -> Result<ChangeReport, ApiError> {
+        self.edit(name, request).await.map_err(|error| api_error(&error))
     }
 }
 

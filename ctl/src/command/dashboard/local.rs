@@ -1,9 +1,15 @@
 //! The releases of a local Envoy, for the dashboard.
 
 use super::api_error;
+use super::change::sentences;
 use crate::Error;
+use crate::cli::WeightTarget;
 use crate::command::status::local_problems;
-use crate::dashboard::{ApiError, ProblemView, ProxyView, ReleaseRow, ReleaseSource, ReleaseView};
+use crate::command::weight::{LocalWeight, set_local};
+use crate::dashboard::{
+    ApiError, ChangeKind, ChangeReport, ChangeRequest, ProblemView, ProxyView, ReleaseRow, ReleaseSource,
+    ReleaseView,
+};
 use crate::local::{Entry, Environment, Stats};
 use assignment::contract::{Role, Stickiness};
 use canary_release::spec::ReleaseName;
@@ -46,9 +52,30 @@ impl LocalSource {
             problems: problems.collect(),
             history: crate::dashboard::sentences(&entry.history),
             proxies: vec![proxy(name, entry, stats.as_ref().ok())],
+            changes: entry.state.version_of(Role::Canary).map(|_| ChangeKind::Weight).into_iter().collect(),
             ..view
         }
         .with_pods(&processes(name, entry, stats.as_ref().ok())))
+    }
+
+    /// A local Envoy has one verb, `weight`.
+    async fn set_weight(&self, name: &str, request: &ChangeRequest) -> Result<ChangeReport, Error> {
+        let Some(weight) = request.weight else {
+            let message = "expected the change `weight`, found another";
+            return Err(Error::usage(message, "a release of a local Envoy has no other verb"));
+        };
+        let change = LocalWeight {
+            release: name,
+            target: WeightTarget::To(weight),
+            expires_in: None,
+            expected_generation: Some(request.expected_generation),
+            skipped: &[],
+        };
+        let (report, applied) = set_local(&self.environment, change, request.dry_run).await?;
+        let is_missing = applied.is_some_and(|applied| !applied.running);
+        let missing = is_missing.then(|| "no Envoy is running; it will begin with this weight".to_owned());
+        let lines = sentences(&report).chain(missing).collect();
+        Ok(ChangeReport { lines, written: !request.dry_run })
     }
 
     fn list(&self) -> Result<Vec<ReleaseRow>, Error> {
@@ -64,6 +91,10 @@ impl ReleaseSource for LocalSource {
 
     async fn release(&self, name: &ReleaseName) -> Result<ReleaseView, ApiError> {
         self.view(&name.to_string()).await.map_err(|error| api_error(&error))
+    }
+
+    async fn change(&self, name: &ReleaseName, request: &ChangeRequest) -> Result<ChangeReport, ApiError> {
+        self.set_weight(&name.to_string(), request).await.map_err(|error| api_error(&error))
     }
 }
 

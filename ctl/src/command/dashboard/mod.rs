@@ -3,8 +3,10 @@
 //! ```text
 //! cluster   the releases of a cluster       records, proxies  -> ReleaseView
 //! local     those of a local Envoy          state, statistics -> ReleaseView
+//! change    what the page changes           ChangeRequest     -> ChangeReport
 //! ```
 
+mod change;
 mod cluster;
 mod local;
 
@@ -15,6 +17,7 @@ use crate::local::Environment;
 use crate::module;
 use crate::report::{Printer, with_causes};
 use crate::{Error, Outcome};
+use canary_operations::Error as Operation;
 use canary_release::spec::ReleaseName;
 use cluster::ClusterSource;
 use hyper::StatusCode;
@@ -26,7 +29,7 @@ pub(super) async fn run(arguments: &Dashboard, printer: &mut Printer) -> Result<
     if arguments.all {
         let cluster = target::connect(&arguments.cluster).await?;
         let namespaces = arguments.cluster.namespace.iter().map(ToString::to_string).collect();
-        return show(arguments.port, None, ClusterSource::of_all(cluster, namespaces), printer).await;
+        return show(arguments, None, ClusterSource::of_all(cluster, namespaces), printer).await;
     }
     let document = module::load(&arguments.spec.file)?;
     if target::is_local(&document) {
@@ -35,24 +38,24 @@ pub(super) async fn run(arguments: &Dashboard, printer: &mut Printer) -> Result<
         let name =
             name.parse().map_err(|error| Error::usage(format!("{error}"), "give NAMESPACE/NAME or NAME"))?;
         environment.state()?.release(environment.layout(), &format!("{name}"))?;
-        return show(arguments.port, Some(&name), LocalSource::new(environment), printer).await;
+        return show(arguments, Some(&name), LocalSource::new(environment), printer).await;
     }
     let name = target::release(arguments.release.as_deref(), &arguments.cluster, &document)?;
     let cluster = target::connect(&arguments.cluster).await?;
     // A release that does not exist is an error of the command and no empty page.
     target::get_record(&cluster, &name, &document).await?;
     let source = ClusterSource::of_one(cluster, name.clone(), target::namespaces(&document));
-    show(arguments.port, Some(&name), source, printer).await
+    show(arguments, Some(&name), source, printer).await
 }
 
 /// Serves the page. The URL names the release that it opens with.
 async fn show(
-    port: u16,
+    arguments: &Dashboard,
     release: Option<&ReleaseName>,
     source: impl ReleaseSource + 'static,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port));
     let listen = async || {
         let listener = TcpListener::bind(address).await?;
         let port = listener.local_addr()?.port();
@@ -63,14 +66,20 @@ async fn show(
     let release = release.map(|name| format!("&release={name}")).unwrap_or_default();
     printer.data(&format!("http://127.0.0.1:{port}/#token={}{release}\n", token.as_str()))?;
     printer.message("the dashboard is served on this machine until Ctrl-C; who has the URL has your rights");
-    serve(listener, RequestCheck::new(token, port), source).await;
+    let check = RequestCheck::new(token, port);
+    let check = if arguments.read_only { check.read_only() } else { check };
+    serve(listener, check, source).await;
     Ok(Outcome::Done)
 }
 
 /// An error as the page shows it.
 fn api_error(error: &Error) -> ApiError {
     let status = match error {
-        Error::Cluster(canary_operations::Error::Forbidden { .. }) => StatusCode::FORBIDDEN,
+        Error::Cluster(Operation::Forbidden { .. }) => StatusCode::FORBIDDEN,
+        Error::Cluster(Operation::Generation { .. } | Operation::Preflight(_) | Operation::Rollout(_))
+        | Error::Preflight(_)
+        | Error::Local(crate::local::Error::ConcurrentChange { .. })
+        | Error::Usage { .. } => StatusCode::CONFLICT,
         _ => StatusCode::BAD_GATEWAY,
     };
     ApiError { status, error: with_causes(error), hint: error.hint() }

@@ -4,6 +4,9 @@ mod cluster;
 mod local;
 mod report;
 
+pub(super) use local::{LocalWeight, set as set_local};
+pub(super) use report::Changed;
+
 use super::target;
 use crate::cli::Weigh;
 use crate::module;

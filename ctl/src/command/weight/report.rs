@@ -13,15 +13,15 @@ use std::time::Duration;
 /// What changed. Weights in basis points.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Changed {
+pub(in crate::command) struct Changed {
     release: String,
     canary: String,
     from: Weight,
     to: Weight,
-    pub(super) generation: u64,
+    pub(in crate::command) generation: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<jiff::Timestamp>,
-    pub(super) written: bool,
+    pub(in crate::command) written: bool,
     /// The generation that every worker runs, where it was waited for.
     #[serde(skip_serializing_if = "Option::is_none")]
     running: Option<u64>,
@@ -29,12 +29,16 @@ pub(super) struct Changed {
     waited_seconds: Option<f64>,
     /// The proxies that could not be asked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) not_observed: Vec<String>,
+    pub(in crate::command) not_observed: Vec<String>,
 }
 
 impl Changed {
     /// From one state of a release to the next. Fails if the expiry is too late for a timestamp.
-    pub(super) fn between(name: &str, before: &ReleaseState, after: &ReleaseState) -> Result<Self, Error> {
+    pub(in crate::command) fn between(
+        name: &str,
+        before: &ReleaseState,
+        after: &ReleaseState,
+    ) -> Result<Self, Error> {
         let at = |until: Until| {
             let seconds = i64::try_from(until.at_seconds).unwrap_or(i64::MAX);
             jiff::Timestamp::from_second(seconds).map_err(|error| {
@@ -56,7 +60,7 @@ impl Changed {
     }
 
     /// Notes when it was seen everywhere.
-    pub(super) fn arrived(&mut self, generation: u64, waited: Duration) {
+    pub(in crate::command) fn arrived(&mut self, generation: u64, waited: Duration) {
         self.running = Some(generation);
         self.waited_seconds = Some(waited.as_secs_f64());
     }

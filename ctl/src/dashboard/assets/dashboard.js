@@ -62,7 +62,7 @@ async function observe(page) {
     try {
       const data = await request(page.path);
       if (page !== shown) return;
-      page.page ??= isRelease ? new ReleasePage(main) : new ListPage();
+      page.page ??= isRelease ? new ReleasePage(main, page.path, () => observeNow(page)) : new ListPage();
       page.page.draw(data);
       freshness.textContent = `observed at ${new Date().toLocaleTimeString()}`;
       fault.replaceChildren();
@@ -76,6 +76,12 @@ async function observe(page) {
     }
   }
   page.timer = setTimeout(() => observe(page), isRelease ? RELEASE_INTERVAL : LIST_INTERVAL);
+}
+
+function observeNow(page) {
+  if (page !== shown) return;
+  clearTimeout(page.timer);
+  observe(page);
 }
 
 takeToken();

@@ -1,10 +1,12 @@
 // The page of one release. The crowd stays, so that its dots move; the tables are drawn anew with each observation.
 
+import { ChangeSection } from "./change.js";
 import { Crowd } from "./crowd.js";
 import { bar, h, mark, percent, section, table, weight } from "./dom.js";
 
 export class ReleasePage {
-  constructor(main) {
+  constructor(main, path, changed) {
+    this.change = new ChangeSection(path, changed);
     this.crowd = new Crowd();
     this.note = h("p", { class: "hint" });
     const users = section("users", "Users", { class: "wide" },
@@ -16,11 +18,12 @@ export class ReleasePage {
     const { problems, rollout, ...rest } = this.parts;
     problems.className = rollout.className = "wide";
     for (const part of [problems, rollout]) part.style.gridColumn = "1 / -1";
-    main.replaceChildren(problems, users, rollout, ...Object.values(rest));
+    main.replaceChildren(problems, users, this.change.element, rollout, ...Object.values(rest));
   }
 
   draw(view) {
     const { parts } = this;
+    this.change.draw(view);
     const isDrawn = this.crowd.draw(view);
     this.note.replaceChildren(isDrawn
       ? `Each dot is 0.5% of the requests of the last ${view.seconds || 1} s, those of testers left out.`

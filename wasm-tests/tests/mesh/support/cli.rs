@@ -57,6 +57,11 @@ impl Cli {
         self.command(line).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 
+    /// The same for a test that reads what it prints.
+    pub(crate) fn serve(&self, line: &str) -> Child {
+        self.command(line).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
     fn command(&self, line: &str) -> Command {
         let mut command = Command::new(artifact::canary_ctl().unwrap());
         command.args(line.split(' ')).current_dir(self.folder.path()).env("KUBECONFIG", &self.kubeconfig);
