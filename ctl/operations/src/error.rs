@@ -1,6 +1,6 @@
 //! Why a cluster cannot be steered, as data: what a person can do about it is said at the edge.
 
-use crate::Protected;
+use crate::{Protected, ReadinessError};
 use canary_release::metrics::ReleaseGeneration;
 use canary_release::plan::{LabelRefusal, Reference};
 use canary_release::rbac::Right;
@@ -255,6 +255,9 @@ pub enum Error {
         /// Why.
         source: Box<Error>,
     },
+    /// The pods of a version are not ready.
+    #[error(transparent)]
+    Readiness(#[from] Box<ReadinessError>),
     /// The operation would break what others have.
     #[error(transparent)]
     Protected(#[from] Protected),

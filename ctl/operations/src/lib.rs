@@ -21,6 +21,7 @@
 //! rotate            a new signing key                                    Release         -> Rotated
 //! rights            the rights that the user lacks                     Release         -> Right
 //! prepare, restart  restarts proxies without V8                          Release         -> Preparation
+//! readiness         until the pods of a version are ready              VersionLabel    -> VersionReady
 //! adopt             the version label for running pods                 Deployment      -> Adoption
 //! uninstall         deletes our objects and fields                       Record          -> Plan
 //! discover          the objects for a first canary.yaml                  Service         -> Objects
@@ -59,6 +60,7 @@ mod pause;
 mod prepare;
 mod protected;
 mod proxies;
+mod readiness;
 mod record_store;
 mod recover;
 mod releases;
@@ -88,6 +90,7 @@ pub use error::Error;
 pub use lease_manager::LeaseTiming;
 pub use prepare::{Preparation, PrepareOptions, Restart};
 pub use protected::Protected;
+pub use readiness::{ReadinessError, ReadinessOptions, VersionReady};
 pub use record_store::StoredRecord;
 pub use releases::FoundRelease;
 pub use role_change::RoleChanged;

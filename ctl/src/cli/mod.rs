@@ -64,7 +64,7 @@ pub use status::Status;
 pub use token::{Token, TokenCreate, TokenInspect, TokenRevoke, TokenVerb};
 pub use twin::{
     Charts, HooksRun, Twin, TwinAdopt, TwinDecisions, TwinInspection, TwinPlugin, TwinPostRender, TwinRender,
-    TwinVerb,
+    TwinVerb, TwinWait,
 };
 pub use uninstall::Uninstall;
 pub use verify::Verify;

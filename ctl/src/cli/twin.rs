@@ -46,6 +46,8 @@ Exit code 1 when a check refuses the chart.")]
     Plugin(TwinPlugin),
     /// Give the pods of a running Deployment the version label, without a restart
     Adopt(TwinAdopt),
+    /// Wait until the pods of a version are ready, or cannot get ready
+    Wait(TwinWait),
 }
 
 /// Print the objects to deploy: files in, one stream out
@@ -152,6 +154,37 @@ pub struct TwinAdopt {
     /// The form of the result.
     #[command(flatten)]
     pub output: Output,
+}
+
+/// Wait until the pods of a version are ready, or cannot get ready
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:
+  canary-ctl twin wait                 the canary of canary.yaml; without one, stable
+  canary-ctl twin wait v2 --timeout 10m
+  canary-ctl twin wait -n shop --label version=v2
+
+Every Deployment whose pods have the version label has to be complete, as for `kubectl rollout status`.
+A container that no retry starts (image, configuration, crashes) ends it at once, with exit code 2, the
+container's last output and the warnings about its pod.")]
+pub struct TwinWait {
+    /// The version; without it the canary of the file, or stable where it has none
+    #[arg(value_name = "VERSION", conflicts_with = "label")]
+    pub version: Option<String>,
+    /// The release: its namespace, version label and versions.
+    #[command(flatten)]
+    pub spec: SpecFile,
+    /// The namespace, where no file names it
+    #[arg(short, long, value_name = "NAMESPACE", requires = "label", conflicts_with = "file")]
+    pub namespace: Option<Label>,
+    /// The label, where no file names it
+    #[arg(long, value_name = "NAME=VALUE", requires = "namespace", conflicts_with = "file")]
+    pub label: Option<VersionLabel>,
+    /// How long to wait
+    #[arg(long, value_name = "DURATION", default_value = "5m")]
+    pub timeout: Seconds,
+    /// The cluster.
+    #[command(flatten)]
+    pub connection: Connection,
 }
 
 /// The two versions of a chart, rendered.

@@ -1,8 +1,9 @@
 //! `twin`: read both versions and the decisions, plan, and print objects, decisions or refusals. Only a plugin directory and a
-//! report that was asked for are written; `adopt` alone needs a cluster.
+//! report that was asked for are written; `adopt` and `wait` alone need a cluster.
 
 mod adopt;
 mod plugin;
+mod wait;
 
 use crate::cli::{Charts, HooksRun, Twin, TwinDecisions, TwinPostRender, TwinVerb};
 use crate::report::{Printer, TwinCheckReport, TwinDiffReport};
@@ -39,6 +40,7 @@ pub(super) async fn run(arguments: &Twin, printer: &mut Printer) -> Result<Outco
         }
         TwinVerb::Plugin(arguments) => plugin::run(arguments, printer),
         TwinVerb::Adopt(arguments) => adopt::run(arguments, printer).await,
+        TwinVerb::Wait(arguments) => wait::run(arguments, printer).await,
     }
 }
 

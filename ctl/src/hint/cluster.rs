@@ -2,7 +2,7 @@
 
 use super::Hint;
 use super::rights::right_to_add;
-use canary_operations::{Error, Protected};
+use canary_operations::{Error, Protected, ReadinessError};
 use canary_release::rbac::Right;
 
 /// The most releases that a hint names.
@@ -17,6 +17,7 @@ impl Hint for Error {
             Self::Plan(error) => error.hint(),
             Self::Label(refusal) => refusal.hint(),
             Self::Rollout(error) => error.hint(),
+            Self::Readiness(error) => error.hint(),
             Self::Manifest(error) => error.hint(),
             Self::Config(error) => error.hint(),
             Self::RecordAhead { .. } => Some(
@@ -34,6 +35,20 @@ impl Hint for Error {
             Self::Unknown { known, .. } => Some(unknown(known)),
             other => of_access(other).or_else(|| of_proxies(other)).map(str::to_owned),
         }
+    }
+}
+
+impl Hint for ReadinessError {
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Failed { .. } => {
+                "correct the version and deploy it again; `canary-ctl weight 0` keeps new users away from it meanwhile"
+            }
+            Self::Late { .. } => {
+                "`kubectl describe` of such a pod says more; a longer `--timeout` waits longer"
+            }
+        };
+        Some(hint.to_owned())
     }
 }
 

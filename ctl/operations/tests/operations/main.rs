@@ -25,6 +25,7 @@ mod make_before_break;
 mod moves_users;
 mod new_module;
 mod proxies_without_istiod;
+mod readiness;
 mod refused;
 mod rollouts;
 mod unobserved;

@@ -6,12 +6,14 @@
 //! window       requests between two observations                         Traffic              -> WindowTraffic
 //! share        the canary's share of them, with its interval             WindowTraffic        -> ObservedShare
 //! summary      what the record alone says, in one line                   Record               -> ReleaseSummary
+//! readiness    whether the pods of a version are ready, and why not      Deployments, pods    -> VersionReadiness
 //! problem      what is wrong, the worst first                            Observation, share   -> Problems
 //! ```
 
 mod observation;
 mod problem;
 mod proxy;
+mod readiness;
 mod share;
 mod summary;
 mod window;
@@ -19,6 +21,7 @@ mod window;
 pub use observation::{ObjectStatus, Observation, ReadyPods};
 pub use problem::{Problem, problems};
 pub use proxy::ProxyStatus;
+pub use readiness::{ReadinessFailure, VersionReadiness};
 pub use share::{ObservedShare, Share};
 pub use summary::{Condition, ReleaseSummary};
 pub use window::{TrafficWindow, WindowTraffic};

@@ -201,7 +201,8 @@ impl<'l> TwinChart<'l> {
         let expected = self.canary_ctl(&["twin", "render", &deployed, "--rendered=rendered.yaml"]);
         std::fs::write(self.path("expected.yaml"), expected).unwrap();
         self.upgrade(version, &[&deployed]).await;
-        self.ready(&format!("shop-{version}")).await;
+        let label = format!("version={version}");
+        self.canary_ctl(&["twin", "wait", "-n", &self.namespace, "--label", &label, "--timeout", "2m"]);
         self.deployed().await;
         assert_eq!(
             sorted(&self.path("deployed.yaml")),

@@ -27,6 +27,7 @@ use kube::client::Body;
 use proxies::Proxies;
 use request::Request;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard};
 use store::Store;
@@ -46,6 +47,8 @@ pub(crate) struct State {
     pub(crate) proxies: Proxies,
     pub(crate) controllers: Controllers,
     pub(crate) access: Access,
+    /// What containers have written, by their pod.
+    pub(crate) logs: BTreeMap<String, String>,
     /// `PATCH /apis/…` of all requests.
     pub(crate) requests: Vec<String>,
     /// The bytes of all responses.
@@ -172,6 +175,9 @@ impl FakeApi {
         if let Some(metrics) = state.proxies.metrics(&request.path) {
             return metrics;
         }
+        if let Some(log) = state.log(&request.path) {
+            return log;
+        }
         let denies = |denial: &&Denial| {
             let is_refused = match denial.refuses {
                 Refuses::All => true,
@@ -202,6 +208,12 @@ impl State {
         let Self { store, proxies, controllers, .. } = self;
         controllers.sync(store);
         proxies.push(store);
+    }
+
+    fn log(&self, path: &str) -> Option<http::Response<Body>> {
+        let pod = path.strip_suffix("/log")?.rsplit('/').next()?;
+        let text = self.logs.get(pod)?.clone();
+        Some(http::Response::new(Body::from(text.into_bytes())))
     }
 
     /// Lets controllers run that were stopped.

@@ -1,0 +1,315 @@
+//! Whether the pods of a version are ready, and if not, what they wait for or what keeps them from it for good.
+//!
+//! # Source
+//! The conditions of a complete and of a failed Deployment are those of `kubectl rollout status`
+//! ([Deployments, "Deployment status"](https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#deployment-status));
+//! the reasons of containers are the kubelet's
+//! ([Pod lifecycle, "Container states"](https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#container-states)).
+
+use serde::Serialize;
+use serde_json::Value;
+use std::fmt;
+
+/// A container that has crashed so often is taken for one that will not run: by then the kubelet has waited 10, 20 and 40 s.
+const MAX_RESTARTS: u64 = 3;
+
+/// Reasons for which a container waits, and that no retry of the kubelet ends.
+const PERMANENT: [&str; 6] = [
+    "CreateContainerConfigError",
+    "CreateContainerError",
+    "ErrImageNeverPull",
+    "ImageInspectError",
+    "ImagePullBackOff",
+    "InvalidImageName",
+];
+
+/// The pods of a version at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VersionReadiness {
+    /// Every Deployment of it is complete.
+    Ready {
+        /// Its pods.
+        pods: u64,
+    },
+    /// Not yet.
+    Waiting {
+        /// Its pods that are ready.
+        ready: u64,
+        /// Those that are wanted.
+        wanted: u64,
+        /// What is waited for: a sentence for each pod, or for each Deployment without one.
+        reasons: Vec<String>,
+    },
+    /// No, and time alone changes nothing.
+    Failed(ReadinessFailure),
+}
+
+/// Why the pods of a version do not get ready.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReadinessFailure {
+    /// The Deployment or the pod.
+    pub object: String,
+    /// The container, where it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
+    /// Whether the container has run before: then its last output is that of the run before.
+    #[serde(skip)]
+    pub has_restarted: bool,
+    /// The reason and the message of Kubernetes.
+    pub message: String,
+}
+
+impl fmt::Display for ReadinessFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.object)?;
+        if let Some(container) = &self.container {
+            write!(f, ", container {container}")?;
+        }
+        write!(f, ": {}", self.message)
+    }
+}
+
+impl VersionReadiness {
+    /// Judges the Deployments of a version and its pods, as the API server returns them.
+    pub fn of(deployments: &[Value], pods: &[Value]) -> Self {
+        // A pod says more than its Deployment does.
+        if let Some(failure) = pods.iter().find_map(failure).or_else(|| deployments.iter().find_map(deadline))
+        {
+            return Self::Failed(failure);
+        }
+        let counts = deployments.iter().map(Counts::of);
+        let (ready, wanted) = counts.fold((0, 0), |(ready, wanted), counts| {
+            (ready + counts.ready.min(counts.wanted), wanted + counts.wanted)
+        });
+        if !deployments.is_empty() && deployments.iter().all(|object| Counts::of(object).is_complete()) {
+            return Self::Ready { pods: wanted };
+        }
+        let mut reasons: Vec<String> = pods.iter().filter_map(waiting).collect();
+        reasons.extend(deployments.iter().filter_map(replica_failure));
+        if deployments.is_empty() {
+            reasons.push("no Deployment whose pods have the label of this version".to_owned());
+        }
+        Self::Waiting { ready, wanted, reasons }
+    }
+}
+
+/// The numbers of a Deployment.
+struct Counts {
+    wanted: u64,
+    updated: u64,
+    all: u64,
+    ready: u64,
+    available: u64,
+    is_observed: bool,
+}
+
+impl Counts {
+    fn of(deployment: &Value) -> Self {
+        let number = |pointer: &str| deployment.pointer(pointer).and_then(Value::as_u64);
+        let status = |field: &str| number(&format!("/status/{field}")).unwrap_or_default();
+        Self {
+            wanted: number("/spec/replicas").unwrap_or(1),
+            updated: status("updatedReplicas"),
+            all: status("replicas"),
+            ready: status("readyReplicas"),
+            available: status("availableReplicas"),
+            is_observed: number("/status/observedGeneration") >= number("/metadata/generation"),
+        }
+    }
+
+    const fn is_complete(&self) -> bool {
+        let Self { wanted, updated, all, available, is_observed, .. } = *self;
+        is_observed && updated >= wanted && all <= updated && available >= updated
+    }
+}
+
+fn name(object: &Value) -> &str {
+    text(object, "/metadata/name")
+}
+
+fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn items<'v>(object: &'v Value, pointer: &str) -> impl Iterator<Item = &'v Value> {
+    object.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
+}
+
+fn condition<'v>(object: &'v Value, kind: &str) -> Option<&'v Value> {
+    items(object, "/status/conditions").find(|condition| text(condition, "/type") == kind)
+}
+
+/// A reason with its message, if there is one.
+fn reason(state: &Value) -> String {
+    match (text(state, "/reason"), text(state, "/message")) {
+        (reason, "") => reason.to_owned(),
+        (reason, message) => format!("{reason}: {message}"),
+    }
+}
+
+fn deadline(deployment: &Value) -> Option<ReadinessFailure> {
+    let progressing = condition(deployment, "Progressing")?;
+    let is_exceeded = text(progressing, "/reason") == "ProgressDeadlineExceeded";
+    is_exceeded.then(|| ReadinessFailure {
+        object: format!("Deployment {}", name(deployment)),
+        container: None,
+        has_restarted: false,
+        message: reason(progressing),
+    })
+}
+
+/// Pods that the API server refuses: a quota, a policy, a missing service account. The controller tries again.
+fn replica_failure(deployment: &Value) -> Option<String> {
+    let failed = condition(deployment, "ReplicaFailure").filter(|found| text(found, "/status") == "True")?;
+    Some(format!("Deployment {}: {}", name(deployment), reason(failed)))
+}
+
+/// The containers of a pod as the kubelet sees them.
+fn containers(pod: &Value) -> impl Iterator<Item = &Value> {
+    items(pod, "/status/initContainerStatuses").chain(items(pod, "/status/containerStatuses"))
+}
+
+fn failure(pod: &Value) -> Option<ReadinessFailure> {
+    containers(pod).find_map(|container| {
+        let state = container.pointer("/state/waiting")?;
+        let restarts = container.pointer("/restartCount").and_then(Value::as_u64).unwrap_or_default();
+        let word = text(state, "/reason");
+        let crashes = word == "CrashLoopBackOff" && restarts >= MAX_RESTARTS;
+        if !crashes && !PERMANENT.contains(&word) {
+            return None;
+        }
+        let end = container.pointer("/lastState/terminated/exitCode").and_then(Value::as_i64);
+        let end = end.map(|code| format!(", last exit code {code}")).unwrap_or_default();
+        Some(ReadinessFailure {
+            object: format!("Pod {}", name(pod)),
+            container: Some(text(container, "/name").to_owned()),
+            has_restarted: restarts > 0,
+            message: reason(state) + &end,
+        })
+    })
+}
+
+/// What a pod waits for; `None` if it is ready.
+fn waiting(pod: &Value) -> Option<String> {
+    let is_true = |kind: &str| condition(pod, kind).is_some_and(|found| text(found, "/status") == "True");
+    if is_true("Ready") {
+        return None;
+    }
+    let scheduled = condition(pod, "PodScheduled").filter(|found| text(found, "/status") == "False");
+    let why = scheduled.map(reason).or_else(|| {
+        let states = containers(pod).find_map(|container| {
+            let state = container.pointer("/state/waiting")?;
+            Some(format!("container {}: {}", text(container, "/name"), reason(state)))
+        });
+        states.or_else(|| {
+            let unready = containers(pod).find(|container| container["ready"] == Value::Bool(false))?;
+            Some(format!("container {} runs and is not ready", text(unready, "/name")))
+        })
+    });
+    Some(format!("Pod {}: {}", name(pod), why.unwrap_or_else(|| text(pod, "/status/phase").to_owned())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn deployment(ready: u64) -> Value {
+        json!({"metadata": {"name": "shop-v2", "generation": 3}, "spec": {"replicas": 2},
+            "status": {"observedGeneration": 3, "replicas": 2, "updatedReplicas": 2, "readyReplicas": ready, "availableReplicas": ready}})
+    }
+
+    fn pod(container: &Value) -> Value {
+        json!({"metadata": {"name": "shop-v2-a"}, "status": {"phase": "Pending",
+            "conditions": [{"type": "Ready", "status": "False"}], "containerStatuses": [container]}})
+    }
+
+    fn waits_for(word: &str, restarts: u64) -> Value {
+        json!({"name": "shop", "ready": false, "restartCount": restarts,
+            "state": {"waiting": {"reason": word, "message": "back-off"}}, "lastState": {"terminated": {"exitCode": 7}}})
+    }
+
+    fn reasons(deployments: &[Value], pods: &[Value]) -> Vec<String> {
+        match VersionReadiness::of(deployments, pods) {
+            VersionReadiness::Waiting { reasons, .. } => reasons,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_version_is_ready_when_every_deployment_of_it_is_complete_and_observed() {
+        let ready = VersionReadiness::of(&[deployment(2), deployment(2)], &[]);
+        assert_eq!(ready, VersionReadiness::Ready { pods: 4 });
+        let mut unobserved = deployment(2);
+        unobserved["status"]["observedGeneration"] = json!(2);
+        let mut replacing = deployment(2);
+        replacing["status"]["replicas"] = json!(3);
+        let mut fresh = deployment(0);
+        fresh["status"] = json!({});
+        for other in [deployment(1), unobserved, replacing, fresh] {
+            let found = VersionReadiness::of(&[deployment(2), other.clone()], &[]);
+            assert!(matches!(found, VersionReadiness::Waiting { wanted: 4, .. }), "{other}: {found:?}");
+        }
+        assert!(reasons(&[], &[])[0].starts_with("no Deployment"), "nothing is not ready");
+    }
+
+    #[test]
+    fn what_no_retry_ends_fails_at_once_and_what_may_end_is_waited_for() {
+        for word in ["InvalidImageName", "ImagePullBackOff", "CreateContainerConfigError"] {
+            let found = VersionReadiness::of(&[deployment(1)], &[pod(&waits_for(word, 0))]);
+            let VersionReadiness::Failed(failure) = found else { panic!("{word}: {found:?}") };
+            assert_eq!(
+                failure.to_string(),
+                format!("Pod shop-v2-a, container shop: {word}: back-off, last exit code 7")
+            );
+        }
+        assert!(matches!(
+            VersionReadiness::of(&[deployment(1)], &[pod(&waits_for("CrashLoopBackOff", 3))]),
+            VersionReadiness::Failed(ReadinessFailure { has_restarted: true, .. })
+        ));
+        for (word, restarts) in [("CrashLoopBackOff", 2), ("ContainerCreating", 0), ("ErrImagePull", 0)] {
+            let found = reasons(&[deployment(1)], &[pod(&waits_for(word, restarts))]);
+            assert_eq!(found, [format!("Pod shop-v2-a: container shop: {word}: back-off")]);
+        }
+    }
+
+    #[test]
+    fn an_init_container_that_cannot_start_fails_the_version() {
+        let mut pod = pod(&waits_for("PodInitializing", 0));
+        pod["status"]["initContainerStatuses"] = json!([waits_for("InvalidImageName", 0)]);
+        assert!(matches!(VersionReadiness::of(&[deployment(0)], &[pod]), VersionReadiness::Failed(_)));
+    }
+
+    #[test]
+    fn a_deadline_fails_and_a_pod_says_more_than_its_deployment() {
+        let mut late = deployment(0);
+        late["status"]["conditions"] = json!([{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": "timed out"}]);
+        let of = |pods: &[Value]| match VersionReadiness::of(std::slice::from_ref(&late), pods) {
+            VersionReadiness::Failed(failure) => failure.to_string(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(of(&[]), "Deployment shop-v2: ProgressDeadlineExceeded: timed out");
+        assert!(of(&[pod(&waits_for("InvalidImageName", 0))]).starts_with("Pod shop-v2-a"));
+    }
+
+    #[test]
+    fn pods_that_cannot_be_scheduled_or_made_or_that_are_not_ready_say_so() {
+        let mut unscheduled = pod(&json!({"name": "shop"}));
+        unscheduled["status"]["conditions"] = json!([{"type": "PodScheduled", "status": "False",
+            "reason": "Unschedulable", "message": "0/3 nodes are available"}]);
+        assert_eq!(
+            reasons(&[deployment(1)], &[unscheduled]),
+            ["Pod shop-v2-a: Unschedulable: 0/3 nodes are available"]
+        );
+        let running = pod(&json!({"name": "shop", "ready": false, "state": {"running": {}}}));
+        assert_eq!(
+            reasons(&[deployment(1)], &[running]),
+            ["Pod shop-v2-a: container shop runs and is not ready"]
+        );
+        let mut refused = deployment(0);
+        refused["status"]["conditions"] = json!([{"type": "ReplicaFailure", "status": "True",
+            "reason": "FailedCreate", "message": "exceeded quota"}]);
+        assert_eq!(reasons(&[refused], &[]), ["Deployment shop-v2: FailedCreate: exceeded quota"]);
+    }
+}
