@@ -77,12 +77,15 @@ impl ChangeKind {
 
     /// The changes that a record allows, in the order of the buttons. Preflight checks may refuse them still.
     pub fn offered(record: &Record, now: Timestamp) -> Vec<Self> {
-        let weight = record.state.version_of(Role::Canary).is_some().then_some(Self::Weight);
+        let has_canary = record.state.version_of(Role::Canary).is_some();
+        let weight = has_canary.then_some(Self::Weight);
         let pause = if record.paused.is_some() { Self::Resume } else { Self::Pause };
         let can_roll_back = record.to_roll_back().is_ok_and(|target| target != RollbackTarget::Done);
         let rollback = can_roll_back.then_some(Self::Rollback);
         let is_suspended = record.rollout.as_ref().is_some_and(|rollout| rollout.suspended.is_some());
         let is_allowed = |verb| match verb {
+            // What was rolled back or promoted by hand leaves a rollout that its driver ends.
+            _ if !has_canary => false,
             // Both are allowed twice, and change nothing then.
             RolloutVerb::Pause if is_suspended => false,
             RolloutVerb::Resume if !is_suspended => false,

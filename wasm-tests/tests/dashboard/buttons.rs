@@ -2,6 +2,7 @@
 
 use crate::chromium::Tab;
 use crate::server::{Dashboard, view};
+use std::time::Duration;
 
 const TEXT: &str = "document.getElementById('dialog-heading')?.parentElement.open === true && document.querySelector('dialog').innerText";
 const RESULT: &str = "document.getElementById('change-result').innerText";
@@ -42,7 +43,10 @@ async fn escape_and_the_focused_button_of_the_dialog_change_nothing() {
         ask_for(&mut tab, &dashboard, "30").await;
         tab.press(key.0, key.1).await;
         tab.until("document.querySelector('dialog').open", false).await;
+        // A change would be under way by then.
+        tokio::time::sleep(Duration::from_millis(500)).await;
         assert_eq!(dashboard.state("shop/shop"), before, "{key:?}");
+        assert_eq!(tab.evaluate(RESULT).await, serde_json::json!(""), "{key:?}");
     }
 }
 
