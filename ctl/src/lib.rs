@@ -43,7 +43,6 @@ pub mod verify;
 pub use error::Error;
 pub use outcome::Outcome;
 
-use clap::Parser as _;
 use report::Printer;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -52,7 +51,7 @@ use std::process::ExitCode;
 pub fn run(arguments: impl IntoIterator<Item = OsString>, module: &[u8]) -> ExitCode {
     module::carry(module);
     let mut printer = Printer::of_process();
-    let cli = match cli::Cli::try_parse_from(arguments) {
+    let cli = match cli::parse(arguments) {
         Ok(cli) => cli,
         Err(error) => return printer.usage(&error),
     };

@@ -13,6 +13,7 @@ mod init;
 mod keys;
 mod lint;
 mod list;
+mod man;
 mod module;
 mod on_cluster;
 mod pause;
@@ -46,6 +47,7 @@ pub use init::Init;
 pub use keys::Keys;
 pub use lint::Lint;
 pub use list::List;
+pub use man::Man;
 pub use module::{Module, ModulePush, ModuleSave, ModuleVerb, ModuleVerify, RegistryOptions};
 pub use on_cluster::OnCluster;
 pub use pause::{Pause, Resume};
@@ -71,7 +73,12 @@ pub use verify::Verify;
 pub use weight::{Weigh, WeightTarget};
 pub use writes::{DryRun, Writes};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use std::ffi::OsString;
+use std::path::Path;
+
+/// The name under which `kubectl` finds the tool as a plugin, and what its users type.
+const PLUGIN: (&str, &str) = ("kubectl-canary", "kubectl canary");
 
 /// Moves users, not requests, to a new version: sticky canary releases on Istio and Envoy.
 #[derive(Clone, Debug, Parser)]
@@ -83,6 +90,23 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub verb: Verb,
+}
+
+/// Reads a command line. As a plugin of `kubectl` the usage text names `kubectl canary`: the name of the program decides, as
+/// in a link to it.
+///
+/// # Errors
+///
+/// Clap's own, help and version among them.
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let program = arguments.first().and_then(|path| Path::new(path).file_name());
+    let mut command = Cli::command();
+    if program.is_some_and(|name| name == PLUGIN.0) {
+        command = command.bin_name(PLUGIN.1);
+    }
+    Cli::from_arg_matches_mut(&mut command.try_get_matches_from_mut(arguments)?)
+        .map_err(|error| error.format(&mut command))
 }
 
 /// What `canary-ctl` can do, in the order in which a release needs it.
@@ -138,6 +162,8 @@ pub enum Verb {
     Module(Module),
     /// Print the JSON Schema of canary.yaml, for editors
     Schema(Schema),
+    /// Print a manual page
+    Man(Man),
     /// Print a completion script for a shell
     Completions(Completions),
 }

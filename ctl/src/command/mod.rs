@@ -12,6 +12,7 @@ mod key_file;
 mod lint;
 mod list;
 mod live;
+mod man;
 mod missing_rights;
 mod module;
 mod pause;
@@ -91,6 +92,7 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::Verify(arguments) => verify::run(arguments, printer).await,
         Verb::Module(arguments) => Box::pin(module::run(&arguments, printer)).await,
         Verb::Schema(arguments) => schema::run(arguments, printer),
+        Verb::Man(arguments) => man::run(&arguments, printer),
         Verb::Completions(arguments) => completions::run(arguments, printer),
     }
 }

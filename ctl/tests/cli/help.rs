@@ -2,7 +2,7 @@
 
 use crate::cli_fixture::{CliFixture, golden};
 
-const VERBS: [&str; 44] = [
+const VERBS: [&str; 45] = [
     "init",
     "lint",
     "generate",
@@ -46,6 +46,7 @@ const VERBS: [&str; 44] = [
     "module push",
     "module verify",
     "schema",
+    "man",
     "completions",
 ];
 
@@ -74,5 +75,40 @@ fn completions_name_every_verb() {
         for subcommand in ["generate", "status"] {
             assert!(ran.stdout.contains(subcommand), "the completions for {shell} lack `{subcommand}`");
         }
+    }
+}
+
+#[test]
+fn every_command_has_a_manual_page_that_names_it() {
+    let list = CliFixture::new().run("man --list");
+    assert_eq!((list.code, list.stderr.as_str()), (0, ""));
+    let pages: Vec<&str> = list.stdout.lines().collect();
+    for verb in VERBS {
+        let command = format!("canary-ctl {verb}");
+        assert!(pages.contains(&command.as_str()), "{pages:?} lacks {command}");
+        let name = command.replace(' ', "-");
+        let page = CliFixture::new().run(&format!("man {verb}"));
+        assert_eq!((page.code, page.stderr.as_str()), (0, ""), "{verb}");
+        let names_it =
+            page.stdout.contains(&format!(".TH {name} 1 ")) && page.stdout.contains(".SH SYNOPSIS");
+        assert!(names_it, "expected the page {name}, found\n{}", page.stdout);
+    }
+    let unknown = CliFixture::new().run("man rollout strat");
+    assert_eq!(unknown.code, 2);
+    assert!(unknown.stderr.contains("found `rollout strat`"), "{}", unknown.stderr);
+}
+
+#[test]
+fn as_a_plugin_of_kubectl_the_usage_names_kubectl() {
+    let folder = tempfile::tempdir().unwrap();
+    let plugin = folder.path().join("kubectl-canary");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_canary-ctl"), &plugin).unwrap();
+    for (words, expected) in [
+        (&["--help"][..], "Usage: kubectl canary <COMMAND>"),
+        (&["rollout", "start", "--help"], "Usage: kubectl canary rollout start "),
+    ] {
+        let output = std::process::Command::new(&plugin).args(words).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains(expected), "expected {expected}, found\n{text}");
     }
 }
