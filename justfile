@@ -29,6 +29,11 @@ reproduce:
 build: wasm
     cargo build --locked -p canary-ctl -p demo-shop
 
+# Build the archive of canary-ctl that is published, static and small, into dist/, and try it (minutes).
+[group('build')]
+dist *ARGS:
+    @tools/dist.sh {{ ARGS }}
+
 # Build the real Kubernetes and Istio that the mesh tests and the lab run, into .tools/lab (long, once).
 [group('build')]
 lab-tools:
