@@ -30,7 +30,7 @@ build() {
     # The paths of this machine would be part of the binary: in the texts of panics.
     env "CC_${target//-/_}=musl-gcc" \
         "CARGO_TARGET_${variable}_RUSTFLAGS=--remap-path-prefix=$PWD/= --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}/=cargo/" \
-        CANARY_FILTER_WASM="$TARGET_DIR/wasm/canary_filter.wasm" \
+        CANARY_FILTER_WASM="$(realpath "$TARGET_DIR/wasm/canary_filter.wasm")" \
         cargo build --locked -p canary-ctl --profile dist --target "$target" --target-dir "$TARGET_DIR/dist-build" >&2
     printf '%s\n' "$TARGET_DIR/dist-build/$target/dist/canary-ctl"
 }
