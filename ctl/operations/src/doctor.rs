@@ -31,12 +31,13 @@ impl Cluster {
     /// None: what cannot be read is part of the diagnosis.
     pub async fn diagnose(&self, release: &Release) -> Diagnosis {
         let mut diagnosis = Diagnosis::default();
-        let (service, exposure, rights, proxies, keys, admission) = tokio::join!(
+        let (service, exposure, rights, proxies, keys, remote_clusters, admission) = tokio::join!(
             self.examine_service(release),
             self.exposure(release),
             self.missing_rights(release),
             self.examine_proxies(release),
             self.examine_keys(release),
+            self.remote_clusters(),
             Box::pin(self.examine_admission(release)),
         );
         let mut keep = Keep(&mut diagnosis.errors);
@@ -46,6 +47,7 @@ impl Cluster {
         examination.missing_rights = keep.ok(Area::Rights, rights);
         examination.proxies = keep.ok(Area::Proxies, proxies);
         examination.keys = keep.ok(Area::Keys, keys);
+        examination.remote_clusters = keep.ok(Area::Clusters, remote_clusters).unwrap_or_default();
         if let Some(admission) = keep.ok(Area::Admission, admission) {
             examination.is_installed = admission.is_installed;
             examination.brings_wasm = admission.plan.brings_wasm();

@@ -64,6 +64,7 @@ mod readiness;
 mod record_store;
 mod recover;
 mod releases;
+mod remote_clusters;
 mod restart;
 mod rights;
 mod role_change;

@@ -23,6 +23,9 @@ impl Hint for ClusterFinding {
             }
             Self::Silent { proxy, .. } => unreadable(&proxy.namespace, &proxy.pod),
             Self::NoKeys { .. } => "`canary-ctl apply` restores them from the deployed configuration".to_owned(),
+            Self::RemoteClusters { .. } => {
+                "call the verb for the context of each cluster, `--context CONTEXT`; section \"Several clusters\" of docs/operations.md".to_owned()
+            }
             Self::NotInstalled => "`canary-ctl apply` puts it there".to_owned(),
             Self::MixedVersions { .. } => return None,
         })

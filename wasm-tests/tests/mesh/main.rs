@@ -11,6 +11,7 @@
 )]
 
 mod apply;
+mod clusters;
 mod coverage;
 mod dashboard;
 mod east_west;

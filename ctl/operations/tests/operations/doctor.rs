@@ -80,3 +80,30 @@ fn what_may_not_be_read_is_a_missing_right_and_the_rest_is_examined() {
         assert_eq!(found, [Area::Gateways, Area::Rights, Area::Service]);
     });
 }
+
+#[test]
+fn clusters_that_istiod_reads_too_are_named_where_their_secrets_may_be_listed() {
+    run(async {
+        let (api, release) = (shop(), release(&Value::Null));
+        for (name, labels, annotations) in [
+            ("west", json!({"istio/multiCluster": "true"}), json!({"networking.istio.io/cluster": "west-1"})),
+            ("other", json!({}), json!({})),
+        ] {
+            let metadata = json!({"namespace": "istio-system", "name": name, "labels": labels, "annotations": annotations});
+            let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata});
+            api.state().store.create_as("istioctl", &secret);
+        }
+        let cluster = api.cluster().await;
+        apply(&cluster, &release).await.unwrap();
+        let text =
+            "istiod reads other clusters (west-1): gateways there are not seen, and nothing waits for them";
+        assert_eq!(found(&cluster, &release).await, [(Severity::Warning, Area::Clusters, text.to_owned())]);
+
+        api.state().access.deny("list", "secrets");
+        assert_eq!(
+            found(&cluster, &release).await,
+            [],
+            "who may not list them is not told of a missing right"
+        );
+    });
+}

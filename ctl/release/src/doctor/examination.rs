@@ -4,6 +4,7 @@ use crate::preflight::{Exposure, WasmRuntime};
 use crate::rbac::Right;
 use crate::status::ReadyPods;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// What a part of an examination is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -21,6 +22,8 @@ pub enum Area {
     Proxies,
     /// The signing keys.
     Keys,
+    /// Other clusters of the mesh.
+    Clusters,
 }
 
 /// What was observed of a release and its cluster. What could not be read is `None`.
@@ -42,6 +45,8 @@ pub struct Examination {
     pub proxies: Option<Vec<ProxyExamination>>,
     /// The signing keys.
     pub keys: Option<KeyState>,
+    /// The other clusters that the control plane reads; none where that may not be seen.
+    pub remote_clusters: BTreeSet<String>,
 }
 
 /// A Service, and the pods behind it.

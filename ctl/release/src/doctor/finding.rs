@@ -93,6 +93,15 @@ pub enum ClusterFinding {
         /// The namespaces.
         namespaces: Vec<String>,
     },
+    /// The control plane reads other clusters, too: their gateways are not among the pods of this one.
+    #[error(
+        "istiod reads other clusters ({}): gateways there are not seen, and nothing waits for them",
+        names.iter().cloned().collect::<Vec<_>>().join(", ")
+    )]
+    RemoteClusters {
+        /// These clusters.
+        names: BTreeSet<String>,
+    },
     /// The release is not on the cluster.
     #[error("the release is not on this cluster yet")]
     NotInstalled,
@@ -107,7 +116,10 @@ impl ClusterFinding {
             | Self::MissingRights { .. }
             | Self::Refused { .. }
             | Self::Silent { .. } => Severity::Error,
-            Self::Unlabelled { .. } | Self::RootNotSeen | Self::NoKeys { .. } => Severity::Warning,
+            Self::Unlabelled { .. }
+            | Self::RootNotSeen
+            | Self::NoKeys { .. }
+            | Self::RemoteClusters { .. } => Severity::Warning,
             Self::CanaryNotStarted { .. } | Self::MixedVersions { .. } | Self::NotInstalled => Severity::Info,
         }
     }
@@ -128,6 +140,7 @@ impl ClusterFinding {
             Self::Refused { .. } => Area::Admission,
             Self::Silent { .. } | Self::MixedVersions { .. } => Area::Proxies,
             Self::NoKeys { .. } => Area::Keys,
+            Self::RemoteClusters { .. } => Area::Clusters,
         }
     }
 }
@@ -152,6 +165,9 @@ pub fn findings(release: &Release, examination: &Examination) -> Vec<ClusterFind
     }
     if let (Some(KeyState::Missing { namespaces }), true) = (&examination.keys, examination.is_installed) {
         found.push(ClusterFinding::NoKeys { namespaces: namespaces.clone() });
+    }
+    if !examination.remote_clusters.is_empty() {
+        found.push(ClusterFinding::RemoteClusters { names: examination.remote_clusters.clone() });
     }
     if !examination.is_installed {
         found.push(ClusterFinding::NotInstalled);

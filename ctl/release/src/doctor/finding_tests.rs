@@ -3,6 +3,7 @@ use crate::doctor::Refusal;
 use crate::preflight::{Exposure, GatewayObservation, WasmRuntime};
 use crate::spec::load;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 fn release() -> Release {
@@ -55,6 +56,7 @@ fn healthy() -> Examination {
         refusals: Some(Vec::new()),
         proxies: Some(vec![proxy("a", "1.30.1", None)]),
         keys: Some(KeyState::Equal),
+        remote_clusters: BTreeSet::new(),
     }
 }
 
@@ -156,4 +158,14 @@ fn the_worst_comes_first() {
     let severities: Vec<Severity> =
         findings(&release(), &examination).iter().map(ClusterFinding::severity).collect();
     assert_eq!(severities, [Severity::Error, Severity::Warning, Severity::Info]);
+}
+
+#[test]
+fn other_clusters_of_the_control_plane_are_named() {
+    let (severity, area, text) =
+        only(|found| found.remote_clusters = ["west", "east"].map(str::to_owned).into());
+    assert_eq!((severity, area), (Severity::Warning, Area::Clusters));
+    let expected =
+        "istiod reads other clusters (east, west): gateways there are not seen, and nothing waits for them";
+    assert_eq!(text, expected);
 }
