@@ -6,10 +6,11 @@ use crate::client::pods::{has_ended, has_sidecar};
 use crate::rules::namespaces;
 use crate::{Cluster, Error};
 use assignment::contract::Role;
+use canary_release::data_plane::DataPlane;
 use canary_release::plan::Reference;
 use canary_release::preflight::{Alternative, PreflightCheck};
 use canary_release::record::Record;
-use canary_release::routing::{Coverage, Gap, ROUTE_KIND, Reach, UnmeshedPods, gaps};
+use canary_release::routing::{AmbientPods, Coverage, Gap, ROUTE_KIND, Reach, UnmeshedPods, gaps};
 use canary_release::spec::{ReleaseName, Routes};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -37,13 +38,18 @@ impl Cluster {
         objects.extend(self.client.http_routes(namespace).await?);
         objects.extend(self.client.list("networking.k8s.io/v1", "Ingress", namespace).await?);
         let called = self.client.get(&Reference::new("v1", "Service", namespace, service)).await?;
-        let unmeshed_pods = self.unmeshed_pods(namespace, called.as_ref()).await?;
+        let (unmeshed_pods, ambient_pods) = self.other_pods(namespace, called.as_ref()).await?;
         objects.extend(called);
-        Ok(Reached { objects, unmeshed_pods })
+        Ok(Reached { objects, unmeshed_pods, ambient_pods })
     }
 
-    /// The pods of a namespace that are not behind this Service and have no sidecar.
-    async fn unmeshed_pods(&self, namespace: &str, service: Option<&Value>) -> Result<UnmeshedPods, Error> {
+    /// The pods of a namespace that are not behind this Service and have no sidecar: those that are in no mesh, and those that are
+    /// ambient.
+    async fn other_pods(
+        &self,
+        namespace: &str,
+        service: Option<&Value>,
+    ) -> Result<(UnmeshedPods, AmbientPods), Error> {
         let selector = service.and_then(|service| service.pointer("/spec/selector")?.as_object());
         let is_behind = |labels: &BTreeMap<String, String>| {
             let is_on =
@@ -55,7 +61,12 @@ impl Cluster {
             let is_behind = is_behind(&pod.metadata.labels.clone().unwrap_or_default());
             !is_behind && !has_sidecar(pod) && !has_ended(pod)
         });
-        Ok(UnmeshedPods(outside.filter_map(|pod| pod.metadata.name).collect()))
+        let outside = self.client.data_planes(namespace, outside.collect()).await;
+        let names = |wanted: DataPlane| {
+            let found = outside.iter().filter(move |(_, data_plane)| *data_plane == wanted);
+            found.filter_map(|(pod, _)| pod.metadata.name.clone()).collect()
+        };
+        Ok((UnmeshedPods(names(DataPlane::Unmeshed)), AmbientPods(names(DataPlane::Ztunnel))))
     }
 
     /// Refuses to add a canary whose ready pods can be reached by a bypass, and to take users off pods that they reach
@@ -105,13 +116,14 @@ impl Cluster {
 struct Reached {
     objects: Vec<Value>,
     unmeshed_pods: UnmeshedPods,
+    ambient_pods: AmbientPods,
 }
 
 impl Reached {
     fn coverage(self, release: &ReleaseName, record: &Record, coming: &[Reference]) -> Coverage {
         let ours = record.objects.iter().map(|(_, reference)| reference).chain(coming);
         let gaps = self.gaps(release, record, ours);
-        Coverage { gaps, unmeshed_pods: self.unmeshed_pods }
+        Coverage { gaps, unmeshed_pods: self.unmeshed_pods, ambient_pods: self.ambient_pods }
     }
 
     /// The routes that lead to all pods today, and to the stable version alone after the next write.

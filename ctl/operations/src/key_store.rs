@@ -9,7 +9,7 @@ use crate::client::ApiRequest;
 use canary_release::config::{self, SigningKeys};
 use canary_release::ownership::FIELD_MANAGER;
 use canary_release::rbac::KEYS as NAME;
-use canary_release::spec::Release;
+use canary_release::spec::{ObjectMetadata, Release};
 use futures_util::future::try_join_all;
 use jiff::Timestamp;
 use k8s_openapi::ByteString;
@@ -99,7 +99,12 @@ impl KeyStore {
     ///
     /// The caller holds the Leases of the release's configurations: of two releases that draw keys at the same moment the
     /// second finds those of the first.
-    pub(crate) async fn create_missing(&self, found: GatewayKeys) -> Result<GatewayKeys, Error> {
+    /// They have the labels and annotations of the release that makes them, and keep them: releases of a namespace share them.
+    pub(crate) async fn create_missing(
+        &self,
+        found: GatewayKeys,
+        given: &ObjectMetadata,
+    ) -> Result<GatewayKeys, Error> {
         let drawn = || SigningKeys::draw().map_err(config::Error::from);
         let ring = match found.ring {
             Some(ring) if ring.identity_key.is_some() => ring,
@@ -107,24 +112,39 @@ impl KeyStore {
             None => drawn()?,
         };
         for namespace in &found.missing {
-            self.create(&ring, namespace, false).await?;
+            self.create(&ring, namespace, given, false).await?;
         }
         Ok(GatewayKeys { ring: Some(ring), missing: Vec::new() })
     }
 
     /// Lets the API server validate the Secrets that are missing, with placeholders, and discard them.
-    pub(crate) async fn dry_run_missing(&self, found: &GatewayKeys) -> Result<(), Error> {
+    pub(crate) async fn dry_run_missing(
+        &self,
+        found: &GatewayKeys,
+        given: &ObjectMetadata,
+    ) -> Result<(), Error> {
         let ring = SigningKeys::placeholder();
-        try_join_all(found.missing.iter().map(|namespace| self.create(&ring, namespace, true)))
+        try_join_all(found.missing.iter().map(|namespace| self.create(&ring, namespace, given, true)))
             .await
             .map(drop)
     }
 
-    async fn create(&self, ring: &SigningKeys, namespace: &str, dry_run: bool) -> Result<(), Error> {
+    async fn create(
+        &self,
+        ring: &SigningKeys,
+        namespace: &str,
+        given: &ObjectMetadata,
+        dry_run: bool,
+    ) -> Result<(), Error> {
         let json = json(ring, namespace)?;
-        let labels = BTreeMap::from([("app.kubernetes.io/managed-by".to_owned(), FIELD_MANAGER.to_owned())]);
-        let metadata =
-            ObjectMeta { name: Some(NAME.to_owned()), labels: Some(labels), ..ObjectMeta::default() };
+        let mut labels = given.labels.clone();
+        labels.insert("app.kubernetes.io/managed-by".to_owned(), FIELD_MANAGER.to_owned());
+        let metadata = ObjectMeta {
+            name: Some(NAME.to_owned()),
+            labels: Some(labels),
+            annotations: Some(given.annotations.clone()).filter(|annotations| !annotations.is_empty()),
+            ..ObjectMeta::default()
+        };
         let data = Some(BTreeMap::from([(KEY.to_owned(), ByteString(json))]));
         let secret = Secret { metadata, data, ..Secret::default() };
         let how = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), dry_run };

@@ -19,7 +19,7 @@ use canary_release::manifest::{self, RUNTIME_LABEL, ReleaseInstance, Runtime, ru
 use canary_release::plan::{Plan, Reference, check_rolling_update, next_label, runtime_change};
 use canary_release::preflight::{Alternative, PreflightCheck, ProxyRuntime, WasmRuntime};
 use canary_release::record::Proxies;
-use canary_release::spec::Release;
+use canary_release::spec::{Release, ReleaseName};
 use k8s_openapi::api::core::v1::Pod;
 use serde::Serialize;
 use serde_json::Value;
@@ -102,18 +102,23 @@ impl Cluster {
                 let prepared = Preparation::of(&groups);
                 prepared.check_sessions(options.skipped)?;
                 for group in &groups {
-                    self.prepare_group(group, &mut options).await?;
+                    self.prepare_group(&release.name, group, &mut options).await?;
                 }
                 Ok(prepared)
             })
             .await
     }
 
-    async fn prepare_group(&self, group: &Group, options: &mut PrepareOptions<'_>) -> Result<(), Error> {
+    async fn prepare_group(
+        &self,
+        release: &ReleaseName,
+        group: &Group,
+        options: &mut PrepareOptions<'_>,
+    ) -> Result<(), Error> {
         let Group { runtime, restarts, label, is_unfinished, .. } = group;
         let is_begun = *is_unfinished || !restarts.is_empty();
         if !restarts.is_empty() {
-            self.write_runtime(runtime, Some(label)).await?;
+            self.write_runtime(release, runtime, Some(label)).await?;
             (options.progress)(&format!(
                 "{} makes V8 in pods that start from now on",
                 reference(runtime.place())
@@ -125,15 +130,20 @@ impl Cluster {
             self.restart(&restart.deployment, Some(label), options).await?;
         }
         self.wait_for_v8(runtime, options).await?;
-        if is_begun { self.write_runtime(runtime, None).await } else { Ok(()) }
+        if is_begun { self.write_runtime(release, runtime, None).await } else { Ok(()) }
     }
 
     /// Writes the object that creates V8: for all of the pods, or for those with this label.
-    async fn write_runtime(&self, runtime: &Runtime, label: Option<&str>) -> Result<(), Error> {
+    async fn write_runtime(
+        &self,
+        release: &ReleaseName,
+        runtime: &Runtime,
+        label: Option<&str>,
+    ) -> Result<(), Error> {
         let (manifest, object) = (runtime.manifest(label)?, reference(runtime.place()));
         let plan = async || {
             let observed = self.client.get(&object).await?;
-            let changes = runtime_change(&manifest, observed.as_ref())?.into_iter().collect();
+            let changes = runtime_change(&manifest, release, observed.as_ref())?.into_iter().collect();
             Ok(Plan { changes, ..Plan::default() })
         };
         self.apply_with_retry(plan).await.map(drop)

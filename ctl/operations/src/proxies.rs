@@ -6,7 +6,7 @@ use crate::{Cluster, Error};
 use canary_release::metrics::{PodName, ProxyMetrics, Traffic};
 use canary_release::preflight::WasmRuntime;
 use canary_release::record::{Proxies, Record};
-use canary_release::status::ProxyStatus;
+use canary_release::status::{ProxyFault, ProxyStatus};
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::task::JoinSet;
 
@@ -18,6 +18,18 @@ const REQUESTS: &str = "canary_requests";
 /// The same for the counters of requests and of responses.
 const REQUESTS_AND_RESPONSES: &str = "canary_requests%7Ccanary_responses";
 
+/// A ready pod whose proxy serves a release.
+pub(super) struct ReadyProxy {
+    image: Option<String>,
+    /// Why it has no filter, whatever its metrics say.
+    fault: Option<ProxyFault>,
+}
+
+/// The pods whose proxies have metrics of ours.
+fn readable(ready: &BTreeMap<PodName, ReadyProxy>) -> BTreeSet<PodName> {
+    ready.iter().filter(|(_, proxy)| proxy.fault.is_none()).map(|(name, _)| name.clone()).collect()
+}
+
 impl Cluster {
     /// The proxies that serve a release and are ready, as they are at this moment.
     ///
@@ -25,18 +37,18 @@ impl Cluster {
     ///
     /// Where pods may not be listed or read. A proxy that does not respond is no error.
     pub async fn proxies(&self, release: &str, record: &Record) -> Result<Vec<ProxyStatus>, Error> {
-        let mut ready = self.ready_proxies(record).await?;
-        let pods = ready.keys().cloned().collect();
-        let reported = self.metrics_of(pods, FILTER).await?.into_iter().map(|((namespace, pod), metrics)| {
-            let image = ready.remove(&(namespace.clone(), pod.clone())).flatten();
-            let wasm_runtime = WasmRuntime::of(image.as_deref(), metrics.as_ref().ok());
-            let (active, fault) = match metrics {
-                Ok(metrics) => (metrics.release(release).active, None),
-                Err(fault) => (None, Some(fault)),
-            };
+        let ready = self.ready_proxies(record).await?;
+        let mut reported = self.metrics_of(readable(&ready), FILTER).await?;
+        let status = |(name, proxy): (PodName, ReadyProxy)| {
+            let metrics = reported.remove(&name);
+            let page = metrics.as_ref().and_then(|metrics| metrics.as_ref().ok());
+            let wasm_runtime = WasmRuntime::of(proxy.image.as_deref(), page);
+            let active = page.and_then(|metrics| metrics.release(release).active);
+            let fault = proxy.fault.or_else(|| metrics?.err().map(ProxyFault::Unread));
+            let (namespace, pod) = name;
             ProxyStatus { namespace, pod, active, wasm_runtime, fault }
-        });
-        Ok(reported.collect())
+        };
+        Ok(ready.into_iter().map(status).collect())
     }
 
     /// The requests that the ready proxies of a release have counted since they started. A proxy that does not respond
@@ -65,17 +77,17 @@ impl Cluster {
         Ok(Traffic::of_release(responding, release))
     }
 
-    /// The ready proxies of a release, each with its image.
+    /// The ready proxies of a release.
     pub(super) async fn ready_proxies(
         &self,
         record: &Record,
-    ) -> Result<BTreeMap<PodName, Option<String>>, Error> {
+    ) -> Result<BTreeMap<PodName, ReadyProxy>, Error> {
         let mut found = BTreeMap::new();
         for Proxies { namespace, labels } in &record.proxies {
-            let ready = self.client.pods(namespace, labels).await?.into_iter().filter(is_ready);
-            found.extend(ready.map(|pod| {
-                let image = proxy_image(&pod);
-                ((namespace.clone(), pod.metadata.name.unwrap_or_default()), image)
+            let ready = self.client.pods(namespace, labels).await?.into_iter().filter(is_ready).collect();
+            found.extend(self.client.data_planes(namespace, ready).await.into_iter().map(|(pod, plane)| {
+                let proxy = ReadyProxy { image: proxy_image(&pod), fault: ProxyFault::of(plane) };
+                ((namespace.clone(), pod.metadata.name.unwrap_or_default()), proxy)
             }));
         }
         Ok(found)
@@ -87,8 +99,7 @@ impl Cluster {
         record: &Record,
         filter: &'static str,
     ) -> Result<BTreeMap<PodName, Result<ProxyMetrics, String>>, Error> {
-        let pods = self.ready_proxies(record).await?.into_keys().collect();
-        self.metrics_of(pods, filter).await
+        self.metrics_of(readable(&self.ready_proxies(record).await?), filter).await
     }
 
     /// The same of these pods.

@@ -8,7 +8,7 @@ use crate::Error;
 use crate::client::ApiRequest;
 use canary_release::ownership::FIELD_MANAGER;
 use canary_release::record::Record;
-use canary_release::spec::ReleaseName;
+use canary_release::spec::{ObjectMetadata, ReleaseName};
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DeleteParams, PostParams, Preconditions};
@@ -99,9 +99,12 @@ impl RecordStore {
         let api = self.config_maps(release);
         let how = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
         let (verb, written) = match stored.object.clone() {
-            None => ("create", api.create(&how, &ConfigMap { data: Some(data), ..empty(release) }).await),
+            None => {
+                let object = with_metadata(empty(release), &stored.record);
+                ("create", api.create(&how, &ConfigMap { data: Some(data), ..object }).await)
+            }
             Some(before) => {
-                let object = ConfigMap { data: Some(data), ..before };
+                let object = ConfigMap { data: Some(data), ..with_metadata(before, &stored.record) };
                 ("update", api.replace(&name(release), &how, &object).await)
             }
         };
@@ -124,7 +127,7 @@ impl RecordStore {
         }
         let data = BTreeMap::from([(KEY.to_owned(), stored.record.to_json()?)]);
         let how = PostParams { dry_run: true, field_manager: Some(FIELD_MANAGER.to_owned()) };
-        let object = ConfigMap { data: Some(data), ..empty(release) };
+        let object = ConfigMap { data: Some(data), ..with_metadata(empty(release), &stored.record) };
         let made = self.config_maps(release).create(&how, &object).await;
         made.map(drop).map_err(|error| request("create", release, &name(release)).error(error))
     }
@@ -165,6 +168,28 @@ fn empty(release: &ReleaseName) -> ConfigMap {
         ..ObjectMeta::default()
     };
     ConfigMap { metadata, ..ConfigMap::default() }
+}
+
+/// The object with the labels and annotations of a record, and without those that only the record in it has.
+fn with_metadata(mut object: ConfigMap, record: &Record) -> ConfigMap {
+    let text = object.data.as_ref().and_then(|data| data.get(KEY));
+    let before = text.and_then(|text| Record::parse(text).ok()).map(|before| *before.metadata);
+    let before = before.unwrap_or_default();
+    let ObjectMetadata { labels, annotations } = (*record.metadata).clone();
+    exchange(&mut object.metadata.labels, &before.labels, labels);
+    exchange(&mut object.metadata.annotations, &before.annotations, annotations);
+    object
+}
+
+fn exchange(
+    all: &mut Option<BTreeMap<String, String>>,
+    before: &BTreeMap<String, String>,
+    after: BTreeMap<String, String>,
+) {
+    let mut pairs = all.take().unwrap_or_default();
+    pairs.retain(|name, _| !before.contains_key(name));
+    pairs.extend(after);
+    *all = Some(pairs).filter(|pairs| !pairs.is_empty());
 }
 
 fn request<'a>(verb: &'static str, release: &'a ReleaseName, name: &'a str) -> ApiRequest<'a> {

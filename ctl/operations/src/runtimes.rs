@@ -24,8 +24,11 @@ impl Cluster {
         let mut images: BTreeMap<PodName, Option<String>> = BTreeMap::new();
         for Proxies { namespace, labels } in proxies {
             let pods = self.client.pods_and_terminating(namespace, labels).await?;
-            let running = pods.into_iter().filter(envoy_runs);
-            images.extend(running.map(|pod| {
+            let running = pods.into_iter().filter(envoy_runs).collect();
+            // No Wasm filter comes to a pod without an Envoy, nor to a waypoint.
+            let planes = self.client.data_planes(namespace, running).await.into_iter();
+            let envoys = planes.filter(|(_, plane)| plane.takes_filters());
+            images.extend(envoys.map(|(pod, _)| {
                 let image = proxy_image(&pod);
                 ((namespace.clone(), pod.metadata.name.unwrap_or_default()), image)
             }));

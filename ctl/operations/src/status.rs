@@ -22,17 +22,17 @@ impl Cluster {
         stored: &StoredRecord,
     ) -> Result<Observation, Error> {
         let record = &stored.record;
-        let mut ready = Vec::new();
-        for version in &record.state.versions {
-            ready.push(self.ready(name.namespace.as_str(), &record.service, &version.name).await?);
-        }
+        let pods = self.client.service_pods(name.namespace.as_str(), &record.service).await?;
+        let versions = record.state.versions.iter();
+        let ready = versions.map(|version| pods.of_version(&record.service, &version.name)).collect();
+        let beside_stable = pods.ready_beside_stable(record);
         let objects = self.object_status(name, record).await?;
         let is_routed = match record.state.version_of(Role::Canary) {
             Some(canary) => Some(self.has_route(name, record, canary).await?),
             None => None,
         };
         let mut coverage = Coverage::default();
-        if record.state.versions.len() > 1 {
+        if record.state.versions.len() > 1 || !beside_stable.is_empty() {
             coverage = self.coverage(name, record, &[]).await?;
         }
         let (proxies, missing_right) = match self.proxies(&name.to_string(), record).await {
@@ -50,6 +50,7 @@ impl Cluster {
             objects,
             is_routed,
             coverage,
+            beside_stable,
             counts_sessions,
             traffic: None,
         })

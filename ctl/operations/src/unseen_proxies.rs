@@ -5,7 +5,7 @@ use crate::{Cluster, Error};
 use canary_release::preflight::{Alternative, PreflightCheck};
 use canary_release::record::Record;
 use canary_release::spec::ReleaseName;
-use canary_release::status::ProxyStatus;
+use canary_release::status::{ProxyFault, ProxyStatus};
 use std::time::Duration;
 
 /// The most proxies that a message names.
@@ -22,11 +22,14 @@ impl Cluster {
         if self.options.unseen_proxies_wait.is_some() {
             return Ok(());
         }
-        let proxies = self.proxies(&release.to_string(), record).await?;
+        let proxies = Box::pin(self.proxies(&release.to_string(), record)).await?;
         let unseen: Vec<&ProxyStatus> = proxies.iter().filter(|proxy| proxy.fault.is_some()).collect();
         let Some(first) = unseen.first() else { return Ok(()) };
-        let alternative =
-            Alternative::ReadMetrics { namespace: first.namespace.clone(), pod: first.pod.clone() };
+        let (namespace, pod) = (first.namespace.clone(), first.pod.clone());
+        let alternative = match first.fault {
+            Some(ProxyFault::Ambient | ProxyFault::Waypoint) => Alternative::GiveSidecar { namespace, pod },
+            _ => Alternative::ReadMetrics { namespace, pod },
+        };
         Ok(PreflightCheck::UnseenProxies.refuse(&[], message(&unseen, proxies.len()), alternative)?)
     }
 

@@ -65,7 +65,7 @@ impl Cluster {
         let mut desired = record.state.release_generation();
         let mut reported = None;
         loop {
-            let proxies = self.proxies(&release.to_string(), record).await?;
+            let proxies = Box::pin(self.proxies(&release.to_string(), record)).await?;
             if proxies.iter().any(|proxy| proxy.is_ahead_of(desired)) {
                 desired = self.recorded_generation(release, desired).await?;
             }
@@ -101,7 +101,7 @@ impl Cluster {
         let desired = record.state.release_generation();
         let mut reported = None;
         loop {
-            let proxies = match self.proxies(&release.to_string(), record).await {
+            let proxies = match Box::pin(self.proxies(&release.to_string(), record)).await {
                 Ok(proxies) => proxies,
                 Err(error) if error.is_about_proxies() => {
                     tokio::time::sleep(self.options.istiod_push_delay).await;

@@ -24,6 +24,7 @@
 //! alert             what people are told of a rollout, until they have it  Alert   -> Payload
 //! evidence          whether the canary fails more often than stable   counters           -> Assessment
 //! rollout           what a rollout does next, and why                  Record, observation -> Decision
+//! data_plane        how the requests of a pod go through the mesh       Pod                -> DataPlane
 //! stats             the interval of an observed share, and tests against the expected one
 //! label_selector    which labels a selector matches
 //! format            human-readable quantities
@@ -35,6 +36,7 @@
 
 pub mod alert;
 pub mod config;
+pub mod data_plane;
 pub mod delivery;
 pub mod destination_rule;
 pub mod discover;

@@ -56,7 +56,10 @@ fn on_a_cluster() -> Value {
     json!({
         "apiVersion": "canary-ctl.io/v1alpha1",
         "kind": "Release",
-        "metadata": {"name": "shop", "namespace": "shop", "uid": "abcdefghijkl"},
+        "metadata": {
+            "name": "shop", "namespace": "shop", "uid": "abcdefghijkl",
+            "labels": {"team": "checkout"}, "annotations": {"note": "any text"},
+        },
         "spec": {
             "service": {"name": "shop", "port": 8080},
             "versions": {"label": "version", "stable": "v1", "canary": "v2"},

@@ -2,7 +2,7 @@
 
 use super::target;
 use crate::cli::{Apply, DryRun};
-use crate::hint::Hint as _;
+use crate::hint::{CALLS_OF_AMBIENT_PODS, Hint as _};
 use crate::module;
 use crate::report::{PlanReport, Printer};
 use crate::{Error, Outcome};
@@ -51,6 +51,10 @@ fn summarise(release: &str, applied: &Applied, printer: &mut Printer) {
     }
     if !applied.coverage.unmeshed_pods.is_empty() {
         printer.message(&applied.coverage.unmeshed_pods.to_string());
+    }
+    if !applied.coverage.ambient_pods.is_empty() {
+        printer.message(&applied.coverage.ambient_pods.to_string());
+        printer.hint(CALLS_OF_AMBIENT_PODS);
     }
     if applied.plan.is_empty() {
         printer.message(&format!("{release}: everything is as the file says"));

@@ -7,7 +7,10 @@ use crate::module;
 use crate::report::{Printer, Report, Table, with_causes};
 use crate::{Error, Outcome};
 use canary_operations::Diagnosis;
-use canary_release::doctor::{Area, ClusterFinding, Examination, ProxyExamination, Severity, findings};
+use canary_release::doctor::{
+    Area, ClusterFinding, ControlPlane, Examination, ProxyExamination, Severity, findings,
+};
+use canary_release::format::counted;
 use canary_release::spec::Release;
 use serde::Serialize;
 use std::fmt;
@@ -20,6 +23,8 @@ struct DoctorReport {
     installed: bool,
     findings: Vec<Row>,
     proxies: Vec<ProxyExamination>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    control_plane: Option<ControlPlane>,
 }
 
 /// One finding.
@@ -64,12 +69,13 @@ impl DoctorReport {
             hint: error.hint(),
         });
         let rows = errors.chain(found.iter().map(|finding| Row::of(finding, user)));
-        let Examination { is_installed, proxies, .. } = examination;
+        let Examination { is_installed, proxies, control_plane, .. } = examination;
         Self {
             release: release.name.to_string(),
             installed: is_installed,
             findings: rows.collect(),
             proxies: proxies.unwrap_or_default(),
+            control_plane,
         }
     }
 
@@ -114,7 +120,15 @@ impl Report for DoctorReport {
             }
             writeln!(out, "{table}")?;
         }
-        let [errors, warnings] = [Severity::Error, Severity::Warning].map(|severity| self.count(severity));
-        writeln!(out, "{}: {errors} errors, {warnings} warnings", self.release)
+        match &self.control_plane {
+            Some(ControlPlane::Istiods(istiods)) => {
+                istiods.iter().try_for_each(|istiod| writeln!(out, "istiod: {istiod}"))?;
+            }
+            Some(ControlPlane::Unknown(why)) => writeln!(out, "istiod: unknown ({why})")?,
+            None => {}
+        }
+        let errors = counted(self.count(Severity::Error) as u64, "error", "errors");
+        let warnings = counted(self.count(Severity::Warning) as u64, "warning", "warnings");
+        writeln!(out, "{}: {errors}, {warnings}", self.release)
     }
 }

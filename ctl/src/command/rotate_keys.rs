@@ -40,7 +40,7 @@ pub(super) async fn run(arguments: &RotateKeys, printer: &mut Printer) -> Result
         match (arguments.writes.dry_run, arguments.retire) {
             (Some(_), retire) => cluster.dry_run_rotation(release, retire, how.skipped).await?,
             (None, true) => cluster.retire_keys(release, how).await?,
-            (None, false) => cluster.rotate_keys(release, how).await?,
+            (None, false) => Box::pin(cluster.rotate_keys(release, how)).await?,
         }
     };
     let keys = Keys::of(release.name.to_string(), &rotated);

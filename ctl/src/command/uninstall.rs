@@ -5,8 +5,10 @@ use crate::cli::Uninstall;
 use crate::local::{Environment, Lock};
 use crate::report::{PlanReport, Printer, Report};
 use crate::{Error, Outcome};
+use canary_release::rbac::KEYS;
 use canary_release::spec::{self, Document};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -30,10 +32,25 @@ pub(super) async fn run(arguments: &Uninstall, printer: &mut Printer) -> Result<
     };
     printer.report(&PlanReport::written(&uninstalled.plan, arguments.verbose))?;
     printer.message(&format!("{name}: taken off the cluster; its keys stay"));
+    let namespaces = document.release.signing_namespaces();
+    printer.hint(&keys_hint(Some(&namespaces).filter(|_| document.release.name == name)));
     if let Some(error) = &uninstalled.not_observed {
         printer.message(&format!("not observed that every proxy had left the canary before: {error}"));
     }
     Ok(Outcome::Done)
+}
+
+/// When the keys that stay can be deleted, and how.
+fn keys_hint(namespaces: Option<&BTreeSet<String>>) -> String {
+    let command = |namespace: &str| format!("`kubectl -n {namespace} delete secret {KEYS}`");
+    let commands: Vec<String> = match namespaces {
+        Some(namespaces) => namespaces.iter().map(|namespace| command(namespace)).collect(),
+        None => vec![command("NAMESPACE")],
+    };
+    format!(
+        "other releases may sign with them; after the last release {} deletes them",
+        commands.join(" and ")
+    )
 }
 
 /// A release that was, or would be, taken out of the directory of a local Envoy.
@@ -77,5 +94,20 @@ impl Report for Removed {
         let verb = if *written { "taken out of" } else { "would be taken out of" };
         let rest = if remaining.is_empty() { "no release".to_owned() } else { remaining.join(", ") };
         writeln!(out, "{release}: {verb} {}, where {rest} remains; its keys stay", directory.display())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_keys_that_stay_are_named_with_the_command_that_deletes_them() {
+        let namespaces = ["a", "b"].map(str::to_owned).into();
+        let hint = keys_hint(Some(&namespaces));
+        let commands =
+            "`kubectl -n a delete secret canary-ctl-keys` and `kubectl -n b delete secret canary-ctl-keys`";
+        assert!(hint.contains(commands), "{hint}");
+        assert!(keys_hint(None).contains("kubectl -n NAMESPACE delete"), "{}", keys_hint(None));
     }
 }

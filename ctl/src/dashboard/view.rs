@@ -114,7 +114,7 @@ impl ReleaseView {
             name: format!("{}/{}", proxy.namespace, proxy.pod),
             generation: proxy.active.map(|active| active.generation),
             is_current: proxy.runs(desired),
-            fault: proxy.fault.clone(),
+            fault: proxy.fault.as_ref().map(ToString::to_string),
         };
         Self {
             paused: record.paused.as_ref().map(ToString::to_string),
@@ -230,6 +230,7 @@ mod tests {
             objects: ObjectStatus::default(),
             is_routed: Some(true),
             coverage: Coverage::default(),
+            beside_stable: BTreeMap::new(),
             counts_sessions: true,
             traffic: Some(WindowTraffic { traffic, time: Duration::from_secs(9) }),
         }

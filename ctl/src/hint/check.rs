@@ -1,7 +1,7 @@
 //! What to do instead of skipping a preflight check.
 
 use super::Hint;
-use super::status::unreadable;
+use super::status::{NO_ENVOY, unreadable};
 use canary_release::preflight::{Alternative, CheckFailed, PreflightCheck};
 use canary_release::routing::{Bypass, Gap};
 use canary_release::spec::Routes;
@@ -63,6 +63,7 @@ fn instead(alternative: &Alternative) -> String {
         Alternative::WaitUntil { .. } => "wait",
         Alternative::EndSessions { .. } => "choose a time at which its sessions may end",
         Alternative::ApplyTrain { .. } => "apply those releases between `verify` and `sign` by hand",
+        Alternative::GiveSidecar { .. } => NO_ENVOY,
         Alternative::ReadMetrics { namespace, pod } => return unreadable(namespace, pod),
         Alternative::RestartProxies { .. } => {
             "`canary-ctl prepare` restarts them one after the other, so that they start with V8"

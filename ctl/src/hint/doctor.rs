@@ -1,6 +1,6 @@
 //! What to do about the findings of an examination.
 
-use super::status::unreadable;
+use super::status::without_report;
 use super::{Hint, missing_rights};
 use canary_release::doctor::ClusterFinding;
 
@@ -21,12 +21,16 @@ impl Hint for ClusterFinding {
             Self::Refused { .. } => {
                 "the text is the cluster's own: a policy, a quota, the state of the namespace or the owner of a field".to_owned()
             }
-            Self::Silent { proxy, .. } => unreadable(&proxy.namespace, &proxy.pod),
+            Self::Silent { proxy, fault } => without_report(&proxy.namespace, &proxy.pod, fault),
             Self::NoKeys { .. } => "`canary-ctl apply` restores them from the deployed configuration".to_owned(),
             Self::RemoteClusters { .. } => {
                 "call the verb for the context of each cluster, `--context CONTEXT`; section \"Several clusters\" of docs/operations.md".to_owned()
             }
             Self::NotInstalled => "`canary-ctl apply` puts it there".to_owned(),
+            Self::OldIstio { .. } => "upgrade Istio: README has what is supported and tested".to_owned(),
+            Self::UnsupportedProxies { .. } => {
+                "upgrade istiod first, then restart the pods of these proxies, so that they start with its version".to_owned()
+            }
             Self::MixedVersions { .. } => return None,
         })
     }

@@ -1,7 +1,7 @@
 //! About `canary.yaml`, keys, and what is made of them.
 
 use super::Hint;
-use canary_release::config::{self, KeyError};
+use canary_release::config::{self, Disagreement, KeyError, REVISION_FIELD};
 use canary_release::{manifest, spec};
 use std::io::ErrorKind;
 
@@ -32,11 +32,23 @@ impl Hint for config::Error {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Contract(error) => error.hint().map(str::to_owned),
-            Self::Disagree { what, .. } => Some(format!("give them the same {what}")),
+            Self::Disagree(disagreement) => Some(shared_field(disagreement)),
             Self::Keys(error) => error.hint(),
             Self::Random(_) => None,
         }
     }
+}
+
+/// What the files of both releases have to say.
+fn shared_field(disagreement: &Disagreement) -> String {
+    let Disagreement { field, first: (first, _), second: (second, _) } = disagreement;
+    let same = format!("set `{field}` to the same value in the files of `{first}` and `{second}`");
+    if *field == REVISION_FIELD {
+        return format!(
+            "{same}; to move both to another revision, take the label out of one, apply it, and change the other first"
+        );
+    }
+    same
 }
 
 impl Hint for manifest::Error {
@@ -82,8 +94,19 @@ mod tests {
 
     #[test]
     fn releases_that_disagree_are_told_about_the_field() {
-        let (first, second) = ("shop/shop".to_owned(), "shop/blog".to_owned());
-        let error = config::Error::Disagree { first, second, what: "delivery.module" };
-        assert_eq!(error.hint().as_deref(), Some("give them the same delivery.module"));
+        let disagreement = |field| {
+            let of = |release: &str, value: &str| (release.to_owned(), value.to_owned());
+            let (first, second) = (of("shop/shop", "`true`"), of("shop/blog", "`false`"));
+            config::Error::Disagree(Box::new(Disagreement { field, first, second }))
+        };
+        let error = disagreement("cookies.tls");
+        assert_eq!(
+            error.to_string(),
+            "releases that share a proxy must agree: `cookies.tls` is `true` in `shop/shop` and `false` in `shop/blog`"
+        );
+        let expected = "set `cookies.tls` to the same value in the files of `shop/shop` and `shop/blog`";
+        assert_eq!(error.hint().as_deref(), Some(expected));
+        let hint = disagreement(REVISION_FIELD).hint().unwrap();
+        assert!(hint.contains("take the label out of one"), "{hint}");
     }
 }

@@ -28,6 +28,7 @@ mod survey;
 mod twin;
 
 pub use rights::{missing_rights, printed_for};
+pub use status::CALLS_OF_AMBIENT_PODS;
 
 /// What a person can do about it.
 pub trait Hint {

@@ -4,8 +4,10 @@ use super::Hint;
 use super::rights::right_to_add;
 use assignment::contract::Role;
 use canary_release::record::Operation;
+use canary_release::routing::Gap;
 use canary_release::spec::Routes;
-use canary_release::status::{Problem, ProxyStatus};
+use canary_release::status::{Problem, ProxyFault, ProxyStatus};
+use std::collections::BTreeMap;
 
 impl Hint for Problem<'_> {
     fn hint(&self) -> Option<String> {
@@ -13,7 +15,7 @@ impl Hint for Problem<'_> {
             Self::ObjectChanged { by, .. } => restore(by),
             Self::LostSubset { lost } => restore(&lost.by),
             Self::NotRepairable { error } => return error.hint(),
-            Self::Bypass { gap } => return gap.hint(),
+            Self::Bypass { gap, reached } => close(gap, reached),
             Self::ProxyBehind { proxy, .. } => return proxy.hint(),
             Self::NotObserved { right } => right_to_add(right),
             Self::NotWritten { operation, .. } => {
@@ -32,7 +34,7 @@ impl Hint for ProxyStatus {
     fn hint(&self) -> Option<String> {
         let Self { namespace, pod, active, fault, .. } = self;
         Some(match (fault, active) {
-            (Some(_), _) => unreadable(namespace, pod),
+            (Some(fault), _) => without_report(namespace, pod, fault),
             (None, None) => format!(
                 "the filter is not in pod `{pod}`, or could not be fetched: `kubectl -n {namespace} logs {pod} -c istio-proxy` says why"
             ),
@@ -40,6 +42,22 @@ impl Hint for ProxyStatus {
                 "istiod may be away, or the proxy refused the configuration: `kubectl -n {namespace} logs {pod} -c istio-proxy`"
             ),
         })
+    }
+}
+
+/// What can be done about ambient pods that may call the Service.
+pub const CALLS_OF_AMBIENT_PODS: &str = "let them call a gateway, or a Service that selects stable's label; or give them a sidecar: label their template \
+     `istio.io/dataplane-mode: none` and `sidecar.istio.io/inject: \"true\"`";
+
+/// What can be done about a workload whose requests no filter can decide.
+pub(super) const NO_ENVOY: &str = "take it out of `sidecars` or `gateways`, since the gateways decide for users anyway; or give its pods a sidecar: \
+     label their template `istio.io/dataplane-mode: none` and `sidecar.istio.io/inject: \"true\"`";
+
+/// What can be done about a proxy that does not report what it runs.
+pub(super) fn without_report(namespace: &str, pod: &str, fault: &ProxyFault) -> String {
+    match fault {
+        ProxyFault::Ambient | ProxyFault::Waypoint => NO_ENVOY.to_owned(),
+        ProxyFault::Unread(_) => unreadable(namespace, pod),
     }
 }
 
@@ -85,6 +103,16 @@ const fn constant(problem: &Problem<'_>) -> &'static str {
         }
         _ => "",
     }
+}
+
+/// How no request bypasses our routes any more, and which pods are to be stopped until then.
+fn close(gap: &Gap, reached: &BTreeMap<String, usize>) -> String {
+    let closed = gap.hint().unwrap_or_default();
+    if reached.is_empty() {
+        return closed;
+    }
+    let versions: Vec<String> = reached.keys().map(|version| format!("`{version}`")).collect();
+    format!("{closed}; until then, scale the Deployment of {} to 0 replicas", versions.join(" and "))
 }
 
 /// How a change of other field managers is reverted.

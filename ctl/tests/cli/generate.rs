@@ -210,18 +210,40 @@ fn an_object_that_the_api_server_would_refuse_is_refused_first() {
 }
 
 #[test]
+fn every_object_that_is_printed_has_the_labels_and_annotations_of_its_release() {
+    let text = std::fs::read_to_string(repository("examples/session-cookie/canary.yaml")).unwrap();
+    let given = "  namespace: shop
+  labels: {team: checkout, istio.io/rev: 1-30}
+  annotations: {example.com/note: \"owned by: checkout\"}
+";
+    let text = text.replacen("  namespace: shop\n", given, 1);
+    let cli = CliFixture::new();
+    cli.write("canary.yaml", &text);
+    let ran = cli.run("generate --dry-run");
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    golden("generate-labels.yaml", &without_digest(&ran.stdout));
+    let routes = cli.run("generate routes --gateway-api");
+    for (printed, objects) in [(&ran.stdout, 6), (&routes.stdout, 2)] {
+        let count = |line: &str| printed.lines().filter(|other| *other == line).count();
+        let found = [count("    team: checkout"), count("    example.com/note: \"owned by: checkout\"")];
+        assert_eq!(found, [objects; 2], "{printed}");
+    }
+}
+
+#[test]
 fn releases_that_share_a_proxy_must_agree_about_it() {
     let text = std::fs::read_to_string(repository("examples/session-cookie/canary.yaml")).unwrap();
     let other = text
         .replace("name: shop\n", "name: blog\n")
         .replace("[shop.", "[blog.")
         .replace("# module: embedded", "module: oci://registry.test/filter:2");
+    let text = text.replace("# module: embedded", "module: oci://registry.test/filter:1");
     let cli = CliFixture::new();
     cli.write("a.yaml", &text).write("b.yaml", &other);
     cli.run("generate --dry-run -f a.yaml -f b.yaml").expect_output(
         2,
         "",
-        "error: releases that share a proxy must agree: `shop/shop` and `shop/blog` have other delivery.module
-  hint: give them the same delivery.module\n",
+        "error: releases that share a proxy must agree: `delivery.module` is `oci://registry.test/filter:1` in `shop/shop` and `oci://registry.test/filter:2` in `shop/blog`
+  hint: set `delivery.module` to the same value in the files of `shop/shop` and `shop/blog`\n",
     );
 }

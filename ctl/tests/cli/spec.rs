@@ -106,3 +106,27 @@ canary.yaml:25:29: expected a value, found nothing
 ";
     CliFixture::new().write("canary.yaml", &text).run("lint").expect_output(2, "", expected);
 }
+
+#[test]
+fn labels_that_kubernetes_or_another_owner_would_not_take_are_faults_with_their_place() {
+    let text = std::fs::read_to_string(repository("examples/session-cookie/canary.yaml")).unwrap();
+    let given = "  namespace: shop
+  labels:
+    team: checkout
+    istio.io/rev: 1-30
+    cost centre: a
+    tier: a/b
+    app.kubernetes.io/managed-by: Helm
+  annotations:
+    example.com/note: any text
+    kubectl.kubernetes.io/restartedAt: now
+";
+    let text = text.replacen("  namespace: shop\n", given, 1);
+    let expected = "\
+error: canary.yaml:11:5: expected a name like `team` or `example.com/team`, of at most 63 letters, digits, `-`, `_` and `.` after a DNS name, found `cost centre`
+canary.yaml:12:5: expected at most 63 letters, digits, `-`, `_` and `.` with a letter or a digit at both ends as the value of label `tier`, found `a/b`
+canary.yaml:13:5: expected a name of your own, found `app.kubernetes.io/managed-by`: it says that canary-ctl manages the object
+canary.yaml:16:5: expected a name of your own, found `kubectl.kubernetes.io/restartedAt`: `kubernetes.io/` and `k8s.io/` are reserved for Kubernetes
+";
+    CliFixture::new().write("canary.yaml", &text).run("lint").expect_output(2, "", expected);
+}

@@ -25,7 +25,8 @@ impl Cluster {
     /// The same; all refusals.
     pub(crate) async fn refusals(&self, release: &Release, planned: &Planned) -> Vec<Error> {
         let record = async { about_the_write(self.records.dry_run(&release.name, &planned.stored).await) };
-        let keys = async { about_the_write(self.keys.dry_run_missing(&planned.keys).await) };
+        let keys =
+            async { about_the_write(self.keys.dry_run_missing(&planned.keys, &release.metadata).await) };
         let (objects, record, keys) = tokio::join!(self.refused_changes(&planned.plan), record, keys);
         objects.into_iter().chain([record, keys].into_iter().filter_map(Result::err)).collect()
     }

@@ -215,7 +215,7 @@ impl Cluster {
             self.check_apply_admission(release, &planned).await?;
         }
         if !planned.keys.is_complete() {
-            planned.keys = self.keys.create_missing(planned.keys).await?;
+            planned.keys = self.keys.create_missing(planned.keys, &release.metadata).await?;
             planned.replan(release)?;
         }
         if let Some(rollout) =

@@ -3,9 +3,10 @@
 use super::{ApiClient, ApiRequest};
 use crate::Error;
 use assignment::contract::Role;
+use canary_release::data_plane::{DataPlane, PodDescription};
 use canary_release::record::{Record, ServiceRef};
 use canary_release::status::ReadyPods;
-use k8s_openapi::api::core::v1::{Pod, Service as ServiceObject, ServiceSpec};
+use k8s_openapi::api::core::v1::{Namespace, Pod, Service as ServiceObject, ServiceSpec};
 use kube::Api;
 use kube::api::ListParams;
 use std::collections::BTreeMap;
@@ -109,6 +110,27 @@ impl ApiClient {
         Ok(pods.into_iter().filter(|pod| !is_terminating(pod)).collect())
     }
 
+    /// The labels of a namespace; none where they may not be read. They are asked for where pods alone do not say it.
+    pub(crate) async fn namespace_labels(&self, name: &str) -> BTreeMap<String, String> {
+        let namespaces: Api<Namespace> = Api::all(self.client.clone());
+        let found = namespaces.get_opt(name).await.ok().flatten();
+        found.and_then(|namespace| namespace.metadata.labels).unwrap_or_default()
+    }
+
+    /// How the requests of these pods of a namespace go through the mesh.
+    pub(crate) async fn data_planes(&self, namespace: &str, pods: Vec<Pod>) -> Vec<(Pod, DataPlane)> {
+        let is_open = |pod: &Pod| data_plane(pod, &BTreeMap::new()) == DataPlane::Unmeshed;
+        let labels = if pods.iter().any(is_open) {
+            Box::pin(self.namespace_labels(namespace)).await
+        } else {
+            BTreeMap::new()
+        };
+        pods.into_iter()
+            .map(|pod| (data_plane(&pod, &labels), pod))
+            .map(|(plane, pod)| (pod, plane))
+            .collect()
+    }
+
     /// Pods by their labels, those that are terminating included.
     pub(crate) async fn pods_and_terminating(
         &self,
@@ -145,6 +167,14 @@ pub(crate) fn has_sidecar(pod: &Pod) -> bool {
     let mut containers =
         spec.flat_map(|spec| spec.containers.iter().chain(spec.init_containers.iter().flatten()));
     containers.any(|container| container.name == "istio-proxy")
+}
+
+/// What a pod says of how its requests go through the mesh, with the labels of its namespace.
+pub(crate) fn data_plane(pod: &Pod, namespace: &BTreeMap<String, String>) -> DataPlane {
+    let none = BTreeMap::new();
+    let labels = pod.metadata.labels.as_ref().unwrap_or(&none);
+    let annotations = pod.metadata.annotations.as_ref().unwrap_or(&none);
+    DataPlane::of(PodDescription { has_proxy: has_sidecar(pod), labels, annotations }, namespace)
 }
 
 /// Whether it has ended, and so sends no more requests.

@@ -10,6 +10,7 @@
 
 mod admission;
 mod adopting;
+mod ambient;
 mod applying;
 mod denied;
 mod doctor;
@@ -24,6 +25,7 @@ mod lost_record;
 mod make_before_break;
 mod moves_users;
 mod new_module;
+mod object_metadata;
 mod proxies_without_istiod;
 mod readiness;
 mod refused;

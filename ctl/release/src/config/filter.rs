@@ -1,6 +1,6 @@
 //! The filter's configuration: one release, and all releases of one proxy.
 
-use super::SigningKeys;
+use super::{Disagreement, SigningKeys};
 use crate::config::{Error, cookies};
 use crate::record::ReleaseState;
 use crate::spec::{Release, ReleaseName};
@@ -55,17 +55,9 @@ impl ProxySettings {
         };
         let settings = Self::of(first, position);
         for other in releases {
-            let what = match Self::of(other, position) {
-                theirs if theirs.id_cookie != settings.id_cookie => "cookies",
-                theirs if theirs.debug_header != settings.debug_header => "delivery.debugHeader",
-                theirs if theirs.filter_state != settings.filter_state => "delivery.filterState",
-                _ => continue,
-            };
-            return Err(Error::Disagree {
-                first: first.name.to_string(),
-                second: other.name.to_string(),
-                what,
-            });
+            if let Some((field, ours, theirs)) = settings.difference(&Self::of(other, position)) {
+                return Err(Disagreement::error(field, (&first.name, ours), (&other.name, theirs)));
+            }
         }
         Ok(settings)
     }

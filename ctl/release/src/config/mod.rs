@@ -1,10 +1,13 @@
 //! From a release and its state to what the filter reads: the only place where `canary.yaml` meets the contract.
 
 mod cookies;
+mod disagreement;
 mod filter;
 mod keys;
 mod rotation;
 
+pub use disagreement::{Disagreement, REVISION_FIELD};
+pub(crate) use disagreement::{optional, quoted};
 pub use filter::{ProxySettings, acceptable, filter_config, release_config};
 pub use keys::{KeyError, SigningKeys};
 
@@ -17,15 +20,8 @@ pub enum Error {
     #[error("the filter would refuse this configuration")]
     Contract(#[from] ContractError),
     /// Releases of one proxy disagree about what the proxy has once.
-    #[error("releases that share a proxy must agree: `{first}` and `{second}` have other {what}")]
-    Disagree {
-        /// One release.
-        first: String,
-        /// Another.
-        second: String,
-        /// What they disagree about.
-        what: &'static str,
-    },
+    #[error("releases that share a proxy must agree: {0}")]
+    Disagree(Box<Disagreement>),
     /// The keys cannot be read.
     #[error(transparent)]
     Keys(#[from] KeyError),

@@ -1,8 +1,9 @@
 //! What was observed of a release and its cluster.
 
+use super::ControlPlane;
 use crate::preflight::{Exposure, WasmRuntime};
 use crate::rbac::Right;
-use crate::status::ReadyPods;
+use crate::status::{ProxyFault, ReadyPods};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -43,6 +44,8 @@ pub struct Examination {
     pub refusals: Option<Vec<Refusal>>,
     /// The running proxies that serve the release.
     pub proxies: Option<Vec<ProxyExamination>>,
+    /// The istiods.
+    pub control_plane: Option<ControlPlane>,
     /// The signing keys.
     pub keys: Option<KeyState>,
     /// The other clusters that the control plane reads; none where that may not be seen.
@@ -84,7 +87,7 @@ pub struct ProxyExamination {
     pub wasm_runtime: WasmRuntime,
     /// Why it does not report metrics.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub fault: Option<String>,
+    pub fault: Option<ProxyFault>,
 }
 
 /// The Secrets of the signing keys.

@@ -1,16 +1,18 @@
 //! What is wrong with a release and its cluster. What a person can do about it is said at the edge, by kind.
 
-use super::{Area, Examination, KeyState, ProxyExamination, ServiceExamination};
+use super::control_plane::{is_supported, is_too_old, oldest_supported};
+use super::{Area, ControlPlane, Examination, Istiod, KeyState, ProxyExamination, ServiceExamination};
 use crate::destination_rule::ROOT_NAMESPACE;
+use crate::format::counted;
 use crate::preflight::{
     Alternative, CheckFailed, PreflightCheck, ProxyRuntime, check_service_port, check_wasm_runtime,
     exposure_failures,
 };
 use crate::rbac::Right;
 use crate::spec::{Release, Routes};
-use crate::status::ReadyPods;
+use crate::status::{ProxyFault, ReadyPods};
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -79,13 +81,31 @@ pub enum ClusterFinding {
         /// The proxy.
         proxy: ProxyExamination,
         /// Why.
-        fault: String,
+        fault: ProxyFault,
     },
     /// The proxies run different versions of Istio.
     #[error("proxies run different versions of Istio: {}", versions.join(", "))]
     MixedVersions {
         /// These versions.
         versions: Vec<String>,
+    },
+    /// Istio is older than what is supported.
+    #[error("{who} Istio {version}, expected {} or later", oldest_supported())]
+    OldIstio {
+        /// Who runs it: an istiod or a number of proxies, with the verb.
+        who: String,
+        /// The version.
+        version: String,
+    },
+    /// Proxies that no istiod of the cluster supports.
+    #[error("{} Istio {version}, and {}: an istiod supports its own minor version and the one before", count_of(*count), running(istiods))]
+    UnsupportedProxies {
+        /// How many proxies.
+        count: usize,
+        /// Their version.
+        version: String,
+        /// The versions of the istiods.
+        istiods: Vec<String>,
     },
     /// Keys are missing beside an installed release.
     #[error("expected signing keys in {}, found none", namespaces.join(", "))]
@@ -118,6 +138,8 @@ impl ClusterFinding {
             | Self::Silent { .. } => Severity::Error,
             Self::Unlabelled { .. }
             | Self::RootNotSeen
+            | Self::OldIstio { .. }
+            | Self::UnsupportedProxies { .. }
             | Self::NoKeys { .. }
             | Self::RemoteClusters { .. } => Severity::Warning,
             Self::CanaryNotStarted { .. } | Self::MixedVersions { .. } | Self::NotInstalled => Severity::Info,
@@ -138,7 +160,10 @@ impl ClusterFinding {
             },
             Self::MissingRights { .. } | Self::RootNotSeen => Area::Rights,
             Self::Refused { .. } => Area::Admission,
-            Self::Silent { .. } | Self::MixedVersions { .. } => Area::Proxies,
+            Self::Silent { .. }
+            | Self::MixedVersions { .. }
+            | Self::OldIstio { .. }
+            | Self::UnsupportedProxies { .. } => Area::Proxies,
             Self::NoKeys { .. } => Area::Keys,
             Self::RemoteClusters { .. } => Area::Clusters,
         }
@@ -163,6 +188,7 @@ pub fn findings(release: &Release, examination: &Examination) -> Vec<ClusterFind
     if let Some(proxies) = &examination.proxies {
         found.extend(of_proxies(proxies, examination.brings_wasm));
     }
+    found.extend(of_versions(examination));
     if let (Some(KeyState::Missing { namespaces }), true) = (&examination.keys, examination.is_installed) {
         found.push(ClusterFinding::NoKeys { namespaces: namespaces.clone() });
     }
@@ -243,6 +269,42 @@ fn of_proxies(proxies: &[ProxyExamination], brings_wasm: bool) -> Vec<ClusterFin
         found.push(ClusterFinding::MixedVersions { versions: versions.into_iter().cloned().collect() });
     }
     found
+}
+
+/// What istiods and proxies run, against what is supported.
+fn of_versions(examination: &Examination) -> Vec<ClusterFinding> {
+    let istiods: &[Istiod] = match &examination.control_plane {
+        Some(ControlPlane::Istiods(istiods)) => istiods,
+        _ => &[],
+    };
+    let old = |istiod: &Istiod| {
+        let version = istiod.version.clone().filter(|version| is_too_old(version))?;
+        Some(ClusterFinding::OldIstio { who: format!("istiod {} runs", istiod.pod), version })
+    };
+    let mut found: Vec<ClusterFinding> = istiods.iter().filter_map(old).collect();
+    let mut counts: BTreeMap<&String, usize> = BTreeMap::new();
+    for version in examination.proxies.iter().flatten().filter_map(|proxy| proxy.istio.as_ref()) {
+        *counts.entry(version).or_default() += 1;
+    }
+    for (version, count) in counts {
+        let version = version.clone();
+        if is_too_old(&version) {
+            found.push(ClusterFinding::OldIstio { who: count_of(count), version: version.clone() });
+        }
+        if !is_supported(&version, istiods) {
+            let istiods = istiods.iter().filter_map(|istiod| istiod.version.clone()).collect();
+            found.push(ClusterFinding::UnsupportedProxies { count, version, istiods });
+        }
+    }
+    found
+}
+
+fn count_of(proxies: usize) -> String {
+    format!("{} {}", counted(proxies, "proxy", "proxies"), if proxies == 1 { "runs" } else { "run" })
+}
+
+fn running(istiods: &[String]) -> String {
+    format!("istiod {}", istiods.join(", "))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@ use super::*;
 use crate::doctor::Refusal;
 use crate::preflight::{Exposure, GatewayObservation, WasmRuntime};
 use crate::spec::load;
+use crate::status::ProxyFault;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,13 +20,21 @@ fn proxy(pod: &str, istio: &str, fault: Option<&str>) -> ProxyExamination {
         pod: pod.to_owned(),
         istio: Some(istio.to_owned()),
         wasm_runtime: WasmRuntime::Present,
-        fault: fault.map(str::to_owned),
+        fault: fault.map(|fault| ProxyFault::Unread(fault.to_owned())),
     }
 }
 
 fn right(namespace: &str, resource: &str) -> Right {
     let (group, resource) = (String::new(), resource.to_owned());
     Right { namespace: namespace.to_owned(), group, resource, name: None, verb: "list" }
+}
+
+fn istiod(version: &str) -> Istiod {
+    Istiod::of("istiod-1", Some(&format!("docker.io/istio/pilot:{version}")), &BTreeMap::new())
+}
+
+fn with_istiod(all: &mut Examination, version: &str) {
+    all.control_plane = Some(ControlPlane::Istiods(vec![istiod(version)]));
 }
 
 /// An installed release with nothing wrong.
@@ -55,6 +64,7 @@ fn healthy() -> Examination {
         missing_rights: Some(Vec::new()),
         refusals: Some(Vec::new()),
         proxies: Some(vec![proxy("a", "1.30.1", None)]),
+        control_plane: Some(ControlPlane::Istiods(vec![istiod("1.30.0")])),
         keys: Some(KeyState::Equal),
         remote_clusters: BTreeSet::new(),
     }
@@ -87,7 +97,7 @@ const NONE_READY: ReadyPods = ReadyPods { ready: 0, all: 2 };
 
 #[test]
 fn every_fault_is_a_finding_with_its_severity_and_its_area() {
-    let cases: [Case; 13] = [
+    let cases: [Case; 15] = [
         (|all| service(all).ports = None, Severity::Error, Area::Service, "expected Service"),
         (|all| service(all).ports = Some(vec![1]), Severity::Error, Area::Service, "expected port"),
         (|all| service(all).stable = NONE_READY, Severity::Error, Area::Service, "no ready pod of 2"),
@@ -104,6 +114,18 @@ fn every_fault_is_a_finding_with_its_severity_and_its_area() {
         (refused, Severity::Error, Area::Admission, "a policy"),
         (silent, Severity::Error, Area::Proxies, "istio-ingress/a does not answer"),
         (mixed, Severity::Info, Area::Proxies, "1.29.0, 1.30.1"),
+        (
+            |all| with_istiod(all, "1.32.0"),
+            Severity::Warning,
+            Area::Proxies,
+            "1 proxy runs Istio 1.30.1, and istiod 1.32.0: an istiod supports its own",
+        ),
+        (
+            |all| with_istiod(all, "1.29.0"),
+            Severity::Warning,
+            Area::Proxies,
+            "1 proxy runs Istio 1.30.1, and istiod 1.29.0",
+        ),
         (without_keys, Severity::Warning, Area::Keys, "in istio-ingress, found none"),
         (|all| all.is_installed = false, Severity::Info, Area::Service, "not on this cluster yet"),
     ];
@@ -168,4 +190,26 @@ fn other_clusters_of_the_control_plane_are_named() {
     let expected =
         "istiod reads other clusters (east, west): gateways there are not seen, and nothing waits for them";
     assert_eq!(text, expected);
+}
+
+#[test]
+fn what_is_older_than_the_oldest_supported_istio_is_said_of_istiods_and_of_proxies() {
+    let mut examination = healthy();
+    with_istiod(&mut examination, "1.27.3");
+    examination.proxies = Some(vec![proxy("a", "1.27.1", None), proxy("b", "1.27.1", None)]);
+    let found: Vec<String> = findings(&release(), &examination).iter().map(ToString::to_string).collect();
+    assert_eq!(
+        found,
+        [
+            "istiod istiod-1 runs Istio 1.27.3, expected 1.28 or later",
+            "2 proxies run Istio 1.27.1, expected 1.28 or later"
+        ]
+    );
+}
+
+#[test]
+fn where_no_istiod_can_be_seen_nothing_is_said_of_its_proxies() {
+    let mut examination = healthy();
+    examination.control_plane = Some(ControlPlane::Unknown("not allowed".to_owned()));
+    assert_eq!(findings(&release(), &examination), []);
 }

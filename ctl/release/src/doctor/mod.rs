@@ -1,12 +1,15 @@
 //! What is wrong, or will be, with a release and its cluster: what was observed becomes findings, all at once.
 //!
 //! ```text
+//! control_plane  versions of istiod and proxies, and whether they go together
 //! examination  what was observed                      Service, Gateways, rights, proxies, keys
 //! finding      what is wrong, the worst first         Release, Examination -> ClusterFinding
 //! ```
 
+mod control_plane;
 mod examination;
 mod finding;
 
+pub use control_plane::{ControlPlane, Istiod};
 pub use examination::{Area, Examination, KeyState, ProxyExamination, Refusal, ServiceExamination};
 pub use finding::{ClusterFinding, Severity, findings};

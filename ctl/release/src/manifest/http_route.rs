@@ -7,6 +7,7 @@
 //! calls inside the mesh.
 
 use super::destination_rule::object_name;
+use super::object_metadata::with_metadata;
 use super::{Error, ReleaseInstance};
 use crate::spec::{Release, version_subset};
 use crate::yaml::Template;
@@ -63,7 +64,7 @@ fn document(
     } else {
         template.set("spec/hostnames", &release.hosts)?;
     }
-    Ok(template.finish()?)
+    Ok(with_metadata(template.finish()?, &release.metadata)?)
 }
 
 /// A rule for each version, then stable.

@@ -8,6 +8,7 @@
 //! proxy_config       module and configuration                  group           -> document
 //! runtime            V8, before the workers of a proxy start   group           -> document
 //! filter             the filter's place, early header mutation group           -> document
+//! object_metadata    labels and annotations of all of these    document           -> document
 //! ```
 //!
 //! They are printed in this order, which is the order in which they may be applied: no route names a subset before it
@@ -18,6 +19,7 @@ mod destination_rule;
 mod filter;
 mod headers;
 mod http_route;
+mod object_metadata;
 mod proxy_config;
 mod proxy_group;
 mod redact;
@@ -27,6 +29,8 @@ mod virtual_service;
 
 pub use headers::untrusted_headers;
 pub use http_route::http_routes;
+pub use object_metadata::SharedMetadata;
+pub(crate) use object_metadata::{keep_others, without_release};
 pub(crate) use redact::REDACTED;
 pub use redact::redacted;
 pub use release_instance::ReleaseInstance;
@@ -36,6 +40,7 @@ use crate::config::{self, SigningKeys};
 use crate::spec::{Module, Routes};
 use crate::yaml::EditError;
 use assignment::FilterConfig;
+use object_metadata::with_metadata;
 use std::collections::BTreeMap;
 
 /// Why no manifests can be made.
@@ -132,23 +137,26 @@ pub fn manifests(members: &[ReleaseInstance<'_>], options: Options<'_>) -> Resul
     let mut all = Vec::new();
     let mut add = |stage, text| all.push(Manifest { stage, text });
     for member in members {
-        add(Stage::Subsets, destination_rule::document(member)?);
+        let own = |text| with_metadata(text, &member.release.metadata);
+        add(Stage::Subsets, own(destination_rule::document(member)?)?);
         match member.routes {
             Routes::Managed => {
-                virtual_service::documents(member)?.into_iter().for_each(|text| add(Stage::Routes, text));
+                for text in virtual_service::documents(member)? {
+                    add(Stage::Routes, own(text)?);
+                }
             }
             // What is edited is found on the cluster.
-            Routes::Inject => add(Stage::Routes, virtual_service::inside(member)?),
+            Routes::Inject => add(Stage::Routes, own(virtual_service::inside(member)?)?),
             Routes::External => add(Stage::Routes, virtual_service::for_a_chart(member)?),
         }
     }
     for group in proxy_group::groups(members)? {
-        let config = proxy_config::document(&group, options)?;
+        let config = group.metadata.written(proxy_config::document(&group, options)?)?;
         check_size(&group, &config)?;
         add(Stage::Configuration, config);
         let runtime = runtime::Runtime::of(&group).manifest(None)?;
         add(runtime.stage, runtime.text);
-        add(Stage::Filter, filter::document(&group, options)?);
+        add(Stage::Filter, group.metadata.written(filter::document(&group, options)?)?);
     }
     Ok(all)
 }

@@ -1,7 +1,7 @@
 //! The object that a weight changes: the module and its configuration, for all releases of some pods.
 
 use super::proxy_group::ProxyGroup;
-use crate::config::{ProxySettings, filter_config, release_config};
+use crate::config::{Disagreement, ProxySettings, filter_config, release_config};
 use crate::delivery::ConfigDocument;
 use crate::manifest::{Error, Options, redact};
 use crate::spec::{Module, Release, ReleaseName};
@@ -66,14 +66,18 @@ fn agree(
     others: &BTreeMap<ReleaseName, ReleaseConfig>,
 ) -> Result<(), Error> {
     let (Some(other), Some(first)) = (others.keys().next(), group.members.first()) else { return Ok(()) };
-    let what = match () {
-        () if held.id_cookie != settings.id_cookie => "cookies",
-        () if held.debug_header != settings.debug_header => "delivery.debugHeader",
-        () if held.filter_state != settings.filter_state => "delivery.filterState",
-        () => return Ok(()),
+    let held = ProxySettings {
+        position: held.position,
+        id_cookie: held.id_cookie.clone(),
+        debug_header: held.debug_header.clone(),
+        filter_state: held.filter_state,
     };
-    let first = first.release.name.to_string();
-    Err(crate::config::Error::Disagree { first, second: other.to_string(), what }.into())
+    match settings.difference(&held) {
+        Some((field, ours, theirs)) => {
+            Err(Disagreement::error(field, (&first.release.name, ours), (other, theirs)).into())
+        }
+        None => Ok(()),
+    }
 }
 
 /// Inside the mesh callers name the Service, in one of its spellings; the short one only within its namespace.

@@ -1,10 +1,10 @@
 //! Releases that share a proxy: one filter and one configuration for all of them.
 
-use super::ReleaseInstance;
-use crate::config;
+use super::{ReleaseInstance, SharedMetadata};
+use crate::config::{self, Disagreement, optional, quoted};
 use crate::manifest::{Error, Options};
 use crate::metrics::ReleaseGeneration;
-use crate::spec::{Delivery, Selector};
+use crate::spec::{Delivery, Module, Selector};
 use assignment::contract::{KeySource, Position};
 use std::collections::BTreeMap;
 
@@ -19,13 +19,15 @@ pub(super) struct ProxyGroup<'r> {
     pub(super) members: Vec<&'r ReleaseInstance<'r>>,
     /// How the filter reaches them, which the releases agree about.
     pub(super) delivery: &'r Delivery,
+    /// The labels and annotations that they give the objects which they share.
+    pub(super) metadata: SharedMetadata,
 }
 
 /// All groups, gateways first.
 ///
 /// # Errors
 ///
-/// If the releases of a group disagree about the module or the mode.
+/// If the releases of a group disagree about the module, the mode or the revision of Istio.
 pub(super) fn groups<'r>(all: &'r [ReleaseInstance<'r>]) -> Result<Vec<ProxyGroup<'r>>, Error> {
     let mut members: BTreeMap<(bool, &Selector), Vec<&ReleaseInstance<'_>>> = BTreeMap::new();
     for member in all {
@@ -48,21 +50,42 @@ fn group<'r>(
     pods: &'r Selector,
     members: Vec<&'r ReleaseInstance<'r>>,
 ) -> Option<Result<ProxyGroup<'r>, Error>> {
-    let first = members.first()?.release;
-    let delivery = &first.delivery;
-    for other in members.iter().map(|member| member.release) {
-        let what = match &other.delivery {
-            theirs if theirs.mode != delivery.mode => "delivery.mode",
-            theirs if theirs.module != delivery.module || theirs.sha256 != delivery.sha256 => {
-                "delivery.module"
-            }
-            _ => continue,
-        };
-        let (first, second) = (first.name.to_string(), other.name.to_string());
-        return Some(Err(config::Error::Disagree { first, second, what }.into()));
+    let delivery = &members.first()?.release.delivery;
+    if let Err(error) = agree(&members) {
+        return Some(Err(error.into()));
     }
     let position = if is_mesh { Position::Mesh } else { Position::Edge };
-    Some(Ok(ProxyGroup { pods, position, members, delivery }))
+    let metadata = SharedMetadata::of_releases(members.iter().map(|member| member.release));
+    let group = |metadata| ProxyGroup { pods, position, members, delivery, metadata };
+    Some(metadata.map(group).map_err(Error::from))
+}
+
+/// Fails if the releases of a proxy do not have the same module by the same objects.
+fn agree(members: &[&ReleaseInstance<'_>]) -> Result<(), config::Error> {
+    let Some((first, others)) = members.split_first() else { return Ok(()) };
+    let (first, delivery) = (&first.release.name, &first.release.delivery);
+    for other in others.iter().map(|member| member.release) {
+        let theirs = &other.delivery;
+        let (field, ours, theirs) = if theirs.mode != delivery.mode {
+            ("delivery.mode", quoted(delivery.mode.as_str()), quoted(theirs.mode.as_str()))
+        } else if theirs.module != delivery.module {
+            ("delivery.module", module(&delivery.module), module(&theirs.module))
+        } else if theirs.sha256 != delivery.sha256 {
+            ("delivery.sha256", optional(delivery.sha256.as_ref()), optional(theirs.sha256.as_ref()))
+        } else {
+            continue;
+        };
+        return Err(Disagreement::error(field, (first, ours), (&other.name, theirs)));
+    }
+    Ok(())
+}
+
+/// A module as a message shows it.
+fn module(module: &Module) -> String {
+    match module {
+        Module::Embedded(Some(embedded)) => format!("{} ({})", quoted(module.url()), embedded.digest()),
+        _ => quoted(module.url()),
+    }
 }
 
 impl ProxyGroup<'_> {

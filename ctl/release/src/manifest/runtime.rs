@@ -5,8 +5,8 @@
 //! [Thread inheritance of memory protection keys](https://issues.chromium.org/issues/360909072): V8 allocates its key with its
 //! first VM, and a thread that was created before has no right to it.
 
-use super::ReleaseInstance;
 use super::proxy_group::{ProxyGroup, groups, object_name};
+use super::{ReleaseInstance, SharedMetadata};
 use crate::manifest::{Error, Manifest, NamespacedName, Stage};
 use crate::spec::Selector;
 use crate::yaml::Template;
@@ -26,6 +26,8 @@ pub struct Runtime {
     pub position: Position,
     /// The object of their configuration, which all releases of these pods share.
     pub config: NamespacedName,
+    /// The labels and annotations of these releases.
+    pub metadata: SharedMetadata,
 }
 
 /// The runtimes of a release's proxies, those of gateways first.
@@ -39,7 +41,12 @@ pub fn runtimes(member: &ReleaseInstance<'_>) -> Result<Vec<Runtime>, Error> {
 
 impl Runtime {
     pub(super) fn of(group: &ProxyGroup<'_>) -> Self {
-        Self { pods: group.pods.clone(), position: group.position, config: group.place() }
+        Self {
+            pods: group.pods.clone(),
+            position: group.position,
+            config: group.place(),
+            metadata: group.metadata.clone(),
+        }
     }
 
     /// Namespace and name of the object.
@@ -80,6 +87,6 @@ impl Runtime {
         } else {
             template.set("spec/workloadSelector/labels", labels)?;
         }
-        Ok(Manifest { stage: Stage::Runtime, text: template.finish()? })
+        Ok(Manifest { stage: Stage::Runtime, text: self.metadata.written(template.finish()?)? })
     }
 }

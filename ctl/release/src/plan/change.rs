@@ -109,7 +109,7 @@ impl Plan {
     /// Whether a Wasm filter, or the object that creates V8, would be added to proxies that may run already.
     pub fn brings_wasm(&self) -> bool {
         let comes = |change: &Change| match change.stage {
-            Stage::Runtime => change.action != Action::Delete,
+            Stage::Runtime => change.action != Action::Delete && !change.is_of_metadata(),
             Stage::Filter | Stage::Configuration => change.action == Action::Create,
             Stage::Subsets | Stage::Routes | Stage::Edits | Stage::ModuleBackup => false,
         };
@@ -182,6 +182,12 @@ impl Change {
         let goes: Vec<Field> = goes.into_iter().filter(is_new).collect();
         change.fields.extend(goes);
         Some(Self { why: ChangeReason::Adopted { from }, claim, ..change })
+    }
+
+    /// Whether it changes labels and annotations alone.
+    fn is_of_metadata(&self) -> bool {
+        let is_of_metadata = |field: &Field| field.path.starts_with("metadata.");
+        !self.fields.is_empty() && self.fields.iter().all(is_of_metadata)
     }
 
     /// The deletion of an object; `None` if it does not exist, or if it belongs to another owner now.

@@ -6,7 +6,7 @@ use crate::delivery::{ModuleContents, ModuleSource};
 use crate::manifest::Stage;
 use crate::ownership::FIELD_MANAGER;
 use crate::record::Record;
-use crate::spec::ReleaseName;
+use crate::spec::{MANAGED_BY, ReleaseName};
 use serde_json::{Value, json};
 
 /// The ConfigMap of a release.
@@ -27,14 +27,16 @@ impl Record {
         let object = module_backup(release);
         self.objects.retain(|(stage, _)| *stage != Stage::ModuleBackup);
         self.objects.push((Stage::ModuleBackup, object.clone()));
+        let mut labels = self.metadata.labels.clone();
+        labels.insert(MANAGED_BY.to_owned(), FIELD_MANAGER.to_owned());
+        let mut metadata = json!({"name": object.name, "namespace": object.namespace, "labels": labels});
+        if let Some(metadata) = metadata.as_object_mut().filter(|_| !self.metadata.annotations.is_empty()) {
+            metadata.insert("annotations".to_owned(), json!(self.metadata.annotations));
+        }
         let body = json!({
             "apiVersion": object.api_version,
             "kind": object.kind,
-            "metadata": {
-                "name": object.name,
-                "namespace": object.namespace,
-                "labels": {"app.kubernetes.io/managed-by": FIELD_MANAGER},
-            },
+            "metadata": metadata,
             "binaryData": data,
         });
         Some(change(object, Action::Create, ChangeReason::Missing, body))

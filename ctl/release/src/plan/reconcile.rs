@@ -159,6 +159,7 @@ impl Desired {
             objects.extend(edits(&targets, &found)?);
         }
         merge_rules(release, observed, &mut objects)?;
+        keep_metadata_of_others(release, observed, &mut objects)?;
         let name = release.name.to_string();
         let generation = |config: &FilterConfig| config.releases.get(&name).map(|entry| entry.generation);
         let is_deployed = configs.values().filter_map(generation).any(|at| at >= record.state.generation);
@@ -236,6 +237,21 @@ fn merge_rules(release: &Release, observed: &Observed, objects: &mut [Object]) -
     let called = CalledService { host: &observed.service_host, namespace: release.name.namespace.as_str() };
     for ours in objects.iter_mut().filter(|object| object.stage == Stage::Subsets) {
         merge_rule(ours, &observed.rules, &observed.clients, called)?;
+    }
+    Ok(())
+}
+
+/// Keeps what other releases give the objects that they share with this one.
+fn keep_metadata_of_others(
+    release: &Release,
+    observed: &Observed,
+    objects: &mut [Object],
+) -> Result<(), Error> {
+    let is_shared = |stage: Stage| matches!(stage, Stage::Configuration | Stage::Runtime | Stage::Filter);
+    for ours in objects.iter_mut().filter(|object| is_shared(object.stage)) {
+        if let Some(seen) = observed.objects.get(&ours.reference) {
+            manifest::keep_others(&mut ours.body, seen, &release.name.to_string())?;
+        }
     }
     Ok(())
 }

@@ -4,9 +4,9 @@
 //! routes: without it a client could name their versions itself. From an object that serves other releases too, only
 //! this release is removed.
 
-use super::{Change, Error, Object, Plan, Reference};
+use super::{Change, Error, Object, Plan, Reference, applicable};
 use crate::delivery::{deployed_config, with_deployed_config};
-use crate::manifest::Stage;
+use crate::manifest::{NamespacedName, Stage, without_release};
 use crate::record::OwnedObject;
 use crate::routing::{self, RouteTargets};
 use serde_json::Value;
@@ -33,10 +33,13 @@ pub fn removal(
         }
         shared.extend(beside(reference));
         shared.insert((reference.namespace.clone(), reference.name.clone()));
-        let body = super::owned_config::carrying(&with_deployed_config(body, &config)?, &targets.release);
+        let body = with_deployed_config(body, &config)?;
+        let body = without_release(&body, &targets.release).unwrap_or(body);
+        let body = super::owned_config::carrying(&body, &targets.release);
         let desired = Object { reference: reference.clone(), stage: *stage, body };
         changes.extend(Change::between(&desired, observed.get(reference)));
     }
+    changes.extend(kept.iter().filter_map(|owned| without_metadata(owned, &shared, observed, targets)));
     let mut goes: Vec<Change> = kept
         .iter()
         .filter(|(_, reference)| !shared.contains(&(reference.namespace.clone(), reference.name.clone())))
@@ -48,6 +51,21 @@ pub fn removal(
     goes.sort_by_key(|change| (!change.stage.is_route(), std::cmp::Reverse(change.stage)));
     changes.extend(goes);
     Ok(Plan { changes, ..Plan::default() })
+}
+
+/// A shared object of a proxy that stays, without the labels and annotations of the release; its configuration is written anyway.
+fn without_metadata(
+    (stage, reference): &OwnedObject,
+    shared: &BTreeSet<NamespacedName>,
+    observed: &BTreeMap<Reference, Value>,
+    targets: &RouteTargets,
+) -> Option<Change> {
+    if !matches!(stage, Stage::Runtime | Stage::Filter) || !shared.contains(&reference.place()) {
+        return None;
+    }
+    let seen = observed.get(reference)?;
+    let body = applicable(&without_release(seen, &targets.release)?);
+    Change::between(&Object { reference: reference.clone(), stage: *stage, body }, Some(seen))
 }
 
 /// The objects that the proxies of this configuration need for any release: the filter's place and V8.

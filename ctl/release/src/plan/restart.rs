@@ -1,8 +1,9 @@
 //! Restarting the pods of a Deployment by one label of their template, under our own field manager.
 
 use super::{Change, Error, Object, Reference};
-use crate::manifest::{Manifest, RUNTIME_LABEL};
+use crate::manifest::{Manifest, RUNTIME_LABEL, keep_others};
 use crate::ownership::Owners;
+use crate::spec::ReleaseName;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -98,13 +99,22 @@ pub fn next_label<'v>(outdated: impl IntoIterator<Item = Option<&'v str>>) -> St
     last.map_or(1, |last| last.saturating_add(1)).to_string()
 }
 
-/// The change from the observed runtime object to a manifest; `None` if they are the same.
+/// The change from the observed runtime object to a manifest of a release; `None` if they are the same. Labels and annotations
+/// of other releases stay.
 ///
 /// # Errors
 ///
-/// If the manifest is no object.
-pub fn runtime_change(manifest: &Manifest, observed: Option<&Value>) -> Result<Option<Change>, Error> {
-    Ok(Object::of(manifest)?.and_then(|desired| Change::to(&desired, observed)))
+/// If the manifest is no object, or the releases want another revision of Istio to read it.
+pub fn runtime_change(
+    manifest: &Manifest,
+    release: &ReleaseName,
+    observed: Option<&Value>,
+) -> Result<Option<Change>, Error> {
+    let Some(mut desired) = Object::of(manifest)? else { return Ok(None) };
+    if let Some(observed) = observed {
+        keep_others(&mut desired.body, observed, &release.to_string())?;
+    }
+    Ok(Change::to(&desired, observed))
 }
 
 /// The change that deletes the runtime's object; `None` if it does not exist, or is not ours.

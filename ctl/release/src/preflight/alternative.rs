@@ -90,6 +90,13 @@ pub enum Alternative {
         /// The train.
         train: String,
     },
+    /// Give a pod a sidecar, or leave it out.
+    GiveSidecar {
+        /// The namespace of the pod.
+        namespace: String,
+        /// The pod.
+        pod: String,
+    },
     /// Let the metrics of a proxy be read.
     ReadMetrics {
         /// The namespace of its pod.

@@ -47,7 +47,11 @@ impl WasmRuntime {
         let created = metrics.map(|metrics| metrics.count(V8_CREATED, &[]).unwrap_or_default());
         match created {
             Some(created) if created > 0 => Self::Present,
-            _ if image.and_then(istio_release).is_some_and(|release| release >= SAFE_ISTIO) => {
+            _ if image
+                .and_then(istio_tag)
+                .and_then(istio_release)
+                .is_some_and(|release| release >= SAFE_ISTIO) =>
+            {
                 Self::NotNeeded
             }
             Some(_) => Self::Missing,
@@ -91,9 +95,9 @@ pub fn istio_tag(image: &str) -> Option<&str> {
     name.split_once(':').filter(|(name, _)| *name == "proxyv2").map(|(_, tag)| tag)
 }
 
-/// The `major.minor` in the tag of Istio's proxy image: `docker.io/istio/proxyv2:1.30.1-distroless` is 1.30.
-fn istio_release(image: &str) -> Option<(u32, u32)> {
-    let (major, rest) = istio_tag(image)?.split_once('.')?;
+/// The `major.minor` of a version of Istio: 1.30 of `1.30.1-distroless`.
+pub(crate) fn istio_release(version: &str) -> Option<(u32, u32)> {
+    let (major, rest) = version.split_once('.')?;
     let minor = rest.split(|letter: char| !letter.is_ascii_digit()).next()?;
     Some((major.parse().ok()?, minor.parse().ok()?))
 }

@@ -7,10 +7,10 @@ use super::release_record::FORMAT;
 use super::{History, Operation, OwnedObject, Proxies, Record, ReleaseState, ServiceRef, ends_after};
 use crate::alert::AlertOutbox;
 use crate::delivery::{deployed_config, selected_pods};
-use crate::manifest::Stage;
+use crate::manifest::{SharedMetadata, Stage};
 use crate::plan::{Reference, module_backup};
 use crate::routing::{ROUTE_KIND, has_injected_route};
-use crate::spec::{ReleaseName, Routes, Seconds, version_subset};
+use crate::spec::{ObjectMetadata, ReleaseName, Routes, Seconds, version_subset};
 use assignment::Weight;
 use assignment::contract::{GoneVersion, ReleaseConfig, Role};
 use serde_json::Value;
@@ -67,6 +67,7 @@ pub fn recover(release: &ReleaseName, objects: &[Value], by: &str) -> Option<Rec
             .unwrap_or_else(|| ServiceRef { name: release.name.to_string(), label: "version".to_owned() }),
         proxies: proxies(&deployed),
         routes,
+        metadata: Box::new(metadata_of(latest.object, release)),
         objects: inventory(&deployed, &own, objects),
         history: History::default(),
         state,
@@ -82,6 +83,11 @@ fn deployed_in<'o>(object: &'o Value, release: &ReleaseName) -> Option<Deployed<
     let entry = config.releases.remove(&release.to_string())?;
     let reference = Reference::of(object).ok()?;
     (entry.installed_at_seconds > 0).then_some(Deployed { reference, object, entry })
+}
+
+/// The labels and annotations that the release gives an object which it shares with others.
+fn metadata_of(object: &Value, release: &ReleaseName) -> ObjectMetadata {
+    SharedMetadata::of(object).release(&release.to_string()).cloned().unwrap_or_default()
 }
 
 fn state_of(entry: &ReleaseConfig) -> ReleaseState {

@@ -8,7 +8,7 @@ use crate::alert::{AlertKind, AlertOutbox};
 use crate::manifest::Stage;
 use crate::plan::{Error, ModuleRollout, Reference};
 use crate::rollout::{Rollout, Suspension};
-use crate::spec::{Release, Routes, Selector};
+use crate::spec::{ObjectMetadata, Release, Routes, Selector};
 use assignment::Weight;
 use assignment::contract::{ExpiryAction, Role, Until};
 use serde::{Deserialize, Serialize};
@@ -62,6 +62,9 @@ pub struct Record {
     /// Who writes the routes.
     #[serde(default)]
     pub routes: Routes,
+    /// Labels and annotations of its objects.
+    #[serde(default, skip_serializing_if = "ObjectMetadata::is_empty")]
+    pub metadata: Box<ObjectMetadata>,
     /// The objects that we have written for it, or are about to.
     pub objects: Vec<OwnedObject>,
     /// The last changes, the oldest first.
@@ -106,6 +109,7 @@ impl Record {
             service: service(release),
             proxies: proxies(release),
             routes: release.routes.unwrap_or_default(),
+            metadata: Box::new(release.metadata.clone()),
             objects: Vec::new(),
             history: History::default(),
         }
@@ -158,6 +162,7 @@ impl Record {
         self.service = service(release);
         self.proxies = proxies(release);
         self.routes = release.routes.unwrap_or(self.routes);
+        *self.metadata = release.metadata.clone();
     }
 
     /// Gives the canary another share, as the next generation. A weight that is set by hand suspends a rollout.

@@ -18,6 +18,8 @@ pub struct Coverage {
     pub gaps: Vec<Gap>,
     /// Pods without a sidecar, which may call the Service.
     pub unmeshed_pods: UnmeshedPods,
+    /// Ambient pods, which may call it too.
+    pub ambient_pods: AmbientPods,
 }
 
 /// Pods of a release's namespace that are not its own and have no sidecar: no route of the mesh counts for what they send.
@@ -34,12 +36,39 @@ impl UnmeshedPods {
 
 impl fmt::Display for UnmeshedPods {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (some, rest) = self.0.split_at(self.0.len().min(3));
-        let rest = if rest.is_empty() { "" } else { ", …" };
-        let count = self.0.len();
-        write!(f, "without a sidecar: {count} other pods of the namespace ({}{rest}); ", some.join(", "))?;
+        write!(f, "without a sidecar: {}; ", other_pods(&self.0))?;
         f.write_str("what they send to the Service gets any version")
     }
+}
+
+/// Pods of a release's namespace that are not its own and ambient: no `EnvoyFilter` applies to what takes their requests into the
+/// mesh.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct AmbientPods(pub Vec<String>);
+
+impl AmbientPods {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Display for AmbientPods {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ambient: {}; ", other_pods(&self.0))?;
+        f.write_str(
+            "EnvoyFilters and routes to subsets do not apply to ztunnel, nor EnvoyFilters to waypoints: what they send to the Service gets any version",
+        )
+    }
+}
+
+/// Some of these pods by their names.
+fn other_pods(pods: &[String]) -> String {
+    let (some, rest) = pods.split_at(pods.len().min(3));
+    let rest = if rest.is_empty() { "" } else { ", …" };
+    let noun = if pods.len() == 1 { "pod" } else { "pods" };
+    format!("{} other {noun} of the namespace ({}{rest})", pods.len(), some.join(", "))
 }
 
 /// A route to the pods that bypasses the release.
@@ -206,6 +235,14 @@ mod tests {
         assert_eq!(
             unmeshed_pods.to_string(),
             "without a sidecar: 4 other pods of the namespace (a, b, c, …); what they send to the Service gets any version"
+        );
+    }
+
+    #[test]
+    fn ambient_pods_are_told_apart_from_pods_without_a_sidecar() {
+        assert_eq!(
+            AmbientPods(vec!["cron".to_owned()]).to_string(),
+            "ambient: 1 other pod of the namespace (cron); EnvoyFilters and routes to subsets do not apply to ztunnel, nor EnvoyFilters to waypoints: what they send to the Service gets any version"
         );
     }
 

@@ -40,7 +40,7 @@ mod reroute;
 mod route_obstacle;
 mod route_targets;
 
-pub use coverage::{Bypass, Coverage, Gap, Reach, UnmeshedPods, gaps};
+pub use coverage::{AmbientPods, Bypass, Coverage, Gap, Reach, UnmeshedPods, gaps};
 pub use gateway_api::{
     GATEWAY_API, GATEWAY_NAME_LABEL, HTTP_ROUTE_KIND, WholeService, http_route_leads_by_header,
 };

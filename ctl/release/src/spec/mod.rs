@@ -7,6 +7,7 @@ mod alert;
 mod duration;
 mod load;
 mod names;
+mod object_metadata;
 mod percentage;
 mod read;
 mod release;
@@ -18,6 +19,8 @@ pub use alert::{AlertFormat, AlertReceiver, AlertSeverity, AlertSpec, SecretUrl,
 pub use duration::{Seconds, SecondsError};
 pub use load::{Document, Error, Origin, load, parse};
 pub use names::{Label, LabelError, ReleaseName, version_subset};
+pub(crate) use object_metadata::{MANAGED_BY, REVISION};
+pub use object_metadata::{MetadataError, ObjectMetadata};
 pub use percentage::{Percentage, PercentageError};
 pub use release::{
     Cookies, Delivery, Endpoint, Gateway, Local, Mode, Module, Overrides, Release, Routes, Selector, Service,

@@ -1,6 +1,6 @@
 //! The content of a `canary.yaml` that was read without a fault.
 
-use super::{Label, ReleaseName, RolloutSpec, Seconds, ServiceHost};
+use super::{Label, ObjectMetadata, ReleaseName, RolloutSpec, Seconds, ServiceHost};
 use crate::EmbeddedModule;
 use assignment::contract::{
     CacheControl, ExpiryAction, Fallback, IdentityMode, KeySource, MintPolicy, OverrideMode, SameSite,
@@ -22,6 +22,8 @@ pub struct Release {
     pub name: ReleaseName,
     /// Part of everything that is signed; where the state has one, that one counts.
     pub uid: Option<String>,
+    /// Labels and annotations of its objects.
+    pub metadata: ObjectMetadata,
     /// What is released.
     pub service: Service,
     /// The versions behind it.
@@ -201,6 +203,18 @@ pub enum Module {
     Url(String),
     /// A file on this machine.
     File(PathBuf),
+}
+
+impl Mode {
+    /// As `delivery.mode` has it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::EnvoyFilter => "envoyfilter",
+            Self::WasmPlugin => "wasmplugin",
+            Self::TrafficExtension => "trafficextension",
+            Self::Local => "local",
+        }
+    }
 }
 
 impl Module {

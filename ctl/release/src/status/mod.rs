@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! proxy        what one proxy runs                                       metrics              -> ProxyStatus
+//! proxy_fault  why a proxy does not report it
 //! observation  record, pods, objects, routes and proxies at one moment
 //! window       requests between two observations                         Traffic              -> WindowTraffic
 //! share        the canary's share of them, with its interval             WindowTraffic        -> ObservedShare
@@ -13,6 +14,7 @@
 mod observation;
 mod problem;
 mod proxy;
+mod proxy_fault;
 mod readiness;
 mod share;
 mod summary;
@@ -21,6 +23,7 @@ mod window;
 pub use observation::{ObjectStatus, Observation, ReadyPods};
 pub use problem::{Problem, problems};
 pub use proxy::ProxyStatus;
+pub use proxy_fault::ProxyFault;
 pub use readiness::{ReadinessFailure, VersionReadiness};
 pub use share::{ObservedShare, Share};
 pub use summary::{Condition, ReleaseSummary};

@@ -7,6 +7,7 @@ use crate::rbac::Right;
 use crate::record::Record;
 use crate::routing::Coverage;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// How many pods of a version are ready.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -36,10 +37,23 @@ pub struct Observation {
     pub is_routed: Option<bool>,
     /// What bypasses our routes, where there is more than one version.
     pub coverage: Coverage,
+    /// The ready pods behind the Service that are not of the stable version, by version: also of versions that the record does not
+    /// name.
+    pub beside_stable: BTreeMap<String, usize>,
     /// Whether a decision by weight is one of a new session: where sessions are pinned, and only the edge decides.
     pub counts_sessions: bool,
     /// The requests of the last seconds; `None` where none were counted.
     pub traffic: Option<WindowTraffic>,
+}
+
+impl Observation {
+    /// The versions that are not live and have ready pods behind the Service, and how many. No route of ours leads to them; without
+    /// our routes the Service would.
+    pub fn ready_but_not_live(&self) -> BTreeMap<&str, usize> {
+        let is_live = |name: &str| self.record.state.versions.iter().any(|version| version.name == name);
+        let beside = self.beside_stable.iter().map(|(version, ready)| (version.as_str(), *ready));
+        beside.filter(|(version, _)| !is_live(version)).collect()
+    }
 }
 
 /// How far the objects of a release are what its record says.

@@ -2,6 +2,7 @@
 
 use super::{Observation, ObservedShare, ProxyStatus, ReadyPods, Share};
 use crate::destination_rule::LostSubset;
+use crate::format::counted;
 use crate::metrics::ReleaseGeneration;
 use crate::plan::{self, ModuleRollout, Reference};
 use crate::preflight::WasmRuntime;
@@ -13,6 +14,7 @@ use crate::spec::Routes;
 use assignment::Weight;
 use assignment::contract::Role;
 use jiff::Timestamp;
+use std::collections::BTreeMap;
 
 /// Something that a person should look at. Its text is one sentence, without a hint.
 #[derive(Debug, thiserror::Error)]
@@ -79,10 +81,12 @@ pub enum Problem<'o> {
         routes: Routes,
     },
     /// Requests can bypass our routes.
-    #[error("{gap}: such requests may get any version")]
+    #[error("{gap}: {}", reached_pods(reached))]
     Bypass {
         /// The object that leads past them.
         gap: &'o Gap,
+        /// The ready pods that they reach and that are not of the stable version, by version.
+        reached: &'o BTreeMap<String, usize>,
     },
     /// An operation was interrupted before it wrote this object.
     #[error("{object} does not carry generation {generation}")]
@@ -164,7 +168,13 @@ pub fn problems<'o>(
     problems.extend(lost_routes(observation));
     problems.extend(changed(observation));
     problems.extend(routes(observation));
-    problems.extend(observation.coverage.gaps.iter().map(|gap| Problem::Bypass { gap }));
+    problems.extend(
+        observation
+            .coverage
+            .gaps
+            .iter()
+            .map(|gap| Problem::Bypass { gap, reached: &observation.beside_stable }),
+    );
     problems.extend(not_written(observation));
     problems.extend(module_rollout(&observation.record));
     problems.extend(observation.missing_right.as_ref().map(|right| Problem::NotObserved { right }));
@@ -253,6 +263,17 @@ fn overdue(record: &Record, now: u64) -> impl Iterator<Item = Problem<'_>> {
 
 fn not_pruned(record: &Record) -> impl Iterator<Item = Problem<'_>> {
     record.leaving.iter().map(|version| Problem::NotPruned { version })
+}
+
+/// What requests get that bypass our routes.
+fn reached_pods(reached: &BTreeMap<String, usize>) -> String {
+    if reached.is_empty() {
+        return "such requests may get any version".to_owned();
+    }
+    let pods = reached.iter().map(|(version, ready)| {
+        format!("{} of version `{version}`", counted(*ready, "ready pod", "ready pods"))
+    });
+    format!("such requests reach {}, whatever the weight", pods.collect::<Vec<_>>().join(" and "))
 }
 
 fn not_repairable(error: &plan::Error) -> String {

@@ -4,7 +4,7 @@ use super::super::ObjectStatus;
 use super::super::share::tests::observed as share;
 use super::*;
 use crate::record::{ReleaseState, ends_after};
-use crate::routing::Coverage;
+use crate::routing::{Bypass, Coverage};
 use crate::spec::{Seconds, load};
 use assignment::contract::{ExpiryAction, Until};
 use serde_json::json;
@@ -27,6 +27,7 @@ fn healthy() -> Observation {
         objects: ObjectStatus::default(),
         is_routed: Some(true),
         coverage: Coverage::default(),
+        beside_stable: BTreeMap::from([("v2".to_owned(), 1)]),
         counts_sessions: true,
         traffic: None,
     }
@@ -109,6 +110,43 @@ fn what_was_not_observed_and_what_was_copied_before_a_change_are_problems_too() 
             "expected to see what the proxies run, found no right to get pods/proxy in namespace `ingress`"
         ]
     );
+}
+
+/// An object that leads to all pods.
+fn gap() -> Gap {
+    let object = Reference::new("networking.istio.io/v1", "EnvoyFilter", "shop", "by-hand");
+    Gap { object, bypass: Bypass::WholeService }
+}
+
+#[test]
+fn a_bypass_says_which_ready_pods_it_reaches_also_those_of_versions_that_are_not_live() {
+    let found = only(
+        |observation| {
+            observation.coverage.gaps.push(gap());
+            observation.beside_stable.insert("v3".to_owned(), 2);
+        },
+        20,
+    );
+    let expected = "such requests reach 1 ready pod of version `v2` and 2 ready pods of version `v3`, whatever the weight";
+    assert!(found.ends_with(expected), "expected `{expected}`, found `{found}`");
+    let found = only(
+        |observation| {
+            observation.coverage.gaps.push(gap());
+            observation.beside_stable.clear();
+        },
+        20,
+    );
+    assert!(found.ends_with("such requests may get any version"), "{found}");
+}
+
+#[test]
+fn ready_pods_that_no_route_reaches_are_no_problem_and_known_where_their_version_is_not_live() {
+    let mut observation = healthy();
+    assert_eq!(observation.ready_but_not_live(), BTreeMap::new(), "a canary has ready pods");
+    observation.beside_stable.insert("v3".to_owned(), 2);
+    assert_eq!(observation.ready_but_not_live(), BTreeMap::from([("v3", 2)]));
+    let found = problems(&observation, None, NOW);
+    assert!(found.is_empty(), "expected none, found {found:?}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What one proxy of a release runs, as its workers report it.
 
+use super::ProxyFault;
 use crate::metrics::ReleaseGeneration;
 use crate::preflight::WasmRuntime;
 use serde::Serialize;
@@ -20,7 +21,7 @@ pub struct ProxyStatus {
     pub wasm_runtime: WasmRuntime,
     /// Why it does not report its metrics.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub fault: Option<String>,
+    pub fault: Option<ProxyFault>,
 }
 
 impl ProxyStatus {
@@ -58,7 +59,7 @@ impl fmt::Display for ProxyStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{} ", self.namespace, self.pod)?;
         match (&self.fault, self.active) {
-            (Some(fault), _) => f.write_str(fault),
+            (Some(fault), _) => fault.fmt(f),
             (None, Some(active)) => write!(f, "runs generation {}", active.generation),
             (None, None) => f.write_str("does not run the release"),
         }

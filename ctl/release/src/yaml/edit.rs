@@ -61,6 +61,16 @@ impl Template {
         Ok(Self { text })
     }
 
+    /// Whether it has a field.
+    ///
+    /// # Errors
+    ///
+    /// If an edit has left no YAML.
+    pub fn has(&self, path: &str) -> Result<bool, EditError> {
+        let root = tree::parse(&self.text)?;
+        Ok(parent_of(&root, path).is_some_and(|(parent, name)| parent.get(name).is_some()))
+    }
+
     /// Sets a field, which may be a new one of an existing mapping. It takes the place of a comment that shows it: of
     /// `# name: value` among the mapping's fields, with the comments below it that show its own fields.
     ///

@@ -204,6 +204,11 @@ impl<'a> Section<'a> {
         self.faults.note(place, message, hint);
     }
 
+    /// Where it begins.
+    pub const fn place(&self) -> Place {
+        self.place
+    }
+
     /// Where the collected faults go, for reading what lies within.
     pub const fn faults(&self) -> &'a Faults {
         self.faults

@@ -66,7 +66,11 @@ impl Store {
         let (api_version, namespace) = (text(&body["apiVersion"]), text(&body["metadata"]["namespace"]));
         let root = if api_version.contains('/') { "apis" } else { "api" };
         let plural = format!("{}s", text(&body["kind"]).to_lowercase());
-        let collection = format!("/{root}/{api_version}/namespaces/{namespace}/{plural}");
+        let collection = if body["kind"] == "Namespace" {
+            format!("/{root}/{api_version}/{plural}")
+        } else {
+            format!("/{root}/{api_version}/namespaces/{namespace}/{plural}")
+        };
         let key = (collection, text(&body["metadata"]["name"]).to_owned());
         self.put(key, updated(manager, None, body.clone()));
     }
@@ -184,8 +188,9 @@ impl Store {
 fn split(path: &str) -> (&str, Option<&str>) {
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     // `api/v1/namespaces/<namespace>/<plural>/<name>`, or `apis/<group>/<version>/…`.
+    let is_namespace = parts.len() == 4 && path.starts_with("/api/v1/namespaces/");
     let named = if path.starts_with("/apis/") { 7 } else { 6 };
-    if parts.len() < named {
+    if parts.len() < named && !is_namespace {
         return (path, None);
     }
     let (collection, name) = path.rsplit_once('/').unwrap();

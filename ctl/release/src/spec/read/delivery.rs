@@ -7,10 +7,10 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 pub(in crate::spec) const MODES: [(&str, Mode); 4] = [
-    ("envoyfilter", Mode::EnvoyFilter),
-    ("wasmplugin", Mode::WasmPlugin),
-    ("trafficextension", Mode::TrafficExtension),
-    ("local", Mode::Local),
+    (Mode::EnvoyFilter.as_str(), Mode::EnvoyFilter),
+    (Mode::WasmPlugin.as_str(), Mode::WasmPlugin),
+    (Mode::TrafficExtension.as_str(), Mode::TrafficExtension),
+    (Mode::Local.as_str(), Mode::Local),
 ];
 
 /// How the filter reaches the proxies where a file does not say it.

@@ -7,10 +7,15 @@ mod keys;
 pub(super) mod rollout;
 pub(super) mod users;
 
-use super::{Cookies, Gateway, Label, Release, ReleaseName, Routes, Selector, Service, Session, Versions};
+use super::object_metadata::{check_annotation, check_label};
+use super::{
+    Cookies, Gateway, Label, MetadataError, ObjectMetadata, Release, ReleaseName, Routes, Selector, Service,
+    Session, Versions,
+};
 use crate::yaml::{Faults, Node, Section, Value};
 use assignment::Weight;
 use assignment::contract::{CacheControl, ExpiryAction, SameSite, SessionAffinity};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The format of `canary.yaml` that this tool reads.
@@ -26,8 +31,8 @@ pub(super) fn release(faults: &Faults, folder: &Path, root: &Node) -> Option<Rel
     let metadata = top.required_section("metadata").map(metadata);
     let spec = top.required_section("spec");
     top.finish();
-    let (name, uid) = metadata?;
-    let release = self::spec(spec?, folder, name, uid)?;
+    let metadata = metadata?;
+    let release = self::spec(spec?, folder, metadata)?;
     check::contract(faults, &release, root);
     Some(release)
 }
@@ -41,12 +46,47 @@ fn exactly(section: &mut Section<'_>, field: &'static str, expected: &str) {
     }
 }
 
-fn metadata(mut section: Section<'_>) -> (Option<ReleaseName>, Option<String>) {
+/// What a release is called, and what its objects are given.
+struct Metadata {
+    name: Option<ReleaseName>,
+    uid: Option<String>,
+    objects: ObjectMetadata,
+}
+
+fn metadata(mut section: Section<'_>) -> Metadata {
     let name = section.required_parsed::<Label>("name");
     let namespace = section.required_parsed::<Label>("namespace");
     let uid = section.text("uid");
+    let objects = ObjectMetadata {
+        labels: named_texts(&mut section, "labels", check_label),
+        annotations: named_texts(&mut section, "annotations", check_annotation),
+    };
+    if let Err(error) = objects.check_size() {
+        section.fault(section.place(), error.to_string(), None);
+    }
     section.finish();
-    (name.zip(namespace).map(|(name, namespace)| ReleaseName { namespace, name }), uid)
+    Metadata {
+        name: name.zip(namespace).map(|(name, namespace)| ReleaseName { namespace, name }),
+        uid,
+        objects,
+    }
+}
+
+/// Texts by names that are the user's, each checked at its place.
+fn named_texts(
+    section: &mut Section<'_>,
+    field: &'static str,
+    check: fn(&str, &str) -> Result<(), MetadataError>,
+) -> BTreeMap<String, String> {
+    let mut texts = BTreeMap::new();
+    for entry in section.entries_of(field).unwrap_or_default() {
+        let Some(text) = section.scalar(&entry.node) else { continue };
+        if let Err(error) = check(&entry.key, text) {
+            section.fault(entry.place, error.to_string(), None);
+        }
+        texts.insert(entry.key.clone(), text.to_owned());
+    }
+    texts
 }
 
 // The words of a field, for the schema too.
@@ -62,12 +102,7 @@ pub(super) const SAME_SITE: [(&str, SameSite); 3] =
     [("Lax", SameSite::Lax), ("Strict", SameSite::Strict), ("None", SameSite::None)];
 
 /// Everything below `spec`. All parts are read before the first missing one ends it, so that no fault hides another.
-fn spec(
-    mut spec: Section<'_>,
-    folder: &Path,
-    name: Option<ReleaseName>,
-    uid: Option<String>,
-) -> Option<Release> {
+fn spec(mut spec: Section<'_>, folder: &Path, Metadata { name, uid, objects }: Metadata) -> Option<Release> {
     let service = service_of(&mut spec, name.as_ref());
     let versions = spec.required_section("versions").map(versions);
     let entry_points = entry_points(&mut spec);
@@ -104,6 +139,7 @@ fn spec(
         train: users.train,
         name,
         uid,
+        metadata: objects,
         weight: steps.weight,
         max_step: steps.max_step,
         on_expiry: steps.on_expiry,

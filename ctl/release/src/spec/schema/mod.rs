@@ -14,7 +14,7 @@ mod spec;
 mod users;
 
 use super::read::{API_VERSION, KIND};
-use build::{label, mapping, optional, required, text};
+use build::{label, map_of, mapping, optional, pattern, required, set, text};
 use serde_json::{Value, json};
 
 /// The schema.
@@ -30,6 +30,8 @@ pub fn json_schema() -> Value {
                     "Part of everything that is signed; drawn by `init`. A new one invalidates pins, ids and tokens.",
                 ),
             ),
+            optional("labels", labels()),
+            optional("annotations", annotations()),
         ],
     );
     let release = mapping(
@@ -49,4 +51,27 @@ pub fn json_schema() -> Value {
         all.extend(release);
     }
     schema
+}
+
+/// A name of Kubernetes: `team`, `example.com/team`.
+const NAME: &str =
+    r"^([a-z0-9][-a-z0-9.]*[a-z0-9]/|[a-z0-9]/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$";
+
+fn labels() -> Value {
+    let mut value = pattern("Its value.", "^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$");
+    set(&mut value, "type", json!(["string", "number", "boolean"]));
+    named(
+        "Labels of every object that is created for the release; an object that releases share has those of each.",
+        value,
+    )
+}
+
+fn annotations() -> Value {
+    named("Annotations of the same objects.", text("Its value."))
+}
+
+fn named(description: &str, value: Value) -> Value {
+    let mut named = map_of(description, value);
+    set(&mut named, "propertyNames", json!({"pattern": NAME}));
+    named
 }

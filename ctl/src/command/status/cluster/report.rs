@@ -2,19 +2,21 @@
 
 use super::super::problem::{Problem, problem};
 use crate::command::role_change;
-use crate::hint::Hint as _;
+use crate::hint::{CALLS_OF_AMBIENT_PODS, Hint as _};
 use crate::report::{Report, Table, escape};
 use assignment::Weight;
 use assignment::contract::Role;
+use canary_release::format::counted;
 use canary_release::metrics::{ReleaseGeneration, VersionTraffic};
 use canary_release::rbac::Right;
 use canary_release::record::{History, Pause};
 use canary_release::rollout::Rollout;
-use canary_release::routing::UnmeshedPods;
+use canary_release::routing::{AmbientPods, UnmeshedPods};
 use canary_release::spec::ReleaseName;
 use canary_release::status::{Observation, ObservedShare, ProxyStatus, ReadyPods, problems};
 use jiff::Timestamp;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -38,6 +40,9 @@ pub(super) struct ClusterStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     rollout: Option<Box<Rollout>>,
     versions: Vec<Version>,
+    /// Versions that are not live and have ready pods behind the Service, and how many.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    not_live: BTreeMap<String, usize>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     draining: Vec<Draining>,
     /// What the canary has got lately; without a canary nothing.
@@ -50,6 +55,9 @@ pub(super) struct ClusterStatus {
     /// Pods that may call the Service past the routes.
     #[serde(skip_serializing_if = "UnmeshedPods::is_empty")]
     without_sidecar: UnmeshedPods,
+    /// Ambient pods that may call it too.
+    #[serde(skip_serializing_if = "AmbientPods::is_empty")]
+    ambient: AmbientPods,
     /// The oldest first.
     history: History,
     problems: Vec<Problem>,
@@ -98,6 +106,8 @@ impl ClusterStatus {
             .into_iter()
             .map(|found| problem(found.to_string(), found.hint().unwrap_or_default()))
             .collect();
+        let not_live = observation.ready_but_not_live().into_iter();
+        let not_live = not_live.map(|(version, ready)| (version.to_owned(), ready)).collect();
         let Observation { record, ready, proxies, missing_right, coverage, traffic, .. } = observation;
         let drains = |version: String| Draining {
             until: record.draining.get(&version).copied(),
@@ -118,6 +128,7 @@ impl ClusterStatus {
                 .until
                 .and_then(|until| Timestamp::from_second(i64::try_from(until.at_seconds).ok()?).ok()),
             versions: state.versions.iter().zip(&ready).map(version).collect(),
+            not_live,
             draining: record.draining_versions().into_iter().map(drains).collect(),
             history: record.history,
             paused: record.paused,
@@ -126,6 +137,7 @@ impl ClusterStatus {
             proxies,
             missing_right,
             without_sidecar: coverage.unmeshed_pods,
+            ambient: coverage.ambient_pods,
             problems,
         }
     }
@@ -142,6 +154,32 @@ impl ClusterStatus {
         }
         if let Some(rollout) = &self.rollout {
             writeln!(out, "rollout: {}", escape::line(&rollout.to_string()))?;
+        }
+        Ok(())
+    }
+
+    /// The versions, their pods, and those that drain.
+    fn text_of_versions(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let mut table = Table::new(["VERSION", "ROLE", "EPOCH", "READY"]);
+        for Version { name, role, epoch, ready, pods } in &self.versions {
+            let row = [name.clone(), role.as_str().to_owned(), epoch.to_string(), format!("{ready}/{pods}")];
+            table.row(row);
+        }
+        write!(out, "\n{table}")?;
+        for (version, ready) in &self.not_live {
+            let pods = counted(*ready, "ready pod", "ready pods");
+            writeln!(
+                out,
+                "\n{version} is not live and has {pods}: no route of ours leads to them, and `uninstall` is refused (moves-users) until they have ended"
+            )?;
+        }
+        for Draining { version, until, now, seconds } in &self.draining {
+            let until = until.map_or_else(String::new, |until| format!(" until {until:.0}"));
+            writeln!(
+                out,
+                "\n{version} drains{until}: {}",
+                role_change::said(version, *now, Duration::from_secs(*seconds))
+            )?;
         }
         Ok(())
     }
@@ -167,21 +205,11 @@ impl Report for ClusterStatus {
         if !self.without_sidecar.is_empty() {
             writeln!(out, "{}", self.without_sidecar)?;
         }
+        if !self.ambient.is_empty() {
+            writeln!(out, "{}\n  hint: {CALLS_OF_AMBIENT_PODS}", self.ambient)?;
+        }
         self.text_of_record(out)?;
-        let mut table = Table::new(["VERSION", "ROLE", "EPOCH", "READY"]);
-        for Version { name, role, epoch, ready, pods } in &self.versions {
-            let row = [name.clone(), role.as_str().to_owned(), epoch.to_string(), format!("{ready}/{pods}")];
-            table.row(row);
-        }
-        write!(out, "\n{table}")?;
-        for Draining { version, until, now, seconds } in &self.draining {
-            let until = until.map_or_else(String::new, |until| format!(" until {until:.0}"));
-            writeln!(
-                out,
-                "\n{version} drains{until}: {}",
-                role_change::said(version, *now, Duration::from_secs(*seconds))
-            )?;
-        }
+        self.text_of_versions(out)?;
         let mut table = Table::new(["PROXY", "GENERATION"]);
         for proxy in &self.proxies {
             let generation =
