@@ -10,6 +10,7 @@
     reason = "a test that cannot go on says so by panicking, and figures are for people to read"
 )]
 
+mod admission;
 mod apply;
 mod clusters;
 mod coverage;

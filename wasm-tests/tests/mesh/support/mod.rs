@@ -77,6 +77,7 @@ fn accounts() -> Vec<Account> {
         "restricted-forwarder",
         "restricted-adopter",
         "restricted-blind",
+        "restricted-doctor",
     ]
     .map(|name| account(name, &[]));
     [vec![account("bob", &["system:masters"])], limited.to_vec()].concat()
