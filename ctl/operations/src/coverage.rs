@@ -2,7 +2,7 @@
 
 use crate::apply::Planned;
 use crate::client::ServicePods;
-use crate::client::pods::{has_ended, has_sidecar};
+use crate::client::pods::{data_plane, has_ended, has_sidecar};
 use crate::rules::namespaces;
 use crate::{Cluster, Error};
 use assignment::contract::Role;
@@ -61,10 +61,12 @@ impl Cluster {
             let is_behind = is_behind(&pod.metadata.labels.clone().unwrap_or_default());
             !is_behind && !has_sidecar(pod) && !has_ended(pod)
         });
-        let outside = self.client.data_planes(namespace, outside.collect()).await;
+        // By what the pods say alone: istio-cni annotates those that it has taken into the mesh, and a call for their namespace would
+        // be one for what belongs to others.
+        let outside: Vec<_> = outside.map(|pod| (data_plane(&pod, &BTreeMap::new()), pod)).collect();
         let names = |wanted: DataPlane| {
-            let found = outside.iter().filter(move |(_, data_plane)| *data_plane == wanted);
-            found.filter_map(|(pod, _)| pod.metadata.name.clone()).collect()
+            let found = outside.iter().filter(move |(data_plane, _)| *data_plane == wanted);
+            found.filter_map(|(_, pod)| pod.metadata.name.clone()).collect()
         };
         Ok((UnmeshedPods(names(DataPlane::Unmeshed)), AmbientPods(names(DataPlane::Ztunnel))))
     }

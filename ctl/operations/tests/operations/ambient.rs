@@ -32,19 +32,22 @@ fn with_sidecars() -> Release {
 }
 
 #[test]
-fn other_pods_of_an_ambient_namespace_are_told_apart_from_those_without_a_sidecar() {
+fn other_pods_in_an_ambient_mesh_are_told_apart_from_those_without_a_sidecar() {
     run(async {
         let cron = || vec!["cron".to_owned()];
-        for (labels, unmeshed, in_ambient) in [(json!({}), cron(), vec![]), (ambient(), vec![], cron())] {
+        let redirected = json!({"ambient.istio.io/redirection": "enabled"});
+        for (annotations, unmeshed, in_ambient) in [(json!({}), cron(), vec![]), (redirected, vec![], cron())]
+        {
             let (api, release) = (shop(), release(&Value::Null));
-            create_namespace(&api, &labels);
-            api.state().create(&bare_pod("cron", &json!({"app": "cron"})));
+            let mut pod = bare_pod("cron", &json!({"app": "cron"}));
+            pod["metadata"]["annotations"] = annotations.clone();
+            api.state().create(&pod);
             let cluster = api.cluster().await;
             let coverage = apply(&cluster, &release).await.unwrap().coverage;
             assert_eq!(
                 (coverage.unmeshed_pods.0, coverage.ambient_pods.0),
                 (unmeshed, in_ambient),
-                "{labels}"
+                "{annotations}"
             );
         }
     });
