@@ -25,8 +25,7 @@ stage "registry" tools/registry.sh
 if [ "$mesh" = yes ]; then
     # One build with the same features for the tests and for the programs that they run; `cargo build -p` would make another.
     stage "programs and tests" cargo test --workspace --no-run --locked
-    # Those in the mesh wait for others' processes most of the time.
-    stage "tests" env RUST_TEST_THREADS="${RUST_TEST_THREADS:-$(($(nproc) + 1))}" cargo test --workspace --no-fail-fast --locked
+    stage "tests" cargo test --workspace --no-fail-fast --locked
 else
     stage "programs" cargo build --locked -p canary-ctl -p demo-shop -p demo
     stage "tests" cargo test --workspace --no-fail-fast --locked \
