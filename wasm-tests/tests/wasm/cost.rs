@@ -10,16 +10,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use wasm_host::{Fuel, RequestHead, Vm};
 
-/// What one path may cost: instructions of a request and its response, all four entries together, measured + 10 %. They are those of
-/// WebAssembly: a module that is compiled for size has a fifth more of them, of which V8 makes as many of the processor's
-/// (`docs/benchmarks.md`).
+/// What one path may cost: instructions of a request and its response, all four entries together, measured + 10 %.
 const BOUNDS: [(&str, u64); 6] = [
-    ("pinned", 13_100),
-    ("pinned in a rollout", 13_100),
-    ("pinned anew", 40_000),
-    ("hashed", 13_300),
-    ("minted", 52_300),
-    ("no release", 7_700),
+    ("pinned", 10_600),
+    ("pinned in a rollout", 10_900),
+    ("pinned anew", 35_600),
+    ("hashed", 10_350),
+    ("minted", 46_300),
+    ("no release", 6_300),
 ];
 
 /// As a browser sends it through Envoy: some twenty headers.
