@@ -45,6 +45,9 @@ pub struct Init {
     /// The Gateway object that serves the host (default: istio-ingress/gateway, or what the cluster says)
     #[arg(long, value_name = "NAMESPACE/NAME")]
     pub gateway: Option<ReleaseName>,
+    /// Whether browsers speak TLS with the host, at the gateway or in front of it (default: true, with --local false)
+    #[arg(long, value_name = "BOOL")]
+    pub tls: Option<bool>,
     /// Where the filter's module is: a URL, or with --local a path (default: embedded, the one in this tool)
     #[arg(long)]
     pub module: Option<String>,

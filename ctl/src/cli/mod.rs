@@ -3,6 +3,7 @@
 mod apply;
 mod cluster;
 mod common;
+mod complete;
 mod completions;
 mod dashboard;
 mod diff;
@@ -37,6 +38,7 @@ mod writes;
 pub use apply::Apply;
 pub use cluster::{ClusterAccess, Connection};
 pub use common::{Output, SpecFile};
+pub use complete::Complete;
 pub use completions::Completions;
 pub use dashboard::Dashboard;
 pub use diff::Diff;
@@ -166,4 +168,7 @@ pub enum Verb {
     Man(Man),
     /// Print a completion script for a shell
     Completions(Completions),
+    /// For `kubectl`, which completes `kubectl canary` by it
+    #[command(name = "__complete", hide = true)]
+    Complete(Complete),
 }

@@ -25,7 +25,10 @@ pub(super) fn run(arguments: &Man, printer: &mut Printer) -> Result<Outcome, Err
 /// A command and all below it, as they are typed.
 fn names(command: &Command) -> Vec<String> {
     let own = command.get_bin_name().unwrap_or_else(|| command.get_name()).to_owned();
-    [own].into_iter().chain(command.get_subcommands().flat_map(names)).collect()
+    [own]
+        .into_iter()
+        .chain(command.get_subcommands().filter(|command| !command.is_hide_set()).flat_map(names))
+        .collect()
 }
 
 fn unknown(arguments: &Man) -> Error {

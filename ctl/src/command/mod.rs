@@ -1,6 +1,7 @@
 //! One file for each verb: its stages in order, from arguments to report.
 
 mod apply;
+mod complete;
 mod completions;
 mod dashboard;
 mod diff;
@@ -94,6 +95,7 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::Schema(arguments) => schema::run(arguments, printer),
         Verb::Man(arguments) => man::run(&arguments, printer),
         Verb::Completions(arguments) => completions::run(arguments, printer),
+        Verb::Complete(arguments) => complete::run(arguments, printer),
     }
 }
 

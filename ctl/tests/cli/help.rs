@@ -112,3 +112,21 @@ fn as_a_plugin_of_kubectl_the_usage_names_kubectl() {
         assert!(text.contains(expected), "expected {expected}, found\n{text}");
     }
 }
+
+#[test]
+fn kubectl_is_told_what_the_last_word_can_be() {
+    let complete = |words: &[&str]| {
+        let ran = CliFixture::new().run_words(&[&["__complete"], words].concat());
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{words:?}");
+        ran.stdout
+    };
+    let verbs = complete(&["rol"]);
+    assert!(verbs.starts_with("rollout\tLet the canary go"), "{verbs}");
+    assert!(verbs.contains("\nrollback\tTake the canary back"), "{verbs}");
+    assert!(verbs.ends_with("\n:4\n"), "{verbs}");
+    assert!(complete(&["rollout", "st"]).starts_with("start\t"));
+    assert!(complete(&["status", "--out"]).contains("--output"));
+    assert!(complete(&["status", "-o", "js"]).starts_with("json"));
+    assert!(complete(&[""]).contains("\nweight\t"));
+    assert!(!complete(&[""]).contains("__complete"));
+}

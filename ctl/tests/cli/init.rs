@@ -66,6 +66,16 @@ fn a_local_release_sets_cookies_that_come_back_without_tls() {
 }
 
 #[test]
+fn what_browsers_speak_is_written_as_it_is_said() {
+    let line = "init --dry-run --name shop --host shop.example.com --session-cookie SID --canary v2";
+    for (flag, expected) in [("", 0), (" --tls true", 1), (" --tls false", 1)] {
+        let ran = CliFixture::new().run(&format!("{line}{flag}"));
+        let stated = flag.trim_start_matches(" --tls ");
+        assert_eq!((ran.code, ran.stdout.matches(&format!("\n  cookies:\n    tls: {stated}\n")).count()), (0, expected), "{}", ran.stdout);
+    }
+}
+
+#[test]
 fn flags_that_make_no_valid_release_are_reported_as_faults_of_the_file() {
     let ran = CliFixture::new().run("init --local --name shop --host x --session-cookie SID --canary v2");
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));

@@ -49,16 +49,16 @@ pub(super) fn example(wanted: &InitOptions, arguments: &Init, uid: &str) -> Resu
         }
     }
     if arguments.local {
-        // The local Envoy listens without TLS: clients other than browsers would drop a `Secure` cookie.
-        template
-            .remove("spec/gateways")?
-            .set("spec/cookies", json!({"tls": false}))?
-            .set("spec/delivery", local(arguments))?;
+        template.remove("spec/gateways")?.set("spec/delivery", local(arguments))?;
     } else if let Some(module) = &arguments.module {
         template.set("spec/delivery/module", module)?;
     } else if let Known::ByClaim(_) = &wanted.key {
         // Its example is of the mode that others fetch modules for.
         template.set("spec/delivery/mode", "envoyfilter")?.remove("spec/delivery/module")?;
+    }
+    // The local Envoy listens without TLS: clients other than browsers would drop a `Secure` cookie.
+    if let Some(tls) = arguments.tls.or(arguments.local.then_some(false)) {
+        template.set("spec/cookies", json!({"tls": tls}))?;
     }
     template.finish()
 }

@@ -74,7 +74,9 @@ impl InitOptions {
         let key = asked_key(arguments).map_or_else(|| found_key(&found), Ok)?;
         let gateways = gateways(&cluster, arguments, &found).await?;
         tell(&found, printer);
-        tell_of_plain_http(&gateways, printer);
+        if arguments.tls.is_none() {
+            tell_of_plain_http(&gateways, printer);
+        }
         Ok(Self { hosts, key, stable, canary, gateways, service: Some(found) })
     }
 }
@@ -125,7 +127,7 @@ fn tell_of_plain_http(gateways: &Gateways, printer: &mut Printer) {
     let Gateways::Found(gateways) = gateways else { return };
     for gateway in gateways.iter().filter(|gateway| !gateway.speaks_tls) {
         printer.message(&format!("no server of Gateway `{}` speaks TLS", gateway.name));
-        printer.hint("set `cookies: {tls: false}`, unless something in front of it speaks TLS with browsers (`{tls: true}` then): they drop `Secure` cookies without");
+        printer.hint("give `--tls false`, or `--tls true` if something in front of it speaks TLS with browsers: they drop `Secure` cookies without");
     }
 }
 

@@ -33,7 +33,7 @@ fn init_from_cluster_writes_what_the_cluster_has() {
         let (code, said) = init("--canary v2");
         assert_eq!(code, Some(0), "{said}");
         assert!(said.contains("VirtualService `by-hand` leads there: `routes: external`"), "{said}");
-        assert!(said.contains("/shop` speaks TLS\n  hint: set `cookies: {tls: false}`, unless"), "{said}");
+        assert!(said.contains("/shop` speaks TLS\n  hint: give `--tls false`, or"), "{said}");
         assert!(!folder.path().join("signing-keys.json").exists(), "`apply` draws them");
         let release = read(&folder).release;
         assert_eq!(release.name.to_string(), format!("{}/shop", env.namespace));
@@ -50,8 +50,10 @@ fn init_from_cluster_writes_what_the_cluster_has() {
         assert_eq!(gateway.pods.namespace.as_str(), env.ingress);
         assert_eq!(gateway.pods.labels.get("istio"), Some(&env.selector));
 
-        let (code, said) = init("--canary v3 --stable v2 --host a.example.com --jwt-claim sub --force");
+        let (code, said) =
+            init("--canary v3 --stable v2 --host a.example.com --jwt-claim sub --tls false --force");
         assert_eq!(code, Some(0), "{said}");
+        assert!(!said.contains("speaks TLS"), "it was told: {said}");
         let release = read(&folder).release;
         assert_eq!(
             (release.versions.stable.as_str(), release.versions.canary.as_deref()),
