@@ -232,7 +232,11 @@ mod tests {
             coverage: Coverage::default(),
             beside_stable: BTreeMap::new(),
             counts_sessions: true,
-            traffic: Some(WindowTraffic { traffic, time: Duration::from_secs(9) }),
+            traffic: Some(WindowTraffic {
+                total: traffic.clone(),
+                traffic,
+                time: Duration::from_secs(9),
+            }),
         }
     }
 

@@ -91,6 +91,10 @@ const fn constant(problem: &Problem<'_>) -> &'static str {
             "`canary-ctl apply` continues the rollout; `weight` and `rollback` revert it"
         }
         Problem::NoWasmRuntime { .. } => "`canary-ctl prepare` restarts its pods, so that they start with V8",
+        Problem::LostCookies(_) => {
+            "browsers drop `Secure` cookies that come by plain HTTP: where no one in front of the gateway speaks TLS, set \
+             `cookies: {tls: false}` and `canary-ctl apply`; else look for what removes `Set-Cookie` or `Cookie` headers"
+        }
         Problem::ShareDeviates { .. } => {
             "the weight may have changed meanwhile; else `canary-ctl verify URL` checks what users get"
         }

@@ -24,4 +24,4 @@ mod traffic;
 pub use proxy_metrics::ProxyMetrics;
 pub use release_metrics::{Labels, ReleaseGeneration, ReleaseMetrics};
 pub use sample::{Sample, parse_samples};
-pub use traffic::{PodName, Traffic, VersionTraffic};
+pub use traffic::{PodName, ReturningSessions, Traffic, VersionTraffic};

@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 
 /// The reason of a session older than the filter.
 const ADOPTED: &str = "adopted";
+/// The reason of a session that has returned its pin.
+const PIN: &str = "pin";
 
 /// Namespace and name of a pod.
 pub type PodName = (String, String);
@@ -45,6 +47,17 @@ pub struct VersionTraffic {
     pub decided: u64,
     /// The requests that the weight gave to all versions.
     pub decided_of: u64,
+}
+
+/// The requests of sessions, and of users who have none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReturningSessions {
+    /// Those with a pin.
+    pub with_pin: u64,
+    /// Those with a session cookie, and without a pin and a minted id.
+    pub without_pin: u64,
+    /// Those that the weight decided. Where sessions are pinned, they had no session.
+    pub decided: u64,
 }
 
 impl Traffic {
@@ -114,6 +127,16 @@ impl Traffic {
         self.by_reason(ADOPTED)
     }
 
+    /// How sessions come back.
+    pub fn returning_sessions(&self) -> ReturningSessions {
+        let decided = self.counts().filter(|(_, reason, _)| is_decision(reason));
+        ReturningSessions {
+            with_pin: self.by_reason(PIN),
+            without_pin: self.adopted(),
+            decided: decided.map(|(_, _, count)| count).sum(),
+        }
+    }
+
     fn by_reason(&self, wanted: &str) -> u64 {
         self.counts().filter(|(_, reason, _)| *reason == wanted).map(|(_, _, count)| count).sum()
     }
@@ -126,7 +149,7 @@ impl Traffic {
 
 /// A session that stays where it is.
 fn is_session(reason: &str) -> bool {
-    matches!(reason, "pin" | ADOPTED)
+    matches!(reason, PIN | ADOPTED)
 }
 
 /// A decision by the weight: of a session that is new, and, where nobody is pinned, of every request.

@@ -6,11 +6,13 @@
 //! observation  record, pods, objects, routes and proxies at one moment
 //! window       requests between two observations                         Traffic              -> WindowTraffic
 //! share        the canary's share of them, with its interval             WindowTraffic        -> ObservedShare
+//! lost_cookies clients that do not return the filter's cookies           WindowTraffic        -> LostCookies
 //! summary      what the record alone says, in one line                   Record               -> ReleaseSummary
 //! readiness    whether the pods of a version are ready, and why not      Deployments, pods    -> VersionReadiness
 //! problem      what is wrong, the worst first                            Observation, share   -> Problems
 //! ```
 
+mod lost_cookies;
 mod observation;
 mod problem;
 mod proxy;
@@ -20,6 +22,7 @@ mod share;
 mod summary;
 mod window;
 
+pub use lost_cookies::LostCookies;
 pub use observation::{ObjectStatus, Observation, ReadyPods};
 pub use problem::{Problem, problems};
 pub use proxy::ProxyStatus;

@@ -1,6 +1,6 @@
 //! What is wrong with a release on a cluster. What a person can do about it is said at the edge, by kind.
 
-use super::{Observation, ObservedShare, ProxyStatus, ReadyPods, Share};
+use super::{LostCookies, Observation, ObservedShare, ProxyStatus, ReadyPods, Share};
 use crate::destination_rule::LostSubset;
 use crate::format::counted;
 use crate::metrics::ReleaseGeneration;
@@ -124,6 +124,9 @@ pub enum Problem<'o> {
         /// The proxy.
         proxy: &'o ProxyStatus,
     },
+    /// Clients do not return the filter's cookies.
+    #[error("{0}")]
+    LostCookies(LostCookies),
     /// New sessions are not distributed as the weight says, and chance does not explain it.
     #[error("{} of {} new sessions came to the canary in {seconds} s, at a weight of {weight}", share.canary, share.of)]
     ShareDeviates {
@@ -179,6 +182,7 @@ pub fn problems<'o>(
     problems.extend(module_rollout(&observation.record));
     problems.extend(observation.missing_right.as_ref().map(|right| Problem::NotObserved { right }));
     problems.extend(proxies(observation));
+    problems.extend(LostCookies::observed(observation, now).map(Problem::LostCookies));
     problems.extend(share.and_then(|share| deviation(share, observation.record.state.weight_at(now))));
     problems.extend(expired(&observation.record, now));
     problems.extend(overdue(&observation.record, now));

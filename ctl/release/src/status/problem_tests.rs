@@ -1,8 +1,9 @@
 //! Each fault of an observation is a problem, and nothing else is.
 
-use super::super::ObjectStatus;
+use super::super::{ObjectStatus, WindowTraffic};
 use super::super::share::tests::observed as share;
 use super::*;
+use crate::metrics::{ProxyMetrics, Traffic};
 use crate::record::{ReleaseState, ends_after};
 use crate::routing::{Bypass, Coverage};
 use crate::spec::{Seconds, load};
@@ -146,6 +147,24 @@ fn ready_pods_that_no_route_reaches_are_no_problem_and_known_where_their_version
     observation.beside_stable.insert("v3".to_owned(), 2);
     assert_eq!(observation.ready_but_not_live(), BTreeMap::from([("v3", 2)]));
     let found = problems(&observation, None, NOW);
+    assert!(found.is_empty(), "expected none, found {found:?}");
+}
+
+/// Requests of users who return no cookie of ours.
+fn without_cookies() -> Traffic {
+    let text = "canary_requests_total{component=\"shop/shop\",tag=\"v1/stable/minted\"} 9\n\
+                canary_requests_total{component=\"shop/shop\",tag=\"v1/stable/adopted\"} 40\n";
+    let pod = ("ingress".to_owned(), "gateway".to_owned());
+    Traffic::of_release([(pod, &ProxyMetrics::parse(text))], "shop/shop")
+}
+
+#[test]
+fn cookies_that_do_not_come_back_are_a_problem_where_sessions_are_pinned() {
+    let traffic = || Some(WindowTraffic { total: without_cookies(), ..WindowTraffic::default() });
+    let found = only(|observation| observation.traffic = traffic(), 20);
+    assert!(found.contains("40 of 40 requests with a session came without a pin"), "{found}");
+    let inside = Observation { traffic: traffic(), counts_sessions: false, ..healthy() };
+    let found = problems(&inside, None, NOW);
     assert!(found.is_empty(), "expected none, found {found:?}");
 }
 

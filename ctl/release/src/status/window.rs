@@ -20,6 +20,8 @@ pub struct WindowTraffic {
     pub traffic: Traffic,
     /// The time between both.
     pub time: Duration,
+    /// What the proxies have counted since they started.
+    pub total: Traffic,
 }
 
 impl TrafficWindow {
@@ -47,7 +49,11 @@ impl TrafficWindow {
     pub fn traffic(&self) -> Option<WindowTraffic> {
         let ((first, earlier), (last, later)) = (self.observations.front()?, self.observations.back()?);
         let time = last.duration_since(*first);
-        (time > Duration::ZERO).then(|| WindowTraffic { traffic: later.since(earlier), time })
+        (time > Duration::ZERO).then(|| WindowTraffic {
+            traffic: later.since(earlier),
+            time,
+            total: later.clone(),
+        })
     }
 }
 
