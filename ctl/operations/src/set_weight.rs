@@ -48,11 +48,21 @@ impl CheckedWeight {
         &self.stored.record
     }
 
-    /// The record as it would be.
+    /// The record as it would be: the same where it has this weight already.
     pub fn preview(&self) -> Record {
         let mut record = self.stored.record.clone();
-        record.set_weight(self.new.weight, self.new.until, "", self.new.operation.clone());
+        if !self.new.is_set(&self.stored) {
+            record.set_weight(self.new.weight, self.new.until, "", self.new.operation.clone());
+        }
         record
+    }
+}
+
+impl NewWeight {
+    /// Whether a weight that is set by hand is the record's. A record that was deleted is written again.
+    fn is_set(&self, stored: &StoredRecord) -> bool {
+        let is_by_hand = self.operation == Operation::Weight;
+        is_by_hand && stored.is_there() && stored.record.has_weight(self.weight, self.until)
     }
 }
 
@@ -92,7 +102,8 @@ impl Cluster {
         Ok(CheckedWeight { release: release.clone(), stored, new })
     }
 
-    /// Gives a release's canary another share.
+    /// Gives a release's canary another share. One that it has already makes no generation; what an operation that was killed has left
+    /// to write is written.
     ///
     /// # Errors
     ///
@@ -110,9 +121,11 @@ impl Cluster {
         mut stored: StoredRecord,
         new: NewWeight,
     ) -> Result<WeightUpdate, Error> {
-        stored.record.set_weight(new.weight, new.until, &self.user, new.operation);
-        self.check_config_update(release, &stored).await?;
-        self.records.save(release, &mut stored).await?;
+        if !new.is_set(&stored) {
+            stored.record.set_weight(new.weight, new.until, &self.user, new.operation);
+            self.check_config_update(release, &stored).await?;
+            self.records.save(release, &mut stored).await?;
+        }
         let plan = self.write_weight(release, &stored).await?;
         Ok(WeightUpdate { stored, plan })
     }

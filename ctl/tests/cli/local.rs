@@ -63,6 +63,7 @@ fn a_weight_is_the_only_thing_that_a_weight_changes() {
     cli.run("weight +5").expect_output(0, "shop/shop: v2 12.5% -> 17.5% (generation 3)\n", note);
     cli.run("weight -r shop -20").expect_output(0, "shop/shop: v2 17.5% -> 0% (generation 4)\n", note);
     cli.run("weight 1").expect_output(0, "shop/shop: v2 0% -> 1% (generation 5)\n", note);
+    cli.run("weight 1").expect_output(0, "shop/shop: v2 has 1% already (generation 5)\n", note);
     let mut after = configuration(&cli);
     let release = after.releases.get_mut("shop/shop").unwrap();
     assert_eq!((release.generation, release.weight.basis_points()), (5, 100));

@@ -53,7 +53,7 @@ fn the_buttons_do_what_the_verbs_do_and_a_preview_changes_nothing() {
     in_the_mesh(async |lab| {
         let env = ShopEnv::set_up(lab, "buttons", &ShopEnvOptions::gateway()).await.unwrap();
         let cli = Cli::new(lab, &env.release().unwrap().with("/spec/maxStep", "50"));
-        cli.expect("apply --wait", 0, &["active in 1 proxies"]).await;
+        cli.expect("apply --wait", 0, &["active in 1 proxy"]).await;
         let mut dashboard = cli.serve("dashboard");
         let mut lines = BufReader::new(dashboard.stdout.take().unwrap()).lines();
         let mut page = Page::of(&lines.next_line().await.unwrap().unwrap());
@@ -66,7 +66,7 @@ fn the_buttons_do_what_the_verbs_do_and_a_preview_changes_nothing() {
         assert_eq!(page.view().await["weight"], json!(0));
         let (status, report) = page.change(weight("30", false)).await;
         assert_eq!((status, &report["written"]), (200, &json!(true)), "{report}");
-        cli.expect("weight 30 --wait --dry-run", 0, &["30% -> 30%"]).await;
+        cli.expect("weight 30 --wait --dry-run", 0, &["v2 has 30% already"]).await;
         let (status, refused) = page.change(weight("95", false)).await;
         assert_eq!(status, 409, "{refused}");
         assert!(refused["error"].as_str().unwrap().contains("at most 50%"), "{refused}");

@@ -64,6 +64,27 @@ fn the_weight_of_the_file_is_set_once_at_the_first_apply() {
 }
 
 #[test]
+fn a_weight_that_the_release_has_makes_no_generation_and_continues_what_was_killed() {
+    run(async {
+        let (api, release) = (shop(), release(&Value::Null));
+        let cluster = api.cluster().await;
+        apply(&cluster, &release).await.unwrap();
+        let ended = api.killed_after(1, async |process| set_weight(process, &release, "20").await).await;
+        assert!(ended.is_none(), "killed after the record was written");
+        let stored = cluster.get_record(&release.name).await.unwrap();
+        let unwritten = async || cluster.plan_weight(&release.name, &stored).await.unwrap().changes.len();
+        assert_eq!(unwritten().await, 1);
+        set_weight(&cluster, &release, "20").await.unwrap();
+        assert_eq!(unwritten().await, 0);
+        assert_eq!(cluster.get_record(&release.name).await.unwrap().record, stored.record);
+
+        set_weight(&cluster, &release, "30").await.unwrap();
+        let generation = cluster.get_record(&release.name).await.unwrap().record.state.generation;
+        assert_eq!(generation, stored.record.state.generation + 1);
+    });
+}
+
+#[test]
 fn an_object_that_another_client_changes_meanwhile_is_read_again_and_keeps_that_change() {
     run(async {
         let (api, release) = (shop(), release(&Value::Null));

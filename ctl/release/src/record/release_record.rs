@@ -165,6 +165,15 @@ impl Record {
         *self.metadata = release.metadata.clone();
     }
 
+    /// Whether the canary has this share with this end, so that nothing is to be set. While a rollout goes by itself a weight that is
+    /// set by hand suspends it, also where it is the same.
+    pub fn has_weight(&self, weight: Weight, until: Option<Until>) -> bool {
+        let is_rolling_out = self.rollout.as_ref().is_some_and(|rollout| rollout.is_active());
+        !is_rolling_out
+            && self.initial_weight.is_none()
+            && (self.state.weight, self.state.until) == (weight, until)
+    }
+
     /// Gives the canary another share, as the next generation. A weight that is set by hand suspends a rollout.
     pub fn set_weight(&mut self, weight: Weight, until: Option<Until>, by: &str, operation: Operation) {
         let from = self.state.weight;

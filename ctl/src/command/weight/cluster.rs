@@ -54,7 +54,7 @@ pub(super) async fn run(
     }
     target::report_unseen(arrival.as_ref(), printer);
     if arrival.is_some_and(|arrival| arrival.proxies.is_empty() && arrival.not_observed.is_empty()) {
-        printer.message("no proxy serves it yet; those that come begin with this weight");
+        printer.message("no proxy serves the release yet; proxies that start later have this weight");
     }
     Ok(Outcome::Done)
 }

@@ -106,7 +106,9 @@ fn changed(request: LocalWeight<'_>, before: &Entry, stats: Option<&Stats>) -> R
     }
     let until = Expiry::until(request.expires_in, before.state.until, now, before.on_expiry);
     let mut entry = before.clone();
-    entry.set_weight(to, until, Operation::Weight);
+    if (to, until) != (before.state.weight, before.state.until) {
+        entry.set_weight(to, until, Operation::Weight);
+    }
     Ok(entry)
 }
 

@@ -22,6 +22,9 @@ pub(in crate::command) struct Changed {
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<jiff::Timestamp>,
     pub(in crate::command) written: bool,
+    /// Whether it had this weight and this end before.
+    #[serde(skip)]
+    is_unchanged: bool,
     /// The generation that every worker runs, where it was waited for.
     #[serde(skip_serializing_if = "Option::is_none")]
     running: Option<u64>,
@@ -53,6 +56,7 @@ impl Changed {
             generation: after.generation,
             until: after.until.map(at).transpose()?,
             written: false,
+            is_unchanged: after.generation == before.generation,
             running: None,
             waited_seconds: None,
             not_observed: Vec::new(),
@@ -70,7 +74,12 @@ impl Report for Changed {
     fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         let would = if self.written { "" } else { "would be " };
         let Self { release, canary, from, to, generation, .. } = self;
-        write!(out, "{release}: {canary} {would}{from} -> {to} (generation {generation}")?;
+        write!(out, "{release}: {canary} ")?;
+        if self.is_unchanged {
+            write!(out, "has {to} already (generation {generation}")?;
+        } else {
+            write!(out, "{would}{from} -> {to} (generation {generation}")?;
+        }
         if let Some(waited) = self.waited_seconds {
             let where_seen = if self.not_observed.is_empty() { "" } else { " where it was observed" };
             write!(out, ", active{where_seen} after {}", seconds(Duration::from_secs_f64(waited)))?;
