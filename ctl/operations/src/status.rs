@@ -40,6 +40,7 @@ impl Cluster {
             Err(error) => (Vec::new(), Some(error.missing_right_about_proxies()?)),
         };
         let counts_sessions = self.counts_sessions(name, stored).await?;
+        let remote_clusters = self.remote_clusters().await?;
         let record = record.clone();
         Ok(Observation {
             record,
@@ -51,6 +52,7 @@ impl Cluster {
             is_routed,
             coverage,
             beside_stable,
+            remote_clusters,
             counts_sessions,
             traffic: None,
         })
@@ -75,8 +77,7 @@ impl Cluster {
                 return Ok(status);
             }
             Err(Error::Plan(error @ plan::Error::NotCarried { .. })) => {
-                status.behind.push(error.to_string());
-                return Ok(status);
+                return Ok(ObjectStatus { not_deployed: Some(error), ..status });
             }
             Err(Error::Plan(error @ (plan::Error::NotOurs { .. } | plan::Error::Uneditable { .. }))) => {
                 return Ok(ObjectStatus { not_repairable: Some(error), ..status });

@@ -18,6 +18,11 @@ pub fn counted(count: impl TryInto<u64>, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
+/// The pods of a version of which none is ready: `no pod`, `no ready pod of 2`.
+pub fn none_ready(pods: usize) -> String {
+    if pods == 0 { "no pod".to_owned() } else { format!("no ready pod of {pods}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -26,5 +31,10 @@ mod tests {
     fn one_is_singular_and_none_is_plural() {
         let found = [0_usize, 1, 2].map(|count| counted(count, "proxy", "proxies"));
         assert_eq!(found, ["0 proxies", "1 proxy", "2 proxies"]);
+    }
+
+    #[test]
+    fn a_version_without_pods_has_not_none_of_none() {
+        assert_eq!([0, 2].map(none_ready), ["no pod", "no ready pod of 2"]);
     }
 }

@@ -206,6 +206,7 @@ mod tests {
     use canary_release::routing::Coverage;
     use canary_release::spec::load;
     use canary_release::status::ObjectStatus;
+    use std::collections::BTreeSet;
     use std::path::Path;
     use std::time::Duration;
 
@@ -231,12 +232,9 @@ mod tests {
             is_routed: Some(true),
             coverage: Coverage::default(),
             beside_stable: BTreeMap::new(),
+            remote_clusters: BTreeSet::new(),
             counts_sessions: true,
-            traffic: Some(WindowTraffic {
-                total: traffic.clone(),
-                traffic,
-                time: Duration::from_secs(9),
-            }),
+            traffic: Some(WindowTraffic { total: traffic.clone(), traffic, time: Duration::from_secs(9) }),
         }
     }
 

@@ -14,7 +14,7 @@ impl Hint for Problem<'_> {
         Some(match self {
             Self::ObjectChanged { by, .. } => restore(by),
             Self::LostSubset { lost } => restore(&lost.by),
-            Self::NotRepairable { error } => return error.hint(),
+            Self::NotRepairable { error } | Self::NotDeployed { error } => return error.hint(),
             Self::Bypass { gap, reached } => close(gap, reached),
             Self::ProxyBehind { proxy, .. } => return proxy.hint(),
             Self::NotObserved { right } => right_to_add(right),
@@ -36,7 +36,8 @@ impl Hint for ProxyStatus {
         Some(match (fault, active) {
             (Some(fault), _) => without_report(namespace, pod, fault),
             (None, None) => format!(
-                "the filter is not in pod `{pod}`, or could not be fetched: `kubectl -n {namespace} logs {pod} -c istio-proxy` says why"
+                "the filter is not in pod `{pod}`, or could not be fetched: `kubectl -n {namespace} logs {pod} -c istio-proxy` says why; if it \
+                 says nothing, does this control plane honour EnvoyFilter?"
             ),
             (None, Some(_)) => format!(
                 "istiod may be away, or the proxy refused the configuration: `kubectl -n {namespace} logs {pod} -c istio-proxy`"
@@ -81,6 +82,9 @@ const fn constant(problem: &Problem<'_>) -> &'static str {
         }
         Problem::NoRecord => "`canary-ctl apply` writes it again; every other operation does so too",
         Problem::NoFilter { .. } => "`canary-ctl apply` writes it again",
+        Problem::NoProxies => {
+            "do the selectors of `gateways` and `sidecars` fit pods that are ready? `canary-ctl doctor` compares them with the Gateways"
+        }
         Problem::OutdatedRoutes { .. } => "`canary-ctl apply` copies them again",
         Problem::LostRoutes { .. } => "`canary-ctl apply` injects them again",
         Problem::NoRoutes { routes: Routes::External } => {

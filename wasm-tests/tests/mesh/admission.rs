@@ -33,7 +33,7 @@ fn a_policy_refuses_before_the_first_write_and_doctor_finds_it_with_everything_e
         let everything = [
             "expected port 81 of Service `shop`",
             "expected pods with labels `istio: another`",
-            "rights are missing",
+            "missing: ",
             "leases",
             WORDS,
             "the release is not on this cluster yet",

@@ -49,9 +49,9 @@ fn everything_that_is_wrong_is_found_at_once() {
             "expected port 81 of Service `shop`, found 80",
             "expected the address of the module",
             "expected host `shop.example.org` at a server of Gateway `ingress/gateway`, found none",
-            "2 rights are missing",
+            "missing: 2 rights",
             "ValidatingAdmissionPolicy 'platform' denied request: ask us",
-            "1 pods behind Service `shop` have no label `version`",
+            "expected label `version` at all pods behind Service `shop`, found 1 pod without it",
             "version `v2` has no ready pod yet",
         ] {
             assert!(
@@ -98,6 +98,9 @@ fn clusters_that_istiod_reads_too_are_named_where_their_secrets_may_be_listed() 
         let text =
             "istiod reads other clusters (west-1): gateways there are not seen, and nothing waits for them";
         assert_eq!(found(&cluster, &release).await, [(Severity::Warning, Area::Clusters, text.to_owned())]);
+        let stored = cluster.get_record(&release.name).await.unwrap();
+        let observed = async || cluster.observe_status(&release.name, &stored).await.unwrap().remote_clusters;
+        assert_eq!(observed().await, ["west-1".to_owned()].into(), "and by `status`");
 
         api.state().access.deny("list", "secrets");
         assert_eq!(
@@ -105,5 +108,6 @@ fn clusters_that_istiod_reads_too_are_named_where_their_secrets_may_be_listed() 
             [],
             "who may not list them is not told of a missing right"
         );
+        assert_eq!(observed().await, [].into());
     });
 }

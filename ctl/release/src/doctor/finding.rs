@@ -3,7 +3,7 @@
 use super::control_plane::{is_supported, is_too_old, oldest_supported};
 use super::{Area, ControlPlane, Examination, Istiod, KeyState, ProxyExamination, ServiceExamination};
 use crate::destination_rule::ROOT_NAMESPACE;
-use crate::format::counted;
+use crate::format::{counted, none_ready};
 use crate::preflight::{
     Alternative, CheckFailed, PreflightCheck, ProxyRuntime, check_service_port, check_wasm_runtime,
     exposure_failures,
@@ -42,7 +42,8 @@ pub enum ClusterFinding {
     CheckFails(CheckFailed),
     /// Pods behind the Service have no version label: no route leads to them.
     #[error(
-        "{count} pods behind Service `{service}` have no label `{label}`: with our routes they get no requests"
+        "expected label `{label}` at all pods behind Service `{service}`, found {} without it: no route of ours leads to them",
+        counted(*count, "pod", "pods")
     )]
     Unlabelled {
         /// The Service.
@@ -59,7 +60,7 @@ pub enum ClusterFinding {
         version: String,
     },
     /// Rights are missing.
-    #[error("{} rights are missing", missing.len())]
+    #[error("missing: {}", counted(missing.len(), "right", "rights"))]
     MissingRights {
         /// These rights.
         missing: Vec<Right>,
@@ -214,7 +215,7 @@ fn of_service(release: &Release, service: &ServiceExamination) -> Vec<ClusterFin
     let stable = &release.versions.stable;
     if service.stable.ready == 0 {
         let message =
-            format!("version `{stable}` has no ready pod of {} behind Service `{name}`", service.stable.all);
+            format!("version `{stable}` has {} behind Service `{name}`", none_ready(service.stable.all));
         let alternative = Alternative::StartPods { version: stable.clone() };
         found.push(ClusterFinding::CheckFails(CheckFailed {
             check: PreflightCheck::NoReadyPods,

@@ -102,9 +102,9 @@ fn every_fault_is_a_finding_with_its_severity_and_its_area() {
         (|all| service(all).ports = Some(vec![1]), Severity::Error, Area::Service, "expected port"),
         (|all| service(all).stable = NONE_READY, Severity::Error, Area::Service, "no ready pod of 2"),
         (|all| service(all).canary = Some(NONE_READY), Severity::Info, Area::Service, "no ready pod yet"),
-        (|all| service(all).unlabelled = 3, Severity::Warning, Area::Service, "3 pods behind"),
+        (|all| service(all).unlabelled = 3, Severity::Warning, Area::Service, "found 3 pods without it"),
         (without_gateway, Severity::Error, Area::Gateways, "expected Gateway"),
-        (|all| lacking(all, "shop", "pods"), Severity::Error, Area::Rights, "1 rights are missing"),
+        (|all| lacking(all, "shop", "pods"), Severity::Error, Area::Rights, "missing: 1 right"),
         (
             |all| lacking(all, ROOT_NAMESPACE, "destinationrules"),
             Severity::Warning,

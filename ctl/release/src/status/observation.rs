@@ -7,7 +7,7 @@ use crate::rbac::Right;
 use crate::record::Record;
 use crate::routing::Coverage;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How many pods of a version are ready.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -40,6 +40,8 @@ pub struct Observation {
     /// The ready pods behind the Service that are not of the stable version, by version: also of versions that the record does not
     /// name.
     pub beside_stable: BTreeMap<String, usize>,
+    /// The other clusters that the control plane reads: their proxies are none of these. Empty where it may not be read.
+    pub remote_clusters: BTreeSet<String>,
     /// Whether a decision by weight is one of a new session: where sessions are pinned, and only the edge decides.
     pub counts_sessions: bool,
     /// The requests of the last seconds; `None` where none were counted.
@@ -73,4 +75,6 @@ pub struct ObjectStatus {
     pub lost_subsets: Vec<LostSubset>,
     /// Why lost routes cannot be put back.
     pub not_repairable: Option<plan::Error>,
+    /// The configuration object that does not contain the release.
+    pub not_deployed: Option<plan::Error>,
 }

@@ -2,7 +2,7 @@
 
 use super::{LostCookies, Observation, ObservedShare, ProxyStatus, ReadyPods, Share};
 use crate::destination_rule::LostSubset;
-use crate::format::counted;
+use crate::format::{counted, none_ready};
 use crate::metrics::ReleaseGeneration;
 use crate::plan::{self, ModuleRollout, Reference};
 use crate::preflight::WasmRuntime;
@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, thiserror::Error)]
 pub enum Problem<'o> {
     /// A version that users are sent to has no ready pod.
-    #[error("version `{version}` has no ready pod of {all}")]
+    #[error("version `{version}` has {}", none_ready(*all))]
     NoReadyPod {
         /// The version.
         version: &'o str,
@@ -58,6 +58,12 @@ pub enum Problem<'o> {
     #[error("{}", not_repairable(error))]
     NotRepairable {
         /// Why.
+        error: &'o plan::Error,
+    },
+    /// A configuration object does not contain the release.
+    #[error("{error}")]
+    NotDeployed {
+        /// Which, and what was found.
         error: &'o plan::Error,
     },
     /// The subset of a version is missing or selects other pods.
@@ -112,6 +118,9 @@ pub enum Problem<'o> {
         /// The record's generation.
         desired: ReleaseGeneration,
     },
+    /// No pod is selected whose proxy could decide.
+    #[error("no ready proxy serves the release: nobody decides, and where routes name versions clients can")]
+    NoProxies,
     /// What the proxies run is not known.
     #[error("expected to see what the proxies run, found no right to {} {} in namespace `{}`", right.verb, right.resource, right.namespace)]
     NotObserved {
@@ -168,6 +177,7 @@ pub fn problems<'o>(
     let mut problems: Vec<Problem<'o>> = pods(observation).collect();
     problems.extend((!observation.is_recorded).then_some(Problem::NoRecord));
     problems.extend(observation.objects.missing.iter().map(|object| Problem::NoFilter { object }));
+    problems.extend(observation.objects.not_deployed.as_ref().map(|error| Problem::NotDeployed { error }));
     problems.extend(lost_routes(observation));
     problems.extend(changed(observation));
     problems.extend(routes(observation));
@@ -180,6 +190,8 @@ pub fn problems<'o>(
     );
     problems.extend(not_written(observation));
     problems.extend(module_rollout(&observation.record));
+    let has_none = observation.proxies.is_empty() && observation.missing_right.is_none();
+    problems.extend(has_none.then_some(Problem::NoProxies));
     problems.extend(observation.missing_right.as_ref().map(|right| Problem::NotObserved { right }));
     problems.extend(proxies(observation));
     problems.extend(LostCookies::observed(observation, now).map(Problem::LostCookies));

@@ -1,7 +1,7 @@
 //! Each fault of an observation is a problem, and nothing else is.
 
-use super::super::{ObjectStatus, WindowTraffic};
 use super::super::share::tests::observed as share;
+use super::super::{ObjectStatus, WindowTraffic};
 use super::*;
 use crate::metrics::{ProxyMetrics, Traffic};
 use crate::record::{ReleaseState, ends_after};
@@ -9,26 +9,39 @@ use crate::routing::{Bypass, Coverage};
 use crate::spec::{Seconds, load};
 use assignment::contract::{ExpiryAction, Until};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 const NOW: u64 = 1_800_000_000;
 
-/// The example at 20 %, with a ready pod of each version and nothing wrong.
+/// A gateway that runs this generation of the example.
+fn gateway(record: &Record) -> ProxyStatus {
+    ProxyStatus {
+        namespace: "ingress".to_owned(),
+        pod: "gateway-1".to_owned(),
+        active: Some(record.state.release_generation()),
+        wasm_runtime: WasmRuntime::Present,
+        fault: None,
+    }
+}
+
+/// The example at 20 %, with a ready pod of each version, a gateway and nothing wrong.
 fn healthy() -> Observation {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/session-cookie/canary.yaml");
     let release = load(&path).unwrap().release;
     let mut record = Record::first(&release, ReleaseState::first(&release, "uid".to_owned()));
     record.set_weight("20".parse().unwrap(), None, "ada", Operation::Weight);
     Observation {
+        proxies: vec![gateway(&record)],
         record,
         is_recorded: true,
         ready: vec![ReadyPods { ready: 1, all: 1 }; 2],
-        proxies: Vec::new(),
         missing_right: None,
         objects: ObjectStatus::default(),
         is_routed: Some(true),
         coverage: Coverage::default(),
         beside_stable: BTreeMap::from([("v2".to_owned(), 1)]),
+        remote_clusters: BTreeSet::new(),
         counts_sessions: true,
         traffic: None,
     }
@@ -53,7 +66,8 @@ fn a_healthy_release_has_no_problem() {
 #[test]
 fn every_fault_is_a_problem_of_its_own() {
     let lost = ("EnvoyFilter shop/web".to_owned(), vec!["helm".to_owned()]);
-    let cases: [(&str, String); 7] = [
+    let cases: [(&str, String); 8] = [
+        ("no ready proxy serves the release", only(|observation| observation.proxies.clear(), 20)),
         ("no ready pod", only(|observation| observation.ready[1] = ReadyPods { ready: 0, all: 2 }, 20)),
         ("has lost routes of ours", only(|observation| observation.objects.lost_routes.push(lost), 20)),
         (
@@ -110,6 +124,19 @@ fn what_was_not_observed_and_what_was_copied_before_a_change_are_problems_too() 
             "EnvoyFilter shop/web has routes of ours with former settings: helm has changed the routes that they copy",
             "expected to see what the proxies run, found no right to get pods/proxy in namespace `ingress`"
         ]
+    );
+}
+
+#[test]
+fn a_configuration_without_the_release_is_one_sentence() {
+    let error = plan::Error::NotCarried {
+        release: "shop/shop".to_owned(),
+        object: "EnvoyFilter ingress/canary-gateway-config".to_owned(),
+        found: "other releases",
+    };
+    assert_eq!(
+        only(|observation| observation.objects.not_deployed = Some(error), 20),
+        "expected release `shop/shop` in EnvoyFilter ingress/canary-gateway-config, found other releases"
     );
 }
 
@@ -198,13 +225,8 @@ fn an_interrupted_operation_is_that_of_the_last_entry_of_the_history() {
 #[test]
 fn a_proxy_without_v8_is_a_problem_beside_its_generation() {
     let mut observation = healthy();
-    observation.proxies.push(ProxyStatus {
-        namespace: "ingress".to_owned(),
-        pod: "gateway-1".to_owned(),
-        active: None,
-        wasm_runtime: WasmRuntime::Missing,
-        fault: None,
-    });
+    let gateway = gateway(&observation.record);
+    observation.proxies = vec![ProxyStatus { active: None, wasm_runtime: WasmRuntime::Missing, ..gateway }];
     let found: Vec<String> = problems(&observation, None, NOW).iter().map(ToString::to_string).collect();
     assert_eq!(
         found,

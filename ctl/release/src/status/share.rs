@@ -1,6 +1,7 @@
 //! The share of new sessions and of requests that the canary got in a window.
 
 use super::WindowTraffic;
+use crate::format::counted;
 use crate::metrics::VersionTraffic;
 use crate::stats::{Verdict, wilson};
 use assignment::Weight;
@@ -85,13 +86,13 @@ impl fmt::Display for ObservedShare {
         }
         write!(f, "requests {}", self.requests)?;
         if self.overridden > 0 {
-            write!(f, "; {} requests of testers", self.overridden)?;
+            write!(f, "; {} of testers", counted(self.overridden, "request", "requests"))?;
         }
         if self.adopted > 0 {
             write!(
                 f,
-                "; {} requests of sessions older than the filter, which the weight does not move",
-                self.adopted
+                "; {} of sessions older than the filter, which the weight does not move",
+                counted(self.adopted, "request", "requests")
             )?;
         }
         Ok(())

@@ -6,6 +6,7 @@ use crate::hint::{CALLS_OF_AMBIENT_PODS, Hint as _};
 use crate::report::{Report, Table, escape};
 use assignment::Weight;
 use assignment::contract::Role;
+use canary_release::doctor::ClusterFinding;
 use canary_release::format::counted;
 use canary_release::metrics::{ReleaseGeneration, VersionTraffic};
 use canary_release::rbac::Right;
@@ -16,7 +17,7 @@ use canary_release::spec::ReleaseName;
 use canary_release::status::{Observation, ObservedShare, ProxyStatus, ReadyPods, problems};
 use jiff::Timestamp;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
@@ -58,6 +59,9 @@ pub(super) struct ClusterStatus {
     /// Ambient pods that may call it too.
     #[serde(skip_serializing_if = "AmbientPods::is_empty")]
     ambient: AmbientPods,
+    /// The other clusters that the control plane reads, whose proxies are not asked.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    remote_clusters: BTreeSet<String>,
     /// The oldest first.
     history: History,
     problems: Vec<Problem>,
@@ -108,7 +112,8 @@ impl ClusterStatus {
             .collect();
         let not_live = observation.ready_but_not_live().into_iter();
         let not_live = not_live.map(|(version, ready)| (version.to_owned(), ready)).collect();
-        let Observation { record, ready, proxies, missing_right, coverage, traffic, .. } = observation;
+        let Observation { record, ready, proxies, missing_right, coverage, traffic, remote_clusters, .. } =
+            observation;
         let drains = |version: String| Draining {
             until: record.draining.get(&version).copied(),
             now: traffic.as_ref().map(|window| window.traffic.of(&version)).unwrap_or_default(),
@@ -136,6 +141,7 @@ impl ClusterStatus {
             seen: share,
             proxies,
             missing_right,
+            remote_clusters,
             without_sidecar: coverage.unmeshed_pods,
             ambient: coverage.ambient_pods,
             problems,
@@ -198,6 +204,10 @@ impl Report for ClusterStatus {
         match &self.missing_right {
             Some(_) => writeln!(out, "the proxies cannot be asked what they run")?,
             None => writeln!(out, "{current} of {} proxies run it", self.proxies.len())?,
+        }
+        if !self.remote_clusters.is_empty() {
+            let unseen = ClusterFinding::RemoteClusters { names: self.remote_clusters.clone() };
+            writeln!(out, "{unseen}\n  hint: {}", unseen.hint().unwrap_or_default())?;
         }
         if let Some(seen) = &self.seen {
             writeln!(out, "{seen}")?;

@@ -3,6 +3,7 @@
 use super::super::problem::{Problem, problem};
 use crate::local::{Entry, Error, Stats};
 use assignment::Weight;
+use canary_release::format::counted;
 use jiff::Timestamp;
 
 /// Everything that is wrong, the worst first.
@@ -57,7 +58,8 @@ fn generation(name: &str, entry: &Entry, stats: &Stats) -> Option<Problem> {
 
 fn refusals(stats: &Stats) -> Option<Problem> {
     let count = stats.refusals();
-    let message = || format!("Envoy has refused {count} configurations of the filter since it started");
+    let configurations = counted(count, "configuration", "configurations");
+    let message = || format!("Envoy has refused {configurations} of the filter since it started");
     (count > 0).then(|| problem(message(), "Envoy's log says why; the one before stays in force"))
 }
 
