@@ -8,6 +8,7 @@ use assignment::Weight;
 use assignment::contract::{Position, Role};
 use canary_release::config;
 use canary_release::delivery::deployed_config;
+use canary_release::format::none_ready;
 use canary_release::preflight::{
     Alternative, PreflightCheck, check_pause, check_service_port, check_step, check_stickiness,
 };
@@ -171,7 +172,7 @@ fn check_ready(
     if pods.ready > 0 {
         return Ok(());
     }
-    let message = format!("version `{version}` has no ready pod of {} behind Service `{service}`", pods.all);
+    let message = format!("version `{version}` has {} behind Service `{service}`", none_ready(pods.all));
     let alternative = Alternative::StartPods { version: version.to_owned() };
     Ok(PreflightCheck::NoReadyPods.refuse(skipped, message, alternative)?)
 }

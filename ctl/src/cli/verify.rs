@@ -11,6 +11,7 @@ use url::Url;
 #[command(after_help = "Examples:\n  \
     canary-ctl verify https://shop.example.com/ --version-header x-shop-version\n  \
     canary-ctl verify https://shop.example.com/ --version-header x-shop-version --live\n  \
+    canary-ctl verify http://203.0.113.7/ --host shop.example.com --version-header x-shop-version --live\n  \
     canary-ctl verify http://127.0.0.1:8080/ --host shop.example.com --version-from json:.version --users 200\n\n\
     Users keep cookies as browsers do, and follow no redirects. Forged headers, pins, ids and tokens are sent on behalf \
     of users on stable. At weight 0 and 100 share and stickiness show little; `mint: never` hides the share.\n\n\

@@ -7,7 +7,7 @@ use crate::module;
 use crate::report::{PlanReport, Printer};
 use crate::{Error, Outcome};
 use canary_operations::{Applied, ApplyOptions, WriteOptions};
-use canary_release::format::seconds;
+use canary_release::format::{counted, seconds};
 
 pub(super) async fn run(arguments: &Apply, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
@@ -59,8 +59,8 @@ fn summarise(release: &str, applied: &Applied, printer: &mut Printer) {
     if applied.plan.is_empty() {
         printer.message(&format!("{release}: everything is as the file says"));
     } else {
-        let count = applied.plan.changes.len();
-        printer.message(&format!("{release}: {count} objects written (generation {})", state.generation));
+        let objects = counted(applied.plan.changes.len(), "object", "objects");
+        printer.message(&format!("{release}: {objects} written (generation {})", state.generation));
     }
     for (version, until) in &applied.record.draining {
         printer.message(&format!("`{version}` drains until {until:.0}"));
@@ -68,11 +68,11 @@ fn summarise(release: &str, applied: &Applied, printer: &mut Printer) {
     target::report_unseen(applied.arrival.as_ref(), printer);
     match &applied.arrival {
         Some(arrival) if arrival.proxies.is_empty() && arrival.not_observed.is_empty() => {
-            printer.message("no proxy serves it yet; those that come begin with it");
+            printer.message("no proxy serves the release yet; proxies that start later run this generation");
         }
         Some(arrival) => printer.message(&format!(
-            "active in {} proxies after {}, weight {}",
-            arrival.proxies.len(),
+            "active in {} after {}, weight {}",
+            counted(arrival.proxies.len(), "proxy", "proxies"),
             seconds(arrival.waited),
             state.weight
         )),

@@ -2,6 +2,7 @@
 
 use super::live::Live;
 use super::release_context::{self, ReleaseContext};
+use super::target;
 use crate::cli::Explain;
 use crate::explain::{ExplainContext, ExplainRequest, explain};
 use crate::module;
@@ -13,7 +14,8 @@ use canary_release::spec::Release;
 
 pub(super) async fn run(arguments: Explain, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let asked = asked(&arguments, &module::load(&arguments.spec.file)?.release)?;
+    let document = module::load(&arguments.spec.file)?;
+    let asked = asked(&arguments, &document.release)?;
     let (policy, has_keys) = policy(&arguments).await?;
     let now = arguments
         .at
@@ -23,8 +25,13 @@ pub(super) async fn run(arguments: Explain, printer: &mut Printer) -> Result<Out
         .with_client_address(arguments.client_address.map(|address| address.to_string()));
     let mut explanation = explain(&policy, &asked, &context);
     if !has_keys {
-        let note = "no keys are known here (`--signing-keys`): pins, ids and tokens count as not genuine";
-        explanation.notes.push(note.to_owned());
+        let source = if target::is_local(&document) {
+            "`--signing-keys FILE` names them"
+        } else {
+            "`--live` asks the cluster"
+        };
+        let note = "no signing keys are known here: pins, ids and tokens count as not genuine";
+        explanation.notes.push(format!("{note}; {source}"));
     }
     printer.report(&explanation)?;
     Ok(if explanation.release.is_some() { Outcome::Done } else { Outcome::Differences })

@@ -6,6 +6,7 @@ use crate::module;
 use crate::report::{Printer, Report};
 use crate::{Error, Outcome};
 use canary_operations::{Preparation, PrepareOptions};
+use canary_release::format::counted;
 use std::fmt;
 use std::time::Duration;
 
@@ -51,7 +52,10 @@ fn summarise(done: &Preparation, undo: bool, printer: &mut Printer) {
     match (undo, done.restarts.len()) {
         (true, 0) => printer.message("no Deployment has the label"),
         (true, _) => printer.message("the label is given back"),
-        (false, 0) => printer.message(&format!("nothing to do: {} proxies are safe", done.proxies.len())),
+        (false, 0) => {
+            let proxies = counted(done.proxies.len(), "proxy", "proxies");
+            printer.message(&format!("nothing to do: {proxies} can take a Wasm filter"));
+        }
         (false, _) => {
             printer.message("every proxy can take a Wasm filter while it runs");
             printer.hint("`canary-ctl apply` installs the filter");

@@ -5,7 +5,7 @@ use crate::report::{PlanReport, Printer, Report};
 use crate::{Error, Outcome};
 use assignment::contract::Role;
 use canary_operations::{Cluster, RoleChanged, StoredRecord};
-use canary_release::format::seconds;
+use canary_release::format::{counted, seconds};
 use canary_release::metrics::{Traffic, VersionTraffic};
 use canary_release::record::Record;
 use canary_release::spec::ReleaseName;
@@ -70,7 +70,8 @@ impl Report for Roles {
         let Self { release, stable, generation, .. } = self;
         write!(out, "{release}: {stable} is stable (generation {generation}")?;
         if let (Some(waited), Some(proxies)) = (self.waited_seconds, self.proxies) {
-            write!(out, ", active in {proxies} proxies after {}", seconds(Duration::from_secs_f64(waited)))?;
+            let proxies = counted(proxies, "proxy", "proxies");
+            write!(out, ", active in {proxies} after {}", seconds(Duration::from_secs_f64(waited)))?;
         }
         writeln!(out, ")")?;
         for (version, until) in &self.draining {

@@ -89,9 +89,14 @@ pub(super) fn namespaces(document: &Document) -> BTreeSet<String> {
     gateways.chain(&document.release.sidecars).map(|pods| pods.namespace.to_string()).collect()
 }
 
-/// Prints how many proxies run the generation.
+/// Prints how many proxies run the generation, where that has changed: an operation may wait several times.
 pub(super) fn progress(printer: &mut Printer) -> impl FnMut(usize, usize) {
-    |running, all| printer.message(&format!("{running} of {all} proxies run it"))
+    let mut last = None;
+    move |running, all| {
+        if last.replace((running, all)) != Some((running, all)) {
+            printer.message(&format!("{running} of {all} proxies run it"));
+        }
+    }
 }
 
 /// Prints the proxies that were given time and not asked.

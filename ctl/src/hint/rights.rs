@@ -1,5 +1,6 @@
 //! Rights that are missing, and the command that prints them as Roles.
 
+use canary_release::format::counted;
 use canary_release::rbac::Right;
 use std::collections::BTreeMap;
 
@@ -15,8 +16,8 @@ pub fn missing_rights(user: &str, missing: &[Right]) -> String {
         .into_iter()
         .map(|(namespace, rights)| format!("in `{namespace}`: {}", rights.join(", ")))
         .collect();
-    let count = missing.len();
-    format!("{}; `{user}` lacks {count} rights: {}", printed_for(user), lists.join("; "))
+    let rights = counted(missing.len(), "right", "rights");
+    format!("{}; `{user}` lacks {rights}: {}", printed_for(user), lists.join("; "))
 }
 
 /// The rule that gives a right.

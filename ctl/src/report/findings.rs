@@ -1,6 +1,7 @@
 //! Findings of `lint` as text: place and level as compilers print them, then the hint.
 
 use super::{Report, escape};
+use canary_release::format::counted;
 use canary_release::lint::{Finding, Findings, Level};
 use std::fmt;
 
@@ -14,6 +15,8 @@ impl Report for Findings {
         }
         let count = |level| self.findings.iter().filter(|finding| finding.level == level).count();
         let (errors, warnings, infos) = (count(Level::Error), count(Level::Warning), count(Level::Info));
-        writeln!(out, "{}: {errors} errors, {warnings} warnings, {infos} infos", self.file)
+        let errors = counted(errors, "error", "errors");
+        let warnings = counted(warnings, "warning", "warnings");
+        writeln!(out, "{}: {errors}, {warnings}, {}", self.file, counted(infos, "info", "infos"))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Report, Table, escape};
 use crate::hint::Hint as _;
+use canary_release::format::counted;
 use helm_twins::{Action, Refusal, TwinDecision, TwinPlan};
 use serde::Serialize;
 use serde_json::Value;
@@ -103,9 +104,9 @@ impl Report for TwinCheckReport {
         let objects = if counts.is_empty() { "none".to_owned() } else { counts.join(", ") };
         writeln!(
             out,
-            "{} refusals, {} warnings; objects: {objects}",
-            self.refusals.len(),
-            self.warnings.len()
+            "{}, {}; objects: {objects}",
+            counted(self.refusals.len(), "refusal", "refusals"),
+            counted(self.warnings.len(), "warning", "warnings")
         )
     }
 }

@@ -109,7 +109,7 @@ impl fmt::Display for SimulationReport {
             grouped(self.lines)
         )?;
         if self.without_key > 0 {
-            writeln!(f, "{} lines have no key and are not counted", grouped(self.without_key))?;
+            writeln!(f, "not counted, without a key: {} of the lines", grouped(self.without_key))?;
         }
         writeln!(f, "{}\n", self.explanation())?;
         writeln!(
@@ -172,7 +172,7 @@ mod tests {
     fn people_read_counts_shares_and_a_verdict_for_every_step() {
         let text = report(Stickiness::User).to_string();
         assert!(text.starts_with("salt shop/shop/v2: 20,000 users, one a line, of 20,001 lines\n"), "{text}");
-        assert!(text.contains("1 lines have no key"), "{text}");
+        assert!(text.contains("not counted, without a key: 1 of the lines"), "{text}");
         let row = text.lines().find(|line| line.trim_start().starts_with("12.5 %")).unwrap();
         assert!(row.contains("fits ("), "{row}");
         assert!(text.contains("20,000  100.00 %"), "{text}");

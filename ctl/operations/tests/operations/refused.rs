@@ -141,7 +141,7 @@ fn a_pod_that_is_terminating_counts_as_none() {
             pod["metadata"]["deletionTimestamp"] = json!("2026-11-24T00:00:00Z");
         });
         let refused = apply(&api.cluster().await, &release).await.unwrap_err().to_string();
-        assert_eq!(refused, "version `v1` has no ready pod of 0 behind Service `shop`");
+        assert_eq!(refused, "version `v1` has no pod behind Service `shop`");
     });
 }
 

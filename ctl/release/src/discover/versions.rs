@@ -2,6 +2,7 @@
 
 use super::Error;
 use crate::discover::Survey;
+use crate::format::counted;
 use assignment::contract::Role;
 
 impl Survey {
@@ -34,7 +35,8 @@ impl Survey {
     }
 
     fn found(&self) -> String {
-        let said = self.versions.iter().map(|(version, pods)| format!("`{version}` ({pods} pods)"));
+        let pods = |pods: &usize| counted(*pods, "pod", "pods");
+        let said = self.versions.iter().map(|(version, of)| format!("`{version}` ({})", pods(of)));
         said.collect::<Vec<_>>().join(", ")
     }
 }

@@ -282,5 +282,10 @@ fn a_plugin_has_no_default(release: &Release) -> Vec<RawFinding> {
     }
     let message =
         "in this mode a gateway that starts without the module serves everyone from stable, pinned users too";
-    raise(Level::Warning, "spec.delivery.mode", message, "use `envoyfilter` where it is allowed")
+    raise(
+        Level::Warning,
+        "spec.delivery.mode",
+        message,
+        "use `envoyfilter`: this mode needs an EnvoyFilter too, which removes the clients' headers",
+    )
 }

@@ -47,7 +47,7 @@ pub enum Error {
         version: String,
     },
     /// A file is older than a promotion or a rollback.
-    #[error("the file names `{named}` stable, and `{stable}` is{}", since(turn.as_deref()))]
+    #[error("expected `{stable}` as the stable version, found `{named}` in the file{}", since(turn.as_deref()))]
     OldStable {
         /// The file's stable version.
         named: String,
@@ -57,7 +57,7 @@ pub enum Error {
         turn: Option<Box<RoleChange>>,
     },
     /// A file is older than a rollback.
-    #[error("the file names `{}` canary: {turn}", turn.from)]
+    #[error("expected another canary, found `{}` in the file: {turn}", turn.from)]
     OldCanary {
         /// The rollback.
         turn: Box<RoleChange>,
@@ -132,5 +132,5 @@ pub enum Error {
 }
 
 fn since(turn: Option<&RoleChange>) -> String {
-    turn.map(|turn| format!(" since {turn}")).unwrap_or_default()
+    turn.map(|turn| format!(": {turn}")).unwrap_or_default()
 }

@@ -69,11 +69,18 @@ impl History {
 }
 
 impl fmt::Display for HistoryEntry {
-    /// `alice: weight 0% -> 20% (generation 4) at 2026-11-21T14:00:00Z`.
+    /// `alice: weight 0% -> 20% (generation 4) at 2026-11-21T14:00:00Z`, and `alice: pause, weight 20% (generation 4) at …` where
+    /// the weight is the same.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { at, by, generation, from, to, operation, reason } = self;
         let at = at.strftime("%Y-%m-%dT%H:%M:%SZ");
         let reason = reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
-        write!(f, "{by}: {operation}{reason} {from} -> {to} (generation {generation}) at {at}")
+        write!(f, "{by}: {operation}{reason}")?;
+        match (from == to, operation) {
+            (false, _) => write!(f, " {from} -> {to}")?,
+            (true, Operation::Weight) => write!(f, " {to}")?,
+            (true, _) => write!(f, ", weight {to}")?,
+        }
+        write!(f, " (generation {generation}) at {at}")
     }
 }

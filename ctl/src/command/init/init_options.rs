@@ -5,6 +5,7 @@ use crate::cli::Init;
 use crate::report::Printer;
 use canary_operations::{Access, Cluster, WriteOptions};
 use canary_release::discover::{self, AffinityCookie, ExistingGateway, Survey};
+use canary_release::format::counted;
 use canary_release::routing::ROUTE_KIND;
 use canary_release::spec::ReleaseName;
 
@@ -133,8 +134,11 @@ fn tell_of_plain_http(gateways: &Gateways, printer: &mut Printer) {
 
 /// Prints what the user should check.
 fn tell(found: &Survey, printer: &mut Printer) {
-    let versions: Vec<String> =
-        found.versions.iter().map(|(version, pods)| format!("`{version}` ({pods} pods)")).collect();
+    let versions: Vec<String> = found
+        .versions
+        .iter()
+        .map(|(version, pods)| format!("`{version}` ({})", counted(*pods, "pod", "pods")))
+        .collect();
     printer.message(&format!("versions by label `{}`: {}", found.label, versions.join(", ")));
     match &found.affinity_cookie {
         Some(AffinityCookie::Application(cookie)) => {

@@ -8,6 +8,7 @@ use crate::module;
 use crate::report::Printer;
 use crate::{Error, Outcome};
 use canary_operations::{RolloutDriver, RolloutReport};
+use canary_release::format::counted;
 use canary_release::rollout::{RolloutAction, RolloutPhase, RolloutResult};
 use jiff::Timestamp;
 use std::sync::Arc;
@@ -101,7 +102,10 @@ async fn last_alerts(driver: &mut RolloutDriver<'_>, printer: &mut Printer) {
         match pending {
             Ok(0) => return,
             _ if begun.elapsed() < LAST_ALERTS => tokio::time::sleep(WATCH_INTERVAL).await,
-            Ok(pending) => return printer.message(&format!("{pending} alerts were not delivered")),
+            Ok(pending) => {
+                let alerts = counted(pending, "alert", "alerts");
+                return printer.message(&format!("not delivered: {alerts}"));
+            }
             Err(error) => return printer.message(&format!("alerts: {}", crate::report::with_causes(&error))),
         }
     }

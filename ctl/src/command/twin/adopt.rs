@@ -66,11 +66,11 @@ fn summarise(done: &Adoption, printer: &mut Printer) -> Outcome {
     let kept = done.before.pods.len() - gone.len();
     let set = done.after.replica_set.as_ref().map_or("none", |set| &set.name);
     if done.writes.is_empty() {
-        printer.message(&format!("nothing to do: ReplicaSet {set} and its {kept} pods are as asked"));
+        printer.message(&format!("nothing to do: ReplicaSet {set} and its pods ({kept}) are as asked"));
         return Outcome::Done;
     }
     if done.keeps_replica_set() && gone.is_empty() {
-        printer.message(&format!("ReplicaSet {set} and its {kept} pods are those of before"));
+        printer.message(&format!("ReplicaSet {set} and its pods ({kept}) are those of before"));
         if done.direction == LabelDirection::Add {
             printer.hint(
                 "`canary-ctl apply --wait` brings the release to the proxies, before the canary is deployed",

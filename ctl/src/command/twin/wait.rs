@@ -6,7 +6,7 @@ use crate::module;
 use crate::report::Printer;
 use crate::{Error, Outcome};
 use canary_operations::{Cluster, ReadinessOptions, WriteOptions};
-use canary_release::format::seconds;
+use canary_release::format::{counted, seconds};
 use canary_release::plan::VersionLabel;
 use canary_release::status::VersionReadiness;
 use std::time::Duration;
@@ -20,7 +20,8 @@ pub(super) async fn run(arguments: &TwinWait, printer: &mut Printer) -> Result<O
         let options = ReadinessOptions { timeout, progress: &mut progress };
         cluster.wait_for_version(&namespace, &label, options).await?
     };
-    printer.message(&format!("{} pods with {label} are ready after {}", ready.pods, seconds(ready.waited)));
+    let pods = counted(ready.pods, "pod", "pods");
+    printer.message(&format!("{pods} with {label} ready after {}", seconds(ready.waited)));
     Ok(Outcome::Done)
 }
 

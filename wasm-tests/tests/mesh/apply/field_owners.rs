@@ -4,6 +4,7 @@ use crate::support::in_the_mesh;
 use crate::support::release_fixture::{ReleaseFixture, apply, name, set_weight};
 use canary_operations::{Error, WriteOptions};
 use canary_release::plan::ChangeReason;
+use serde_json::json;
 
 const THEIRS: &str = r#"{"apiVersion": "networking.istio.io/v1", "kind": "VirtualService",
     "metadata": {"name": "shop-canary", "namespace": "an-owner"},
@@ -35,16 +36,24 @@ fn a_field_of_another_owner_stops_the_call_which_names_both() {
 }
 
 #[test]
-fn an_object_that_was_deleted_by_hand_is_restored() {
+fn an_object_that_was_deleted_by_hand_is_restored_with_its_labels() {
     in_the_mesh(async |lab| {
         let fixture = ReleaseFixture::new(lab, "a-hand").await;
-        let (cluster, release) = (fixture.cluster().await, fixture.release("shop"));
+        let document = fixture.document("shop").with("/metadata/labels", json!({"team": "retail"}));
+        let document = document.with("/metadata/annotations", json!({"acme.io/cost-centre": "42"}));
+        let (cluster, release) = (fixture.cluster().await, ReleaseFixture::read(&document));
         apply(&cluster, &release).await.unwrap();
         lab.kubectl(&["delete", "destinationrule", "shop-canary", "-n", "a-hand"]).await.unwrap();
         let applied = apply(&cluster, &release).await.unwrap();
         assert_eq!(applied.plan.changes.len(), 1);
         let written = fixture.versions().await;
         assert!(written.contains_key("DestinationRule shop-canary"), "{written:?}");
+        for object in fixture.objects().await {
+            let metadata = &object["metadata"];
+            let found = (&metadata["labels"]["team"], &metadata["annotations"]["acme.io/cost-centre"]);
+            assert_eq!(found, (&json!("retail"), &json!("42")), "{} {}", object["kind"], metadata["name"]);
+        }
+        assert_eq!(cluster.plan(&release).await.unwrap().changes, []);
     });
 }
 

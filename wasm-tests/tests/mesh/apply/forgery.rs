@@ -78,7 +78,7 @@ fn a_filter_that_was_deleted_is_reported_at_once_and_an_apply_returns_when_the_n
         let env = ShopEnv::set_up(lab, "unguarded", &ShopEnvOptions::gateway()).await.unwrap();
         let document = env.release().unwrap().with("/spec/weight", "0").with("/spec/maxStep", "100");
         let cli = Cli::new(lab, &document);
-        cli.expect("apply --wait", 0, &["active in 1 proxies"]).await;
+        cli.expect("apply --wait", 0, &["active in 1 proxy"]).await;
         let attack = || attack(&env, document.name());
         assert_eq!(attack().await, only("v1"), "while the filter is installed");
 
@@ -90,11 +90,11 @@ fn a_filter_that_was_deleted_is_reported_at_once_and_an_apply_returns_when_the_n
         cli.expect("weight 20 --wait", 2, &[missing, "--skip-check no-filter"]).await;
         // Until the gateway has lost it: else what follows would be answered by the filter of before.
         lab.until("the filter's end", async || (attack().await != only("v1")).then_some(())).await.unwrap();
-        cli.expect("apply --wait", 0, &["active in 1 proxies"]).await;
+        cli.expect("apply --wait", 0, &["active in 1 proxy"]).await;
         assert_eq!(attack().await, only("v1"), "at the moment at which apply returns");
 
         cli.expect("uninstall --skip-check moves-users", 0, &["taken off the cluster"]).await;
-        cli.expect("apply --wait --skip-check moves-users", 0, &["active in 1 proxies"]).await;
+        cli.expect("apply --wait --skip-check moves-users", 0, &["active in 1 proxy"]).await;
         assert_eq!(attack().await, only("v1"), "after a reinstallation");
         cli.expect("status", 0, &["weight 0%, generation 1", "1 of 1 proxies run it"]).await;
     });

@@ -12,7 +12,7 @@ fn a_weight_without_istiod_fails_with_the_outdated_proxy_and_arrives_when_istiod
         let env = ShopEnv::set_up(lab, "no-istiod", &ShopEnvOptions::gateway()).await.unwrap();
         let release = env.release().unwrap().with("/spec/weight", "0").with("/spec/maxStep", "100");
         let cli = Cli::new(lab, &release);
-        cli.expect("apply --wait", 0, &["active in 1 proxies"]).await;
+        cli.expect("apply --wait", 0, &["active in 1 proxy"]).await;
         let pod = env.gateway_pod(lab).await.unwrap();
 
         lab.stop_istiod().await.unwrap();
@@ -28,7 +28,7 @@ fn a_weight_without_istiod_fails_with_the_outdated_proxy_and_arrives_when_istiod
         cli.expect("status", 0, &["weight 0%, generation 3", "the removed version `v2` remain"]).await;
 
         lab.start_istiod().await.unwrap();
-        cli.expect("rollback", 0, &["rolled back already", "active in 1 proxies"]).await;
+        cli.expect("rollback", 0, &["rolled back already", "active in 1 proxy"]).await;
         assert_eq!(version(env.user()).await, "v1");
         let said = cli.expect("status", 0, &["1 of 1 proxies run it"]).await;
         assert!(!said.stdout.contains("problem:"), "{said:?}");
@@ -41,7 +41,7 @@ fn no_route_names_a_new_version_before_the_gateway_was_given_its_cluster() {
     in_a_mesh_of_its_own(async |lab| {
         let env = ShopEnv::set_up(lab, "no-cluster", &ShopEnvOptions::gateway()).await.unwrap();
         let release = env.release().unwrap().with("/spec/weight", "0");
-        Cli::new(lab, &release).expect("apply --wait", 0, &["active in 1 proxies"]).await;
+        Cli::new(lab, &release).expect("apply --wait", 0, &["active in 1 proxy"]).await;
         let pod = env.gateway_pod(lab).await.unwrap();
         let cli = Cli::new(lab, &release.with("/spec/versions/canary", "v3"));
         let named = async |kind: &str| {
@@ -58,7 +58,7 @@ fn no_route_names_a_new_version_before_the_gateway_was_given_its_cluster() {
         cli.expect("status", 0, &["`canary-ctl apply` continues"]).await;
 
         lab.start_istiod().await.unwrap();
-        cli.expect("apply --wait", 0, &["active in 1 proxies"]).await;
+        cli.expect("apply --wait", 0, &["active in 1 proxy"]).await;
         assert!(named("virtualservice").await);
         assert_eq!(version(env.user()).await, "v1");
     });

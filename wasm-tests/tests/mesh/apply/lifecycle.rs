@@ -52,7 +52,7 @@ fn no_cart_is_lost_from_apply_to_uninstall_but_by_a_rollback_that_announces_it()
 impl Day<'_> {
     /// The canary at 0, 1 and 20 %, the last with an expiry.
     async fn canary(&mut self) {
-        self.cli.expect("apply --wait", 0, &["active in 1 proxies"]).await;
+        self.cli.expect("apply --wait", 0, &["active in 1 proxy"]).await;
         self.come(FIRST, 0.0).await;
         self.tester_sees("v2").await;
         self.run("weight 1 --wait", &["0% -> 1%"]).await;
@@ -88,7 +88,7 @@ impl Day<'_> {
         self.lab.kubectl(&["scale", "-n", namespace, "deployment/shop-v2", "--replicas=1"]).await.unwrap();
         self.lab.kubectl(&["rollout", "restart", "-n", namespace, "deployment/shop-v2"]).await.unwrap();
         self.lab.rolled_out(namespace, "deployment/shop-v2").await.unwrap();
-        self.run("apply --allow-rolled-back --wait", &["active in 1 proxies"]).await;
+        self.run("apply --allow-rolled-back --wait", &["active in 1 proxy"]).await;
         self.come(NEW, 0.0).await;
         self.tester_sees("v2").await;
         self.run("weight 20 --wait", &["0% -> 20%"]).await;
@@ -111,7 +111,7 @@ impl Day<'_> {
         let versions = json!({"label": "version", "stable": "v2"});
         let release = release.clone().with("/spec/versions", versions);
         self.cli.edits(&module.of(&release, "envoyfilter"));
-        self.run("apply --wait", &["active in 1 proxies"]).await;
+        self.run("apply --wait", &["active in 1 proxy"]).await;
         self.come(NEW, 1.0).await;
     }
 

@@ -27,7 +27,7 @@ fn no_session_moves_while_a_new_key_takes_over_and_the_old_one_stays_until_its_s
             .with("/spec/maxStep", "100")
             .with("/spec/weight", "50");
         let cli = Cli::new(lab, &release);
-        cli.expect("apply --wait", 0, &["active in 1 proxies"]).await;
+        cli.expect("apply --wait", 0, &["active in 1 proxy"]).await;
         let (mut old, mut new) = (Sessions::default(), Sessions::default());
         assert_eq!(old.open(people()).await.1, Faults::default());
 

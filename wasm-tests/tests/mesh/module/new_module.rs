@@ -25,7 +25,7 @@ fn a_module_that_no_proxy_can_get_is_taken_back_and_users_notice_nothing() {
         })
         .await;
         let cli = Cli::new(lab, &loaded.document);
-        cli.expect("apply --wait", 0, &["active in 1 proxies"]).await;
+        cli.expect("apply --wait", 0, &["active in 1 proxy"]).await;
         let web = Web::start().await;
         let mut people = Sessions::default();
         assert_eq!(people.open(loaded.users(PEOPLE)).await.1, Faults::default());
@@ -47,7 +47,7 @@ fn a_module_that_no_proxy_can_get_is_taken_back_and_users_notice_nothing() {
 
         let right = Module { url: web.url("filter.wasm"), sha256: Some(sha256(&filter())) };
         cli.edits(&right.of(&loaded.document, "envoyfilter").with("/spec/weight", "40"));
-        cli.expect("apply --wait", 0, &["active in 1 proxies"]).await;
+        cli.expect("apply --wait", 0, &["active in 1 proxy"]).await;
         cli.expect("diff", 0, &[]).await;
         assert_eq!(people.stop_load(moving).await.expect("they come back"), Faults::default());
         assert_eq!(people.verify_all(true).await, Faults::default());

@@ -20,10 +20,10 @@ fn a_token_of_a_version_that_came_again_is_believed_and_the_running_system_is_ve
             .with("/spec/cookies", serde_json::json!({"tls": false}))
             .with("/spec/override", serde_json::json!({"mode": "token"}));
         let cli = Cli::new(lab, &release);
-        cli.expect("apply --wait", 0, &["active in 1 proxies"]).await;
+        cli.expect("apply --wait", 0, &["active in 1 proxy"]).await;
         let old = cli.run("token create --version canary -o json").await;
         cli.expect("rollback", 0, &["v1 is stable"]).await;
-        cli.expect("apply --allow-rolled-back --wait", 0, &["active in 1 proxies"]).await;
+        cli.expect("apply --allow-rolled-back --wait", 0, &["active in 1 proxy"]).await;
 
         let new = cli.run("token create --version canary -o json").await;
         for (said, epoch, version) in [(old, 1, "v1"), (new, 2, "v2")] {

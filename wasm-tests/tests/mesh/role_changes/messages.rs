@@ -35,10 +35,15 @@ fn a_role_change_announces_who_moves_before_it_writes() {
             assert_eq!(answer.header("x-shop-version"), Some("v2"));
         }
 
-        cli.expect("apply", 2, &["the file names `v1` stable, and `v2` is since admin promoted"]).await;
+        cli.expect(
+            "apply",
+            2,
+            &["expected `v2` as the stable version, found `v1` in the file: admin promoted"],
+        )
+        .await;
         cli.expect("status", 0, &["v1 drains until", "the drain deadline of version `v1` has passed"]).await;
         let back = "its users are on stable with their next request";
-        cli.expect("rollback", 0, &[back, "v1 is stable (generation 4, active in 1 proxies"]).await;
+        cli.expect("rollback", 0, &[back, "v1 is stable (generation 4, active in 1 proxy"]).await;
         assert_eq!(env.user().navigate("/").await.unwrap().header("x-shop-version"), Some("v1"));
         cli.expect("rollback", 0, &["rolled back already"]).await;
         cli.expect("promote", 2, &["expected a canary, found none; the last change was by admin: rollback"])
@@ -46,7 +51,10 @@ fn a_role_change_announces_who_moves_before_it_writes() {
         cli.expect(
             "apply",
             2,
-            &["the file names `v2` canary: admin rolled `v2` back", "--allow-rolled-back"],
+            &[
+                "expected another canary, found `v2` in the file: admin rolled `v2` back",
+                "--allow-rolled-back",
+            ],
         )
         .await;
     });
@@ -57,7 +65,7 @@ fn a_drain_is_not_ended_before_its_deadline_unless_it_is_asked_for() {
     in_the_mesh(async |lab| {
         let env = ShopEnv::set_up(lab, "early-end", &ShopEnvOptions::gateway()).await.unwrap();
         let cli = Cli::new(lab, &env.release().unwrap().with("/spec/weight", "50"));
-        cli.expect("apply --wait", 0, &["active in 1 proxies"]).await;
+        cli.expect("apply --wait", 0, &["active in 1 proxy"]).await;
         cli.expect("promote --drain 1h --wait", 0, &["no session moves", "v1 drains until"]).await;
         let early = "`v1` drains until";
         cli.expect(

@@ -53,7 +53,9 @@ fn the_file_of_before_a_promotion_is_refused_and_the_changed_file_finds_nothing_
         let Err(error @ Error::Plan(plan::Error::OldStable { .. })) = refused else { panic!("{refused:?}") };
         let told = error.to_string();
         assert!(
-            told.starts_with("the file names `v1` stable, and `v2` is since admin promoted `v2` at "),
+            told.starts_with(
+                "expected `v2` as the stable version, found `v1` in the file: admin promoted `v2` at "
+            ),
             "{told}"
         );
         assert!(error.hint().unwrap().starts_with("set `versions.stable: v2`"), "{:?}", error.hint());
@@ -138,7 +140,7 @@ fn of_two_concurrent_role_changes_one_is_refused_with_the_other_operator() {
         let won = fixture.versions().await;
         let second = promote(&cluster, &name(&release), seen.clone()).await;
         let Err(Error::ConcurrentChange { last: Some(last), .. }) = second else { panic!("{second:?}") };
-        assert!(last.starts_with("admin: rollback 0% -> 0% (generation 2) at "), "{last}");
+        assert!(last.starts_with("admin: rollback, weight 0% (generation 2) at "), "{last}");
         let third = set_weight(&cluster, &name(&release), seen, "50").await;
         assert!(matches!(third, Err(Error::ConcurrentChange { .. })), "{third:?}");
         assert_eq!(fixture.versions().await, won);

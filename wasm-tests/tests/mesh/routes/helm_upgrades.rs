@@ -42,7 +42,7 @@ fn upgraded(name: &str, owner: Owner) {
             .with("/spec/sessionAffinity", "identity")
             .with("/spec/weight", "0");
         let cli = Cli::new(lab, &release);
-        cli.expect("apply --wait", 0, &["active in 1 proxies"]).await;
+        cli.expect("apply --wait", 0, &["active in 1 proxy"]).await;
         cli.expect("weight 20", 2, &["no-routes"]).await;
         let chart = Chart::new(lab, &env.namespace);
         let routes = |timeout| [with_ours(&env, &release, timeout)];

@@ -55,7 +55,7 @@ fn beside_routes_and_a_rule_of_another_owner_no_upgrade_moves_a_session_and_diff
         }
         // `creationTimestamp` has a resolution of one second.
         tokio::time::sleep(Duration::from_millis(1_100)).await;
-        cli.expect("apply --wait", 0, &["active in 1 proxies"]).await;
+        cli.expect("apply --wait", 0, &["active in 1 proxy"]).await;
         loaded.answers(HOST).await;
         cli.expect("weight 20 --wait", 0, &["0% -> 20%"]).await;
         let mut sessions = Sessions::default();
@@ -75,11 +75,11 @@ fn beside_routes_and_a_rule_of_another_owner_no_upgrade_moves_a_session_and_diff
                 .await
                 .unwrap();
                 cli.expect("diff", 1, &["spec.trafficPolicy", &format!("\"{timeout}\"")]).await;
-                cli.expect("apply --wait", 0, &["1 objects written"]).await;
+                cli.expect("apply --wait", 0, &["1 object written"]).await;
                 cli.expect("diff", 0, &[]).await;
             }
             chart.leaves_out(*owner, &[help(env, *number, 410)], &[policy(env, "7s")]).await;
-            cli.expect("apply", 0, &["1 objects written"]).await;
+            cli.expect("apply", 0, &["1 object written"]).await;
             assert_eq!(sessions.verify_all(false).await, Faults::default(), "{owner:?}");
         }
         assert_eq!(sessions.stop_load(moving).await.expect("they come back"), Faults::default());
@@ -122,7 +122,7 @@ async fn edited_then_upgraded(loaded: &LoadedFixture<'_>, cli: &Cli, owner: Owne
     chart.comes(owner, &alone(&loaded.env, "5s")).await.unwrap();
     loaded.answers(HOST).await;
     cli.expect("apply", 2, &["cannot edit VirtualService edit-charts/shop: it belongs to"]).await;
-    cli.expect("apply --take-ownership --wait", 0, &["active in 1 proxies"]).await;
+    cli.expect("apply --take-ownership --wait", 0, &["active in 1 proxy"]).await;
     cli.expect("weight 20 --wait", 0, &["0% -> 20%"]).await;
     // Some rest, and some go on.
     let (mut resting, mut going) = (Sessions::default(), Sessions::default());

@@ -41,7 +41,7 @@ fn pods_of_a_running_deployment_get_the_label_and_lose_it_and_none_is_replaced()
         let crowd = Crowd::start(users, LoadProfile { concurrency: 4, ..LoadProfile::navigate("/", 5) });
         let adopted = fixture.run(USER, &file, &["twin", "adopt", "shop"]).await;
         assert_eq!(adopted.code, 0, "{}", adopted.stderr);
-        assert!(adopted.stderr.contains("and its 2 pods are those of before"), "{}", adopted.stderr);
+        assert!(adopted.stderr.contains("and its pods (2) are those of before"), "{}", adopted.stderr);
         let labelled = objects(lab, &fixture.namespace).await;
         assert_eq!(uids(&labelled), uids(&before), "adopted");
         assert_labels(&labelled, &json!("v1"));

@@ -46,7 +46,7 @@ fn a_paused_release_changes_for_its_pauser_alone() {
         let stored = admin.resume(&name(&release), stored, &[]).await.unwrap();
         assert_eq!(stored.record.paused, None);
         let last = stored.record.last().unwrap();
-        assert!(last.starts_with("admin: resume 0% -> 0% (generation 1) at "), "{last}");
+        assert!(last.starts_with("admin: resume, weight 0% (generation 1) at "), "{last}");
         check_weight(&bob, &release, "20", &PODS).await.unwrap();
     });
 }

@@ -230,7 +230,7 @@ fn a_check_that_fails_holds_the_rollout_and_names_its_reason() {
         fixture.api.state().store.remove("Pod", "shop-v2");
         let report = observe(&mut fixture, 12).await;
         assert_eq!(report.decision.phase, RolloutPhase::Held, "{:?}", report.decision);
-        assert!(report.decision.reason.contains("no ready pod"), "{}", report.decision.reason);
+        assert!(report.decision.reason.contains("version `v2` has no pod"), "{}", report.decision.reason);
         assert_eq!(report.record.state.weight.to_string(), "1%", "the weight stays");
     });
 }
