@@ -6,6 +6,7 @@ tools/lab.sh
 tools/wasm.sh
 tools/envoy.sh >/dev/null
 say "building canary-ctl, the demo shop and the lab"
-cargo build --quiet --locked -p canary-ctl -p demo-shop
-cargo build --quiet --locked -p wasm-tests --bin lab
+# Not quietly: cargo says what it builds, and that it waits for another run.
+cargo build --locked -p canary-ctl -p demo-shop
+cargo build --locked -p wasm-tests --bin lab
 exec "$TARGET_DIR"/debug/lab "$@"

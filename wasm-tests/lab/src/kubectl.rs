@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -22,6 +23,11 @@ const DEADLINE: Duration = Duration::from_mins(2);
 const POLL: Duration = Duration::from_millis(50);
 
 impl Lab {
+    /// Where the lab's `kubectl` is.
+    pub fn kubectl_path() -> Result<PathBuf, LabError> {
+        Ok(Program::KUBECTL.path()?)
+    }
+
     /// Runs `kubectl` as `admin` and returns what it prints.
     pub async fn kubectl(&self, arguments: &[&str]) -> Result<String, LabError> {
         self.kubectl_as("admin", arguments, "").await

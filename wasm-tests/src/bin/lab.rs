@@ -46,13 +46,16 @@ fn run(arguments: Arguments) -> Result<(), LabError> {
     let env = lab.run(async |lab| ShopEnv::of_the_examples(lab, &options).await)?;
     let gateway = lab.forward(arguments.port, env.gateway)?;
     let kubeconfig = lab.forward_api(arguments.api_port)?;
+    let kubectl = Lab::kubectl_path()?;
+    let kubectl = kubectl.display();
     say(&format!(
         "the shop has no route yet: canary-ctl makes one\n\n\
          export KUBECONFIG={}\n\
-         kubectl get pods --all-namespaces\n\
+         {kubectl} get pods --all-namespaces\n\
          curl -i http://{gateway}/ -H 'host: shop.example.com'\n\
          nsenter --net --target {} curl -s http://{}/     # from inside the lab's network\n\n\
          file://{} is the filter, for delivery.module; the logs are in {}\n\
+         A program of your own needs no image but a `command` and a ConfigMap: examples/own-program/app.yaml\n\
          Ctrl-C ends it.",
         kubeconfig.display(),
         lab.process(),

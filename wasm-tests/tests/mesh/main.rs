@@ -20,6 +20,7 @@ mod faults;
 mod forgery;
 mod keys;
 mod module;
+mod own_program;
 mod position;
 mod role_changes;
 mod rollouts;
