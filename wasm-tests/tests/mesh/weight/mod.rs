@@ -2,6 +2,7 @@
 
 mod arrival;
 mod break_glass;
+mod lost_cookies;
 mod pause;
 mod status_share;
 mod without_drain;
