@@ -5,7 +5,7 @@ use crate::report::with_causes;
 use canary_operations::{AlertSender, SendError};
 use canary_release::alert::Payload;
 use canary_release::input_file;
-use canary_release::spec::{AlertReceiver, SecretUrl, UrlSource};
+use canary_release::spec::{AlertReceiver, SecretSource, SecretUrl};
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, USER_AGENT};
@@ -50,11 +50,11 @@ impl AlertSender for HttpAlertSender {
         // A driver on another machine, or with another file, may have it.
         let missing = || SendError::later(format!("expected a URL in {source}, found none"));
         let text = match source {
-            UrlSource::Inline => return self.urls.get(&receiver.name).cloned().ok_or_else(missing),
-            UrlSource::Env(name) => std::env::var(name).map_err(|_| missing())?,
-            UrlSource::File(path) => input_file::read(path)
+            SecretSource::Inline => return self.urls.get(&receiver.name).cloned().ok_or_else(missing),
+            SecretSource::Env(name) => std::env::var(name).map_err(|_| missing())?,
+            SecretSource::File(path) => input_file::read(path)
                 .map_err(|error| SendError::last(format!("cannot read {source}: {error}")))?,
-            UrlSource::Secret { .. } => return Err(missing()),
+            SecretSource::Secret { .. } => return Err(missing()),
         };
         text.parse::<SecretUrl>().map_err(|error| SendError::last(format!("{source}: {error}")))
     }

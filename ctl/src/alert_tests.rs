@@ -127,20 +127,20 @@ fn a_url_is_read_from_where_it_stands_and_an_error_says_where_and_not_what() {
         severity: AlertSeverity::Info,
         url_from,
     };
-    assert_eq!(sender.url(&of(UrlSource::Inline)), Ok(inline));
-    let found = sender.url(&of(UrlSource::File(file.path().to_owned()))).unwrap();
+    assert_eq!(sender.url(&of(SecretSource::Inline)), Ok(inline));
+    let found = sender.url(&of(SecretSource::File(file.path().to_owned()))).unwrap();
     assert_eq!(found.expose(), "https://hooks.example/secret");
     // Set wherever tests run, and no URL.
-    let found = sender.url(&of(UrlSource::Env("PATH".to_owned()))).unwrap_err();
+    let found = sender.url(&of(SecretSource::Env("PATH".to_owned()))).unwrap_err();
     let path = std::env::var("PATH").unwrap();
     assert!(found.reason.starts_with("environment variable `PATH`: expected a URL"), "{found}");
     assert!(!found.reason.contains(&path), "{found}");
-    let missing = sender.url(&of(UrlSource::Env("CANARY_CTL_NO_SUCH_VARIABLE".to_owned()))).unwrap_err();
+    let missing = sender.url(&of(SecretSource::Env("CANARY_CTL_NO_SUCH_VARIABLE".to_owned()))).unwrap_err();
     assert_eq!(
         missing.reason,
         "expected a URL in environment variable `CANARY_CTL_NO_SUCH_VARIABLE`, found none"
     );
-    let other = AlertReceiver { name: "other".to_owned(), ..of(UrlSource::Inline) };
+    let other = AlertReceiver { name: "other".to_owned(), ..of(SecretSource::Inline) };
     assert_eq!(
         sender.url(&other).unwrap_err().reason,
         "expected a URL in the file of the release, found none"

@@ -6,6 +6,7 @@
 //! cli        the command line's types                                 args         -> Verb
 //! http       requests to the local target and to verified systems       request      -> response, within limits
 //! alert      sends alerts of a rollout to their receivers                payload      -> accepted, or why not
+//! prometheus asks for the values of a rollout's metrics                queries      -> numbers
 //! local      one Envoy on this machine, steered by files              Release      -> files, waiting
 //! explain    which version a request would get, and why               request      -> Explanation
 //! simulate   share of users on the canary at each weight             lines        -> shares
@@ -34,6 +35,7 @@ mod http;
 pub mod local;
 mod module;
 pub mod outcome;
+mod prometheus;
 mod registry;
 pub mod report;
 pub mod simulate;

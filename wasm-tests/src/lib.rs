@@ -3,6 +3,7 @@
 //! Which level to pick is in the crate's README; every level has an example there.
 
 pub mod mesh;
+pub mod prometheus;
 pub mod scenario;
 pub mod shop;
 pub mod stats;

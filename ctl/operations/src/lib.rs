@@ -23,6 +23,7 @@
 //! prepare, restart  restarts proxies without V8                          Release         -> Preparation
 //! readiness         until the pods of a version are ready              VersionLabel    -> VersionReady
 //! adopt             the version label for running pods                 Deployment      -> Adoption
+//! secret_reader     single keys of Secrets                           namespace       -> text
 //! uninstall         deletes our objects and fields                       Record          -> Plan
 //! discover          the objects for a first canary.yaml                  Service         -> Objects
 //! doctor            everything that is wrong, at once                 Release         -> Diagnosis
@@ -74,6 +75,7 @@ mod rotate;
 mod routes;
 mod rules;
 mod runtimes;
+mod secret_reader;
 mod set_weight;
 mod status;
 mod subsets;
@@ -98,8 +100,11 @@ pub use role_change::RoleChanged;
 pub use role_change_checks::{
     CheckedFinish, CheckedPromotion, CheckedRollback, PromoteOptions, RollbackOptions,
 };
-pub use rollout::{AlertSender, FailedDelivery, GroupCounters, RolloutDriver, RolloutReport, SendError};
+pub use rollout::{
+    AlertSender, FailedDelivery, GroupCounters, MetricSource, RolloutDriver, RolloutReport, SendError,
+};
 pub use rotate::{RotateOptions, Rotated};
+pub use secret_reader::SecretReader;
 pub use set_weight::{CheckedWeight, WeightRequest, WeightUpdate};
 pub use uninstall::Uninstalled;
 pub use wait::{Arrival, WaitOptions};

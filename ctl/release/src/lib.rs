@@ -23,6 +23,7 @@
 //! status            what was observed, and what is wrong with it      Observation        -> Problems
 //! alert             what people are told of a rollout, until they have it  Alert   -> Payload
 //! evidence          whether the canary fails more often than stable   counters           -> Assessment
+//! analysis          values of queries beside what is expected      RolloutMetric      -> Measurement
 //! rollout           what a rollout does next, and why                  Record, observation -> Decision
 //! data_plane        how the requests of a pod go through the mesh       Pod                -> DataPlane
 //! stats             the interval of an observed share, and tests against the expected one
@@ -35,6 +36,7 @@
 #![warn(clippy::missing_errors_doc)]
 
 pub mod alert;
+pub mod analysis;
 pub mod config;
 pub mod data_plane;
 pub mod delivery;

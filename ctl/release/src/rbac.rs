@@ -9,7 +9,7 @@ use crate::destination_rule::ROOT_NAMESPACE;
 use crate::manifest::{self, Options, ReleaseInstance};
 use crate::plan::{self, Object, Reference, module_backup};
 use crate::record::proxies;
-use crate::spec::{Module, Release, Routes, UrlSource};
+use crate::spec::{Module, Release, Routes, SecretSource};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -137,14 +137,16 @@ pub fn add_port_forward_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &
     }
 }
 
-/// Adds the rights that alerts of a rollout need: to write Events, and to read the Secrets that its file names. Nothing else needs them, and
-/// a rollout goes on without.
-pub fn add_alert_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &Release) {
+/// Adds the rights that alerts and metrics of a rollout need: to write Events, and to read the Secrets that its file names. Nothing else needs
+/// them.
+pub fn add_rollout_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &Release) {
     let mut rules = Rules(all, release.name.namespace.as_str());
     // Each Event is an object of its own.
     rules.add("events.k8s.io", "events", [], &["create"]);
-    for receiver in &release.rollout.alerts.receivers {
-        if let UrlSource::Secret { name, .. } = &receiver.url_from {
+    let urls = release.rollout.alerts.receivers.iter().map(|receiver| &receiver.url_from);
+    let prometheus = release.rollout.analysis.prometheus.as_ref();
+    for source in urls.chain(prometheus.and_then(|server| server.bearer_token_from.as_ref())) {
+        if let SecretSource::Secret { name, .. } = source {
             rules.add("", "secrets", [name.as_str()], &["get"]);
         }
     }

@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so by panicking")]
 
 use canary_release::spec::{
-    self, AlertFormat, AlertReceiver, AlertSeverity, FailureAction, Gate, Percentage, RolloutPolicy,
-    RolloutSpec, RolloutStep, SuccessAction, UrlSource,
+    self, AlertFormat, AlertReceiver, AlertSeverity, FailureAction, FiniteNumber, Gate, MetricBounds,
+    Percentage, RolloutMetric, RolloutPolicy, RolloutSpec, RolloutStep, SecretSource, SuccessAction,
 };
 use std::path::Path;
 
@@ -165,23 +165,23 @@ fn receivers_of_alerts_are_read_and_what_may_be_recorded_of_them_has_no_url() {
         severity,
         url_from,
     };
-    let secret = UrlSource::Secret { name: "canary-alerts".to_owned(), key: "ops.url".to_owned() };
+    let secret = SecretSource::Secret { name: "canary-alerts".to_owned(), key: "ops.url".to_owned() };
     let expected = [
-        receiver("team", AlertFormat::Slack, AlertSeverity::Info, UrlSource::Inline),
+        receiver("team", AlertFormat::Slack, AlertSeverity::Info, SecretSource::Inline),
         receiver(
             "chat",
             AlertFormat::Discord,
             AlertSeverity::Warning,
-            UrlSource::Env("DISCORD_URL".to_owned()),
+            SecretSource::Env("DISCORD_URL".to_owned()),
         ),
         receiver(
             "office",
             AlertFormat::Teams,
             AlertSeverity::Error,
-            UrlSource::File("/run/secrets/teams".into()),
+            SecretSource::File("/run/secrets/teams".into()),
         ),
         receiver("ops", AlertFormat::Webhook, AlertSeverity::Info, secret),
-        receiver("bus", AlertFormat::CloudEvents, AlertSeverity::Info, UrlSource::Inline),
+        receiver("bus", AlertFormat::CloudEvents, AlertSeverity::Info, SecretSource::Inline),
     ];
     assert_eq!(spec.alerts.receivers, expected);
     assert_eq!(spec.alerts.urls["team"].expose(), "https://hooks.slack.example/T0/secret");
@@ -223,4 +223,112 @@ fn a_fault_of_a_receiver_is_told_at_its_place_and_repeats_nothing_that_may_be_a_
         "24:9: expected a receiver of another name, found `j` twice",
     ];
     assert_eq!(found, expected.map(|fault| format!("canary.yaml:{fault}")));
+}
+
+const PROMETHEUS: &str = "  rollout:
+    prometheus: {address: \"http://prometheus.monitoring:9090/\", bearerTokenFrom: {secret: {name: prometheus, key: token}}}
+    metrics:
+";
+
+#[test]
+fn metrics_are_read_with_values_for_all_variables_but_the_version() {
+    let found = parse(&format!(
+        "{PROMETHEUS}      - {{name: success-rate, preset: request-success-rate, min: 99}}
+      - name: carts
+        query: sum(carts{{namespace=\"{{{{ namespace }}}}\", release=\"{{{{release}}}}\", version=\"{{{{ version }}}}\"}}[{{{{ interval }}}}])
+        interval: 5m
+        failureThreshold: 2
+        max: 100
+        ratio: {{min: 0.9, max: 1.2}}
+        difference: {{min: -5}}
+"
+    ))
+    .unwrap()
+    .analysis;
+    let server = found.prometheus.unwrap();
+    assert_eq!(server.address.to_string(), "http://prometheus.monitoring:9090");
+    let token = SecretSource::Secret { name: "prometheus".to_owned(), key: "token".to_owned() };
+    assert_eq!(server.bearer_token_from, Some(token));
+    let [success, carts] = &found.metrics[..] else { panic!("{:?}", found.metrics) };
+    assert_eq!((success.interval.get(), success.failure_threshold), (60, 3));
+    assert!(
+        success.query.contains("destination_service_name=\"shop\",destination_version=\"{{ version }}\""),
+        "{success:?}"
+    );
+    assert!(success.query.ends_with("[1m])) >= 30))"), "{success:?}");
+    let number = |text: &str| Some(text.parse::<FiniteNumber>().unwrap());
+    let bounds = |min, max| MetricBounds { min, max };
+    let expected = RolloutMetric {
+        name: "carts".to_owned(),
+        query: "sum(carts{namespace=\"shop\", release=\"shop\", version=\"{{ version }}\"}[5m])".to_owned(),
+        interval: "5m".parse().unwrap(),
+        failure_threshold: 2,
+        canary: bounds(None, number("100")),
+        ratio: bounds(number("0.9"), number("1.2")),
+        difference: bounds(number("-5"), None),
+    };
+    assert_eq!(*carts, expected);
+}
+
+#[test]
+fn a_fault_of_a_metric_is_told_at_its_place() {
+    let found = faults(&format!(
+        "{PROMETHEUS}      - {{name: a, preset: request-success-rate, query: up, min: 1}}
+      - {{name: b, min: 1}}
+      - {{name: c, query: \"up{{x='{{{{ target }}}}'}}\", max: 1}}
+      - {{name: d, query: up}}
+      - {{name: e, query: up, ratio: {{max: 2}}}}
+      - {{name: f, query: up, max: 5%, interval: 1s, failureThreshold: 0}}
+      - {{name: g, query: up, min: 2, max: 1, quantile: 0.5}}
+      - {{name: h, preset: request-success-rate, quantile: 0.5, min: 99}}
+      - {{name: h, preset: request-duration, quantile: 1, max: 500}}
+      - {{name: i, preset: request-duration, ratio: {{}}}}
+"
+    ));
+    assert_eq!(
+        found,
+        [
+            "canary.yaml:15:9: expected `preset` or `query`, found both",
+            "canary.yaml:16:9: expected `preset` or `query`, found neither",
+            "canary.yaml:17:26: expected a variable of `namespace`, `release`, `service`, `interval`, `version`, found `target`",
+            "canary.yaml:18:9: expected at least one of `min`, `max`, `ratio`, `difference`, found none",
+            "canary.yaml:19:9: expected `{{ version }}` in a query whose values are compared, found none",
+            "canary.yaml:20:35: expected a number like `99` or `0.5`, found `5%`",
+            "canary.yaml:20:49: expected at least 10s, found `1s`",
+            "canary.yaml:20:71: expected 1 to 100, found `0`",
+            "canary.yaml:21:9: expected `min` of at most `max`, found 2 and 1",
+            "canary.yaml:21:56: expected `quantile` beside `preset`, found it beside `query`",
+            "canary.yaml:22:9: expected `quantile` beside `preset: request-duration` alone",
+            "canary.yaml:23:9: expected a metric of another name, found `h` twice",
+            "canary.yaml:23:55: expected more than 0 and less than 1, found `1`",
+            "canary.yaml:24:52: expected at least one of `min`, `max`, found none",
+        ]
+    );
+}
+
+#[test]
+fn metrics_need_a_server_and_its_address_is_not_repeated_in_a_fault() {
+    let found = faults("  rollout:\n    metrics: [{name: a, preset: request-success-rate, min: 99}]\n");
+    assert_eq!(
+        found,
+        ["canary.yaml:13:15: expected `rollout.prometheus` beside `rollout.metrics`, found none"]
+    );
+    let found = faults(
+        "  rollout:\n    prometheus: {address: \"http://ada:secret@prometheus:9090\", bearerTokenFrom: {}}\n",
+    );
+    assert_eq!(
+        found,
+        [
+            "canary.yaml:13:27: expected a URL without a user, a query and a fragment that begins with `https://` or `http://`, found another text",
+            "canary.yaml:13:81: expected one of `env`, `file` and `secret`, found 0 of them",
+        ]
+    );
+}
+
+#[test]
+fn a_preset_needs_a_label_that_the_metrics_of_istio_know() {
+    let text = format!("{HEAD}{PROMETHEUS}      - {{name: a, preset: request-success-rate, min: 99}}\n");
+    let text = text.replace("{stable: v1, canary: v2}", "{label: track, stable: v1, canary: v2}");
+    let error = spec::parse(Path::new("canary.yaml"), &text).unwrap_err().to_string();
+    assert!(error.contains("expected `query` for pods whose `versions.label` is `track`"), "{error}");
 }

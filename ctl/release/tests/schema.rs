@@ -51,6 +51,18 @@ fn alerts() -> Value {
     ])
 }
 
+/// Metrics with a preset and with a query.
+fn metrics() -> Value {
+    json!([
+        {"name": "success-rate", "preset": "request-success-rate", "reporter": "source", "minRequests": 30, "min": 99},
+        {"name": "latency", "preset": "request-duration", "quantile": 0.9, "max": "5e2", "ratio": {"min": 0, "max": 1.5}},
+        {
+            "name": "carts", "query": "sum(carts{version=\"{{ version }}\"})", "interval": "5m", "failureThreshold": 2,
+            "difference": {"min": -0.5, "max": ".5"},
+        },
+    ])
+}
+
 /// Every field that a release on a cluster can have.
 fn on_a_cluster() -> Value {
     json!({
@@ -80,7 +92,8 @@ fn on_a_cluster() -> Value {
                 "plans": {"default": [{"weight": 1, "hold": "10m", "gate": "evidence"}, {"weight": 50, "gate": "manual"}]},
                 "falseAlarm": 5, "maxErrors": "1%", "minResponses": 300, "onFailure": "rollback",
                 "onSuccess": "promote", "deadline": "24h", "expiresIn": "1h", "stalledAfter": "10m", "observe": false,
-                "alerts": alerts(),
+                "alerts": alerts(), "metrics": metrics(),
+                "prometheus": {"address": "https://prometheus.test:9090/x", "bearerTokenFrom": {"env": "PROMETHEUS_TOKEN"}},
             },
             "override": {"mode": "token", "tokensNotBefore": "2026-11-21T12:00:00Z"},
             "cookies": {"tls": true, "sameSite": "Lax", "domain": "example.com"},
@@ -102,6 +115,15 @@ fn on_this_machine() -> Value {
     });
     file["spec"]["delivery"] = json!({"mode": "local", "module": "filter.wasm", "local": local});
     file["spec"]["override"] = json!("open");
+    file["spec"]["rollout"]["prometheus"]["bearerTokenFrom"] = json!({"file": "/run/secrets/prometheus"});
+    file
+}
+
+/// The first one with a token in a Secret.
+fn with_a_secret() -> Value {
+    let mut file = on_a_cluster();
+    let secret = json!({"name": "prometheus", "key": "token"});
+    file["spec"]["rollout"]["prometheus"]["bearerTokenFrom"] = json!({"secret": secret});
     file
 }
 
@@ -168,7 +190,7 @@ fn the_files_of_this_test_have_every_field_and_both_accept_them() {
     let (validator, schema) = (Validator::new(), json_schema());
     let mut covered: BTreeSet<String> = BTreeSet::new();
     let mut wanted: BTreeSet<String> = BTreeSet::new();
-    for file in [on_a_cluster(), on_this_machine()] {
+    for file in [on_a_cluster(), on_this_machine(), with_a_secret()] {
         assert_eq!((parsed(&file), validator.faults(&file)), (Vec::new(), None));
         for pointer in all_pointers(&file) {
             let value = file.pointer(&pointer).unwrap();
@@ -258,6 +280,7 @@ fn is_of_form(message: &str) -> bool {
         "expected a value",
         "expected a duration",
         "expected a percentage like",
+        "expected a number like",
         "expected 1 to 63 of",
         "expected one of",
         "invalid socket address",

@@ -58,7 +58,7 @@ pub use promote::Promote;
 pub use rbac::{Rbac, Subject};
 pub use rollback::Rollback;
 pub use rollout::{
-    Rollout, RolloutChange, RolloutCommand, RolloutRun, RolloutStart, RolloutStatus, TestAlerts,
+    Rollout, RolloutChange, RolloutCommand, RolloutRun, RolloutStart, RolloutStatus, TestAlerts, TestMetrics,
 };
 pub use rotate_keys::RotateKeys;
 pub use schema::Schema;

@@ -51,6 +51,8 @@ pub enum RolloutCommand {
     Promote(RolloutChange),
     /// Send a test message to the receivers of alerts
     TestAlerts(TestAlerts),
+    /// Ask Prometheus for the metrics of a rollout, and say what they would say
+    TestMetrics(TestMetrics),
 }
 
 /// Start a rollout of the canary by a plan of the file
@@ -166,6 +168,30 @@ pub struct TestAlerts {
     #[arg(long)]
     pub dry_run: bool,
     /// The cluster, where a URL stands in a Secret.
+    #[command(flatten)]
+    pub cluster: ClusterAccess,
+    /// The form of the result.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Ask Prometheus for the metrics of a rollout, and say what they would say
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 all values are as expected; 1 one is not, or there is none; 2 could not.
+
+Examples:
+  canary-ctl rollout test-metrics            the values of both versions now, and what is expected of them
+  canary-ctl rollout test-metrics --dry-run  print the queries, and ask nothing"
+)]
+pub struct TestMetrics {
+    /// The release.
+    #[command(flatten)]
+    pub spec: SpecFile,
+    /// Print what would be asked, and ask nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// The cluster, where the token stands in a Secret.
     #[command(flatten)]
     pub cluster: ClusterAccess,
     /// The form of the result.

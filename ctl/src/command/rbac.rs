@@ -6,7 +6,7 @@ use crate::report::{self, Printer};
 use crate::{Error, Outcome};
 use canary_release::destination_rule::ROOT_NAMESPACE;
 use canary_release::rbac::{
-    Rule, add_adoption_rights, add_alert_rights, add_port_forward_rights, add_restart_rights, rules,
+    Rule, add_adoption_rights, add_port_forward_rights, add_restart_rights, add_rollout_rights, rules,
 };
 use canary_release::spec::{Mode, Release};
 use canary_release::yaml;
@@ -23,7 +23,7 @@ pub(super) fn run(arguments: &Rbac, printer: &mut Printer) -> Result<Outcome, Er
     let name = format!("canary-ctl-{}-{}", release.name.namespace, release.name.name);
     let mut text = String::new();
     let mut all = rules(&release).map_err(canary_operations::Error::from)?;
-    add_alert_rights(&mut all, &release);
+    add_rollout_rights(&mut all, &release);
     if arguments.prepare {
         add_restart_rights(&mut all, &release);
     }

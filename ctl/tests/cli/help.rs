@@ -2,7 +2,7 @@
 
 use crate::cli_fixture::{CliFixture, golden};
 
-const VERBS: [&str; 45] = [
+const VERBS: [&str; 46] = [
     "init",
     "lint",
     "generate",
@@ -24,6 +24,7 @@ const VERBS: [&str; 45] = [
     "rollout abort",
     "rollout promote",
     "rollout test-alerts",
+    "rollout test-metrics",
     "pause",
     "resume",
     "list",

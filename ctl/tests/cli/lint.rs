@@ -24,6 +24,14 @@ fn each_danger_is_found_at_its_level_and_place() {
     let keyed_sidecars = "stickiness: session\n  sidecars: [{namespace: shop}]\n  identity: keyed";
     let inline_url =
         "override: token\n  rollout: {alerts: [{name: team, type: slack, url: \"https://hooks.example/x\"}]}";
+    let prometheus = |address: &str, query: &str| {
+        format!(
+            "override: token\n  rollout:\n    prometheus: {{address: {address}, bearerTokenFrom: {{env: TOKEN}}}}\n    \
+             metrics: [{{name: up, query: '{query}', max: 1}}]"
+        )
+    };
+    let plain = prometheus("http://prometheus:9090", "up{version=\"{{ version }}\"}");
+    let of_both = prometheus("https://prometheus:9090", "up");
     let cases = [
         ("    - cookie: JSESSIONID", "    - header: x-user", Error, "spec.identifyBy[0]"),
         ("    - cookie: JSESSIONID", "    - header: x-user", Warning, "spec.identifyBy[0]"),
@@ -39,6 +47,8 @@ fn each_danger_is_found_at_its_level_and_place() {
         ("override: token", "override: open", Error, "spec.override"),
         ("override: token", "cookies: {tls: false}", Warning, "spec.cookies.tls"),
         ("override: token", inline_url, Warning, "spec.rollout.alerts[0].url"),
+        ("override: token", plain.as_str(), Warning, "spec.rollout.prometheus.address"),
+        ("override: token", of_both.as_str(), Warning, "spec.rollout.metrics[0].query"),
         ("override: token", "override: off", Info, "spec.cacheControl"),
         ("override: token", "override: off", Info, "spec.sessionAffinity"),
         ("    cookie: JSESSIONID", "    cookie: JSESSIONID\n    maxAge: 7d", Info, "spec.session.maxAge"),

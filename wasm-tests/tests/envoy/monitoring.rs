@@ -1,23 +1,17 @@
 //! `examples/monitoring` on the filter's real counters: a real Prometheus scrapes a real Envoy, and each query of the dashboard has
 //! data. That each alert fires, and only then, is `rules_test.yaml` beside the rules.
 
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use browser::load::{LoadProfile, run};
-use envoy_kit::{free_ports, newest};
+use envoy_kit::newest;
 use programs::artifact;
-use programs::child::LoggedChild;
 use serde_json::{Value, json};
-use tempfile::TempDir;
+use wasm_tests::prometheus::Prometheus;
 use wasm_tests::scenario::{Document, EnvoyFixture, EnvoySetup, Pods};
 
-use crate::support::{Place, SHOP, insert_lua, listens};
-
-/// Longer than any query needs to have data on a busy machine.
-const TIMEOUT: Duration = Duration::from_secs(30);
+use crate::support::{Place, SHOP, insert_lua};
 
 #[test]
 fn each_alert_fires_where_it_should_and_nowhere_else() {
@@ -45,7 +39,7 @@ async fn each_query_of_the_dashboard_has_data_and_a_canary_that_fails_raises_the
     let document = Document::session("shop").with("/spec/weight", "50").with("/spec/latencyHistogram", true);
     let setup = EnvoySetup { bootstrap: canary_fails, ..EnvoySetup::of([document]) };
     let fixture = EnvoyFixture::start(&newest().expect("Envoy"), setup, &pods).await.expect("a fixture");
-    let prometheus = Prometheus::start(fixture.admin().address()).await;
+    let prometheus = Prometheus::start(fixture.admin().address(), Some(&examples().join("rules.yaml"))).await;
 
     // A rate needs a series before its increase: the first users make the series, those after them are counted.
     run(fixture.users(50), &LoadProfile::navigate("/", 1)).await;
@@ -79,63 +73,6 @@ fn canary_fails(bootstrap: &mut Value, _folder: &Path) {
            if version and string.find(version, '/v2$') then handle:respond({[':status'] = '503'}, '') end\n\
          end";
     insert_lua(bootstrap, Place::Last, script);
-}
-
-/// A real Prometheus with the example's rules that scrapes one Envoy twice a second.
-struct Prometheus {
-    process: LoggedChild,
-    address: SocketAddr,
-    _data: TempDir,
-}
-
-impl Prometheus {
-    async fn start(envoy: SocketAddr) -> Self {
-        let data = tempfile::tempdir().expect("a folder");
-        let [port] = free_ports();
-        let address = SocketAddr::from(([127, 0, 0, 1], port));
-        let config = json!({
-            "global": {"scrape_interval": "500ms", "scrape_timeout": "500ms", "evaluation_interval": "500ms"},
-            "rule_files": [examples().join("rules.yaml")],
-            "scrape_configs": [{"job_name": "envoy", "metrics_path": "/stats/prometheus",
-                "static_configs": [{"targets": [envoy.to_string()]}]}],
-        });
-        let path = data.path().join("prometheus.yaml"); // JSON is YAML
-        std::fs::write(&path, config.to_string()).expect("a configuration");
-        let mut command = Command::new(artifact::prometheus().expect("Prometheus"));
-        command
-            .arg(format!("--config.file={}", path.display()))
-            .arg(format!("--storage.tsdb.path={}", data.path().join("data").display()))
-            .arg(format!("--web.listen-address={address}"));
-        let process = LoggedChild::start("Prometheus", &mut command).expect("Prometheus");
-        assert!(listens(address).await, "Prometheus does not listen at {address}:\n{}", process.log());
-        Self { process, address, _data: data }
-    }
-
-    /// What this query finds now.
-    fn query(&self, query: &str) -> Value {
-        let mut promtool = Command::new(artifact::promtool().expect("promtool"));
-        let asked =
-            promtool.args(["query", "instant", "-o", "json", &format!("http://{}", self.address), query]);
-        let asked = asked.output().expect("promtool runs");
-        let errors = String::from_utf8_lossy(&asked.stderr);
-        assert!(asked.status.success(), "{query}: {errors}");
-        serde_json::from_slice(&asked.stdout).expect("JSON")
-    }
-
-    /// What it finds as soon as it finds something that is a number.
-    async fn wait_for(&self, query: &str) -> Value {
-        let deadline = Instant::now() + TIMEOUT;
-        loop {
-            let found = self.query(query);
-            let is_number = |sample: &Value| sample["value"][1].as_str().is_some_and(|value| value != "NaN");
-            if found.as_array().is_some_and(|samples| samples.iter().any(is_number)) {
-                return found;
-            }
-            let log = self.process.log_tail();
-            assert!(Instant::now() < deadline, "no data in {TIMEOUT:?}: {query}\nfound {found}\n{log}");
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        }
-    }
 }
 
 fn examples() -> PathBuf {

@@ -2,12 +2,12 @@
 //! waits for none of them.
 
 use crate::client::ApiRequest;
+use crate::secret_reader::SecretReader;
 use crate::{Cluster, Error, StoredRecord};
 use canary_release::alert::{AlertMessage, AlertOutbox, DueDelivery, Payload, Recipient, kubernetes_event};
-use canary_release::spec::{AlertReceiver, ReleaseName, SecretUrl, UrlSource};
+use canary_release::spec::{AlertReceiver, ReleaseName, SecretSource, SecretUrl};
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::api::events::v1::Event;
 use kube::api::PostParams;
 use kube::{Api, Client};
@@ -252,16 +252,13 @@ async fn receiver_url(
     receiver: &AlertReceiver,
     sender: &dyn AlertSender,
 ) -> Result<SecretUrl, SendError> {
-    let UrlSource::Secret { name, key } = &receiver.url_from else { return sender.url(receiver) };
-    let namespace = release.namespace.as_str();
-    let api: Api<Secret> = Api::namespaced(client.clone(), namespace);
-    let request = ApiRequest { verb: "get", resource: "secrets", group: "", namespace, name };
-    let secret = api.get_opt(name).await.map_err(|error| SendError::from(request.error(error)))?;
-    let missing =
-        || SendError::last(format!("expected {} in namespace `{namespace}`, found none", receiver.url_from));
-    let data = secret.and_then(|secret| secret.data).unwrap_or_default();
-    let bytes = &data.get(key).ok_or_else(missing)?.0;
-    let text = str::from_utf8(bytes).unwrap_or_default();
+    let SecretSource::Secret { name, key } = &receiver.url_from else { return sender.url(receiver) };
+    let secrets = SecretReader::new(client.clone(), release.namespace.as_str());
+    let missing = || {
+        let namespace = secrets.namespace();
+        SendError::last(format!("expected {} in namespace `{namespace}`, found none", receiver.url_from))
+    };
+    let text = secrets.read(name, key).await?.ok_or_else(missing)?;
     text.parse::<SecretUrl>().map_err(|error| SendError::last(format!("{}: {error}", receiver.url_from)))
 }
 

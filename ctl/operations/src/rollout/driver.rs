@@ -7,6 +7,7 @@
 
 use super::GroupCounters;
 use super::alerts::{AlertDispatcher, AlertSender, FailedDelivery};
+use super::analysis::{MetricSource, measure};
 use super::deployment::DeployedState;
 use crate::{Cluster, Error, PromoteOptions, RollbackOptions, StoredRecord, WaitOptions};
 use canary_release::evidence::{Assessment, IntervalCounts, ProxyCounters, ProxyCoverage};
@@ -33,6 +34,7 @@ pub struct RolloutDriver<'c> {
     baseline: Option<Baseline>,
     deployed: DeployedState,
     alerts: AlertDispatcher,
+    metrics: Option<Arc<dyn MetricSource>>,
 }
 
 /// What the next observation is compared with.
@@ -67,7 +69,7 @@ struct Found {
     /// The same with what was counted.
     stored: StoredRecord,
     observed: GroupCounters,
-    /// Whether evidence was added to the record.
+    /// Whether evidence or measurements were added to the record.
     has_evidence: bool,
     is_deployed: bool,
     report: RolloutReport,
@@ -88,13 +90,20 @@ impl<'c> RolloutDriver<'c> {
     pub fn new(cluster: &'c Cluster, release: ReleaseName, timeout: Duration) -> Self {
         let alerts = AlertDispatcher::new(cluster.client.client.clone(), release.clone());
         let deployed = DeployedState::default();
-        Self { cluster, release, timeout, baseline: None, deployed, alerts }
+        Self { cluster, release, timeout, baseline: None, deployed, alerts, metrics: None }
     }
 
     /// With a sender of its alerts. Without one they stay in the record until a driver that has one; Events are written anyway.
     #[must_use]
     pub fn with_alerts(mut self, sender: Arc<dyn AlertSender>) -> Self {
         self.alerts.set_sender(sender);
+        self
+    }
+
+    /// With a source of its metrics. Without one nothing is measured.
+    #[must_use]
+    pub fn with_metrics(mut self, source: Arc<dyn MetricSource>) -> Self {
+        self.metrics = Some(source);
         self
     }
 
@@ -182,19 +191,24 @@ impl<'c> RolloutDriver<'c> {
         }
         let as_read = stored.clone();
         let is_deployed = self.deployed.is_deployed(self.cluster, &self.release, &stored.record).await?;
-        let observed = self.cluster.group_counters(&self.release, &stored.record).await?;
+        let source = self.metrics.as_deref().filter(|_| is_deployed);
+        let (observed, measured) = tokio::join!(
+            self.cluster.group_counters(&self.release, &stored.record),
+            measure(source, &stored.record, now),
+        );
+        let observed = observed?;
         let interval = self.interval(&stored.record, &observed).filter(|_| is_deployed);
         let proxies = ProxyCoverage {
             observed: interval.as_ref().map_or(observed.counters.len(), |(_, interval)| interval.proxies),
             of: observed.proxies,
         };
-        let has_evidence =
+        let has_interval =
             interval.is_some_and(|(known, interval)| stored.record.add_evidence(known, &interval));
+        let has_evidence = stored.record.add_measurements(&measured, now) || has_interval;
         let record = stored.record.clone();
-        let Some(rollout) = record.rollout.as_ref() else {
+        let (Some(rollout), Some(assessment)) = (&record.rollout, record.assess_rollout(proxies, now)) else {
             return Err(VerbError::NotActive { found: "none".to_owned() }.into());
         };
-        let assessment = rollout.assess(proxies);
         let seen = RolloutObservation {
             role: record.rollout_role(),
             weight: record.state.weight,

@@ -1,9 +1,9 @@
 use super::*;
 use crate::alert::AlertKind;
-use crate::spec::{AlertFormat, AlertSeverity, UrlSource};
+use crate::spec::{AlertFormat, AlertSeverity, SecretSource};
 
 fn receiver(name: &str, severity: AlertSeverity) -> AlertReceiver {
-    let url_from = UrlSource::Env("URL".to_owned());
+    let url_from = SecretSource::Env("URL".to_owned());
     AlertReceiver { name: name.to_owned(), format: AlertFormat::Webhook, severity, url_from }
 }
 

@@ -1,6 +1,7 @@
 //! What the evidence says about the next step, with the numbers of both versions and the reason in one sentence.
 
 use super::{Evidence, FailureKind, KindEvidence, LogRatio, ResponseCount, VersionCounts};
+use crate::analysis::MetricReport;
 use crate::stats::as_f64;
 use serde::Serialize;
 use std::fmt;
@@ -75,6 +76,8 @@ pub struct Assessment {
     pub reason: String,
     /// The numbers of each kind of failure.
     pub kinds: Vec<KindNumbers>,
+    /// What was measured besides.
+    pub metrics: Vec<MetricReport>,
 }
 
 impl Evidence {
@@ -90,7 +93,7 @@ impl Evidence {
         // Of several with the same verdict the first is said.
         let worst = found.reduce(|worst, next| if next.0 > worst.0 { next } else { worst });
         let (verdict, reason) = worst.unwrap_or_else(|| (EvidenceVerdict::Advance, not_worse(&kinds)));
-        Assessment { verdict, reason, kinds }
+        Assessment { verdict, reason, kinds, metrics: Vec::new() }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What is legal in a release and still dangerous, with its place and what to do about it.
 
 mod findings;
+mod rollout_rules;
 mod rules;
 
 pub use findings::{Finding, Findings, Level};

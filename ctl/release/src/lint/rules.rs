@@ -2,7 +2,10 @@
 
 use super::Level;
 use super::findings::RawFinding;
-use crate::spec::{Mode, Release, UrlSource};
+use super::rollout_rules::{
+    metrics_of_both_versions_are_no_reason_against_one, tokens_need_encryption, urls_of_receivers_are_secrets,
+};
+use crate::spec::{Mode, Release};
 use assignment::contract::{
     CacheControl, ExpiryAction, IdentityMode, KeySource, MintPolicy, OverrideMode, Stickiness,
 };
@@ -10,7 +13,7 @@ use assignment::contract::{
 type Rule = fn(&Release) -> Vec<RawFinding>;
 
 /// Every rule, in the order of the fields they are about.
-pub(super) const ALL: [Rule; 17] = [
+pub(super) const ALL: [Rule; 19] = [
     sticky_sessions_need_their_cookie,
     servlet_sessions_in_the_address_are_not_seen,
     foreign_sessions_count_as_older,
@@ -24,17 +27,24 @@ pub(super) const ALL: [Rule; 17] = [
     open_override_lets_everyone_in,
     cookies_without_tls_can_be_read,
     urls_of_receivers_are_secrets,
+    tokens_need_encryption,
+    metrics_of_both_versions_are_no_reason_against_one,
     pods_forget_sessions_without_affinity,
     shared_caches_mix_versions,
     pins_outlive_an_expiry,
     a_plugin_has_no_default,
 ];
 
-fn raise(level: Level, field: &str, message: impl Into<String>, hint: &'static str) -> Vec<RawFinding> {
+pub(super) fn raise(
+    level: Level,
+    field: &str,
+    message: impl Into<String>,
+    hint: &'static str,
+) -> Vec<RawFinding> {
     vec![RawFinding { level, field: field.to_owned(), message: message.into(), hint }]
 }
 
-const NOTHING: Vec<RawFinding> = Vec::new();
+pub(super) const NOTHING: Vec<RawFinding> = Vec::new();
 
 fn sticky_sessions_need_their_cookie(release: &Release) -> Vec<RawFinding> {
     if release.stickiness != Stickiness::Session || release.session.cookie.is_some() {
@@ -213,26 +223,6 @@ fn secure_cookies_are_dropped_without_tls(release: &Release) -> Vec<RawFinding> 
     }
     let message = "the local Envoy has no TLS, and clients other than browsers drop `Secure` cookies: they change versions";
     raise(Level::Error, "spec.cookies.tls", message, "set `cookies: {tls: false}`")
-}
-
-/// Whoever has the URL of a webhook can write there.
-fn urls_of_receivers_are_secrets(release: &Release) -> Vec<RawFinding> {
-    let receivers = release.rollout.alerts.receivers.iter().enumerate();
-    let inline = receivers.filter(|(_, receiver)| receiver.url_from == UrlSource::Inline);
-    let found = inline.flat_map(|(index, receiver)| {
-        let field = format!("spec.rollout.alerts[{index}].url");
-        let message = format!(
-            "the URL of receiver `{}` is a secret, and whoever reads this file has it",
-            receiver.name
-        );
-        raise(
-            Level::Warning,
-            &field,
-            message,
-            "name a Secret, an environment variable or a file in `urlFrom`",
-        )
-    });
-    found.collect()
 }
 
 fn pods_forget_sessions_without_affinity(release: &Release) -> Vec<RawFinding> {

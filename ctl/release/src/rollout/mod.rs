@@ -7,12 +7,14 @@
 //! state         the rollout of a release, as its record keeps it
 //! verbs         what people do to it: start, approve, pause, resume, retry, abort, promote
 //! decision      what to do next, and why              Rollout, observation, time   -> Decision
+//! analysis      which metrics are measured now, and what they say  Record, time       -> MeasurementRequest
 //! forecast      what the traffic of a step can show   Rollout, time                -> RolloutForecast
 //! transition    the same, done to the record          Record, action               -> Record
 //! alerts        which transitions people are told of  Record, decision             -> Alert
 //! ```
 
 mod alerts;
+mod analysis;
 mod decision;
 mod forecast;
 mod state;
@@ -20,6 +22,7 @@ mod transition;
 mod verbs;
 
 pub use alerts::AlertState;
+pub use analysis::{MeasurementRequest, MeasurementResult};
 pub use decision::{CanaryRole, Decision, RolloutAction, RolloutObservation, RolloutPhase};
 pub use forecast::RolloutForecast;
 pub use state::{Ending, Rollout, RolloutEnd, RolloutResult, Suspension};

@@ -1,10 +1,12 @@
 //! The rollout of a release, as its record keeps it.
 
 use super::AlertState;
+use crate::analysis::MetricState;
 use crate::evidence::{Assessment, Criteria, Evidence, ProxyCoverage};
-use crate::spec::{RolloutPolicy, RolloutStep};
+use crate::spec::{RolloutMetric, RolloutPolicy, RolloutStep};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// A rollout. Plan and policy are those of the file at its start: an edit of the file changes the next one.
@@ -37,6 +39,12 @@ pub struct Rollout {
     pub ended: Option<RolloutEnd>,
     /// What its users' responses have shown.
     pub evidence: Evidence,
+    /// What is measured besides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<RolloutMetric>,
+    /// What was measured since the step began, by the names of the metrics.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub measured: BTreeMap<String, MetricState>,
     /// Who is told of it, and what was told.
     #[serde(default)]
     pub alerts: AlertState,

@@ -74,8 +74,7 @@ impl Record {
         let Some(rollout) = self.rollout.as_mut() else { return false };
         let Some(step) = rollout.plan.get(index).copied() else { return false };
         rollout.step = Some(CurrentStep { index, since: now, approved_by: None });
-        rollout.evidence.begin_step();
-        rollout.alerts.begin_step();
+        rollout.begin_step();
         self.set_weight(step.weight, until, by, Operation::Rollout);
         true
     }

@@ -9,6 +9,7 @@ use crate::record::{Operation, Record};
 use crate::spec::{FailureAction, Gate, RolloutSpec};
 use assignment::contract::Role;
 use jiff::Timestamp;
+use std::collections::BTreeMap;
 
 /// What people do to a rollout that goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +107,8 @@ impl Record {
             ending: None,
             ended: None,
             evidence: Evidence::default(),
+            metrics: spec.analysis.metrics.clone(),
+            measured: BTreeMap::new(),
             alerts: AlertState::begin(spec.alerts.receivers.clone(), now),
         }));
         self.count_by_group(Some(now), by);
@@ -283,7 +286,13 @@ impl Rollout {
 
     fn restart_step(&mut self, now: Timestamp) {
         self.step = self.step.take().map(|step| CurrentStep { since: now, approved_by: None, ..step });
+        self.begin_step();
+    }
+
+    /// What a step needs is counted and told anew.
+    pub(super) fn begin_step(&mut self) {
         self.evidence.begin_step();
+        self.measured.clear();
         self.alerts.begin_step();
     }
 }

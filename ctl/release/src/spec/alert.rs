@@ -1,10 +1,10 @@
 //! Who is told of a rollout, and where the URL of each stands. A webhook's URL is a secret: whoever has it can write there. So it is
 //! never printed, and a record has the place where it stands at most.
 
+use super::SecretSource;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
 use std::str::FromStr;
 
 /// Longer is no URL of a webhook.
@@ -31,7 +31,7 @@ pub struct AlertReceiver {
     /// Alerts that are less severe are not sent to it.
     pub severity: AlertSeverity,
     /// Where its URL stands.
-    pub url_from: UrlSource,
+    pub url_from: SecretSource,
 }
 
 /// What a receiver understands.
@@ -61,26 +61,6 @@ pub enum AlertSeverity {
     Warning,
     /// It has failed.
     Error,
-}
-
-/// Where a URL stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum UrlSource {
-    /// In the file of the release.
-    Inline,
-    /// In an environment variable of the driver.
-    Env(String),
-    /// In a file of the driver.
-    File(PathBuf),
-    /// In a Secret of the release's namespace.
-    #[serde(rename_all = "camelCase")]
-    Secret {
-        /// Its name.
-        name: String,
-        /// The key whose value is the URL.
-        key: String,
-    },
 }
 
 /// The URL of a receiver. It is printed nowhere.
@@ -118,18 +98,6 @@ impl FromStr for SecretUrl {
 impl fmt::Debug for SecretUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(redacted)")
-    }
-}
-
-impl fmt::Display for UrlSource {
-    /// Where it stands, as a part of a sentence.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Inline => f.write_str("the file of the release"),
-            Self::Env(name) => write!(f, "environment variable `{name}`"),
-            Self::File(path) => write!(f, "file {}", path.display()),
-            Self::Secret { name, key } => write!(f, "key `{key}` of Secret `{name}`"),
-        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! have an invalid value; `read` converts one to the other, a file for each part; `schema` describes it for editors.
 
 mod alert;
+mod analysis;
 mod duration;
 mod load;
 mod names;
@@ -13,9 +14,14 @@ mod read;
 mod release;
 mod rollout;
 mod schema;
+mod secret_source;
 mod service_host;
 
-pub use alert::{AlertFormat, AlertReceiver, AlertSeverity, AlertSpec, SecretUrl, UrlError, UrlSource};
+pub use alert::{AlertFormat, AlertReceiver, AlertSeverity, AlertSpec, SecretUrl, UrlError};
+pub use analysis::{
+    AddressError, AnalysisSpec, FiniteNumber, MetricBounds, NumberError, PrometheusServer, RolloutMetric,
+    ServerAddress,
+};
 pub use duration::{Seconds, SecondsError};
 pub use load::{Document, Error, Origin, load, parse};
 pub use names::{Label, LabelError, ReleaseName, version_subset};
@@ -30,4 +36,5 @@ pub use rollout::{
     DEFAULT_PLAN, FailureAction, Gate, RolloutPolicy, RolloutSpec, RolloutStep, SuccessAction,
 };
 pub use schema::json_schema;
+pub use secret_source::SecretSource;
 pub use service_host::{ServiceHost, resolve};

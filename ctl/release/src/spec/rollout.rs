@@ -1,6 +1,6 @@
 //! How a rollout goes by itself: plans of steps, and what ends it.
 
-use super::{AlertSpec, Percentage, Seconds};
+use super::{AlertSpec, AnalysisSpec, Percentage, Seconds};
 use assignment::Weight;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -19,6 +19,8 @@ pub struct RolloutSpec {
     pub policy: RolloutPolicy,
     /// Who is told.
     pub alerts: AlertSpec,
+    /// What a Prometheus server is asked.
+    pub analysis: AnalysisSpec,
 }
 
 /// A weight, and what is needed to go on from it.
@@ -116,7 +118,8 @@ const fn stalled_after() -> Seconds {
 impl Default for RolloutSpec {
     fn default() -> Self {
         let plans = BTreeMap::from([(DEFAULT_PLAN.to_owned(), Self::default_plan())]);
-        Self { plans, policy: RolloutPolicy::default(), alerts: AlertSpec::default() }
+        let (alerts, analysis) = (AlertSpec::default(), AnalysisSpec::default());
+        Self { plans, policy: RolloutPolicy::default(), alerts, analysis }
     }
 }
 

@@ -65,7 +65,9 @@ impl<'a> Section<'a> {
 
     /// The node under a name. A field without a value counts as left out.
     pub fn node(&mut self, name: &'static str) -> Option<&'a Node> {
-        self.asked.push(name);
+        if !self.asked.contains(&name) {
+            self.asked.push(name);
+        }
         let entry = self.entries.iter().find(|entry| entry.key == name)?;
         self.faults.at(&self.path_of(name), entry.place);
         (entry.node.kind() != "nothing").then_some(&entry.node)

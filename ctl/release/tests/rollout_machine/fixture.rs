@@ -74,7 +74,12 @@ impl RolloutFixture {
             weight: self.record.state.weight,
             until: self.record.state.until,
             is_deployed: self.deployed == self.record.state.generation,
-            assessment: Assessment { verdict, reason: format!("{verdict:?}"), kinds: Vec::new() },
+            assessment: Assessment {
+                verdict,
+                reason: format!("{verdict:?}"),
+                kinds: Vec::new(),
+                metrics: Vec::new(),
+            },
         }
     }
 

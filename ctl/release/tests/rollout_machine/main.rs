@@ -4,6 +4,7 @@
 mod alerts;
 mod any_order;
 mod fixture;
+mod metrics;
 
 use canary_release::evidence::{EvidenceVerdict, GROUPS, GroupCounts, IntervalCounts, VersionCounts};
 use canary_release::record::Operation;

@@ -8,7 +8,7 @@ use crate::report::{Printer, Report, Table};
 use crate::{Error, Outcome};
 use canary_operations::{AlertSender as _, Cluster, SendError};
 use canary_release::alert::{Alert, AlertMessage};
-use canary_release::spec::{AlertFormat, AlertReceiver, Release, ReleaseName, UrlSource};
+use canary_release::spec::{AlertFormat, AlertReceiver, Release, ReleaseName, SecretSource};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
@@ -43,7 +43,7 @@ pub(super) async fn test(arguments: &TestAlerts, printer: &mut Printer) -> Resul
     target::for_a_cluster(&document)?;
     let name = target::release(None, &arguments.cluster, &document)?;
     let receivers = chosen(&document.release, &arguments.receivers)?;
-    let needs_cluster = |receiver: &&AlertReceiver| matches!(receiver.url_from, UrlSource::Secret { .. });
+    let needs_cluster = |receiver: &&AlertReceiver| matches!(receiver.url_from, SecretSource::Secret { .. });
     let cluster = if !arguments.dry_run && receivers.iter().any(needs_cluster) {
         Some(target::connect(&arguments.cluster).await?)
     } else {

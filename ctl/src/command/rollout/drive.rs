@@ -5,6 +5,7 @@ use crate::alert::HttpAlertSender;
 use crate::cli::{RolloutRun, RolloutStatus};
 use crate::command::target;
 use crate::module;
+use crate::prometheus::HttpMetricSource;
 use crate::report::Printer;
 use crate::{Error, Outcome};
 use canary_operations::{RolloutDriver, RolloutReport};
@@ -56,6 +57,12 @@ pub(super) async fn run(arguments: &RolloutRun, printer: &mut Printer) -> Result
     }
     let sender = Arc::new(HttpAlertSender::new(urls));
     let mut driver = RolloutDriver::new(&cluster, name.clone(), timeout).with_alerts(sender);
+    // So is its Prometheus: a record never says to whom a token is sent.
+    let analysis = &document.release.rollout.analysis;
+    if let Some(server) = analysis.prometheus.clone().filter(|_| name == document.release.name) {
+        let secrets = cluster.secrets(name.namespace.as_str());
+        driver = driver.with_metrics(Arc::new(HttpMetricSource::new(server, Some(secrets))));
+    }
     if arguments.dry_run {
         let report = driver.observe(Timestamp::now()).await?;
         printer.report(&RolloutView::of_report(&name, report)?)?;

@@ -3,6 +3,7 @@
 //! ```text
 //! change   start, approve, pause, resume, retry, abort, promote   record      -> RolloutView
 //! alerts   a test message to the receivers of alerts              file        -> AlertTestReport
+//! metrics  what the queries of a rollout find now                 file        -> MetricTestReport
 //! drive    status, and the driver in the foreground               reports     -> RolloutView
 //! view     a rollout as it is printed                             Record      -> text
 //! ```
@@ -10,6 +11,7 @@
 mod alerts;
 mod change;
 mod drive;
+mod metrics;
 mod view;
 
 use crate::cli::{Rollout, RolloutCommand};
@@ -29,5 +31,6 @@ pub(super) async fn run(arguments: &Rollout, printer: &mut Printer) -> Result<Ou
         RolloutCommand::Abort(on) => change::change(on, RolloutVerb::Abort, printer).await,
         RolloutCommand::Promote(on) => change::change(on, RolloutVerb::Promote, printer).await,
         RolloutCommand::TestAlerts(test) => alerts::test(test, printer).await,
+        RolloutCommand::TestMetrics(test) => metrics::test(test, printer).await,
     }
 }

@@ -6,7 +6,8 @@ use crate::report::{Report, escape};
 use assignment::Weight;
 use canary_operations::RolloutReport;
 use canary_release::alert::AlertOutbox;
-use canary_release::evidence::{KindNumbers, ProxyCoverage};
+use canary_release::analysis::MetricReport;
+use canary_release::evidence::{Assessment, KindNumbers, ProxyCoverage};
 use canary_release::record::Record;
 use canary_release::rollout::{Decision, Rollout, RolloutForecast};
 use canary_release::spec::ReleaseName;
@@ -35,6 +36,9 @@ struct Observed {
     decision: Decision,
     /// The numbers of each kind of failure.
     kinds: Vec<KindNumbers>,
+    /// What was measured besides.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    metrics: Vec<MetricReport>,
     proxies: ProxyCoverage,
     /// What the traffic of the step can show.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,20 +58,24 @@ impl RolloutView {
         let view = Self::of_record(name, &report.record)?;
         let forecast = view.rollout.forecast(Timestamp::now()).filter(|_| view.rollout.is_active());
         let RolloutReport { decision, assessment, proxies, .. } = report;
-        Ok(Self { observed: Some(Observed { decision, kinds: assessment.kinds, proxies, forecast }), ..view })
+        let Assessment { kinds, metrics, .. } = assessment;
+        Ok(Self { observed: Some(Observed { decision, kinds, metrics, proxies, forecast }), ..view })
     }
 }
 
 impl Report for RolloutView {
     fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         writeln!(out, "{}: {}", self.release, escape::line(&self.rollout.to_string()))?;
-        let Some(Observed { decision, kinds, proxies, forecast }) = &self.observed else {
+        let Some(Observed { decision, kinds, metrics, proxies, forecast }) = &self.observed else {
             let steps = self.rollout.plan.iter().map(|step| step.weight.to_string()).collect::<Vec<_>>();
             return writeln!(out, "weight {}, steps {}", self.weight, steps.join(", "));
         };
         writeln!(out, "{}: {}", decision.phase, escape::line(&decision.reason))?;
         for kind in kinds {
             writeln!(out, "{kind}")?;
+        }
+        for metric in metrics {
+            writeln!(out, "{}", escape::line(&metric.to_string()))?;
         }
         writeln!(out, "counters of {} of {} proxies", proxies.observed, proxies.of)?;
         if let Some(forecast) = forecast {

@@ -79,7 +79,7 @@ fn assert_steps_have_evidence(alerts: &[Value], canary_responses: u64) {
 fn a_good_canary_is_promoted_while_drivers_are_killed_gateways_scale_and_the_api_server_is_away() {
     in_the_mesh(async |lab| {
         let receiver = AlertReceiver::start().await;
-        let alerts = json!([{"name": "test", "type": "webhook", "url": receiver.url()}]);
+        let alerts = json!({"alerts": [{"name": "test", "type": "webhook", "url": receiver.url()}]});
         let (loaded, cli) = release_with(lab, "rollout-disturbed", [0, 0], &alerts).await;
         let proxy = FaultProxy::new(lab).await;
         let driver = Cli::through(&loaded.document, proxy.kubeconfig());

@@ -94,19 +94,21 @@ impl Tally {
 
 /// A release of the shop with a plan of seconds, whose versions fail so many of a hundred pages.
 async fn release<'l>(lab: &'l Lab, name: &str, failing: [u8; 2]) -> (LoadedFixture<'l>, Cli) {
-    release_with(lab, name, failing, &json!([])).await
+    release_with(lab, name, failing, &json!({})).await
 }
 
-/// The same with receivers of alerts.
+/// The same with further settings in `spec.rollout`.
 async fn release_with<'l>(
     lab: &'l Lab,
     name: &str,
     [v1, v2]: [u8; 2],
-    alerts: &Value,
+    settings: &Value,
 ) -> (LoadedFixture<'l>, Cli) {
     let step = |weight: u32| json!({"weight": weight, "hold": "6s"});
-    let rollout =
-        json!({"plans": {"default": [step(10), step(25), step(50)]}, "deadline": "3m", "alerts": alerts});
+    let mut rollout = json!({"plans": {"default": [step(10), step(25), step(50)]}, "deadline": "3m"});
+    for (name, value) in settings.as_object().unwrap() {
+        rollout[name] = value.clone();
+    }
     let with = |document: Document| {
         document.with("/spec/rollout", rollout).with("/spec/sessionAffinity", "identity")
     };

@@ -6,6 +6,7 @@
 //! cost              requests and bytes of an observation
 //! drivers           killed after any write, and two at once
 //! gateways, silence proxies that come, start again, or do not answer
+//! metrics           a Prometheus as a second source
 //! manual            people who change the release meanwhile
 //! ```
 
@@ -14,6 +15,7 @@ mod cost;
 mod drivers;
 mod gateways;
 mod manual;
+mod metrics;
 mod receiver;
 mod silence;
 

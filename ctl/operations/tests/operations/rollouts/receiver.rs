@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use canary_operations::{AlertSender, SendError};
 use canary_release::alert::Payload;
-use canary_release::spec::{AlertReceiver, SecretUrl, UrlSource};
+use canary_release::spec::{AlertReceiver, SecretSource, SecretUrl};
 use futures_util::future::BoxFuture;
 use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full};
@@ -136,7 +136,7 @@ impl TestSender {
 
 impl AlertSender for TestSender {
     fn url(&self, receiver: &AlertReceiver) -> Result<SecretUrl, SendError> {
-        assert_eq!(receiver.url_from, UrlSource::Inline, "a Secret is read by the library");
+        assert_eq!(receiver.url_from, SecretSource::Inline, "a Secret is read by the library");
         self.urls.get(&receiver.name).cloned().ok_or_else(|| SendError::later("no URL"))
     }
 

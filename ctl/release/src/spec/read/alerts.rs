@@ -1,6 +1,7 @@
 //! `spec.rollout.alerts`: who is told. No fault repeats what may be a URL, because that is a secret.
 
-use crate::spec::{AlertFormat, AlertReceiver, AlertSeverity, AlertSpec, Label, SecretUrl, UrlSource};
+use super::secret_source::secret_source;
+use crate::spec::{AlertFormat, AlertReceiver, AlertSeverity, AlertSpec, Label, SecretSource, SecretUrl};
 use crate::yaml::{Node, Section};
 
 /// Each alert is sent to all of them.
@@ -50,8 +51,8 @@ fn receiver(mut section: Section<'_>, node: &Node) -> Option<(AlertReceiver, Opt
     let url = section.parsed::<SecretUrl>("url");
     let source = section.section("urlFrom");
     let url_from = match (is_inline, source) {
-        (true, None) => Some(UrlSource::Inline),
-        (false, Some(source)) => url_source(source, section.node("urlFrom")?),
+        (true, None) => Some(SecretSource::Inline),
+        (false, Some(source)) => secret_source(source),
         (is_both, _) => {
             let found = if is_both { "both" } else { "neither" };
             section.fault(node.place, format!("expected `url` or `urlFrom`, found {found}"), None);
@@ -62,50 +63,4 @@ fn receiver(mut section: Section<'_>, node: &Node) -> Option<(AlertReceiver, Opt
     let receiver = AlertReceiver { name: name?.to_string(), format: format?, severity, url_from: url_from? };
     // One whose URL has a fault is none.
     (url.is_some() == is_inline).then_some((receiver, url))
-}
-
-fn url_source(mut section: Section<'_>, node: &Node) -> Option<UrlSource> {
-    let checked = |section: &mut Section<'_>, field: &'static str, expected: &str, fits: fn(&str) -> bool| {
-        let node = section.node(field)?;
-        let text = section.scalar(node)?;
-        if fits(text) {
-            return Some(text.to_owned());
-        }
-        section.fault(node.place, format!("expected {expected}, found another text"), None);
-        None
-    };
-    let given = ["env", "file", "secret"].into_iter().filter(|field| section.node(field).is_some()).count();
-    let env = checked(&mut section, "env", "the name of an environment variable", is_variable);
-    let file = checked(&mut section, "file", "an absolute path", |path| path.starts_with('/'));
-    let secret = section.section("secret").and_then(|mut secret| {
-        for field in ["name", "key"] {
-            secret.required(field);
-        }
-        let name = checked(&mut secret, "name", "the name of a Secret", is_secret_name);
-        let key = checked(&mut secret, "key", "a key of a Secret", is_secret_key);
-        secret.finish();
-        Some(UrlSource::Secret { name: name?, key: key? })
-    });
-    if given != 1 {
-        let message = format!("expected one of `env`, `file` and `secret`, found {given} of them");
-        section.fault(node.place, message, None);
-    }
-    section.finish();
-    let file = file.map(|path| UrlSource::File(path.into()));
-    env.map(UrlSource::Env).or(file).or(secret).filter(|_| given == 1)
-}
-
-fn is_variable(name: &str) -> bool {
-    name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-}
-
-/// A DNS subdomain (RFC 1123).
-fn is_secret_name(name: &str) -> bool {
-    (1..=253).contains(&name.len()) && name.split('.').all(|label| label.parse::<Label>().is_ok())
-}
-
-fn is_secret_key(key: &str) -> bool {
-    (1..=253).contains(&key.len())
-        && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }

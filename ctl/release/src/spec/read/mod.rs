@@ -1,10 +1,12 @@
 //! From the tree to a [`Release`], one file for each part. Faults are recorded and reading continues.
 
 pub(super) mod alerts;
+pub(super) mod analysis;
 mod check;
 pub(super) mod delivery;
 mod keys;
 pub(super) mod rollout;
+mod secret_source;
 pub(super) mod users;
 
 use super::object_metadata::{check_annotation, check_label};
@@ -13,6 +15,7 @@ use super::{
     Session, Versions,
 };
 use crate::yaml::{Faults, Node, Section, Value};
+use analysis::MetricSubject;
 use assignment::Weight;
 use assignment::contract::{CacheControl, ExpiryAction, SameSite, SessionAffinity};
 use std::collections::BTreeMap;
@@ -104,11 +107,13 @@ pub(super) const SAME_SITE: [(&str, SameSite); 3] =
 /// Everything below `spec`. All parts are read before the first missing one ends it, so that no fault hides another.
 fn spec(mut spec: Section<'_>, folder: &Path, Metadata { name, uid, objects }: Metadata) -> Option<Release> {
     let service = service_of(&mut spec, name.as_ref());
-    let versions = spec.required_section("versions").map(versions);
+    let versions = spec.required_section("versions").and_then(versions);
     let entry_points = entry_points(&mut spec);
     let users = users::users(&mut spec);
     let steps = steps(&mut spec);
-    let rollout = spec.section("rollout").map(rollout::rollout).unwrap_or_default();
+    let subject = MetricSubject::of(name.as_ref(), service.as_ref(), versions.as_ref());
+    let rollout =
+        spec.section("rollout").map(|section| rollout::rollout(section, &subject)).unwrap_or_default();
     let overrides = users::overrides(&mut spec);
     let cookies = spec.section("cookies").map(cookies).unwrap_or_default();
     let session_affinity = spec.choice("sessionAffinity", &SESSION_AFFINITIES).unwrap_or_default();
@@ -123,7 +128,7 @@ fn spec(mut spec: Section<'_>, folder: &Path, Metadata { name, uid, objects }: M
     let (name, users) = (name?, users?);
     Some(Release {
         service: service?,
-        versions: versions??,
+        versions: versions?,
         hosts: entry_points.hosts?,
         paths: entry_points.paths,
         gateways: entry_points.gateways,

@@ -1,6 +1,7 @@
 //! `spec.rollout`: plans of steps, and what ends a rollout.
 
 use super::alerts::alerts;
+use super::analysis::{MetricSubject, analysis};
 use crate::spec::rollout::{
     DEFAULT_PLAN, FailureAction, Gate, RolloutPolicy, RolloutSpec, RolloutStep, SuccessAction,
 };
@@ -23,15 +24,16 @@ const MAX_FALSE_ALARM: f64 = 0.5;
 const MIN_EXPIRY: u64 = 30;
 
 /// Reads it. Faults are recorded, and a default stands in their place.
-pub(super) fn rollout(mut section: Section<'_>) -> RolloutSpec {
+pub(super) fn rollout(mut section: Section<'_>, subject: &MetricSubject<'_>) -> RolloutSpec {
     let policy = policy(&mut section);
     let alerts = alerts(&mut section);
+    let analysis = analysis(&mut section, subject);
     let entries = section.entries_of("plans").unwrap_or_default();
     let named = entries.iter().map(|entry| (entry.key.clone(), plan(&section, entry, &policy)));
     let mut plans: BTreeMap<String, Vec<RolloutStep>> = named.collect();
     plans.entry(DEFAULT_PLAN.to_owned()).or_insert_with(RolloutSpec::default_plan);
     section.finish();
-    RolloutSpec { plans, policy, alerts }
+    RolloutSpec { plans, policy, alerts, analysis }
 }
 
 fn policy(section: &mut Section<'_>) -> RolloutPolicy {
@@ -55,7 +57,7 @@ fn policy(section: &mut Section<'_>) -> RolloutPolicy {
 }
 
 /// A value that its type understands and that fits; one that does not is a fault.
-fn checked<T: std::str::FromStr<Err: std::fmt::Display>>(
+pub(super) fn checked<T: std::str::FromStr<Err: std::fmt::Display>>(
     section: &mut Section<'_>,
     field: &'static str,
     expected: &str,

@@ -83,6 +83,15 @@ pub(super) fn duration(description: &str) -> Value {
     })
 }
 
+/// A number: `99`, `-0.5`, `"1e3"`.
+pub(super) fn number(description: &str) -> Value {
+    json!({
+        "description": description,
+        "type": ["number", "string"],
+        "pattern": r"^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$",
+    })
+}
+
 /// A whole number from `least` to `most`.
 pub(super) fn integer(description: &str, least: u64, most: Option<u64>) -> Value {
     let mut schema = json!({

@@ -7,6 +7,7 @@
 //! Ours and not `schemars`: there is no type to derive it from. `read` collects every fault with its place, which `serde` cannot, so its
 //! fields are calls; `ctl/release/tests/schema.rs` compares each name, word and type with what those calls say.
 
+mod analysis;
 mod build;
 mod delivery;
 mod rollout;

@@ -50,35 +50,41 @@ pub(super) fn rollout() -> Value {
                 duration("A rollout that does not go on is told of after this time (default: 10m)."),
             ),
             optional("alerts", alerts()),
+            optional("prometheus", super::analysis::prometheus()),
+            optional("metrics", super::analysis::metrics()),
             optional("observe", flag("Whether the rollout only says what it would do (default: false).")),
         ],
     )
 }
 
 /// What begins as the URL of a receiver does.
-const URL: &str = "^https?://[^/?#:@ ]";
+pub(super) const URL: &str = "^https?://[^/?#:@ ]";
 
 /// One of these fields, and no other of them.
-fn one_of(fields: &[&str]) -> Value {
-    let given =
-        |field: &&str| json!({"required": [field], "properties": {*field: {"not": {"type": "null"}}}});
+pub(super) fn one_of(fields: &[&str]) -> Value {
+    let given = |field: &&str| json!({"type": "object", "required": [field], "properties": {*field: {"not": {"type": "null"}}}});
     fields.iter().map(given).collect()
 }
 
-fn alerts() -> Value {
+/// Where a secret stands.
+pub(super) fn secret_source(description: &str) -> Value {
     let secret = mapping(
         "A Secret of the release's namespace.",
-        vec![required("name", text("Its name.")), required("key", text("The key whose value is the URL."))],
+        vec![required("name", text("Its name.")), required("key", text("The key whose value it is."))],
     );
-    let mut url_from = mapping(
-        "Where the URL stands: one of these.",
+    let mut source = mapping(
+        description,
         vec![
             optional("env", text("An environment variable of the driver.")),
             optional("file", text("The absolute path of a file of the driver.")),
             optional("secret", secret),
         ],
     );
-    set(&mut url_from, "oneOf", one_of(&["env", "file", "secret"]));
+    set(&mut source, "oneOf", one_of(&["env", "file", "secret"]));
+    source
+}
+
+fn alerts() -> Value {
     let mut receiver = mapping(
         "Who is told of a rollout.",
         vec![
@@ -89,7 +95,7 @@ fn alerts() -> Value {
                 words("Alerts that are less severe are not sent (default: info).", &SEVERITIES),
             ),
             optional("url", pattern("Its URL: a secret; `urlFrom` names a place for it.", URL)),
-            optional("urlFrom", url_from),
+            optional("urlFrom", secret_source("Where the URL stands: one of these.")),
         ],
     );
     set(&mut receiver, "oneOf", one_of(&["url", "urlFrom"]));

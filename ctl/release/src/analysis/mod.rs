@@ -1,0 +1,22 @@
+//! Analysis by the values of queries: a second source beside the evidence of the proxies' own counters.
+//!
+//! A threshold has no error rate of its own, so a canary has failed when several measurements in a row have. A measurement without a result
+//! (no server, an error, no series, NaN) is none: it lets no rollout go on, and ends none.
+//!
+//! ```text
+//! query         PromQL with variables, and Istio's standard metrics    template, version   -> PromQL
+//! response      what the HTTP API of Prometheus responds               JSON                -> number
+//! measurement   the values of both versions beside what is expected    RolloutMetric       -> Measurement
+//! metric_state  measurements in a row, as the record keeps them        Measurement         -> finding
+//! ```
+
+mod measurement;
+mod metric_state;
+mod query;
+mod response;
+
+pub use measurement::{MeasuredValues, Measurement, Outcome};
+pub use metric_state::{MetricReport, MetricState};
+pub(crate) use query::{ISTIO_VERSION_LABELS, QueryVariables};
+pub use query::{IstioMetric, QueryTemplate, Reporter, TemplateError};
+pub use response::{QueryError, parse_response};

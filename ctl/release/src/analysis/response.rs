@@ -1,0 +1,194 @@
+//! The response of an instant query, read for the one value that it should have.
+//!
+//! # Source
+//! [HTTP API](https://prometheus.io/docs/prometheus/latest/querying/api/): format overview, instant queries, expression query result
+//! formats.
+
+use crate::spec::FiniteNumber;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+/// Longer texts of a server are cut, in characters.
+const MAX_TEXT: usize = 300;
+
+/// Why a query has no value. Whatever it is, it says nothing about a version.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QueryError {
+    /// No response came.
+    #[error("{0}")]
+    NoResponse(String),
+    /// The server has refused the query, or has failed.
+    #[error("Prometheus: {0}")]
+    Refused(String),
+    /// It is another server, or the response is of another form.
+    #[error("expected a response of Prometheus, found {0}")]
+    Foreign(String),
+    /// No series.
+    #[error("expected one value, found none")]
+    Empty,
+    /// Several series: which one is meant is not known.
+    #[error("expected one value, found {0}: an aggregation like `sum(…)` has one")]
+    Several(usize),
+    /// A value that is no number.
+    #[error("expected a number, found {0}")]
+    NoNumber(String),
+    /// A part of the data may be missing.
+    #[error("Prometheus warns: {0}")]
+    Warned(String),
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "status", rename_all = "lowercase")]
+enum Response {
+    Success {
+        data: QueryData,
+        #[serde(default)]
+        warnings: Vec<String>,
+    },
+    Error {
+        #[serde(default, rename = "errorType")]
+        kind: String,
+        #[serde(default)]
+        error: String,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "resultType", content = "result", rename_all = "lowercase")]
+enum QueryData {
+    Vector(Vec<VectorSample>),
+    Scalar(TimedValue),
+    String(IgnoredAny),
+    Matrix(IgnoredAny),
+}
+
+#[derive(Deserialize)]
+struct VectorSample {
+    /// None where the sample is a native histogram.
+    value: Option<TimedValue>,
+}
+
+/// Seconds since 1970-01-01 UTC, and the value as a text: JSON has no NaN.
+#[derive(Deserialize)]
+struct TimedValue(#[expect(dead_code, reason = "a part of the form")] f64, String);
+
+/// The one value of a response.
+///
+/// # Errors
+///
+/// If it is an error, no response of Prometheus, or has not one value that is a number. A warning is one too, because a part of the data may
+/// be missing.
+pub fn parse_response(status: u16, body: &[u8]) -> Result<FiniteNumber, QueryError> {
+    let response = serde_json::from_slice::<Response>(body).map_err(|_| match status {
+        200..=299 => QueryError::Foreign(format!("status {status} and another text")),
+        _ => QueryError::Foreign(format!("status {status}")),
+    })?;
+    let data = match response {
+        Response::Success { .. } if !(200..=299).contains(&status) => {
+            return Err(QueryError::Foreign(format!("status {status}")));
+        }
+        Response::Success { warnings, .. } if !warnings.is_empty() => {
+            return Err(QueryError::Warned(bounded(&warnings.join("; "))));
+        }
+        Response::Success { data, .. } => data,
+        Response::Error { kind, error } => {
+            return Err(QueryError::Refused(bounded(&format!("{kind}: {error}"))));
+        }
+    };
+    match data {
+        QueryData::Scalar(value) => value.number(),
+        QueryData::Vector(samples) => match samples.as_slice() {
+            [] => Err(QueryError::Empty),
+            [VectorSample { value: Some(value) }] => value.number(),
+            [_] => Err(QueryError::NoNumber("a histogram".to_owned())),
+            several => Err(QueryError::Several(several.len())),
+        },
+        QueryData::String(_) => Err(QueryError::NoNumber("a text".to_owned())),
+        QueryData::Matrix(_) => Err(QueryError::NoNumber("values over a time".to_owned())),
+    }
+}
+
+impl TimedValue {
+    /// Prometheus writes `NaN`, `+Inf` and `-Inf`.
+    fn number(&self) -> Result<FiniteNumber, QueryError> {
+        let number = self.1.parse::<f64>().ok().and_then(FiniteNumber::new);
+        number.ok_or_else(|| QueryError::NoNumber(bounded(&self.1)))
+    }
+}
+
+/// A text of a server in one line, without an end that nobody reads.
+fn bounded(text: &str) -> String {
+    let shown = |character: char| if character.is_control() { ' ' } else { character };
+    let mut cut: String = text.chars().take(MAX_TEXT).map(shown).collect();
+    if text.chars().nth(MAX_TEXT).is_some() {
+        cut.push('…');
+    }
+    cut
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn parsed(status: u16, body: &Value) -> Result<f64, String> {
+        let found = parse_response(status, body.to_string().as_bytes());
+        found.map(FiniteNumber::get).map_err(|error| error.to_string())
+    }
+
+    fn vector(values: &[&str]) -> Value {
+        let sample = |value: &&str| json!({"metric": {"version": "v2"}, "value": [1_435_781_451.781, value]});
+        let result: Vec<Value> = values.iter().map(sample).collect();
+        json!({"status": "success", "data": {"resultType": "vector", "result": result}})
+    }
+
+    #[test]
+    fn one_value_is_read_as_a_vector_of_one_and_as_a_scalar() {
+        assert_eq!(parsed(200, &vector(&["99.5"])), Ok(99.5));
+        let scalar =
+            json!({"status": "success", "data": {"resultType": "scalar", "result": [1_435_781_451, "1e-3"]}});
+        assert_eq!(parsed(200, &scalar), Ok(0.001));
+        let mut infos = vector(&["1"]);
+        infos["infos"] = json!(["PromQL info: metric might not be a counter"]);
+        infos["data"]["stats"] = json!({});
+        assert_eq!(parsed(200, &infos), Ok(1.0), "an information is no warning");
+    }
+
+    #[test]
+    fn nothing_else_is_a_value_and_each_says_why() {
+        let of = |kind: &str, result: Value| json!({"status": "success", "data": {"resultType": kind, "result": result}});
+        let histogram = json!([{"metric": {}, "histogram": [1, {"count": "4"}]}]);
+        let mut partial = vector(&["1"]);
+        partial["warnings"] = json!(["store 10.0.0.7 is away"]);
+        for (status, body, reason) in [
+            (200, vector(&[]), "expected one value, found none"),
+            (200, vector(&["1", "2"]), "expected one value, found 2: an aggregation like `sum(…)` has one"),
+            (200, vector(&["NaN"]), "expected a number, found NaN"),
+            (200, vector(&["+Inf"]), "expected a number, found +Inf"),
+            (200, of("vector", histogram), "expected a number, found a histogram"),
+            (200, of("matrix", json!([])), "expected a number, found values over a time"),
+            (200, of("string", json!([1, "x"])), "expected a number, found a text"),
+            (200, partial, "Prometheus warns: store 10.0.0.7 is away"),
+            (
+                200,
+                json!({"hello": 1}),
+                "expected a response of Prometheus, found status 200 and another text",
+            ),
+            (502, json!("Bad Gateway"), "expected a response of Prometheus, found status 502"),
+            (503, vector(&["1"]), "expected a response of Prometheus, found status 503"),
+            (
+                400,
+                json!({"status": "error", "errorType": "bad_data", "error": "1:3: parse error\nat x"}),
+                "Prometheus: bad_data: 1:3: parse error at x",
+            ),
+        ] {
+            assert_eq!(parsed(status, &body), Err(reason.to_owned()), "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn a_long_text_of_a_server_is_cut() {
+        let error = json!({"status": "error", "errorType": "execution", "error": "x".repeat(10_000)});
+        assert!(parsed(422, &error).unwrap_err().chars().count() < MAX_TEXT + 20);
+    }
+}

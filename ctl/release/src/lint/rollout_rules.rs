@@ -1,0 +1,55 @@
+//! Rules about `spec.rollout`: what its driver sends to whom, and what it asks.
+
+use super::Level;
+use super::findings::RawFinding;
+use super::rules::{NOTHING, raise};
+use crate::analysis::QueryTemplate;
+use crate::spec::{Release, SecretSource};
+
+/// A token in a request without TLS is read by whoever sees the request.
+pub(super) fn tokens_need_encryption(release: &Release) -> Vec<RawFinding> {
+    let server = release.rollout.analysis.prometheus.as_ref();
+    let is_plain = server.is_some_and(|server| {
+        server.bearer_token_from.is_some() && server.address.join("").starts_with("http://")
+    });
+    if !is_plain {
+        return NOTHING;
+    }
+    let message = "the token of Prometheus is sent without encryption";
+    raise(Level::Warning, "spec.rollout.prometheus.address", message, "give an `https` address")
+}
+
+/// Whatever goes wrong in stable, or anywhere else, would roll the canary back.
+pub(super) fn metrics_of_both_versions_are_no_reason_against_one(release: &Release) -> Vec<RawFinding> {
+    let metrics = release.rollout.analysis.metrics.iter().enumerate();
+    let of_both = metrics.filter(|(_, metric)| !QueryTemplate(&metric.query).names_version());
+    let found = of_both.flat_map(|(index, metric)| {
+        let message = format!(
+            "metric `{}` does not tell versions apart: what stable does can end the rollout of the canary",
+            metric.name
+        );
+        let field = format!("spec.rollout.metrics[{index}].query");
+        raise(Level::Warning, &field, message, "select the version in the query: `{{ version }}`")
+    });
+    found.collect()
+}
+
+/// Whoever has the URL of a webhook can write there.
+pub(super) fn urls_of_receivers_are_secrets(release: &Release) -> Vec<RawFinding> {
+    let receivers = release.rollout.alerts.receivers.iter().enumerate();
+    let inline = receivers.filter(|(_, receiver)| receiver.url_from == SecretSource::Inline);
+    let found = inline.flat_map(|(index, receiver)| {
+        let field = format!("spec.rollout.alerts[{index}].url");
+        let message = format!(
+            "the URL of receiver `{}` is a secret, and whoever reads this file has it",
+            receiver.name
+        );
+        raise(
+            Level::Warning,
+            &field,
+            message,
+            "name a Secret, an environment variable or a file in `urlFrom`",
+        )
+    });
+    found.collect()
+}

@@ -1,0 +1,121 @@
+//! `rollout test-metrics`: what the queries of a rollout find now, before one depends on them.
+
+use crate::cli::TestMetrics;
+use crate::command::target;
+use crate::module;
+use crate::prometheus::HttpMetricSource;
+use crate::report::{Printer, Report, Table};
+use crate::{Error, Outcome};
+use canary_operations::MetricSource as _;
+use canary_release::analysis::{MeasuredValues, Measurement, Outcome as Measured, QueryTemplate};
+use canary_release::spec::{FiniteNumber, PrometheusServer, ReleaseName, RolloutMetric, SecretSource};
+use serde::Serialize;
+use std::fmt;
+
+/// What became of each query.
+#[derive(Clone, Debug, Serialize)]
+struct MetricTestReport {
+    release: String,
+    metrics: Vec<MetricResult>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MetricResult {
+    name: String,
+    /// The query for the canary.
+    query: String,
+    /// `None` where nothing was asked.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    measurement: Option<Measurement>,
+}
+
+pub(super) async fn test(arguments: &TestMetrics, printer: &mut Printer) -> Result<Outcome, Error> {
+    printer.format = arguments.output.format;
+    let document = module::load(&arguments.spec.file)?;
+    target::for_a_cluster(&document)?;
+    let name = target::release(None, &arguments.cluster, &document)?;
+    let release = &document.release;
+    let server =
+        release.rollout.analysis.prometheus.as_ref().filter(|_| !release.rollout.analysis.metrics.is_empty());
+    let Some(server) = server else {
+        let message = "expected metrics in `rollout.metrics`, found none";
+        return Err(Error::usage(message, "docs/rollouts.md shows how to name them"));
+    };
+    let Some(canary) = release.versions.canary.as_deref() else {
+        return Err(Error::usage(
+            "expected a canary in `versions`, found none",
+            "name it in `versions.canary`",
+        ));
+    };
+    let mut metrics = Vec::new();
+    if arguments.dry_run {
+        for metric in &release.rollout.analysis.metrics {
+            let query = QueryTemplate(&metric.query).for_version(canary);
+            metrics.push(MetricResult { name: metric.name.clone(), query, measurement: None });
+        }
+    } else {
+        let source = source(server, &name, arguments).await?;
+        for metric in &release.rollout.analysis.metrics {
+            metrics.push(measure(metric, [canary, &release.versions.stable], &source).await);
+        }
+    }
+    let has_passed = |result: &MetricResult| {
+        result.measurement.as_ref().is_none_or(|found| found.outcome == Measured::Passed)
+    };
+    let outcome = if metrics.iter().all(has_passed) { Outcome::Done } else { Outcome::Differences };
+    printer.report(&MetricTestReport { release: name.to_string(), metrics })?;
+    Ok(outcome)
+}
+
+/// The server, with a cluster where its token stands in a Secret.
+async fn source(
+    server: &PrometheusServer,
+    name: &ReleaseName,
+    arguments: &TestMetrics,
+) -> Result<HttpMetricSource, Error> {
+    let secrets = match server.bearer_token_from {
+        Some(SecretSource::Secret { .. }) => {
+            Some(target::connect(&arguments.cluster).await?.secrets(name.namespace.as_str()))
+        }
+        _ => None,
+    };
+    Ok(HttpMetricSource::new(server.clone(), secrets))
+}
+
+async fn measure(
+    metric: &RolloutMetric,
+    [canary, stable]: [&str; 2],
+    source: &HttpMetricSource,
+) -> MetricResult {
+    let template = QueryTemplate(&metric.query);
+    let query = template.for_version(canary);
+    let mut queries = vec![query.clone()];
+    queries.extend(template.names_version().then(|| template.for_version(stable)));
+    let mut values = source.query(&queries).await.into_iter();
+    let measurement =
+        values.next().map(|canary| metric.measure(&MeasuredValues { canary, stable: values.next() }));
+    MetricResult { name: metric.name.clone(), query, measurement }
+}
+
+impl Report for MetricTestReport {
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let mut table = Table::new(["METRIC", "CANARY", "STABLE", "RESULT"]);
+        for MetricResult { name, query, measurement } in &self.metrics {
+            let Some(Measurement { outcome, reason, canary, stable }) = measurement else {
+                table.row([name.clone(), String::new(), String::new(), format!("would ask {query}")]);
+                continue;
+            };
+            let value = |value: &Option<FiniteNumber>| {
+                value.map_or_else(|| "-".to_owned(), |value| value.to_string())
+            };
+            let result = match outcome {
+                Measured::Passed => "passed".to_owned(),
+                Measured::Failed => format!("failed: {reason}"),
+                Measured::Unknown => format!("no result: {reason}"),
+            };
+            table.row([name.clone(), value(canary), value(stable), result]);
+        }
+        write!(out, "{table}")
+    }
+}

@@ -1,0 +1,127 @@
+//! Asks a Prometheus server for the metrics of a rollout. Its token is a secret: no error has it, and it is sent to no other server.
+
+use crate::http::{HttpClient, HttpError, Limits, TlsConnector, connector};
+use crate::report::with_causes;
+use canary_operations::{MetricSource, SecretReader};
+use canary_release::analysis::{QueryError, parse_response};
+use canary_release::input_file;
+use canary_release::spec::{FiniteNumber, PrometheusServer, SecretSource};
+use futures_util::future::{BoxFuture, join_all};
+use http_body_util::Full;
+use hyper::Request;
+use hyper::body::Bytes;
+use hyper::header::{ACCEPT, AUTHORIZATION, HeaderValue, USER_AGENT};
+use std::time::Duration;
+use url::form_urlencoded;
+
+/// A rollout waits so long for values, once in the interval of a metric. A response has one value.
+const LIMITS: Limits = Limits { timeout: Duration::from_secs(5), body_bytes: 256 * 1024 };
+/// The API of instant queries.
+const PATH: &str = "/api/v1/query";
+const AGENT: &str = concat!("canary-ctl/", env!("CARGO_PKG_VERSION"));
+
+/// Asks over HTTP/1.1, with TLS where the address says so.
+pub(crate) struct HttpMetricSource {
+    server: PrometheusServer,
+    /// Of the release's namespace; `None` where no cluster is connected.
+    secrets: Option<SecretReader>,
+    limits: Limits,
+}
+
+impl HttpMetricSource {
+    pub(crate) const fn new(server: PrometheusServer, secrets: Option<SecretReader>) -> Self {
+        Self { server, secrets, limits: LIMITS }
+    }
+
+    async fn ask(&self, queries: &[String]) -> Vec<Result<FiniteNumber, QueryError>> {
+        let client = match self.client().await {
+            Ok(client) => client,
+            Err(error) => return queries.iter().map(|_| Err(error.clone())).collect(),
+        };
+        let asked = queries.iter().map(|query| client.value(query));
+        join_all(asked).await
+    }
+
+    /// With the token as it stands there now: whoever renews it need not restart the driver.
+    async fn client(&self) -> Result<Client<'_>, QueryError> {
+        let authorization = match &self.server.bearer_token_from {
+            Some(source) => Some(bearer(&self.token(source).await?, source)?),
+            None => None,
+        };
+        let is_tls = self.server.address.join("").starts_with("https://");
+        let connector =
+            connector(is_tls, None).map_err(|error| QueryError::NoResponse(with_causes(&error)))?;
+        Ok(Client { server: &self.server, authorization, http: HttpClient::new(connector, self.limits) })
+    }
+
+    async fn token(&self, source: &SecretSource) -> Result<String, QueryError> {
+        let missing = || QueryError::NoResponse(format!("expected a token in {source}, found none"));
+        match source {
+            SecretSource::Inline => Err(missing()),
+            SecretSource::Env(name) => std::env::var(name).map_err(|_| missing()),
+            SecretSource::File(path) => input_file::read(path)
+                .map_err(|error| QueryError::NoResponse(format!("cannot read {source}: {error}"))),
+            SecretSource::Secret { name, key } => {
+                let secrets = self.secrets.as_ref().ok_or_else(missing)?;
+                let read = tokio::time::timeout(self.limits.timeout, secrets.read(name, key)).await;
+                let read =
+                    read.map_err(|_| QueryError::NoResponse(format!("{source}: no answer in time")))?;
+                let text = read.map_err(|error| QueryError::NoResponse(with_causes(&error)))?;
+                text.ok_or_else(missing)
+            }
+        }
+    }
+}
+
+impl MetricSource for HttpMetricSource {
+    fn query<'a>(&'a self, queries: &'a [String]) -> BoxFuture<'a, Vec<Result<FiniteNumber, QueryError>>> {
+        Box::pin(self.ask(queries))
+    }
+}
+
+/// The header of a token. It is marked as a secret, so that nothing prints it.
+fn bearer(token: &str, source: &SecretSource) -> Result<HeaderValue, QueryError> {
+    let wrong = || QueryError::NoResponse(format!("expected a token in {source}, found another text"));
+    let token = token.trim();
+    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(wrong());
+    }
+    let mut header = HeaderValue::try_from(format!("Bearer {token}")).map_err(|_| wrong())?;
+    header.set_sensitive(true);
+    Ok(header)
+}
+
+struct Client<'s> {
+    server: &'s PrometheusServer,
+    authorization: Option<HeaderValue>,
+    http: HttpClient<TlsConnector>,
+}
+
+impl Client<'_> {
+    /// The value of a query. A redirect is not followed: the token is for this server alone.
+    async fn value(&self, query: &str) -> Result<FiniteNumber, QueryError> {
+        let unreachable =
+            |reason: String| QueryError::NoResponse(format!("{}: {reason}", self.server.address));
+        let request = self.request(query).map_err(|error| unreachable(with_causes(&error)))?;
+        let response = self.http.send(request).await.map_err(|error| match error {
+            HttpError::TooLarge(_) => QueryError::Foreign(with_causes(&error)),
+            HttpError::Exchange(_) | HttpError::Late(_) => unreachable(with_causes(&error)),
+        })?;
+        parse_response(response.status().as_u16(), response.body())
+    }
+
+    fn request(&self, query: &str) -> Result<Request<Full<Bytes>>, hyper::http::Error> {
+        let mut parameters = form_urlencoded::Serializer::new(String::new());
+        parameters.append_pair("query", query).append_pair("timeout", "5s");
+        let uri = format!("{}?{}", self.server.address.join(PATH), parameters.finish());
+        let mut request = Request::get(uri).header(ACCEPT, "application/json").header(USER_AGENT, AGENT);
+        if let Some(authorization) = &self.authorization {
+            request = request.header(AUTHORIZATION, authorization);
+        }
+        request.body(Full::default())
+    }
+}
+
+#[cfg(test)]
+#[path = "prometheus_tests.rs"]
+mod tests;

@@ -1,0 +1,113 @@
+//! A real Prometheus that scrapes a proxy.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use envoy_kit::free_ports;
+use programs::artifact;
+use programs::child::LoggedChild;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::net::TcpStream;
+
+/// Longer than a start or any query needs on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A Prometheus that scrapes one proxy twice a second. It ends with the value.
+pub struct Prometheus {
+    process: LoggedChild,
+    address: SocketAddr,
+    _data: TempDir,
+}
+
+impl Prometheus {
+    /// An address for one that is started later.
+    pub fn free_address() -> SocketAddr {
+        let [port] = free_ports();
+        SocketAddr::from(([127, 0, 0, 1], port))
+    }
+
+    /// With these rules, and returns when it listens.
+    ///
+    /// # Panics
+    ///
+    /// If it does not.
+    pub async fn start(proxy: SocketAddr, rules: Option<&Path>) -> Self {
+        Self::start_at(Self::free_address(), proxy, rules).await
+    }
+
+    /// The same at this address.
+    ///
+    /// # Panics
+    ///
+    /// If it does not listen there.
+    #[expect(clippy::expect_used, reason = "a test that cannot go on says so by panicking")]
+    pub async fn start_at(address: SocketAddr, proxy: SocketAddr, rules: Option<&Path>) -> Self {
+        let data = tempfile::tempdir().expect("a folder");
+        let rules: Vec<&Path> = rules.into_iter().collect();
+        let config = json!({
+            "global": {"scrape_interval": "500ms", "scrape_timeout": "500ms", "evaluation_interval": "500ms"},
+            "rule_files": rules,
+            "scrape_configs": [{"job_name": "envoy", "metrics_path": "/stats/prometheus",
+                "static_configs": [{"targets": [proxy.to_string()]}]}],
+        });
+        let path = data.path().join("prometheus.yaml"); // JSON is YAML
+        std::fs::write(&path, config.to_string()).expect("a configuration");
+        let mut command = Command::new(artifact::prometheus().expect("Prometheus"));
+        command
+            .arg(format!("--config.file={}", path.display()))
+            .arg(format!("--storage.tsdb.path={}", data.path().join("data").display()))
+            .arg(format!("--web.listen-address={address}"));
+        let process = LoggedChild::start("Prometheus", &mut command).expect("Prometheus");
+        let deadline = Instant::now() + TIMEOUT;
+        while TcpStream::connect(address).await.is_err() {
+            let log = process.log();
+            assert!(Instant::now() < deadline, "Prometheus does not listen at {address}:\n{log}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        Self { process, address, _data: data }
+    }
+
+    /// Where it is.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// What this query finds now.
+    ///
+    /// # Panics
+    ///
+    /// If it is no query.
+    #[expect(clippy::expect_used, reason = "a test that cannot go on says so by panicking")]
+    pub fn query(&self, query: &str) -> Value {
+        let mut promtool = Command::new(artifact::promtool().expect("promtool"));
+        let asked = promtool.args(["query", "instant", "-o", "json", &self.url(), query]);
+        let asked = asked.output().expect("promtool runs");
+        let errors = String::from_utf8_lossy(&asked.stderr);
+        assert!(asked.status.success(), "{query}: {errors}");
+        serde_json::from_slice(&asked.stdout).expect("JSON")
+    }
+
+    /// What it finds as soon as it finds something that is a number.
+    ///
+    /// # Panics
+    ///
+    /// If that does not happen.
+    pub async fn wait_for(&self, query: &str) -> Value {
+        let deadline = Instant::now() + TIMEOUT;
+        loop {
+            let found = self.query(query);
+            let is_number = |sample: &Value| {
+                sample.pointer("/value/1").and_then(Value::as_str).is_some_and(|value| value != "NaN")
+            };
+            if found.as_array().is_some_and(|samples| samples.iter().any(is_number)) {
+                return found;
+            }
+            let log = self.process.log_tail();
+            assert!(Instant::now() < deadline, "no data in {TIMEOUT:?}: {query}\nfound {found}\n{log}");
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+}
