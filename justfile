@@ -39,6 +39,11 @@ dist *ARGS:
 lab-tools:
     @tools/lab.sh
 
+# Build the documentation site from the pages of the repository, into target/site/book (minutes the first time).
+[group('build')]
+site:
+    @tools/site.sh
+
 # Install every Envoy that the tests use, into .tools/envoy.
 [group('build')]
 envoys:

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Tries an archive of dist/ as a user does: checksums, unpacking, version, completions, manual pages, `kubectl canary`, and the binary
-# alone in an empty root file system, without root.
-# Usage: tools/dist-check.sh NAME
+# Tries what dist/ has for a processor as a user does: checksums, unpacking, version, completions, manual pages, `kubectl canary`, and the
+# binary alone in an empty root file system, without root; the image, unpacked, in the same way.
+# Usage: tools/dist-check.sh ARCHITECTURE
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-readonly NAME=$1
+readonly ARCHITECTURE=$1
+VERSION=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+readonly NAME=canary-ctl-$VERSION-linux-$ARCHITECTURE
+RUN=$(tools/dist-run.sh "$ARCHITECTURE")
+readonly RUN
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-
-(cd dist && sha256sum --check --quiet --strict SHA256SUMS)
-tar -C "$work" -xzf "dist/$NAME.tar.gz"
-readonly FOLDER=$work/$NAME
-readonly TOOL=$FOLDER/canary-ctl
+chmod 755 "$work" # another user runs the binary below
 
 # expect TEXT COMMAND…: the output has this text
 expect() {
@@ -24,36 +24,76 @@ expect() {
     esac
 }
 
-version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
-expect "canary-ctl $version" "$TOOL" --version
+# in_root FOLDER ARGUMENT…: /canary-ctl as user 65532 with FOLDER as root file system: what is not there is missing
+in_root() {
+    local root=$1 emulator=()
+    shift
+    [ -z "$RUN" ] || { install -m 755 "$RUN" "$root/emulator" && emulator=(/emulator); }
+    as_root chroot --userspec=65532:65532 "$root" "${emulator[@]}" /canary-ctl "$@"
+}
 
-# A module is in it: `module save` would fail without.
-expect "" "$TOOL" module save "$work/module"
+check_archive() {
+    local tool=$work/$NAME/canary-ctl contents=$work/$NAME
+    tar -C "$work" -xzf "dist/$NAME.tar.gz"
+    expect "canary-ctl $VERSION" $RUN "$tool" --version
+    # The module of this commit is in it.
+    $RUN "$tool" module save "$work/module" >/dev/null
+    cmp -s "$TARGET_DIR/wasm/canary_filter.wasm" "$work/module" ||
+        die "expected the module of target/wasm in the tool, found another one"
+    # shellcheck disable=SC2016
+    expect "rollout rollback" bash -c '
+        source "$0"
+        COMP_WORDS=(canary-ctl rol) COMP_CWORD=1 COMP_LINE="canary-ctl rol" COMP_POINT=14
+        _canary__ctl canary-ctl rol canary-ctl
+        echo "${COMPREPLY[@]}"' "$contents/completions/canary-ctl.bash"
+    for file in _canary-ctl canary-ctl.fish; do [ -s "$contents/completions/$file" ] || die "$file is empty"; done
+    if have man; then
+        expect "canary-ctl rollout start" env MANPAGER=cat man "$contents/man/man1/canary-ctl-rollout-start.1"
+    else say "no \`man\` here: the manual pages were not rendered"; fi
+    for crate in kube rustls ring; do
+        grep -qE "^  $crate [0-9]" "$contents/THIRD-PARTY-LICENSES.txt" || die "no licence of $crate in THIRD-PARTY-LICENSES.txt"
+    done
+    mkdir "$work/root"
+    install -m 755 "$tool" "$work/root/"
+    expect "canary-ctl $VERSION" in_root "$work/root" --version
+}
 
-# shellcheck disable=SC2016
-expect "rollout rollback" bash -c '
-    source "$0"
-    COMP_WORDS=(canary-ctl rol) COMP_CWORD=1 COMP_LINE="canary-ctl rol" COMP_POINT=14
-    _canary__ctl canary-ctl rol canary-ctl
-    echo "${COMPREPLY[@]}"' "$FOLDER/completions/canary-ctl.bash"
-for file in _canary-ctl canary-ctl.fish; do [ -s "$FOLDER/completions/$file" ] || die "$file is empty"; done
+# By the real kubectl, where the lab is built.
+check_plugin() {
+    local kubectl=$PWD/$TOOLS_DIR/lab/bin/kubectl bin=$work/bin
+    [ -x "$kubectl" ] || { say "no kubectl in $TOOLS_DIR/lab: the plugin was not tried" && return; }
+    [ -z "$RUN" ] || { say "the plugin is tried on the processor that it is for" && return; }
+    mkdir "$bin"
+    ln -s "$work/$NAME/canary-ctl" "$bin/kubectl-canary"
+    cp "$work/$NAME/completions/kubectl_complete-canary" "$bin"
+    expect "Usage: kubectl canary" env "PATH=$bin:$PATH" "$kubectl" canary --help
+    expect "rollback" env "PATH=$bin:$PATH" "$kubectl" __complete canary rol
+}
 
-if have man; then
-    expect "canary-ctl rollout start" env MANPAGER=cat man "$FOLDER/man/man1/canary-ctl-rollout-start.1"
-else say "no \`man\` here: the manual pages were not rendered"; fi
+check_image() {
+    local root=$work/image config
+    have skopeo || apt_install skopeo || die "skopeo is missing; it reads the image" "Debian and Ubuntu: apt-get install skopeo"
+    config=$(skopeo inspect --config "oci-archive:dist/$NAME.oci.tar:$VERSION")
+    for expected in "\"architecture\": \"$ARCHITECTURE\"" '"User": "65532:65532"' '"/canary-ctl"'; do
+        grep -qF -- "$expected" <<<"$config" || die "expected $expected in the image's configuration" "$config"
+    done
+    mkdir "$work/layout" "$root"
+    tar -C "$work/layout" -xf "dist/$NAME.oci.tar"
+    umoci raw unpack --image "$work/layout:$VERSION" "$root"
+    expect "canary-ctl $VERSION" in_root "$root" --version
+    # Over TLS it comes as far as the connection: it has found root certificates, which the empty root file system has not.
+    check_certificates "$root" "Connection refused"
+    check_certificates "$work/root" "certificate"
+}
 
-mkdir "$work/bin"
-ln -s "$TOOL" "$work/bin/kubectl-canary"
-readonly KUBECTL=$PWD/$TOOLS_DIR/lab/bin/kubectl
-if [ -x "$KUBECTL" ]; then
-    expect "Usage: kubectl canary" env "PATH=$work/bin:$PATH" "$KUBECTL" canary --help
-else
-    say "no kubectl in $TOOLS_DIR/lab: the plugin is run by its name"
-    expect "Usage: kubectl canary" "$work/bin/kubectl-canary" --help
-fi
+# check_certificates ROOT TEXT: the error of a registry over TLS that nobody serves has TEXT
+check_certificates() {
+    local output
+    output=$(in_root "$1" module push oci://127.0.0.1:9/canary:1 2>&1) && die "expected module push to fail, found: $output"
+    grep -qi "$2" <<<"$output" || die "expected an error with '$2', found: $output"
+}
 
-# An empty root file system: what is not in the binary is missing there. User 65532 has no rights.
-mkdir "$work/root"
-cp "$TOOL" "$work/root/"
-chmod 755 "$work" "$work/root"
-expect "canary-ctl $version" as_root chroot --userspec=65532:65532 "$work/root" /canary-ctl --version
+(cd dist && sha256sum --check --quiet --strict SHA256SUMS)
+check_archive
+check_plugin
+check_image

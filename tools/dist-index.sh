@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes what is said of all archives in dist/: canary.yaml, the manifest by which krew installs `kubectl canary`, and SHA256SUMS.
+# Writes what is said of all files in dist/: krew.yaml, the manifest by which krew installs `kubectl canary`, and SHA256SUMS.
 # Usage: tools/dist-index.sh BASE     (the address of the repository that publishes them)
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -24,6 +24,8 @@ platform() {
       to: .
     - from: $name/LICENSE
       to: .
+    - from: $name/THIRD-PARTY-LICENSES.txt
+      to: .
 EOF
 }
 
@@ -42,5 +44,5 @@ spec:
   platforms:
 EOF
     for archive in canary-ctl-*.tar.gz; do platform "$archive"; done
-} >canary.yaml
-sha256sum -- *.tar.gz canary.yaml >SHA256SUMS
+} >krew.yaml
+sha256sum -- *.tar.gz *.oci.tar *.cdx.json krew.yaml THIRD-PARTY-LICENSES.txt >SHA256SUMS

@@ -31,7 +31,7 @@ else
     stage "tests" cargo test --workspace --no-fail-fast --locked \
         --exclude wasm-tests --exclude mesh-lab
     # Every target of it but `mesh`: cargo has no flag for all tests but one.
-    stage "tests of the filter" cargo test --locked -p wasm-tests --no-fail-fast --lib --bins --test architecture --test traced \
+    stage "tests of the filter" cargo test --locked -p wasm-tests --no-fail-fast --lib --bins --test architecture --test links --test traced \
         --test registry --test kit --test wasm --test fuzz --test envoy --test dashboard
     stage "tests of the lab" cargo test --locked -p mesh-lab --no-fail-fast -- --skip space:: # which takes root, as the mesh does
     stage "examples of the filter's tests" cargo test --locked -p wasm-tests --doc

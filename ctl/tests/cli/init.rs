@@ -71,7 +71,12 @@ fn what_browsers_speak_is_written_as_it_is_said() {
     for (flag, expected) in [("", 0), (" --tls true", 1), (" --tls false", 1)] {
         let ran = CliFixture::new().run(&format!("{line}{flag}"));
         let stated = flag.trim_start_matches(" --tls ");
-        assert_eq!((ran.code, ran.stdout.matches(&format!("\n  cookies:\n    tls: {stated}\n")).count()), (0, expected), "{}", ran.stdout);
+        assert_eq!(
+            (ran.code, ran.stdout.matches(&format!("\n  cookies:\n    tls: {stated}\n")).count()),
+            (0, expected),
+            "{}",
+            ran.stdout
+        );
     }
 }
 

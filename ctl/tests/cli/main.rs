@@ -14,6 +14,7 @@ mod help;
 mod init;
 mod lint;
 mod local;
+mod reference;
 mod schema;
 mod spec;
 mod templates;

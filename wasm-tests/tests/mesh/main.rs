@@ -17,6 +17,7 @@ mod coverage;
 mod dashboard;
 mod east_west;
 mod faults;
+mod five_minutes;
 mod forgery;
 mod keys;
 mod module;

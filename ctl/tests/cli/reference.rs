@@ -1,0 +1,85 @@
+//! The reference of the docs is that of the tool: each verb by its `--help`, each field of `canary.yaml` by the schema.
+
+use crate::cli_fixture::{CliFixture, repository};
+use serde_json::Value;
+use std::fmt::Write as _;
+
+const WRITTEN: &str =
+    "<!-- Written by `UPDATE_GOLDEN=1 cargo test --workspace --locked --test cli`; do not edit. -->";
+
+/// Compares a page with what is expected of it, or writes it.
+fn page(name: &str, expected: &str) {
+    let path = repository(&format!("docs/reference/{name}"));
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, expected).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(kept == expected, "docs/reference/{name} differs from the tool: {WRITTEN}");
+}
+
+#[test]
+fn the_reference_has_every_verb_as_its_help() {
+    let cli = CliFixture::new();
+    let mut text = format!("# Commands\n\n{WRITTEN}\n\nThe output of `--help` of each command.\n");
+    for command in cli.run("man --list").stdout.lines() {
+        let words = command.strip_prefix("canary-ctl").unwrap();
+        let help = cli.run(&format!("{words} --help"));
+        assert_eq!((help.code, help.stderr.as_str()), (0, ""), "{command}");
+        let _ = write!(text, "\n## {command}\n\n```text\n{}\n```\n", help.stdout.trim_end());
+    }
+    page("commands.md", &text);
+}
+
+#[test]
+fn the_reference_has_every_field_as_the_schema_has_it() {
+    let schema: Value = serde_json::from_str(&CliFixture::new().run("schema").stdout).unwrap();
+    let mut rows = Vec::new();
+    fields(&schema, "", &mut rows);
+    assert!(rows.len() > 50, "found {} fields", rows.len());
+    let head = format!(
+        "# Fields of canary.yaml\n\n{WRITTEN}\n\n\
+        [The same as a JSON Schema](../canary.schema.json), for editors: `canary-ctl init --schema` writes it beside the file.\n\n\
+        * `[]` stands for each item of a list, `NAME` for a name that you choose.\n\
+        * A share is in percent (`20`, `12.5%`), a duration in days, hours, minutes and seconds (`1d12h`, `90s`).\n\n\
+        | field | meaning | words |\n| --- | --- | --- |\n"
+    );
+    page("canary-yaml.md", &(head + &rows.concat()));
+}
+
+/// Adds a row for each field of an object, and for those below it.
+fn fields(schema: &Value, prefix: &str, rows: &mut Vec<String>) {
+    let required = |name: &str| {
+        schema["required"].as_array().is_some_and(|names| names.iter().any(|required| required == name))
+    };
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        let path = format!("{prefix}{name}");
+        let meaning = field["description"].as_str().unwrap_or_default();
+        let must = if required(name) { " **Required.**" } else { "" };
+        rows.push(format!("| `{path}` | {}{must} | {} |\n", meaning.replace('|', "\\|"), words(field)));
+        below(field, &path, rows);
+    }
+}
+
+/// Adds the rows of what a field contains, in whichever form it may be written.
+fn below(field: &Value, path: &str, rows: &mut Vec<String>) {
+    fields(field, &format!("{path}."), rows);
+    for form in ["anyOf", "oneOf"].iter().filter_map(|form| field[form].as_array()).flatten() {
+        below(form, path, rows);
+    }
+    if field["items"].is_object() {
+        below(&field["items"], &format!("{path}[]"), rows);
+    }
+    if field["additionalProperties"].is_object() {
+        below(&field["additionalProperties"], &format!("{path}.NAME"), rows);
+    }
+}
+
+/// The words that a field may be, if it may not be any text.
+fn words(field: &Value) -> String {
+    let given = field["enum"]
+        .as_array()
+        .cloned()
+        .unwrap_or_else(|| field.get("const").cloned().into_iter().collect());
+    let words: Vec<String> = given.iter().filter_map(Value::as_str).map(|word| format!("`{word}`")).collect();
+    words.join(", ")
+}
