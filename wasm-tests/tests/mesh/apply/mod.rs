@@ -11,4 +11,5 @@ mod interrupted;
 mod istiod_away;
 mod lifecycle;
 mod rights;
+mod under_load;
 mod writes;

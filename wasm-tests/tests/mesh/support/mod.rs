@@ -12,6 +12,7 @@ pub(crate) mod other_owner;
 pub(crate) mod rbac;
 pub(crate) mod release_fixture;
 pub(crate) mod stream_probe;
+pub(crate) mod timed_load;
 pub(crate) mod virtual_service;
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
