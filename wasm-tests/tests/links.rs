@@ -37,7 +37,8 @@ fn targets(text: &str) -> Vec<String> {
 /// The headings of a page as a link names them: GitHub's rule, which is that of mdBook.
 fn anchors(text: &str) -> BTreeSet<String> {
     let outside = text.split("```").step_by(2).collect::<Vec<_>>().concat();
-    let headings = outside.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
+    let headings =
+        outside.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
     headings.map(anchor).collect()
 }
 
@@ -78,10 +79,14 @@ fn every_link_between_the_pages_leads_to_a_file_and_a_heading() {
 
 #[test]
 fn links_and_headings_are_read_as_browsers_read_them() {
-    let text = "# A `code`, and more\n[a](b.md#c) `[no](link)`\n```sh\n# no heading\n[no](link)\n```\n[d](#e)";
+    let text =
+        "# A `code`, and more\n[a](b.md#c) `[no](link)`\n```sh\n# no heading\n[no](link)\n```\n[d](#e)";
     assert_eq!(targets(text), ["b.md#c", "#e"]);
     assert_eq!(anchors(text), BTreeSet::from(["a-code-and-more".to_owned()]));
-    assert!(fault("README.md", "docs/nowhere.md").is_some() && fault("README.md", "docs/istio.md#nowhere").is_some());
+    assert!(
+        fault("README.md", "docs/nowhere.md").is_some()
+            && fault("README.md", "docs/istio.md#nowhere").is_some()
+    );
     assert_eq!(fault("README.md", "docs/istio.md#isolation"), None);
 }
 
