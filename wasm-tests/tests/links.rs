@@ -92,8 +92,10 @@ fn links_and_headings_are_read_as_browsers_read_them() {
 
 #[test]
 fn every_page_of_the_docs_is_in_the_contents_of_the_site() {
-    let listed = BTreeSet::from_iter(targets(&std::fs::read_to_string(root().join(CONTENTS)).unwrap()));
-    let docs = BTreeSet::from_iter(pages().into_iter().filter(|page| page.starts_with("docs/")));
+    let listed = targets(&std::fs::read_to_string(root().join(CONTENTS)).unwrap())
+        .into_iter()
+        .collect::<BTreeSet<_>>();
+    let docs = pages().into_iter().filter(|page| page.starts_with("docs/")).collect::<BTreeSet<_>>();
     assert!(docs.is_subset(&listed), "{CONTENTS} lacks {:?}", docs.difference(&listed));
     let missing: Vec<&String> = listed.iter().filter(|page| !root().join(page).exists()).collect();
     assert!(missing.is_empty(), "{CONTENTS} names {missing:?}, which do not exist");
