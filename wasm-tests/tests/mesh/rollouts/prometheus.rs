@@ -1,0 +1,92 @@
+//! A real Prometheus as a second source: it scrapes the gateway, and the rollout asks it for what the filter has counted there.
+
+use super::{DEADLINE, LoadedFixture, Shoppers, ended, release_with, rolled_out};
+use crate::support::cli::Cli;
+use crate::support::in_the_mesh;
+use mesh_lab::Lab;
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+use tokio::time::timeout;
+use wasm_tests::prometheus::Prometheus;
+
+/// The share of responses with a status of 500 to 599 in percent, testers left out, and what is expected of it.
+fn failures(address: SocketAddr, max: u32) -> Value {
+    let count = |class: &str| {
+        let tag = format!("{{{{ version }}}}/(canary|stable)/{class}");
+        let labels = format!("component=\"{{{{ namespace }}}}/{{{{ release }}}}\",tag=~\"{tag}\"");
+        format!("sum(rate(canary_responses_total{{{labels}}}[{{{{ interval }}}}]))")
+    };
+    let query = format!("100 * ({} or vector(0)) / {}", count("5xx"), count(".*"));
+    let metric = json!({"name": "failures", "query": query, "interval": "10s", "max": max});
+    json!({"prometheus": {"address": format!("http://{address}")}, "metrics": [metric]})
+}
+
+/// Where the gateway's metrics are.
+async fn gateway_metrics(lab: &Lab, loaded: &LoadedFixture<'_>) -> SocketAddr {
+    let pod = loaded.env.gateway_pod(lab).await.unwrap();
+    let path = "jsonpath={.status.podIP}";
+    let address = lab.kubectl(&["get", "pod", "-n", &loaded.env.ingress, &pod, "-o", path]).await.unwrap();
+    SocketAddr::new(address.trim().parse().unwrap(), 15_090)
+}
+
+#[test]
+fn a_canary_beyond_a_threshold_is_rolled_back_though_stable_fails_alike() {
+    in_the_mesh(async |lab| {
+        let address = Prometheus::free_address();
+        let (loaded, cli) = release_with(lab, "rollout-metric", [20, 20], &failures(address, 5)).await;
+        let prometheus = Prometheus::start_at(address, gateway_metrics(lab, &loaded).await, None).await;
+        let (output, took, tally) = rolled_out(&loaded, &cli).await;
+        let (result, reason) = ended(&output);
+        println!(
+            "rolled back after {took:.1?}: {} users, {} requests; {reason}\n{}",
+            tally.users, tally.requests, output.stderr
+        );
+        assert_eq!((output.code, result.as_str()), (Some(1), "rolledBack"), "{output:?}");
+        let begins = "metric `failures`: expected at most 5, found ";
+        assert!(
+            reason.starts_with(begins) && reason.contains(", 3 of 3 times in a row, stable "),
+            "{reason}"
+        );
+        assert!(!output.stderr.contains(" 25% "), "it went on to the second step: {}", output.stderr);
+        drop(prometheus);
+    });
+}
+
+/// The view that `rollout status` prints as JSON.
+async fn status(cli: &Cli) -> Value {
+    let output = cli.run("rollout status -o json").await;
+    serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+#[test]
+fn a_good_canary_is_held_while_prometheus_is_away_and_promoted_when_it_is_back() {
+    in_the_mesh(async |lab| {
+        let address = Prometheus::free_address();
+        let (loaded, cli) = release_with(lab, "rollout-away", [0, 0], &failures(address, 5)).await;
+        let shoppers = Shoppers::start(&loaded);
+        cli.expect("rollout test-metrics", 1, &["failures", "no result", "onnection refused"]).await;
+        cli.expect("rollout start", 0, &["v2 by plan `default`"]).await;
+        let run = cli.run("rollout run --interval 2s -o json");
+        let observe = async {
+            let held = lab
+                .until("a rollout that is held", async || {
+                    let view = status(&cli).await;
+                    (view["phase"] == "held").then_some(view)
+                })
+                .await
+                .unwrap();
+            assert_eq!(held["weight"], json!(1_000), "the first step: {held}");
+            let reason = held["reason"].as_str().unwrap();
+            assert!(reason.starts_with("metric `failures`: no result, 3 of 3 times in a row"), "{reason}");
+            assert!(held["metrics"][0]["measured"]["inARow"].as_u64() >= Some(3), "{held}");
+            Prometheus::start_at(address, gateway_metrics(lab, &loaded).await, None).await
+        };
+        let (output, prometheus) =
+            timeout(DEADLINE, async { tokio::join!(run, observe) }).await.expect("a rollout that ends");
+        println!("{}", output.stderr);
+        let tally = shoppers.stop().await;
+        assert_eq!((output.code, ended(&output).0.as_str()), (Some(0), "promoted"), "{output:?}");
+        assert_eq!((tally.failed_users, tally.lost, tally.flips.len()), (0, 0, 0), "{tally:?}");
+        drop(prometheus);
+    });
+}
