@@ -6,6 +6,9 @@ use clap::{Args, Subcommand};
 
 /// Sign, inspect and revoke the tokens by which testers choose a version
 #[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Example:\n  canary-ctl token create --version v2 --ttl 2h --url https://shop.example.com/"
+)]
 pub struct Token {
     /// What to do with tokens.
     #[command(subcommand)]
