@@ -17,6 +17,8 @@ use std::collections::BTreeMap;
 
 /// The key under which the record stands.
 pub(crate) const KEY: &str = "release.json";
+/// The annotation that names the last write. Two clients may write equal records, so the record does not tell whose write it was.
+const WRITE_ID: &str = "canary-ctl.io/write-id";
 
 /// A record, and the object that it is kept in.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +37,11 @@ impl StoredRecord {
     /// The uid of its object.
     pub(crate) fn uid(&self) -> Option<&str> {
         self.object.as_ref()?.metadata.uid.as_deref()
+    }
+
+    /// The id of the write that made this version, unless it was written by hand or by an earlier release of the tool.
+    fn write_id(&self) -> Option<&String> {
+        self.object.as_ref()?.metadata.annotations.as_ref()?.get(WRITE_ID)
     }
 
     /// Whether both are the same version of the object.
@@ -95,24 +102,27 @@ impl RecordStore {
 
     /// Writes a record. Fails if another client has written it since it was read; the error names its user.
     pub(crate) async fn save(&self, release: &ReleaseName, stored: &mut StoredRecord) -> Result<(), Error> {
-        let data = BTreeMap::from([(KEY.to_owned(), stored.record.to_json()?)]);
         let api = self.config_maps(release);
         let how = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
-        let (verb, written) = match stored.object.clone() {
-            None => {
-                let object = with_metadata(empty(release), &stored.record);
-                ("create", api.create(&how, &ConfigMap { data: Some(data), ..object }).await)
-            }
-            Some(before) => {
-                let object = ConfigMap { data: Some(data), ..with_metadata(before, &stored.record) };
-                ("update", api.replace(&name(release), &how, &object).await)
-            }
+        let before = stored.object.clone().unwrap_or_else(|| empty(release));
+        let mut object = with_metadata(before, &stored.record);
+        object.data = Some(BTreeMap::from([(KEY.to_owned(), stored.record.to_json()?)]));
+        let write_id = random_id();
+        if let Some(id) = write_id.clone() {
+            object.metadata.annotations.get_or_insert_default().insert(WRITE_ID.to_owned(), id);
+        }
+        let (verb, written) = if stored.is_there() {
+            ("update", api.replace(&name(release), &how, &object).await)
+        } else {
+            ("create", api.create(&how, &object).await)
         };
         match written.map_err(|error| request(verb, release, &name(release)).error(error)) {
             Ok(object) => stored.object = Some(object),
             Err(Error::Stale { .. }) => match self.find(release).await? {
                 // Ours, by a request whose response was lost.
-                Some(now) if now.record == stored.record => stored.object = now.object,
+                Some(now) if write_id.is_some() && now.write_id() == write_id.as_ref() => {
+                    stored.object = now.object
+                }
                 now => return Err(concurrent_change(release, now)),
             },
             Err(error) => return Err(error),
@@ -179,6 +189,13 @@ fn with_metadata(mut object: ConfigMap, record: &Record) -> ConfigMap {
     exchange(&mut object.metadata.labels, &before.labels, labels);
     exchange(&mut object.metadata.annotations, &before.annotations, annotations);
     object
+}
+
+/// 16 hexadecimal digits. None if the system has no randomness: then a write whose response was lost counts as another client's.
+fn random_id() -> Option<String> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).ok()?;
+    Some(format!("{:016x}", u64::from_ne_bytes(bytes)))
 }
 
 fn exchange(
