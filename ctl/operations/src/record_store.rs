@@ -121,7 +121,7 @@ impl RecordStore {
             Err(Error::Stale { .. }) => match self.find(release).await? {
                 // Ours, by a request whose response was lost.
                 Some(now) if write_id.is_some() && now.write_id() == write_id.as_ref() => {
-                    stored.object = now.object
+                    stored.object = now.object;
                 }
                 now => return Err(concurrent_change(release, now)),
             },

@@ -92,6 +92,7 @@ fn on_a_cluster() -> Value {
                 "plans": {"default": [{"weight": 1, "hold": "10m", "gate": "evidence"}, {"weight": 50, "gate": "manual"}]},
                 "falseAlarm": 5, "maxErrors": "1%", "minResponses": 300, "onFailure": "rollback",
                 "onSuccess": "promote", "deadline": "24h", "expiresIn": "1h", "stalledAfter": "10m", "observe": false,
+                "windows": [{"days": ["mon", "fri"], "from": "09:00", "to": "17:00", "timeZone": "Europe/Berlin"}],
                 "alerts": alerts(), "metrics": metrics(),
                 "prometheus": {"address": "https://prometheus.test:9090/x", "bearerTokenFrom": {"env": "PROMETHEUS_TOKEN"}},
             },

@@ -60,7 +60,7 @@ pub enum RolloutAction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RolloutPhase {
-    /// It changes something, or a step has time left.
+    /// It changes something, a step has time left, or a window is waited for.
     Progressing,
     /// It needs more responses, or an approval.
     Waiting,
@@ -102,7 +102,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    fn new(phase: RolloutPhase, action: RolloutAction, reason: impl Into<String>) -> Self {
+    pub(super) fn new(phase: RolloutPhase, action: RolloutAction, reason: impl Into<String>) -> Self {
         Self { phase, action, reason: reason.into(), alert: None }
     }
 
@@ -114,12 +114,14 @@ impl Decision {
 impl Rollout {
     /// What to do next. Nothing is changed by asking.
     pub fn next(&self, seen: &RolloutObservation, now: Timestamp) -> Decision {
-        self.end(seen)
+        let decision = self
+            .end(seen)
             .or_else(|| self.interrupted(seen))
             .or_else(|| self.past_deadline(now))
             .or_else(|| self.expired_for_good(seen, now))
             .or_else(|| self.evidence_against(seen))
-            .map_or_else(|| self.progress(seen, now), |decision| self.renewed(decision, seen, now))
+            .unwrap_or_else(|| self.in_window(self.progress(seen, now), now));
+        self.renewed(decision, seen, now)
     }
 
     /// The rollout has ended, or is about to.
@@ -242,8 +244,7 @@ impl Rollout {
             return self.enter(current.index, format!("resumed: the weight {} was set by hand", seen.weight));
         }
         let next = || self.enter(current.index + 1, seen.assessment.reason.clone());
-        let decision = self.obstacle(step, seen, now).unwrap_or_else(next);
-        self.renewed(decision, seen, now)
+        self.obstacle(step, seen, now).unwrap_or_else(next)
     }
 
     /// What a step still needs.

@@ -9,6 +9,7 @@
 //! decision      what to do next, and why              Rollout, observation, time   -> Decision
 //! analysis      which metrics are measured now, and what they say  Record, time       -> MeasurementRequest
 //! forecast      what the traffic of a step can show   Rollout, time                -> RolloutForecast
+//! window        when it may raise the weight            Decision, time              -> Decision
 //! transition    the same, done to the record          Record, action               -> Record
 //! alerts        which transitions people are told of  Record, decision             -> Alert
 //! ```
@@ -20,6 +21,7 @@ mod forecast;
 mod state;
 mod transition;
 mod verbs;
+mod window;
 
 pub use alerts::AlertState;
 pub use analysis::{MeasurementRequest, MeasurementResult};

@@ -3,7 +3,7 @@
 use super::AlertState;
 use crate::analysis::MetricState;
 use crate::evidence::{Assessment, Criteria, Evidence, ProxyCoverage};
-use crate::spec::{RolloutMetric, RolloutPolicy, RolloutStep};
+use crate::spec::{RolloutMetric, RolloutPolicy, RolloutStep, RolloutWindow};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -21,6 +21,9 @@ pub struct Rollout {
     pub plan: Vec<RolloutStep>,
     /// What ends it.
     pub policy: RolloutPolicy,
+    /// When it may raise the weight and promote: at any time if there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub windows: Vec<RolloutWindow>,
     /// Who started it, as the API server authenticates them.
     pub by: String,
     /// When.

@@ -100,6 +100,7 @@ impl Record {
             plan_name: plan_name.to_owned(),
             plan: plan.clone(),
             policy: spec.policy,
+            windows: spec.windows.clone(),
             by: by.to_owned(),
             started_at: now,
             step: None,

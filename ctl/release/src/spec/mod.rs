@@ -16,6 +16,7 @@ mod rollout;
 mod schema;
 mod secret_source;
 mod service_host;
+mod window;
 
 pub use alert::{AlertFormat, AlertReceiver, AlertSeverity, AlertSpec, SecretUrl, UrlError};
 pub use analysis::{
@@ -38,3 +39,4 @@ pub use rollout::{
 pub use schema::json_schema;
 pub use secret_source::SecretSource;
 pub use service_host::{ServiceHost, resolve};
+pub use window::{Day, RolloutWindow, TimeError, TimeOfDay, TimeZoneError, TimeZoneName};

@@ -1,6 +1,6 @@
 //! How a rollout goes by itself: plans of steps, and what ends it.
 
-use super::{AlertSpec, AnalysisSpec, Percentage, Seconds};
+use super::{AlertSpec, AnalysisSpec, Percentage, RolloutWindow, Seconds};
 use assignment::Weight;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -17,6 +17,8 @@ pub struct RolloutSpec {
     pub plans: BTreeMap<String, Vec<RolloutStep>>,
     /// What all plans have in common.
     pub policy: RolloutPolicy,
+    /// When more users are sent to the canary, and it is promoted: at any time if there is none.
+    pub windows: Vec<RolloutWindow>,
     /// Who is told.
     pub alerts: AlertSpec,
     /// What a Prometheus server is asked.
@@ -119,7 +121,7 @@ impl Default for RolloutSpec {
     fn default() -> Self {
         let plans = BTreeMap::from([(DEFAULT_PLAN.to_owned(), Self::default_plan())]);
         let (alerts, analysis) = (AlertSpec::default(), AnalysisSpec::default());
-        Self { plans, policy: RolloutPolicy::default(), alerts, analysis }
+        Self { plans, policy: RolloutPolicy::default(), windows: Vec::new(), alerts, analysis }
     }
 }
 

@@ -5,6 +5,7 @@ mod alerts;
 mod any_order;
 mod fixture;
 mod metrics;
+mod windows;
 
 use canary_release::evidence::{EvidenceVerdict, GROUPS, GroupCounts, IntervalCounts, VersionCounts};
 use canary_release::record::Operation;

@@ -8,6 +8,7 @@ mod keys;
 pub(super) mod rollout;
 mod secret_source;
 pub(super) mod users;
+pub(super) mod windows;
 
 use super::object_metadata::{check_annotation, check_label};
 use super::{

@@ -2,6 +2,7 @@
 
 use super::alerts::alerts;
 use super::analysis::{MetricSubject, analysis};
+use super::windows::windows;
 use crate::spec::rollout::{
     DEFAULT_PLAN, FailureAction, Gate, RolloutPolicy, RolloutSpec, RolloutStep, SuccessAction,
 };
@@ -26,6 +27,7 @@ const MIN_EXPIRY: u64 = 30;
 /// Reads it. Faults are recorded, and a default stands in their place.
 pub(super) fn rollout(mut section: Section<'_>, subject: &MetricSubject<'_>) -> RolloutSpec {
     let policy = policy(&mut section);
+    let windows = windows(&mut section);
     let alerts = alerts(&mut section);
     let analysis = analysis(&mut section, subject);
     let entries = section.entries_of("plans").unwrap_or_default();
@@ -33,7 +35,7 @@ pub(super) fn rollout(mut section: Section<'_>, subject: &MetricSubject<'_>) -> 
     let mut plans: BTreeMap<String, Vec<RolloutStep>> = named.collect();
     plans.entry(DEFAULT_PLAN.to_owned()).or_insert_with(RolloutSpec::default_plan);
     section.finish();
-    RolloutSpec { plans, policy, alerts, analysis }
+    RolloutSpec { plans, policy, windows, alerts, analysis }
 }
 
 fn policy(section: &mut Section<'_>) -> RolloutPolicy {

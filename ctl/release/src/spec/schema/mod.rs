@@ -13,6 +13,7 @@ mod delivery;
 mod rollout;
 mod spec;
 mod users;
+mod windows;
 
 use super::read::{API_VERSION, KIND};
 use build::{label, map_of, mapping, optional, pattern, required, set, text};

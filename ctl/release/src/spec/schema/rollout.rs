@@ -49,6 +49,7 @@ pub(super) fn rollout() -> Value {
                 "stalledAfter",
                 duration("A rollout that does not go on is told of after this time (default: 10m)."),
             ),
+            optional("windows", super::windows::windows()),
             optional("alerts", alerts()),
             optional("prometheus", super::analysis::prometheus()),
             optional("metrics", super::analysis::metrics()),

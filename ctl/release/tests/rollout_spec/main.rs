@@ -1,6 +1,8 @@
 //! `spec.rollout` of a `canary.yaml`: plans, defaults, and every fault with its line and column.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so by panicking")]
 
+mod windows;
+
 use canary_release::spec::{
     self, AlertFormat, AlertReceiver, AlertSeverity, FailureAction, FiniteNumber, Gate, MetricBounds,
     Percentage, RolloutMetric, RolloutPolicy, RolloutSpec, RolloutStep, SecretSource, SuccessAction,
