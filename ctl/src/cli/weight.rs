@@ -64,14 +64,32 @@ pub enum WeightTarget {
     Down(Weight),
 }
 
+/// Why a text is no share and no change of one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WeightTargetError {
+    /// Neither a share nor a change of it.
+    #[error(
+        "expected a share like `20`, `12.5` or `0.25%`, or a change of it like `+5` or `-5`, found `{0}`"
+    )]
+    NotATarget(String),
+    /// A number that is no share.
+    #[error(transparent)]
+    Weight(WeightError),
+}
+
 impl FromStr for WeightTarget {
-    type Err = WeightError;
-    fn from_str(text: &str) -> Result<Self, WeightError> {
-        match text.split_at_checked(1) {
+    type Err = WeightTargetError;
+    fn from_str(text: &str) -> Result<Self, WeightTargetError> {
+        let target = match text.split_at_checked(1) {
             Some(("+", rest)) => rest.parse().map(Self::Up),
             Some(("-", rest)) => rest.parse().map(Self::Down),
             _ => text.parse().map(Self::To),
-        }
+        };
+        target.map_err(|error| match error {
+            // The text as it was given: without its sign it may be empty.
+            WeightError::NotANumber(_) => WeightTargetError::NotATarget(text.to_owned()),
+            other => WeightTargetError::Weight(other),
+        })
     }
 }
 
@@ -100,8 +118,19 @@ mod tests {
         {
             assert_eq!(text.parse::<WeightTarget>().unwrap().from(now).to_string(), comes_to, "{text}");
         }
-        for text in ["", "+", "--5", "5-", "+-5"] {
-            assert!(text.parse::<WeightTarget>().is_err(), "{text}");
+        for text in ["", "+", "-", "--5", "5-", "+-5", "abc"] {
+            let expected = WeightTargetError::NotATarget(text.to_owned());
+            assert_eq!(text.parse::<WeightTarget>(), Err(expected), "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_no_target_is_told_as_it_was_given_with_what_is_expected() {
+        let message = |text: &str| text.parse::<WeightTarget>().unwrap_err().to_string();
+        let expected =
+            "expected a share like `20`, `12.5` or `0.25%`, or a change of it like `+5` or `-5`, found";
+        assert_eq!(message("+"), format!("{expected} `+`"));
+        assert_eq!(message("+-5"), format!("{expected} `+-5`"));
+        assert_eq!(message("+0.001"), "weight has steps of 0.01 percent, found `0.001`");
     }
 }

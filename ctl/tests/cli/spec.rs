@@ -75,6 +75,15 @@ fn a_value_that_the_filter_would_refuse_is_reported_at_its_field() {
 }
 
 #[test]
+fn one_version_in_both_roles_is_one_fault() {
+    let text = std::fs::read_to_string(repository("examples/session-cookie/canary.yaml")).unwrap();
+    let ran =
+        CliFixture::new().write("canary.yaml", &text.replacen("canary: v2", "canary: v1", 1)).run("lint");
+    let expected = "error: canary.yaml:16:13: expected two versions, found `v1` as stable and as canary\n";
+    ran.expect_output(2, "", expected);
+}
+
+#[test]
 fn a_module_is_embedded_only_where_the_mode_has_a_field_for_it() {
     let text = std::fs::read_to_string(repository("examples/session-cookie/canary.yaml")).unwrap();
     let fixed = "mode: envoyfilter";

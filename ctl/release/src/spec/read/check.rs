@@ -6,12 +6,14 @@ use crate::spec::release::{Mode, Release};
 use crate::yaml::{Faults, Node, Place};
 use assignment::contract::ContractError;
 
+const VERSIONS: [&str; 2] = ["spec", "versions"];
+
 /// Notes what the parts of a release contradict, and what the filter would refuse, each at the field it came from.
 pub(super) fn contract(faults: &Faults, release: &Release, root: &Node) {
     let at = |path: &[&str]| place(root, path);
     if let Some(canary) = &release.versions.canary {
         let stable = &release.versions.stable;
-        if canary == stable {
+        if is_one_version(release) {
             let message = format!("expected two versions, found `{stable}` as stable and as canary");
             faults.note(at(&["spec", "versions", "canary"]), message, None);
         } else if version_subset(canary) == version_subset(stable) {
@@ -42,8 +44,15 @@ pub(super) fn contract(faults: &Faults, release: &Release, root: &Node) {
     }
     if let Err(error) = config::acceptable(release) {
         let (path, message) = located(&error);
-        faults.note(at(&path), message, error.hint().map(str::to_owned));
+        if !(is_one_version(release) && path == VERSIONS) {
+            faults.note(at(&path), message, error.hint().map(str::to_owned));
+        }
     }
+}
+
+/// Whether stable and canary are the same, which is noted at the canary: the filter would refuse its list of versions for it too.
+fn is_one_version(release: &Release) -> bool {
+    release.versions.canary.as_ref() == Some(&release.versions.stable)
 }
 
 /// The field of `canary.yaml` behind a field of the filter's configuration (`releases.shop/web.hosts`).
@@ -52,7 +61,7 @@ fn located(error: &ContractError) -> (Vec<&str>, String) {
     let field = place.split(['.', '[']).nth(2).unwrap_or_default();
     let path = match field {
         "hosts" | "paths" | "identifyBy" | "identity" | "override" | "weight" => vec!["spec", field],
-        "versions" => vec!["spec", "versions"],
+        "versions" => VERSIONS.to_vec(),
         "sessionCookie" => vec!["spec", "session", "cookie"],
         "pin" => vec!["spec", "cookies"],
         "uid" => vec!["metadata", "uid"],
