@@ -74,8 +74,15 @@ impl Cluster {
         if skipped.contains(&PreflightCheck::NoRoutes) || self.has_route(release, record, canary).await? {
             return Ok(());
         }
-        let message =
-            format!("no {} leads to version `{canary}` by the filter's header", route_kinds(record.routes));
+        let message = match self.missing_route(release, record).await? {
+            Some(missing) => missing.to_string(),
+            None => {
+                format!(
+                    "no {} leads to version `{canary}` by the filter's header",
+                    route_kinds(record.routes)
+                )
+            }
+        };
         let alternative = Alternative::AddRoutes { routes: record.routes };
         Ok(PreflightCheck::NoRoutes.refuse(skipped, message, alternative)?)
     }

@@ -14,7 +14,6 @@ use super::role_change_checks::{CheckedFinish, CheckedPromotion, CheckedRollback
 use crate::client::WriteMode;
 use crate::lease_manager::Task;
 use crate::{Arrival, Cluster, Error, Protected, StoredRecord, WaitOptions};
-use canary_release::destination_rule::{LostSubset, lost_subsets};
 use canary_release::manifest::Stage;
 use canary_release::plan::{Plan, Reference, plan_config_update};
 use canary_release::record::{Record, RollbackTarget};
@@ -37,17 +36,6 @@ pub struct RoleChanged {
 }
 
 impl Cluster {
-    /// The live versions without their subsets. Reads only.
-    ///
-    /// # Errors
-    ///
-    /// If the API server cannot be asked, or refuses.
-    pub async fn lost_subsets(&self, record: &Record) -> Result<Vec<LostSubset>, Error> {
-        let rules = record.objects.iter().filter(|(stage, _)| *stage == Stage::Subsets);
-        let observed = self.client.get_all(rules.map(|(_, reference)| reference)).await?;
-        Ok(lost_subsets(record, &observed))
-    }
-
     /// The plan that is missing until the cluster has a record's state: routes, then configurations. Reads only.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 
 use crate::{Cluster, Error};
 use canary_release::manifest::Stage;
+use canary_release::plan::{MissingObject, missing_objects};
 use canary_release::record::{OwnedObject, Record};
 use canary_release::routing::{
     ROUTE_KIND, RouteTargets, WholeService, http_route_leads_by_header, is_lost, leads_by_header,
@@ -43,6 +44,17 @@ impl Cluster {
             WholeService { namespace: release.namespace.as_str(), name: record.service.name.as_str() };
         let http_routes = self.client.http_routes(release.namespace.as_str()).await?;
         Ok(http_routes.iter().any(|body| http_route_leads_by_header(body, &value, whole)))
+    }
+
+    /// The first object with routes of ours that does not exist.
+    pub(super) async fn missing_route(
+        &self,
+        release: &ReleaseName,
+        record: &Record,
+    ) -> Result<Option<MissingObject>, Error> {
+        let observed = self.client.get_all(record.objects.iter().map(|(_, reference)| reference)).await?;
+        let missing = missing_objects(&release.to_string(), record, &observed);
+        Ok(missing.into_iter().find(|missing| missing.stage.is_route()))
     }
 
     /// The first route object of the release's namespace that is not ours and leads to the subset of a version.

@@ -3,7 +3,8 @@
 use crate::{Cluster, Error, StoredRecord};
 use assignment::contract::{Role, Stickiness};
 use canary_release::manifest::Stage;
-use canary_release::plan::{self, ChangeReason};
+use canary_release::destination_rule::lost_subsets;
+use canary_release::plan::{self, ChangeReason, missing_objects};
 use canary_release::record::Record;
 use canary_release::routing::{Coverage, RouteTargets, is_lost};
 use canary_release::spec::ReleaseName;
@@ -62,14 +63,12 @@ impl Cluster {
     async fn counts_sessions(&self, name: &ReleaseName, stored: &StoredRecord) -> Result<bool, Error> {
         match self.effective_settings(name, stored).await {
             Ok(settings) => Ok(settings.stickiness == Stickiness::Session && !settings.is_inside),
-            Err(Error::Plan(plan::Error::NotCarried { .. })) => Ok(false),
+            Err(Error::Plan(error)) if error.is_not_deployed() => Ok(false),
             Err(error) => Err(error),
         }
     }
 
     async fn object_status(&self, name: &ReleaseName, record: &Record) -> Result<ObjectStatus, Error> {
-        let (lost_subsets, missing) = (self.lost_subsets(record).await?, self.missing_filter(record).await?);
-        let mut status = ObjectStatus { lost_subsets, missing, ..ObjectStatus::default() };
         let observed = self.client.get_all(record.objects.iter().map(|(_, reference)| reference)).await?;
         let plan = match Self::unfinished_of(name, record, &observed) {
             Ok(plan) => plan,
@@ -100,8 +99,18 @@ impl Cluster {
         Ok(status)
     }
 }
+        let mut status =
+            ObjectStatus { lost_subsets: lost_subsets(record, &observed), ..ObjectStatus::default() };
+        for missing in missing_objects(&name.to_string(), record, &observed) {
+            match missing.stage {
+                Stage::Configuration | Stage::Filter => status.missing.push(missing.object),
+                _ => status.missing_others.push(missing),
+            }
+        }
 
 /// Whether an object of another owner has our routes to every version.
+            // Listed already. A missing configuration is said once where other objects are missing, too.
+            Err(Error::Plan(plan::Error::MissingObject(_))) => return Ok(status),
 fn has_all_routes(name: &ReleaseName, record: &Record, seen: &Value) -> bool {
     let targets = RouteTargets::of(&name.to_string(), record);
     record.state.versions.iter().all(|version| !is_lost(seen, &targets, &version.name))

@@ -106,7 +106,7 @@ impl Cluster {
     /// Lets the API server validate a configuration without the canary, if there is one to change.
     async fn check_removal(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<(), Error> {
         match self.check_config_update(release, stored).await {
-            Err(Error::Plan(canary_release::plan::Error::NotCarried { .. })) => Ok(()),
+            Err(Error::Plan(error)) if error.is_not_deployed() => Ok(()),
             checked => checked,
         }
     }
@@ -155,7 +155,7 @@ impl Cluster {
         match self.write_weight(release, stored).await {
             Ok(_) => Ok(true),
             // An earlier call has done it already, or `apply` was not completed: no proxy has the release.
-            Err(Error::Plan(canary_release::plan::Error::NotCarried { .. })) => Ok(false),
+            Err(Error::Plan(error)) if error.is_not_deployed() => Ok(false),
             Err(error) => Err(error),
         }
     }

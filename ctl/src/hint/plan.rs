@@ -1,6 +1,7 @@
 //! Why there is no plan.
 
 use super::Hint;
+use super::status::writes;
 use canary_release::destination_rule::RuleConflict;
 use canary_release::plan::{Error, Reference};
 use canary_release::record::{RoleChange, RoleChangeKind};
@@ -14,6 +15,7 @@ impl Hint for Error {
             Self::Rules(conflict) => return conflict.hint(),
             Self::NoRecord(_) => "a newer canary-ctl may have written it: use that one".to_owned(),
             Self::NotCarried { .. } => "`canary-ctl apply` puts it there".to_owned(),
+            Self::MissingObject(missing) => writes(missing.cause).to_owned(),
             Self::MissingModule(_) => "`canary-ctl apply` writes the module that this tool carries".to_owned(),
             Self::NoCanary { .. } => "name one in `versions.canary`, and `canary-ctl apply`".to_owned(),
             Self::NoWayBack { version } => format!(

@@ -3,6 +3,7 @@
 use super::Hint;
 use super::rights::right_to_add;
 use assignment::contract::Role;
+use canary_release::plan::MissingCause;
 use canary_release::record::Operation;
 use canary_release::routing::Gap;
 use canary_release::spec::Routes;
@@ -82,6 +83,7 @@ const fn constant(problem: &Problem<'_>) -> &'static str {
         }
         Problem::NoRecord => "`canary-ctl apply` writes it again; every other operation does so too",
         Problem::NoFilter { .. } => "`canary-ctl apply` writes it again",
+        Problem::Missing { object } => writes(object.cause),
         Problem::NoProxies => {
             "do the selectors of `gateways` and `sidecars` fit pods that are ready? `canary-ctl doctor` compares them with the Gateways"
         }
@@ -121,6 +123,15 @@ fn close(gap: &Gap, reached: &BTreeMap<String, usize>) -> String {
     }
     let versions: Vec<String> = reached.keys().map(|version| format!("`{version}`")).collect();
     format!("{closed}; until then, scale the Deployment of {} to 0 replicas", versions.join(" and "))
+}
+
+/// How an object that does not exist is written.
+pub(super) const fn writes(cause: MissingCause) -> &'static str {
+    match cause {
+        MissingCause::Deleted => "`canary-ctl apply` writes it again",
+        MissingCause::NotWritten => "`canary-ctl apply` continues the operation",
+        MissingCause::Unknown => "`canary-ctl apply` writes it",
+    }
 }
 
 /// How a change of other field managers is reverted.

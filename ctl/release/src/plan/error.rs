@@ -1,5 +1,6 @@
 //! Why there is no plan.
 
+use super::MissingObject;
 use crate::delivery::MissingModule;
 use crate::destination_rule::RuleConflict;
 use crate::record::RoleChange;
@@ -31,6 +32,9 @@ pub enum Error {
         /// What was found instead.
         found: &'static str,
     },
+    /// An object of the release does not exist.
+    #[error(transparent)]
+    MissingObject(#[from] Box<MissingObject>),
     /// An embedded module that is to be written is in no object.
     #[error(transparent)]
     MissingModule(#[from] MissingModule),
@@ -129,6 +133,13 @@ pub enum Error {
     /// A configuration on the cluster cannot be read.
     #[error(transparent)]
     Config(#[from] config::Error),
+}
+
+impl Error {
+    /// Whether an object of the release does not exist, or does not contain it.
+    pub const fn is_not_deployed(&self) -> bool {
+        matches!(self, Self::NotCarried { .. } | Self::MissingObject(_))
+    }
 }
 
 fn since(turn: Option<&RoleChange>) -> String {

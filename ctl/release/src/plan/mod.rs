@@ -15,6 +15,7 @@
 //! module_backup   the embedded modules before it                      Record             -> Change
 //! restart         rolling update of a Deployment by one label         Deployment         -> RolloutStatus
 //! version_label   the version label of running pods              LabelledWorkload   -> LabelPlan
+//! missing_object  deleted, or never written                           Record, Observed   -> MissingObject
 //! note            what a caller should know of a plan
 //! error           why there is no plan
 //! ```
@@ -24,6 +25,7 @@ mod config_update;
 mod error;
 mod fields;
 mod install;
+mod missing_object;
 mod module_backup;
 mod module_rollout;
 mod note;
@@ -42,6 +44,7 @@ pub use config_update::plan_config_update;
 pub use error::Error;
 pub use fields::Field;
 pub use install::{install, prune};
+pub use missing_object::{MissingCause, MissingObject, missing_objects};
 pub use module_backup::module_backup;
 pub use module_rollout::{ModuleChoice, ModuleRollout};
 pub use note::PlanNote;

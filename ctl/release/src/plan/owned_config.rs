@@ -2,7 +2,7 @@
 //! manager wrote it last. Without the configuration a weight would be reported as written although no object has it.
 
 use super::config_update::applicable;
-use super::{Change, Error, Object, Plan, Reference};
+use super::{Change, Error, MissingObject, Object, Plan, Reference};
 use crate::delivery::{MissingModule, deployed_config, owned_config, with_deployed_config};
 use crate::manifest::Stage;
 use crate::ownership::merge;
@@ -27,7 +27,9 @@ pub(super) fn rewritten(
     for reference in record.config_objects() {
         let missing =
             |found| Error::NotCarried { release: release.to_owned(), object: reference.to_string(), found };
-        let seen = observed.get(reference).ok_or_else(|| missing("no such object"))?;
+        let kept = (Stage::Configuration, reference);
+        let gone = || Box::new(MissingObject::of(release, record, kept, observed));
+        let seen = observed.get(reference).ok_or_else(gone)?;
         let mut config = deployed_config(seen)?.ok_or_else(|| missing("no configuration"))?;
         entry(config.releases.get_mut(release).ok_or_else(|| missing("other releases only"))?);
         let body = module(reference, with_deployed_config(seen, &config)?)?;

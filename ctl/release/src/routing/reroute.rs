@@ -5,7 +5,7 @@
 
 use super::RouteTargets;
 use crate::manifest::Stage;
-use crate::plan::{Change, Error, Object, Plan, Reference, applicable};
+use crate::plan::{Change, Error, MissingObject, Object, Plan, Reference, applicable};
 use crate::record::{OwnedObject, Record};
 use crate::routing;
 use crate::spec::version_subset;
@@ -21,24 +21,30 @@ use std::collections::BTreeMap;
 /// If a route object does not exist or has no default route: `apply` was not completed.
 pub fn reroute(release: &str, record: &Record, observed: &BTreeMap<Reference, Value>) -> Result<Plan, Error> {
     let mut changes = Vec::new();
-    for (stage, reference) in of_stage(&record.objects, Stage::Routes) {
+    let existing = |kept: &OwnedObject| existing(release, record, kept, observed);
+    for kept in of_stage(&record.objects, Stage::Routes) {
         let routed = |routes| routed(release, record, routes);
-        changes.extend(rewritten(release, (*stage, reference), observed, "http", routed)?);
+        changes.extend(rewritten(release, kept, existing(kept)?, "http", routed)?);
     }
     let targets = RouteTargets::of(release, record);
-    for (_, reference) in of_stage(&record.objects, Stage::Edits) {
-        let missing = || Error::NotCarried {
-            release: release.to_owned(),
-            object: reference.to_string(),
-            found: "no such object",
-        };
-        changes.extend(routing::edited(reference, observed.get(reference).ok_or_else(missing)?, &targets)?);
+    for kept in of_stage(&record.objects, Stage::Edits) {
+        changes.extend(routing::edited(&kept.1, existing(kept)?, &targets)?);
     }
-    for (stage, reference) in of_stage(&record.objects, Stage::Subsets) {
+    for kept in of_stage(&record.objects, Stage::Subsets) {
         let narrowed = |subsets| Ok(narrowed(record, subsets));
-        changes.extend(rewritten(release, (*stage, reference), observed, "subsets", narrowed)?);
+        changes.extend(rewritten(release, kept, existing(kept)?, "subsets", narrowed)?);
     }
     Ok(Plan { changes, ..Plan::default() })
+}
+
+fn existing<'o>(
+    release: &str,
+    record: &Record,
+    (stage, reference): &OwnedObject,
+    observed: &'o BTreeMap<Reference, Value>,
+) -> Result<&'o Value, Error> {
+    let missing = || Box::new(MissingObject::of(release, record, (*stage, reference), observed));
+    Ok(observed.get(reference).ok_or_else(missing)?)
 }
 
 fn of_stage(kept: &[OwnedObject], stage: Stage) -> impl Iterator<Item = &OwnedObject> {
@@ -48,14 +54,13 @@ fn of_stage(kept: &[OwnedObject], stage: Stage) -> impl Iterator<Item = &OwnedOb
 /// The change of one list of an object. We own the whole list, also after another field manager has written into it.
 fn rewritten(
     release: &str,
-    (stage, reference): (Stage, &Reference),
-    observed: &BTreeMap<Reference, Value>,
+    (stage, reference): &OwnedObject,
+    seen: &Value,
     list: &str,
     rewrite: impl Fn(Vec<Value>) -> Result<Vec<Value>, &'static str>,
 ) -> Result<Option<Change>, Error> {
     let missing =
         |found| Error::NotCarried { release: release.to_owned(), object: reference.to_string(), found };
-    let seen = observed.get(reference).ok_or_else(|| missing("no such object"))?;
     let before = seen.get("spec").and_then(|spec| spec.get(list)).and_then(Value::as_array);
     let after = rewrite(before.cloned().unwrap_or_default()).map_err(missing)?;
     let mut body = applicable(seen);
@@ -65,7 +70,7 @@ fn rewritten(
             spec.insert(list.to_owned(), after.into());
         }
     }
-    let desired = Object { reference: reference.clone(), stage, body };
+    let desired = Object { reference: reference.clone(), stage: *stage, body };
     Ok(Change::between(&desired, Some(seen)))
 }
 

@@ -2,7 +2,7 @@
 
 use super::{ProxyStatus, WindowTraffic};
 use crate::destination_rule::LostSubset;
-use crate::plan::{self, Reference};
+use crate::plan::{self, MissingObject, Reference};
 use crate::rbac::Right;
 use crate::record::Record;
 use crate::routing::Coverage;
@@ -65,6 +65,8 @@ pub struct ObjectStatus {
     pub missing: Vec<Reference>,
     /// Those that do not carry the record's generation.
     pub behind: Vec<String>,
+    /// The other objects of ours that do not exist.
+    pub missing_others: Vec<MissingObject>,
     /// Those of others that had our routes, and the field managers that have written them since.
     pub lost_routes: Vec<(String, Vec<String>)>,
     /// Those of others that have all our routes, copied from routes that field managers have changed since, and these.

@@ -4,7 +4,7 @@ use super::{LostCookies, Observation, ObservedShare, ProxyStatus, ReadyPods, Sha
 use crate::destination_rule::LostSubset;
 use crate::format::{counted, none_ready};
 use crate::metrics::ReleaseGeneration;
-use crate::plan::{self, ModuleRollout, Reference};
+use crate::plan::{self, MissingObject, ModuleRollout, Reference};
 use crate::preflight::WasmRuntime;
 use crate::rbac::Right;
 use crate::record::{Operation, Record};
@@ -44,6 +44,12 @@ pub enum Problem<'o> {
         /// The object.
         object: &'o str,
         /// The field managers that have written it since.
+    /// Another object of ours does not exist.
+    #[error("{object}")]
+    Missing {
+        /// The object, and why it does not exist.
+        object: &'o MissingObject,
+    },
         by: &'o [String],
     },
     /// Routes of ours are copies of routes that have changed since.
@@ -184,6 +190,7 @@ pub fn problems<'o>(
     problems.extend(
         observation
             .coverage
+    problems.extend(observation.objects.missing_others.iter().map(|object| Problem::Missing { object }));
             .gaps
             .iter()
             .map(|gap| Problem::Bypass { gap, reached: &observation.beside_stable }),
@@ -231,7 +238,9 @@ fn changed(observation: &Observation) -> impl Iterator<Item = Problem<'_>> {
 
 fn routes(observation: &Observation) -> Option<Problem<'_>> {
     let objects = &observation.objects;
-    let is_explained = !objects.lost_routes.is_empty() || objects.not_repairable.is_some();
+    let is_explained = !objects.lost_routes.is_empty()
+        || objects.not_repairable.is_some()
+        || objects.missing_others.iter().any(|missing| missing.stage.is_route());
     let is_missing = !is_explained && observation.is_routed == Some(false);
     is_missing.then_some(Problem::NoRoutes { routes: observation.record.routes })
 }

@@ -3,7 +3,9 @@
 use super::super::share::tests::observed as share;
 use super::super::{ObjectStatus, WindowTraffic};
 use super::*;
+use crate::manifest::Stage;
 use crate::metrics::{ProxyMetrics, Traffic};
+use crate::plan::MissingCause;
 use crate::record::{ReleaseState, ends_after};
 use crate::routing::{Bypass, Coverage};
 use crate::spec::{Seconds, load};
@@ -128,6 +130,24 @@ fn what_was_not_observed_and_what_was_copied_before_a_change_are_problems_too() 
 }
 
 #[test]
+/// Routes of ours that somebody has deleted.
+fn deleted_routes() -> MissingObject {
+    let object = Reference::new("networking.istio.io/v1", "EnvoyFilter", "shop", "routes");
+    MissingObject { stage: Stage::Routes, object, cause: MissingCause::Deleted }
+}
+
+#[test]
+fn deleted_routes_are_one_problem_with_their_name_and_no_interruption() {
+    let found = only(
+        |observation| {
+            observation.objects.missing_others.push(deleted_routes());
+            observation.is_routed = Some(false);
+        },
+        20,
+    );
+    assert_eq!(found, "EnvoyFilter shop/routes is missing: it was deleted");
+}
+
 fn a_configuration_without_the_release_is_one_sentence() {
     let error = plan::Error::NotCarried {
         release: "shop/shop".to_owned(),
