@@ -3,7 +3,6 @@
 use browser::load::ServedBy;
 use browser::{Connection, Protocol, User};
 use mesh_lab::{Lab, Options};
-use serde_json::{Value, json};
 use tokio::task::block_in_place;
 use wasm_tests::mesh::{ShopEnv, ShopEnvOptions};
 
@@ -69,19 +68,21 @@ fn on_canary(sessions: &[(User, String)]) -> usize {
     sessions.iter().filter(|(_, version)| version == "v2").count()
 }
 
-/// What the recipe copies of an object: not what the API server has added.
-async fn read(lab: &Lab, namespace: &str, resource: &str, name: &str) -> Value {
-    let text = lab.kubectl(&["get", resource, name, "-n", namespace, "-o", "json"]).await.unwrap();
-    let object: Value = serde_json::from_str(&text).unwrap();
-    let metadata = &object["metadata"];
-    json!({
-        "apiVersion": object["apiVersion"], "kind": object["kind"], "data": object["data"],
-        "metadata": {"name": metadata["name"], "namespace": metadata["namespace"], "labels": metadata["labels"]},
-    })
+/// What the recipe copies of an object, by its own commands.
+async fn read(lab: &Lab, namespace: &str, resource: &str, name: &str) -> String {
+    let object = lab.kubectl(&["get", resource, name, "-n", namespace, "-o", "json"]).await.unwrap();
+    let recipe = include_str!("../../../docs/operations.md");
+    let patch = recipe.lines().find_map(|line| line.trim().strip_prefix("kubectl patch --local "));
+    let patch = patch.and_then(|line| line.strip_suffix(" |")).expect("the recipe of several clusters");
+    let (options, change) = patch.split_once(" -p ").expect("a patch");
+    let mut arguments = vec!["patch", "--local"];
+    arguments.extend(options.split(' '));
+    arguments.extend(["-p", change.trim_matches('\'')]);
+    lab.kubectl_as("admin", &arguments, &object).await.unwrap()
 }
 
-async fn create(lab: &Lab, object: &Value) {
-    lab.kubectl_as("admin", &["create", "-f", "-"], &object.to_string()).await.unwrap();
+async fn create(lab: &Lab, object: &str) {
+    lab.kubectl_as("admin", &["create", "-f", "-"], object).await.unwrap();
 }
 
 #[test]

@@ -31,4 +31,5 @@ mod proxies_without_istiod;
 mod readiness;
 mod refused;
 mod rollouts;
+mod two_clusters;
 mod unobserved;

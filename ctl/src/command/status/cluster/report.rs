@@ -237,3 +237,7 @@ impl Report for ClusterStatus {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;

@@ -1,0 +1,67 @@
+//! What `status` prints of a release on a cluster.
+
+use super::*;
+use canary_release::preflight::WasmRuntime;
+use canary_release::record::{Record, ReleaseState};
+use canary_release::routing::Coverage;
+use canary_release::spec::load;
+use canary_release::status::ObjectStatus;
+use std::path::Path;
+
+/// The example at weight 0, with a ready pod of each version, a gateway and nothing wrong.
+fn healthy() -> Observation {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/session-cookie/canary.yaml");
+    let release = load(&path).unwrap().release;
+    let record = Record::first(&release, ReleaseState::first(&release, "uid".to_owned()));
+    let gateway = ProxyStatus {
+        namespace: "istio-ingress".to_owned(),
+        pod: "gateway-1".to_owned(),
+        active: Some(record.state.release_generation()),
+        wasm_runtime: WasmRuntime::Present,
+        fault: None,
+    };
+    Observation {
+        proxies: vec![gateway],
+        record,
+        is_recorded: true,
+        ready: vec![ReadyPods { ready: 1, all: 1 }; 2],
+        missing_right: None,
+        objects: ObjectStatus::default(),
+        is_routed: Some(true),
+        coverage: Coverage::default(),
+        beside_stable: BTreeMap::from([("v2".to_owned(), 1)]),
+        remote_clusters: BTreeSet::new(),
+        counts_sessions: true,
+        traffic: None,
+    }
+}
+
+fn text(observation: Observation) -> String {
+    let mut text = String::new();
+    let name = "shop/shop".parse().unwrap();
+    ClusterStatus::new(&name, observation, Timestamp::UNIX_EPOCH).text(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn clusters_whose_gateways_are_not_seen_are_a_line_with_a_hint_below_the_proxies() {
+    let mut observation = healthy();
+    observation.remote_clusters = ["east", "west"].map(str::to_owned).into();
+    assert_eq!(
+        text(observation),
+        "\
+shop/shop: weight 0%, generation 1
+1 of 1 proxies run it
+istiod reads other clusters (east, west): gateways there are not seen, and nothing waits for them
+  hint: call the verb for the context of each cluster, `--context CONTEXT`; section \"Several clusters\" of docs/operations.md
+
+VERSION  ROLE    EPOCH  READY
+v1       stable  1      1/1
+v2       canary  1      1/1
+
+PROXY                    GENERATION
+istio-ingress/gateway-1  1
+
+"
+    );
+}
