@@ -1,14 +1,15 @@
 //! What is observed of a release for its status: record, pods, objects, routes and proxies.
 
+use crate::client::ServicePods;
 use crate::{Cluster, Error, StoredRecord};
 use assignment::contract::{Role, Stickiness};
-use canary_release::manifest::Stage;
 use canary_release::destination_rule::lost_subsets;
+use canary_release::manifest::Stage;
 use canary_release::plan::{self, ChangeReason, missing_objects};
 use canary_release::record::Record;
 use canary_release::routing::{Coverage, RouteTargets, is_lost};
 use canary_release::spec::ReleaseName;
-use canary_release::status::{ObjectStatus, Observation};
+use canary_release::status::{ObjectStatus, Observation, ReadyPods, TemplateDrift, Workloads};
 use serde_json::Value;
 
 impl Cluster {
@@ -25,7 +26,10 @@ impl Cluster {
         let record = &stored.record;
         let pods = self.client.service_pods(name.namespace.as_str(), &record.service).await?;
         let versions = record.state.versions.iter();
-        let ready = versions.map(|version| pods.of_version(&record.service, &version.name)).collect();
+        let ready: Vec<ReadyPods> =
+            versions.map(|version| pods.of_version(&record.service, &version.name)).collect();
+        let workloads = self.workloads(name.namespace.as_str(), &record.service.label, &pods).await?;
+        let template_drift = TemplateDrift::all(record, &ready, &workloads);
         let beside_stable = pods.ready_beside_stable(record);
         let objects = self.object_status(name, record).await?;
         let is_routed = match record.state.version_of(Role::Canary) {
@@ -53,10 +57,35 @@ impl Cluster {
             is_routed,
             coverage,
             beside_stable,
+            template_drift,
             remote_clusters,
             counts_sessions,
             traffic: None,
         })
+    }
+
+    /// The workloads behind a Service, for their drift. None where Deployments or `ReplicaSets` may not be listed: everything else can
+    /// be said without them.
+    async fn workloads(&self, namespace: &str, label: &str, pods: &ServicePods) -> Result<Workloads, Error> {
+        let selector =
+            pods.selector.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
+        let mut workloads = Workloads { selector, ..Workloads::default() };
+        if pods.selector.is_empty() {
+            return Ok(workloads);
+        }
+        match self.client.list("apps/v1", "Deployment", namespace).await {
+            Ok(deployments) => workloads.deployments = deployments,
+            Err(Error::Forbidden { .. }) => return Ok(workloads),
+            Err(error) => return Err(error),
+        }
+        if workloads.needs_replica_sets(label) {
+            match self.client.list_selected("apps/v1", "ReplicaSet", namespace, &pods.selector).await {
+                Ok(replica_sets) => workloads.replica_sets = replica_sets,
+                Err(Error::Forbidden { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(workloads)
     }
 
     /// Whether a decision by weight is one of a new session.
@@ -70,8 +99,18 @@ impl Cluster {
 
     async fn object_status(&self, name: &ReleaseName, record: &Record) -> Result<ObjectStatus, Error> {
         let observed = self.client.get_all(record.objects.iter().map(|(_, reference)| reference)).await?;
+        let mut status =
+            ObjectStatus { lost_subsets: lost_subsets(record, &observed), ..ObjectStatus::default() };
+        for missing in missing_objects(&name.to_string(), record, &observed) {
+            match missing.stage {
+                Stage::Configuration | Stage::Filter => status.missing.push(missing.object),
+                _ => status.missing_others.push(missing),
+            }
+        }
         let plan = match Self::unfinished_of(name, record, &observed) {
             Ok(plan) => plan,
+            // Listed already. A missing configuration is said once where other objects are missing, too.
+            Err(Error::Plan(plan::Error::MissingObject(_))) => return Ok(status),
             Err(Error::Plan(plan::Error::NotCarried { .. })) if !status.missing.is_empty() => {
                 return Ok(status);
             }
@@ -99,18 +138,8 @@ impl Cluster {
         Ok(status)
     }
 }
-        let mut status =
-            ObjectStatus { lost_subsets: lost_subsets(record, &observed), ..ObjectStatus::default() };
-        for missing in missing_objects(&name.to_string(), record, &observed) {
-            match missing.stage {
-                Stage::Configuration | Stage::Filter => status.missing.push(missing.object),
-                _ => status.missing_others.push(missing),
-            }
-        }
 
 /// Whether an object of another owner has our routes to every version.
-            // Listed already. A missing configuration is said once where other objects are missing, too.
-            Err(Error::Plan(plan::Error::MissingObject(_))) => return Ok(status),
 fn has_all_routes(name: &ReleaseName, record: &Record, seen: &Value) -> bool {
     let targets = RouteTargets::of(&name.to_string(), record);
     record.state.versions.iter().all(|version| !is_lost(seen, &targets, &version.name))

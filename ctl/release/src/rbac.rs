@@ -171,6 +171,16 @@ pub fn add_adoption_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &Rele
     rules.leases(&[ADOPTION_LEASE]);
 }
 
+/// Adds the rights to wait for the pods of a version with the reason why they are not ready, and to see workloads that another template
+/// replaces. Nothing fails without those of logs, events and `ReplicaSets`.
+pub fn add_twin_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &Release) {
+    let mut rules = Rules(all, release.name.namespace.as_str());
+    rules.add("apps", "deployments", [], &["list"]);
+    rules.add("apps", "replicasets", [], &["list"]);
+    rules.add("", "pods/log", [], &["get"]);
+    rules.add("", "events", [], &["list"]);
+}
+
 /// The record, its Lease, the pods behind it.
 fn own(rules: &mut Rules<'_>, release: &Release) {
     let name = format!("{}-canary", release.name.name);

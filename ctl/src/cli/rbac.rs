@@ -8,6 +8,7 @@ use clap::Args;
 #[command(after_help = "Examples:
   canary-ctl generate rbac --user alice | kubectl apply -f -
   canary-ctl generate rbac --service-account ci/deployer -f shop.yaml")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub struct Rbac {
     /// The release.
     #[command(flatten)]
@@ -21,6 +22,10 @@ pub struct Rbac {
     /// Add what `twin adopt` needs: to patch Deployments, `ReplicaSets` and pods of the release's namespace
     #[arg(long)]
     pub adopt: bool,
+    /// Add what `twin wait` needs, and `status` to see a Helm upgrade without the post-renderer: to list Deployments, `ReplicaSets` and
+    /// events of the release's namespace, and to read the output of its pods
+    #[arg(long)]
+    pub twins: bool,
     /// Add what reads proxies through their kubelets, where the API server does not reach port 15090 of pods
     #[arg(long)]
     pub port_forward: bool,

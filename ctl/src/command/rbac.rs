@@ -6,7 +6,8 @@ use crate::report::{self, Printer};
 use crate::{Error, Outcome};
 use canary_release::destination_rule::ROOT_NAMESPACE;
 use canary_release::rbac::{
-    Rule, add_adoption_rights, add_port_forward_rights, add_restart_rights, add_rollout_rights, rules,
+    Rule, add_adoption_rights, add_port_forward_rights, add_restart_rights, add_rollout_rights,
+    add_twin_rights, rules,
 };
 use canary_release::spec::{Mode, Release};
 use canary_release::yaml;
@@ -29,6 +30,9 @@ pub(super) fn run(arguments: &Rbac, printer: &mut Printer) -> Result<Outcome, Er
     }
     if arguments.adopt {
         add_adoption_rights(&mut all, &release);
+    }
+    if arguments.twins {
+        add_twin_rights(&mut all, &release);
     }
     if arguments.port_forward {
         add_port_forward_rights(&mut all, &release);

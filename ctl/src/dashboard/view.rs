@@ -232,6 +232,7 @@ mod tests {
             is_routed: Some(true),
             coverage: Coverage::default(),
             beside_stable: BTreeMap::new(),
+            template_drift: Vec::new(),
             remote_clusters: BTreeSet::new(),
             counts_sessions: true,
             traffic: Some(WindowTraffic { total: traffic.clone(), traffic, time: Duration::from_secs(9) }),

@@ -3,11 +3,11 @@
 use super::Hint;
 use super::rights::right_to_add;
 use assignment::contract::Role;
-use canary_release::plan::MissingCause;
+use canary_release::plan::{MissingCause, Reference};
 use canary_release::record::Operation;
 use canary_release::routing::Gap;
 use canary_release::spec::Routes;
-use canary_release::status::{Problem, ProxyFault, ProxyStatus};
+use canary_release::status::{Problem, ProxyFault, ProxyStatus, TemplateDrift};
 use std::collections::BTreeMap;
 
 impl Hint for Problem<'_> {
@@ -18,6 +18,7 @@ impl Hint for Problem<'_> {
             Self::NotRepairable { error } | Self::NotDeployed { error } => return error.hint(),
             Self::Bypass { gap, reached } => close(gap, reached),
             Self::ProxyBehind { proxy, .. } => return proxy.hint(),
+            Self::TemplateDrift { drift } => rendered_again(drift),
             Self::NotObserved { right } => right_to_add(right),
             Self::NotWritten { operation, .. } => {
                 format!(
@@ -123,6 +124,18 @@ fn close(gap: &Gap, reached: &BTreeMap<String, usize>) -> String {
     }
     let versions: Vec<String> = reached.keys().map(|version| format!("`{version}`")).collect();
     format!("{closed}; until then, scale the Deployment of {} to 0 replicas", versions.join(" and "))
+}
+
+/// How a Deployment gets the pods of its version back.
+fn rendered_again(drift: &TemplateDrift) -> String {
+    let Reference { namespace, .. } = &drift.deployment;
+    match &drift.helm_release {
+        Some(release) => format!(
+            "if `helm upgrade` has run without the post-renderer, `helm rollback {release} -n {namespace}` brings back what it has replaced and \
+             deleted; then upgrade with `--post-renderer` (docs/helm.md)"
+        ),
+        None => "deploy what `canary-ctl twin render` prints (docs/helm.md)".to_owned(),
+    }
 }
 
 /// How an object that does not exist is written.

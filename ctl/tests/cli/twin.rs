@@ -197,3 +197,16 @@ fn the_rights_of_an_adoption_are_printed_on_request() {
     assert_eq!(named("generate rbac --user alice --adopt"), resources);
     assert_eq!(named("generate rbac --user alice"), [""; 0]);
 }
+
+#[test]
+fn the_rights_to_wait_for_a_version_and_to_see_its_drift_are_printed_on_request() {
+    let cli = fixture();
+    let resources = ["deployments", "replicasets", "pods/log", "- events\n    verbs:\n      - list"];
+    let named = |line: &str| -> Vec<&str> {
+        let ran = cli.run(line);
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{line}");
+        resources.into_iter().filter(|resource| ran.stdout.contains(resource)).collect()
+    };
+    assert_eq!(named("generate rbac --user alice --twins"), resources);
+    assert_eq!(named("generate rbac --user alice"), [""; 0]);
+}

@@ -16,6 +16,8 @@ use std::collections::BTreeMap;
 pub(crate) struct ServicePods {
     /// Its ports; `None` if there is no such Service.
     pub(crate) ports: Option<Vec<u16>>,
+    /// The labels that it selects; none if it selects no pods.
+    pub(crate) selector: BTreeMap<String, String>,
     pods: Vec<Pod>,
 }
 
@@ -90,7 +92,7 @@ impl ApiClient {
             Some(labels) => self.pods(namespace, labels).await?,
             None => Vec::new(),
         };
-        Ok(ServicePods { ports: Some(ports), pods })
+        Ok(ServicePods { ports: Some(ports), selector: found.selector.unwrap_or_default(), pods })
     }
 
     async fn service(&self, namespace: &str, service: &str) -> Result<Option<ServiceSpec>, Error> {

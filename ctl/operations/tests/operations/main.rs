@@ -31,5 +31,6 @@ mod proxies_without_istiod;
 mod readiness;
 mod refused;
 mod rollouts;
+mod template_drift;
 mod two_clusters;
 mod unobserved;

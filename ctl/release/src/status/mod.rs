@@ -9,6 +9,7 @@
 //! lost_cookies clients that do not return the filter's cookies           WindowTraffic        -> LostCookies
 //! summary      what the record alone says, in one line                   Record               -> ReleaseSummary
 //! readiness    whether the pods of a version are ready, and why not      Deployments, pods    -> VersionReadiness
+//! template_drift  pods of a version that another template replaces    Deployments          -> TemplateDrift
 //! problem      what is wrong, the worst first                            Observation, share   -> Problems
 //! ```
 
@@ -20,6 +21,7 @@ mod proxy_fault;
 mod readiness;
 mod share;
 mod summary;
+mod template_drift;
 mod window;
 
 pub use lost_cookies::LostCookies;
@@ -30,4 +32,5 @@ pub use proxy_fault::ProxyFault;
 pub use readiness::{ReadinessFailure, VersionReadiness};
 pub use share::{ObservedShare, Share};
 pub use summary::{Condition, ReleaseSummary};
+pub use template_drift::{TemplateDrift, Workloads};
 pub use window::{TrafficWindow, WindowTraffic};

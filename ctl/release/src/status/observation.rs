@@ -1,6 +1,6 @@
 //! What was observed of a release at one moment.
 
-use super::{ProxyStatus, WindowTraffic};
+use super::{ProxyStatus, TemplateDrift, WindowTraffic};
 use crate::destination_rule::LostSubset;
 use crate::plan::{self, MissingObject, Reference};
 use crate::rbac::Right;
@@ -40,6 +40,8 @@ pub struct Observation {
     /// The ready pods behind the Service that are not of the stable version, by version: also of versions that the record does not
     /// name.
     pub beside_stable: BTreeMap<String, usize>,
+    /// The Deployments behind the Service that replace the pods of a live version by others. Empty where they may not be listed.
+    pub template_drift: Vec<TemplateDrift>,
     /// The other clusters that the control plane reads: their proxies are none of these. Empty where it may not be read.
     pub remote_clusters: BTreeSet<String>,
     /// Whether a decision by weight is one of a new session: where sessions are pinned, and only the edge decides.
@@ -63,10 +65,10 @@ impl Observation {
 pub struct ObjectStatus {
     /// The objects of the filter that do not exist.
     pub missing: Vec<Reference>,
-    /// Those that do not carry the record's generation.
-    pub behind: Vec<String>,
     /// The other objects of ours that do not exist.
     pub missing_others: Vec<MissingObject>,
+    /// Those that do not carry the record's generation.
+    pub behind: Vec<String>,
     /// Those of others that had our routes, and the field managers that have written them since.
     pub lost_routes: Vec<(String, Vec<String>)>,
     /// Those of others that have all our routes, copied from routes that field managers have changed since, and these.

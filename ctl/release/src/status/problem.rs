@@ -1,6 +1,6 @@
 //! What is wrong with a release on a cluster. What a person can do about it is said at the edge, by kind.
 
-use super::{LostCookies, Observation, ObservedShare, ProxyStatus, ReadyPods, Share};
+use super::{LostCookies, Observation, ObservedShare, ProxyStatus, ReadyPods, Share, TemplateDrift};
 use crate::destination_rule::LostSubset;
 use crate::format::{counted, none_ready};
 use crate::metrics::ReleaseGeneration;
@@ -29,6 +29,12 @@ pub enum Problem<'o> {
         /// Its pods, ready or not.
         all: usize,
     },
+    /// A Deployment replaces the pods of a live version by others.
+    #[error("{drift}")]
+    TemplateDrift {
+        /// The Deployment, and what it makes now.
+        drift: &'o TemplateDrift,
+    },
     /// The record does not exist.
     #[error("the record of the release was deleted: this is what its objects say")]
     NoRecord,
@@ -38,18 +44,18 @@ pub enum Problem<'o> {
         /// The object.
         object: &'o Reference,
     },
-    /// Routes of ours are no longer in an object of another owner.
-    #[error("{object} has lost routes of ours: {} has written it", by.join(", "))]
-    LostRoutes {
-        /// The object.
-        object: &'o str,
-        /// The field managers that have written it since.
     /// Another object of ours does not exist.
     #[error("{object}")]
     Missing {
         /// The object, and why it does not exist.
         object: &'o MissingObject,
     },
+    /// Routes of ours are no longer in an object of another owner.
+    #[error("{object} has lost routes of ours: {} has written it", by.join(", "))]
+    LostRoutes {
+        /// The object.
+        object: &'o str,
+        /// The field managers that have written it since.
         by: &'o [String],
     },
     /// Routes of ours are copies of routes that have changed since.
@@ -180,9 +186,11 @@ pub fn problems<'o>(
     share: Option<&ObservedShare>,
     now: u64,
 ) -> Vec<Problem<'o>> {
-    let mut problems: Vec<Problem<'o>> = pods(observation).collect();
+    let drift = observation.template_drift.iter().map(|drift| Problem::TemplateDrift { drift });
+    let mut problems: Vec<Problem<'o>> = drift.chain(pods(observation)).collect();
     problems.extend((!observation.is_recorded).then_some(Problem::NoRecord));
     problems.extend(observation.objects.missing.iter().map(|object| Problem::NoFilter { object }));
+    problems.extend(observation.objects.missing_others.iter().map(|object| Problem::Missing { object }));
     problems.extend(observation.objects.not_deployed.as_ref().map(|error| Problem::NotDeployed { error }));
     problems.extend(lost_routes(observation));
     problems.extend(changed(observation));
@@ -190,7 +198,6 @@ pub fn problems<'o>(
     problems.extend(
         observation
             .coverage
-    problems.extend(observation.objects.missing_others.iter().map(|object| Problem::Missing { object }));
             .gaps
             .iter()
             .map(|gap| Problem::Bypass { gap, reached: &observation.beside_stable }),

@@ -43,6 +43,7 @@ fn healthy() -> Observation {
         is_routed: Some(true),
         coverage: Coverage::default(),
         beside_stable: BTreeMap::from([("v2".to_owned(), 1)]),
+        template_drift: Vec::new(),
         remote_clusters: BTreeSet::new(),
         counts_sessions: true,
         traffic: None,
@@ -129,7 +130,6 @@ fn what_was_not_observed_and_what_was_copied_before_a_change_are_problems_too() 
     );
 }
 
-#[test]
 /// Routes of ours that somebody has deleted.
 fn deleted_routes() -> MissingObject {
     let object = Reference::new("networking.istio.io/v1", "EnvoyFilter", "shop", "routes");
@@ -148,6 +148,7 @@ fn deleted_routes_are_one_problem_with_their_name_and_no_interruption() {
     assert_eq!(found, "EnvoyFilter shop/routes is missing: it was deleted");
 }
 
+#[test]
 fn a_configuration_without_the_release_is_one_sentence() {
     let error = plan::Error::NotCarried {
         release: "shop/shop".to_owned(),

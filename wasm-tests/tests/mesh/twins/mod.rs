@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! adopting       the version label for the pods of a running Deployment
+//! forgotten      an upgrade without the post-renderer
 //! running_chart  an application that runs already, from there to the end of its first promotion, under load
 //! ```
 
 mod adopting;
+mod forgotten;
 mod running_chart;
 
 use crate::support::in_the_mesh;

@@ -51,6 +51,7 @@ fn the_first_canary_of_a_running_chart_costs_no_request_and_no_cart() {
         chart.gone("v1").await;
         nothing_is_lost(&mut sessions, moving, "finished").await;
         assert_eq!(chart.pods("v2").await, promoted, "the promoted pods stay");
+        chart.is_reported_and_mended("v2").await;
     });
 }
 

@@ -141,6 +141,10 @@ impl Controllers {
         set["spec"]["selector"]["matchLabels"]["pod-template-hash"] = json!(hash);
         set["spec"]["template"]["metadata"]["labels"]["pod-template-hash"] = json!(hash);
         set["metadata"]["labels"] = set["spec"]["template"]["metadata"]["labels"].clone();
+        // `SetNewReplicaSetAnnotations`.
+        let annotations = deployment["metadata"]["annotations"].as_object().cloned().unwrap_or_default();
+        set["metadata"]["annotations"] = annotations.into();
+        set["metadata"]["annotations"]["deployment.kubernetes.io/revision"] = json!(self.named.to_string());
         store.create_as("kube-controller-manager", &set);
         name
     }

@@ -30,6 +30,7 @@ fn healthy() -> Observation {
         is_routed: Some(true),
         coverage: Coverage::default(),
         beside_stable: BTreeMap::from([("v2".to_owned(), 1)]),
+        template_drift: Vec::new(),
         remote_clusters: BTreeSet::new(),
         counts_sessions: true,
         traffic: None,

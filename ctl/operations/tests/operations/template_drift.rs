@@ -1,0 +1,105 @@
+//! A chart whose two versions run beside each other is upgraded without the post-renderer.
+
+use crate::fake_api::{FakeApi, State};
+use crate::fixture::{SHOP, apply, release, run, shop};
+use canary_operations::Cluster;
+use canary_release::spec::Release;
+use canary_release::status::problems;
+use serde_json::{Value, json};
+
+/// A Deployment as the post-renderer leaves it for Helm.
+fn rendered(name: &str, version: &str, image: &str) -> Value {
+    let labels = json!({"app": "shop", "version": version});
+    json!({"apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": name, "namespace": SHOP, "annotations":
+            {"meta.helm.sh/release-name": "shop", "canary-ctl.io/version": version}},
+        "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": {
+            "metadata": {"labels": labels}, "spec": {"containers": [{"name": "shop", "image": image}]}}}})
+}
+
+/// The shop by a chart: stable `v1` and canary `v2`, and both are ready.
+fn by_chart() -> FakeApi {
+    let api = shop();
+    for pod in ["shop-v1", "shop-v2"] {
+        api.state().store.remove("Pod", pod);
+    }
+    api.state().create(&rendered("shop", "v1", "shop:1"));
+    api.state().create(&rendered("shop-v2", "v2", "shop:2"));
+    api
+}
+
+/// What `helm upgrade` writes of the chart alone.
+fn upgrade_without_post_renderer(api: &FakeApi) {
+    let mut state = api.state();
+    delete(&mut state, "shop-v2");
+    state.edit_as("helm", "Deployment", "shop", |deployment| {
+        deployment["metadata"]["annotations"].as_object_mut().unwrap().shift_remove("canary-ctl.io/version");
+        let template = &mut deployment["spec"]["template"];
+        template["metadata"]["labels"].as_object_mut().unwrap().shift_remove("version");
+        template["spec"]["containers"][0]["image"] = "shop:2".into();
+    });
+}
+
+/// What `helm rollback` writes: what was rendered before.
+fn roll_back(api: &FakeApi) {
+    let mut state = api.state();
+    let before = rendered("shop", "v1", "shop:1");
+    state.edit_as("helm", "Deployment", "shop", |deployment| {
+        deployment["spec"] = before["spec"].clone();
+        deployment["metadata"]["annotations"] = before["metadata"]["annotations"].clone();
+    });
+    state.create(&rendered("shop-v2", "v2", "shop:2"));
+}
+
+/// A Deployment goes with what it has made.
+fn delete(state: &mut State, deployment: &str) {
+    state.store.remove("Deployment", deployment);
+    let made = state.store.names(&["ReplicaSet", "Pod"]).into_iter();
+    let made: Vec<String> = made.filter(|name| name.contains(&format!(" {deployment}-"))).collect();
+    for name in made {
+        let (kind, name) = name.split_once(' ').unwrap();
+        state.store.remove(kind, name);
+    }
+}
+
+async fn found(cluster: &Cluster, release: &Release) -> Vec<String> {
+    let stored = cluster.get_record(&release.name).await.unwrap();
+    let observation = cluster.observe_status(&release.name, &stored).await.unwrap();
+    problems(&observation, None, 0).iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn the_deployment_is_named_with_its_label_its_image_and_the_version_that_was_deleted() {
+    run(async {
+        let (api, release) = (by_chart(), release(&Value::Null));
+        let cluster = api.cluster().await;
+        apply(&cluster, &release).await.unwrap();
+        assert_eq!(found(&cluster, &release).await, [""; 0]);
+        upgrade_without_post_renderer(&api);
+        let expected = "Deployment shop/shop makes pods without the label `version`, expected `v1`, image `shop:2` instead of `shop:1`: \
+                        they replace those of `v1` (stable), whose users get errors when the last one has ended; no Deployment makes \
+                        pods of `v2`";
+        assert_eq!(found(&cluster, &release).await, [expected, "version `v1` has no pod"]);
+
+        roll_back(&api);
+        assert_eq!(found(&cluster, &release).await, [""; 0]);
+    });
+}
+
+#[test]
+fn a_status_without_the_right_to_list_workloads_says_everything_else() {
+    run(async {
+        for resource in ["deployments", "replicasets"] {
+            let (api, release) = (by_chart(), release(&Value::Null));
+            let cluster = api.cluster().await;
+            apply(&cluster, &release).await.unwrap();
+            upgrade_without_post_renderer(&api);
+            api.state().access.deny("list", resource);
+            let found = found(&cluster, &release).await;
+            assert!(
+                found.iter().any(|problem| problem == "version `v1` has no pod"),
+                "{resource}: {found:?}"
+            );
+        }
+    });
+}
