@@ -1,6 +1,6 @@
 //! `canary-ctl generate`.
 
-use super::Rbac;
+use super::{AdmissionPolicy, Rbac};
 use assignment::Weight;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -45,6 +45,8 @@ pub enum Instead {
     Routes(RouteFiles),
     /// Print the rights that steering a release needs, as roles and their bindings
     Rbac(Rbac),
+    /// Print a policy for the API server that refuses a Helm upgrade without the post-renderer
+    AdmissionPolicy(AdmissionPolicy),
 }
 
 /// Print the routes alone, for a chart or a repository that owns them; needs no signing keys

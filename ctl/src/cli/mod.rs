@@ -1,5 +1,6 @@
 //! What the command line may say, as clap types: one file for each verb. Nothing is done here.
 
+mod admission_policy;
 mod apply;
 mod cluster;
 mod common;
@@ -35,6 +36,7 @@ mod verify;
 mod weight;
 mod writes;
 
+pub use admission_policy::AdmissionPolicy;
 pub use apply::Apply;
 pub use cluster::{ClusterAccess, Connection};
 pub use common::{Output, SpecFile};

@@ -14,6 +14,9 @@ use std::path::PathBuf;
 pub(super) async fn run(arguments: &Generate, printer: &mut Printer) -> Result<Outcome, Error> {
     match &arguments.instead {
         Some(Instead::Rbac(arguments)) => return super::rbac::run(arguments, printer),
+        Some(Instead::AdmissionPolicy(arguments)) => {
+            return super::admission_policy::run(arguments, printer);
+        }
         Some(Instead::Routes(of)) => return print_routes(&read(&of.files)?, of.gateway_api, printer),
         None => {}
     }

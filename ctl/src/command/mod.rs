@@ -1,5 +1,6 @@
 //! One file for each verb: its stages in order, from arguments to report.
 
+mod admission_policy;
 mod apply;
 mod complete;
 mod completions;

@@ -1,6 +1,7 @@
 //! Two versions of a chart: files and stdin in, objects, decisions and refusals out.
 
 use crate::cli_fixture::{CliFixture, golden, repository};
+use canary_release::yaml;
 
 fn chart(image: &str, more: &str) -> String {
     format!(
@@ -209,4 +210,13 @@ fn the_rights_to_wait_for_a_version_and_to_see_its_drift_are_printed_on_request(
     };
     assert_eq!(named("generate rbac --user alice --twins"), resources);
     assert_eq!(named("generate rbac --user alice"), [""; 0]);
+}
+
+#[test]
+fn an_admission_policy_is_printed_for_a_release_on_a_cluster() {
+    let cli = fixture();
+    let printed = cli.run("generate admission-policy");
+    assert_eq!((printed.code, printed.stderr.as_str()), (0, ""));
+    assert_eq!(yaml::documents(&printed.stdout).unwrap().len(), 2, "a policy and its binding");
+    golden("admission-policy.yaml", &printed.stdout);
 }

@@ -1,8 +1,36 @@
-//! An upgrade that forgets the post-renderer: reported by `status` and mended by Helm.
+//! An upgrade that forgets the post-renderer: refused by the API server, or reported by `status` and mended by Helm.
 
 use super::TwinChart;
+use mesh_lab::documents;
 
 impl TwinChart<'_> {
+    /// Applies the policy, and lets the API server check two updates of stable's Deployment as dry runs: what the chart says of it, and
+    /// what the post-renderer has made of that. Both were rendered by [`deploy_beside`](Self::deploy_beside).
+    pub(super) async fn is_refused_by_the_policy(&self) {
+        let policy = self.canary_ctl(&["generate", "admission-policy"]);
+        self.lab.kubectl_as("admin", &["apply", "-f", "-"], &policy).await.unwrap();
+        let refused = async || {
+            let refused = self.replace("rendered.yaml").await.err()?;
+            refused.contains("ValidatingAdmissionPolicy").then_some(refused)
+        };
+        let message = self.lab.until("the policy's refusal", refused).await.unwrap();
+        let expected = "Deployment shop makes the pods of version v1, and this update takes their version from them: helm upgrade needs \
+                        --post-renderer";
+        assert!(message.contains(expected), "expected `{expected}` in {message}");
+        self.replace("expected.yaml").await.expect("what the post-renderer makes of it");
+    }
+
+    /// A dry run of the update of Deployment `shop` to what a file has of it.
+    async fn replace(&self, file: &str) -> Result<String, String> {
+        let objects = documents(&self.path(file)).unwrap();
+        let is_it = |object: &&serde_json::Value| {
+            object["kind"] == "Deployment" && object["metadata"]["name"] == "shop"
+        };
+        let deployment = objects.iter().find(is_it).expect("stable's Deployment").to_string();
+        let line = ["replace", "--dry-run=server", "-n", &self.namespace, "-f", "-"];
+        self.lab.kubectl_as("admin", &line, &deployment).await.map_err(|error| error.to_string())
+    }
+
     /// Upgrades the chart by Helm alone where stable has a name of its own, and goes back.
     pub(super) async fn is_reported_and_mended(&self, stable: &str) {
         self.helm(&["upgrade", "shop", &self.text("chart"), "--set", "version=forgotten"]).await;

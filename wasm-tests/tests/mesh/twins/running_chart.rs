@@ -28,6 +28,7 @@ fn the_first_canary_of_a_running_chart_costs_no_request_and_no_cart() {
         loaded.apply().await;
         chart.deploy_beside("v2").await;
         assert_eq!(chart.pods("v1").await, stable, "after the canary came");
+        chart.is_refused_by_the_policy().await;
         loaded.weigh("20").await;
         nothing_is_lost(&mut sessions, moving, "to 20%").await;
         let (on_canary, begun) = sessions.open(loaded.users(SESSIONS)).await;
