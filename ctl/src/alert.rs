@@ -19,7 +19,7 @@ use std::time::Duration;
 const LIMITS: Limits = Limits { timeout: Duration::from_secs(10), body_bytes: 256 * 1024 };
 /// The id of an alert, the same however often it is sent: a receiver that knows it ignores it
 /// ([Idempotency-Key](https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/)).
-const IDEMPOTENCY_KEY: &str = "idempotency-key";
+pub(crate) const IDEMPOTENCY_KEY: &str = "idempotency-key";
 const AGENT: &str = concat!("canary-ctl/", env!("CARGO_PKG_VERSION"));
 
 /// Sends over HTTP/1.1, with TLS where the URL says so. Alerts are rare, so no connection is kept.
@@ -46,17 +46,7 @@ impl HttpAlertSender {
 
 impl AlertSender for HttpAlertSender {
     fn url(&self, receiver: &AlertReceiver) -> Result<SecretUrl, SendError> {
-        let source = &receiver.url_from;
-        // A driver on another machine, or with another file, may have it.
-        let missing = || SendError::later(format!("expected a URL in {source}, found none"));
-        let text = match source {
-            SecretSource::Inline => return self.urls.get(&receiver.name).cloned().ok_or_else(missing),
-            SecretSource::Env(name) => std::env::var(name).map_err(|_| missing())?,
-            SecretSource::File(path) => input_file::read(path)
-                .map_err(|error| SendError::last(format!("cannot read {source}: {error}")))?,
-            SecretSource::Secret { .. } => return Err(missing()),
-        };
-        text.parse::<SecretUrl>().map_err(|error| SendError::last(format!("{source}: {error}")))
+        url_of(&receiver.url_from, self.urls.get(&receiver.name))
     }
 
     fn send<'a>(
@@ -70,6 +60,20 @@ impl AlertSender for HttpAlertSender {
             sent.map_err(|error| SendError { reason: without(url, &error.reason), ..error })
         })
     }
+}
+
+/// The URL that stands there, unless that is a Secret; `inline` is the one of the file.
+pub(crate) fn url_of(source: &SecretSource, inline: Option<&SecretUrl>) -> Result<SecretUrl, SendError> {
+    // A driver on another machine, or with another file, may have it.
+    let missing = || SendError::later(format!("expected a URL in {source}, found none"));
+    let text = match source {
+        SecretSource::Inline => return inline.cloned().ok_or_else(missing),
+        SecretSource::Env(name) => std::env::var(name).map_err(|_| missing())?,
+        SecretSource::File(path) => input_file::read(path)
+            .map_err(|error| SendError::last(format!("cannot read {source}: {error}")))?,
+        SecretSource::Secret { .. } => return Err(missing()),
+    };
+    text.parse::<SecretUrl>().map_err(|error| SendError::last(format!("{source}: {error}")))
 }
 
 fn request(url: &SecretUrl, payload: &Payload, id: &str) -> Result<Request<Full<Bytes>>, SendError> {
@@ -92,18 +96,22 @@ fn no_response(error: &HttpError) -> SendError {
 
 /// A redirect is not followed: what stands behind the secret of a URL is not told another host.
 fn accepted(status: StatusCode) -> Result<(), SendError> {
-    let is_temporary = status.is_server_error()
-        || [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_EARLY, StatusCode::TOO_MANY_REQUESTS]
-            .contains(&status);
     match status {
         status if status.is_success() => Ok(()),
-        status if is_temporary => Err(SendError::later(status.to_string())),
+        status if is_temporary(status) => Err(SendError::later(status.to_string())),
         status => Err(SendError::last(status.to_string())),
     }
 }
 
+/// Whether the same request may be accepted later.
+pub(crate) fn is_temporary(status: StatusCode) -> bool {
+    status.is_server_error()
+        || [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_EARLY, StatusCode::TOO_MANY_REQUESTS]
+            .contains(&status)
+}
+
 /// A text without a URL, and without what follows the host in it.
-fn without(url: &SecretUrl, text: &str) -> String {
+pub(crate) fn without(url: &SecretUrl, text: &str) -> String {
     let text = text.replace(url.expose(), "(redacted)");
     let rest = url.expose().split_once("://").map_or("", |(_, rest)| rest);
     match rest.find('/').and_then(|at| rest.get(at..)).filter(|path| path.len() > 1) {
@@ -114,4 +122,4 @@ fn without(url: &SecretUrl, text: &str) -> String {
 
 #[cfg(test)]
 #[path = "alert_tests.rs"]
-mod tests;
+pub(crate) mod tests;

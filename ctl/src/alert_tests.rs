@@ -5,22 +5,30 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-const SECRET: &str = "/services/T0/B0/secret";
+pub(crate) const SECRET: &str = "/services/T0/B0/secret";
 
 /// A receiver that answers each request with this text, and what it was sent.
-struct FakeReceiver {
-    url: SecretUrl,
+pub(crate) struct FakeReceiver {
+    pub(crate) url: SecretUrl,
     requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl FakeReceiver {
-    async fn answering(text: &'static str) -> Self {
+    pub(crate) async fn answering(text: &'static str) -> Self {
+        Self::answering_in_turn(vec![text]).await
+    }
+
+    /// Each request gets the next text, and the last one goes on.
+    pub(crate) async fn answering_in_turn(texts: Vec<&'static str>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}{SECRET}", listener.local_addr().unwrap()).parse().unwrap();
         let requests = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&requests);
         tokio::spawn(async move {
+            let mut texts = texts.into_iter();
+            let mut text = "";
             while let Ok((mut stream, _)) = listener.accept().await {
+                text = texts.next().unwrap_or(text);
                 let mut read = Vec::new();
                 while !is_whole(&read) {
                     let mut bytes = [0; 4096];
@@ -37,6 +45,18 @@ impl FakeReceiver {
             }
         });
         Self { url, requests }
+    }
+
+    /// One that nobody listens for.
+    pub(crate) async fn down() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}{SECRET}", listener.local_addr().unwrap()).parse().unwrap();
+        Self { url, requests: Arc::default() }
+    }
+
+    /// Everything that it was sent, in its order.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        self.requests.lock().unwrap().clone()
     }
 
     async fn send(&self) -> Result<(), SendError> {
@@ -99,10 +119,7 @@ async fn what_may_be_accepted_later_is_told_from_what_will_not_and_no_redirect_i
 
 #[tokio::test]
 async fn a_receiver_that_is_down_is_a_failure_that_may_be_gone_later_and_does_not_name_its_url() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}{SECRET}", listener.local_addr().unwrap()).parse().unwrap();
-    drop(listener);
-    let down = FakeReceiver { url, requests: Arc::default() };
+    let down = FakeReceiver::down().await;
     let error = down.send().await.unwrap_err();
     assert!(!error.is_final && !error.reason.contains("secret"), "{error}");
     assert!(error.reason.contains("onnection refused"), "{error}");

@@ -6,6 +6,7 @@
 //! cli        the command line's types                                 args         -> Verb
 //! http       requests to the local target and to verified systems       request      -> response, within limits
 //! alert      sends alerts of a rollout to their receivers                payload      -> accepted, or why not
+//! hook       calls hooks of a rollout                                payload      -> succeeded, or why not
 //! prometheus asks for the values of a rollout's metrics                queries      -> numbers
 //! local      one Envoy on this machine, steered by files              Release      -> files, waiting
 //! explain    which version a request would get, and why               request      -> Explanation
@@ -31,6 +32,7 @@ pub mod dashboard;
 pub mod error;
 pub mod explain;
 pub mod hint;
+mod hook;
 mod http;
 pub mod local;
 mod module;

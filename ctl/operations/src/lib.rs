@@ -101,7 +101,8 @@ pub use role_change_checks::{
     CheckedFinish, CheckedPromotion, CheckedRollback, PromoteOptions, RollbackOptions,
 };
 pub use rollout::{
-    AlertSender, FailedDelivery, GroupCounters, MetricSource, RolloutDriver, RolloutReport, SendError,
+    AlertSender, FailedDelivery, GroupCounters, HookCaller, MetricSource, RolloutDriver, RolloutReport,
+    SendError,
 };
 pub use rotate::{RotateOptions, Rotated};
 pub use secret_reader::SecretReader;

@@ -24,6 +24,7 @@
 //! alert             what people are told of a rollout, until they have it  Alert   -> Payload
 //! evidence          whether the canary fails more often than stable   counters           -> Assessment
 //! analysis          values of queries beside what is expected      RolloutMetric      -> Measurement
+//! hook              Flagger's webhooks: payload, and what responses say HookResult     -> HookState
 //! rollout           what a rollout does next, and why                  Record, observation -> Decision
 //! data_plane        how the requests of a pod go through the mesh       Pod                -> DataPlane
 //! stats             the interval of an observed share, and tests against the expected one
@@ -46,6 +47,7 @@ pub mod doctor;
 mod embedded_module;
 pub mod evidence;
 pub mod format;
+pub mod hook;
 pub mod input_file;
 pub mod label_selector;
 pub mod lint;

@@ -137,7 +137,7 @@ pub fn add_port_forward_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &
     }
 }
 
-/// Adds the rights that alerts and metrics of a rollout need: to write Events, and to read the Secrets that its file names. Nothing else needs
+/// Adds the rights that alerts, metrics and hooks of a rollout need: to write Events, and to read the Secrets that its file names. Nothing else needs
 /// them.
 pub fn add_rollout_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &Release) {
     let mut rules = Rules(all, release.name.namespace.as_str());
@@ -145,7 +145,8 @@ pub fn add_rollout_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &Relea
     rules.add("events.k8s.io", "events", [], &["create"]);
     let urls = release.rollout.alerts.receivers.iter().map(|receiver| &receiver.url_from);
     let prometheus = release.rollout.analysis.prometheus.as_ref();
-    for source in urls.chain(prometheus.and_then(|server| server.bearer_token_from.as_ref())) {
+    let hooks = release.rollout.hooks.endpoints.values().map(|endpoint| &endpoint.url_from);
+    for source in urls.chain(hooks).chain(prometheus.and_then(|server| server.bearer_token_from.as_ref())) {
         if let SecretSource::Secret { name, .. } = source {
             rules.add("", "secrets", [name.as_str()], &["get"]);
         }

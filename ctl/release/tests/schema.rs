@@ -63,6 +63,34 @@ fn metrics() -> Value {
     ])
 }
 
+fn hooks() -> Value {
+    let place = |kind| match kind {
+        "confirm-rollout" => ("urlFrom", json!({"env": "GATE_URL"})),
+        "pre-rollout" => ("urlFrom", json!({"file": "/run/secrets/tester"})),
+        _ => ("url", json!("http://tester.test/")),
+    };
+    let hook = |kind| {
+        let (field, value) = place(kind);
+        let mut hook = json!({"name": format!("a-{kind}"), "type": kind});
+        hook[field] = value;
+        hook
+    };
+    let types = [
+        "confirm-rollout",
+        "pre-rollout",
+        "confirm-traffic-increase",
+        "confirm-promotion",
+        "post-rollout",
+        "rollback",
+        "event",
+    ];
+    let load = json!({
+        "name": "load", "type": "rollout", "urlFrom": {"secret": {"name": "hooks", "key": "load"}}, "timeout": "1m", "retries": 2,
+        "interval": "90s", "failureThreshold": 5, "metadata": {"type": "cmd", "cmd": "hey http://shop/"},
+    });
+    types.into_iter().map(hook).chain([load]).collect()
+}
+
 /// Every field that a release on a cluster can have.
 fn on_a_cluster() -> Value {
     json!({
@@ -93,7 +121,7 @@ fn on_a_cluster() -> Value {
                 "falseAlarm": 5, "maxErrors": "1%", "minResponses": 300, "onFailure": "rollback",
                 "onSuccess": "promote", "deadline": "24h", "expiresIn": "1h", "stalledAfter": "10m", "observe": false,
                 "windows": [{"days": ["mon", "fri"], "from": "09:00", "to": "17:00", "timeZone": "Europe/Berlin"}],
-                "alerts": alerts(), "metrics": metrics(),
+                "alerts": alerts(), "metrics": metrics(), "hooks": hooks(),
                 "prometheus": {"address": "https://prometheus.test:9090/x", "bearerTokenFrom": {"env": "PROMETHEUS_TOKEN"}},
             },
             "override": {"mode": "token", "tokensNotBefore": "2026-11-21T12:00:00Z"},

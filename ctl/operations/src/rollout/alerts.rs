@@ -1,10 +1,13 @@
 //! Sends the alerts of a rollout. What is to be sent stands in the record, and so does who sends it; requests are made beside the rollout, which
 //! waits for none of them.
 
+use super::hooks::HookCaller;
+use super::send_error::{FailedDelivery, SendError};
 use crate::client::ApiRequest;
 use crate::secret_reader::SecretReader;
 use crate::{Cluster, Error, StoredRecord};
 use canary_release::alert::{AlertMessage, AlertOutbox, DueDelivery, Payload, Recipient, kubernetes_event};
+use canary_release::hook::HookError;
 use canary_release::spec::{AlertReceiver, ReleaseName, SecretSource, SecretUrl};
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
@@ -12,7 +15,6 @@ use k8s_openapi::api::events::v1::Event;
 use kube::api::PostParams;
 use kube::{Api, Client};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::sync::Arc;
 use tokio::task::JoinSet;
 
@@ -36,27 +38,6 @@ pub trait AlertSender: Send + Sync {
     ) -> BoxFuture<'a, Result<(), SendError>>;
 }
 
-/// Why an alert was not accepted. Its text has no URL.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{reason}")]
-pub struct SendError {
-    /// Why.
-    pub reason: String,
-    /// Whether the same would be refused again.
-    pub is_final: bool,
-}
-
-/// An alert that was sent and not accepted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FailedDelivery {
-    /// The id of the alert.
-    pub id: String,
-    /// The name of the recipient.
-    pub to: String,
-    /// Why.
-    pub error: SendError,
-}
-
 /// The id of an alert, and the name of a recipient.
 type DeliveryKey = (String, String);
 
@@ -65,6 +46,7 @@ pub(super) struct AlertDispatcher {
     client: Client,
     release: ReleaseName,
     sender: Option<Arc<dyn AlertSender>>,
+    hooks: Option<Arc<dyn HookCaller>>,
     tasks: JoinSet<()>,
     in_flight: BTreeSet<DeliveryKey>,
     results: tokio::sync::mpsc::UnboundedReceiver<DeliveryResult>,
@@ -87,6 +69,7 @@ impl AlertDispatcher {
             client,
             release,
             sender: None,
+            hooks: None,
             tasks: JoinSet::new(),
             in_flight: BTreeSet::new(),
             results,
@@ -99,6 +82,10 @@ impl AlertDispatcher {
 
     pub(super) fn set_sender(&mut self, sender: Arc<dyn AlertSender>) {
         self.sender = Some(sender);
+    }
+
+    pub(super) fn set_hooks(&mut self, hooks: Arc<dyn HookCaller>) {
+        self.hooks = Some(hooks);
     }
 
     /// Writes what became of deliveries into an outbox that was just read. Whether it changed.
@@ -122,7 +109,11 @@ impl AlertDispatcher {
     pub(super) fn claim(&self, outbox: &mut AlertOutbox, now: Timestamp) -> Vec<DueDelivery> {
         let is_skipped = |id: &str, to: &Recipient| {
             let key = (id.to_owned(), to.name().to_owned());
-            let has_no_sender = self.sender.is_none() && matches!(to, Recipient::Receiver(_));
+            let has_no_sender = match to {
+                Recipient::Events => false,
+                Recipient::Receiver(_) => self.sender.is_none(),
+                Recipient::Hook(_) => self.hooks.is_none(),
+            };
             has_no_sender || self.in_flight.contains(&key) || self.unrecorded.contains_key(&key)
         };
         outbox.claim(now, is_skipped)
@@ -140,6 +131,7 @@ impl AlertDispatcher {
                 client: self.client.clone(),
                 release: self.release.clone(),
                 sender: self.sender.clone(),
+                hooks: self.hooks.clone(),
                 record_uid: stored.uid().map(str::to_owned),
             };
             let report = self.report.clone();
@@ -197,6 +189,7 @@ struct DeliveryContext {
     client: Client,
     release: ReleaseName,
     sender: Option<Arc<dyn AlertSender>>,
+    hooks: Option<Arc<dyn HookCaller>>,
     record_uid: Option<String>,
 }
 
@@ -209,6 +202,11 @@ impl DeliveryContext {
                 let sender = self.sender.as_deref().ok_or_else(|| SendError::later("no sender of alerts"))?;
                 let url = receiver_url(&self.client, &self.release, receiver, sender).await?;
                 sender.send(&url, &message.payload(receiver.format), &alert.id).await
+            }
+            Recipient::Hook(hook) => {
+                let hooks = self.hooks.as_deref().ok_or_else(|| SendError::later("no caller of hooks"))?;
+                let called = hooks.call(hook, message.hook_payload(hook.kind), Some(&alert.id)).await;
+                called.map_err(|HookError { reason, is_final, .. }| SendError { reason, is_final })
             }
         }
     }
@@ -260,31 +258,4 @@ async fn receiver_url(
     };
     let text = secrets.read(name, key).await?.ok_or_else(missing)?;
     text.parse::<SecretUrl>().map_err(|error| SendError::last(format!("{}: {error}", receiver.url_from)))
-}
-
-impl SendError {
-    /// One that may be gone later.
-    pub fn later(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), is_final: false }
-    }
-
-    /// One that the same request meets again.
-    pub fn last(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), is_final: true }
-    }
-}
-
-impl From<Error> for SendError {
-    fn from(error: Error) -> Self {
-        let is_final = !error.is_transient();
-        Self { reason: error.to_string(), is_final }
-    }
-}
-
-impl fmt::Display for FailedDelivery {
-    /// `alert shopshopshop-1-3 to ops: 503 Service Unavailable`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { id, to, error } = self;
-        write!(f, "alert {id} to {to}: {error}")
-    }
 }

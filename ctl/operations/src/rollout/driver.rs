@@ -6,19 +6,19 @@
 //! write names the version of the record that was read.
 
 use super::GroupCounters;
-use super::alerts::{AlertDispatcher, AlertSender, FailedDelivery};
+use super::alerts::{AlertDispatcher, AlertSender};
 use super::analysis::{MetricSource, measure};
 use super::deployment::DeployedState;
+use super::hooks::{HookCaller, HookDispatcher};
+use super::report::RolloutReport;
+use super::send_error::FailedDelivery;
 use crate::{Cluster, Error, PromoteOptions, RollbackOptions, StoredRecord, WaitOptions};
-use canary_release::evidence::{Assessment, IntervalCounts, ProxyCounters, ProxyCoverage};
+use canary_release::evidence::{IntervalCounts, ProxyCounters, ProxyCoverage};
 use canary_release::preflight::PreflightCheck;
 use canary_release::record::Record;
-use canary_release::rollout::{
-    Decision, Ending, RolloutAction, RolloutObservation, RolloutPhase, RolloutResult, VerbError,
-};
+use canary_release::rollout::{Decision, Ending, RolloutAction, RolloutObservation, RolloutPhase, VerbError};
 use canary_release::spec::ReleaseName;
 use jiff::Timestamp;
-use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,6 +35,7 @@ pub struct RolloutDriver<'c> {
     deployed: DeployedState,
     alerts: AlertDispatcher,
     metrics: Option<Arc<dyn MetricSource>>,
+    hooks: HookDispatcher,
 }
 
 /// What the next observation is compared with.
@@ -47,21 +48,6 @@ struct Baseline {
     last: ProxyCounters,
 }
 
-/// What was observed of a rollout, and done.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RolloutReport {
-    /// The record afterwards.
-    #[serde(skip)]
-    pub record: Record,
-    /// What was done, or would be done, and why.
-    pub decision: Decision,
-    /// What the evidence says.
-    pub assessment: Assessment,
-    /// The proxies whose counters were read.
-    pub proxies: ProxyCoverage,
-}
-
 /// What was observed, before anything is written.
 struct Found {
     /// The record as it was read.
@@ -69,20 +55,10 @@ struct Found {
     /// The same with what was counted.
     stored: StoredRecord,
     observed: GroupCounters,
-    /// Whether evidence or measurements were added to the record.
+    /// Whether evidence, measurements or results of hooks were added to the record.
     has_evidence: bool,
     is_deployed: bool,
     report: RolloutReport,
-}
-
-impl RolloutReport {
-    /// How the rollout has ended, once nothing is left to do for it.
-    pub fn ended(&self) -> Option<RolloutResult> {
-        let is_over =
-            (self.decision.phase, self.decision.action) == (RolloutPhase::Ended, RolloutAction::Wait);
-        let end = self.record.rollout.as_ref()?.ended.as_ref()?;
-        is_over.then_some(end.result)
-    }
 }
 
 impl<'c> RolloutDriver<'c> {
@@ -90,7 +66,8 @@ impl<'c> RolloutDriver<'c> {
     pub fn new(cluster: &'c Cluster, release: ReleaseName, timeout: Duration) -> Self {
         let alerts = AlertDispatcher::new(cluster.client.client.clone(), release.clone());
         let deployed = DeployedState::default();
-        Self { cluster, release, timeout, baseline: None, deployed, alerts, metrics: None }
+        let hooks = HookDispatcher::default();
+        Self { cluster, release, timeout, baseline: None, deployed, alerts, metrics: None, hooks }
     }
 
     /// With a sender of its alerts. Without one they stay in the record until a driver that has one; Events are written anyway.
@@ -104,6 +81,14 @@ impl<'c> RolloutDriver<'c> {
     #[must_use]
     pub fn with_metrics(mut self, source: Arc<dyn MetricSource>) -> Self {
         self.metrics = Some(source);
+        self
+    }
+
+    /// With a caller of its hooks. Without one none is called, and notifications stay in the record until a driver that has one.
+    #[must_use]
+    pub fn with_hooks(mut self, caller: Arc<dyn HookCaller>) -> Self {
+        self.alerts.set_hooks(Arc::clone(&caller));
+        self.hooks.set_caller(caller);
         self
     }
 
@@ -132,23 +117,30 @@ impl<'c> RolloutDriver<'c> {
             Ok(record) => report.record = record,
             Err(Error::Preflight(refusal)) => {
                 let reason = format!("{}: {refusal}", report.decision.reason);
-                report.decision =
-                    Decision { phase: RolloutPhase::Held, action: RolloutAction::Wait, reason, alert: None };
+                report.decision = Decision::wait(RolloutPhase::Held, reason);
                 self.note_refusal(as_read, &report.decision, now).await?;
+                self.call_hooks(&mut report, now);
                 return Ok(report);
             }
             Err(Error::ConcurrentChange { .. }) => {
                 self.baseline = None;
                 let reason = "another client has changed the release meanwhile".to_owned();
-                let (phase, action) = (RolloutPhase::Progressing, RolloutAction::Wait);
-                report.decision = Decision { phase, action, reason, alert: None };
+                report.decision = Decision::wait(RolloutPhase::Progressing, reason);
                 return Ok(report);
             }
             Err(error) => return Err(error),
         }
+        self.call_hooks(&mut report, now);
         let is_steady = is_deployed && report.record.state.generation == generation;
         self.baseline = is_steady.then(|| self.next_baseline(&report.record, observed.counters));
         Ok(report)
+    }
+
+    fn call_hooks(&mut self, report: &mut RolloutReport, now: Timestamp) {
+        let requests = report.record.hook_requests(&report.decision, &self.release, now);
+        if !self.hooks.start(requests) && report.decision.action == RolloutAction::Wait {
+            report.decision.reason.push_str("; this driver has no HTTP client for hooks");
+        }
     }
 
     /// Sends the alerts that are due, and records what became of earlier ones, without driving the rollout: for what is left at its end. The
@@ -204,7 +196,9 @@ impl<'c> RolloutDriver<'c> {
         };
         let has_interval =
             interval.is_some_and(|(known, interval)| stored.record.add_evidence(known, &interval));
-        let has_evidence = stored.record.add_measurements(&measured, now) || has_interval;
+        let has_measured = stored.record.add_measurements(&measured, now);
+        let has_called = self.hooks.record_results(&mut stored.record, now);
+        let has_evidence = has_interval || has_measured || has_called;
         let record = stored.record.clone();
         let (Some(rollout), Some(assessment)) = (&record.rollout, record.assess_rollout(proxies, now)) else {
             return Err(VerbError::NotActive { found: "none".to_owned() }.into());
@@ -308,14 +302,16 @@ impl<'c> RolloutDriver<'c> {
         Ok(())
     }
 
-    /// Tells of a rollout that a check holds. What was counted meanwhile is not written: the next interval begins where this one did.
+    /// Tells of a rollout that a check holds. What was counted meanwhile is not written: the next interval begins where this one did. What hooks
+    /// have said is, so that a test is not made again.
     async fn note_refusal(
         &mut self,
         mut stored: StoredRecord,
         decision: &Decision,
         now: Timestamp,
     ) -> Result<(), Error> {
-        let has_results = self.alerts.record_results(&mut stored.record.alerts);
+        let has_called = self.hooks.record_results(&mut stored.record, now);
+        let has_results = self.alerts.record_results(&mut stored.record.alerts) || has_called;
         let has_note = stored.record.note_wait(decision, now);
         match self.save(&mut stored, has_results || has_note, now).await {
             // The next reconciliation reads what the other client has written.

@@ -6,7 +6,10 @@
 //! verbs      start, approve, pause, resume, retry, abort, promote RolloutVerb   -> StoredRecord
 //! analysis   asks for the values of metrics that are due           Record        -> MeasurementResult
 //! alerts     sends what the record says is to be sent             DueDelivery   -> requests
+//! hooks      calls hooks                                          HookRequest   -> HookResult
 //! driver     reads the record, observes, decides, and writes      Record        -> RolloutReport
+//! report     what it has observed, and done
+//! send_error why an alert was not accepted
 //! ```
 
 mod alerts;
@@ -14,9 +17,15 @@ mod analysis;
 mod counters;
 mod deployment;
 mod driver;
+mod hooks;
+mod report;
+mod send_error;
 mod verbs;
 
-pub use alerts::{AlertSender, FailedDelivery, SendError};
+pub use alerts::AlertSender;
 pub use analysis::MetricSource;
 pub use counters::GroupCounters;
-pub use driver::{RolloutDriver, RolloutReport};
+pub use driver::RolloutDriver;
+pub use hooks::HookCaller;
+pub use report::RolloutReport;
+pub use send_error::{FailedDelivery, SendError};

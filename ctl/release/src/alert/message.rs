@@ -134,6 +134,11 @@ impl AlertKind {
         }
     }
 
+    /// Whether the rollout has ended with it.
+    pub const fn is_end(self) -> bool {
+        matches!(self, Self::Promoted | Self::RolledBack | Self::Stopped | Self::Completed | Self::Observed)
+    }
+
     /// The name that programs read: `rolledBack`.
     pub const fn as_str(self) -> &'static str {
         match self {

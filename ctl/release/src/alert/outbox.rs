@@ -5,7 +5,7 @@
 //! answer and a response that is lost are one case.
 
 use super::Alert;
-use crate::spec::AlertReceiver;
+use crate::spec::{AlertReceiver, RolloutHook};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -64,6 +64,8 @@ pub enum Recipient {
     Events,
     /// A receiver.
     Receiver(AlertReceiver),
+    /// A webhook of a type that is notified of transitions.
+    Hook(RolloutHook),
 }
 
 /// An alert that is to be sent now.
@@ -93,6 +95,7 @@ impl Recipient {
         match self {
             Self::Events => EVENTS,
             Self::Receiver(receiver) => &receiver.name,
+            Self::Hook(hook) => &hook.name,
         }
     }
 }
@@ -126,13 +129,14 @@ impl AlertOutbox {
         pending.is_some_and(|pending| pending.deliveries.iter().any(|delivery| delivery.to.name() == to))
     }
 
-    /// Adds an alert for the API server, and for each receiver that wants one so severe.
-    pub(crate) fn push(&mut self, alert: Alert, receivers: &[AlertReceiver]) {
+    /// Adds an alert for the API server, for each receiver that wants one so severe, and for these hooks.
+    pub(crate) fn push(&mut self, alert: Alert, receivers: &[AlertReceiver], hooks: &[RolloutHook]) {
         let severity = alert.kind.severity();
         let wants = |receiver: &&AlertReceiver| severity >= receiver.severity;
         let receivers = receivers.iter().filter(wants).cloned().map(Recipient::Receiver);
         let new = |to| Delivery { to, attempts: 0, retry_at: None };
-        let deliveries = std::iter::once(Recipient::Events).chain(receivers).map(new).collect();
+        let hooks = hooks.iter().cloned().map(Recipient::Hook);
+        let deliveries = std::iter::once(Recipient::Events).chain(receivers).chain(hooks).map(new).collect();
         self.pending.push(PendingAlert { alert, deliveries });
         while self.pending.len() > MAX_PENDING {
             let PendingAlert { alert, deliveries } = self.pending.remove(0);

@@ -28,7 +28,7 @@ fn claim(outbox: &mut AlertOutbox, seconds: i64) -> Vec<String> {
 fn outbox(kinds: &[AlertKind]) -> AlertOutbox {
     let mut outbox = AlertOutbox::default();
     for (index, kind) in kinds.iter().enumerate() {
-        outbox.push(alert(index + 1, *kind), &[receiver("team", AlertSeverity::Info)]);
+        outbox.push(alert(index + 1, *kind), &[receiver("team", AlertSeverity::Info)], &[]);
     }
     outbox
 }
@@ -63,7 +63,7 @@ fn what_was_confirmed_is_sent_no_more_and_an_alert_that_everybody_has_is_gone() 
 fn a_receiver_gets_its_alerts_in_their_order() {
     let mut outbox = outbox(&[AlertKind::Started, AlertKind::Step]);
     assert_eq!(claim(&mut outbox, 0), ["team uid-1-1", "team uid-1-2"], "those that are new at once");
-    outbox.push(alert(3, AlertKind::Promoted), &[receiver("team", AlertSeverity::Info)]);
+    outbox.push(alert(3, AlertKind::Promoted), &[receiver("team", AlertSeverity::Info)], &[]);
     assert_eq!(claim(&mut outbox, 10), [""; 0], "the first one is on its way");
     assert_eq!(claim(&mut outbox, 30), ["team uid-1-1"], "one that was tried goes alone");
     outbox.confirm("uid-1-1", "team");
@@ -78,7 +78,7 @@ fn a_receiver_is_told_what_is_as_severe_as_it_wants() {
     let told = |severity| {
         let mut outbox = AlertOutbox::default();
         for (index, kind) in kinds.into_iter().enumerate() {
-            outbox.push(alert(index + 1, kind), &[receiver("team", severity)]);
+            outbox.push(alert(index + 1, kind), &[receiver("team", severity)], &[]);
         }
         assert!(outbox.has("uid-1-1", EVENTS), "the API server gets all of them");
         claim(&mut outbox, 0).len()

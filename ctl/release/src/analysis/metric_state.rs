@@ -57,14 +57,10 @@ impl MetricReport {
         let verdict = match state {
             None => EvidenceVerdict::Waiting,
             Some(state) => {
-                let is_lasting = state.in_a_row >= self.metric.failure_threshold;
-                match state.last.outcome {
-                    Outcome::Failed if is_lasting => EvidenceVerdict::Rollback,
-                    Outcome::Failed => EvidenceVerdict::Hold,
-                    Outcome::Unknown if is_lasting => EvidenceVerdict::Hold,
-                    Outcome::Unknown => EvidenceVerdict::Waiting,
-                    Outcome::Passed if self.is_old(state, now) => EvidenceVerdict::Waiting,
-                    Outcome::Passed => return None,
+                match verdict_of(state.last.outcome, state.in_a_row, self.metric.failure_threshold) {
+                    Some(verdict) => verdict,
+                    None if self.is_old(state, now) => EvidenceVerdict::Waiting,
+                    None => return None,
                 }
             }
         };
@@ -103,6 +99,18 @@ impl fmt::Display for MetricReport {
             Some(stable) if !reason.contains("stable") => write!(f, ", stable {stable}"),
             _ => Ok(()),
         }
+    }
+}
+
+/// What outcomes in a row say of the next step; `None` if nothing speaks against it. Without a result there is no rollback.
+pub(crate) fn verdict_of(outcome: Outcome, in_a_row: u32, threshold: u32) -> Option<EvidenceVerdict> {
+    let is_lasting = in_a_row >= threshold;
+    match outcome {
+        Outcome::Failed if is_lasting => Some(EvidenceVerdict::Rollback),
+        Outcome::Failed => Some(EvidenceVerdict::Hold),
+        Outcome::Unknown if is_lasting => Some(EvidenceVerdict::Hold),
+        Outcome::Unknown => Some(EvidenceVerdict::Waiting),
+        Outcome::Passed => None,
     }
 }
 

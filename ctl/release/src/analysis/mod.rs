@@ -16,6 +16,7 @@ mod query;
 mod response;
 
 pub use measurement::{MeasuredValues, Measurement, Outcome};
+pub(crate) use metric_state::verdict_of;
 pub use metric_state::{MetricReport, MetricState};
 pub(crate) use query::{ISTIO_VERSION_LABELS, QueryVariables};
 pub use query::{IstioMetric, QueryTemplate, Reporter, TemplateError};

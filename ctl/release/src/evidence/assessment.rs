@@ -2,6 +2,7 @@
 
 use super::{Evidence, FailureKind, KindEvidence, LogRatio, ResponseCount, VersionCounts};
 use crate::analysis::MetricReport;
+use crate::hook::HookReport;
 use crate::stats::as_f64;
 use serde::Serialize;
 use std::fmt;
@@ -78,6 +79,8 @@ pub struct Assessment {
     pub kinds: Vec<KindNumbers>,
     /// What was measured besides.
     pub metrics: Vec<MetricReport>,
+    /// What hooks have said since the step began.
+    pub hooks: Vec<HookReport>,
 }
 
 impl Evidence {
@@ -93,7 +96,7 @@ impl Evidence {
         // Of several with the same verdict the first is said.
         let worst = found.reduce(|worst, next| if next.0 > worst.0 { next } else { worst });
         let (verdict, reason) = worst.unwrap_or_else(|| (EvidenceVerdict::Advance, not_worse(&kinds)));
-        Assessment { verdict, reason, kinds, metrics: Vec::new() }
+        Assessment { verdict, reason, kinds, metrics: Vec::new(), hooks: Vec::new() }
     }
 }
 

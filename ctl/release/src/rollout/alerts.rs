@@ -5,7 +5,7 @@ use super::decision::after;
 use super::{Decision, Ending, Rollout, RolloutAction, RolloutPhase};
 use crate::alert::{Alert, AlertKind, AlertStep, KindCounts};
 use crate::record::Record;
-use crate::spec::AlertReceiver;
+use crate::spec::{AlertReceiver, HookType, RolloutHook};
 use assignment::contract::Role;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -33,6 +33,16 @@ pub struct AlertState {
 impl AlertState {
     pub(super) fn begin(receivers: Vec<AlertReceiver>, now: Timestamp) -> Self {
         Self { receivers, series: super::decision::seconds(now), ..Self::default() }
+    }
+
+    /// When the rollout was started, seconds since 1970-01-01 UTC.
+    pub(super) const fn series(&self) -> u64 {
+        self.series
+    }
+
+    /// Somebody has decided: a gate behind the one that was told is told, too.
+    pub(super) fn pass_gate(&mut self) {
+        self.told.remove(&AlertKind::Gate);
     }
 
     /// A step begins: what lasts is told again.
@@ -113,7 +123,13 @@ impl Record {
             reason: Alert::bounded(reason),
             counts: KindCounts::of(&rollout.evidence),
         };
-        self.alerts.push(alert, &rollout.alerts.receivers);
+        let is_notified = |hook: &&RolloutHook| match hook.kind {
+            HookType::Event => true,
+            HookType::PostRollout => kind.is_end(),
+            _ => false,
+        };
+        let hooks: Vec<RolloutHook> = rollout.hooks.iter().filter(is_notified).cloned().collect();
+        self.alerts.push(alert, &rollout.alerts.receivers, &hooks);
     }
 }
 

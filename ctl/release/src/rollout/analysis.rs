@@ -5,8 +5,9 @@ use super::Rollout;
 use super::decision::{after, seconds};
 use crate::analysis::{MeasuredValues, MetricReport, MetricState, QueryTemplate};
 use crate::evidence::{Assessment, EvidenceVerdict, ProxyCoverage};
+use crate::hook::HookReport;
 use crate::record::Record;
-use crate::spec::RolloutMetric;
+use crate::spec::{HookType, RolloutMetric};
 use assignment::Weight;
 use assignment::contract::Role;
 use jiff::Timestamp;
@@ -69,10 +70,17 @@ impl Record {
         let rollout = self.rollout.as_ref()?;
         let mut assessment = rollout.assess(proxies);
         assessment.metrics = rollout.metric_reports().collect();
+        let is_called = |report: &HookReport| {
+            report.state.is_some() || matches!(report.hook.kind, HookType::Rollout | HookType::Rollback)
+        };
+        assessment.hooks = rollout.hook_reports().filter(is_called).collect();
         if self.measured_rollout(now).is_none() {
             return Some(assessment);
         }
-        for (verdict, reason) in assessment.metrics.iter().filter_map(|metric| metric.finding(now)) {
+        let of_metrics = assessment.metrics.iter().filter_map(|metric| metric.finding(now));
+        let of_hooks = assessment.hooks.iter().filter_map(|hook| hook.finding(now));
+        let findings: Vec<(EvidenceVerdict, String)> = of_metrics.chain(of_hooks).collect();
+        for (verdict, reason) in findings {
             if verdict > assessment.verdict {
                 (assessment.verdict, assessment.reason) = (verdict, reason);
             }
@@ -81,12 +89,15 @@ impl Record {
             for metric in &assessment.metrics {
                 assessment.reason = format!("{}; {metric}", assessment.reason);
             }
+            for hook in assessment.hooks.iter().filter(|report| report.hook.kind == HookType::Rollout) {
+                assessment.reason = format!("{}; {hook}", assessment.reason);
+            }
         }
         Some(assessment)
     }
 
     /// The rollout, where the users of the canary are those of its step; one that only observes has no steps.
-    fn measured_rollout(&self, now: Timestamp) -> Option<&Rollout> {
+    pub(super) fn measured_rollout(&self, now: Timestamp) -> Option<&Rollout> {
         let rollout =
             self.rollout.as_deref().filter(|rollout| rollout.is_active() && rollout.ending.is_none())?;
         let weight = self.state.weight;
@@ -111,7 +122,6 @@ impl Rollout {
         if let Some(state) = self.measured.get(&metric.name) {
             return state.is_due(metric.interval, now);
         }
-        let begun = self.step.as_ref().map_or(self.started_at, |step| step.since);
-        now >= after(begun, metric.interval)
+        now >= after(self.step_since(), metric.interval)
     }
 }

@@ -6,9 +6,11 @@
 //! ```text
 //! state         the rollout of a release, as its record keeps it
 //! verbs         what people do to it: start, approve, pause, resume, retry, abort, promote
-//! decision      what to do next, and why              Rollout, observation, time   -> Decision
+//! decision      what a decision is made of, and what it says
+//! machine       what to do next, and why              Rollout, observation, time   -> Decision
 //! analysis      which metrics are measured now, and what they say  Record, time       -> MeasurementRequest
 //! forecast      what the traffic of a step can show   Rollout, time                -> RolloutForecast
+//! hooks         which hooks are called, and what they let it do     Record, decision   -> HookRequest
 //! window        when it may raise the weight            Decision, time              -> Decision
 //! transition    the same, done to the record          Record, action               -> Record
 //! alerts        which transitions people are told of  Record, decision             -> Alert
@@ -18,6 +20,8 @@ mod alerts;
 mod analysis;
 mod decision;
 mod forecast;
+mod hooks;
+mod machine;
 mod state;
 mod transition;
 mod verbs;

@@ -3,7 +3,8 @@
 use super::AlertState;
 use crate::analysis::MetricState;
 use crate::evidence::{Assessment, Criteria, Evidence, ProxyCoverage};
-use crate::spec::{RolloutMetric, RolloutPolicy, RolloutStep, RolloutWindow};
+use crate::hook::HookState;
+use crate::spec::{RolloutHook, RolloutMetric, RolloutPolicy, RolloutStep, RolloutWindow};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -48,6 +49,12 @@ pub struct Rollout {
     /// What was measured since the step began, by the names of the metrics.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub measured: BTreeMap<String, MetricState>,
+    /// What its hooks decide. How they are called is in the driver's file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<RolloutHook>,
+    /// What the hooks have said since the step began, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub hook_states: BTreeMap<String, HookState>,
     /// Who is told of it, and what was told.
     #[serde(default)]
     pub alerts: AlertState,
@@ -126,6 +133,19 @@ impl Rollout {
     /// The step that it is at.
     pub fn current(&self) -> Option<&RolloutStep> {
         self.plan.get(self.step.as_ref()?.index)
+    }
+
+    /// When its step began; before the first one, when it was started.
+    pub fn step_since(&self) -> Timestamp {
+        self.step.as_ref().map_or(self.started_at, |step| step.since)
+    }
+
+    /// What a step needs is counted, measured, called and told anew.
+    pub(super) fn begin_step(&mut self) {
+        self.evidence.begin_step();
+        self.measured.clear();
+        self.hook_states.clear();
+        self.alerts.begin_step();
     }
 
     /// Whether it has not ended.

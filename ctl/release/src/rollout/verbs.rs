@@ -110,6 +110,8 @@ impl Record {
             evidence: Evidence::default(),
             metrics: spec.analysis.metrics.clone(),
             measured: BTreeMap::new(),
+            hooks: spec.hooks.hooks.clone(),
+            hook_states: BTreeMap::new(),
             alerts: AlertState::begin(spec.alerts.receivers.clone(), now),
         }));
         self.count_by_group(Some(now), by);
@@ -206,6 +208,7 @@ impl Rollout {
             return Err(VerbError::NoGate { found });
         };
         step.approved_by = Some(by.to_owned());
+        self.alerts.pass_gate();
         Ok(())
     }
 
@@ -288,12 +291,5 @@ impl Rollout {
     fn restart_step(&mut self, now: Timestamp) {
         self.step = self.step.take().map(|step| CurrentStep { since: now, approved_by: None, ..step });
         self.begin_step();
-    }
-
-    /// What a step needs is counted and told anew.
-    pub(super) fn begin_step(&mut self) {
-        self.evidence.begin_step();
-        self.measured.clear();
-        self.alerts.begin_step();
     }
 }

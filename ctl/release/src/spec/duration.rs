@@ -17,6 +17,8 @@ pub struct SecondsError(String);
 const UNITS: [(char, u64); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
 
 impl Seconds {
+    /// Ten seconds.
+    pub const TEN_SECONDS: Self = Self(10);
     /// A minute.
     pub const MINUTE: Self = Self(60);
     /// Ten minutes.

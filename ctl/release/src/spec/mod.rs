@@ -6,6 +6,7 @@
 mod alert;
 mod analysis;
 mod duration;
+mod hook;
 mod load;
 mod names;
 mod object_metadata;
@@ -24,6 +25,7 @@ pub use analysis::{
     ServerAddress,
 };
 pub use duration::{Seconds, SecondsError};
+pub use hook::{HookEndpoint, HookSpec, HookType, RolloutHook};
 pub use load::{Document, Error, Origin, load, parse};
 pub use names::{Label, LabelError, ReleaseName, version_subset};
 pub(crate) use object_metadata::{MANAGED_BY, REVISION};

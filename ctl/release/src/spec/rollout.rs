@@ -1,6 +1,6 @@
 //! How a rollout goes by itself: plans of steps, and what ends it.
 
-use super::{AlertSpec, AnalysisSpec, Percentage, RolloutWindow, Seconds};
+use super::{AlertSpec, AnalysisSpec, HookSpec, Percentage, RolloutWindow, Seconds};
 use assignment::Weight;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -23,6 +23,8 @@ pub struct RolloutSpec {
     pub alerts: AlertSpec,
     /// What a Prometheus server is asked.
     pub analysis: AnalysisSpec,
+    /// Which webhooks are called.
+    pub hooks: HookSpec,
 }
 
 /// A weight, and what is needed to go on from it.
@@ -120,8 +122,14 @@ const fn stalled_after() -> Seconds {
 impl Default for RolloutSpec {
     fn default() -> Self {
         let plans = BTreeMap::from([(DEFAULT_PLAN.to_owned(), Self::default_plan())]);
-        let (alerts, analysis) = (AlertSpec::default(), AnalysisSpec::default());
-        Self { plans, policy: RolloutPolicy::default(), windows: Vec::new(), alerts, analysis }
+        Self {
+            plans,
+            policy: RolloutPolicy::default(),
+            windows: Vec::new(),
+            alerts: AlertSpec::default(),
+            analysis: AnalysisSpec::default(),
+            hooks: HookSpec::default(),
+        }
     }
 }
 

@@ -5,8 +5,9 @@ use canary_release::alert::{
     Alert, AlertKind, AlertMessage, AlertStep, KindCounts, VersionCount, kubernetes_event,
 };
 use canary_release::evidence::FailureKind;
-use canary_release::spec::{AlertFormat, ReleaseName};
-use serde_json::Value;
+use canary_release::spec::{AlertFormat, HookType, ReleaseName};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 const KINDS: [AlertKind; 15] = [
@@ -87,6 +88,22 @@ fn each_format_is_as_its_receiver_reads_it() {
         "application/cloudevents+json; charset=utf-8"
     );
     assert_eq!(message.payload(AlertFormat::Slack).content_type, "application/json");
+}
+
+#[test]
+fn a_hook_is_sent_flaggers_payload_and_the_metadata_of_its_file_hide_no_part_of_an_event() {
+    let (release, failed, ended) = (release(), alert(AlertKind::Failed), alert(AlertKind::RolledBack));
+    let metadata = [("environment", "test"), ("eventType", "Normal")];
+    let metadata: BTreeMap<String, String> =
+        metadata.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    let payload = |alert, hook| {
+        let message = AlertMessage { release: &release, alert };
+        serde_json::to_value(message.hook_payload(hook).with_metadata(&metadata)).unwrap()
+    };
+    let event = payload(&failed, HookType::Event);
+    let ended = payload(&ended, HookType::PostRollout);
+    assert_eq!(event["checksum"], ended["checksum"], "the same for all calls of a rollout");
+    golden("hooks.json", &json!({"event": event, "post-rollout": ended}));
 }
 
 #[test]

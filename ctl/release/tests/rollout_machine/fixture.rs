@@ -79,6 +79,7 @@ impl RolloutFixture {
                 reason: format!("{verdict:?}"),
                 kinds: Vec::new(),
                 metrics: Vec::new(),
+                hooks: Vec::new(),
             },
         }
     }
@@ -115,6 +116,12 @@ impl RolloutFixture {
         if changed || decision.action == RolloutAction::Deploy {
             self.deployed = self.record.state.generation;
         }
+    }
+
+    /// A driver does what it has decided.
+    pub(crate) fn carry_out_decision(&mut self, decision: Decision) {
+        let read = Read { record: self.record.clone(), version: self.version, decision };
+        self.carry_out(read, Killed::Never);
     }
 
     pub(crate) fn tick(&mut self, verdict: EvidenceVerdict) -> Decision {

@@ -4,6 +4,7 @@ use super::view::RolloutView;
 use crate::alert::HttpAlertSender;
 use crate::cli::{RolloutRun, RolloutStatus};
 use crate::command::target;
+use crate::hook::HttpHookCaller;
 use crate::module;
 use crate::prometheus::HttpMetricSource;
 use crate::report::Printer;
@@ -11,6 +12,7 @@ use crate::{Error, Outcome};
 use canary_operations::{RolloutDriver, RolloutReport};
 use canary_release::format::counted;
 use canary_release::rollout::{RolloutAction, RolloutPhase, RolloutResult};
+use canary_release::spec::RolloutSpec;
 use jiff::Timestamp;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -50,17 +52,14 @@ pub(super) async fn run(arguments: &RolloutRun, printer: &mut Printer) -> Result
     let name = target::release(arguments.release.as_deref(), &arguments.cluster, &document)?;
     let cluster = target::connect(&arguments.cluster).await?;
     let timeout = Duration::from_secs(arguments.timeout.get());
-    // The URLs of a file are those of its own release.
-    let mut urls = document.release.rollout.alerts.urls.clone();
-    if name != document.release.name {
-        urls.clear();
-    }
-    let sender = Arc::new(HttpAlertSender::new(urls));
-    let mut driver = RolloutDriver::new(&cluster, name.clone(), timeout).with_alerts(sender);
-    // So is its Prometheus: a record never says to whom a token is sent.
-    let analysis = &document.release.rollout.analysis;
-    if let Some(server) = analysis.prometheus.clone().filter(|_| name == document.release.name) {
-        let secrets = cluster.secrets(name.namespace.as_str());
+    // The URLs of a file are those of its own release. So are its Prometheus and its hooks: a record never says to whom a token or a command is
+    // sent.
+    let spec = if name == document.release.name { document.release.rollout } else { RolloutSpec::default() };
+    let secrets = cluster.secrets(name.namespace.as_str());
+    let mut driver = RolloutDriver::new(&cluster, name.clone(), timeout)
+        .with_alerts(Arc::new(HttpAlertSender::new(spec.alerts.urls)))
+        .with_hooks(Arc::new(HttpHookCaller::new(spec.hooks.endpoints, Some(secrets.clone()))));
+    if let Some(server) = spec.analysis.prometheus {
         driver = driver.with_metrics(Arc::new(HttpMetricSource::new(server, Some(secrets))));
     }
     if arguments.dry_run {

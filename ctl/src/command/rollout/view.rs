@@ -8,6 +8,7 @@ use canary_operations::RolloutReport;
 use canary_release::alert::AlertOutbox;
 use canary_release::analysis::MetricReport;
 use canary_release::evidence::{Assessment, KindNumbers, ProxyCoverage};
+use canary_release::hook::HookReport;
 use canary_release::record::Record;
 use canary_release::rollout::{Decision, Rollout, RolloutForecast};
 use canary_release::spec::ReleaseName;
@@ -39,6 +40,9 @@ struct Observed {
     /// What was measured besides.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     metrics: Vec<MetricReport>,
+    /// What hooks have said since the step began.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hooks: Vec<HookReport>,
     proxies: ProxyCoverage,
     /// What the traffic of the step can show.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,15 +62,15 @@ impl RolloutView {
         let view = Self::of_record(name, &report.record)?;
         let forecast = view.rollout.forecast(Timestamp::now()).filter(|_| view.rollout.is_active());
         let RolloutReport { decision, assessment, proxies, .. } = report;
-        let Assessment { kinds, metrics, .. } = assessment;
-        Ok(Self { observed: Some(Observed { decision, kinds, metrics, proxies, forecast }), ..view })
+        let Assessment { kinds, metrics, hooks, .. } = assessment;
+        Ok(Self { observed: Some(Observed { decision, kinds, metrics, hooks, proxies, forecast }), ..view })
     }
 }
 
 impl Report for RolloutView {
     fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         writeln!(out, "{}: {}", self.release, escape::line(&self.rollout.to_string()))?;
-        let Some(Observed { decision, kinds, metrics, proxies, forecast }) = &self.observed else {
+        let Some(Observed { decision, kinds, metrics, hooks, proxies, forecast }) = &self.observed else {
             let steps = self.rollout.plan.iter().map(|step| step.weight.to_string()).collect::<Vec<_>>();
             return writeln!(out, "weight {}, steps {}", self.weight, steps.join(", "));
         };
@@ -76,6 +80,9 @@ impl Report for RolloutView {
         }
         for metric in metrics {
             writeln!(out, "{}", escape::line(&metric.to_string()))?;
+        }
+        for hook in hooks {
+            writeln!(out, "{}", escape::line(&hook.to_string()))?;
         }
         writeln!(out, "counters of {} of {} proxies", proxies.observed, proxies.of)?;
         if let Some(forecast) = forecast {

@@ -5,6 +5,7 @@
 //! alerts, receiver  what is told of it, and who is told
 //! cost              requests and bytes of an observation
 //! drivers           killed after any write, and two at once
+//! hooks             Flagger's webhooks, over HTTP
 //! gateways, silence proxies that come, start again, or do not answer
 //! metrics           a Prometheus as a second source
 //! manual            people who change the release meanwhile
@@ -14,6 +15,7 @@ mod alerts;
 mod cost;
 mod drivers;
 mod gateways;
+mod hooks;
 mod manual;
 mod metrics;
 mod receiver;

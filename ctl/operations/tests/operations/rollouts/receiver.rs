@@ -1,9 +1,10 @@
-//! A receiver of alerts: a real HTTP server on the loopback interface, and a sender that posts to it.
+//! A receiver of alerts and hooks: a real HTTP server on the loopback interface, and who posts to it.
 
 use bytes::Bytes;
-use canary_operations::{AlertSender, SendError};
+use canary_operations::{AlertSender, HookCaller, SendError};
 use canary_release::alert::Payload;
-use canary_release::spec::{AlertReceiver, SecretSource, SecretUrl};
+use canary_release::hook::{HookError, HookPayload};
+use canary_release::spec::{AlertReceiver, RolloutHook, SecretSource, SecretUrl};
 use futures_util::future::BoxFuture;
 use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full};
@@ -13,7 +14,7 @@ use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
@@ -157,6 +158,86 @@ impl AlertSender for TestSender {
                 Err(error) => Err(SendError::later(error)),
             }
         })
+    }
+}
+
+/// Calls hooks by their names, each with its command as a load tester gets it.
+pub(super) struct TestHooks {
+    urls: BTreeMap<String, SecretUrl>,
+    timeout: Duration,
+    in_flight: AtomicUsize,
+    /// The ids of notifications, in their order.
+    ids: Mutex<Vec<String>>,
+}
+
+impl TestHooks {
+    pub(super) fn to(hooks: &[(&str, &Receiver)]) -> Arc<Self> {
+        let urls = hooks.iter().map(|(name, receiver)| ((*name).to_owned(), receiver.url()));
+        let (in_flight, ids) = (AtomicUsize::new(0), Mutex::default());
+        Arc::new(Self { urls: urls.collect(), timeout: TIMEOUT, in_flight, ids })
+    }
+
+    /// Waits until the calls that were made have ended.
+    pub(super) async fn settle(&self) {
+        // A call that has not begun yet is one of the next observation.
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        while self.in_flight.load(Ordering::SeqCst) > 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+
+    pub(super) fn ids(&self) -> Vec<String> {
+        self.ids.lock().unwrap().clone()
+    }
+
+    async fn post(&self, hook: &RolloutHook, payload: HookPayload) -> Result<(), HookError> {
+        let metadata = BTreeMap::from([("cmd".to_owned(), format!("hey --secret {SECRET}"))]);
+        let body = serde_json::to_value(payload.with_metadata(&metadata)).unwrap();
+        let url = &self.urls[&hook.name];
+        let address = url.expose().strip_prefix("http://").unwrap().split('/').next().unwrap();
+        let payload = Payload { content_type: "application/json", body };
+        let sent = tokio::time::timeout(self.timeout, post(address, url, &payload)).await;
+        match sent.map_err(|_| HookError::no_response("no answer"))?.map_err(HookError::no_response)? {
+            status if status.is_success() => Ok(()),
+            status => Err(HookError {
+                reason: status.to_string(),
+                is_response: true,
+                is_final: status.is_client_error(),
+            }),
+        }
+    }
+}
+
+impl HookCaller for TestHooks {
+    fn call<'a>(
+        &'a self,
+        hook: &'a RolloutHook,
+        payload: HookPayload,
+        id: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<(), HookError>> {
+        let in_flight = InFlight::begin(&self.in_flight);
+        self.ids.lock().unwrap().extend(id.map(str::to_owned));
+        Box::pin(async move {
+            let called = self.post(hook, payload).await;
+            drop(in_flight);
+            called
+        })
+    }
+}
+
+/// A call that is being made, until it has ended or its driver is killed.
+struct InFlight<'h>(&'h AtomicUsize);
+
+impl<'h> InFlight<'h> {
+    fn begin(count: &'h AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(count)
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod cloud_event;
 mod discord;
+mod hook;
 mod slack;
 mod teams;
 mod webhook;

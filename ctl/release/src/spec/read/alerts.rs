@@ -1,7 +1,7 @@
 //! `spec.rollout.alerts`: who is told. No fault repeats what may be a URL, because that is a secret.
 
-use super::secret_source::secret_source;
-use crate::spec::{AlertFormat, AlertReceiver, AlertSeverity, AlertSpec, Label, SecretSource, SecretUrl};
+use super::secret_source::url_or_source;
+use crate::spec::{AlertFormat, AlertReceiver, AlertSeverity, AlertSpec, Label, SecretUrl};
 use crate::yaml::{Node, Section};
 
 /// Each alert is sent to all of them.
@@ -47,20 +47,8 @@ fn receiver(mut section: Section<'_>, node: &Node) -> Option<(AlertReceiver, Opt
     let required = section.required("type");
     let format = required.and_then(|node| section.chosen(node, &FORMATS));
     let severity = section.choice("severity", &SEVERITIES).unwrap_or_default();
-    let is_inline = section.node("url").is_some();
-    let url = section.parsed::<SecretUrl>("url");
-    let source = section.section("urlFrom");
-    let url_from = match (is_inline, source) {
-        (true, None) => Some(SecretSource::Inline),
-        (false, Some(source)) => secret_source(source),
-        (is_both, _) => {
-            let found = if is_both { "both" } else { "neither" };
-            section.fault(node.place, format!("expected `url` or `urlFrom`, found {found}"), None);
-            None
-        }
-    };
+    let url = url_or_source(&mut section, node);
     section.finish();
-    let receiver = AlertReceiver { name: name?.to_string(), format: format?, severity, url_from: url_from? };
-    // One whose URL has a fault is none.
-    (url.is_some() == is_inline).then_some((receiver, url))
+    let (url_from, url) = url?;
+    Some((AlertReceiver { name: name?.to_string(), format: format?, severity, url_from }, url))
 }

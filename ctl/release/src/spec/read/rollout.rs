@@ -2,6 +2,7 @@
 
 use super::alerts::alerts;
 use super::analysis::{MetricSubject, analysis};
+use super::hooks::hooks;
 use super::windows::windows;
 use crate::spec::rollout::{
     DEFAULT_PLAN, FailureAction, Gate, RolloutPolicy, RolloutSpec, RolloutStep, SuccessAction,
@@ -30,12 +31,13 @@ pub(super) fn rollout(mut section: Section<'_>, subject: &MetricSubject<'_>) -> 
     let windows = windows(&mut section);
     let alerts = alerts(&mut section);
     let analysis = analysis(&mut section, subject);
+    let hooks = hooks(&mut section, &alerts);
     let entries = section.entries_of("plans").unwrap_or_default();
     let named = entries.iter().map(|entry| (entry.key.clone(), plan(&section, entry, &policy)));
     let mut plans: BTreeMap<String, Vec<RolloutStep>> = named.collect();
     plans.entry(DEFAULT_PLAN.to_owned()).or_insert_with(RolloutSpec::default_plan);
     section.finish();
-    RolloutSpec { plans, policy, windows, alerts, analysis }
+    RolloutSpec { plans, policy, windows, alerts, analysis, hooks }
 }
 
 fn policy(section: &mut Section<'_>) -> RolloutPolicy {

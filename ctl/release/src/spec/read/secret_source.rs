@@ -1,7 +1,27 @@
 //! Where a secret stands. No fault repeats a text, because it may be the secret itself.
 
-use crate::spec::{Label, SecretSource};
-use crate::yaml::Section;
+use crate::spec::{Label, SecretSource, SecretUrl};
+use crate::yaml::{Node, Section};
+
+/// Reads `url`, or the place that `urlFrom` names; a fault is recorded where there is neither or both.
+pub(super) fn url_or_source(
+    section: &mut Section<'_>,
+    node: &Node,
+) -> Option<(SecretSource, Option<SecretUrl>)> {
+    let is_inline = section.node("url").is_some();
+    let url = section.parsed::<SecretUrl>("url");
+    let source = section.section("urlFrom");
+    match (is_inline, source) {
+        // One that has a fault is none.
+        (true, None) => url.map(|url| (SecretSource::Inline, Some(url))),
+        (false, Some(source)) => secret_source(source).map(|source| (source, None)),
+        (is_both, _) => {
+            let found = if is_both { "both" } else { "neither" };
+            section.fault(node.place, format!("expected `url` or `urlFrom`, found {found}"), None);
+            None
+        }
+    }
+}
 
 /// Reads the one place that it names; a fault is recorded where it names none, or several.
 pub(super) fn secret_source(mut section: Section<'_>) -> Option<SecretSource> {

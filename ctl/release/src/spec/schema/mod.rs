@@ -10,6 +10,7 @@
 mod analysis;
 mod build;
 mod delivery;
+mod hooks;
 mod rollout;
 mod spec;
 mod users;

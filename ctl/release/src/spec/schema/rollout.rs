@@ -53,6 +53,7 @@ pub(super) fn rollout() -> Value {
             optional("alerts", alerts()),
             optional("prometheus", super::analysis::prometheus()),
             optional("metrics", super::analysis::metrics()),
+            optional("hooks", super::hooks::hooks()),
             optional("observe", flag("Whether the rollout only says what it would do (default: false).")),
         ],
     )

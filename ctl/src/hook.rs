@@ -1,0 +1,158 @@
+//! Calls the hooks of a rollout. Their URLs are secrets: no error has one.
+
+use crate::alert::{IDEMPOTENCY_KEY, is_temporary, url_of, without};
+use crate::http::{HttpClient, HttpError, Limits, connector};
+use crate::report::with_causes;
+use canary_operations::{HookCaller, SecretReader};
+use canary_release::hook::{HookError, HookPayload};
+use canary_release::spec::{HookEndpoint, RolloutHook, SecretSource, SecretUrl};
+use futures_util::future::BoxFuture;
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::header::{CONTENT_TYPE, USER_AGENT};
+use hyper::{Request, Response, StatusCode};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A load tester may send back what a command has printed.
+const BODY_BYTES: usize = 1 << 20;
+/// Of a body, so many characters are a part of the reason.
+const MAX_TEXT: usize = 200;
+/// Reading a Secret takes no longer.
+const SECRET_TIMEOUT: Duration = Duration::from_secs(10);
+/// Before the first retry; doubled before each further one.
+const FIRST_BACKOFF: Duration = Duration::from_secs(1);
+/// No wait between two attempts is longer.
+const MAX_BACKOFF: Duration = Duration::from_secs(30);
+const AGENT: &str = concat!("canary-ctl/", env!("CARGO_PKG_VERSION"));
+
+/// Calls over HTTP/1.1, with TLS where the URL says so.
+pub(crate) struct HttpHookCaller {
+    /// Those of the driver's file, by hook.
+    endpoints: BTreeMap<String, HookEndpoint>,
+    /// Of the release's namespace; `None` where no cluster is connected.
+    secrets: Option<SecretReader>,
+    first_backoff: Duration,
+}
+
+impl HttpHookCaller {
+    /// Calls the endpoints of a file.
+    pub(crate) const fn new(
+        endpoints: BTreeMap<String, HookEndpoint>,
+        secrets: Option<SecretReader>,
+    ) -> Self {
+        Self { endpoints, secrets, first_backoff: FIRST_BACKOFF }
+    }
+
+    async fn try_call(
+        &self,
+        hook: &RolloutHook,
+        payload: HookPayload,
+        id: Option<&str>,
+    ) -> Result<(), HookError> {
+        let missing = || {
+            let message = format!("expected hook `{}` in the file of the driver, found none", hook.name);
+            HookError::no_response(message)
+        };
+        let endpoint = self.endpoints.get(&hook.name).ok_or_else(missing)?;
+        let url = self.url(endpoint).await?;
+        let body = serde_json::to_vec(&payload.with_metadata(&endpoint.metadata))
+            .map_err(|error| HookError::no_response(error.to_string()))?;
+        let call =
+            Call { url: &url, timeout: Duration::from_secs(endpoint.timeout.get()), body: body.into(), id };
+        let called = self.attempts(&call, endpoint.retries).await;
+        called.map_err(|error| HookError { reason: without(&url, &error.reason), ..error })
+    }
+
+    /// The URL as it stands there now.
+    async fn url(&self, endpoint: &HookEndpoint) -> Result<SecretUrl, HookError> {
+        let source = &endpoint.url_from;
+        let SecretSource::Secret { name, key } = source else {
+            let url = url_of(source, endpoint.url.as_ref());
+            return url.map_err(|error| HookError::no_response(error.reason));
+        };
+        let missing = || HookError::no_response(format!("expected a URL in {source}, found none"));
+        let secrets = self.secrets.as_ref().ok_or_else(missing)?;
+        let read = tokio::time::timeout(SECRET_TIMEOUT, secrets.read(name, key)).await;
+        let read = read.map_err(|_| HookError::no_response(format!("{source}: no answer in time")))?;
+        let text = read.map_err(|error| HookError::no_response(with_causes(&error)))?.ok_or_else(missing)?;
+        text.parse::<SecretUrl>().map_err(|error| HookError::no_response(format!("{source}: {error}")))
+    }
+
+    async fn attempts(&self, call: &Call<'_>, retries: u32) -> Result<(), HookError> {
+        let mut backoff = self.first_backoff;
+        for _ in 0..retries {
+            match call.attempt().await {
+                Err(error) if !error.is_final => tokio::time::sleep(backoff).await,
+                ended => return ended,
+            }
+            backoff = backoff.saturating_mul(2).min(MAX_BACKOFF);
+        }
+        call.attempt().await
+    }
+}
+
+impl HookCaller for HttpHookCaller {
+    fn call<'a>(
+        &'a self,
+        hook: &'a RolloutHook,
+        payload: HookPayload,
+        id: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<(), HookError>> {
+        Box::pin(self.try_call(hook, payload, id))
+    }
+}
+
+/// A call, the same in each attempt.
+struct Call<'c> {
+    url: &'c SecretUrl,
+    timeout: Duration,
+    body: Bytes,
+    id: Option<&'c str>,
+}
+
+impl Call<'_> {
+    async fn attempt(&self) -> Result<(), HookError> {
+        let wrong = |reason| HookError { is_final: true, ..HookError::no_response(reason) };
+        let is_tls = self.url.expose().starts_with("https://");
+        let connector = connector(is_tls, None).map_err(|error| wrong(with_causes(&error)))?;
+        let request = self
+            .request()
+            .map_err(|_| wrong("expected a URL that HTTP can carry, found another text".to_owned()))?;
+        let http = HttpClient::new(connector, Limits { timeout: self.timeout, body_bytes: BODY_BYTES });
+        let response = http.send(request).await.map_err(|error| match error {
+            HttpError::TooLarge(_) => wrong(with_causes(&error)),
+            HttpError::Exchange(_) | HttpError::Late(_) => HookError::no_response(with_causes(&error)),
+        })?;
+        accepted(&response)
+    }
+
+    fn request(&self) -> Result<Request<Full<Bytes>>, hyper::http::Error> {
+        let mut request = Request::post(self.url.expose())
+            .header(CONTENT_TYPE, "application/json")
+            .header(USER_AGENT, AGENT);
+        if let Some(id) = self.id {
+            request = request.header(IDEMPOTENCY_KEY, format!("\"{id}\""));
+        }
+        request.body(Full::from(self.body.clone()))
+    }
+}
+
+/// What a response says. A redirect is not followed: what is sent is for this receiver.
+fn accepted(response: &Response<Bytes>) -> Result<(), HookError> {
+    let status = response.status();
+    if status.is_success() {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(response.body());
+    let text: String = text.trim().chars().take(MAX_TEXT).collect();
+    let reason = if text.is_empty() { status.to_string() } else { format!("{status}: {text}") };
+    // A proxy says that the endpoint behind it is away.
+    let is_away = [StatusCode::BAD_GATEWAY, StatusCode::SERVICE_UNAVAILABLE, StatusCode::GATEWAY_TIMEOUT]
+        .contains(&status);
+    Err(HookError { reason, is_response: !is_away, is_final: !is_temporary(status) })
+}
+
+#[cfg(test)]
+#[path = "hook_tests.rs"]
+mod tests;
