@@ -108,3 +108,8 @@ bench-arrival:
 [group('test')]
 bench-evidence:
     @tools/bench-evidence.sh
+
+# Roll out good canaries and broken ones in a real mesh under load, and write docs/rollouts-under-load.md.
+[group('test')]
+bench-rollouts:
+    @tools/bench-rollouts.sh

@@ -16,6 +16,7 @@ pub struct ShopConfig {
     pub(crate) fail_percent: u8,
     pub(crate) hang_percent: u8,
     pub(crate) fail_user: Option<String>,
+    pub(crate) fail_new_percent: u8,
     session_cookie: String,
 }
 
@@ -28,6 +29,7 @@ impl From<PodConfig> for ShopConfig {
             fail_percent: 0,
             hang_percent: 0,
             fail_user: None,
+            fail_new_percent: 0,
             session_cookie: "JSESSIONID".to_owned(),
         }
     }
@@ -85,6 +87,13 @@ impl ShopConfig {
     #[must_use]
     pub fn with_fail_user(mut self, user: &str) -> Self {
         self.fail_user = Some(user.to_owned());
+        self
+    }
+
+    /// The same shop with a fault: this share of its pages for clients without a session, in percent, is answered with 500.
+    #[must_use]
+    pub const fn with_fail_new_percent(mut self, fail_new_percent: u8) -> Self {
+        self.fail_new_percent = fail_new_percent;
         self
     }
 

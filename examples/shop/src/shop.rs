@@ -37,6 +37,8 @@ pub(crate) struct Counters {
     pub(crate) pages: AtomicU64,
     /// The same where a share of them hangs.
     pub(crate) hanging_pages: AtomicU64,
+    /// The same for clients without a session.
+    pub(crate) new_pages: AtomicU64,
     /// `WebSocket`s open now.
     pub(crate) sockets: AtomicU64,
 }
@@ -57,6 +59,11 @@ impl Shop {
     /// Whether the next page is one of those that are never answered.
     pub(crate) fn hangs(&self) -> bool {
         is_next_of(self.config.hang_percent, &self.counters.hanging_pages)
+    }
+
+    /// Whether the next page for a client without a session is one of those that fail.
+    pub(crate) fn fails_new(&self) -> bool {
+        is_next_of(self.config.fail_new_percent, &self.counters.new_pages)
     }
 
     pub(crate) fn stats(&self) -> Stats {

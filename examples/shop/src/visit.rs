@@ -141,6 +141,11 @@ impl<'a> Visit<'a> {
         failing.is_some() && self.current().session.user.as_deref() == failing
     }
 
+    /// Whether it has no session, and is one of those that fail.
+    pub(crate) fn is_new_and_fails(&self) -> bool {
+        self.current().id.is_none() && self.shop.fails_new()
+    }
+
     /// The session that the request brought, or a new one.
     pub(crate) fn current_or_new(&self) -> Result<Current, Refusal> {
         let current = self.current();

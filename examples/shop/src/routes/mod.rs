@@ -33,7 +33,9 @@ fn dispatch(visit: &Visit<'_>) -> Result<Answer, Refusal> {
     }
     match visit.request.uri.path() {
         "/" | "/cart" | "/cart/add" if visit.shop.hangs() => Ok(Answer::empty(StatusCode::OK).after(NEVER)),
-        "/" | "/cart" | "/cart/add" if visit.shop.fails() || visit.is_of_failing_user() => {
+        "/" | "/cart" | "/cart/add"
+            if visit.shop.fails() || visit.is_of_failing_user() || visit.is_new_and_fails() =>
+        {
             Err(Refusal::Broken)
         }
         "/" => shopping::home(visit),

@@ -83,14 +83,14 @@ fn a_good_canary_is_promoted_while_drivers_are_killed_gateways_scale_and_the_api
         let (loaded, cli) = release_with(lab, "rollout-disturbed", [0, 0], &alerts).await;
         let proxy = FaultProxy::new(lab).await;
         let driver = Cli::through(&loaded.document, proxy.kubeconfig());
-        let shoppers = Shoppers::start(&loaded);
+        let shoppers = Shoppers::start(loaded.env.gateway);
         cli.expect("rollout start", 0, &["v2 by plan `default`"]).await;
         let begun = Instant::now();
         let (lives, ()) = tokio::join!(killed_at_random(&driver), disturb(lab, &loaded, &proxy));
         let disturbed = begun.elapsed();
         let output = timeout(DEADLINE, driver.run(RUN)).await.expect("a rollout that ends");
         let took = begun.elapsed();
-        let tally = shoppers.stop().await;
+        let tally = shoppers.stop().await.unwrap();
         println!(
             "promoted after {took:.1?}, disturbed for {disturbed:.1?}, killed after {lives:.1?}: {} users, {} requests\n{}",
             tally.users, tally.requests, output.stderr

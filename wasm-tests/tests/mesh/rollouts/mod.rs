@@ -6,92 +6,16 @@ mod prometheus;
 use crate::support::cli::{Cli, Output};
 use crate::support::in_the_mesh;
 use crate::support::loaded_fixture::LoadedFixture;
-use browser::load::{Flip, LoadProfile, Report, run};
-use browser::{Kind, Visit};
+use browser::load::Flip;
 use mesh_lab::Lab;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use tokio::task::JoinHandle;
+use wasm_tests::mesh::{ShopperReport, Shoppers};
 use wasm_tests::scenario::{Document, HOST};
 
-/// Users who come at the same time.
-const PARTY: usize = 40;
-/// The requests of each: tea into the cart, then a look at it again and again.
-const ROUNDS: usize = 6;
 /// More than any of these rollouts takes.
 const DEADLINE: Duration = Duration::from_mins(4);
-
-/// Users who come and shop until they are stopped. Each one keeps its cookies; nobody comes back.
-struct Shoppers {
-    stop: Arc<AtomicBool>,
-    task: JoinHandle<Tally>,
-}
-
-/// What users met.
-#[derive(Debug, Default)]
-struct Tally {
-    users: usize,
-    requests: usize,
-    /// The responses of the canary.
-    canary_responses: u64,
-    /// Users with a response that was not 200.
-    failed_users: usize,
-    /// The versions of such responses.
-    failed_on: BTreeSet<String>,
-    /// Users whose cart was lost.
-    lost: usize,
-    /// Moves of sessions. A user whose cart could not be filled has none, and is decided again by the weight.
-    flips: Vec<Flip>,
-}
-
-impl Shoppers {
-    fn start(loaded: &LoadedFixture<'_>) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let (stopped, gateway) = (Arc::clone(&stop), loaded.env.gateway);
-        let task = tokio::spawn(async move {
-            let visit = |_, round| match round {
-                0 => Visit::new(Kind::Navigate, "/cart/add?item=tea"),
-                _ => Visit::new(Kind::Fetch, "/cart"),
-            };
-            let profile = LoadProfile { visit: Arc::new(visit), ..LoadProfile::navigate("/", ROUNDS) };
-            let mut tally = Tally::default();
-            while !stopped.load(Ordering::Relaxed) {
-                let party = (0..PARTY).map(|_| browser::User::http1(gateway, HOST).as_if_tls()).collect();
-                tally.add(&run(party, &profile).await.1);
-            }
-            tally
-        });
-        Self { stop, task }
-    }
-
-    async fn stop(self) -> Tally {
-        self.stop.store(true, Ordering::Relaxed);
-        self.task.await.unwrap()
-    }
-}
-
-impl Tally {
-    fn add(&mut self, report: &Report) {
-        let failures = report.failures();
-        let failed: BTreeSet<usize> = failures.iter().map(|record| record.user).collect();
-        let lost: BTreeSet<usize> = report.lost().iter().map(|record| record.user).collect();
-        self.users += PARTY;
-        self.requests += report.records.len();
-        let is_of_canary = |record: &&browser::load::Record| record.seen.version.as_deref() == Some("v2");
-        self.canary_responses += report.records.iter().filter(is_of_canary).count() as u64;
-        self.failed_users += failed.len();
-        let version = |record: &&browser::load::Record| record.seen.version.clone().unwrap_or_default();
-        self.failed_on.extend(failures.iter().map(version));
-        self.lost += lost.len();
-        let without_session: BTreeSet<usize> =
-            failures.iter().filter(|record| record.round == 0).map(|record| record.user).collect();
-        let flips = report.version_flips().into_iter();
-        self.flips.extend(flips.filter(|flip| !without_session.contains(&flip.user)));
-    }
-}
 
 /// A release of the shop with a plan of seconds, whose versions fail so many of a hundred pages.
 async fn release<'l>(lab: &'l Lab, name: &str, failing: [u8; 2]) -> (LoadedFixture<'l>, Cli) {
@@ -131,14 +55,14 @@ async fn release_with<'l>(
 }
 
 /// A rollout from its start to its end, under load.
-async fn rolled_out(loaded: &LoadedFixture<'_>, cli: &Cli) -> (Output, Duration, Tally) {
-    let shoppers = Shoppers::start(loaded);
+async fn rolled_out(loaded: &LoadedFixture<'_>, cli: &Cli) -> (Output, Duration, ShopperReport) {
+    let shoppers = Shoppers::start(loaded.env.gateway);
     cli.expect("rollout start", 0, &["v2 by plan `default`"]).await;
     let begun = Instant::now();
     let run = cli.run("rollout run --interval 2s -o json");
     let output = tokio::time::timeout(DEADLINE, run).await.expect("a rollout that ends");
     let took = begun.elapsed();
-    (output, took, shoppers.stop().await)
+    (output, took, shoppers.stop().await.unwrap())
 }
 
 fn ended(output: &Output) -> (String, String) {

@@ -63,7 +63,7 @@ fn a_good_canary_is_held_while_prometheus_is_away_and_promoted_when_it_is_back()
     in_the_mesh(async |lab| {
         let address = Prometheus::free_address();
         let (loaded, cli) = release_with(lab, "rollout-away", [0, 0], &failures(address, 5)).await;
-        let shoppers = Shoppers::start(&loaded);
+        let shoppers = Shoppers::start(loaded.env.gateway);
         cli.expect("rollout test-metrics", 1, &["failures", "no result", "onnection refused"]).await;
         cli.expect("rollout start", 0, &["v2 by plan `default`"]).await;
         let run = cli.run("rollout run --interval 2s -o json");
@@ -84,7 +84,7 @@ fn a_good_canary_is_held_while_prometheus_is_away_and_promoted_when_it_is_back()
         let (output, prometheus) =
             timeout(DEADLINE, async { tokio::join!(run, observe) }).await.expect("a rollout that ends");
         println!("{}", output.stderr);
-        let tally = shoppers.stop().await;
+        let tally = shoppers.stop().await.unwrap();
         assert_eq!((output.code, ended(&output).0.as_str()), (Some(0), "promoted"), "{output:?}");
         assert_eq!((tally.failed_users, tally.lost, tally.flips.len()), (0, 0, 0), "{tally:?}");
         drop(prometheus);
