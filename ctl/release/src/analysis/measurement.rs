@@ -105,7 +105,7 @@ fn shown(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::Seconds;
+    use crate::analysis::fixture::latency;
 
     fn bounds(min: Option<f64>, max: Option<f64>) -> MetricBounds {
         let number = |number: Option<f64>| number.and_then(FiniteNumber::new);
@@ -113,15 +113,7 @@ mod tests {
     }
 
     fn metric(canary: MetricBounds, ratio: MetricBounds, difference: MetricBounds) -> RolloutMetric {
-        RolloutMetric {
-            name: "latency".to_owned(),
-            query: "latency{version=\"{{ version }}\"}".to_owned(),
-            interval: Seconds::MINUTE,
-            failure_threshold: 3,
-            canary,
-            ratio,
-            difference,
-        }
+        RolloutMetric { ratio, difference, ..latency(canary) }
     }
 
     const ANY: MetricBounds = MetricBounds { min: None, max: None };

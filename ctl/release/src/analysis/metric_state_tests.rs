@@ -1,20 +1,11 @@
 use super::*;
+use crate::analysis::fixture::latency;
 use crate::analysis::{MeasuredValues, QueryError};
 use crate::spec::{FiniteNumber, MetricBounds};
 
 /// At most 500, three times in a row.
 fn metric() -> RolloutMetric {
-    let canary = MetricBounds { min: None, max: FiniteNumber::new(500.0) };
-    let (ratio, difference) = (MetricBounds::default(), MetricBounds::default());
-    RolloutMetric {
-        name: "latency".to_owned(),
-        query: "latency{version=\"{{ version }}\"}".to_owned(),
-        interval: Seconds::MINUTE,
-        failure_threshold: 3,
-        canary,
-        ratio,
-        difference,
-    }
+    latency(MetricBounds { min: None, max: FiniteNumber::new(500.0) })
 }
 
 fn at(minute: i64) -> Timestamp {

@@ -10,6 +10,8 @@
 //! metric_state  measurements in a row, as the record keeps them        Measurement         -> finding
 //! ```
 
+#[cfg(test)]
+mod fixture;
 mod measurement;
 mod metric_state;
 mod query;

@@ -98,7 +98,3 @@ fn endpoint(section: &mut Section<'_>, node: &Node, kind: Option<HookType>) -> O
         metadata,
     })
 }
-
-#[cfg(test)]
-#[path = "hooks_tests.rs"]
-mod tests;

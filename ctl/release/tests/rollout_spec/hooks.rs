@@ -1,38 +1,17 @@
-use crate::spec::{self, HookSpec, HookType, SecretSource};
-use std::path::Path;
+//! `spec.rollout.hooks`.
 
-const HEAD: &str = "\
-apiVersion: canary-ctl.io/v1alpha1
-kind: Release
-metadata: {name: shop, namespace: shop}
-spec:
-  versions: {stable: v1, canary: v2}
-  hosts: [shop.example.com]
-  gateways: [{name: shop/shop, selector: {app: gateway}}]
-  stickiness: session
-  session: {cookie: SESSIONID}
-  identifyBy: [{cookie: SESSIONID}]
-  delivery: {mode: envoyfilter, module: \"oci://registry.example.com/filter:1\"}
-  rollout:
-    alerts: [{name: team, type: slack, urlFrom: {env: TEAM}}]
-    hooks:
-";
+use canary_release::spec::{HookType, SecretSource};
 
-fn parse(hooks: &str) -> Result<HookSpec, String> {
-    let text = format!("{HEAD}{hooks}");
-    let document = spec::parse(Path::new("canary.yaml"), &text);
-    document.map(|document| document.release.rollout.hooks).map_err(|error| error.to_string())
-}
-
-/// The faults, one a line, without their hints.
-fn faults(hooks: &str) -> Vec<String> {
-    let error = parse(hooks).unwrap_err();
-    error.lines().filter(|line| line.starts_with("canary.yaml:")).map(str::to_owned).collect()
+/// The text of hooks, beside a receiver of alerts.
+fn rollout(hooks: &str) -> String {
+    format!(
+        "  rollout:\n    alerts: [{{name: team, type: slack, urlFrom: {{env: TEAM}}}}]\n    hooks:\n{hooks}"
+    )
 }
 
 #[test]
 fn a_hook_has_flaggers_types_and_what_the_record_keeps_names_nobody_who_is_called() {
-    let found = parse(
+    let found = crate::parse(&rollout(
         "      - {name: gate, type: confirm-rollout, url: \"http://tester.test/gate/secret\"}
       - name: load
         type: rollout
@@ -43,8 +22,9 @@ fn a_hook_has_flaggers_types_and_what_the_record_keeps_names_nobody_who_is_calle
         failureThreshold: 5
         metadata: {type: cmd, cmd: \"hey -z 1m http://shop.shop:8080/\"}
 ",
-    )
-    .unwrap();
+    ))
+    .unwrap()
+    .hooks;
     let [gate, load] = &found.hooks[..] else { panic!("{found:?}") };
     assert_eq!((gate.kind, gate.interval.get(), gate.failure_threshold), (HookType::ConfirmRollout, 60, 3));
     assert_eq!((load.kind, load.interval.get(), load.failure_threshold), (HookType::Rollout, 90, 5));
@@ -64,7 +44,7 @@ fn a_hook_has_flaggers_types_and_what_the_record_keeps_names_nobody_who_is_calle
 
 #[test]
 fn a_fault_of_a_hook_is_told_at_its_place_and_repeats_no_url() {
-    let found = faults(
+    let found = crate::faults(&rollout(
         "      - {name: a, type: after, url: \"http://a/\"}
       - {name: b, type: event, url: \"a/secret\"}
       - {name: c, type: event}
@@ -75,7 +55,7 @@ fn a_fault_of_a_hook_is_told_at_its_place_and_repeats_no_url() {
       - {name: g, type: rollout, url: \"http://a/\"}
       - {name: g, type: rollout, url: \"http://a/\", metadata: [x]}
 ",
-    );
+    ));
     let expected = [
         "15:25: expected `confirm-rollout`, `pre-rollout`, `rollout`, `confirm-traffic-increase`, `confirm-promotion`, `post-rollout`, `rollback` or `event`, found `after`",
         "16:37: expected a URL without a user that begins with `https://` or `http://`, found another text",
