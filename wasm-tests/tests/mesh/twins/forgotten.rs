@@ -1,11 +1,11 @@
 //! An upgrade that forgets the post-renderer: refused by the API server, or reported by `status` and mended by Helm.
 
-use super::TwinChart;
+use super::{TwinChart, sorted};
 use mesh_lab::documents;
 
 impl TwinChart<'_> {
     /// Applies the policy, and lets the API server check two updates of stable's Deployment as dry runs: what the chart says of it, and
-    /// what the post-renderer has made of that. Both were rendered by [`deploy_beside`](Self::deploy_beside).
+    /// what the post-renderer has made of that. Both were rendered by [`deploy_beside`](Self::deploy_beside). Then Helm tries it.
     pub(super) async fn is_refused_by_the_policy(&self) {
         let policy = self.canary_ctl(&["generate", "admission-policy"]);
         self.lab.kubectl_as("admin", &["apply", "-f", "-"], &policy).await.unwrap();
@@ -18,6 +18,16 @@ impl TwinChart<'_> {
                         --post-renderer";
         assert!(message.contains(expected), "expected `{expected}` in {message}");
         self.replace("expected.yaml").await.expect("what the post-renderer makes of it");
+        let pods = [self.pods("v1").await, self.pods("v2").await];
+        let upgrade =
+            ["upgrade", "shop", &self.text("chart"), "--set", "version=forgotten", "-n", &self.namespace];
+        let refused =
+            self.lab.helm(self.helm, &upgrade).await.expect_err("the policy refuses it").to_string();
+        assert!(refused.contains(expected), "expected `{expected}` in {refused}");
+        self.helm(&["rollback", "shop"]).await;
+        self.deployed().await;
+        assert_eq!(sorted(&self.path("deployed.yaml")), sorted(&self.path("expected.yaml")), "rolled back");
+        assert_eq!([self.pods("v1").await, self.pods("v2").await], pods, "nothing was replaced or deleted");
     }
 
     /// A dry run of the update of Deployment `shop` to what a file has of it.
