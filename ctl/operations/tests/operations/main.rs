@@ -32,5 +32,6 @@ mod readiness;
 mod refused;
 mod rollouts;
 mod template_drift;
+mod twin_rights;
 mod two_clusters;
 mod unobserved;

@@ -6,6 +6,19 @@ use canary_operations::{Error, ReadinessError, ReadinessOptions, VersionReady};
 use serde_json::{Value, json};
 use std::time::Duration;
 
+/// A version whose one pod has crashed for the third time, with its output and a warning.
+pub(crate) fn crashed() -> FakeApi {
+    let api = starting();
+    api.state().store.edit("Pod", "shop-v2-a", |pod| pod["status"] = waits_for("CrashLoopBackOff", 3));
+    api.state().logs.insert("shop-v2-a".to_owned(), "starting\nno database\n".to_owned());
+    api.state().create(
+        &json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "one", "namespace": SHOP},
+        "involvedObject": {"kind": "Pod", "name": "shop-v2-a"}, "type": "Warning",
+        "reason": "BackOff", "message": "Back-off restarting failed container"}),
+    );
+    api
+}
+
 /// A version whose one pod is not ready.
 fn starting() -> FakeApi {
     let api = FakeApi::default();
@@ -29,7 +42,7 @@ fn waits_for(reason: &str, restarts: u32) -> Value {
 }
 
 /// Waits; also what was reported meanwhile.
-async fn wait(api: &FakeApi, timeout: Duration) -> (Result<VersionReady, Error>, usize) {
+pub(crate) async fn wait(api: &FakeApi, timeout: Duration) -> (Result<VersionReady, Error>, usize) {
     let mut reports = 0;
     let cluster = api.cluster().await;
     let mut progress = |_: &_| reports += 1;
@@ -57,14 +70,7 @@ fn a_version_that_gets_ready_is_waited_for_and_each_state_is_reported_once() {
 #[test]
 fn a_crash_ends_it_at_once_with_the_last_output_and_the_warnings() {
     run(async {
-        let api = starting();
-        api.state().store.edit("Pod", "shop-v2-a", |pod| pod["status"] = waits_for("CrashLoopBackOff", 3));
-        api.state().logs.insert("shop-v2-a".to_owned(), "starting\nno database\n".to_owned());
-        api.state().create(
-            &json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "one", "namespace": SHOP},
-            "involvedObject": {"kind": "Pod", "name": "shop-v2-a"}, "type": "Warning",
-            "reason": "BackOff", "message": "Back-off restarting failed container"}),
-        );
+        let api = crashed();
         let (found, _) = wait(&api, Duration::from_mins(1)).await;
         assert_eq!(
             found.unwrap_err().to_string(),

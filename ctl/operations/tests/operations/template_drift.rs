@@ -18,7 +18,7 @@ fn rendered(name: &str, version: &str, image: &str) -> Value {
 }
 
 /// The shop by a chart: stable `v1` and canary `v2`, and both are ready.
-fn by_chart() -> FakeApi {
+pub(crate) fn by_chart() -> FakeApi {
     let api = shop();
     for pod in ["shop-v1", "shop-v2"] {
         api.state().store.remove("Pod", pod);
@@ -29,7 +29,7 @@ fn by_chart() -> FakeApi {
 }
 
 /// What `helm upgrade` writes of the chart alone.
-fn upgrade_without_post_renderer(api: &FakeApi) {
+pub(crate) fn upgrade_without_post_renderer(api: &FakeApi) {
     let mut state = api.state();
     delete(&mut state, "shop-v2");
     state.edit_as("helm", "Deployment", "shop", |deployment| {
@@ -62,7 +62,7 @@ fn delete(state: &mut State, deployment: &str) {
     }
 }
 
-async fn found(cluster: &Cluster, release: &Release) -> Vec<String> {
+pub(crate) async fn found(cluster: &Cluster, release: &Release) -> Vec<String> {
     let stored = cluster.get_record(&release.name).await.unwrap();
     let observation = cluster.observe_status(&release.name, &stored).await.unwrap();
     problems(&observation, None, 0).iter().map(ToString::to_string).collect()

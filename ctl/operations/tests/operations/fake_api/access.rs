@@ -5,6 +5,7 @@
 //! [Validating Admission Policy](https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/)
 
 use super::request::{Request, failure, json};
+use canary_release::rbac::Right;
 use http::{Method, Response};
 use kube::client::Body;
 use serde_json::json as value;
@@ -13,6 +14,8 @@ use serde_json::json as value;
 #[derive(Default)]
 pub(crate) struct Access {
     missing: Vec<(String, String)>,
+    /// The only rights that the user has, if they were counted.
+    granted: Option<Vec<(String, String)>>,
     refused: Vec<String>,
 }
 
@@ -20,6 +23,12 @@ impl Access {
     /// Takes a right from the user.
     pub(crate) fn deny(&mut self, verb: &str, resource: &str) {
         self.missing.push((verb.to_owned(), resource.to_owned()));
+    }
+
+    /// Takes every right from the user but these.
+    pub(crate) fn allow_only<'r>(&mut self, rights: impl IntoIterator<Item = &'r Right>) {
+        let pair = |right: &Right| (right.verb.to_owned(), right.resource.clone());
+        self.granted = Some(rights.into_iter().map(pair).collect());
     }
 
     /// Lets an admission policy refuse each write of a resource.
@@ -56,7 +65,9 @@ impl Access {
     }
 
     fn allows(&self, verb: &str, resource: &str) -> bool {
-        !self.missing.iter().any(|(of, missing)| of == verb && missing == resource)
+        let is_it = |(of, right): &(String, String)| of == verb && right == resource;
+        !self.missing.iter().any(is_it)
+            && self.granted.as_ref().is_none_or(|granted| granted.iter().any(is_it))
     }
 }
 
