@@ -64,7 +64,7 @@ fn a_rollout_waits_for_each_gate_and_tells_its_end_to_flaggers_receivers() {
         assert_eq!(report.decision.reason, "hook `confirm-rollout` (confirm-rollout): closed: 403 Forbidden");
         assert_eq!((fixture.weights.as_slice(), tester.received()), (&["0%".to_owned()][..], vec![]));
         let first = &gate.received()[0];
-        let metadata = json!({"cmd": format!("hey --secret {SECRET}")});
+        let metadata = json!({"cmd": format!("hey --secret {SECRET}"), "hook": "confirm-rollout"});
         let checksum = &first["checksum"];
         let expected = json!({"name": "shop", "namespace": "shop", "phase": "Progressing", "checksum": checksum, "metadata": metadata});
         assert_eq!(*first, expected);
@@ -192,6 +192,12 @@ fn a_test_that_has_passed_is_not_made_again_while_a_check_of_the_release_holds_t
 const GATES: [&str; 5] =
     ["confirm-rollout", "pre-rollout", "confirm-traffic-increase", "confirm-promotion", "post-rollout"];
 
+/// The names of the hooks that were called.
+fn asked(receiver: &Receiver) -> BTreeSet<String> {
+    let name = |call: &Value| call["metadata"]["hook"].as_str().unwrap().to_owned();
+    receiver.received().iter().map(name).collect()
+}
+
 /// Drives a rollout in a process that is killed after so many writes, and then in another one. `None` if it was not killed.
 async fn killed_and_continued(writes: u32) -> Option<(RolloutFixture, Receiver)> {
     let receiver = Receiver::start().await;
@@ -234,6 +240,7 @@ fn killed_after_any_write_the_next_driver_asks_what_is_left_and_takes_each_step_
                 ["1%", "10%", "50%"],
                 "{context}: no step twice, and none is skipped"
             );
+            assert_eq!(asked(&receiver), BTreeSet::from(GATES.map(str::to_owned)), "{context}");
             let ends = receiver.received().iter().filter(|call| call["phase"] == "Succeeded").count();
             assert!((1..=2).contains(&ends), "{context}: the end was told {ends} times");
             cases += 1;
@@ -265,6 +272,7 @@ fn two_drivers_at_once_take_each_step_once() {
         assert_eq!(ended, Some(RolloutResult::Promoted));
         fixture.weights.retain(|weight| weight != "0%");
         assert_eq!(fixture.weights, ["1%", "10%", "50%"]);
+        assert_eq!(asked(&receiver), BTreeSet::from(GATES.map(str::to_owned)));
         assert_is_over(&fixture, "two drivers").await;
     });
 }

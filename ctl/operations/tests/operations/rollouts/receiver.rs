@@ -161,7 +161,7 @@ impl AlertSender for TestSender {
     }
 }
 
-/// Calls hooks by their names, each with its command as a load tester gets it.
+/// Calls hooks by their names, each with a command as a load tester gets it and with its name.
 pub(super) struct TestHooks {
     urls: BTreeMap<String, SecretUrl>,
     timeout: Duration,
@@ -191,7 +191,8 @@ impl TestHooks {
     }
 
     async fn post(&self, hook: &RolloutHook, payload: HookPayload) -> Result<(), HookError> {
-        let metadata = BTreeMap::from([("cmd".to_owned(), format!("hey --secret {SECRET}"))]);
+        let metadata = [("cmd", format!("hey --secret {SECRET}")), ("hook", hook.name.clone())];
+        let metadata = metadata.map(|(name, value)| (name.to_owned(), value)).into();
         let body = serde_json::to_value(payload.with_metadata(&metadata)).unwrap();
         let url = &self.urls[&hook.name];
         let address = url.expose().strip_prefix("http://").unwrap().split('/').next().unwrap();
