@@ -8,6 +8,7 @@
 //! alert      sends alerts of a rollout to their receivers                payload      -> accepted, or why not
 //! hook       calls hooks of a rollout                                payload      -> succeeded, or why not
 //! prometheus asks for the values of a rollout's metrics                queries      -> numbers
+//! scraped_metrics  asks a Prometheus what it has scraped from a proxy      pod          -> ProxyMetrics
 //! local      one Envoy on this machine, steered by files              Release      -> files, waiting
 //! explain    which version a request would get, and why               request      -> Explanation
 //! simulate   share of users on the canary at each weight             lines        -> shares
@@ -40,6 +41,7 @@ pub mod outcome;
 mod prometheus;
 mod registry;
 pub mod report;
+mod scraped_metrics;
 pub mod simulate;
 pub mod token;
 pub mod verify;

@@ -3,7 +3,7 @@
 use crate::http::{HttpClient, HttpError, Limits, TlsConnector, connector};
 use crate::report::with_causes;
 use canary_operations::{MetricSource, SecretReader};
-use canary_release::analysis::{QueryError, parse_response};
+use canary_release::analysis::{QueryError, Series, parse_response, parse_series};
 use canary_release::input_file;
 use canary_release::spec::{FiniteNumber, PrometheusServer, SecretSource};
 use futures_util::future::{BoxFuture, join_all};
@@ -30,7 +30,20 @@ pub(crate) struct HttpMetricSource {
 
 impl HttpMetricSource {
     pub(crate) const fn new(server: PrometheusServer, secrets: Option<SecretReader>) -> Self {
-        Self { server, secrets, limits: LIMITS }
+        Self::with_limits(server, secrets, LIMITS)
+    }
+
+    pub(crate) const fn with_limits(
+        server: PrometheusServer,
+        secrets: Option<SecretReader>,
+        limits: Limits,
+    ) -> Self {
+        Self { server, secrets, limits }
+    }
+
+    /// The series of a query for values over a time.
+    pub(crate) async fn series(&self, query: &str) -> Result<Vec<Series>, QueryError> {
+        self.client().await?.query(query, parse_series).await
     }
 
     async fn ask(&self, queries: &[String]) -> Vec<Result<FiniteNumber, QueryError>> {
@@ -38,7 +51,7 @@ impl HttpMetricSource {
             Ok(client) => client,
             Err(error) => return queries.iter().map(|_| Err(error.clone())).collect(),
         };
-        let asked = queries.iter().map(|query| client.value(query));
+        let asked = queries.iter().map(|query| client.query(query, parse_response));
         join_all(asked).await
     }
 
@@ -98,8 +111,12 @@ struct Client<'s> {
 }
 
 impl Client<'_> {
-    /// The value of a query. A redirect is not followed: the token is for this server alone.
-    async fn value(&self, query: &str) -> Result<FiniteNumber, QueryError> {
+    /// What a query has found, as `parse` reads it. A redirect is not followed: the token is for this server alone.
+    async fn query<T>(
+        &self,
+        query: &str,
+        parse: fn(u16, &[u8]) -> Result<T, QueryError>,
+    ) -> Result<T, QueryError> {
         let unreachable =
             |reason: String| QueryError::NoResponse(format!("{}: {reason}", self.server.address));
         let request = self.request(query).map_err(|error| unreachable(with_causes(&error)))?;
@@ -107,7 +124,7 @@ impl Client<'_> {
             HttpError::TooLarge(_) => QueryError::Foreign(with_causes(&error)),
             HttpError::Exchange(_) | HttpError::Late(_) => unreachable(with_causes(&error)),
         })?;
-        parse_response(response.status().as_u16(), response.body())
+        parse(response.status().as_u16(), response.body())
     }
 
     fn request(&self, query: &str) -> Result<Request<Full<Bytes>>, hyper::http::Error> {

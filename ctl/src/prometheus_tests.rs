@@ -1,4 +1,5 @@
 use super::*;
+use canary_release::analysis::TimedValue;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -143,4 +144,16 @@ async fn a_token_is_read_when_it_is_needed_and_stands_in_no_error() {
     let error = values(&missing, &["up"]).await.remove(0).unwrap_err();
     assert_eq!(error, "expected a token in environment variable `CANARY_CTL_NO_SUCH_VARIABLE`, found none");
     assert_eq!(prometheus.heads().len(), 1, "nothing is asked without the token");
+}
+
+#[tokio::test]
+async fn series_are_read_with_their_labels_times_and_values() {
+    let body = r#"{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"__name__":"envoy_server_live","pod":"a"},"values":[[1.5,"1"]]}]}}"#;
+    let text = format!("{OK}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+    let prometheus = FakePrometheus::answering(text.leak()).await;
+    let series = prometheus.source(None).series("envoy_server_live[2m]").await.unwrap();
+    assert_eq!(series[0].labels["pod"], "a");
+    assert_eq!(series[0].values, [TimedValue(1.5, "1".to_owned())]);
+    let heads = prometheus.heads();
+    assert!(heads[0].starts_with("GET /prefix/api/v1/query?query=envoy_server_live%5B2m%5D&"), "{heads:?}");
 }

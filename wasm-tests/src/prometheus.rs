@@ -1,5 +1,6 @@
 //! A real Prometheus that scrapes a proxy.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
@@ -35,23 +36,29 @@ impl Prometheus {
     ///
     /// If it does not.
     pub async fn start(proxy: SocketAddr, rules: Option<&Path>) -> Self {
-        Self::start_at(Self::free_address(), proxy, rules).await
+        Self::start_at(Self::free_address(), proxy, &[], rules).await
     }
 
-    /// The same at this address.
+    /// The same at this address, with these labels on each series.
     ///
     /// # Panics
     ///
     /// If it does not listen there.
     #[expect(clippy::expect_used, reason = "a test that cannot go on says so by panicking")]
-    pub async fn start_at(address: SocketAddr, proxy: SocketAddr, rules: Option<&Path>) -> Self {
+    pub async fn start_at(
+        address: SocketAddr,
+        proxy: SocketAddr,
+        labels: &[(&str, &str)],
+        rules: Option<&Path>,
+    ) -> Self {
         let data = tempfile::tempdir().expect("a folder");
         let rules: Vec<&Path> = rules.into_iter().collect();
+        let labels: BTreeMap<&str, &str> = labels.iter().copied().collect();
         let config = json!({
             "global": {"scrape_interval": "500ms", "scrape_timeout": "500ms", "evaluation_interval": "500ms"},
             "rule_files": rules,
             "scrape_configs": [{"job_name": "envoy", "metrics_path": "/stats/prometheus",
-                "static_configs": [{"targets": [proxy.to_string()]}]}],
+                "static_configs": [{"targets": [proxy.to_string()], "labels": labels}]}],
         });
         let path = data.path().join("prometheus.yaml"); // JSON is YAML
         std::fs::write(&path, config.to_string()).expect("a configuration");

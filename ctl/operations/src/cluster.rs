@@ -3,12 +3,13 @@
 use crate::client::{Access, ApiClient, whoami};
 use crate::key_store::KeyStore;
 use crate::lease_manager::{LeaseManager, LeaseTiming};
-use crate::metrics_reader::MetricsReader;
+use crate::metrics_reader::{MetricsReader, ScrapedMetrics};
 use crate::record_store::RecordStore;
 use crate::{Error, StoredRecord};
 use canary_release::record::ServiceRef;
 use canary_release::spec::ReleaseName;
 use canary_release::status::ReadyPods;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How objects are written.
@@ -24,6 +25,8 @@ pub struct WriteOptions {
     pub istiod_push_delay: Duration,
     /// How long a proxy is waited for that cannot be asked what it runs; `None` refuses what depends on its report.
     pub unseen_proxies_wait: Option<Duration>,
+    /// How long a proxy that is known by its scrapes alone is given for the clusters of new subsets.
+    pub unseen_clusters_wait: Duration,
 }
 
 impl WriteOptions {
@@ -40,6 +43,7 @@ impl Default for WriteOptions {
             lease_timing: LeaseTiming::default(),
             istiod_push_delay: Duration::from_secs(2),
             unseen_proxies_wait: None,
+            unseen_clusters_wait: Self::UNSEEN_PROXIES_WAIT,
         }
     }
 }
@@ -96,6 +100,13 @@ impl Cluster {
             options,
             user,
         })
+    }
+
+    /// With a Prometheus that is asked for a proxy that neither the API server nor the kubelet reaches.
+    #[must_use]
+    pub fn with_scraped_metrics(mut self, scraped: Arc<dyn ScrapedMetrics>) -> Self {
+        self.metrics_reader.set_scraped(scraped);
+        self
     }
 
     /// The record of a release; `None` if there is none.

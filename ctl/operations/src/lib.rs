@@ -30,7 +30,7 @@
 //! coverage, routes  routes to the pods: ours, and those that bypass them Record          -> Coverage
 //! exposure          Gateways of a release, their pods and hosts        Release         -> Exposure
 //! rules             DestinationRules in force                            Record          -> HostRules
-//! metrics_reader    metrics of a pod, by pods/proxy or port-forward       PodName         -> ProxyMetrics
+//! metrics_reader    metrics of a pod, by pods/proxy, port-forward, scrape PodName         -> ProxyMetrics
 //! proxies           what the proxies report: generations, requests       Record          -> ProxyStatus, Traffic
 //! wait              until every proxy runs a generation                  Record          -> Arrival
 //! unseen_proxies    proxies that cannot be asked: refused, or waited for  Record          -> CheckFailed
@@ -91,6 +91,7 @@ pub use doctor::Diagnosis;
 pub use effective_config::EffectiveSettings;
 pub use error::Error;
 pub use lease_manager::LeaseTiming;
+pub use metrics_reader::ScrapedMetrics;
 pub use prepare::{Preparation, PrepareOptions, Restart};
 pub use protected::Protected;
 pub use readiness::{ReadinessError, ReadinessOptions, VersionReady};

@@ -2,6 +2,7 @@
 
 use super::runtimes::proxy_image;
 use crate::client::pods::is_ready;
+use crate::metrics_reader::MetricsReader;
 use crate::{Cluster, Error};
 use canary_release::metrics::{PodName, ProxyMetrics, Traffic};
 use canary_release::preflight::WasmRuntime;
@@ -12,11 +13,11 @@ use tokio::task::JoinSet;
 
 /// The parts of names that metrics have in the proxy too, where labels are still part of names: fewer lines travel. That of
 /// the gauge, or that of the VMs of V8.
-const FILTER: &str = "canary_generation%7Cruntime.v8.created";
+const FILTER: &str = "canary_generation|runtime.v8.created";
 /// The same for the counter of requests.
 const REQUESTS: &str = "canary_requests";
 /// The same for the counters of requests and of responses.
-const REQUESTS_AND_RESPONSES: &str = "canary_requests%7Ccanary_responses";
+const REQUESTS_AND_RESPONSES: &str = "canary_requests|canary_responses";
 
 /// A ready pod whose proxy serves a release.
 pub(super) struct ReadyProxy {
@@ -93,7 +94,7 @@ impl Cluster {
         Ok(found)
     }
 
-    /// The metrics of a release's ready proxies whose names contain `filter`, or why a proxy does not report them.
+    /// The metrics of a release's ready proxies whose names contain what `filter` matches, or why a proxy does not report them.
     pub(super) async fn metrics(
         &self,
         record: &Record,
@@ -102,15 +103,34 @@ impl Cluster {
         self.metrics_of(readable(&self.ready_proxies(record).await?), filter).await
     }
 
-    /// The same of these pods.
+    /// The same as the proxies report them at this moment, by no Prometheus.
+    pub(super) async fn metrics_now(
+        &self,
+        record: &Record,
+        filter: &'static str,
+    ) -> Result<BTreeMap<PodName, Result<ProxyMetrics, String>>, Error> {
+        let pods = readable(&self.ready_proxies(record).await?);
+        self.metrics_by(&self.metrics_reader.without_scraped(), pods, filter).await
+    }
+
+    /// Those of these pods.
     pub(super) async fn metrics_of(
         &self,
         pods: BTreeSet<PodName>,
         filter: &'static str,
     ) -> Result<BTreeMap<PodName, Result<ProxyMetrics, String>>, Error> {
+        self.metrics_by(&self.metrics_reader, pods, filter).await
+    }
+
+    async fn metrics_by(
+        &self,
+        reader: &MetricsReader,
+        pods: BTreeSet<PodName>,
+        filter: &'static str,
+    ) -> Result<BTreeMap<PodName, Result<ProxyMetrics, String>>, Error> {
         let mut requests = JoinSet::new();
         for pod in pods {
-            let reader = self.metrics_reader.clone();
+            let reader = reader.clone();
             requests.spawn(async move {
                 let metrics = reader.read(&pod, filter).await;
                 (pod, metrics)

@@ -37,12 +37,13 @@ struct Count {
 impl Cluster {
     /// How many clusters the ready proxies of a release were given.
     pub(super) async fn clusters(&self, record: &Record) -> Result<Clusters, Error> {
-        let reported = self.metrics(record, FILTER).await?.into_iter();
+        let reported = self.metrics_now(record, FILTER).await?.into_iter();
         Ok(Clusters(reported.map(|(pod, metrics)| (pod, metrics.ok().as_ref().and_then(count))).collect()))
     }
 
     /// Waits until every proxy was given so many clusters more than before. Fails with those that were not, in time; those that
-    /// do not say it get the time of [`WriteOptions::unseen_proxies_wait`](crate::WriteOptions::unseen_proxies_wait), if it is set.
+    /// do not say it at the moment get time, if [`WriteOptions::unseen_proxies_wait`](crate::WriteOptions::unseen_proxies_wait) is set or a
+    /// Prometheus is asked for the rest.
     pub(super) async fn wait_for_clusters(
         &self,
         record: &Record,
@@ -56,7 +57,7 @@ impl Cluster {
             let behind = before.behind(&now, more);
             let waited = begun.elapsed();
             let are_unseen = now.say_nothing(&behind);
-            if behind.is_empty() || (are_unseen && self.is_unseen_wait_over(waited, waiting.timeout)) {
+            if behind.is_empty() || (are_unseen && self.is_cluster_wait_over(waited, waiting.timeout)) {
                 return Ok(());
             }
             if waited >= waiting.timeout {

@@ -37,9 +37,10 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// The error itself, where it is about something else or the check is not skipped.
+    /// The error itself, where it is about something else, or the check is not skipped and no Prometheus is asked.
     pub(super) fn unseen_fault(&self, error: Error) -> Result<String, Error> {
-        if self.options.unseen_proxies_wait.is_some() && error.is_about_proxies() {
+        let may_be_unseen = self.options.unseen_proxies_wait.is_some() || self.metrics_reader.has_scraped();
+        if may_be_unseen && error.is_about_proxies() {
             return Ok(format!("cannot be asked: {error}"));
         }
         Err(error)
@@ -48,6 +49,13 @@ impl Cluster {
     /// Whether proxies that cannot be asked have been waited for long enough; never, where the check is not skipped.
     pub(super) fn is_unseen_wait_over(&self, waited: Duration, timeout: Duration) -> bool {
         self.options.unseen_proxies_wait.is_some_and(|wait| waited >= wait.min(timeout))
+    }
+
+    /// The same for clusters, which no Prometheus tells of: they are compared with what was written a moment ago.
+    pub(super) fn is_cluster_wait_over(&self, waited: Duration, timeout: Duration) -> bool {
+        let scraped = self.metrics_reader.has_scraped().then_some(self.options.unseen_clusters_wait);
+        let wait = self.options.unseen_proxies_wait.or(scraped);
+        wait.is_some_and(|wait| waited >= wait.min(timeout))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which cluster, as `kubectl` is told.
 
 use canary_operations::Access;
-use canary_release::spec::{Label, Seconds};
+use canary_release::spec::{Label, PrometheusServer, Seconds, SecretSource, ServerAddress};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -29,12 +29,25 @@ pub struct ClusterAccess {
     /// The namespace of `--release` (default: that of the file)
     #[arg(short, long, value_name = "NAMESPACE")]
     pub namespace: Option<Label>,
+    /// A Prometheus that scrapes the proxies, for clusters in which neither the API server nor the
+    /// kubelet reaches them
+    #[arg(long, value_name = "URL", env = "CANARY_CTL_PROMETHEUS")]
+    pub prometheus: Option<ServerAddress>,
+    /// A file with the bearer token that it asks for
+    #[arg(long, value_name = "FILE", env = "CANARY_CTL_PROMETHEUS_TOKEN_FILE", requires = "prometheus")]
+    pub prometheus_token_file: Option<PathBuf>,
 }
 
 impl ClusterAccess {
     /// The same as data, without the namespace.
     pub fn access(&self) -> Access {
         self.connection.access()
+    }
+
+    /// The Prometheus that is asked for proxies which nothing reaches.
+    pub fn prometheus(&self) -> Option<PrometheusServer> {
+        let bearer_token_from = self.prometheus_token_file.clone().map(SecretSource::File);
+        Some(PrometheusServer { address: self.prometheus.clone()?, bearer_token_from })
     }
 }
 

@@ -4,11 +4,13 @@ use crate::Error;
 use crate::cli::{ClusterAccess, OnCluster};
 use crate::module;
 use crate::report::Printer;
+use crate::scraped_metrics::HttpScrapedMetrics;
 use canary_operations::{Arrival, Cluster, StoredRecord, WaitOptions, WriteOptions};
 use canary_release::format::seconds;
 use canary_release::preflight::PreflightCheck;
 use canary_release::spec::{Document, Mode, ReleaseName, Seconds};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Whether a release's proxies are a local Envoy.
@@ -32,7 +34,11 @@ pub(super) async fn connect(access: &ClusterAccess) -> Result<Cluster, Error> {
 
 /// The same, with these options for writes.
 pub(super) async fn connect_as(access: &ClusterAccess, writing: WriteOptions) -> Result<Cluster, Error> {
-    Ok(Cluster::connect(&access.access(), writing).await?)
+    let cluster = Cluster::connect(&access.access(), writing).await?;
+    Ok(match access.prometheus() {
+        Some(server) => cluster.with_scraped_metrics(Arc::new(HttpScrapedMetrics::new(server))),
+        None => cluster,
+    })
 }
 
 /// How a verb writes for which these checks are skipped.

@@ -69,7 +69,8 @@ pub(super) fn unreadable(namespace: &str, pod: &str) -> String {
     format!(
         "has pod `{pod}` an istio-proxy? does a NetworkPolicy or a firewall close its port 15090 to the API server, and 10250 of its node? \
          `kubectl -n {namespace} port-forward {pod} 15090` tries the second way, \
-         `canary-ctl generate rbac --port-forward` prints its rights"
+         `canary-ctl generate rbac --port-forward` prints its rights, \
+         and `--prometheus URL` asks a Prometheus that scrapes it"
     )
 }
 

@@ -1,4 +1,4 @@
-//! Reads the metrics of proxies, through the API server: by `pods/proxy`, or by `pods/portforward`.
+//! Reads the metrics of proxies, through the API server: by `pods/proxy`, or by `pods/portforward`; or what a Prometheus has scraped of them.
 //!
 //! By `pods/proxy` the API server itself connects to port 15090 of the pod, which a `NetworkPolicy` or a firewall between
 //! control plane and nodes may forbid. By `pods/portforward` the kubelet connects to it from within the pod: only port
@@ -9,6 +9,7 @@
 //! port_forward   a connection through the kubelet, kept open    filter             -> Prometheus text
 //! failure        why a transport returned nothing               kube::Error        -> Failure
 //! memory         which transport reached which proxy            outcome            -> Transport
+//! scraped        a Prometheus, where no transport reaches them  filter             -> ProxyMetrics
 //! ```
 //!
 //! # Source
@@ -18,6 +19,7 @@ mod failure;
 mod memory;
 mod pods_proxy;
 mod port_forward;
+mod scraped;
 
 use crate::Error;
 use canary_release::metrics::{PodName, ProxyMetrics};
@@ -25,7 +27,9 @@ use failure::{Failure, both};
 use futures_util::future::{Either, select};
 use memory::Memory;
 use port_forward::PortForwards;
+pub use scraped::ScrapedMetrics;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
@@ -64,19 +68,57 @@ pub(crate) struct MetricsReader {
     client: kube::Client,
     memory: Memory,
     port_forwards: PortForwards,
+    scraped: Option<Arc<dyn ScrapedMetrics>>,
 }
 
 impl MetricsReader {
     pub(crate) fn new(client: kube::Client) -> Self {
-        Self { client, memory: Memory::default(), port_forwards: PortForwards::default() }
+        Self { client, memory: Memory::default(), port_forwards: PortForwards::default(), scraped: None }
     }
 
-    /// The metrics of a proxy whose names contain `filter`; inside, why it does not report them.
+    /// The same for metrics that are compared with what was written a moment ago: a scrape may be from before.
+    pub(crate) fn without_scraped(&self) -> Self {
+        Self { scraped: None, ..self.clone() }
+    }
+
+    pub(crate) fn set_scraped(&mut self, scraped: Arc<dyn ScrapedMetrics>) {
+        self.scraped = Some(scraped);
+    }
+
+    /// Whether a Prometheus is asked where no transport reaches a proxy.
+    pub(crate) const fn has_scraped(&self) -> bool {
+        self.scraped.is_some()
+    }
+
+    /// The metrics of a proxy whose names contain what `filter` matches; inside, why it does not report them. Where no transport reaches it,
+    /// they are as old as its last scrape.
+    ///
+    /// # Errors
+    ///
+    /// If neither transport is allowed, and there is no Prometheus to ask.
+    pub(crate) async fn read(
+        &self,
+        pod: &PodName,
+        filter: &str,
+    ) -> Result<Result<ProxyMetrics, String>, Error> {
+        let now = self.read_now(pod, filter).await;
+        let Some(scraped) = &self.scraped else { return now };
+        let fault = match &now {
+            Ok(Ok(_)) => return now,
+            Ok(Err(fault)) => fault.clone(),
+            Err(error) => error.to_string(),
+        };
+        let late = |_| Err("no response in time".to_owned());
+        let found = timeout(TIMEOUT, scraped.read(pod, filter)).await.unwrap_or_else(late);
+        Ok(found.map_err(|reason| format!("{fault}; Prometheus: {reason}")))
+    }
+
+    /// The same as the proxy reports it at this moment.
     ///
     /// # Errors
     ///
     /// If neither transport is allowed.
-    pub(crate) async fn read(
+    pub(crate) async fn read_now(
         &self,
         pod: &PodName,
         filter: &str,
@@ -128,7 +170,7 @@ impl MetricsReader {
     }
 
     async fn by(&self, transport: Transport, pod: &PodName, filter: &str) -> Result<String, Failure> {
-        let path = format!("stats/prometheus?filter={filter}");
+        let path = format!("stats/prometheus?filter={}", filter.replace('|', "%7C"));
         let response = async {
             match transport {
                 Transport::PodsProxy => pods_proxy::read(&self.client, pod, &path).await,

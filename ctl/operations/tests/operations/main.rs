@@ -31,6 +31,7 @@ mod proxies_without_istiod;
 mod readiness;
 mod refused;
 mod rollouts;
+mod scraped;
 mod template_drift;
 mod twin_rights;
 mod two_clusters;

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! query         PromQL with variables, and Istio's standard metrics    template, version   -> PromQL
-//! response      what the HTTP API of Prometheus responds               JSON                -> number
+//! response      what the HTTP API of Prometheus responds               JSON                -> number, series
 //! measurement   the values of both versions beside what is expected    RolloutMetric       -> Measurement
 //! metric_state  measurements in a row, as the record keeps them        Measurement         -> finding
 //! ```
@@ -22,4 +22,4 @@ pub(crate) use metric_state::verdict_of;
 pub use metric_state::{MetricReport, MetricState};
 pub(crate) use query::{ISTIO_VERSION_LABELS, QueryVariables};
 pub use query::{IstioMetric, QueryTemplate, Reporter, TemplateError};
-pub use response::{QueryError, parse_response};
+pub use response::{QueryError, Series, TimedValue, parse_response, parse_series};

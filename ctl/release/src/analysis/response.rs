@@ -1,4 +1,4 @@
-//! The response of an instant query, read for the one value that it should have.
+//! The response of an instant query, read for the one value that it should have, or for values over a time.
 //!
 //! # Source
 //! [HTTP API](https://prometheus.io/docs/prometheus/latest/querying/api/): format overview, instant queries, expression query result
@@ -7,6 +7,7 @@
 use crate::spec::FiniteNumber;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use std::collections::BTreeMap;
 
 /// Longer texts of a server are cut, in characters.
 const MAX_TEXT: usize = 300;
@@ -59,7 +60,7 @@ enum QueryData {
     Vector(Vec<VectorSample>),
     Scalar(TimedValue),
     String(IgnoredAny),
-    Matrix(IgnoredAny),
+    Matrix(Vec<Series>),
 }
 
 #[derive(Deserialize)]
@@ -68,9 +69,20 @@ struct VectorSample {
     value: Option<TimedValue>,
 }
 
+/// A series, and its values over a time.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Series {
+    /// Its labels, `__name__` among them.
+    #[serde(rename = "metric")]
+    pub labels: BTreeMap<String, String>,
+    /// Its values, the oldest first; none where they are native histograms.
+    #[serde(default)]
+    pub values: Vec<TimedValue>,
+}
+
 /// Seconds since 1970-01-01 UTC, and the value as a text: JSON has no NaN.
-#[derive(Deserialize)]
-struct TimedValue(#[expect(dead_code, reason = "a part of the form")] f64, String);
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct TimedValue(pub f64, pub String);
 
 /// The one value of a response.
 ///
@@ -79,23 +91,7 @@ struct TimedValue(#[expect(dead_code, reason = "a part of the form")] f64, Strin
 /// If it is an error, no response of Prometheus, or has not one value that is a number. A warning is one too, because a part of the data may
 /// be missing.
 pub fn parse_response(status: u16, body: &[u8]) -> Result<FiniteNumber, QueryError> {
-    let response = serde_json::from_slice::<Response>(body).map_err(|_| match status {
-        200..=299 => QueryError::Foreign(format!("status {status} and another text")),
-        _ => QueryError::Foreign(format!("status {status}")),
-    })?;
-    let data = match response {
-        Response::Success { .. } if !(200..=299).contains(&status) => {
-            return Err(QueryError::Foreign(format!("status {status}")));
-        }
-        Response::Success { warnings, .. } if !warnings.is_empty() => {
-            return Err(QueryError::Warned(bounded(&warnings.join("; "))));
-        }
-        Response::Success { data, .. } => data,
-        Response::Error { kind, error } => {
-            return Err(QueryError::Refused(bounded(&format!("{kind}: {error}"))));
-        }
-    };
-    match data {
+    match data(status, body)? {
         QueryData::Scalar(value) => value.number(),
         QueryData::Vector(samples) => match samples.as_slice() {
             [] => Err(QueryError::Empty),
@@ -105,6 +101,36 @@ pub fn parse_response(status: u16, body: &[u8]) -> Result<FiniteNumber, QueryErr
         },
         QueryData::String(_) => Err(QueryError::NoNumber("a text".to_owned())),
         QueryData::Matrix(_) => Err(QueryError::NoNumber("values over a time".to_owned())),
+    }
+}
+
+/// The series of a response whose query asks for values over a time: `metric[1m]`.
+///
+/// # Errors
+///
+/// As [`parse_response`], and if the result has another form.
+pub fn parse_series(status: u16, body: &[u8]) -> Result<Vec<Series>, QueryError> {
+    match data(status, body)? {
+        QueryData::Matrix(series) => Ok(series),
+        _ => Err(QueryError::Foreign("no values over a time".to_owned())),
+    }
+}
+
+/// What a response has found.
+fn data(status: u16, body: &[u8]) -> Result<QueryData, QueryError> {
+    let response = serde_json::from_slice::<Response>(body).map_err(|_| match status {
+        200..=299 => QueryError::Foreign(format!("status {status} and another text")),
+        _ => QueryError::Foreign(format!("status {status}")),
+    })?;
+    match response {
+        Response::Success { .. } if !(200..=299).contains(&status) => {
+            Err(QueryError::Foreign(format!("status {status}")))
+        }
+        Response::Success { warnings, .. } if !warnings.is_empty() => {
+            Err(QueryError::Warned(bounded(&warnings.join("; "))))
+        }
+        Response::Success { data, .. } => Ok(data),
+        Response::Error { kind, error } => Err(QueryError::Refused(bounded(&format!("{kind}: {error}")))),
     }
 }
 
@@ -184,6 +210,18 @@ mod tests {
         ] {
             assert_eq!(parsed(status, &body), Err(reason.to_owned()), "{status} {body}");
         }
+    }
+
+    #[test]
+    fn values_over_a_time_are_read_with_their_times() {
+        let series = json!([{"metric": {"__name__": "up", "pod": "a"}, "values": [[1.5, "0"], [2, "1"]]}]);
+        let body =
+            json!({"status": "success", "data": {"resultType": "matrix", "result": series}}).to_string();
+        let found = parse_series(200, body.as_bytes()).unwrap();
+        assert_eq!(found[0].labels["pod"], "a");
+        assert_eq!(found[0].values, [TimedValue(1.5, "0".to_owned()), TimedValue(2.0, "1".to_owned())]);
+        let other = parse_series(200, vector(&["1"]).to_string().as_bytes()).unwrap_err();
+        assert_eq!(other.to_string(), "expected a response of Prometheus, found no values over a time");
     }
 
     #[test]

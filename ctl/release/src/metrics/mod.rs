@@ -5,6 +5,7 @@
 //! ```text
 //! sample            one line: name, labels, value                  text             -> Samples
 //! proxy_metrics     all samples of one proxy, found by their name  text             -> ProxyMetrics
+//! scraped           the same, as a Prometheus has scraped it       Series           -> ProxyMetrics
 //! release_metrics   what the filter counts for one release         ProxyMetrics     -> ReleaseMetrics
 //! group_counters    what is counted by user group in a rollout ProxyMetrics    -> ReleaseCounters
 //! traffic           requests by version, of all proxies, and       ReleaseMetrics   -> Traffic
@@ -19,9 +20,11 @@ mod group_counters;
 mod proxy_metrics;
 mod release_metrics;
 mod sample;
+mod scraped;
 mod traffic;
 
 pub use proxy_metrics::ProxyMetrics;
 pub use release_metrics::{Labels, ReleaseGeneration, ReleaseMetrics};
 pub use sample::{Sample, parse_samples};
+pub use scraped::{MAX_SCRAPE_AGE, NotScraped, scraped_metrics, scraped_query};
 pub use traffic::{PodName, ReturningSessions, Traffic, VersionTraffic};

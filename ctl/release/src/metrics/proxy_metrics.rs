@@ -37,6 +37,12 @@ impl ProxyMetrics {
     }
 }
 
+impl From<Vec<Sample>> for ProxyMetrics {
+    fn from(samples: Vec<Sample>) -> Self {
+        Self(samples)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,7 @@
 
 use super::{DEADLINE, LoadedFixture, Shoppers, ended, release_with, rolled_out};
 use crate::support::cli::Cli;
+use crate::support::fault_proxy::{Fault, FaultProxy};
 use crate::support::in_the_mesh;
 use mesh_lab::Lab;
 use serde_json::{Value, json};
@@ -34,7 +35,7 @@ fn a_canary_beyond_a_threshold_is_rolled_back_though_stable_fails_alike() {
     in_the_mesh(async |lab| {
         let address = Prometheus::free_address();
         let (loaded, cli) = release_with(lab, "rollout-metric", [20, 20], &failures(address, 5)).await;
-        let prometheus = Prometheus::start_at(address, gateway_metrics(lab, &loaded).await, None).await;
+        let prometheus = Prometheus::start_at(address, gateway_metrics(lab, &loaded).await, &[], None).await;
         let (output, took, tally) = rolled_out(&loaded, &cli).await;
         let (result, reason) = ended(&output);
         println!(
@@ -79,7 +80,9 @@ fn a_good_canary_is_held_while_prometheus_is_away_and_promoted_when_it_is_back()
             let reason = held["reason"].as_str().unwrap();
             assert!(reason.starts_with("metric `failures`: no result, 3 of 3 times in a row"), "{reason}");
             assert!(held["metrics"][0]["measured"]["inARow"].as_u64() >= Some(3), "{held}");
-            Prometheus::start_at(address, gateway_metrics(lab, &loaded).await, None).await
+            let pod = loaded.env.gateway_pod(lab).await.unwrap();
+            let labels = [("namespace", loaded.env.ingress.as_str()), ("pod", pod.as_str())];
+            Prometheus::start_at(address, gateway_metrics(lab, &loaded).await, &labels, None).await
         };
         let (output, prometheus) =
             timeout(DEADLINE, async { tokio::join!(run, observe) }).await.expect("a rollout that ends");
@@ -87,6 +90,19 @@ fn a_good_canary_is_held_while_prometheus_is_away_and_promoted_when_it_is_back()
         let tally = shoppers.stop().await.unwrap();
         assert_eq!((output.code, ended(&output).0.as_str()), (Some(0), "promoted"), "{output:?}");
         assert_eq!((tally.failed_users, tally.lost, tally.flips.len()), (0, 0, 0), "{tally:?}");
-        drop(prometheus);
+        known_by_scrapes(lab, &loaded, &prometheus).await;
     });
+}
+
+/// Where neither the API server nor the kubelet reaches the gateway, what it runs is what was scraped.
+async fn known_by_scrapes(lab: &Lab, loaded: &LoadedFixture<'_>, prometheus: &Prometheus) {
+    let proxy = FaultProxy::new(lab).await;
+    proxy.inject(u32::MAX, Fault::Status(503), |call| {
+        call.contains(":15090/proxy") || call.contains("/portforward")
+    });
+    let cli = Cli::through(&loaded.document, proxy.kubeconfig());
+    cli.expect("status", 0, &["0 of 1 proxies run it", "does not answer on port 15090"]).await;
+    let line = format!("status --prometheus {}", prometheus.url());
+    let scraped = cli.expect(&line, 0, &["1 of 1 proxies run it"]).await;
+    assert!(!scraped.stdout.contains("15090"), "{scraped:?}");
 }

@@ -142,9 +142,21 @@ impl Proxies {
         let (pod, _) = path.split_once(":15090/proxy/")?;
         let is_silent =
             self.are_silent || pod.rsplit('/').next().is_some_and(|name| self.silent.contains(name));
-        let Some(proxy) = self.by_pod.get(pod).filter(|_| !is_silent) else {
+        let Some(text) = self.page(pod).filter(|_| !is_silent) else {
             return Some(failure(503, "Unavailable", "no endpoint"));
         };
+        let mut response = json(200, &Value::Null);
+        *response.body_mut() = Body::from(text.into_bytes());
+        Some(response)
+    }
+
+    /// What a scraper reads of a proxy that no client of the API server reaches.
+    pub(crate) fn scrape(&self, namespace: &str, pod: &str) -> Option<String> {
+        self.page(&format!("/api/v1/namespaces/{namespace}/pods/{pod}"))
+    }
+
+    fn page(&self, pod: &str) -> Option<String> {
+        let proxy = self.by_pod.get(pod)?;
         let mut text = format!(
             "envoy_wasm_envoy_wasm_runtime_v8_created{{}} 1\nenvoy_cluster_manager_cluster_added{{}} {}\n\
              envoy_cluster_manager_warming_clusters{{}} 0\n",
@@ -161,9 +173,7 @@ impl Proxies {
                 writeln!(text, "canary_group_{what}_total{{{labels}}} {count}").unwrap();
             }
         }
-        let mut response = json(200, &Value::Null);
-        *response.body_mut() = Body::from(text.into_bytes());
-        Some(response)
+        Some(text)
     }
 }
 
