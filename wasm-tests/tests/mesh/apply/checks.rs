@@ -44,7 +44,10 @@ fn users_are_not_sent_where_no_pod_is_or_no_route_leads() {
             PreflightCheck::NoRoutes,
             &check_weight(&cluster, &release, "20", &[PreflightCheck::NoReadyPods]).await,
         );
-        assert_eq!(message, "no VirtualService leads to version `v2` by the filter's header");
+        assert_eq!(
+            message,
+            "VirtualService guarded-weight/shop-canary is missing: it was deleted, or the installation was interrupted before it was written"
+        );
         check_weight(&cluster, &release, "20", &[PreflightCheck::NoReadyPods, PreflightCheck::NoRoutes])
             .await
             .unwrap();
