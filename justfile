@@ -109,6 +109,11 @@ bench-arrival:
 bench-evidence:
     @tools/bench-evidence.sh
 
+# Measure what planning two versions of a Helm chart costs, and print the table of docs/helm.md.
+[group('test')]
+bench-twins:
+    @tools/bench-twins.sh
+
 # Roll out good canaries and broken ones in a real mesh under load, and write docs/rollouts-under-load.md.
 [group('test')]
 bench-rollouts:

@@ -1,6 +1,7 @@
 //! The errors of a command, one variant for each stage, with hints.
 
 use crate::hint::{Hint, missing_rights};
+use crate::report::escape;
 use crate::{explain, local, module, outcome, registry, report, token, verify};
 use canary_release::rbac::Right;
 use canary_release::{config, discover, manifest, spec};
@@ -152,8 +153,8 @@ impl Error {
     }
 }
 
-/// One refusal a line.
+/// One refusal a line, and no line that a name of the chart makes.
 fn refused(refusals: &[helm_twins::Refusal]) -> String {
-    let lines: Vec<_> = refusals.iter().map(ToString::to_string).collect();
+    let lines: Vec<_> = refusals.iter().map(|one| escape::line(&one.to_string()).into_owned()).collect();
     format!("the chart is refused: {}", lines.join("\n"))
 }

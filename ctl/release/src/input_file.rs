@@ -1,7 +1,7 @@
 //! Reads the files that people name, up to a limit: a device or a log in the place of a release must not take all memory.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Read as _};
+use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 /// The largest file, in bytes. A release and a ring of keys have a few thousand; the API server refuses objects above 1.5 MiB.
@@ -13,13 +13,33 @@ const MAX_BYTES: u64 = 8 << 20;
 ///
 /// If the file cannot be read, is no UTF-8, or is larger than 8 MiB.
 pub fn read(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    let read = File::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+    read_from(File::open(path)?)
+}
+
+/// The text of a stream.
+///
+/// # Errors
+///
+/// If it cannot be read, is no UTF-8, or is longer than 8 MiB.
+pub fn read_from(stream: impl Read) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    let read = stream.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     if u64::try_from(read).is_ok_and(|read| read <= MAX_BYTES) {
-        return Ok(text);
+        return String::from_utf8(bytes).map_err(|error| {
+            let place = place_of(error.as_bytes(), error.utf8_error().valid_up_to());
+            io::Error::new(ErrorKind::InvalidData, format!("expected UTF-8, found other bytes at {place}"))
+        });
     }
     let message = format!("expected at most {MAX_BYTES} bytes, found more");
     Err(io::Error::new(ErrorKind::FileTooLarge, message))
+}
+
+/// The line and the byte within it, both from 1.
+fn place_of(bytes: &[u8], position: usize) -> String {
+    let before = bytes.get(..position).unwrap_or_default();
+    let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+    let line = before.split(|byte| *byte == b'\n').count();
+    format!("line {line}, byte {}", position - line_start + 1)
 }
 
 #[cfg(test)]
@@ -33,5 +53,14 @@ mod tests {
             (error.kind(), error.to_string().as_str()),
             (ErrorKind::FileTooLarge, "expected at most 8388608 bytes, found more")
         );
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_an_error_with_their_place() {
+        let error = read_from(&b"a: 1\nb: \xff\n"[..]).unwrap_err();
+        assert_eq!(error.to_string(), "expected UTF-8, found other bytes at line 2, byte 4");
+        // The limit cuts a character in two, and what is wrong is the length.
+        let long = [vec![b'x'; 8 << 20], "é".as_bytes().to_vec()].concat();
+        assert_eq!(read_from(long.as_slice()).unwrap_err().kind(), ErrorKind::FileTooLarge);
     }
 }

@@ -6,14 +6,12 @@ mod plugin;
 mod wait;
 
 use crate::cli::{Charts, HooksRun, Twin, TwinDecisions, TwinPostRender, TwinVerb};
-use crate::report::{Printer, TwinCheckReport, TwinDiffReport};
+use crate::report::{Printer, TwinCheckReport, TwinDiffReport, escape};
 use crate::{Error, Outcome};
 use canary_release::{input_file, spec};
 use helm_twins::{
-    HookAnswer, MAX_MANIFEST_BYTES, ManifestError, Object, Phase, Rules, TwinPlan, plan,
-    random_configuration, read_manifest, write_manifest,
+    HookAnswer, Object, Phase, Rules, TwinPlan, plan, random_configuration, read_manifest, write_manifest,
 };
-use std::io::Read as _;
 use std::path::Path;
 
 pub(super) async fn run(arguments: &Twin, printer: &mut Printer) -> Result<Outcome, Error> {
@@ -64,7 +62,7 @@ fn print_objects(plan: TwinPlan, printer: &mut Printer) -> Result<Outcome, Error
         return Err(Error::TwinRefused(plan.refusals));
     }
     for warning in &plan.warnings {
-        printer.message(&format!("warning: {warning}"));
+        printer.message(&format!("warning: {}", escape::line(warning)));
     }
     let text =
         write_manifest(&plan.objects).map_err(|source| Error::Rendered { path: "stdout".into(), source })?;
@@ -112,6 +110,7 @@ fn rules(decisions: &TwinDecisions, is_deployed: bool) -> Result<Rules, Error> {
     };
     Ok(Rules {
         service: release.service.name.to_string(),
+        namespace: release.name.namespace.to_string(),
         version_label: release.versions.label.clone(),
         phase,
         replicas: decisions.replicas,
@@ -127,19 +126,15 @@ fn rules(decisions: &TwinDecisions, is_deployed: bool) -> Result<Rules, Error> {
 }
 
 fn read_objects(path: &Path) -> Result<Vec<Object>, Error> {
-    let text = input_file::read(path).map_err(|source| Error::File {
-        action: "read",
-        path: path.to_owned(),
-        source,
-    })?;
-    read_manifest(&text).map_err(|source| Error::Rendered { path: path.to_owned(), source })
+    objects_of(path, input_file::read(path))
 }
 
 fn read_stdin() -> Result<Vec<Object>, Error> {
-    let failed = |source| Error::File { action: "read", path: "stdin".into(), source };
-    let limit = u64::try_from(MAX_MANIFEST_BYTES).unwrap_or(u64::MAX).saturating_add(1);
-    let mut text = String::new();
-    std::io::stdin().lock().take(limit).read_to_string(&mut text).map_err(failed)?;
-    let objects = read_manifest(&text);
-    objects.map_err(|source: ManifestError| Error::Rendered { path: "stdin".into(), source })
+    objects_of(Path::new("stdin"), input_file::read_from(std::io::stdin().lock()))
+}
+
+fn objects_of(path: &Path, read: std::io::Result<String>) -> Result<Vec<Object>, Error> {
+    let failed = |source| Error::File { action: "read", path: path.to_owned(), source };
+    let text = read.map_err(failed)?;
+    read_manifest(&text).map_err(|source| Error::Rendered { path: path.to_owned(), source })
 }

@@ -3,11 +3,13 @@
 //! Labels and annotations that change with every version of a chart do not, or no object would be shared.
 
 use crate::Object;
+use crate::object::Key;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// A field that differs.
@@ -69,23 +71,33 @@ fn encode_string_data(secret: &mut Value) {
     }
 }
 
-/// The fields in which two objects differ, name left out.
+/// The fields in which two objects differ, name and namespace left out.
 pub fn differences(stable: &Object, candidate: &Object) -> Vec<Difference> {
     let mut found = Vec::new();
     let (mut stable, mut candidate) = (normalized(stable), normalized(candidate));
     for value in [&mut stable, &mut candidate] {
         if let Some(Value::Object(metadata)) = value.get_mut("metadata") {
             metadata.remove("name");
+            // Of two objects of one release it can only be left out.
+            metadata.remove("namespace");
         }
     }
     compare("", Some(&stable), Some(&candidate), &mut found);
     found
 }
 
+/// The same of two ConfigMaps or Secrets, without what their pods do not see: metadata.
+pub(crate) fn content_differences(stable: &Object, candidate: &Object) -> Vec<Difference> {
+    let mut found = differences(stable, candidate);
+    found.retain(|one| CONTENT.iter().any(|field| one.field.split('.').next() == Some(field)));
+    found
+}
+
 /// The ConfigMaps and Secrets in which two renders of the same input differ: a random function of the chart made them.
 pub fn random_configuration(rendered: &[Object], again: &[Object]) -> Vec<String> {
+    let again: BTreeMap<Key, &Object> = again.iter().map(|other| (other.key(""), other)).collect();
     let is_random = |object: &&Object| {
-        let other = again.iter().find(|other| other.key() == object.key());
+        let other = again.get(&object.key(""));
         ["ConfigMap", "Secret"].contains(&object.kind())
             && other.is_some_and(|other| !differences(object, other).is_empty())
     };
@@ -118,11 +130,14 @@ fn is_same(a: Option<&Value>, b: Option<&Value>) -> bool {
     a.filter(|value| !value.is_null()) == b.filter(|value| !value.is_null())
 }
 
+/// The content of a ConfigMap or Secret.
+const CONTENT: [&str; 4] = ["type", "data", "binaryData", "immutable"];
+
 /// The content of a ConfigMap or Secret as 8 hexadecimal digits: of the SHA-256 of kind, the chart's name, type and data.
 pub(crate) fn content_hash(object: &Object) -> String {
     let value = normalized(object);
     let mut content = Map::new();
-    for field in ["type", "data", "binaryData", "immutable"] {
+    for field in CONTENT {
         if let Some(value) = value.get(field).filter(|value| !value.is_null()) {
             content.insert(field.to_owned(), sorted(value));
         }

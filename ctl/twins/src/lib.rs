@@ -17,6 +17,7 @@
 //! names       the names that the candidate's objects get               both               -> Names
 //! twin        a workload or its autoscaler as a twin                   object, names      -> Object
 //! checks      what is refused, and what is warned of                   both               -> refusals
+//! warnings    what may be wrong                                        decisions          -> texts
 //! plan        the whole function                                       both, rules        -> TwinPlan
 //! ```
 
@@ -34,6 +35,7 @@ mod rules;
 mod scalar;
 mod selector;
 mod twin;
+mod warnings;
 
 pub use checks::{Check, Refusal};
 pub use comparison::{Difference, differences, random_configuration};

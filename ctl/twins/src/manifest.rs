@@ -10,6 +10,9 @@ pub const MAX_MANIFEST_BYTES: usize = 8 << 20;
 /// The most values of a manifest, those of aliases included. The largest public charts have about 200,000.
 const MAX_VALUES: usize = 500_000;
 
+/// The most objects of a manifest. The largest public charts have a few hundred.
+const MAX_OBJECTS: usize = 5_000;
+
 /// A manifest that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
@@ -40,6 +43,12 @@ pub enum ManifestError {
         /// Kind and name.
         object: String,
     },
+    /// More objects than a chart can have.
+    #[error("line {}: expected at most {MAX_OBJECTS} objects, found more", place.line)]
+    TooMany {
+        /// Where the first one too many begins, or the list that it is in.
+        place: Place,
+    },
     /// The objects have no YAML form.
     #[error("cannot write the objects as YAML: {0}")]
     Write(String),
@@ -55,7 +64,7 @@ impl From<SyntaxError> for ManifestError {
 ///
 /// # Errors
 ///
-/// If the text is larger than [`MAX_MANIFEST_BYTES`], is no YAML, nests too deep or has too many values; if a document is no
+/// If the text is larger than [`MAX_MANIFEST_BYTES`], is no YAML, nests too deep or has too many values or objects; if a document is no
 /// object with `apiVersion`, `kind` and `metadata.name`; if an object is there twice.
 pub fn read_manifest(text: &str) -> Result<Vec<Object>, ManifestError> {
     if text.len() > MAX_MANIFEST_BYTES {
@@ -67,7 +76,10 @@ pub fn read_manifest(text: &str) -> Result<Vec<Object>, ManifestError> {
         let mut add = |value: Value| -> Result<(), ManifestError> {
             let place = document.place;
             let object = Object::new(value).map_err(|field| ManifestError::NoObject { place, field })?;
-            if !seen.insert((object.key(), object.namespace().map(str::to_owned))) {
+            if objects.len() == MAX_OBJECTS {
+                return Err(ManifestError::TooMany { place });
+            }
+            if !seen.insert(object.key("")) {
                 return Err(ManifestError::Duplicate { place, object: object.to_string() });
             }
             objects.push(object);

@@ -2,21 +2,23 @@
 //!
 //! Workloads are named by version, ConfigMaps and Secrets by content. What is deployed already keeps its name.
 
-use crate::comparison::{content_hash, differences};
+use crate::comparison::{content_differences, content_hash, differences};
 use crate::deployed::{Deployed, autoscalers};
 use crate::object::VERSION;
 use crate::reference::{pod_spec, references, rewrite, rewrite_resource_names};
 use crate::twin::neutral;
 use crate::{Object, Phase, Rules};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The names of objects of the new render by kind and the chart's name.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
+    /// The release's: objects elsewhere keep the chart's names.
+    namespace: String,
     deployed: BTreeMap<(String, String), String>,
     /// The Deployment, its autoscalers and the configuration that become twins.
-    twinned: Vec<(String, String)>,
+    twinned: BTreeSet<(String, String)>,
     /// What differs of the Deployment and what it names; empty if there is nothing to twin.
     pub(crate) reasons: BTreeMap<(String, String), String>,
 }
@@ -28,19 +30,19 @@ impl Names {
         deployment: &Object,
         rules: &Rules,
     ) -> Self {
-        let mut names = Self::default();
+        let mut names = Self { namespace: rules.namespace.clone(), ..Self::default() };
         let version = rules.phase.rendered_version();
         let has_own_names = deployed.has_twins_of(version);
         let beside = matches!(rules.phase, Phase::Beside { .. });
-        for object in configuration(candidate, deployment) {
+        for object in configuration(candidate, deployment, &rules.namespace) {
             names.name_configuration(deployed, object, rules, beside || has_own_names);
         }
         names.keep_other_names(deployed, candidate);
         let differs = beside && names.deployment_differs(deployed, deployment, &rules.version_label);
         if differs || has_own_names {
-            let scalers = autoscalers(candidate, deployment.chart_name());
-            for object in std::iter::once(deployment).chain(scalers.into_iter().filter(|one| is_twinned(one)))
-            {
+            let mut scalers = autoscalers(candidate, deployment.chart_name());
+            scalers.retain(|one| one.is_in(&rules.namespace) && is_twinned(one));
+            for object in std::iter::once(deployment).chain(scalers) {
                 let name = format!("{}-{version}", object.chart_name());
                 names.twin(object, name, &format!("belongs to version {version}"));
             }
@@ -49,8 +51,8 @@ impl Names {
     }
 
     fn name_configuration(&mut self, deployed: &Deployed<'_>, object: &Object, rules: &Rules, hashed: bool) {
-        let Some(stable) = deployed.counterpart(&object.chart_key()) else { return };
-        let found = differences(stable, object);
+        let Some(stable) = deployed.counterpart(object) else { return };
+        let found = content_differences(stable, object);
         if found.is_empty() || rules.shared.contains(object.chart_name()) {
             return self.keep(object, stable.name());
         }
@@ -64,7 +66,8 @@ impl Names {
     /// What is shared, but was a twin of a version that is stable now, has that name.
     fn keep_other_names(&mut self, deployed: &Deployed<'_>, candidate: &[Object]) {
         for object in candidate {
-            if let Some(stable) = deployed.counterpart(&object.chart_key())
+            if object.is_in(&self.namespace)
+                && let Some(stable) = deployed.counterpart(object)
                 && stable.annotation(VERSION).is_none()
                 && !self.deployed.contains_key(&key_of(object))
             {
@@ -75,7 +78,7 @@ impl Names {
 
     /// Compares the Deployments with the candidate's references as they will be.
     fn deployment_differs(&mut self, deployed: &Deployed<'_>, deployment: &Object, label: &str) -> bool {
-        let Some(stable) = deployed.counterpart(&deployment.chart_key()) else { return false };
+        let Some(stable) = deployed.counterpart(deployment) else { return false };
         let mut renamed = deployment.clone();
         self.rewrite(&mut renamed);
         let found = differences(&neutral(stable, label), &neutral(&renamed, label));
@@ -91,7 +94,7 @@ impl Names {
     }
 
     fn twin(&mut self, object: &Object, name: String, reason: &str) {
-        self.twinned.push(key_of(object));
+        self.twinned.insert(key_of(object));
         self.reasons.entry(key_of(object)).or_insert_with(|| reason.to_owned());
         self.deployed.insert(key_of(object), name);
     }
@@ -101,9 +104,18 @@ impl Names {
         self.deployed.get(&(kind.to_owned(), chart_name.to_owned())).map_or(chart_name, String::as_str)
     }
 
+    /// The same for an object.
+    pub(crate) fn name_of<'n>(&'n self, object: &'n Object) -> &'n str {
+        if object.is_in(&self.namespace) {
+            self.name(object.kind(), object.chart_name())
+        } else {
+            object.name()
+        }
+    }
+
     /// Whether an object of the new render becomes a twin.
     pub(crate) fn is_twin(&self, object: &Object) -> bool {
-        self.twinned.contains(&key_of(object))
+        object.is_in(&self.namespace) && self.twinned.contains(&key_of(object))
     }
 
     /// The chart's names that are deployed under others: kind, the chart's name, the name.
@@ -115,11 +127,17 @@ impl Names {
 
     /// Rewrites the references of an object of the new render.
     pub(crate) fn rewrite(&self, object: &mut Object) {
+        if !object.is_in(&self.namespace) {
+            return;
+        }
         rewrite(object, &mut |kind, name| *name = self.name(kind, name).to_owned());
     }
 
     /// Replaces the names in RBAC rules.
     pub(crate) fn rewrite_rules(&self, role: &mut Object) {
+        if !role.is_in(&self.namespace) {
+            return;
+        }
         rewrite_resource_names(role, &mut |kinds, names| {
             for name in names {
                 let text = name.as_str().unwrap_or_default();
@@ -133,15 +151,17 @@ impl Names {
 
     /// Adds the names of twins to RBAC rules that list stable's; `true` if there are any.
     pub(crate) fn extend_rules(&self, role: &mut Object, deployed: &Deployed<'_>) -> bool {
+        if !role.is_in(&self.namespace) {
+            return false;
+        }
         let mut added = false;
         rewrite_resource_names(role, &mut |kinds, names| {
+            let mut listed: BTreeSet<String> =
+                names.iter().filter_map(Value::as_str).map(str::to_owned).collect();
             for (kind, chart, name) in self.renamed().filter(|(kind, ..)| kinds.contains(kind)) {
-                let is_stables = |listed: &Value| {
-                    let stable =
-                        deployed.stable.iter().find(|one| one.kind() == kind && *listed == one.name());
-                    *listed == chart || stable.is_some_and(|one| one.chart_name() == chart)
-                };
-                if names.iter().any(is_stables) && !names.contains(&json!(name)) {
+                let mut stables = deployed.names(kind, chart).iter();
+                let is_listed = listed.contains(chart) || stables.any(|stable| listed.contains(*stable));
+                if is_listed && listed.insert(name.to_owned()) {
                     names.push(json!(name));
                     added = true;
                 }
@@ -165,15 +185,19 @@ pub(crate) fn is_twinned(autoscaler: &Object) -> bool {
 }
 
 /// The ConfigMaps and Secrets that a Deployment's pods name.
-pub(crate) fn configuration<'o>(objects: &'o [Object], deployment: &Object) -> Vec<&'o Object> {
+pub(crate) fn configuration<'o>(
+    objects: &'o [Object],
+    deployment: &Object,
+    namespace: &str,
+) -> Vec<&'o Object> {
     if pod_spec(deployment).is_none() {
         return Vec::new();
     }
     let named = references(deployment);
     let is_named = |object: &&Object| {
-        let kind = object.kind();
-        ["ConfigMap", "Secret"].contains(&kind)
-            && named.iter().any(|(named, name)| named == kind && name == object.name())
+        ["ConfigMap", "Secret"].contains(&object.kind())
+            && object.is_in(namespace)
+            && named.contains(&(object.kind().to_owned(), object.name().to_owned()))
     };
     objects.iter().filter(is_named).collect()
 }

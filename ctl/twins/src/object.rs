@@ -14,8 +14,8 @@ pub const VERSION: &str = canary_release::plan::VERSION_ANNOTATION;
 #[serde(transparent)]
 pub struct Object(Value);
 
-/// API group, kind and name.
-pub(crate) type Key = (String, String, String);
+/// API group, kind, namespace and name; the namespace is empty for an object that is in the release's or in none.
+pub(crate) type Key = (String, String, String, String);
 
 impl Object {
     /// The object of a JSON value.
@@ -46,26 +46,32 @@ impl Object {
 
     /// The text at a JSON pointer; empty if there is none.
     pub(crate) fn text(&self, pointer: &str) -> &str {
-        self.0.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+        text_of(self.0.pointer(pointer))
     }
 
     /// Its kind.
     pub fn kind(&self) -> &str {
-        self.text("/kind")
+        text_of(self.0.get("kind"))
     }
 
     /// Its name.
     pub fn name(&self) -> &str {
-        self.text("/metadata/name")
+        self.metadata("name")
     }
 
-    pub(crate) fn namespace(&self) -> Option<&str> {
-        self.0.pointer("/metadata/namespace").and_then(Value::as_str)
+    fn metadata(&self, field: &str) -> &str {
+        text_of(self.0.get("metadata").and_then(|metadata| metadata.get(field)))
+    }
+
+    /// Whether it is in this namespace, the release's, or in none. Many charts leave out the namespace of the release, and some
+    /// only in one of two versions.
+    pub(crate) fn is_in(&self, namespace: &str) -> bool {
+        ["", namespace].contains(&self.metadata("namespace"))
     }
 
     /// The API group; empty for the core group.
     fn group(&self) -> &str {
-        self.text("/apiVersion").split_once('/').map_or("", |(group, _)| group)
+        text_of(self.0.get("apiVersion")).split_once('/').map_or("", |(group, _)| group)
     }
 
     pub(crate) fn annotation(&self, name: &str) -> Option<&str> {
@@ -82,14 +88,17 @@ impl Object {
         self.annotation(CHART_NAME).is_some()
     }
 
-    /// Group, kind and name as it is deployed.
-    pub(crate) fn key(&self) -> Key {
-        (self.group().to_owned(), self.kind().to_owned(), self.name().to_owned())
+    /// What identifies it as it is deployed, for a release in this namespace.
+    pub(crate) fn key(&self, namespace: &str) -> Key {
+        let other = if self.is_in(namespace) { "" } else { self.metadata("namespace") };
+        let [group, kind, other, name] = [self.group(), self.kind(), other, self.name()].map(str::to_owned);
+        (group, kind, other, name)
     }
 
-    /// Group, kind and the chart's name for it.
-    pub(crate) fn chart_key(&self) -> Key {
-        (self.group().to_owned(), self.kind().to_owned(), self.chart_name().to_owned())
+    /// The same with the chart's name for it.
+    pub(crate) fn chart_key(&self, namespace: &str) -> Key {
+        let (group, kind, other, _) = self.key(namespace);
+        (group, kind, other, self.chart_name().to_owned())
     }
 
     /// Gives it a name of its own, and writes down the chart's.
@@ -115,6 +124,10 @@ impl Object {
     pub(crate) fn hook(&self) -> &str {
         self.annotation("helm.sh/hook").unwrap_or_default()
     }
+}
+
+fn text_of(value: Option<&Value>) -> &str {
+    value.and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Sets a field of a value; what is no mapping on the way is replaced by one.

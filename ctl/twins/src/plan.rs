@@ -4,12 +4,14 @@ use crate::checks::{CheckContext, Refusals, check_alone, check_beside, released_
 use crate::comparison::differences;
 use crate::deployed::{Deployed, autoscalers};
 use crate::names::{Names, is_twinned};
-use crate::object::VERSION;
+use crate::object::{Key, VERSION};
 use crate::selector::pod_labels;
 use crate::twin::{adopt, neutral, twin};
+use crate::warnings::warnings;
 use crate::{Check, Difference, HookAnswer, Object, Phase, Refusal, Rules};
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What becomes of an object of the chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -93,7 +95,7 @@ pub fn plan(deployed: &[Object], rendered: &[Object], rules: &Rules) -> TwinPlan
     let Some(deployment) = released_deployment(rendered, rules, &mut refusals) else {
         return TwinPlan { refusals: refusals.list, ..TwinPlan::default() };
     };
-    let deployed = Deployed::new(deployed, &rules.phase);
+    let deployed = Deployed::new(deployed, rules);
     let names = Names::of(&deployed, rendered, deployment, rules);
     let context = CheckContext { deployed: &deployed, candidate: rendered, deployment, names: &names, rules };
     let mut plan = TwinPlan::default();
@@ -109,7 +111,7 @@ pub fn plan(deployed: &[Object], rendered: &[Object], rules: &Rules) -> TwinPlan
         }
     }
     plan.refusals = refusals.list;
-    plan.warn(&context);
+    plan.warnings = warnings(&context, &plan.decisions);
     plan
 }
 
@@ -140,8 +142,8 @@ impl TwinPlan {
                 self.objects.push(kept.clone());
                 continue;
             }
-            let is_released = object.chart_key() == deployment.chart_key();
-            let name = names.name(object.kind(), object.chart_name());
+            let is_released = deployed.is_same(object, deployment);
+            let name = names.name_of(object);
             let mut new = object.clone();
             if names.is_twin(object) {
                 new = twin(object, names, rules, is_scaled(*candidate, object));
@@ -152,16 +154,16 @@ impl TwinPlan {
             }
             if is_released && !names.is_twin(object) {
                 // The selector of a Deployment that exists cannot change.
-                let narrow =
-                    deployed.named(&object.key()).is_none_or(|old| is_narrow(old, &rules.version_label));
+                let narrow = deployed.named(object).is_none_or(|old| is_narrow(old, &rules.version_label));
                 new = adopt(&new, rules, version, narrow);
             }
             let reason = if name == object.name() { "the only version" } else { "a version keeps its names" };
             self.decisions.push(TwinDecision::new(object, Action::Rendered, name, reason));
             self.objects.push(new);
         }
+        let kept: BTreeSet<Key> = self.objects.iter().map(|new| new.key(&rules.namespace)).collect();
         for old in deployed.all {
-            if !self.objects.iter().any(|new| new.key() == old.key()) {
+            if !kept.contains(&old.key(&rules.namespace)) {
                 let reason = match old.annotation(VERSION) {
                     Some(_) => "it belongs to another version",
                     None => "nothing in this version of the chart has its name or names it",
@@ -174,24 +176,34 @@ impl TwinPlan {
     /// Stable's objects as they are deployed.
     fn keep_stable(&mut self, context: &CheckContext<'_>, version: &str) {
         let CheckContext { deployed, candidate, deployment, names, rules } = context;
+        let by_chart_key: BTreeMap<Key, &Object> =
+            candidate.iter().map(|new| (new.chart_key(&rules.namespace), new)).collect();
         for object in &deployed.stable {
             let mut kept = (*object).clone();
-            if object.chart_key() == deployment.chart_key() {
+            if deployed.is_same(object, deployment) {
                 let scaled = is_scaled(deployed.stable.iter().copied(), object);
                 let narrow = scaled || is_narrow(object, &rules.version_label);
                 kept = adopt(object, rules, version, narrow);
             }
             let extended = names.extend_rules(&mut kept, deployed);
             self.objects.push(kept);
-            let Some(new) = candidate.iter().find(|new| new.chart_key() == object.chart_key()) else {
-                let reason = "it is not in this version of the chart; it goes at the end of the promotion";
+            let Some(new) = by_chart_key.get(&object.chart_key(&rules.namespace)).copied() else {
+                let reason = if is_kept_by_helm(object) {
+                    "it is not in this version of the chart; Helm leaves it (`helm.sh/resource-policy: keep`)"
+                } else {
+                    "it is not in this version of the chart; it goes at the end of the promotion"
+                };
                 self.decisions.push(TwinDecision::new(object, Action::Gone, object.name(), reason));
                 continue;
             };
             if !names.is_twin(new) {
                 let mut renamed = new.clone();
                 names.rewrite(&mut renamed);
-                let found = differences(object, &renamed);
+                let found = if deployed.is_same(object, deployment) {
+                    chart_differences(object, &renamed, rules)
+                } else {
+                    differences(object, &renamed)
+                };
                 let reason = match (found.is_empty(), extended) {
                     (_, true) => "both versions use it; the names of the twins are added to its rules",
                     (true, false) => "it is the same in both versions",
@@ -210,7 +222,7 @@ impl TwinPlan {
             if self.skip_hook(context, object) {
                 continue;
             }
-            let stable = deployed.counterpart(&object.chart_key());
+            let stable = deployed.counterpart(object);
             if names.is_twin(object) {
                 let new = twin(object, names, rules, is_scaled(*candidate, object));
                 let found = stable.map(|stable| chart_differences(stable, object, rules)).unwrap_or_default();
@@ -237,8 +249,7 @@ impl TwinPlan {
     /// Leaves hooks and new Jobs out where they are not to run.
     fn skip_hook(&mut self, context: &CheckContext<'_>, object: &Object) -> bool {
         let is_hook = !object.hook().is_empty() && object.hook() != "test";
-        let is_new_job =
-            object.kind() == "Job" && context.deployed.counterpart(&object.chart_key()).is_none();
+        let is_new_job = object.kind() == "Job" && context.deployed.counterpart(object).is_none();
         let skips = context.rules.hooks == HookAnswer::Skip && (is_hook || is_new_job);
         if skips {
             self.decisions.push(TwinDecision::new(
@@ -250,42 +261,13 @@ impl TwinPlan {
         }
         skips
     }
-
-    fn warn(&mut self, context: &CheckContext<'_>) {
-        if matches!(context.rules.phase, Phase::Alone { .. }) {
-            return;
-        }
-        let texts = context.deployment.value().pointer("/spec/template/spec").map(ToString::to_string);
-        if texts.is_some_and(|texts| texts.contains("leader-elect")) {
-            self.warnings.push(format!(
-                "{} elects a leader: the versions share the Lease, and either may be the leader",
-                context.deployment
-            ));
-        }
-        for object in autoscalers(context.candidate, context.deployment.chart_name()) {
-            if !is_twinned(object) {
-                self.warnings.push(format!(
-                    "{object} scales by a queue and stays with stable: the canary has fixed replicas"
-                ));
-            }
-        }
-        let shared =
-            self.decisions.iter().filter(|one| one.action == Action::Shared && !one.differences.is_empty());
-        let late: Vec<_> = shared.map(|one| format!("{} {}", one.kind, one.name)).collect();
-        if !late.is_empty() {
-            self.warnings.push(format!(
-                "the canary runs with stable's {} until the promotion is finished",
-                late.join(", ")
-            ));
-        }
-    }
 }
 
 /// Configuration that is to be shared though each render differs: a new random password would lock the application out.
 fn stays_shared<'c>(context: &CheckContext<'c>, object: &Object) -> Option<&'c Object> {
     let is_shared = ["ConfigMap", "Secret"].contains(&object.kind())
         && context.rules.shared.contains(object.chart_name());
-    context.deployed.counterpart(&object.chart_key()).filter(|_| is_shared)
+    context.deployed.counterpart(object).filter(|_| is_shared)
 }
 
 /// In what the chart differs: not in what distinguishes two versions of one Deployment.
@@ -298,8 +280,11 @@ fn chart_differences(stable: &Object, object: &Object, rules: &Rules) -> Vec<Dif
     }
 }
 
-/// Whether an autoscaler sets the replicas of a Deployment.
+/// Whether an object is a Deployment whose replicas an autoscaler sets.
 fn is_scaled<'o>(objects: impl IntoIterator<Item = &'o Object>, deployment: &Object) -> bool {
+    if deployment.kind() != "Deployment" {
+        return false;
+    }
     let scalers = autoscalers(objects, deployment.name());
     scalers.into_iter().any(|one| one.kind() != "VerticalPodAutoscaler" && is_twinned(one))
 }
@@ -308,6 +293,11 @@ fn is_scaled<'o>(objects: impl IntoIterator<Item = &'o Object>, deployment: &Obj
 fn is_narrow(deployment: &Object, label: &str) -> bool {
     let labels = deployment.value().pointer("/spec/selector/matchLabels");
     labels.is_some_and(|labels| labels.get(label).is_some())
+}
+
+/// Whether Helm leaves an object where the chart has it no more.
+fn is_kept_by_helm(object: &Object) -> bool {
+    object.annotation("helm.sh/resource-policy").is_some_and(|policy| policy.trim() == "keep")
 }
 
 fn shared_reason(object: &Object, rules: &Rules) -> &'static str {

@@ -5,6 +5,7 @@
 
 use crate::Object;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// What a reference names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -120,17 +121,21 @@ pub(crate) fn pod_spec(object: &Object) -> Option<&Value> {
     pod_spec_path(object.kind())?.iter().try_fold(object.value(), |value, field| value.get(field))
 }
 
-/// The kinds and names that an object refers to, each once.
-pub(crate) fn references(object: &Object) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    let mut copy = object.clone();
-    rewrite(&mut copy, &mut |kind, name| {
-        let reference = (kind.to_owned(), name.clone());
-        if !found.contains(&reference) {
-            found.push(reference);
-        }
-    });
+/// The kinds and names that an object refers to.
+pub(crate) fn references(object: &Object) -> BTreeSet<(String, String)> {
+    let mut found = BTreeSet::new();
+    if has_references(object.kind()) {
+        let mut copy = object.clone();
+        rewrite(&mut copy, &mut |kind, name| {
+            found.insert((kind.to_owned(), name.clone()));
+        });
+    }
     found
+}
+
+/// Whether objects of a kind can refer to others.
+fn has_references(kind: &str) -> bool {
+    pod_spec_path(kind).is_some() || OBJECT_REFERENCES.iter().any(|(name, _)| *name == kind)
 }
 
 /// Calls `edit` with the kind and the name of each reference of an object, RBAC's `resourceNames` left out.

@@ -47,6 +47,8 @@ pub enum HookAnswer {
 pub struct Rules {
     /// The Service whose users are moved.
     pub service: String,
+    /// The namespace of the release.
+    pub namespace: String,
     /// The pods' version label.
     pub version_label: String,
     /// Which versions are deployed.

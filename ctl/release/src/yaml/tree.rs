@@ -113,13 +113,22 @@ const MAX_DEPTH: usize = 100;
 
 struct Reader<'t> {
     events: Parser<'t, granit_parser::StrInput<'t>>,
-    anchors: HashMap<usize, Node>,
+    anchors: HashMap<usize, Anchored>,
     /// How many collections are open.
     depth: usize,
     /// How many values may be read.
     max_nodes: usize,
     /// How many of them are left.
     left: usize,
+}
+
+/// What an alias stands for.
+struct Anchored {
+    node: Node,
+    /// The number of values in it.
+    count: usize,
+    /// How deep they are nested.
+    depth: usize,
 }
 
 impl<'t> Reader<'t> {
@@ -146,12 +155,18 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
+    /// Refuses values that are nested deeper than the stack has room for, in aliases of aliases too.
+    fn check_depth(depth: usize, place: Place) -> Result<(), SyntaxError> {
+        if depth <= MAX_DEPTH {
+            return Ok(());
+        }
+        let message = format!("expected values nested at most {MAX_DEPTH} deep, found deeper ones");
+        Err(SyntaxError { place, message })
+    }
+
     fn node(&mut self, event: Event<'t>, span: &Span) -> Result<Node, SyntaxError> {
         let place = Place::start_of(span);
-        if self.depth > MAX_DEPTH {
-            let message = format!("expected values nested at most {MAX_DEPTH} deep, found deeper ones");
-            return Err(SyntaxError { place, message });
-        }
+        Self::check_depth(self.depth, place)?;
         self.spend(1, place)?;
         self.depth += 1;
         let node = self.value(event, span, place);
@@ -169,17 +184,20 @@ impl<'t> Reader<'t> {
             Event::MappingStart(_, anchor, _) => (Value::Mapping(self.mapping(&mut range)?), anchor),
             Event::Alias(anchor) => {
                 let missing = || SyntaxError { place, message: "an alias of nothing".to_owned() };
-                let count = self.anchors.get(&anchor).map(Node::count).ok_or_else(missing)?;
+                let Anchored { count, depth, .. } = *self.anchors.get(&anchor).ok_or_else(missing)?;
+                // The alias is one of the open values, and one of those that are nested in it.
+                Self::check_depth(self.depth + depth - 2, place)?;
                 self.spend(count, place)?;
-                let target = self.anchors.get(&anchor).cloned().ok_or_else(missing)?;
+                let target = self.anchors.get(&anchor).ok_or_else(missing)?.node.clone();
                 return Ok(Node { place, range, ..target });
             }
             _ => return Err(SyntaxError { place, message: "expected a value".to_owned() }),
         };
         let node = Node { place, range, value };
         if anchor != 0 {
-            self.spend(node.count(), place)?;
-            self.anchors.insert(anchor, node.clone());
+            let (count, depth) = (node.count(), node.depth());
+            self.spend(count, place)?;
+            self.anchors.insert(anchor, Anchored { node: node.clone(), count, depth });
         }
         Ok(node)
     }
@@ -239,6 +257,16 @@ impl Node {
             Value::Mapping(entries) => entries.iter().map(|entry| entry.node.count()).sum(),
         };
         within + 1
+    }
+
+    /// How deep values are nested in it; 1 for a scalar.
+    fn depth(&self) -> usize {
+        let within = match &self.value {
+            Value::Scalar(..) => None,
+            Value::Sequence(items) => items.iter().map(Self::depth).max(),
+            Value::Mapping(entries) => entries.iter().map(|entry| entry.node.depth()).max(),
+        };
+        within.unwrap_or_default() + 1
     }
 
     /// The value under a name, if this is a mapping that has it.
@@ -324,6 +352,16 @@ mod tests {
             let error = parse(&nested(depth)).unwrap_err();
             assert!(!error.message.is_empty(), "{depth}: {error:?}");
         }
+    }
+
+    /// Each line is shallow, and the values are not: reading, comparing and writing them calls itself for each level.
+    #[test]
+    fn aliases_do_not_nest_deeper_than_what_is_written_out() {
+        let nested = |inner: &str| format!("{}{inner}{}", "[".repeat(40), "]".repeat(40));
+        let text = format!("a: &a {}\nb: &b {}\nc: &c {}\n", nested("x"), nested("*a"), nested("*b"));
+        let error = parse(&text).unwrap_err();
+        let expected = "expected values nested at most 100 deep, found deeper ones";
+        assert_eq!((error.message.as_str(), error.place), (expected, Place { line: 3, column: 47 }));
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Names, Secrets, hooks, and names in texts.
 
+use super::tokens::NameTokens;
 use super::{Check, CheckContext, Refusals};
 use crate::reference::{pod_spec, references};
 use crate::{HookAnswer, Object};
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The longest name of a Deployment whose ReplicaSets and pods still have valid names: 253 without both suffixes.
 const MAX_NAME: usize = 253 - 17;
@@ -32,7 +34,7 @@ pub(super) fn check_hooks(context: &CheckContext<'_>, refusals: &mut Refusals<'_
                 format!("expected a decision whether the hook `{}` runs, found none", object.hook());
             refusals.add(Check::HooksAnswered, object, message);
         } else if object.kind() == "Job" && object.hook().is_empty() {
-            let is_new = context.deployed.counterpart(&object.chart_key()).is_none();
+            let is_new = context.deployed.counterpart(object).is_none();
             if is_new {
                 let message = "expected a decision whether the new Job runs beside stable, found none";
                 refusals.add(Check::HooksAnswered, object, message);
@@ -56,9 +58,10 @@ fn check_secrets(context: &CheckContext<'_>, refusals: &mut Refusals<'_>) {
 /// A strictly scoped SealedSecret cannot be renamed, so the twin would read stable's Secret.
 fn check_sealed(context: &CheckContext<'_>, refusals: &mut Refusals<'_>) {
     let named = references(context.deployment);
-    for object in context.candidate.iter().filter(|one| one.kind() == "SealedSecret") {
-        let Some(stable) = context.deployed.counterpart(&object.chart_key()) else { continue };
-        let is_named = named.iter().any(|(kind, name)| kind == "Secret" && name == object.name());
+    let is_sealed = |one: &&Object| one.kind() == "SealedSecret" && one.is_in(&context.rules.namespace);
+    for object in context.candidate.iter().filter(is_sealed) {
+        let Some(stable) = context.deployed.counterpart(object) else { continue };
+        let is_named = named.contains(&("Secret".to_owned(), object.name().to_owned()));
         if is_named && !crate::differences(stable, object).is_empty() {
             let message = "expected the same in both versions, found a change: the twin would read stable's";
             refusals.add(Check::SealedSecret, object, message);
@@ -67,17 +70,19 @@ fn check_sealed(context: &CheckContext<'_>, refusals: &mut Refusals<'_>) {
 }
 
 fn check_names(context: &CheckContext<'_>, refusals: &mut Refusals<'_>) {
+    let CheckContext { deployed, candidate, rules, .. } = context;
+    let mut by_name: BTreeMap<(&str, &str), Vec<&Object>> = BTreeMap::new();
+    for object in deployed.all.iter().chain(*candidate).filter(|one| one.is_in(&rules.namespace)) {
+        by_name.entry((object.kind(), object.name())).or_default().push(object);
+    }
     for object in context.candidate.iter().filter(|object| context.names.is_twin(object)) {
         let name = context.names.name(object.kind(), object.chart_name());
         if name.len() > MAX_NAME {
             let message = format!("expected a name of at most {MAX_NAME} characters, found {}", name.len());
             refusals.add(Check::TwinName, object, message);
         }
-        let is_foreign = |other: &&Object| {
-            other.kind() == object.kind() && other.name() == name && other.chart_key() != object.chart_key()
-        };
-        let mut all = context.deployed.all.iter().chain(context.candidate);
-        if all.any(|other| is_foreign(&other)) {
+        let mut others = by_name.get(&(object.kind(), name)).into_iter().flatten();
+        if others.any(|other| !deployed.is_same(other, object)) {
             let message = format!("expected the name {name} to be free, found another object with it");
             refusals.add(Check::TwinName, object, message);
         }
@@ -86,9 +91,10 @@ fn check_names(context: &CheckContext<'_>, refusals: &mut Refusals<'_>) {
 
 /// Names in texts are reported, never guessed. A name that a Service has too means the Service, which is not renamed.
 fn check_texts(context: &CheckContext<'_>, refusals: &mut Refusals<'_>) {
-    let is_service =
-        |name: &str| context.candidate.iter().any(|one| one.kind() == "Service" && one.name() == name);
-    let renamed: Vec<_> = context.names.renamed().filter(|(_, chart, _)| !is_service(chart)).collect();
+    let services = context.candidate.iter().filter(|one| one.kind() == "Service").map(Object::name);
+    let services: BTreeSet<&str> = services.collect();
+    let renamed: Vec<_> = context.names.renamed().filter(|(_, chart, _)| !services.contains(chart)).collect();
+    let tokens = NameTokens::new(renamed.iter().map(|(_, chart, _)| *chart));
     for object in context.candidate.iter().filter(|one| context.names.is_twin(one) && one.kind() != "Secret")
     {
         let mut texts = Vec::new();
@@ -97,16 +103,23 @@ fn check_texts(context: &CheckContext<'_>, refusals: &mut Refusals<'_>) {
             None if object.kind() == "ConfigMap" => collect(object.value().get("data"), &mut texts),
             None => {}
         }
-        for (kind, chart, name) in &renamed {
-            let is_own = *kind == object.kind() && *chart == object.chart_name();
-            if let Some(text) = texts.iter().find(|text| !is_own && has_token(text, chart)) {
-                let line = text.lines().find(|line| has_token(line, chart)).unwrap_or_default();
-                let start: String = line.trim().chars().take(80).collect();
-                let message = format!(
-                    "expected no name of an object that is renamed in a text, found {chart} ({kind}, deployed as {name}) in `{start}`"
-                );
-                refusals.add(Check::NameInText, object, message);
+        let mut found: BTreeMap<usize, &str> = BTreeMap::new();
+        for text in texts {
+            for index in tokens.find(text) {
+                found.entry(index).or_insert(text);
             }
+        }
+        for (index, text) in found {
+            let Some((kind, chart, name)) = renamed.get(index) else { continue };
+            if *kind == object.kind() && *chart == object.chart_name() {
+                continue;
+            }
+            let line = text.lines().find(|line| tokens.find(line).contains(&index)).unwrap_or_default();
+            let start: String = line.trim().chars().take(80).collect();
+            let message = format!(
+                "expected no name of an object that is renamed in a text, found {chart} ({kind}, deployed as {name}) in `{start}`"
+            );
+            refusals.add(Check::NameInText, object, message);
         }
     }
 }
@@ -130,34 +143,5 @@ fn collect<'v>(value: Option<&'v Value>, texts: &mut Vec<&'v str>) {
         Some(Value::Array(items)) => items.iter().for_each(|item| collect(Some(item), texts)),
         Some(Value::Object(map)) => map.values().for_each(|item| collect(Some(item), texts)),
         _ => {}
-    }
-}
-
-/// Whether a name is in a text as a whole: no letter, digit, `-` or `_` beside it.
-fn has_token(text: &str, name: &str) -> bool {
-    let is_part = |letter: char| letter.is_alphanumeric() || letter == '-' || letter == '_';
-    text.match_indices(name).any(|(at, _)| {
-        let before = text.get(..at).and_then(|text| text.chars().next_back());
-        let after = text.get(at + name.len()..).and_then(|text| text.chars().next());
-        !before.is_some_and(is_part) && !after.is_some_and(is_part)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_is_found_as_a_whole_only() {
-        for (text, expected) in [
-            ("shop", true),
-            ("http://shop:80", true),
-            ("shop-v2", false),
-            ("myshop", false),
-            ("a,shop.", true),
-            ("shop2 shop", true),
-        ] {
-            assert_eq!(has_token(text, "shop"), expected, "{text}");
-        }
     }
 }

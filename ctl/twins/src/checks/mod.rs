@@ -4,10 +4,12 @@
 //! service      the Service and the workload behind it
 //! workload     what the twin's pods share with stable's: volumes, ports, budgets, other selectors
 //! content      names, Secrets, hooks and texts
+//! tokens       the names in a text
 //! ```
 
 mod content;
 mod service;
+mod tokens;
 mod workload;
 
 use crate::deployed::Deployed;

@@ -10,7 +10,7 @@ pub(crate) fn released_deployment<'o>(
     rules: &Rules,
     refusals: &mut Refusals<'_>,
 ) -> Option<&'o Object> {
-    let Some(service) = service(objects, &rules.service) else {
+    let Some(service) = service(objects, rules) else {
         let services: Vec<_> =
             objects.iter().filter(|one| one.kind() == "Service").map(Object::name).collect();
         let message =
@@ -18,7 +18,7 @@ pub(crate) fn released_deployment<'o>(
         refusals.add(Check::ServiceExists, &format!("Service {}", rules.service), message);
         return None;
     };
-    let workloads = selected(objects, service);
+    let workloads = selected(objects, service, rules);
     match workloads.as_slice() {
         [one] if one.kind() == "Deployment" => Some(*one),
         [] => {
@@ -38,7 +38,7 @@ pub(crate) fn released_deployment<'o>(
 
 pub(super) fn check(context: &CheckContext<'_>, refusals: &mut Refusals<'_>) {
     let CheckContext { deployed, candidate, deployment, rules, .. } = context;
-    match (service(deployed.stable.iter().copied(), &rules.service), service(*candidate, &rules.service)) {
+    match (service(deployed.stable.iter().copied(), rules), service(*candidate, rules)) {
         (Some(stable), Some(candidate)) => {
             for field in ["ports", "selector"] {
                 let value =
@@ -56,7 +56,7 @@ pub(super) fn check(context: &CheckContext<'_>, refusals: &mut Refusals<'_>) {
             "expected the Service among the deployed objects, found none",
         ),
     }
-    if deployed.counterpart(&deployment.chart_key()).is_none() {
+    if deployed.counterpart(deployment).is_none() {
         refusals.add(Check::StableExists, *deployment, "expected it among the deployed objects, found none");
     } else if !context.names.is_twin(deployment) {
         let message = "expected a difference between the versions, found none in the Deployment, nor in the \
@@ -74,7 +74,7 @@ fn check_versions(context: &CheckContext<'_>, refusals: &mut Refusals<'_>) {
         .all
         .iter()
         .filter(|object| {
-            object.kind() == "Deployment" && object.chart_key() == context.deployment.chart_key()
+            object.kind() == "Deployment" && context.deployed.is_same(object, context.deployment)
         })
         .collect();
     let stable_is_twin = context.deployed.has_twins_of(stable);

@@ -67,11 +67,12 @@ fn twin_labels(context: &CheckContext<'_>) -> Map<String, Value> {
     labels
 }
 
-/// Everything that will be deployed and is no twin: stable's objects, and those that only the new render has.
+/// Everything that will be deployed in the namespace of the twin and is none: stable's objects, and those that only the new render has.
 fn shared<'c>(context: &'c CheckContext<'_>) -> impl Iterator<Item = &'c Object> {
     let deployed = context.deployed;
-    let new = context.candidate.iter().filter(|object| deployed.counterpart(&object.chart_key()).is_none());
-    deployed.stable.iter().copied().chain(new)
+    let new = context.candidate.iter().filter(|object| deployed.counterpart(object).is_none());
+    let all = deployed.stable.iter().copied().chain(new);
+    all.filter(|object| object.is_in(&context.rules.namespace))
 }
 
 /// A pod in two budgets cannot be evicted: the API answers 500.
@@ -92,9 +93,8 @@ fn check_budgets(context: &CheckContext<'_>, refusals: &mut Refusals<'_>) {
 /// Two autoscalers whose targets' selectors overlap both stop; other workloads' selectors count the twin's pods as theirs.
 fn check_overlap(context: &CheckContext<'_>, refusals: &mut Refusals<'_>) {
     let labels = twin_labels(context);
-    let chart_key = context.deployment.chart_key();
     for other in shared(context).filter(|object| pod_labels(object).is_some() && object.hook().is_empty()) {
-        if other.chart_key() != chart_key && workload_matches(other, &labels) {
+        if !context.deployed.is_same(other, context.deployment) && workload_matches(other, &labels) {
             let scaled = autoscalers(shared(context), other.name());
             let why = if scaled.is_empty() { "" } else { ", and an autoscaler scales it" };
             let message = format!(
@@ -109,7 +109,7 @@ fn check_overlap(context: &CheckContext<'_>, refusals: &mut Refusals<'_>) {
 pub(super) fn check_finish(context: &CheckContext<'_>, output: &[Object], refusals: &mut Refusals<'_>) {
     let version = context.rules.phase.rendered_version();
     for new in output.iter().filter(|one| one.kind() == "Deployment" && one.is_twin()) {
-        let Some(old) = context.deployed.named(&new.key()) else { continue };
+        let Some(old) = context.deployed.named(new) else { continue };
         if old.annotation(VERSION) == Some(version) {
             let found = crate::differences(old, new);
             let pods = found.iter().find(|one| one.field.starts_with("spec.template"));

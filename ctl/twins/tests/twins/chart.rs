@@ -32,6 +32,7 @@ spec:
 pub(crate) fn rules(phase: Phase) -> Rules {
     Rules {
         service: "shop".to_owned(),
+        namespace: "shop".to_owned(),
         version_label: "version".to_owned(),
         phase,
         replicas: None,

@@ -7,9 +7,11 @@
 
 mod chart;
 mod checks;
+mod namespaces;
+mod sharing;
 
 use chart::{CONFIG_VOLUME, alone, beside, chart, config, names, object, objects};
-use helm_twins::{Action, Check, HookAnswer, Object, Phase, plan, read_manifest, write_manifest};
+use helm_twins::{Action, Check, HookAnswer, Object, Phase, plan};
 use serde_json::json;
 
 #[test]
@@ -222,26 +224,6 @@ fn a_disruption_budget_is_shared() {
     let budget = "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: a}, spec: {selector: {matchLabels: {app: shop}}}}";
     let output = objects(plan(&chart("1", "", budget), &chart("2", "", budget), &beside("v1", "v2")));
     assert_eq!(names(&output).iter().filter(|name| name.contains("Budget")).count(), 1);
-}
-
-#[test]
-fn a_chart_of_three_hundred_objects_takes_less_than_a_second() {
-    let mut more = String::new();
-    for number in 0..300 {
-        let data = "x".repeat(1000);
-        more.push_str("---\napiVersion: v1\nkind: ConfigMap\n");
-        more.push_str(
-            &[&format!("metadata: {{name: c{number}}}\ndata: {{text: "), data.as_str(), "}\n"].concat(),
-        );
-    }
-    let text = |image: &str| write_manifest(&chart(image, "", &more)).unwrap();
-    let (old, new) = (text("1"), text("2"));
-    let begin = std::time::Instant::now();
-    let output =
-        objects(plan(&read_manifest(&old).unwrap(), &read_manifest(&new).unwrap(), &beside("v1", "v2")));
-    let text = write_manifest(&output).unwrap();
-    assert!(begin.elapsed().as_secs_f64() < 1.0, "{:?} for {} bytes", begin.elapsed(), text.len());
-    assert_eq!(output.len(), 303);
 }
 
 #[test]
