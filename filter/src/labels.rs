@@ -78,6 +78,13 @@ pub fn generation(release: &Release) -> String {
     format!("canary_generation.component.{}.tag.{};.active", release.name, release.installed_at_seconds)
 }
 
+/// The second since 1970 at which the fuse of a canary closes, or has closed. Gauge. A time and not a flag: nothing resets it where no
+/// request comes any more. With the version's epoch: a version that comes back has a new fuse.
+pub fn fuse(release: &Release, version: &Version) -> String {
+    let (name, epoch) = (&release.name, version.epoch);
+    format!("canary_fuse.component.{name}.tag.{}/{epoch};.open_until_seconds", version.name)
+}
+
 /// 1 where this proxy never had a configuration that it could accept. Gauge.
 pub const INERT: &str = "canary_inert";
 

@@ -9,6 +9,7 @@
 //! forward      decision -> edits of the request's headers
 //! baggage      the same for the second carrier of decisions to the next services
 //! response     decision + response -> edits of the response's headers, and what it was worth
+//! fuse         responses of both versions -> whether new sessions get to the canary
 //! labels       decision -> names of metrics, texts for logs
 //! edit         the edits themselves, as the module applies them
 //! ```
@@ -21,6 +22,7 @@ mod baggage;
 mod context_map;
 pub mod edit;
 pub mod forward;
+pub mod fuse;
 pub mod labels;
 pub mod response;
 

@@ -72,6 +72,9 @@ pub struct ReleaseConfig {
     /// counted by user group. 0: none runs.
     #[serde(skip_serializing_if = "is_zero")]
     pub rollout_since_seconds: u64,
+    /// Whether a proxy that sees the canary fail, and stable not, sends new sessions to stable for a time.
+    #[serde(skip_serializing_if = "is_false")]
+    pub fuse: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]

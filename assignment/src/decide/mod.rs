@@ -13,7 +13,8 @@
 //!
 //! Three things send a request to stable whatever row it came from, and are reasons of their own: a genuine pin of a
 //! version that this proxy does not know ([`Reason::Unknown`]), several genuine pins that contradict each other
-//! ([`Reason::Conflict`]), and a version that has no healthy pod ([`Reason::Unavailable`]).
+//! ([`Reason::Conflict`]), a version that has no healthy pod ([`Reason::Unavailable`]),
+//! and a canary whose fuse is open ([`Reason::Fused`]).
 //!
 //! One file a row: `overrides`, `pinned`, `cohort`, `hashed` (rows 5 and 6), `fallback` (rows 7 and 8).
 
@@ -55,6 +56,10 @@ pub trait DecisionContext {
     }
     /// Whether this version of the release had no healthy pod a moment ago.
     fn is_unavailable(&self, release: usize, version: usize) -> bool;
+    /// Whether the release's fuse is open: this proxy has seen that the canary fails, and stable does not.
+    fn is_fused(&self, _release: usize) -> bool {
+        false
+    }
 }
 
 /// Which version a request gets, and what its response must carry.
@@ -110,11 +115,13 @@ pub enum Reason {
     Conflict,
     /// The version has no healthy pod.
     Unavailable,
+    /// The fuse is open: a user who would be new on the canary gets stable.
+    Fused,
 }
 
 impl Reason {
     /// All reasons, in the order of the table.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Override,
         Self::Pin,
         Self::Cohort,
@@ -125,6 +132,7 @@ impl Reason {
         Self::Unknown,
         Self::Conflict,
         Self::Unavailable,
+        Self::Fused,
     ];
 
     /// The reason's name in metrics, logs and reports.
@@ -140,10 +148,11 @@ impl Reason {
             Self::Unknown => "unknown",
             Self::Conflict => "conflict",
             Self::Unavailable => "unavailable",
+            Self::Fused => "fused",
         }
     }
 
-    /// The row of the table, for messages; `None` for the three reasons that overrule a row.
+    /// The row of the table, for messages; `None` for the four reasons that overrule a row.
     pub const fn row(self) -> Option<u8> {
         match self {
             Self::Override => Some(2),
@@ -153,7 +162,7 @@ impl Reason {
             Self::Hash => Some(6),
             Self::Minted => Some(7),
             Self::Fallback => Some(8),
-            Self::Unknown | Self::Conflict | Self::Unavailable => None,
+            Self::Unknown | Self::Conflict | Self::Unavailable | Self::Fused => None,
         }
     }
 }
@@ -238,12 +247,19 @@ impl Facts<'_> {
         }
     }
 
-    /// By bucket: the canary where there is one and the bucket lies below the weight, else stable.
+    /// By bucket: the canary where there is one and the bucket lies below the weight, else stable. Stable too while the fuse is
+    /// open.
     fn by_bucket(&self, identity: Identity, reason: Reason) -> Decision {
         let bucket = self.release.salt.bucket(identity);
         let chosen = bucket.is_canary_at(self.release.weight(|| self.now()));
         let canary = if chosen { self.release.canary(|| self.now()) } else { None };
-        let decision = self.decision(canary.unwrap_or(self.release.stable()), reason);
+        let (version, reason) = match canary {
+            Some(_) if self.release.fuse && self.context.is_fused(self.index) => {
+                (self.release.stable(), Reason::Fused)
+            }
+            canary => (canary.unwrap_or(self.release.stable()), reason),
+        };
+        let decision = self.decision(version, reason);
         Decision { identity: Some(identity), bucket: Some(bucket), ..decision }
     }
 

@@ -51,6 +51,8 @@ pub struct Release {
     pub latency_histogram: bool,
     /// When the rollout began that runs; 0 where none does.
     pub rollout_since_seconds: u64,
+    /// Whether a proxy that sees the canary fail sends new sessions to stable.
+    pub fuse: bool,
     pub(super) identity_mode: IdentityMode,
     weight: Weight,
     until: Option<Until>,
@@ -126,6 +128,7 @@ impl Release {
             cache_control: config.cache_control,
             latency_histogram: config.latency_histogram,
             rollout_since_seconds: config.rollout_since_seconds,
+            fuse: config.fuse,
             identity_mode: config.identity,
             weight: config.weight,
             until: config.until,

@@ -4,6 +4,7 @@ use super::runtimes::proxy_image;
 use crate::client::pods::is_ready;
 use crate::metrics_reader::MetricsReader;
 use crate::{Cluster, Error};
+use assignment::contract::Role;
 use canary_release::metrics::{PodName, ProxyMetrics, Traffic};
 use canary_release::preflight::WasmRuntime;
 use canary_release::record::{Proxies, Record};
@@ -12,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use tokio::task::JoinSet;
 
 /// The parts of names that metrics have in the proxy too, where labels are still part of names: fewer lines travel. That of
-/// the gauge, or that of the VMs of V8.
-const FILTER: &str = "canary_generation|runtime.v8.created";
+/// the gauges, or that of the VMs of V8.
+const FILTER: &str = "canary_generation|canary_fuse|runtime.v8.created";
 /// The same for the counter of requests.
 const REQUESTS: &str = "canary_requests";
 /// The same for the counters of requests and of responses.
@@ -40,14 +41,17 @@ impl Cluster {
     pub async fn proxies(&self, release: &str, record: &Record) -> Result<Vec<ProxyStatus>, Error> {
         let ready = self.ready_proxies(record).await?;
         let mut reported = self.metrics_of(readable(&ready), FILTER).await?;
+        let canary = record.state.versions.iter().find(|version| version.role == Role::Canary);
         let status = |(name, proxy): (PodName, ReadyProxy)| {
             let metrics = reported.remove(&name);
             let page = metrics.as_ref().and_then(|metrics| metrics.as_ref().ok());
             let wasm_runtime = WasmRuntime::of(proxy.image.as_deref(), page);
-            let active = page.and_then(|metrics| metrics.release(release).active);
+            let metrics_of_release = page.map(|metrics| metrics.release(release)).unwrap_or_default();
+            let fused_until_seconds = canary.and_then(|canary| metrics_of_release.fused_until(canary));
+            let active = metrics_of_release.active;
             let fault = proxy.fault.or_else(|| metrics?.err().map(ProxyFault::Unread));
             let (namespace, pod) = name;
-            ProxyStatus { namespace, pod, active, wasm_runtime, fault }
+            ProxyStatus { namespace, pod, active, fused_until_seconds, wasm_runtime, fault }
         };
         Ok(ready.into_iter().map(status).collect())
     }

@@ -126,7 +126,7 @@ fn on_a_cluster() -> Value {
             },
             "override": {"mode": "token", "tokensNotBefore": "2026-11-21T12:00:00Z"},
             "cookies": {"tls": true, "sameSite": "Lax", "domain": "example.com"},
-            "sessionAffinity": "none", "cacheControl": "unchanged", "latencyHistogram": false, "routes": "managed",
+            "sessionAffinity": "none", "cacheControl": "unchanged", "latencyHistogram": false, "fuse": true, "routes": "managed",
             "delivery": {
                 "mode": "envoyfilter", "module": "oci://registry.test/canary/filter", "sha256": "a".repeat(64),
                 "debugHeader": "x-canary-debug", "filterState": false,

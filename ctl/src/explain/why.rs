@@ -25,6 +25,7 @@ pub(super) fn sentence(reason: Reason, release: &Release) -> String {
         Reason::Unknown => "a genuine pin of a version that is not known here: stable, and the pin is kept".to_owned(),
         Reason::Conflict => "genuine pins that contradict each other: none counts".to_owned(),
         Reason::Unavailable => "the version has no healthy pod".to_owned(),
+        Reason::Fused => "the fuse is open: the canary fails, and new sessions get stable".to_owned(),
     }
 }
 

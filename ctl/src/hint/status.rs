@@ -103,6 +103,9 @@ const fn constant(problem: &Problem<'_>) -> &'static str {
             "browsers drop `Secure` cookies that come by plain HTTP: where no one in front of the gateway speaks TLS, set \
              `cookies: {tls: false}` and `canary-ctl apply`; else look for what removes `Set-Cookie` or `Cookie` headers"
         }
+        Problem::FuseOpen(_) => {
+            "look at the logs of its pods; `canary-ctl weight 0` assigns no new users to it, `canary-ctl rollback` sends all to stable"
+        }
         Problem::ShareDeviates { .. } => {
             "the weight may have changed meanwhile; else `canary-ctl verify URL` checks what users get"
         }

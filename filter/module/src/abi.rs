@@ -140,20 +140,20 @@ pub(crate) fn record_metric(id: u32, value: u64) {
     unsafe { proxy_record_metric(id, value) };
 }
 
-/// Whether the VMs of this process share a value of this key.
-pub(crate) fn has_shared_data(key: &str) -> bool {
+/// The value of this key that the VMs of this process share, and the number of its last write; `None` and 0 where there is none.
+pub(crate) fn shared_data(key: &str) -> (Option<HostBytes>, u32) {
     let mut cas = 0;
     let value = HostBytes::from_call(|data, size| {
         // SAFETY: key and out-pointers live until the call returns.
         unsafe { proxy_get_shared_data(key.as_ptr(), key.len(), data, size, &raw mut cas) }
     });
-    value.is_some_and(|value| !value.is_empty())
+    (value, cas)
 }
 
-/// Shares a value with the other VMs of this process.
-pub(crate) fn set_shared_data(key: &str, value: &[u8]) {
+/// Shares a value with the other VMs of this process. Returns whether it did: not if `cas` is neither 0 nor the number of the last write.
+pub(crate) fn set_shared_data(key: &str, value: &[u8], cas: u32) -> bool {
     // SAFETY: both slices live until the call returns.
-    unsafe { proxy_set_shared_data(key.as_ptr(), key.len(), value.as_ptr(), value.len(), 0) };
+    OK == unsafe { proxy_set_shared_data(key.as_ptr(), key.len(), value.as_ptr(), value.len(), cas) }
 }
 
 /// Requests `on_tick` at this interval, in milliseconds; 0 stops it.

@@ -1,5 +1,6 @@
 //! The context of a decision, by host calls.
 
+use crate::metrics::Counters;
 use crate::{abi, clock, health};
 use assignment::seal::{KeyRing, Kind, Seal, VerifiedCache};
 use assignment::{DecisionContext, Policy};
@@ -9,6 +10,7 @@ use std::cell::RefCell;
 pub(crate) struct HostEnvironment<'a> {
     pub(crate) policy: &'a Policy,
     pub(crate) verified: &'a RefCell<VerifiedCache>,
+    pub(crate) counters: &'a Counters,
 }
 
 impl DecisionContext for HostEnvironment<'_> {
@@ -43,5 +45,9 @@ impl DecisionContext for HostEnvironment<'_> {
     fn is_unavailable(&self, release: usize, version: usize) -> bool {
         let version = self.policy.release(release).and_then(|release| release.versions.get(version));
         version.is_some_and(|version| health::is_ejected(&version.routing_value, clock::now_seconds))
+    }
+
+    fn is_fused(&self, release: usize) -> bool {
+        self.counters.is_fused(self.policy, release)
     }
 }

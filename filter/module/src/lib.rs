@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! exports -> root (configuration, tick) -> stream (request, response)
-//!              clock, metrics, health, host_environment: what a stream reads from its worker
+//!              clock, metrics, fuse, health, host_environment: what a stream reads from its worker
 //! ```
 //!
 //! A crate of its own, because a crate that is a module *and* a library is linked without optimisation across crates, which is a
@@ -20,6 +20,7 @@ mod abi;
 mod clock;
 mod contexts;
 mod exports;
+mod fuse;
 mod health;
 mod host_environment;
 mod memory;

@@ -1,10 +1,13 @@
 //! Counters and gauges, defined at first use and bounded in number.
 
 use crate::abi::{self, Metric};
+use crate::clock::now_seconds;
+use crate::fuse;
 use assignment::Identity;
 use assignment::contract::Role;
 use assignment::policy::Release;
 use assignment::{Decision, Policy, Reason};
+use canary_filter::fuse::{ResponseCounts, user_bit};
 use canary_filter::labels::{self, GroupCounter, StatusClass};
 use fnv::FnvHashMap;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -56,7 +59,7 @@ fn id_of(kind: Metric, name: &str) -> Option<u32> {
 }
 
 /// Sets a gauge, unless this VM set it to that value already.
-fn record(name: &str, value: u64) {
+pub(crate) fn record(name: &str, value: u64) {
     METRICS.with_borrow_mut(|metrics| {
         if let Some(known) = metrics.known(Metric::Gauge, name).filter(|known| known.recorded != Some(value))
         {
@@ -76,10 +79,21 @@ pub(crate) fn record_inert(inert: bool) {
 /// Counts are flushed to the proxy once a second: a flush for each request would cost two host calls. A VM that
 /// dies takes with it what it counted since.
 pub(crate) struct Counters {
-    releases: Vec<OnceCell<Box<[Slot]>>>,
+    releases: Vec<OnceCell<ReleaseCounters>>,
     reported: Vec<Cell<bool>>,
     /// The slots with unflushed counts: indices of release and slot.
     counting: RefCell<Vec<(usize, usize)>>,
+}
+
+/// The counters of one release, made at its first request.
+struct ReleaseCounters {
+    slots: Box<[Slot]>,
+    /// What was counted for the fuse since the last flush.
+    for_fuse: Cell<ResponseCounts>,
+    /// The second at which the fuse closes, as it was shared last.
+    fused_until: Cell<u64>,
+    /// The second in which that was read.
+    fuse_read_at: Cell<u64>,
 }
 
 /// A metric of a version.
@@ -136,7 +150,32 @@ impl Counters {
         self.count_by_group(release, decision, GroupCounter::Responses);
         if class == StatusClass::ServerError {
             self.count_by_group(release, decision, GroupCounter::ServerErrors);
+            self.note_failed_user(release, decision);
         }
+    }
+
+    /// Notes whose request to the canary has failed, for the fuse.
+    fn note_failed_user(&self, release: &Release, decision: &Decision) {
+        let is_canary =
+            release.versions.get(decision.version).is_some_and(|version| version.role == Role::Canary);
+        if let Some(identity) = decision.identity.filter(|_| is_canary && decision.reason != Reason::Override)
+            && let Some(counters) = self.releases.get(decision.release).and_then(OnceCell::get)
+        {
+            let counted = counters.for_fuse.get();
+            let failed_users = counted.failed_users | user_bit(identity);
+            counters.for_fuse.set(ResponseCounts { failed_users, ..counted });
+        }
+    }
+
+    /// Whether the fuse of a release is open. What the workers share is read once a second at most.
+    pub(crate) fn is_fused(&self, policy: &Policy, index: usize) -> bool {
+        let Some(release) = policy.release(index) else { return false };
+        let Some(counters) = self.release(index, release) else { return false };
+        let now = now_seconds();
+        if counters.fuse_read_at.replace(now) != now {
+            counters.fused_until.set(fuse::add(release, &ResponseCounts::default(), now));
+        }
+        now < counters.fused_until.get()
     }
 
     fn count_by_group(&self, release: &Release, decision: &Decision, what: GroupCounter) {
@@ -174,22 +213,38 @@ impl Counters {
     }
 
     fn slot(&self, release: &Release, decision: &Decision, slot: usize) -> Option<&Slot> {
-        let slots = self.releases.get(decision.release)?.get_or_init(|| {
-            (0..release.versions.len() * slots_of(release)).map(|_| Slot::default()).collect()
-        });
-        slots.get(decision.version * slots_of(release) + slot)
+        self.release(decision.release, release)?.slots.get(decision.version * slots_of(release) + slot)
     }
 
-    /// Flushes what was counted since the last flush to the proxy.
+    fn release(&self, index: usize, release: &Release) -> Option<&ReleaseCounters> {
+        let counters = self.releases.get(index)?;
+        Some(counters.get_or_init(|| ReleaseCounters {
+            slots: (0..release.versions.len() * slots_of(release)).map(|_| Slot::default()).collect(),
+            for_fuse: Cell::default(),
+            fused_until: Cell::default(),
+            fuse_read_at: Cell::default(),
+        }))
+    }
+
+    /// Flushes what was counted since the last flush to the proxy, and to the fuses.
     pub(crate) fn flush(&self, policy: &Policy) {
-        for (release, index) in self.counting.borrow_mut().drain(..) {
-            let slots = self.releases.get(release).and_then(OnceCell::get);
-            let slot = slots.and_then(|slots| slots.get(index));
-            let (Some(slot), Some(release)) = (slot, policy.release(release)) else { continue };
+        let mut fused = Vec::new();
+        for (release_index, index) in self.counting.borrow_mut().drain(..) {
+            let counters = self.releases.get(release_index).and_then(OnceCell::get);
+            let (Some(counters), Some(release)) = (counters, policy.release(release_index)) else { continue };
+            let Some(slot) = counters.slots.get(index) else { continue };
+            let counted = slot.counted.take();
             let id = slot.id(Metric::Counter, || name_of(release, index));
             if let Some(id) = id {
-                abi::increment_metric(id, slot.counted.take().into());
+                abi::increment_metric(id, counted.into());
             }
+            if release.fuse && counters.add_for_fuse(release, index, counted.into()) {
+                fused.push((release, counters));
+            }
+        }
+        for (release, counters) in fused {
+            let counts = counters.for_fuse.take();
+            counters.fused_until.set(fuse::add(release, &counts, now_seconds()));
         }
     }
 
@@ -215,6 +270,34 @@ impl Counters {
             self.report_generation(index, release);
         }
         waiting().next().is_some()
+    }
+}
+
+impl ReleaseCounters {
+    /// Adds what a slot has counted to what the fuse is about. Returns whether it is the first that is.
+    fn add_for_fuse(&self, release: &Release, index: usize, counted: u64) -> bool {
+        let slots = slots_of(release);
+        let Some(class) = (index % slots).checked_sub(Reason::ALL.len()) else { return false };
+        let role = release.versions.get(index / slots).map(|version| version.role);
+        if class >= StatusClass::ALL.len() {
+            return false;
+        }
+        let failed = if class == StatusClass::ServerError as usize { counted } else { 0 };
+        let mut counts = self.for_fuse.get();
+        let is_first = counts.canary + counts.stable == 0;
+        match role {
+            Some(Role::Canary) => {
+                counts.canary += counted;
+                counts.canary_failed += failed;
+            }
+            Some(Role::Stable) => {
+                counts.stable += counted;
+                counts.stable_failed += failed;
+            }
+            _ => return false,
+        }
+        self.for_fuse.set(counts);
+        is_first
     }
 }
 
@@ -251,7 +334,7 @@ fn name_of(release: &Release, slot: usize) -> Option<String> {
 
 /// Roles and reasons are looked up by their place in the list; the compiler checks what the slots rely on.
 const _: () = {
-    assert!(Reason::Unavailable as usize == Reason::ALL.len() - 1);
+    assert!(Reason::Fused as usize == Reason::ALL.len() - 1);
     assert!(StatusClass::ServerError as usize == StatusClass::ALL.len() - 1);
     assert!(Role::Draining as usize == 2);
     assert!(GroupCounter::ServerErrors as usize == GroupCounter::ALL.len() - 1);

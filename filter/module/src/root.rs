@@ -80,18 +80,18 @@ impl Root {
             Err(error) => error.to_line(),
         };
         let accepted_inert = format!("{ACCEPTED_INERT}{}", Identity::of_key(text));
-        let had_good = abi::has_shared_data(HAD_GOOD_CONFIGURATION);
-        if had_good && !abi::has_shared_data(&accepted_inert) {
+        let had_good = has_shared(HAD_GOOD_CONFIGURATION);
+        if had_good && !has_shared(&accepted_inert) {
             abi::log(Level::Error, &format!("canary: configuration refused, the old one stays: {error}"));
             return false;
         }
-        abi::set_shared_data(&accepted_inert, b"1");
+        abi::set_shared_data(&accepted_inert, b"1", 0);
         self.fall_back(&error);
         true
     }
 
     fn take(&mut self, policy: Policy) {
-        abi::set_shared_data(HAD_GOOD_CONFIGURATION, b"1");
+        abi::set_shared_data(HAD_GOOD_CONFIGURATION, b"1", 0);
         metrics::record_inert(false);
         abi::set_tick_period(REPORT_AFTER_MILLISECONDS);
         self.is_reporting.set(true);
@@ -133,4 +133,9 @@ impl Root {
     pub(crate) fn stream(&self) -> Stream {
         Stream::new(Rc::clone(&self.config))
     }
+}
+
+/// Whether a VM of this process has set this mark.
+fn has_shared(mark: &str) -> bool {
+    abi::shared_data(mark).0.is_some_and(|value| !value.is_empty())
 }

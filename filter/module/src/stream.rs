@@ -34,9 +34,9 @@ impl Stream {
         let headers = Headers::from_wire(pairs.as_deref().unwrap_or_default());
         let request = Request::read(headers, &policy.headers);
         let mut edits = HostHeaders(Map::Request);
-        let decision = policy
-            .find(request.authority, request.path)
-            .and_then(|release| decide(policy, release, &request, &HostEnvironment { policy, verified }));
+        let decision = policy.find(request.authority, request.path).and_then(|release| {
+            decide(policy, release, &request, &HostEnvironment { policy, verified, counters })
+        });
         let Some(decision) = decision else {
             forward::edit_unmatched(policy, &request, &mut edits);
             return;

@@ -24,6 +24,7 @@ pub(crate) enum Metric {
 #[derive(Clone, Copy, Debug)]
 #[repr(u32)]
 pub(crate) enum Level {
+    Warn = 3,
     Error = 4,
 }
 

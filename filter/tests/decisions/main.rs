@@ -15,6 +15,7 @@ mod baggage;
 mod caching;
 mod conflicts;
 mod ends;
+mod fuses;
 mod identities;
 mod keys;
 mod mesh;

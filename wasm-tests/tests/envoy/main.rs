@@ -17,6 +17,7 @@ mod doubt;
 mod first_filter;
 mod first_requests;
 mod forgery;
+mod fuses;
 mod gateways;
 mod monitoring;
 mod older_sessions;

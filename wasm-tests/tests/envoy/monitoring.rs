@@ -36,7 +36,11 @@ fn the_object_for_the_prometheus_operator_has_the_same_groups() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_query_of_the_dashboard_has_data_and_a_canary_that_fails_raises_the_alert() {
     let pods = Pods::start().await.expect("pods start");
-    let document = Document::session("shop").with("/spec/weight", "50").with("/spec/latencyHistogram", true);
+    // Without a fuse: the canary is to get its share although it fails.
+    let document = Document::session("shop")
+        .with("/spec/weight", "50")
+        .with("/spec/latencyHistogram", true)
+        .with("/spec/fuse", false);
     let setup = EnvoySetup { bootstrap: canary_fails, ..EnvoySetup::of([document]) };
     let fixture = EnvoyFixture::start(&newest().expect("Envoy"), setup, &pods).await.expect("a fixture");
     let prometheus = Prometheus::start(fixture.admin().address(), Some(&examples().join("rules.yaml"))).await;

@@ -13,6 +13,7 @@ fn the_numbers_of_the_module_are_those_of_the_reference_sdk() {
         ("counter", types::Metric::Counter as u32, sdk::MetricType::Counter as u32),
         ("gauge", types::Metric::Gauge as u32, sdk::MetricType::Gauge as u32),
         ("histogram", types::Metric::Histogram as u32, sdk::MetricType::Histogram as u32),
+        ("log level", types::Level::Warn as u32, sdk::LogLevel::Warn as u32),
         ("log level", types::Level::Error as u32, sdk::LogLevel::Error as u32),
         ("status", types::OK, sdk::Status::Ok as u32),
         ("buffer", types::PLUGIN_CONFIGURATION, sdk::BufferType::PluginConfiguration as u32),

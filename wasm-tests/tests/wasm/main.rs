@@ -16,6 +16,7 @@ mod abi;
 mod answers;
 mod configuration;
 mod cost;
+mod fuses;
 mod metrics;
 mod odd_input;
 mod rows;

@@ -185,7 +185,7 @@ impl<'c> RolloutDriver<'c> {
         let is_deployed = self.deployed.is_deployed(self.cluster, &self.release, &stored.record).await?;
         let source = self.metrics.as_deref().filter(|_| is_deployed);
         let (observed, measured) = tokio::join!(
-            self.cluster.group_counters(&self.release, &stored.record),
+            self.cluster.group_counters(&self.release, &stored.record, now),
             measure(source, &stored.record, now),
         );
         let observed = observed?;
@@ -198,7 +198,8 @@ impl<'c> RolloutDriver<'c> {
             interval.is_some_and(|(known, interval)| stored.record.add_evidence(known, &interval));
         let has_measured = stored.record.add_measurements(&measured, now);
         let has_called = self.hooks.record_results(&mut stored.record, now);
-        let has_evidence = has_interval || has_measured || has_called;
+        let has_fused = stored.record.note_fuses(observed.fused, now);
+        let has_evidence = has_interval || has_measured || has_called || has_fused;
         let record = stored.record.clone();
         let (Some(rollout), Some(assessment)) = (&record.rollout, record.assess_rollout(proxies, now)) else {
             return Err(VerbError::NotActive { found: "none".to_owned() }.into());
@@ -208,6 +209,7 @@ impl<'c> RolloutDriver<'c> {
             weight: record.state.weight,
             until: record.state.until,
             is_deployed,
+            fused: observed.fused,
             assessment: assessment.clone(),
         };
         let decision = rollout.next(&seen, now);

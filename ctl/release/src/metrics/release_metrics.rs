@@ -5,6 +5,7 @@
 //! alike.
 
 use super::ProxyMetrics;
+use assignment::contract::VersionConfig;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -14,6 +15,8 @@ const GENERATION: &str = "canary_generation_active";
 const REQUESTS: &str = "canary_requests_total";
 /// Responses by version, role and status class.
 const RESPONSES: &str = "canary_responses_total";
+/// When the fuse of a version closes, by version and epoch.
+const FUSE: &str = "canary_fuse_open_until_seconds";
 /// The reason of a tester's requests, and the role under which the responses to them are counted.
 pub(super) const OVERRIDE: &str = "override";
 
@@ -40,6 +43,8 @@ pub struct ReleaseMetrics {
     pub requests: BTreeMap<Labels, u64>,
     /// Responses by version, role and status class.
     pub responses: BTreeMap<Labels, u64>,
+    /// When the fuse closes, or has closed, in seconds since 1970, by version and epoch. Of a version whose fuse never opened there is none.
+    pub fuses: BTreeMap<(String, u32), u64>,
 }
 
 impl ReleaseMetrics {
@@ -48,7 +53,13 @@ impl ReleaseMetrics {
             active: active(metrics, release),
             requests: counters(metrics, REQUESTS, release),
             responses: counters(metrics, RESPONSES, release),
+            fuses: fuses(metrics, release),
         }
+    }
+
+    /// When the fuse of this version closes, or has closed, in seconds since 1970; `None` where it never opened.
+    pub fn fused_until(&self, version: &VersionConfig) -> Option<u64> {
+        self.fuses.get(&(version.name.clone(), version.epoch)).copied()
     }
 
     /// The generation of the latest installation.
@@ -84,6 +95,16 @@ fn active(metrics: &ProxyMetrics, release: &str) -> Option<ReleaseGeneration> {
     metrics.samples().iter().filter(of_release).filter_map(gauge).max()
 }
 
+/// The gauges of the fuses of a release.
+fn fuses(metrics: &ProxyMetrics, release: &str) -> BTreeMap<(String, u32), u64> {
+    let gauge = |sample: &super::Sample| {
+        let (version, epoch) = sample.labels.get("tag")?.rsplit_once('/')?;
+        Some(((version.to_owned(), epoch.parse().ok()?), sample.count()?))
+    };
+    let of_release = metrics.samples().iter().filter(|sample| sample.is(FUSE, &[("component", release)]));
+    of_release.filter_map(gauge).collect()
+}
+
 /// The counters of a release, by the three parts of their tag. A version holds no `/`.
 fn counters(metrics: &ProxyMetrics, name: &str, release: &str) -> BTreeMap<Labels, u64> {
     let counter = |sample: &super::Sample| {
@@ -98,6 +119,7 @@ fn counters(metrics: &ProxyMetrics, name: &str, release: &str) -> BTreeMap<Label
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assignment::contract::Role;
 
     const TEXT: &str = "# TYPE canary_generation_active gauge\n\
         canary_generation_active{component=\"shop/shop-b\",tag=\"1764000000\"} 9\n\
@@ -126,6 +148,17 @@ mod tests {
         let metrics = ProxyMetrics::parse(TEXT);
         assert_eq!(metrics.release("shop/shop-b").generation(), Some(9));
         assert_eq!(metrics.release("shop/sho").generation(), None);
+    }
+
+    #[test]
+    fn a_fuse_is_that_of_a_version_at_an_epoch() {
+        let text = "canary_fuse_open_until_seconds{component=\"shop/shop\",tag=\"v2/3\"} 1764000030\n\
+            canary_fuse_open_until_seconds{component=\"shop/web\",tag=\"v2/4\"} 1764000090\n";
+        let shop = ProxyMetrics::parse(text).release("shop/shop");
+        let version = |name: &str, epoch| VersionConfig { name: name.to_owned(), role: Role::Canary, epoch };
+        assert_eq!(shop.fused_until(&version("v2", 3)), Some(1_764_000_030));
+        assert_eq!(shop.fused_until(&version("v2", 4)), None, "an earlier epoch, and another release");
+        assert_eq!(shop.fused_until(&version("v3", 3)), None);
     }
 
     #[test]

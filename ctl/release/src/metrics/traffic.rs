@@ -154,7 +154,7 @@ fn is_session(reason: &str) -> bool {
 
 /// A decision by the weight: of a session that is new, and, where nobody is pinned, of every request.
 fn is_decision(reason: &str) -> bool {
-    matches!(reason, "hash" | "minted")
+    matches!(reason, "hash" | "minted" | "fused")
 }
 
 impl ProxyCounts {

@@ -21,6 +21,8 @@ pub struct RolloutObservation {
     pub until: Option<Until>,
     /// Whether the objects on the cluster have the state of the record.
     pub is_deployed: bool,
+    /// The proxies in which the fuse of the canary is open.
+    pub fused: usize,
     /// What the evidence says.
     pub assessment: Assessment,
 }

@@ -25,6 +25,7 @@ impl Rollout {
             .or_else(|| self.expired_for_good(seen, now))
             .or_else(|| self.rolled_back_by_hook())
             .or_else(|| self.evidence_against(seen))
+            .or_else(|| self.fused(seen, now))
             .unwrap_or_else(|| self.gated(self.in_window(self.progress(seen, now), now), now));
         self.renewed(decision, seen, now)
     }

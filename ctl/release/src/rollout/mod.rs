@@ -10,6 +10,7 @@
 //! machine       what to do next, and why              Rollout, observation, time   -> Decision
 //! analysis      which metrics are measured now, and what they say  Record, time       -> MeasurementRequest
 //! forecast      what the traffic of a step can show   Rollout, time                -> RolloutForecast
+//! fuse          what an open fuse of the canary means for it     Rollout, observation -> Decision
 //! hooks         which hooks are called, and what they let it do     Record, decision   -> HookRequest
 //! window        when it may raise the weight            Decision, time              -> Decision
 //! transition    the same, done to the record          Record, action               -> Record
@@ -20,6 +21,7 @@ mod alerts;
 mod analysis;
 mod decision;
 mod forecast;
+mod fuse;
 mod hooks;
 mod machine;
 mod state;

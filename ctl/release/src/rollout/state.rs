@@ -43,6 +43,9 @@ pub struct Rollout {
     pub ended: Option<RolloutEnd>,
     /// What its users' responses have shown.
     pub evidence: Evidence,
+    /// Since when the fuse of the canary is open in a proxy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fused_since: Option<Timestamp>,
     /// What is measured besides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<RolloutMetric>,

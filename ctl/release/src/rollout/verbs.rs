@@ -108,6 +108,7 @@ impl Record {
             ending: None,
             ended: None,
             evidence: Evidence::default(),
+            fused_since: None,
             metrics: spec.analysis.metrics.clone(),
             measured: BTreeMap::new(),
             hooks: spec.hooks.hooks.clone(),

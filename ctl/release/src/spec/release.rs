@@ -70,6 +70,9 @@ pub struct Release {
     pub cache_control: CacheControl,
     /// Whether the proxies keep a histogram of latencies for each version.
     pub latency_histogram: bool,
+    /// Whether a proxy that sees the canary fail sends new sessions to stable. Not by default in a train, whose releases must agree
+    /// about a user.
+    pub fuse: bool,
     /// Who writes the routes; if the file does not say it, the owner of the existing ones decides.
     pub routes: Option<Routes>,
     /// How the filter reaches the proxies.

@@ -7,6 +7,7 @@
 //! window       requests between two observations                         Traffic              -> WindowTraffic
 //! share        the canary's share of them, with its interval             WindowTraffic        -> ObservedShare
 //! lost_cookies clients that do not return the filter's cookies           WindowTraffic        -> LostCookies
+//! open_fuse    proxies that send new sessions to stable               Observation          -> OpenFuse
 //! summary      what the record alone says, in one line                   Record               -> ReleaseSummary
 //! readiness    whether the pods of a version are ready, and why not      Deployments, pods    -> VersionReadiness
 //! template_drift  pods of a version that another template replaces    Deployments          -> TemplateDrift
@@ -15,6 +16,7 @@
 
 mod lost_cookies;
 mod observation;
+mod open_fuse;
 mod problem;
 mod proxy;
 mod proxy_fault;
@@ -26,6 +28,7 @@ mod window;
 
 pub use lost_cookies::LostCookies;
 pub use observation::{ObjectStatus, Observation, ReadyPods};
+pub use open_fuse::OpenFuse;
 pub use problem::{Problem, problems};
 pub use proxy::ProxyStatus;
 pub use proxy_fault::ProxyFault;

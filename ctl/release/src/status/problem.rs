@@ -1,6 +1,8 @@
 //! What is wrong with a release on a cluster. What a person can do about it is said at the edge, by kind.
 
-use super::{LostCookies, Observation, ObservedShare, ProxyStatus, ReadyPods, Share, TemplateDrift};
+use super::{
+    LostCookies, Observation, ObservedShare, OpenFuse, ProxyStatus, ReadyPods, Share, TemplateDrift,
+};
 use crate::destination_rule::LostSubset;
 use crate::format::{counted, none_ready};
 use crate::metrics::ReleaseGeneration;
@@ -158,6 +160,9 @@ pub enum Problem<'o> {
         /// The weight in force.
         weight: Weight,
     },
+    /// The fuse of the canary is open.
+    #[error("{0}")]
+    FuseOpen(OpenFuse<'o>),
     /// A weight with an expiry has ended.
     #[error("the weight {weight} has expired")]
     WeightExpired {
@@ -209,6 +214,10 @@ pub fn problems<'o>(
     problems.extend(observation.missing_right.as_ref().map(|right| Problem::NotObserved { right }));
     problems.extend(proxies(observation));
     problems.extend(LostCookies::observed(observation, now).map(Problem::LostCookies));
+    let open_fuse = OpenFuse::observed(observation, now);
+    // It explains the deviation.
+    let share = share.filter(|_| open_fuse.is_none());
+    problems.extend(open_fuse.map(Problem::FuseOpen));
     problems.extend(share.and_then(|share| deviation(share, observation.record.state.weight_at(now))));
     problems.extend(expired(&observation.record, now));
     problems.extend(overdue(&observation.record, now));

@@ -22,6 +22,7 @@ fn gateway(record: &Record) -> ProxyStatus {
         namespace: "ingress".to_owned(),
         pod: "gateway-1".to_owned(),
         active: Some(record.state.release_generation()),
+        fused_until_seconds: None,
         wasm_runtime: WasmRuntime::Present,
         fault: None,
     }
@@ -214,6 +215,22 @@ fn cookies_that_do_not_come_back_are_a_problem_where_sessions_are_pinned() {
     let inside = Observation { traffic: traffic(), counts_sessions: false, ..healthy() };
     let found = problems(&inside, None, NOW);
     assert!(found.is_empty(), "expected none, found {found:?}");
+}
+
+#[test]
+fn an_open_fuse_is_a_problem_until_it_closes_and_explains_why_the_share_deviates() {
+    let fused_until = |until: u64| {
+        move |observation: &mut Observation| {
+            let second = ProxyStatus { pod: "gateway-2".to_owned(), ..gateway(&observation.record) };
+            observation.proxies[0].fused_until_seconds = Some(until);
+            observation.proxies.push(second);
+        }
+    };
+    let text = only(fused_until(NOW + 25), 0);
+    assert!(text.starts_with("the fuse of version `v2` is open in 1 of 2 proxies, for 25 s more"), "{text}");
+    let text = only(fused_until(NOW), 0);
+    assert!(text.contains("new sessions"), "it has closed, and the share deviates still: {text}");
+    assert!(!text.contains("fuse"), "{text}");
 }
 
 #[test]

@@ -17,6 +17,9 @@ pub struct ProxyStatus {
     /// What it runs; `None` where it runs no generation, or does not report its metrics.
     #[serde(flatten)]
     pub active: Option<ReleaseGeneration>,
+    /// When the fuse of the canary closes in it, or has closed, in seconds since 1970; `None` where it never opened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fused_until_seconds: Option<u64>,
     /// V8 in it.
     pub wasm_runtime: WasmRuntime,
     /// Why it does not report its metrics.
@@ -77,6 +80,7 @@ mod tests {
             namespace: "gateways".to_owned(),
             pod: "gateway-1".to_owned(),
             active,
+            fused_until_seconds: None,
             wasm_runtime: WasmRuntime::Unknown,
             fault: None,
         };

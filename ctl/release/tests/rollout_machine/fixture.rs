@@ -73,6 +73,7 @@ impl RolloutFixture {
             role: self.record.rollout_role(),
             weight: self.record.state.weight,
             until: self.record.state.until,
+            fused: 0,
             is_deployed: self.deployed == self.record.state.generation,
             assessment: Assessment {
                 verdict,

@@ -4,6 +4,7 @@
 mod alerts;
 mod any_order;
 mod fixture;
+mod fuses;
 mod hooks;
 mod metrics;
 mod windows;

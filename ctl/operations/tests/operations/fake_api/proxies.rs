@@ -6,6 +6,7 @@ use assignment::contract::{FilterConfig, ReleaseConfig};
 use canary_release::delivery::deployed_config;
 use canary_release::metrics::ReleaseGeneration;
 use http::Response;
+use jiff::Timestamp;
 use kube::client::Body;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,6 +42,8 @@ struct Proxy {
     counting: BTreeSet<String>,
     /// Requests, responses and server errors by release, version and user group.
     groups: BTreeMap<(String, String, usize), [u64; 3]>,
+    /// When the fuse of a canary closes, in seconds since 1970, by release, and version and epoch.
+    fuses: BTreeMap<(String, String), u64>,
 }
 
 impl Proxies {
@@ -87,6 +90,14 @@ impl Proxies {
                     *counter += more;
                 }
             }
+        }
+    }
+
+    /// The fuse of a canary, `<version>/<epoch>`, opens in so many of the proxies until a time.
+    pub(crate) fn open_fuses(&mut self, count: usize, release: &str, canary: &str, until: Timestamp) {
+        let until = u64::try_from(until.as_second()).unwrap();
+        for proxy in self.by_pod.values_mut().take(count) {
+            proxy.fuses.insert((release.to_owned(), canary.to_owned()), until);
         }
     }
 
@@ -172,6 +183,10 @@ impl Proxies {
                 let labels = format!("component=\"{release}\",tag=\"{version}/{group}\"");
                 writeln!(text, "canary_group_{what}_total{{{labels}}} {count}").unwrap();
             }
+        }
+        for ((release, canary), until) in &proxy.fuses {
+            let labels = format!("component=\"{release}\",tag=\"{canary}\"");
+            writeln!(text, "canary_fuse_open_until_seconds{{{labels}}} {until}").unwrap();
         }
         Some(text)
     }

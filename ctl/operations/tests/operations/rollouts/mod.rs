@@ -5,6 +5,7 @@
 //! alerts, receiver  what is told of it, and who is told
 //! cost              requests and bytes of an observation
 //! drivers           killed after any write, and two at once
+//! fuses             proxies that send new sessions to stable
 //! hooks             Flagger's webhooks, over HTTP
 //! gateways, silence proxies that come, start again, or do not answer
 //! metrics           a Prometheus as a second source
@@ -14,6 +15,7 @@
 mod alerts;
 mod cost;
 mod drivers;
+mod fuses;
 mod gateways;
 mod hooks;
 mod manual;

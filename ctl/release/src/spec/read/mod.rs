@@ -118,9 +118,7 @@ fn spec(mut spec: Section<'_>, folder: &Path, Metadata { name, uid, objects }: M
         spec.section("rollout").map(|section| rollout::rollout(section, &subject)).unwrap_or_default();
     let overrides = users::overrides(&mut spec);
     let cookies = spec.section("cookies").map(cookies).unwrap_or_default();
-    let session_affinity = spec.choice("sessionAffinity", &SESSION_AFFINITIES).unwrap_or_default();
-    let cache_control = spec.choice("cacheControl", &CACHE_CONTROL).unwrap_or_default();
-    let latency_histogram = spec.flag("latencyHistogram").unwrap_or_default();
+    let responses = responses(&mut spec);
     let routes = spec.choice("routes", &ROUTES);
     let delivery = match spec.section("delivery") {
         Some(section) => delivery::delivery(section, folder),
@@ -143,6 +141,7 @@ fn spec(mut spec: Section<'_>, folder: &Path, Metadata { name, uid, objects }: M
         fallback: users.fallback,
         identity: users.identity,
         salt: users.salt,
+        fuse: responses.fuse.unwrap_or(users.train.is_none()),
         train: users.train,
         name,
         uid,
@@ -153,11 +152,28 @@ fn spec(mut spec: Section<'_>, folder: &Path, Metadata { name, uid, objects }: M
         rollout,
         overrides,
         cookies,
-        session_affinity,
-        cache_control,
-        latency_histogram,
+        session_affinity: responses.session_affinity,
+        cache_control: responses.cache_control,
+        latency_histogram: responses.latency_histogram,
         routes,
     })
+}
+
+/// What the proxies do with the responses of a version.
+struct Responses {
+    session_affinity: SessionAffinity,
+    cache_control: CacheControl,
+    latency_histogram: bool,
+    fuse: Option<bool>,
+}
+
+fn responses(spec: &mut Section<'_>) -> Responses {
+    Responses {
+        session_affinity: spec.choice("sessionAffinity", &SESSION_AFFINITIES).unwrap_or_default(),
+        cache_control: spec.choice("cacheControl", &CACHE_CONTROL).unwrap_or_default(),
+        latency_histogram: spec.flag("latencyHistogram").unwrap_or_default(),
+        fuse: spec.flag("fuse"),
+    }
 }
 
 /// How requests come to it.

@@ -30,6 +30,7 @@ pub(super) fn spec() -> Value {
         optional("sessionAffinity", words("Whether subsets hash on the user, for hosts without a policy of their own (default: none).", &SESSION_AFFINITIES)),
         optional("cacheControl", words("Whether cacheable responses of the canary become private (default: unchanged).", &CACHE_CONTROL)),
         optional("latencyHistogram", flag("Whether the proxies keep a histogram of latencies for each version (default: false).")),
+        optional("fuse", flag("Whether a proxy that sees the canary fail, and stable not, sends new sessions to stable for a time (default: true; false with `train`).")),
         optional("routes", words("Who writes the routes: this tool, somebody else, or this tool into theirs (default: by the owner of the existing ones).", &ROUTES)),
         optional("delivery", delivery::delivery()),
     ]);

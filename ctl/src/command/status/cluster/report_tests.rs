@@ -17,6 +17,7 @@ fn healthy() -> Observation {
         namespace: "istio-ingress".to_owned(),
         pod: "gateway-1".to_owned(),
         active: Some(record.state.release_generation()),
+        fused_until_seconds: None,
         wasm_runtime: WasmRuntime::Present,
         fault: None,
     };

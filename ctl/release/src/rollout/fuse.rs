@@ -1,0 +1,38 @@
+//! An open fuse of the canary holds its rollout, and fails it where it is open in several proxies or stays open.
+
+use super::decision::{Decision, after};
+use super::{Rollout, RolloutAction, RolloutObservation, RolloutPhase};
+use crate::format::counted;
+use crate::record::Record;
+use crate::spec::Seconds;
+use jiff::Timestamp;
+
+/// In so many proxies at a time: what one proxy sees may be its own trouble, a network zone for instance.
+const PROXIES_THAT_FAIL: usize = 2;
+/// For so many seconds, twice as long as a fuse is open the second time.
+const SECONDS_THAT_FAIL: u64 = 120;
+
+impl Record {
+    /// Records since when a fuse of the canary is open in one of the proxies, or that none is. Returns whether the record has changed.
+    pub fn note_fuses(&mut self, fused: usize, now: Timestamp) -> bool {
+        let Some(rollout) = self.rollout.as_mut().filter(|rollout| rollout.is_active()) else { return false };
+        let since = if fused == 0 { None } else { rollout.fused_since.or(Some(now)) };
+        let has_changed = rollout.fused_since != since;
+        rollout.fused_since = since;
+        has_changed
+    }
+}
+
+impl Rollout {
+    /// A fuse is open.
+    pub(super) fn fused(&self, seen: &RolloutObservation, now: Timestamp) -> Option<Decision> {
+        let since = self.fused_since.filter(|_| seen.fused > 0)?;
+        let proxies = counted(seen.fused, "proxy", "proxies");
+        let reason = format!("the fuse of the canary is open in {proxies}; {}", seen.assessment.reason);
+        let lasts = Seconds::new(SECONDS_THAT_FAIL).is_none_or(|seconds| now >= after(since, seconds));
+        if lasts || seen.fused >= PROXIES_THAT_FAIL {
+            return Some(self.failed(reason));
+        }
+        Some(Decision::new(RolloutPhase::Held, RolloutAction::Wait, reason))
+    }
+}

@@ -1,0 +1,74 @@
+//! An open fuse of the canary: the rollout is held, and fails where it is open in two proxies or for two minutes.
+
+use crate::fixture::RolloutFixture;
+use canary_release::evidence::EvidenceVerdict;
+use canary_release::rollout::{Decision, Ending, RolloutAction, RolloutObservation, RolloutPhase};
+
+const ROLLOUT: &str = "  rollout:\n    plans: {default: [{weight: 10, hold: 1m}, {weight: 50, hold: 1m}]}\n";
+
+fn at_ten_percent(rollout: &str) -> RolloutFixture {
+    let mut fixture = RolloutFixture::new(rollout);
+    assert_eq!(fixture.tick(EvidenceVerdict::Advance).action, RolloutAction::EnterStep(0));
+    fixture
+}
+
+/// What is decided where the fuse is open in so many proxies and the evidence lets the rollout go on.
+fn with_fused(fixture: &mut RolloutFixture, fused: usize) -> Decision {
+    fixture.record.note_fuses(fused, fixture.now);
+    let seen = RolloutObservation { fused, ..fixture.observe(EvidenceVerdict::Advance) };
+    fixture.record.rollout.as_ref().unwrap().next(&seen, fixture.now)
+}
+
+#[test]
+fn the_fuse_of_one_proxy_holds_a_rollout_whose_step_is_over_and_lets_it_go_on_when_it_closes() {
+    let mut fixture = at_ten_percent(ROLLOUT);
+    fixture.pass(60);
+    let decision = with_fused(&mut fixture, 1);
+    assert_eq!((decision.phase, decision.action), (RolloutPhase::Held, RolloutAction::Wait));
+    assert_eq!(decision.reason, "the fuse of the canary is open in 1 proxy; Advance");
+    fixture.pass(30);
+    assert_eq!(with_fused(&mut fixture, 0).action, RolloutAction::EnterStep(1));
+}
+
+#[test]
+fn the_fuses_of_two_proxies_fail_a_rollout_at_once() {
+    let mut fixture = at_ten_percent(ROLLOUT);
+    let decision = with_fused(&mut fixture, 2);
+    assert_eq!(decision.action, RolloutAction::Decide(Ending::Rollback));
+    assert_eq!(decision.reason, "the fuse of the canary is open in 2 proxies; Advance");
+}
+
+#[test]
+fn a_fuse_that_stays_open_for_two_minutes_fails_a_rollout_and_one_that_closed_meanwhile_does_not() {
+    for (closes, action) in [(false, RolloutAction::Decide(Ending::Rollback)), (true, RolloutAction::Wait)] {
+        let mut fixture = at_ten_percent(ROLLOUT);
+        assert_eq!(with_fused(&mut fixture, 1).action, RolloutAction::Wait);
+        fixture.pass(60);
+        if closes {
+            with_fused(&mut fixture, 0);
+        }
+        assert_eq!(with_fused(&mut fixture, 1).action, RolloutAction::Wait, "after a minute");
+        fixture.pass(60);
+        assert_eq!(with_fused(&mut fixture, 1).action, action, "after two; closed meanwhile: {closes}");
+    }
+}
+
+#[test]
+fn what_the_file_says_about_a_failure_is_done() {
+    let mut fixture = at_ten_percent(&format!("{ROLLOUT}    onFailure: hold\n"));
+    let decision = with_fused(&mut fixture, 2);
+    assert_eq!((decision.phase, decision.action), (RolloutPhase::Held, RolloutAction::Wait));
+}
+
+#[test]
+fn since_when_a_fuse_is_open_is_written_once_and_a_second_driver_goes_on_from_it() {
+    let mut fixture = at_ten_percent(ROLLOUT);
+    let now = fixture.now;
+    assert!(fixture.record.note_fuses(1, now));
+    fixture.pass(10);
+    let later = fixture.now;
+    assert!(!fixture.record.note_fuses(1, later), "nothing has changed");
+    assert_eq!(fixture.record.rollout.as_ref().unwrap().fused_since, Some(now));
+    assert!(fixture.record.note_fuses(0, later));
+    assert!(!fixture.record.note_fuses(0, later));
+}

@@ -1,0 +1,35 @@
+//! The fuses, which the workers of this proxy share, each under the name of its gauge.
+
+use crate::abi::{self, Level};
+use crate::metrics;
+use assignment::policy::Release;
+use canary_filter::fuse::{Fuse, ResponseCounts};
+use canary_filter::labels;
+
+/// How often a state that another worker has replaced meanwhile is read anew. Counts that are then not added are lost; the next
+/// second has others.
+const ATTEMPTS: usize = 4;
+
+/// Adds what this worker has counted since it did so last, and returns the second at which the fuse closes.
+pub(crate) fn add(release: &Release, counts: &ResponseCounts, now_seconds: u64) -> u64 {
+    let Some(canary) = release.canary(|| now_seconds).and_then(|canary| release.versions.get(canary)) else {
+        return 0;
+    };
+    let key = labels::fuse(release, canary);
+    for _ in 0..ATTEMPTS {
+        let (shared, cas) = abi::shared_data(&key);
+        let mut fuse = Fuse::from_bytes(shared.as_deref().unwrap_or_default());
+        let opened = fuse.add(counts, now_seconds);
+        if *counts != ResponseCounts::default() && !abi::set_shared_data(&key, &fuse.to_bytes(), cas) {
+            continue;
+        }
+        if opened {
+            abi::log(Level::Warn, &format!("canary: the fuse of {} is open", canary.routing_value));
+        }
+        if fuse.open_until_seconds > 0 {
+            metrics::record(&key, fuse.open_until_seconds);
+        }
+        return fuse.open_until_seconds;
+    }
+    0
+}
