@@ -9,7 +9,7 @@ use crate::destination_rule::ROOT_NAMESPACE;
 use crate::manifest::{self, Options, ReleaseInstance};
 use crate::plan::{self, Object, Reference, module_backup};
 use crate::record::proxies;
-use crate::spec::{Module, Release, Routes, SecretSource};
+use crate::spec::{Module, Release, ReleaseName, Routes, SecretSource};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -137,8 +137,8 @@ pub fn add_port_forward_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &
     }
 }
 
-/// Adds the rights that alerts, metrics and hooks of a rollout need: to write Events, and to read the Secrets that its file names. Nothing else needs
-/// them.
+/// Adds the rights that alerts, metrics, hooks and dependencies of a rollout need: to write Events, and to read the Secrets and the records of other
+/// releases that its file names. Nothing else needs them.
 pub fn add_rollout_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &Release) {
     let mut rules = Rules(all, release.name.namespace.as_str());
     // Each Event is an object of its own.
@@ -151,6 +151,15 @@ pub fn add_rollout_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &Relea
             rules.add("", "secrets", [name.as_str()], &["get"]);
         }
     }
+    for dependency in &release.rollout.depends_on {
+        let record = record_name(&dependency.release);
+        Rules(all, dependency.release.namespace.as_str()).add("", "configmaps", [record.as_str()], &["get"]);
+    }
+}
+
+/// The ConfigMap of the record of a release.
+fn record_name(release: &ReleaseName) -> String {
+    format!("{}-canary", release.name)
 }
 
 /// Adds the rights to restart the proxies of a release. Their names are not known in advance.
@@ -184,7 +193,7 @@ pub fn add_twin_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &Release)
 
 /// The record, its Lease, the pods behind it.
 fn own(rules: &mut Rules<'_>, release: &Release) {
-    let name = format!("{}-canary", release.name.name);
+    let name = record_name(&release.name);
     rules.add("", "configmaps", [name.as_str()], &["get", "update", "delete"]);
     if let Module::Embedded(_) = release.delivery.module {
         rules.add(

@@ -1,5 +1,6 @@
 //! The JSON Schema of `canary.yaml` says what the parser does: the same fields, the same words, and no file that one of them takes
 //! for its form and the other does not.
+#![recursion_limit = "256"]
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -121,6 +122,7 @@ fn on_a_cluster() -> Value {
                 "falseAlarm": 5, "maxErrors": "1%", "minResponses": 300, "onFailure": "rollback",
                 "onSuccess": "promote", "deadline": "24h", "expiresIn": "1h", "stalledAfter": "10m", "observe": false,
                 "windows": [{"days": ["mon", "fri"], "from": "09:00", "to": "17:00", "timeZone": "Europe/Berlin"}],
+                "dependsOn": [{"name": "api", "namespace": "back", "stable": "v2"}],
                 "alerts": alerts(), "metrics": metrics(), "hooks": hooks(),
                 "prometheus": {"address": "https://prometheus.test:9090/x", "bearerTokenFrom": {"env": "PROMETHEUS_TOKEN"}},
             },

@@ -210,6 +210,7 @@ impl<'c> RolloutDriver<'c> {
             until: record.state.until,
             is_deployed,
             fused: observed.fused,
+            dependencies: self.cluster.dependencies(rollout).await,
             assessment: assessment.clone(),
         };
         let decision = rollout.next(&seen, now);

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! counters   what the proxies have counted by user group          Record        -> GroupCounters
+//! dependencies  what the releases that it depends on have as stable   Rollout    -> DependencyState
 //! deployment whether the objects have the state of the record     Record        -> bool
 //! verbs      start, approve, pause, resume, retry, abort, promote RolloutVerb   -> StoredRecord
 //! analysis   asks for the values of metrics that are due           Record        -> MeasurementResult
@@ -15,6 +16,7 @@
 mod alerts;
 mod analysis;
 mod counters;
+mod dependencies;
 mod deployment;
 mod driver;
 mod hooks;

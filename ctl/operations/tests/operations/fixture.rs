@@ -44,6 +44,15 @@ pub(crate) fn create_service(api: &FakeApi, name: &str) {
     }
 }
 
+/// A second release behind the same gateway.
+pub(crate) fn blog(api: &FakeApi) -> Release {
+    create_service(api, "blog");
+    let changes = json!({"hosts": ["blog.example.com"], "service": {"name": "blog", "port": 80}});
+    let mut blog = release(&changes);
+    blog.name = "shop/blog".parse().unwrap();
+    blog
+}
+
 /// A ready pod with a proxy.
 pub(crate) fn pod(namespace: &str, name: &str, labels: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "Pod",

@@ -1,7 +1,7 @@
 //! Labels and annotations of a release on the objects that are created for it.
 
 use crate::fake_api::FakeApi;
-use crate::fixture::{apply, create_service, release, run, set_weight, shop, uninstall};
+use crate::fixture::{apply, blog, release, run, set_weight, shop, uninstall};
 use canary_release::spec::Release;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -24,15 +24,6 @@ fn labelled(mut release: Release, labels: &Value, annotations: &Value) -> Releas
     release.metadata.labels = serde_json::from_value(labels.clone()).unwrap();
     release.metadata.annotations = serde_json::from_value(annotations.clone()).unwrap();
     release
-}
-
-/// A second release behind the same gateway.
-fn blog(api: &FakeApi) -> Release {
-    create_service(api, "blog");
-    let changes = json!({"hosts": ["blog.example.com"], "service": {"name": "blog", "port": 80}});
-    let mut blog = release(&changes);
-    blog.name = "shop/blog".parse().unwrap();
-    blog
 }
 
 /// A label or an annotation of each of these objects.

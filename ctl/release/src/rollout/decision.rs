@@ -1,6 +1,6 @@
 //! What a decision is made of, and what it says.
 
-use super::{Ending, RolloutResult};
+use super::{DependencyState, Ending, RolloutResult};
 use crate::alert::AlertKind;
 use crate::evidence::Assessment;
 use crate::spec::Seconds;
@@ -23,6 +23,8 @@ pub struct RolloutObservation {
     pub is_deployed: bool,
     /// The proxies in which the fuse of the canary is open.
     pub fused: usize,
+    /// What was observed of the releases that it depends on, in its order.
+    pub dependencies: Vec<DependencyState>,
     /// What the evidence says.
     pub assessment: Assessment,
 }

@@ -26,7 +26,12 @@ impl Rollout {
             .or_else(|| self.rolled_back_by_hook())
             .or_else(|| self.evidence_against(seen))
             .or_else(|| self.fused(seen, now))
-            .unwrap_or_else(|| self.gated(self.in_window(self.progress(seen, now), now), now));
+            .unwrap_or_else(|| {
+                self.gated(
+                    self.with_dependencies(self.in_window(self.progress(seen, now), now), &seen.dependencies),
+                    now,
+                )
+            });
         self.renewed(decision, seen, now)
     }
 

@@ -10,6 +10,7 @@
 //! machine       what to do next, and why              Rollout, observation, time   -> Decision
 //! analysis      which metrics are measured now, and what they say  Record, time       -> MeasurementRequest
 //! forecast      what the traffic of a step can show   Rollout, time                -> RolloutForecast
+//! dependency    whether the releases that it depends on are at their versions  Decision, observation -> Decision
 //! fuse          what an open fuse of the canary means for it     Rollout, observation -> Decision
 //! hooks         which hooks are called, and what they let it do     Record, decision   -> HookRequest
 //! window        when it may raise the weight            Decision, time              -> Decision
@@ -20,6 +21,7 @@
 mod alerts;
 mod analysis;
 mod decision;
+mod dependency;
 mod forecast;
 mod fuse;
 mod hooks;
@@ -32,6 +34,7 @@ mod window;
 pub use alerts::AlertState;
 pub use analysis::{MeasurementRequest, MeasurementResult};
 pub use decision::{CanaryRole, Decision, RolloutAction, RolloutObservation, RolloutPhase};
+pub use dependency::DependencyState;
 pub use forecast::RolloutForecast;
 pub use state::{Ending, Rollout, RolloutEnd, RolloutResult, Suspension};
 pub use verbs::{RolloutVerb, VerbError};

@@ -4,7 +4,7 @@ use super::AlertState;
 use crate::analysis::MetricState;
 use crate::evidence::{Assessment, Criteria, Evidence, ProxyCoverage};
 use crate::hook::HookState;
-use crate::spec::{RolloutHook, RolloutMetric, RolloutPolicy, RolloutStep, RolloutWindow};
+use crate::spec::{ReleaseDependency, RolloutHook, RolloutMetric, RolloutPolicy, RolloutStep, RolloutWindow};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -25,6 +25,9 @@ pub struct Rollout {
     /// When it may raise the weight and promote: at any time if there is none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub windows: Vec<RolloutWindow>,
+    /// The releases that have to be at a version before that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<ReleaseDependency>,
     /// Who started it, as the API server authenticates them.
     pub by: String,
     /// When.

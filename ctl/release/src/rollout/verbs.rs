@@ -101,6 +101,7 @@ impl Record {
             plan: plan.clone(),
             policy: spec.policy,
             windows: spec.windows.clone(),
+            depends_on: spec.depends_on.clone(),
             by: by.to_owned(),
             started_at: now,
             step: None,

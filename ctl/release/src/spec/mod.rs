@@ -5,6 +5,7 @@
 
 mod alert;
 mod analysis;
+mod dependency;
 mod duration;
 mod hook;
 mod load;
@@ -24,6 +25,7 @@ pub use analysis::{
     AddressError, AnalysisSpec, FiniteNumber, MetricBounds, NumberError, PrometheusServer, RolloutMetric,
     ServerAddress,
 };
+pub use dependency::ReleaseDependency;
 pub use duration::{Seconds, SecondsError};
 pub use hook::{HookEndpoint, HookSpec, HookType, RolloutHook};
 pub use load::{Document, Error, Origin, load, parse};

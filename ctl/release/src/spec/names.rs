@@ -1,5 +1,6 @@
 //! Names that Kubernetes and DNS will accept.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
@@ -37,7 +38,8 @@ impl fmt::Display for Label {
 }
 
 /// `<namespace>/<name>`: what a release is called everywhere.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct ReleaseName {
     /// The namespace of the Service.
     pub namespace: Label,
@@ -50,6 +52,19 @@ impl FromStr for ReleaseName {
     fn from_str(text: &str) -> Result<Self, LabelError> {
         let (namespace, name) = text.split_once('/').ok_or_else(|| LabelError(text.to_owned()))?;
         Ok(Self { namespace: namespace.parse()?, name: name.parse()? })
+    }
+}
+
+impl TryFrom<String> for ReleaseName {
+    type Error = LabelError;
+    fn try_from(text: String) -> Result<Self, LabelError> {
+        text.parse()
+    }
+}
+
+impl From<ReleaseName> for String {
+    fn from(name: ReleaseName) -> Self {
+        name.to_string()
     }
 }
 

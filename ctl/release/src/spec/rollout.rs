@@ -1,6 +1,6 @@
 //! How a rollout goes by itself: plans of steps, and what ends it.
 
-use super::{AlertSpec, AnalysisSpec, HookSpec, Percentage, RolloutWindow, Seconds};
+use super::{AlertSpec, AnalysisSpec, HookSpec, Percentage, ReleaseDependency, RolloutWindow, Seconds};
 use assignment::Weight;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -19,6 +19,8 @@ pub struct RolloutSpec {
     pub policy: RolloutPolicy,
     /// When more users are sent to the canary, and it is promoted: at any time if there is none.
     pub windows: Vec<RolloutWindow>,
+    /// Releases that have to be at a version before more users are sent to the canary, and it is promoted.
+    pub depends_on: Vec<ReleaseDependency>,
     /// Who is told.
     pub alerts: AlertSpec,
     /// What a Prometheus server is asked.
@@ -126,6 +128,7 @@ impl Default for RolloutSpec {
             plans,
             policy: RolloutPolicy::default(),
             windows: Vec::new(),
+            depends_on: Vec::new(),
             alerts: AlertSpec::default(),
             analysis: AnalysisSpec::default(),
             hooks: HookSpec::default(),

@@ -2,7 +2,9 @@
 
 use canary_release::evidence::{Assessment, EvidenceVerdict};
 use canary_release::record::{Record, ReleaseState};
-use canary_release::rollout::{CanaryRole, Decision, Ending, RolloutAction, RolloutObservation};
+use canary_release::rollout::{
+    CanaryRole, Decision, DependencyState, Ending, RolloutAction, RolloutObservation,
+};
 use canary_release::spec;
 use jiff::{SignedDuration, Timestamp};
 use std::path::Path;
@@ -48,6 +50,8 @@ pub(crate) struct RolloutFixture {
     pub(crate) now: Timestamp,
     /// The weights that were written, each with its reason.
     pub(crate) writes: Vec<(String, String)>,
+    /// What is observed of the releases that it depends on.
+    pub(crate) dependencies: Vec<DependencyState>,
 }
 
 /// What a driver read, and what it will do.
@@ -65,7 +69,7 @@ impl RolloutFixture {
         let now = "2026-11-20T16:00:00Z".parse().unwrap();
         record.start_rollout(&release.rollout, "default", "ada", now).unwrap();
         let deployed = record.state.generation;
-        Self { record, version: 0, deployed, now, writes: Vec::new() }
+        Self { record, version: 0, deployed, now, writes: Vec::new(), dependencies: Vec::new() }
     }
 
     pub(crate) fn observe(&self, verdict: EvidenceVerdict) -> RolloutObservation {
@@ -74,6 +78,7 @@ impl RolloutFixture {
             weight: self.record.state.weight,
             until: self.record.state.until,
             fused: 0,
+            dependencies: self.dependencies.clone(),
             is_deployed: self.deployed == self.record.state.generation,
             assessment: Assessment {
                 verdict,

@@ -3,6 +3,7 @@
 
 mod alerts;
 mod any_order;
+mod dependencies;
 mod fixture;
 mod fuses;
 mod hooks;

@@ -1,6 +1,7 @@
 //! `spec.rollout` of a `canary.yaml`: plans, defaults, and every fault with its line and column.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so by panicking")]
 
+mod dependencies;
 mod hooks;
 mod windows;
 

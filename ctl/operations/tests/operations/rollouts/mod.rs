@@ -4,6 +4,7 @@
 //! ```text
 //! alerts, receiver  what is told of it, and who is told
 //! cost              requests and bytes of an observation
+//! dependencies      other releases that have to be at a version
 //! drivers           killed after any write, and two at once
 //! fuses             proxies that send new sessions to stable
 //! hooks             Flagger's webhooks, over HTTP
@@ -14,6 +15,7 @@
 
 mod alerts;
 mod cost;
+mod dependencies;
 mod drivers;
 mod fuses;
 mod gateways;

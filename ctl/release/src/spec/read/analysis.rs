@@ -37,8 +37,8 @@ pub(in crate::spec) const REPORTERS: [(&str, Reporter); 3] =
 /// What queries are about: empty texts where the file does not say it, which is a fault elsewhere.
 #[derive(Clone, Copy)]
 pub(super) struct MetricSubject<'r> {
-    namespace: &'r str,
-    release: &'r str,
+    pub(super) namespace: &'r str,
+    pub(super) release: &'r str,
     service: &'r str,
     version_label: &'r str,
 }

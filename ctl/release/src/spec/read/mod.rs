@@ -4,6 +4,7 @@ pub(super) mod alerts;
 pub(super) mod analysis;
 mod check;
 pub(super) mod delivery;
+pub(super) mod dependencies;
 pub(super) mod hooks;
 mod keys;
 pub(super) mod rollout;

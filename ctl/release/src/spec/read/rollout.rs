@@ -2,6 +2,7 @@
 
 use super::alerts::alerts;
 use super::analysis::{MetricSubject, analysis};
+use super::dependencies::dependencies;
 use super::hooks::hooks;
 use super::windows::windows;
 use crate::spec::rollout::{
@@ -29,6 +30,7 @@ const MIN_EXPIRY: u64 = 30;
 pub(super) fn rollout(mut section: Section<'_>, subject: &MetricSubject<'_>) -> RolloutSpec {
     let policy = policy(&mut section);
     let windows = windows(&mut section);
+    let depends_on = dependencies(&mut section, subject);
     let alerts = alerts(&mut section);
     let analysis = analysis(&mut section, subject);
     let hooks = hooks(&mut section, &alerts);
@@ -37,7 +39,7 @@ pub(super) fn rollout(mut section: Section<'_>, subject: &MetricSubject<'_>) -> 
     let mut plans: BTreeMap<String, Vec<RolloutStep>> = named.collect();
     plans.entry(DEFAULT_PLAN.to_owned()).or_insert_with(RolloutSpec::default_plan);
     section.finish();
-    RolloutSpec { plans, policy, windows, alerts, analysis, hooks }
+    RolloutSpec { plans, policy, windows, depends_on, alerts, analysis, hooks }
 }
 
 fn policy(section: &mut Section<'_>) -> RolloutPolicy {

@@ -5,6 +5,7 @@ use super::build::{
     text, words,
 };
 use crate::spec::read::alerts::{FORMATS, MAX_RECEIVERS, SEVERITIES};
+use crate::spec::read::dependencies::MAX_DEPENDENCIES;
 use crate::spec::read::rollout::{FAILURE_ACTIONS, GATES, MAX_STEPS, SUCCESS_ACTIONS};
 use serde_json::{Value, json};
 
@@ -50,6 +51,7 @@ pub(super) fn rollout() -> Value {
                 duration("A rollout that does not go on is told of after this time (default: 10m)."),
             ),
             optional("windows", super::windows::windows()),
+            optional("dependsOn", dependencies()),
             optional("alerts", alerts()),
             optional("prometheus", super::analysis::prometheus()),
             optional("metrics", super::analysis::metrics()),
@@ -84,6 +86,23 @@ pub(super) fn secret_source(description: &str) -> Value {
     );
     set(&mut source, "oneOf", one_of(&["env", "file", "secret"]));
     source
+}
+
+fn dependencies() -> Value {
+    let release = mapping(
+        "Another release.",
+        vec![
+            required("name", super::build::label("Its name.")),
+            optional("namespace", super::build::label("Its namespace (default: that of this release).")),
+            required("stable", text("The version that it must have as stable.")),
+        ],
+    );
+    let mut releases = list(
+        "Releases that have to be at a version before a rollout raises the weight and promotes (default: none).",
+        release,
+    );
+    set(&mut releases, "maxItems", json!(MAX_DEPENDENCIES));
+    releases
 }
 
 fn alerts() -> Value {
