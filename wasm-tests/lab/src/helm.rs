@@ -1,5 +1,6 @@
 //! Installs charts on the cluster with the real `helm`.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use programs::artifact;
@@ -17,14 +18,21 @@ pub enum Helm {
     Four,
 }
 
+impl Helm {
+    /// Where the program is.
+    pub fn path(self) -> Result<PathBuf, LabError> {
+        let program = match self {
+            Self::Three => Program::HELM_3,
+            Self::Four => Program::HELM_4,
+        };
+        Ok(program.path()?)
+    }
+}
+
 impl Lab {
     /// Runs `helm` as `admin` and returns what it prints.
     pub async fn helm(&self, helm: Helm, arguments: &[&str]) -> Result<String, LabError> {
-        let program = match helm {
-            Helm::Three => Program::HELM_3,
-            Helm::Four => Program::HELM_4,
-        };
-        let mut command = Command::new(program.path()?);
+        let mut command = Command::new(helm.path()?);
         command.args(arguments).env("KUBECONFIG", self.kubeconfig("admin")?);
         // Its plugins run `canary-ctl`.
         if let Some(folder) = artifact::canary_ctl()?.parent() {

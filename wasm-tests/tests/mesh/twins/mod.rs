@@ -2,16 +2,20 @@
 //!
 //! ```text
 //! adopting       the version label for the pods of a running Deployment
+//! charts         what becomes of the features of charts, rendered by the real Helm
 //! forgotten      an upgrade without the post-renderer
+//! gitops         files as Argo CD and Flux apply them, again and again
 //! running_chart  an application that runs already, from there to the end of its first promotion, under load
 //! ```
 
 mod adopting;
+mod charts;
 mod forgotten;
+mod gitops;
 mod running_chart;
 
 use crate::support::in_the_mesh;
-use mesh_lab::{Helm, Lab, documents};
+use mesh_lab::{Helm, Lab, LabError, documents};
 use programs::artifact;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -20,7 +24,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// A chart as its author wrote it: one Deployment behind one Service, its configuration, a disruption budget.
-const TEMPLATE: &str = r"apiVersion: v1
+const TEMPLATE: &str = r#"apiVersion: v1
 kind: Service
 metadata: {name: {{ .Release.Name }}, labels: {helm.sh/chart: shop-{{ .Values.version }}}}
 spec:
@@ -48,13 +52,14 @@ spec:
             - {name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
             - {name: GREETING, valueFrom: {configMapKeyRef: {name: {{ .Release.Name }}-config, key: greeting}}}
           ports: [{name: http, containerPort: 8080}]
-          readinessProbe: {httpGet: {path: /healthz, port: http}, periodSeconds: 1}
+          readinessProbe: {httpGet: {path: {{ .Values.probe | default "/healthz" }}, port: http}, periodSeconds: 1}
+      volumes: {{ .Values.volumes | default list | toJson }}
 ---
 apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata: {name: {{ .Release.Name }}}
 spec: {maxUnavailable: 1, selector: {matchLabels: {app: {{ .Release.Name }}}}}
-";
+"#;
 
 /// What it may have besides.
 const AUTOSCALER: &str = r"---
@@ -136,7 +141,10 @@ impl<'l> TwinChart<'l> {
         if helm == Helm::Four {
             let plugin = chart.text("canary-twin");
             chart.canary_ctl(&["twin", "plugin", &plugin]);
-            chart.lab.helm(helm, &["plugin", "install", &plugin]).await.unwrap();
+            // The charts of a lab share it.
+            if let Err(error) = chart.lab.helm(helm, &["plugin", "install", &plugin]).await {
+                assert!(error.to_string().contains("plugin already exists"), "{error}");
+            }
         }
         chart
     }
@@ -170,10 +178,23 @@ impl<'l> TwinChart<'l> {
         self.lab.helm(self.helm, &line).await.unwrap()
     }
 
-    /// `helm upgrade --install` of this version through the post-renderer.
+    /// `helm upgrade --install` of this version through the post-renderer, with these arguments of it.
     async fn upgrade(&self, version: &str, arguments: &[&str]) {
+        self.try_upgrade(version, arguments, &[]).await.unwrap();
+    }
+
+    /// The same with arguments of Helm.
+    async fn try_upgrade(
+        &self,
+        version: &str,
+        arguments: &[&str],
+        helm: &[&str],
+    ) -> Result<String, LabError> {
         let (chart, set) = (self.text("chart"), format!("version={version}"));
-        let mut line = vec!["upgrade", "--install", "shop", &chart, "--set", &set, "--post-renderer"];
+        let mut line =
+            vec!["upgrade", "--install", "shop", &chart, "--set", &set, "--namespace", &self.namespace];
+        line.extend(helm);
+        line.push("--post-renderer");
         let program = artifact::canary_ctl().unwrap();
         let (before, program): (&[&str], _) = match self.helm {
             Helm::Three => (&["twin", "post-render"], program.to_str().unwrap()),
@@ -184,7 +205,7 @@ impl<'l> TwinChart<'l> {
         for argument in before.iter().copied().chain([file.as_str()]).chain(arguments.iter().copied()) {
             line.extend(["--post-renderer-args", argument]);
         }
-        self.helm(&line).await;
+        self.lab.helm(self.helm, &line).await
     }
 
     /// What Helm has recorded as deployed, as a file.

@@ -58,20 +58,26 @@ fn the_first_canary_of_a_running_chart_costs_no_request_and_no_cart() {
 
 /// A chart that was installed by Helm alone, with routes of its owner; users reach it, and the release is not applied yet.
 async fn running(lab: &Lab) -> (LoadedFixture<'_>, TwinChart<'_>) {
-    let options = ShopEnvOptions { shop: false, ..ShopEnvOptions::gateway() };
-    let inject = |release: Document| release.with("/spec/routes", "inject");
-    let loaded = LoadedFixture::set_up_with(lab, "running-chart", &options, inject).await;
-    let chart = TwinChart::new(lab, &loaded.env.namespace, Helm::Three, "").await;
-    std::fs::write(chart.path("canary.yaml"), loaded.document.text()).unwrap();
+    let (loaded, chart) = exposed(lab, "running-chart", Helm::Three).await;
     chart.helm(&["install", "shop", &chart.text("chart"), "--set", "version=v1"]).await;
     chart.ready("shop").await;
+    loaded.answers(HOST).await;
+    (loaded, chart)
+}
+
+/// A gateway with routes to a chart that is not installed yet.
+pub(super) async fn exposed<'l>(lab: &'l Lab, name: &str, helm: Helm) -> (LoadedFixture<'l>, TwinChart<'l>) {
+    let options = ShopEnvOptions { shop: false, ..ShopEnvOptions::gateway() };
+    let inject = |release: Document| release.with("/spec/routes", "inject");
+    let loaded = LoadedFixture::set_up_with(lab, name, &options, inject).await;
+    let chart = TwinChart::new(lab, &loaded.env.namespace, helm, "").await;
+    std::fs::write(chart.path("canary.yaml"), loaded.document.text()).unwrap();
     let gateway = format!("{}/shop", loaded.env.ingress);
     let route = json!([{"route": [{"destination": {"host": "shop"}}]}]);
     let routes = json!({"apiVersion": "networking.istio.io/v1", "kind": "VirtualService",
         "metadata": {"name": "shop", "namespace": chart.namespace},
         "spec": {"hosts": [HOST], "gateways": [gateway], "http": route}});
     lab.apply(&routes.to_string()).await.unwrap();
-    loaded.answers(HOST).await;
     (loaded, chart)
 }
 
