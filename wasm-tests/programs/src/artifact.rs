@@ -80,6 +80,11 @@ pub fn lab(what: &'static str, path: &str) -> Result<PathBuf, MissingArtifact> {
     find(what, root().join(".tools/lab").join(path), "./x lab-tools")
 }
 
+/// Flagger, or what belongs to it, below `.tools/lab`.
+pub fn flagger(what: &'static str, path: &str) -> Result<PathBuf, MissingArtifact> {
+    find(what, root().join(".tools/lab").join(path), "tools/flagger.sh")
+}
+
 /// Cargo's target directory, which `CARGO_TARGET_DIR` may move.
 fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |path| root().join(path))
