@@ -17,6 +17,7 @@ pub struct ShopConfig {
     pub(crate) hang_percent: u8,
     pub(crate) fail_user: Option<String>,
     pub(crate) fail_new_percent: u8,
+    pub(crate) random_faults: bool,
     session_cookie: String,
 }
 
@@ -30,6 +31,7 @@ impl From<PodConfig> for ShopConfig {
             hang_percent: 0,
             fail_user: None,
             fail_new_percent: 0,
+            random_faults: false,
             session_cookie: "JSESSIONID".to_owned(),
         }
     }
@@ -94,6 +96,13 @@ impl ShopConfig {
     #[must_use]
     pub const fn with_fail_new_percent(mut self, fail_new_percent: u8) -> Self {
         self.fail_new_percent = fail_new_percent;
+        self
+    }
+
+    /// The same shop whose faults come by chance: each page fails or hangs with its probability, instead of spread evenly over all.
+    #[must_use]
+    pub const fn with_random_faults(mut self, random_faults: bool) -> Self {
+        self.random_faults = random_faults;
         self
     }
 

@@ -34,6 +34,9 @@ struct Args {
     /// The share of pages for clients without a session that fail with 500, in percent: a slow login, a cold cache
     #[arg(long, default_value = "0", env = "SHOP_FAIL_NEW_PERCENT", value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(..=100))]
     fail_new_percent: u8,
+    /// Pages fail and hang by chance, instead of spread evenly over all
+    #[arg(long, env = "SHOP_RANDOM_FAULTS")]
+    random_faults: bool,
     /// Catalog to ask, http://HOST:PORT; without it none is asked
     #[arg(long, env = "SHOP_CATALOG", value_name = "URL")]
     catalog: Option<String>,
@@ -49,7 +52,8 @@ impl Args {
     fn config(&self) -> anyhow::Result<ShopConfig> {
         let config = ShopConfig::from(self.pod.config()?).with_session_cookie(&self.session_cookie)?;
         let config = config.with_fail_percent(self.fail_percent).with_hang_percent(self.hang_percent);
-        let config = config.with_fail_new_percent(self.fail_new_percent);
+        let config =
+            config.with_fail_new_percent(self.fail_new_percent).with_random_faults(self.random_faults);
         let config = match &self.fail_user {
             Some(user) => config.with_fail_user(user),
             None => config,

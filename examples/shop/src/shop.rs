@@ -53,17 +53,22 @@ impl Shop {
 
     /// Whether the next page is one of those that fail.
     pub(crate) fn fails(&self) -> bool {
-        is_next_of(self.config.fail_percent, &self.counters.pages)
+        self.is_next_of(self.config.fail_percent, &self.counters.pages)
     }
 
     /// Whether the next page is one of those that are never answered.
     pub(crate) fn hangs(&self) -> bool {
-        is_next_of(self.config.hang_percent, &self.counters.hanging_pages)
+        self.is_next_of(self.config.hang_percent, &self.counters.hanging_pages)
     }
 
     /// Whether the next page for a client without a session is one of those that fail.
     pub(crate) fn fails_new(&self) -> bool {
-        is_next_of(self.config.fail_new_percent, &self.counters.new_pages)
+        self.is_next_of(self.config.fail_new_percent, &self.counters.new_pages)
+    }
+
+    /// Whether the next page is one of a share, by chance or in turn.
+    fn is_next_of(&self, percent: u8, pages: &AtomicU64) -> bool {
+        if self.config.random_faults { fastrand::u8(..100) < percent } else { is_next_of(percent, pages) }
     }
 
     pub(crate) fn stats(&self) -> Stats {

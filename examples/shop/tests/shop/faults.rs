@@ -30,6 +30,21 @@ async fn of_a_hundred_pages_so_many_fail_and_so_many_are_never_answered() -> Res
 }
 
 #[tokio::test]
+async fn faults_by_chance_are_not_spread_evenly() -> Result<()> {
+    let config = ShopConfig::new("v2", "v2-a")?.with_fail_percent(50).with_random_faults(true);
+    let shop = open_shop_with(config).await?;
+    let mut fails = Vec::new();
+    for _ in 0..200 {
+        let reply = Browser::new(Protocol::Http1).get(&shop, "/cart").await?;
+        fails.push(reply.status == StatusCode::INTERNAL_SERVER_ERROR);
+    }
+    let failed = fails.iter().filter(|fails| **fails).count();
+    assert!((50..150).contains(&failed), "{failed} of 200: a deviation of seven sigma");
+    assert!(fails.windows(2).any(|pair| pair[0] == pair[1]), "every second one failed: {fails:?}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn all_pages_of_one_user_fail_and_nobody_elses() -> Result<()> {
     let shop = open_shop_with(ShopConfig::new("v2", "v2-a")?.with_fail_user("ada")).await?;
     for (user, status) in [("ada", StatusCode::INTERNAL_SERVER_ERROR), ("grace", StatusCode::OK)] {
