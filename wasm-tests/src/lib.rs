@@ -4,6 +4,7 @@
 
 pub mod mesh;
 pub mod prometheus;
+pub mod rollouts;
 pub mod scenario;
 pub mod shop;
 pub mod stats;

@@ -12,6 +12,9 @@ use crate::scenario::{Document, HOST};
 use browser::User;
 use programs::artifact;
 
+/// Where a proxy of Istio has its metrics.
+const METRICS_PORT: u16 = 15_090;
+
 /// What differs from test to test.
 #[derive(Clone, Debug)]
 pub struct ShopEnvOptions {
@@ -25,12 +28,21 @@ pub struct ShopEnvOptions {
     pub shop: bool,
     /// How long the gateway lets connections live on after a listener update, in seconds.
     pub drain: u16,
+    /// Further statistics of the gateway, by the beginnings of their names in Envoy: Istio leaves most out.
+    pub statistics: Vec<String>,
 }
 
 impl Default for ShopEnvOptions {
     /// The newest Envoy, sidecars, and Istio's own drain time.
     fn default() -> Self {
-        Self { envoy: "1.40".to_owned(), sidecars: true, prepared: false, shop: true, drain: 45 }
+        Self {
+            envoy: "1.40".to_owned(),
+            sidecars: true,
+            prepared: false,
+            shop: true,
+            drain: 45,
+            statistics: Vec::new(),
+        }
     }
 }
 
@@ -79,8 +91,13 @@ impl ShopEnv {
     ) -> Result<Self, LabError> {
         lab.apply(&namespaces(namespace, ingress, options.sidecars)).await?;
         let mut gateway = gateway(ingress, selector, &options.envoy)?;
-        let drain = format!("drainDuration: {}s", options.drain);
-        gateway.replace("/spec/template/metadata/annotations/proxy.istio.io~1config", &drain);
+        let mut config = json!({"drainDuration": format!("{}s", options.drain)});
+        if let (Some(config), false) = (config.as_object_mut(), options.statistics.is_empty()) {
+            let matcher = json!({"inclusionPrefixes": options.statistics});
+            config.insert("proxyStatsMatcher".to_owned(), matcher);
+        }
+        let config = config.to_string(); // JSON is YAML
+        gateway.replace("/spec/template/metadata/annotations/proxy.istio.io~1config", &config);
         if options.prepared {
             lab.apply(&runtime(ingress, selector)?).await?;
         }
@@ -191,6 +208,25 @@ impl ShopEnv {
             expected: "a pod",
             found: format!("none in {}", self.ingress),
         })
+    }
+
+    /// Where a Prometheus finds the metrics of the gateway's pod.
+    pub async fn gateway_metrics(&self, lab: &Lab) -> Result<SocketAddr, LabError> {
+        let pod = self.gateway_pod(lab).await?;
+        let path = "jsonpath={.status.podIP}";
+        let found = lab.kubectl(&["get", "pod", "-n", &self.ingress, &pod, "-o", path]).await?;
+        let address = found.trim().parse().map_err(|_| LabError::Unexpected {
+            what: "address of a pod",
+            expected: "an IP address",
+            found,
+        })?;
+        Ok(SocketAddr::new(address, METRICS_PORT))
+    }
+
+    /// Deletes both namespaces without waiting.
+    pub async fn delete(&self, lab: &Lab) -> Result<(), LabError> {
+        let namespaces = [self.namespace.as_str(), &self.ingress];
+        lab.kubectl(&[&["delete", "namespace", "--wait=false"][..], &namespaces].concat()).await.map(drop)
     }
 }
 

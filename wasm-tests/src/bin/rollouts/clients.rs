@@ -1,6 +1,5 @@
 //! Clients besides the shoppers: one whom every page fails for, sessions from before the rollout; and who ends the canary's pods.
 
-use crate::scenario::FAILING_USER;
 use browser::{Kind, User, Visit};
 use http::Method;
 use mesh_lab::{Lab, LabError};
@@ -8,6 +7,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
+use wasm_tests::rollouts::FAILING_USER;
 use wasm_tests::scenario::HOST;
 
 /// Sessions from before the rollout.

@@ -22,20 +22,13 @@ fn failures(address: SocketAddr, max: u32) -> Value {
     json!({"prometheus": {"address": format!("http://{address}")}, "metrics": [metric]})
 }
 
-/// Where the gateway's metrics are.
-async fn gateway_metrics(lab: &Lab, loaded: &LoadedFixture<'_>) -> SocketAddr {
-    let pod = loaded.env.gateway_pod(lab).await.unwrap();
-    let path = "jsonpath={.status.podIP}";
-    let address = lab.kubectl(&["get", "pod", "-n", &loaded.env.ingress, &pod, "-o", path]).await.unwrap();
-    SocketAddr::new(address.trim().parse().unwrap(), 15_090)
-}
-
 #[test]
 fn a_canary_beyond_a_threshold_is_rolled_back_though_stable_fails_alike() {
     in_the_mesh(async |lab| {
         let address = Prometheus::free_address();
         let (loaded, cli) = release_with(lab, "rollout-metric", [20, 20], &failures(address, 5)).await;
-        let prometheus = Prometheus::start_at(address, gateway_metrics(lab, &loaded).await, &[], None).await;
+        let prometheus =
+            Prometheus::start_at(address, loaded.env.gateway_metrics(lab).await.unwrap(), &[], None).await;
         let (output, took, tally) = rolled_out(&loaded, &cli).await;
         let (result, reason) = ended(&output);
         println!(
@@ -82,7 +75,7 @@ fn a_good_canary_is_held_while_prometheus_is_away_and_promoted_when_it_is_back()
             assert!(held["metrics"][0]["measured"]["inARow"].as_u64() >= Some(3), "{held}");
             let pod = loaded.env.gateway_pod(lab).await.unwrap();
             let labels = [("namespace", loaded.env.ingress.as_str()), ("pod", pod.as_str())];
-            Prometheus::start_at(address, gateway_metrics(lab, &loaded).await, &labels, None).await
+            Prometheus::start_at(address, loaded.env.gateway_metrics(lab).await.unwrap(), &labels, None).await
         };
         let (output, prometheus) =
             timeout(DEADLINE, async { tokio::join!(run, observe) }).await.expect("a rollout that ends");

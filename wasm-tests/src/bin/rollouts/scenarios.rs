@@ -1,0 +1,25 @@
+//! The rollouts of this study.
+
+use wasm_tests::rollouts::{Addition, Scenario};
+
+pub(crate) const SCENARIOS: [Scenario; 9] = [
+    Scenario::GOOD,
+    Scenario::FAILS_1,
+    Scenario::FAILS_5,
+    Scenario::FAILS_50,
+    Scenario::HANGS,
+    Scenario {
+        name: "the canary's pods end every two seconds",
+        variables: [&[], &[]],
+        addition: Addition::Crashes,
+        expected: "rolledBack",
+    },
+    Scenario {
+        name: "the canary fails every page of one user, who tries again at once",
+        variables: [&[], &["SHOP_FAIL_USER=bob"]],
+        addition: Addition::RetryLoop,
+        expected: "promoted",
+    },
+    Scenario::BOTH_FAIL_5,
+    Scenario::AGE_BIAS,
+];
