@@ -118,3 +118,8 @@ bench-twins:
 [group('test')]
 bench-rollouts:
     @tools/bench-rollouts.sh
+
+# Roll out the same canaries by Flagger and by canary-ctl in a real mesh, and write docs/flagger-side-by-side.md (an hour).
+[group('test')]
+bench-flagger *ARGS:
+    @tools/bench-flagger.sh {{ ARGS }}

@@ -1,4 +1,4 @@
-//! A real Prometheus that scrapes a proxy.
+//! A real Prometheus that scrapes proxies.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -13,10 +13,14 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::TcpStream;
 
+/// The name of its one job, and where proxies have their metrics.
+const JOB: &str = "envoy";
+const PATH: &str = "/stats/prometheus";
+
 /// Longer than a start or any query needs on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A Prometheus that scrapes one proxy twice a second. It ends with the value.
+/// A Prometheus that scrapes proxies. It ends with the value.
 pub struct Prometheus {
     process: LoggedChild,
     address: SocketAddr,
@@ -30,7 +34,7 @@ impl Prometheus {
         SocketAddr::from(([127, 0, 0, 1], port))
     }
 
-    /// With these rules, and returns when it listens.
+    /// One that scrapes this proxy twice a second, with these rules; returns when it listens.
     ///
     /// # Panics
     ///
@@ -44,21 +48,37 @@ impl Prometheus {
     /// # Panics
     ///
     /// If it does not listen there.
-    #[expect(clippy::expect_used, reason = "a test that cannot go on says so by panicking")]
     pub async fn start_at(
         address: SocketAddr,
         proxy: SocketAddr,
         labels: &[(&str, &str)],
         rules: Option<&Path>,
     ) -> Self {
+        let labels: BTreeMap<&str, &str> = labels.iter().copied().collect();
+        let proxies = json!({"job_name": JOB, "metrics_path": PATH,
+            "static_configs": [{"targets": [proxy.to_string()], "labels": labels}]});
+        Self::start_with(address, "500ms", &proxies, rules).await
+    }
+
+    /// One that scrapes the proxies of this file, once a second; the file may change, and is what Prometheus calls `file_sd_configs`.
+    ///
+    /// # Panics
+    ///
+    /// If it does not listen.
+    pub async fn start_for(targets: &Path) -> Self {
+        let proxies = json!({"job_name": JOB, "metrics_path": PATH,
+            "file_sd_configs": [{"files": [targets], "refresh_interval": "5s"}]});
+        Self::start_with(Self::free_address(), "1s", &proxies, None).await
+    }
+
+    #[expect(clippy::expect_used, reason = "a test that cannot go on says so by panicking")]
+    async fn start_with(address: SocketAddr, interval: &str, proxies: &Value, rules: Option<&Path>) -> Self {
         let data = tempfile::tempdir().expect("a folder");
         let rules: Vec<&Path> = rules.into_iter().collect();
-        let labels: BTreeMap<&str, &str> = labels.iter().copied().collect();
         let config = json!({
-            "global": {"scrape_interval": "500ms", "scrape_timeout": "500ms", "evaluation_interval": "500ms"},
+            "global": {"scrape_interval": interval, "scrape_timeout": interval, "evaluation_interval": interval},
             "rule_files": rules,
-            "scrape_configs": [{"job_name": "envoy", "metrics_path": "/stats/prometheus",
-                "static_configs": [{"targets": [proxy.to_string()], "labels": labels}]}],
+            "scrape_configs": [proxies],
         });
         let path = data.path().join("prometheus.yaml"); // JSON is YAML
         std::fs::write(&path, config.to_string()).expect("a configuration");

@@ -50,6 +50,7 @@ const LIMITS: &str = "## What this does not show
 * The hold line is crossed more often than the rollback line, by design: a hold ends by itself when the evidence falls.
 * Failures that depend on the age of a session (the first requests miss caches) convict a good canary unless stable's users are those
   decided at the same time; the counters of the filter do not tell these apart yet.
+* Flagger's column simulates its check. [Beside Flagger](flagger-side-by-side.md) has rollouts by Flagger itself, in a real mesh.
 ";
 
 /// The page.

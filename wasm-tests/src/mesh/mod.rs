@@ -1,14 +1,17 @@
 //! The shop in the lab's mesh: in a namespace behind a gateway of its own, with releases for it.
 //!
 //! ```text
-//! shop_env  the shop and a gateway, for one test
-//! catalog   a second service, which the shop calls
-//! shoppers  users of the shop who come until they are stopped, and what they met
+//! shop_env        the shop and a gateway, for one test
+//! catalog         a second service, which the shop calls
+//! shoppers        users of the shop who come until they are stopped, and what they met
+//! paced_shoppers  the same, each of whom stays for a while
 //! ```
 
 mod catalog;
+mod paced_shoppers;
 mod shop_env;
 mod shoppers;
 
+pub use paced_shoppers::{Pace, PacedReport, PacedShoppers};
 pub use shop_env::{ShopEnv, ShopEnvOptions};
 pub use shoppers::{ShopperReport, Shoppers};

@@ -60,17 +60,13 @@ impl Shoppers {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let task = tokio::spawn(async move {
-            let visit = |_, round| match round {
-                0 => Visit::new(Kind::Navigate, "/cart/add?item=tea"),
-                _ => Visit::new(Kind::Fetch, "/cart"),
-            };
-            let visit = Arc::new(visit);
+            let visit = Arc::new(|_, round| visit(round));
             let profile =
                 LoadProfile { visit, concurrency, connections, ..LoadProfile::navigate("/", ROUNDS) };
             let mut report = ShopperReport::default();
             while !stopped.load(Ordering::Relaxed) {
                 let party = (0..PARTY).map(|_| User::http1(gateway, HOST).as_if_tls()).collect();
-                report.add(&run(party, &profile).await.1);
+                report.add(PARTY, &run(party, &profile).await.1);
             }
             report
         });
@@ -88,14 +84,35 @@ impl Shoppers {
     }
 }
 
+/// The request of a user in this round: tea into the cart, then a look at it.
+pub(super) fn visit(round: usize) -> Visit {
+    match round {
+        0 => Visit::new(Kind::Navigate, "/cart/add?item=tea"),
+        _ => Visit::new(Kind::Fetch, "/cart"),
+    }
+}
+
 impl ShopperReport {
-    fn add(&mut self, report: &Report) {
+    /// Adds what other users met.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.users += other.users;
+        self.requests += other.requests;
+        self.canary_responses += other.canary_responses;
+        self.failed_users += other.failed_users;
+        self.failed_on.extend(other.failed_on);
+        self.lost += other.lost;
+        self.lost_in_place += other.lost_in_place;
+        self.flips.extend(other.flips);
+    }
+
+    /// Adds the requests of so many users.
+    pub(super) fn add(&mut self, users: usize, report: &Report) {
         let failures = report.failures();
         let failed: BTreeSet<usize> = failures.iter().map(|record| record.user).collect();
         let lost: BTreeSet<usize> = report.lost().iter().map(|record| record.user).collect();
         let flips = report.version_flips();
         let moved: BTreeSet<usize> = flips.iter().map(|flip| flip.user).collect();
-        self.users += PARTY;
+        self.users += users;
         self.requests += report.records.len();
         let is_of_canary = |record: &&Record| record.seen.version.as_deref() == Some("v2");
         self.canary_responses += report.records.iter().filter(is_of_canary).count() as u64;
