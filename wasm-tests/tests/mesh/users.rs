@@ -33,6 +33,7 @@ async fn walk(lab: &Lab, name: &str, envoy: &str) {
     let env = ShopEnv::set_up(lab, name, &ShopEnvOptions::gateway_with(envoy)).await.unwrap();
     let release = env.release().unwrap().with("/spec/stickiness", "user").with("/spec/session", ());
     let release = release.with("/spec/identifyBy", json!([{"header": "x-user"}])).with("/spec/weight", "0");
+    let release = release.with("/spec/delivery/module", "embedded");
     apply(lab, &env, &release, 1).await;
     let before = counters(lab, &env, &UNDISTURBED).await;
     let mut users: Vec<User> = (0..USERS).map(|_| env.user()).collect();

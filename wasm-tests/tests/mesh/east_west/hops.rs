@@ -26,7 +26,9 @@ impl Hops {
         let env = ShopEnv::set_up(lab, name, &ShopEnvOptions::default()).await.unwrap();
         env.add_catalog(lab, propagate).await.unwrap();
         mutual_tls::require(lab, &env).await;
-        let in_train = |release: Document| release.with("/spec/train", TRAIN);
+        // The module is in the configuration, of gateway and sidecars.
+        let in_train =
+            |release: Document| release.with("/spec/train", TRAIN).with("/spec/delivery/module", "embedded");
         let (shop, catalog) = (env.release().unwrap(), env.catalog_release().unwrap());
         Self { shop: in_train(shop), catalog: in_train(catalog), env }
     }

@@ -106,10 +106,11 @@ fn a_pod_that_dies_costs_its_users_one_request_at_most_and_moves_no_session() {
     });
 }
 
-/// An environment at 50 %, with sessions in it.
+/// An environment at 50 %, with sessions in it. The module is in the configuration: nothing but istiod serves it to new proxies.
 async fn half_on_the_canary(lab: &Lab, name: &str) -> (ShopEnv, Document, Sessions) {
     let env = ShopEnv::set_up(lab, name, &ShopEnvOptions::gateway()).await.unwrap();
     let release = env.release().unwrap().with("/spec/sessionAffinity", "identity").with("/spec/weight", "50");
+    let release = release.with("/spec/delivery/module", "embedded");
     apply(lab, &env, &release, 1).await;
     let mut sessions = Sessions::default();
     let (on_canary, faults) = sessions.open(users(&env)).await;
