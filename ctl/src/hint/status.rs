@@ -80,6 +80,9 @@ const fn constant(problem: &Problem<'_>) -> &'static str {
         Problem::NoReadyPod { role: Role::Draining, .. } => {
             "its sessions are on stable; `canary-ctl promote --finish` ends the drain"
         }
+        Problem::NoReadyPod { role: Role::Stable, .. } => {
+            "start its pods: `helm rollback` brings back what Helm has deleted; while the version before drains, `canary-ctl rollback` gives users that one"
+        }
         Problem::NoReadyPod { .. } => {
             "start its pods; `canary-ctl weight 0` assigns no new users to a canary"
         }

@@ -5,6 +5,7 @@
 //! charts         what becomes of the features of charts, rendered by the real Helm
 //! forgotten      an upgrade without the post-renderer
 //! gitops         files as Argo CD and Flux apply them, again and again
+//! rollbacks      Helm's own rollback: of a canary that does not get ready, and in each phase
 //! running_chart  an application that runs already, from there to the end of its first promotion, under load
 //! ```
 
@@ -12,6 +13,7 @@ mod adopting;
 mod charts;
 mod forgotten;
 mod gitops;
+mod rollbacks;
 mod running_chart;
 
 use crate::support::in_the_mesh;
@@ -139,11 +141,11 @@ impl<'l> TwinChart<'l> {
             .unwrap();
         std::fs::write(chart.path("chart/templates/shop.yaml"), format!("{TEMPLATE}{more}")).unwrap();
         if helm == Helm::Four {
-            let plugin = chart.text("canary-twin");
+            // Helm links to the folder, which the charts of a lab share.
+            let plugin = lab.logs().join("canary-twin").to_str().unwrap().to_owned();
             chart.canary_ctl(&["twin", "plugin", &plugin]);
-            // The charts of a lab share it.
-            if let Err(error) = chart.lab.helm(helm, &["plugin", "install", &plugin]).await {
-                assert!(error.to_string().contains("plugin already exists"), "{error}");
+            if let Err(error) = lab.helm(helm, &["plugin", "install", &plugin]).await {
+                assert!(error.to_string().contains("exists"), "{error}");
             }
         }
         chart

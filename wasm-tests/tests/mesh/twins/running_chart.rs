@@ -7,6 +7,7 @@ use crate::support::loaded_fixture::LoadedFixture;
 use crate::support::release_fixture::{Verb, turn};
 use mesh_lab::{Helm, Lab};
 use serde_json::json;
+use std::collections::BTreeSet;
 use wasm_tests::mesh::ShopEnvOptions;
 use wasm_tests::scenario::{Document, Faults, HOST, LoadHandle, Sessions};
 
@@ -89,19 +90,52 @@ async fn nothing_is_lost(sessions: &mut Sessions, moving: LoadHandle, when: &str
     assert_eq!(sessions.verify_all(false).await.but_closed(), Faults::default(), "{when}");
 }
 
-/// The selector of a Deployment cannot change, so it is made anew around its `ReplicaSet`.
+/// Helm 4 applies on the server: the label that `twin adopt` has written is its, too, from the first canary on.
 #[test]
-fn an_autoscaled_deployment_gets_a_narrower_selector_and_keeps_its_pods() {
+fn a_chart_that_helm_4_has_installed_gets_its_first_canary_and_keeps_its_pods() {
     in_the_mesh(async |lab| {
-        let namespace = "running-scaled";
-        lab.kubectl(&["create", "namespace", namespace]).await.unwrap();
-        let chart = TwinChart::new(lab, namespace, Helm::Three, AUTOSCALER).await;
-        chart.versions("v1", "v2");
-        chart.helm(&["install", "shop", &chart.text("chart"), "--set", "version=v1"]).await;
-        chart.ready("shop").await;
-        let stable = chart.pods_with("app=shop").await;
-        let line = ["twin", "adopt", "shop", "-n", namespace, "--label", "version=v1"];
-        chart.canary_ctl(&line);
+        let (chart, stable) = adopted(lab, "running-helm4", Helm::Four, "").await;
+        chart.deploy_beside("v2").await;
+        assert_eq!(chart.pods("v1").await, stable, "after the canary came");
+        let promoted = chart.pods("v2").await;
+        chart.finish("v2").await;
+        chart.gone("v1").await;
+        assert_eq!(chart.pods("v2").await, promoted, "finished");
+    });
+}
+
+/// A chart that Helm alone has installed, with the label on its pods.
+async fn adopted<'l>(
+    lab: &'l Lab,
+    namespace: &str,
+    helm: Helm,
+    more: &str,
+) -> (TwinChart<'l>, BTreeSet<String>) {
+    lab.kubectl(&["create", "namespace", namespace]).await.unwrap();
+    let chart = TwinChart::new(lab, namespace, helm, more).await;
+    chart.versions("v1", "v2");
+    chart.helm(&["install", "shop", &chart.text("chart"), "--set", "version=v1"]).await;
+    chart.ready("shop").await;
+    let stable = chart.pods_with("app=shop").await;
+    chart.canary_ctl(&["twin", "adopt", "shop", "-n", namespace, "--label", "version=v1"]);
+    assert_eq!(chart.pods("v1").await, stable, "adopted");
+    (chart, stable)
+}
+
+#[test]
+fn an_autoscaled_deployment_of_helm_3_gets_a_narrower_selector_and_keeps_its_pods() {
+    narrowed("running-scaled3", Helm::Three);
+}
+
+#[test]
+fn an_autoscaled_deployment_of_helm_4_gets_a_narrower_selector_and_keeps_its_pods() {
+    narrowed("running-scaled4", Helm::Four);
+}
+
+/// The selector of a Deployment cannot change, so it is made anew around its `ReplicaSet`.
+fn narrowed(namespace: &str, helm: Helm) {
+    in_the_mesh(async |lab| {
+        let (chart, stable) = adopted(lab, namespace, helm, AUTOSCALER).await;
         lab.kubectl(&["delete", "deployment", "shop", "-n", namespace, "--cascade=orphan"]).await.unwrap();
         chart.deploy_beside("v2").await;
         chart.ready("shop").await;
