@@ -9,7 +9,7 @@ use crate::module;
 use crate::prometheus::HttpMetricSource;
 use crate::report::Printer;
 use crate::{Error, Outcome};
-use canary_operations::{RolloutDriver, RolloutReport};
+use canary_operations::{Cluster, RolloutDriver, RolloutReport};
 use canary_release::format::counted;
 use canary_release::rollout::{RolloutAction, RolloutPhase, RolloutResult};
 use canary_release::spec::RolloutSpec;
@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 
 /// Between two reports of `--watch`.
 const WATCH_INTERVAL: Duration = Duration::from_secs(2);
+/// An API server that does not respond is waited for so long when `run` begins, and without a limit later: an address may be wrong.
+const FIRST_RESPONSE: Duration = Duration::from_mins(5);
 /// At the end of a rollout its alerts are sent so long: longer than a claim of a driver that was killed lasts.
 const LAST_ALERTS: Duration = Duration::from_mins(1);
 /// A rollout that waits says so this often.
@@ -50,7 +52,7 @@ pub(super) async fn run(arguments: &RolloutRun, printer: &mut Printer) -> Result
     let document = module::load(&arguments.spec.file)?;
     target::for_a_cluster(&document)?;
     let name = target::release(arguments.release.as_deref(), &arguments.cluster, &document)?;
-    let cluster = target::connect(&arguments.cluster).await?;
+    let cluster = connect(arguments, printer).await?;
     let timeout = Duration::from_secs(arguments.timeout.get());
     // The URLs of a file are those of its own release. So are its Prometheus and its hooks: a record never says to whom a token or a command is
     // sent.
@@ -85,6 +87,21 @@ pub(super) async fn run(arguments: &RolloutRun, printer: &mut Printer) -> Result
             }
             Err(error) if error.is_transient() => progress.error(&error, printer),
             Err(error) => return Err(error.into()),
+        }
+        tokio::time::sleep(Duration::from_secs(arguments.interval.get())).await;
+    }
+}
+
+/// Finds the cluster, also where its API server is away for a moment.
+async fn connect(arguments: &RolloutRun, printer: &mut Printer) -> Result<Cluster, Error> {
+    let begun = Instant::now();
+    let mut progress = Progress::default();
+    loop {
+        match target::connect(&arguments.cluster).await {
+            Err(Error::Cluster(error)) if error.is_transient() && begun.elapsed() < FIRST_RESPONSE => {
+                progress.error(&error, printer);
+            }
+            connected => return connected,
         }
         tokio::time::sleep(Duration::from_secs(arguments.interval.get())).await;
     }
