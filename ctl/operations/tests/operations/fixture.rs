@@ -44,13 +44,18 @@ pub(crate) fn create_service(api: &FakeApi, name: &str) {
     }
 }
 
-/// A second release behind the same gateway.
+/// Another release behind the same gateway.
+pub(crate) fn another(api: &FakeApi, name: &str) -> Release {
+    create_service(api, name);
+    let changes = json!({"hosts": [format!("{name}.example.com")], "service": {"name": name, "port": 80}});
+    let mut another = release(&changes);
+    another.name = format!("shop/{name}").parse().unwrap();
+    another
+}
+
+/// A second one.
 pub(crate) fn blog(api: &FakeApi) -> Release {
-    create_service(api, "blog");
-    let changes = json!({"hosts": ["blog.example.com"], "service": {"name": "blog", "port": 80}});
-    let mut blog = release(&changes);
-    blog.name = "shop/blog".parse().unwrap();
-    blog
+    another(api, "blog")
 }
 
 /// A ready pod with a proxy.

@@ -1,7 +1,7 @@
 //! What an observation costs the API server: requests and bytes.
 
 use super::{Canary, RolloutFixture, rollout};
-use crate::fixture::{embedding, run};
+use crate::fixture::{another, apply, embedding, run};
 use canary_operations::RolloutReport;
 use canary_release::rollout::RolloutAction;
 use serde_json::json;
@@ -68,5 +68,28 @@ fn an_object_that_somebody_reverts_meanwhile_is_seen_at_the_next_observation() {
         fixture.api.state().store.edit("EnvoyFilter", CONFIG, |object| object["spec"] = at_weight_0);
         let report = driver.observe(fixture.now).await.unwrap();
         assert_eq!(report.decision.action, RolloutAction::Deploy, "{:?}", report.decision);
+    });
+}
+
+/// All releases of a gateway are in one configuration object, and each has a record. (More bytes travel: each proxy reports the counters of all
+/// releases that roll out.)
+#[test]
+fn an_observation_costs_as_many_requests_among_twenty_releases_of_which_five_roll_out() {
+    run(async {
+        let (_, alone, _) = cost(&mut RolloutFixture::started(Canary::Good).await).await;
+        let mut fixture = RolloutFixture::started(Canary::Good).await;
+        let cluster = fixture.api.cluster().await;
+        for number in 0..20 {
+            let mut other = another(&fixture.api, &format!("other-{number}"));
+            other.rollout = fixture.release.rollout.clone();
+            apply(&cluster, &other).await.unwrap();
+            if number < 5 {
+                let stored = cluster.get_record(&other.name).await.unwrap();
+                let plan = (&other.rollout, "default");
+                cluster.start_rollout(&other.name, stored, plan, &[]).await.unwrap();
+            }
+        }
+        let (_, among, _) = cost(&mut fixture).await;
+        assert_eq!(among, alone);
     });
 }

@@ -1,8 +1,7 @@
 //! Proxies whose fuse is open, as their metrics say.
 
-use super::{Canary, INTERVAL, RolloutFixture, assert_is_over};
+use super::{Canary, INTERVAL, RolloutFixture, assert_is_over, observe};
 use crate::fixture::run;
-use canary_operations::RolloutReport;
 use canary_release::rollout::{RolloutPhase, RolloutResult};
 use jiff::SignedDuration;
 
@@ -12,18 +11,6 @@ async fn behind_three_gateways() -> RolloutFixture {
     fixture.add_gateways(3);
     observe(&mut fixture, 2).await;
     fixture
-}
-
-/// The last report of a driver that observes so many times.
-async fn observe(fixture: &mut RolloutFixture, times: usize) -> RolloutReport {
-    let cluster = fixture.api.cluster().await;
-    let mut driver = fixture.driver(&cluster);
-    let mut report = driver.reconcile(fixture.now).await.unwrap();
-    for _ in 1..times {
-        fixture.pass().await;
-        report = driver.reconcile(fixture.now).await.unwrap();
-    }
-    report
 }
 
 /// The fuse of the canary opens in so many gateways, for half an interval less than so many.
