@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! exports -> root (configuration, tick) -> stream (request, response)
-//!              clock, metrics, fuse, health, host_environment: what a stream reads from its worker
+//!              clock, metrics and slots, fuse, health, host_environment: what a stream reads from its worker
 //! ```
 //!
 //! A crate of its own, because a crate that is a module *and* a library is linked without optimisation across crates, which is a
@@ -26,5 +26,6 @@ mod host_environment;
 mod memory;
 mod metrics;
 mod root;
+mod slots;
 mod stream;
 mod types;

@@ -3,6 +3,7 @@
 use crate::abi::{self, Metric};
 use crate::clock::now_seconds;
 use crate::fuse;
+use crate::slots::{LATENCY_SLOT, SLOTS, name_of, slots_of};
 use assignment::Identity;
 use assignment::contract::Role;
 use assignment::policy::Release;
@@ -111,17 +112,6 @@ enum Definition {
     New,
     Known(u32),
     Refused,
-}
-
-/// Slots of one version: reasons, then status classes, then the testers' status classes, then latency and the testers'.
-const SLOTS: usize = LATENCY_SLOT + 2;
-const LATENCY_SLOT: usize = Reason::ALL.len() + 2 * StatusClass::ALL.len();
-/// The slots of a version after those, while a rollout runs: what is counted by user group.
-const GROUP_SLOTS: usize = GroupCounter::ALL.len() * Identity::GROUPS;
-
-/// The slots of each version of a release.
-const fn slots_of(release: &Release) -> usize {
-    if release.rollout_since_seconds > 0 { SLOTS + GROUP_SLOTS } else { SLOTS }
 }
 
 impl Counters {
@@ -314,28 +304,3 @@ impl Slot {
         }
     }
 }
-
-/// The name of the counter in a slot of a release.
-fn name_of(release: &Release, slot: usize) -> Option<String> {
-    let slots = slots_of(release);
-    let (version, slot) = (release.versions.get(slot / slots)?, slot % slots);
-    if let Some(slot) = slot.checked_sub(SLOTS) {
-        let what = GroupCounter::ALL.get(slot / Identity::GROUPS)?;
-        return Some(labels::by_group(release, version, *what, slot % Identity::GROUPS));
-    }
-    if let Some(reason) = Reason::ALL.get(slot) {
-        return Some(labels::requests(release, version, *reason));
-    }
-    let classes = StatusClass::ALL.len();
-    let slot = slot - Reason::ALL.len();
-    let class = StatusClass::ALL.get(slot % classes)?;
-    Some(labels::responses(release, version, slot >= classes, *class))
-}
-
-/// Roles and reasons are looked up by their place in the list; the compiler checks what the slots rely on.
-const _: () = {
-    assert!(Reason::Fused as usize == Reason::ALL.len() - 1);
-    assert!(StatusClass::ServerError as usize == StatusClass::ALL.len() - 1);
-    assert!(Role::Draining as usize == 2);
-    assert!(GroupCounter::ServerErrors as usize == GroupCounter::ALL.len() - 1);
-};
