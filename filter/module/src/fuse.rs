@@ -16,11 +16,16 @@ pub(crate) fn add(release: &Release, counts: &ResponseCounts, now_seconds: u64) 
         return 0;
     };
     let key = labels::fuse(release, canary);
+    // Without any this only reads: what it would change is not shared.
+    let has_counts = *counts != ResponseCounts::default();
+    let mut open_until = 0;
     for _ in 0..ATTEMPTS {
         let (shared, cas) = abi::shared_data(&key);
         let mut fuse = Fuse::from_bytes(shared.as_deref().unwrap_or_default());
-        let opened = fuse.add(counts, now_seconds);
-        if *counts != ResponseCounts::default() && !abi::set_shared_data(&key, &fuse.to_bytes(), cas) {
+        // What holds where the counts cannot be added: an open fuse does not look closed.
+        open_until = fuse.open_until_seconds;
+        let opened = has_counts && fuse.add(counts, now_seconds);
+        if has_counts && !abi::set_shared_data(&key, &fuse.to_bytes(), cas) {
             continue;
         }
         if opened {
@@ -31,5 +36,5 @@ pub(crate) fn add(release: &Release, counts: &ResponseCounts, now_seconds: u64) 
         }
         return fuse.open_until_seconds;
     }
-    0
+    open_until
 }
