@@ -19,17 +19,17 @@ lab *ARGS:
 wasm:
     @tools/wasm.sh
 
-# Build the filter of this commit twice, in two folders, and compare: one commit is one module (minutes).
+# Build the filter and what is published of this commit twice, in two folders, and compare: one commit, the same bytes (many minutes).
 [group('build')]
-reproduce:
-    @tools/reproduce.sh
+reproduce *FLAGS:
+    @tools/reproduce.sh {{ FLAGS }}
 
 # Build the command-line tool, with the filter in it, and the demo shop.
 [group('build')]
 build: wasm
     cargo build --locked -p canary-ctl -p demo-shop
 
-# Build the archive of canary-ctl that is published, static and small, into dist/, and try it (minutes).
+# Build what is published of canary-ctl, static and small, into dist/, and try it (minutes; --quick: what ./x test tries).
 [group('build')]
 dist *ARGS:
     @tools/dist.sh {{ ARGS }}
@@ -99,7 +99,7 @@ mutants *ARGS:
 bench *ARGS:
     @tools/bench.sh {{ ARGS }}
 
-# Measure from `canary-ctl weight` to active in 1 and in 20 gateways of a real mesh, and write docs/arrival.md.
+# Measure from `canary-ctl weight` to active, and what an embedded module costs istiod, in a real mesh, and write docs/arrival.md.
 [group('test')]
 bench-arrival:
     @tools/bench-arrival.sh

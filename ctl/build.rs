@@ -1,6 +1,8 @@
 //! Which module the binary embeds: the file that `CANARY_FILTER_WASM` names, else `wasm/embedded.wasm` of the target directory,
 //! which `./x wasm` writes. Where neither is there the binary has none: an empty file.
 //!
+//! An installed binary (`cargo install`, profile `release`) without one is told as a warning.
+//!
 //! Only the path is decided here. `src/main.rs` includes the file, and cargo tracks it with that one target: a new module builds
 //! the binary again, and neither this library nor the tests that link it.
 
@@ -33,6 +35,14 @@ fn embedded(out: &Path) -> Result<PathBuf, Box<dyn Error>> {
     if !embedded.exists() {
         fs::create_dir_all(&folder)?;
         fs::write(&embedded, fs::read(built).unwrap_or_default())?;
+    }
+    if env::var("PROFILE").is_ok_and(|profile| profile == "release") && fs::metadata(&embedded)?.len() == 0 {
+        // Run again once it is there, for the warning to go.
+        println!("cargo::rerun-if-changed={}", embedded.display());
+        println!(
+            "cargo::warning=no filter is in this canary-ctl, and `delivery.module` has to name one: \
+             run `./x wasm` first, or set {GIVEN} to the path of a built one"
+        );
     }
     Ok(embedded)
 }

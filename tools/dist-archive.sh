@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Writes dist/canary-ctl-VERSION-linux-ARCHITECTURE.tar.gz: a binary with all that belongs to it.
-# Usage: tools/dist-archive.sh ARCHITECTURE BINARY     (dist/THIRD-PARTY-LICENSES.txt has to be there; SOURCE_DATE_EPOCH is the time of the files)
+# Writes canary-ctl-VERSION-linux-ARCHITECTURE.tar.gz into dist/ ($DIST): a binary with all that belongs to it.
+# Usage: tools/dist-archive.sh ARCHITECTURE BINARY     (THIRD-PARTY-LICENSES.txt has to be there; SOURCE_DATE_EPOCH is the time of the files)
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 readonly ARCHITECTURE=$1 BINARY=$2
@@ -26,8 +26,8 @@ while read -r -a words; do
     page=$(IFS=- && echo "${words[*]}")
     tool man "${words[@]:1}" >"$contents/man/man1/$page.1"
 done < <(tool man --list)
-cp LICENSE README.md CHANGELOG.md SECURITY.md dist/THIRD-PARTY-LICENSES.txt "$contents"
+cp LICENSE README.md CHANGELOG.md SECURITY.md "$DIST/THIRD-PARTY-LICENSES.txt" "$contents"
 chmod -R u=rwX,go=rX "$contents"
 # With nothing of this machine or of the time in it.
 tar -C "$folder" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --format=ustar -cf - "$NAME" |
-    gzip -9 -n >"dist/$NAME.tar.gz"
+    gzip -9 -n >"$DIST/$NAME.tar.gz"

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Tries what dist/ has for a processor as a user does: checksums, unpacking, version, completions, manual pages, `kubectl canary`, and the
+# Tries what dist/ ($DIST) has for a processor as a user does: checksums, unpacking, version, completions, manual pages, `kubectl canary`, and the
 # binary alone in an empty root file system, without root; the image, unpacked, in the same way.
-# Usage: tools/dist-check.sh ARCHITECTURE
+# Usage: tools/dist-check.sh ARCHITECTURE [--krew]     (--krew: installed by the real krew, which is built for it, too)
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 readonly ARCHITECTURE=$1
+case ${2:-} in --krew) krew=yes ;; *) krew=no ;; esac
 VERSION=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 readonly NAME=canary-ctl-$VERSION-linux-$ARCHITECTURE
 RUN=$(tools/dist-run.sh "$ARCHITECTURE")
@@ -34,7 +35,7 @@ in_root() {
 
 check_archive() {
     local tool=$work/$NAME/canary-ctl contents=$work/$NAME
-    tar -C "$work" -xzf "dist/$NAME.tar.gz"
+    tar -C "$work" -xzf "$DIST/$NAME.tar.gz"
     expect "canary-ctl $VERSION" $RUN "$tool" --version
     # The module of this commit is in it.
     $RUN "$tool" module save "$work/module" >/dev/null
@@ -50,12 +51,22 @@ check_archive() {
     if have man; then
         expect "canary-ctl rollout start" env MANPAGER=cat man "$contents/man/man1/canary-ctl-rollout-start.1"
     else say "no \`man\` here: the manual pages were not rendered"; fi
-    for crate in kube rustls ring; do
-        grep -qE "^  $crate [0-9]" "$contents/THIRD-PARTY-LICENSES.txt" || die "no licence of $crate in THIRD-PARTY-LICENSES.txt"
-    done
+    check_crates "$contents/THIRD-PARTY-LICENSES.txt"
     mkdir "$work/root"
     install -m 755 "$tool" "$work/root/"
     expect "canary-ctl $VERSION" in_root "$work/root" --version
+}
+
+# check_crates LICENSES: each crate of the binary has a licence there, and a line in the bill of materials
+check_crates() {
+    local bill=$DIST/canary-ctl-$VERSION.cdx.json crates name version
+    crates=$(cargo tree --locked -p canary-ctl -e normal --prefix none --format '{p}' --target x86_64-unknown-linux-musl |
+        grep -v -e '(/' -e '(proc-macro)' | sed -n 's/^\([^ ]*\) v\([^ ]*\).*/\1 \2/p' | sort -u)
+    [ "$(wc -l <<<"$crates")" -gt 100 ] || die "expected the crates of canary-ctl from cargo tree, found: $crates"
+    while read -r name version; do
+        grep -qE "^  $name ${version//./\\.}(:| |\$)" "$1" || die "no licence of $name $version in THIRD-PARTY-LICENSES.txt"
+        [ ! -e "$bill" ] || grep -q "pkg:cargo/$name@${version//+/%2B}\"" "$bill" || die "no $name $version in ${bill##*/}"
+    done <<<"$crates"
 }
 
 # By the real kubectl, where the lab is built.
@@ -68,17 +79,30 @@ check_plugin() {
     cp "$work/$NAME/completions/kubectl_complete-canary" "$bin"
     expect "Usage: kubectl canary" env "PATH=$bin:$PATH" "$kubectl" canary --help
     expect "rollback" env "PATH=$bin:$PATH" "$kubectl" __complete canary rol
+    [ "$krew" = no ] || check_krew "$kubectl"
+}
+
+# check_krew KUBECTL: installed by the real krew, with our manifest and our archive
+check_krew() {
+    local krew root=$work/krew
+    krew=$(tools/krew.sh)
+    # Nothing is there to be fetched, as the archive is given; krew looks for git all the same.
+    have git || die "git is missing; krew asks for it" "Debian and Ubuntu: apt-get install git"
+    KREW_ROOT=$root "$krew" install --manifest="$DIST/krew.yaml" --archive="$DIST/$NAME.tar.gz" >"$work/krew.log" 2>&1 ||
+        die "krew could not install the plugin" "$(tail -n 5 "$work/krew.log")"
+    expect "canary-ctl $VERSION" env "PATH=$root/bin:$PATH" "$1" canary --version
+    expect "canary" env KREW_ROOT="$root" "$krew" list
 }
 
 check_image() {
     local root=$work/image config
     have skopeo || apt_install skopeo || die "skopeo is missing; it reads the image" "Debian and Ubuntu: apt-get install skopeo"
-    config=$(skopeo inspect --config "oci-archive:dist/$NAME.oci.tar:$VERSION")
+    config=$(skopeo inspect --config "oci-archive:$DIST/$NAME.oci.tar:$VERSION")
     for expected in "\"architecture\": \"$ARCHITECTURE\"" '"User": "65532:65532"' '"/canary-ctl"'; do
         grep -qF -- "$expected" <<<"$config" || die "expected $expected in the image's configuration" "$config"
     done
     mkdir "$work/layout" "$root"
-    tar -C "$work/layout" -xf "dist/$NAME.oci.tar"
+    tar -C "$work/layout" -xf "$DIST/$NAME.oci.tar"
     umoci raw unpack --image "$work/layout:$VERSION" "$root"
     expect "canary-ctl $VERSION" in_root "$root" --version
     # Over TLS it comes as far as the name of the host: it has found root certificates, which the empty root file system has not.
@@ -93,7 +117,7 @@ check_certificates() {
     grep -qi "$2" <<<"$output" || die "expected an error with '$2', found: $output"
 }
 
-(cd dist && sha256sum --check --quiet --strict SHA256SUMS)
+(cd "$DIST" && sha256sum --check --quiet --strict SHA256SUMS)
 check_archive
 check_plugin
 check_image

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes dist/canary-ctl-VERSION-linux-ARCHITECTURE.oci.tar: a container image of the tool as an OCI archive, made without Docker. In it are
+# Writes canary-ctl-VERSION-linux-ARCHITECTURE.oci.tar into dist/ ($DIST): a container image of the tool as an OCI archive, made without Docker. In it are
 # the static binary and Mozilla's root certificates, and no shell; it runs as user 65532.
 # Usage: tools/dist-image.sh ARCHITECTURE BINARY     (SOURCE_DATE_EPOCH is the time of the files)
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -16,7 +16,8 @@ have umoci || apt_install umoci || die "umoci is missing; it makes the image" "D
 
 # certificates FILE: Mozilla's root certificates as Debian packs them, whether this machine has them installed or not
 certificates() {
-    (cd "$work" && { apt-get download -qq ca-certificates >&2 || { apt_update && apt-get download -qq ca-certificates >&2; }; }) ||
+    local download=(apt-get download -qq -o APT::Sandbox::User=root ca-certificates) # root's folder is closed to apt's own user
+    (cd "$work" && { "${download[@]}" >&2 || { apt_update && "${download[@]}" >&2; }; }) ||
         die "the package ca-certificates could not be downloaded" "apt-get update"
     dpkg -x "$work"/ca-certificates_*.deb "$work/ca-certificates"
     find "$work/ca-certificates/usr/share/ca-certificates/mozilla" -name '*.crt' | LC_ALL=C sort | xargs cat >"$1"
@@ -40,4 +41,4 @@ image config --no-history --created "$TIME" --os linux --architecture "$ARCHITEC
     --config.label "org.opencontainers.image.revision=$(git rev-parse HEAD)"
 umoci gc --layout "$LAYOUT"
 tar -C "$LAYOUT" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --format=ustar \
-    -cf "dist/canary-ctl-$VERSION-linux-$ARCHITECTURE.oci.tar" .
+    -cf "$DIST/canary-ctl-$VERSION-linux-$ARCHITECTURE.oci.tar" .

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Writes what is said of all files in dist/: krew.yaml, the manifest by which krew installs `kubectl canary`, and SHA256SUMS.
+# Writes what is said of all files in dist/ ($DIST): krew.yaml, the manifest by which krew installs `kubectl canary`, and SHA256SUMS.
 # Usage: tools/dist-index.sh BASE     (the address of the repository that publishes them)
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 readonly URL=${1:?expected the address of the repository}
 VERSION=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 readonly VERSION
-cd dist
+cd "$DIST"
+shopt -s nullglob # a quick build has no bill of materials
 
 # platform ARCHIVE
 platform() {

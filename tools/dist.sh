@@ -2,12 +2,13 @@
 # Builds what is published of canary-ctl into dist/, for x86-64 and arm64: an archive with a static binary, completions and manual pages,
 # and a container image; for both a bill of materials, a manifest for krew, and SHA256SUMS. The same commit and compilers give the same
 # files. It then tries what it has made, as users do.
-# Usage: tools/dist.sh [--url BASE] [--arch amd64|arm64]
-#     --url   where the files will be; the manifest for krew names it
-#     --arch  for this processor alone
+# Usage: tools/dist.sh [--url BASE] [--arch amd64|arm64] [--quick]
+#     --url    where the files will be; the manifest for krew names it
+#     --arch   for this processor alone
+#     --quick  what `./x test` tries, in minutes and into target/dist-quick: the same scripts with a binary for this machine's processor that no
+#              optimiser has seen, names of licences without their texts, and no bill of materials
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-readonly OUT=dist
 readonly PLACEHOLDER=https://example.invalid/canary # nothing is published yet: whoever publishes a fork gives its address
 VERSION=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
@@ -15,14 +16,23 @@ readonly VERSION
 
 url=$PLACEHOLDER
 architectures=(amd64 arm64)
+quick=no
 while [ $# -gt 0 ]; do
     case $1 in
     --url) url=${2:?expected an address after --url} ;;
     --arch) architectures=("${2:?expected amd64 or arm64 after --arch}") ;;
-    *) die "unknown flag '$1'" "known: --url BASE, --arch amd64|arm64" ;;
+    --quick)
+        quick=yes
+        DIST=$TARGET_DIR/dist-quick
+        case $(uname -m) in aarch64) architectures=(arm64) ;; *) architectures=(amd64) ;; esac
+        shift
+        continue
+        ;;
+    *) die "unknown flag '$1'" "known: --url BASE, --arch amd64|arm64, --quick" ;;
     esac
     shift 2
 done
+export DIST
 
 # cpu ARCHITECTURE: the processor's name in targets and compilers
 cpu() {
@@ -34,6 +44,9 @@ cpu() {
 }
 
 std_is_here() { compgen -G "$(rustc --print target-libdir --target "$1")/libcore-*.rlib" >/dev/null; }
+
+# musl TARGET: whether its standard library is here, or comes
+musl() { std_is_here "$1" || timeout 120 rustup target add "$1" >&2; }
 
 # compiler CPU ARCHITECTURE: a C compiler whose code runs with musl, for `ring`. musl-gcc compiles for this processor alone.
 compiler() {
@@ -49,33 +62,66 @@ compiler() {
 
 # build ARCHITECTURE: prints the path of the binary
 build() {
-    local cc target variable
+    local cc target variable profile=dist
+    # The paths of this machine would be part of the binary: in the texts of panics.
+    local flags="--remap-path-prefix=$PWD/= --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}/=cargo/"
     target=$(cpu "$1")-unknown-linux-musl
-    cc=$(compiler "$(cpu "$1")" "$1")
-    std_is_here "$target" || rustup target add "$target" >&2 || die "no standard library for $target" "rustup target add $target"
+    [ "$quick" = no ] || profile=quick
+    if musl "$target"; then
+        cc=$(compiler "$(cpu "$1")" "$1")
+    elif [ "$quick" = yes ]; then # on a machine without rustup's server: static all the same
+        say "no standard library for $target: the C library is glibc"
+        target=$(cpu "$1")-unknown-linux-gnu cc=cc flags="$flags -Ctarget-feature=+crt-static"
+    else die "no standard library for $target" "rustup target add $target"; fi
     variable=$(printf '%s' "$target" | tr a-z- A-Z_)
     # Rust's own start-up files are linked, by the plain linker of that processor: those of musl-gcc know no static-pie, and the program
     # would crash at its start.
     [ "$cc" = musl-gcc ] || export "CARGO_TARGET_${variable}_LINKER=$cc"
-    # The paths of this machine would be part of the binary: in the texts of panics.
-    env "CC_${target//-/_}=$cc" \
-        "CARGO_TARGET_${variable}_RUSTFLAGS=--remap-path-prefix=$PWD/= --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}/=cargo/" \
+    env "CC_${target//-/_}=$cc" "CARGO_TARGET_${variable}_RUSTFLAGS=$flags" \
         CANARY_FILTER_WASM="$(realpath "$TARGET_DIR/wasm/canary_filter.wasm")" \
-        cargo build --locked -p canary-ctl --profile dist --target "$target" --target-dir "$TARGET_DIR/dist-build" >&2
-    printf '%s\n' "$TARGET_DIR/dist-build/$target/dist/canary-ctl"
+        cargo build --locked -p canary-ctl --profile "$profile" --target "$target" --target-dir "$TARGET_DIR/dist-build" >&2
+    printf '%s\n' "$TARGET_DIR/dist-build/$target/$profile/canary-ctl"
 }
+
+# pack ARCHITECTURE BINARY: the files with this binary, into $DIST
+pack() {
+    tools/dist-archive.sh "$@"
+    tools/dist-image.sh "$@"
+}
+
+# pack_again ARCHITECTURE BINARY: what is packed at another time, by a user with another umask, has the same bytes
+pack_again() (
+    first=$DIST
+    DIST=$(mktemp -d)
+    trap 'rm -rf "$DIST"' EXIT
+    cp "$first/THIRD-PARTY-LICENSES.txt" "$DIST"
+    umask 077
+    export TZ=Asia/Tokyo
+    pack "$@"
+    for file in "$DIST"/canary-ctl-*; do
+        cmp "$file" "$first/$(basename "$file")" || die "${file##*/} has other bytes when it is packed again" \
+            "names, order, times, owners and modes in it have to come from the commit"
+    done
+)
 
 [ -z "$(git status --porcelain)" ] || say "files differ from the commit, and what is built will be other than that of the commit"
 stage "filter" tools/wasm.sh
-rm -rf "$OUT"
-mkdir "$OUT"
-stage "licences" tools/dist-licenses.sh "$OUT/THIRD-PARTY-LICENSES.txt"
-stage "bill of materials" tools/dist-sbom.sh "$OUT/canary-ctl-$VERSION.cdx.json"
+rm -rf "$DIST"
+mkdir -p "$DIST"
+if [ "$quick" = yes ]; then
+    tools/dist-licenses.sh --names "$DIST/THIRD-PARTY-LICENSES.txt"
+else
+    stage "licences" tools/dist-licenses.sh "$DIST/THIRD-PARTY-LICENSES.txt"
+    stage "bill of materials" tools/dist-sbom.sh "$DIST/canary-ctl-$VERSION.cdx.json"
+fi
 for architecture in "${architectures[@]}"; do
     binary=$(stage "canary-ctl for $architecture" build "$architecture")
-    tools/dist-archive.sh "$architecture" "$binary"
-    tools/dist-image.sh "$architecture" "$binary"
+    stage "packing for $architecture" pack "$architecture" "$binary"
+    stage "packing for $architecture again" pack_again "$architecture" "$binary"
 done
 tools/dist-index.sh "$url"
-for architecture in "${architectures[@]}"; do stage "checks for $architecture" tools/dist-check.sh "$architecture"; done
-ls -l "$OUT" >&2
+krew=(--krew)
+[ "$quick" = no ] || krew=()
+for architecture in "${architectures[@]}"; do stage "checks for $architecture" tools/dist-check.sh "$architecture" "${krew[@]}"; done
+[ "$quick" = yes ] || stage "cargo install" tools/dist-install.sh
+ls -l "$DIST" >&2

@@ -2,6 +2,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 readonly TARGET_DIR=${CARGO_TARGET_DIR:-target} # as cargo and the tests see it, from the top of the checkout
+DIST=${DIST:-dist} # where the scripts of ./x dist write what is published
 readonly TOOLS_DIR=.tools # everything that we install without the system's package manager; deleting it is always safe
 
 say() {

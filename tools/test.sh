@@ -25,6 +25,11 @@ stage "registry" tools/registry.sh
 if [ "$mesh" = yes ]; then
     # One build with the same features for the tests and for the programs that they run; `cargo build -p` would make another.
     stage "programs and tests" cargo test --workspace --no-run --locked
+    stage "what is published" tools/dist.sh --quick
+    # The mesh tests install and run what was packed.
+    CANARY_ARCHIVE=$(realpath "$TARGET_DIR"/dist-quick/canary-ctl-*.tar.gz)
+    CANARY_IMAGE=$(realpath "$TARGET_DIR"/dist-quick/canary-ctl-*.oci.tar)
+    export CANARY_ARCHIVE CANARY_IMAGE
     stage "tests" cargo test --workspace --no-fail-fast --locked
 else
     stage "programs" cargo build --locked -p canary-ctl -p demo-shop -p demo
@@ -42,5 +47,5 @@ if grep -qsw ospke /proc/cpuinfo; then say "this processor has memory protection
     say "this processor has no memory protection keys"
 fi
 if [ "$mesh" = yes ]; then say "everything passed in $SECONDS s"; else
-    say "everything but the mesh passed in $SECONDS s (--no-mesh: neither Istio nor Kubernetes was built or tested)"
+    say "everything but the mesh passed in $SECONDS s (--no-mesh: neither Istio nor Kubernetes was built or tested, and nothing was packed)"
 fi

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
@@ -105,7 +105,10 @@ fn the_page_leads_from_an_archive_to_a_canary_and_back() {
         assert!((6..=36).contains(&share), "{share} of {USERS} at 20 %");
         let (mut server, url) = terminal.leaves_running(dashboard.trim()).await;
         assert_eq!(shown(&url).await["weight"], 2_000, "in basis points");
-        println!("{} commands in {:.1} s", terminal.commands, terminal.start.elapsed().as_secs_f64());
+        let took = terminal.start.elapsed();
+        println!("{} commands in {:.1} s", terminal.commands, took.as_secs_f64());
+        assert_eq!(terminal.commands, 12, "as README says");
+        assert!(took < Duration::from_mins(5), "the page's title: {took:?}");
         server.kill().await.unwrap();
 
         terminal.types(removal).await;
@@ -119,7 +122,7 @@ fn blocks() -> Vec<String> {
     page.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap().to_owned()).collect()
 }
 
-/// Puts the archive that the page names into the folder: that of `CANARY_ARCHIVE` (`./x dist` sets it), else one of the binary under test.
+/// Puts the archive that the page names into the folder: that of `CANARY_ARCHIVE` (`./x test` sets it), else one of the binary under test.
 async fn archive(install: &str, folder: &Path) {
     let name = install.lines().next().unwrap().split(' ').next_back().unwrap();
     if let Some(path) = std::env::var_os("CANARY_ARCHIVE") {

@@ -13,6 +13,7 @@
 mod admission;
 mod apply;
 mod clusters;
+mod container_image;
 mod coverage;
 mod dashboard;
 mod east_west;

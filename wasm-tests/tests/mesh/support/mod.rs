@@ -39,7 +39,12 @@ pub(crate) fn in_the_mesh<T: Send>(test: impl AsyncFnOnce(&Lab) -> T + Send) -> 
 
 /// The same in a lab of its own, for a test that takes something away which others need.
 pub(crate) fn in_a_mesh_of_its_own<T: Send>(test: impl AsyncFnOnce(&Lab) -> T + Send) -> T {
-    let lab = Lab::start(Options::default()).map_err(|error| error.to_string()).expect("a lab");
+    in_a_mesh_with(Options::default(), test)
+}
+
+/// The same, with what differs from other labs.
+pub(crate) fn in_a_mesh_with<T: Send>(options: Options, test: impl AsyncFnOnce(&Lab) -> T + Send) -> T {
+    let lab = Lab::start(options).map_err(|error| error.to_string()).expect("a lab");
     run(&lab, test)
 }
 
