@@ -3,6 +3,7 @@
 use crate::client::ServicePods;
 use crate::{Cluster, Error, StoredRecord};
 use assignment::contract::{Role, Stickiness};
+use canary_release::delivery::ModuleSource;
 use canary_release::destination_rule::lost_subsets;
 use canary_release::manifest::Stage;
 use canary_release::plan::{self, ChangeReason, missing_objects};
@@ -99,8 +100,12 @@ impl Cluster {
 
     async fn object_status(&self, name: &ReleaseName, record: &Record) -> Result<ObjectStatus, Error> {
         let observed = self.client.get_all(record.objects.iter().map(|(_, reference)| reference)).await?;
-        let mut status =
-            ObjectStatus { lost_subsets: lost_subsets(record, &observed), ..ObjectStatus::default() };
+        let mut modules = observed.values().filter_map(ModuleSource::of);
+        let mut status = ObjectStatus {
+            embedded_module: modules.find_map(|module| module.embedded()),
+            lost_subsets: lost_subsets(record, &observed),
+            ..ObjectStatus::default()
+        };
         for missing in missing_objects(&name.to_string(), record, &observed) {
             match missing.stage {
                 Stage::Configuration | Stage::Filter => status.missing.push(missing.object),

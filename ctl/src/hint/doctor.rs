@@ -31,6 +31,7 @@ impl Hint for ClusterFinding {
             Self::UnsupportedProxies { .. } => {
                 "upgrade istiod first, then restart the pods of these proxies, so that they start with its version".to_owned()
             }
+            Self::EmbeddedAtScale(embedded) => return embedded.hint(),
             Self::MixedVersions { .. } => return None,
         })
     }

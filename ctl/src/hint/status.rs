@@ -7,7 +7,7 @@ use canary_release::plan::{MissingCause, Reference};
 use canary_release::record::Operation;
 use canary_release::routing::Gap;
 use canary_release::spec::Routes;
-use canary_release::status::{Problem, ProxyFault, ProxyStatus, TemplateDrift};
+use canary_release::status::{EmbeddedAtScale, Problem, ProxyFault, ProxyStatus, TemplateDrift};
 use std::collections::BTreeMap;
 
 impl Hint for Problem<'_> {
@@ -45,6 +45,14 @@ impl Hint for ProxyStatus {
                 "istiod may be away, or the proxy refused the configuration: `kubectl -n {namespace} logs {pod} -c istio-proxy`"
             ),
         })
+    }
+}
+
+impl Hint for EmbeddedAtScale {
+    fn hint(&self) -> Option<String> {
+        let text = "from a registry each proxy fetches it once: `canary-ctl module push oci://…` prints the line for `delivery.module`, and \
+                    `canary-ctl apply` changes to it; figures are in docs/arrival.md";
+        Some(text.to_owned())
     }
 }
 

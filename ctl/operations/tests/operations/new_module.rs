@@ -81,6 +81,10 @@ fn a_module_moves_between_a_url_and_the_configuration() {
                 release.delivery.module
             );
             assert_eq!(api.state().store.find("ConfigMap", "shop-canary-module"), None);
+            let stored = cluster.get_record(&release.name).await.unwrap();
+            let observed = cluster.observe_status(&release.name, &stored).await.unwrap();
+            let size = observed.objects.embedded_module.map(|module| module.size);
+            assert_eq!(size, is_embedded.then_some(4), "what `status` observes");
             let left = cluster.plan(release).await.unwrap();
             assert!(left.is_empty(), "the next apply leaves {left:?}");
         }

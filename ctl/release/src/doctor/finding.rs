@@ -9,8 +9,8 @@ use crate::preflight::{
     exposure_failures,
 };
 use crate::rbac::Right;
-use crate::spec::{Release, Routes};
-use crate::status::{ProxyFault, ReadyPods};
+use crate::spec::{Module, Release, Routes};
+use crate::status::{EmbeddedAtScale, ProxyFault, ReadyPods};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -123,6 +123,9 @@ pub enum ClusterFinding {
         /// These clusters.
         names: BTreeSet<String>,
     },
+    /// The module is embedded, and there are so many proxies that a registry is better.
+    #[error("{0}")]
+    EmbeddedAtScale(EmbeddedAtScale),
     /// The release is not on the cluster.
     #[error("the release is not on this cluster yet")]
     NotInstalled,
@@ -143,7 +146,10 @@ impl ClusterFinding {
             | Self::UnsupportedProxies { .. }
             | Self::NoKeys { .. }
             | Self::RemoteClusters { .. } => Severity::Warning,
-            Self::CanaryNotStarted { .. } | Self::MixedVersions { .. } | Self::NotInstalled => Severity::Info,
+            Self::CanaryNotStarted { .. }
+            | Self::MixedVersions { .. }
+            | Self::EmbeddedAtScale(_)
+            | Self::NotInstalled => Severity::Info,
         }
     }
 
@@ -163,6 +169,7 @@ impl ClusterFinding {
             Self::Refused { .. } => Area::Admission,
             Self::Silent { .. }
             | Self::MixedVersions { .. }
+            | Self::EmbeddedAtScale(_)
             | Self::OldIstio { .. }
             | Self::UnsupportedProxies { .. } => Area::Proxies,
             Self::NoKeys { .. } => Area::Keys,
@@ -188,6 +195,7 @@ pub fn findings(release: &Release, examination: &Examination) -> Vec<ClusterFind
     }
     if let Some(proxies) = &examination.proxies {
         found.extend(of_proxies(proxies, examination.brings_wasm));
+        found.extend(of_module(&release.delivery.module, proxies.len()));
     }
     found.extend(of_versions(examination));
     if let (Some(KeyState::Missing { namespaces }), true) = (&examination.keys, examination.is_installed) {
@@ -270,6 +278,11 @@ fn of_proxies(proxies: &[ProxyExamination], brings_wasm: bool) -> Vec<ClusterFin
         found.push(ClusterFinding::MixedVersions { versions: versions.into_iter().cloned().collect() });
     }
     found
+}
+
+fn of_module(module: &Module, proxies: usize) -> Option<ClusterFinding> {
+    let Module::Embedded(Some(module)) = module else { return None };
+    EmbeddedAtScale::observed(Some(module.digest()), proxies).map(ClusterFinding::EmbeddedAtScale)
 }
 
 /// What istiods and proxies run, against what is supported.

@@ -213,3 +213,21 @@ fn where_no_istiod_can_be_seen_nothing_is_said_of_its_proxies() {
     examination.control_plane = Some(ControlPlane::Unknown("not allowed".to_owned()));
     assert_eq!(findings(&release(), &examination), []);
 }
+
+#[test]
+fn an_embedded_module_in_many_proxies_is_said_and_in_few_it_is_not() {
+    let found_with = |proxies: usize| {
+        let mut examination = healthy();
+        let one = examination.proxies.take().unwrap().remove(0);
+        examination.proxies = Some(vec![one; proxies]);
+        let mut release = release();
+        let module = crate::EmbeddedModule::new(b"\0asm, and what follows").unwrap();
+        release.delivery.module = crate::spec::Module::Embedded(Some(module));
+        findings(&release, &examination)
+    };
+    let found = found_with(200);
+    let [ClusterFinding::EmbeddedAtScale(embedded)] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!((embedded.proxies, embedded.module_bytes), (200, 22));
+    assert_eq!((found[0].severity(), found[0].area()), (Severity::Info, Area::Proxies));
+    assert_eq!(found_with(20), []);
+}

@@ -8,12 +8,14 @@
 //! share        the canary's share of them, with its interval             WindowTraffic        -> ObservedShare
 //! lost_cookies clients that do not return the filter's cookies           WindowTraffic        -> LostCookies
 //! open_fuse    proxies that send new sessions to stable               Observation          -> OpenFuse
+//! embedded_at_scale  an embedded module where a registry is better   Observation -> EmbeddedAtScale
 //! summary      what the record alone says, in one line                   Record               -> ReleaseSummary
 //! readiness    whether the pods of a version are ready, and why not      Deployments, pods    -> VersionReadiness
 //! template_drift  pods of a version that another template replaces    Deployments          -> TemplateDrift
 //! problem      what is wrong, the worst first                            Observation, share   -> Problems
 //! ```
 
+mod embedded_at_scale;
 mod lost_cookies;
 mod observation;
 mod open_fuse;
@@ -26,6 +28,7 @@ mod summary;
 mod template_drift;
 mod window;
 
+pub use embedded_at_scale::EmbeddedAtScale;
 pub use lost_cookies::LostCookies;
 pub use observation::{ObjectStatus, Observation, ReadyPods};
 pub use open_fuse::OpenFuse;

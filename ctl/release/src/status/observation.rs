@@ -1,6 +1,7 @@
 //! What was observed of a release at one moment.
 
 use super::{ProxyStatus, TemplateDrift, WindowTraffic};
+use crate::ModuleDigest;
 use crate::destination_rule::LostSubset;
 use crate::plan::{self, MissingObject, Reference};
 use crate::rbac::Right;
@@ -63,6 +64,8 @@ impl Observation {
 /// How far the objects of a release are what its record says.
 #[derive(Debug, Default)]
 pub struct ObjectStatus {
+    /// The module that travels in the configuration; `None` if proxies fetch it.
+    pub embedded_module: Option<ModuleDigest>,
     /// The objects of the filter that do not exist.
     pub missing: Vec<Reference>,
     /// The other objects of ours that do not exist.

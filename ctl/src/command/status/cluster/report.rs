@@ -14,7 +14,7 @@ use canary_release::record::{History, Pause};
 use canary_release::rollout::Rollout;
 use canary_release::routing::{AmbientPods, UnmeshedPods};
 use canary_release::spec::ReleaseName;
-use canary_release::status::{Observation, ObservedShare, ProxyStatus, ReadyPods, problems};
+use canary_release::status::{EmbeddedAtScale, Observation, ObservedShare, ProxyStatus, ReadyPods, problems};
 use jiff::Timestamp;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,6 +62,9 @@ pub(super) struct ClusterStatus {
     /// The other clusters that the control plane reads, whose proxies are not asked.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     remote_clusters: BTreeSet<String>,
+    /// The embedded module, where a registry is better.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    embedded_at_scale: Option<EmbeddedAtScale>,
     /// The oldest first.
     history: History,
     problems: Vec<Problem>,
@@ -112,6 +115,10 @@ impl ClusterStatus {
             .collect();
         let not_live = observation.ready_but_not_live().into_iter();
         let not_live = not_live.map(|(version, ready)| (version.to_owned(), ready)).collect();
+        let embedded_at_scale = EmbeddedAtScale::observed(
+            observation.objects.embedded_module.as_ref(),
+            observation.proxies.len(),
+        );
         let Observation { record, ready, proxies, missing_right, coverage, traffic, remote_clusters, .. } =
             observation;
         let drains = |version: String| Draining {
@@ -142,6 +149,7 @@ impl ClusterStatus {
             proxies,
             missing_right,
             remote_clusters,
+            embedded_at_scale,
             without_sidecar: coverage.unmeshed_pods,
             ambient: coverage.ambient_pods,
             problems,
@@ -208,6 +216,9 @@ impl Report for ClusterStatus {
         if !self.remote_clusters.is_empty() {
             let unseen = ClusterFinding::RemoteClusters { names: self.remote_clusters.clone() };
             writeln!(out, "{unseen}\n  hint: {}", unseen.hint().unwrap_or_default())?;
+        }
+        if let Some(embedded) = &self.embedded_at_scale {
+            writeln!(out, "{embedded}\n  hint: {}", embedded.hint().unwrap_or_default())?;
         }
         if let Some(seen) = &self.seen {
             writeln!(out, "{seen}")?;

@@ -67,3 +67,23 @@ istio-ingress/gateway-1  1
 "
     );
 }
+
+#[test]
+fn an_embedded_module_in_two_hundred_proxies_is_a_line_with_the_bytes_and_the_way_to_a_registry() {
+    let with_proxies = |count| {
+        let mut observation = healthy();
+        observation.proxies = vec![observation.proxies[0].clone(); count];
+        observation.objects.embedded_module =
+            Some(canary_release::ModuleDigest { sha256: "0".repeat(64), size: 146_971 });
+        text(observation)
+    };
+    let found = with_proxies(200);
+    let lines: Vec<&str> = found.lines().skip(1).take(3).collect();
+    let expected = [
+        "200 of 200 proxies run it",
+        "the module is embedded: istiod sends it to each of 200 proxies with each weight, 29.3 MB",
+    ];
+    assert_eq!(lines[..2], expected);
+    assert!(lines[2].contains("canary-ctl module push"), "{found}");
+    assert!(!with_proxies(20).contains("embedded"), "20 proxies are few");
+}
