@@ -6,7 +6,7 @@ say "1 of 3: the filter (two minutes the first time)"
 tools/wasm.sh
 say "2 of 3: Envoy (110 MB the first time)"
 CANARY_DEMO_ENVOY=${CANARY_DEMO_ENVOY:-$(tools/envoy.sh 1.40)}
-say "3 of 3: canary-ctl, the demo shop and the demo (three minutes the first time on two cores)"
+say "3 of 3: canary-ctl, the demo shop and the demo (four minutes the first time on two cores)"
 # Not quietly: a newcomer sees what cargo compiles, and that it waits for another run.
 cargo build --locked -p canary-ctl -p demo-shop -p demo
 export CANARY_DEMO_ENVOY

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,35 @@ const PATH: &str = "/stats/prometheus";
 
 /// Longer than a start or any query needs on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Where the rules and the dashboard are.
+pub fn monitoring() -> PathBuf {
+    artifact::root().join("examples/monitoring")
+}
+
+/// The queries of the Grafana dashboard, for all releases.
+///
+/// # Panics
+///
+/// If the file is no dashboard.
+#[expect(clippy::expect_used, reason = "a test that cannot go on says so by panicking")]
+pub fn dashboard_queries() -> Vec<String> {
+    let text = std::fs::read_to_string(monitoring().join("grafana.json")).expect("an example");
+    let dashboard: Value = serde_json::from_str(&text).expect("JSON");
+    texts(&dashboard, "expr").into_iter().map(|query| query.replace("$release", ".+")).collect()
+}
+
+/// Every text under this key, however deep.
+pub fn texts<'v>(value: &'v Value, key: &str) -> Vec<&'v str> {
+    match value {
+        Value::Object(fields) => {
+            let here = fields.get(key).and_then(Value::as_str);
+            here.into_iter().chain(fields.values().flat_map(|field| texts(field, key))).collect()
+        }
+        Value::Array(items) => items.iter().flat_map(|item| texts(item, key)).collect(),
+        _ => Vec::new(),
+    }
+}
 
 /// A Prometheus that scrapes proxies. It ends with the value.
 pub struct Prometheus {

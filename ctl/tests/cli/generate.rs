@@ -210,6 +210,25 @@ fn an_object_that_the_api_server_would_refuse_is_refused_first() {
 }
 
 #[test]
+fn a_module_that_has_no_place_beside_its_releases_is_refused_with_the_way_to_a_registry() {
+    let text = std::fs::read_to_string(repository("examples/session-cookie/canary.yaml")).unwrap();
+    let hosts: Vec<String> = (0..38_000).map(|n| format!("shop-{n}.tenants.example.com")).collect();
+    let text = text.replacen("[shop.example.com]", &format!("[{}]", hosts.join(",")), 1);
+    let cli = CliFixture::new();
+    cli.write("signing-keys.json", KEYS);
+    let refused_with = |module: &str| {
+        cli.write("canary.yaml", &text.replacen("# module: embedded", &format!("module: {module}"), 1));
+        cli.run("generate --signing-keys signing-keys.json")
+    };
+    let ran = refused_with("embedded");
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    for part in [" of them the embedded module\n", "hint: put the module into a registry"] {
+        assert!(ran.stderr.contains(part), "expected `{part}` in {}", ran.stderr);
+    }
+    assert_eq!(refused_with("oci://registry.test/filter:1").code, 0, "which is enough");
+}
+
+#[test]
 fn every_object_that_is_printed_has_the_labels_and_annotations_of_its_release() {
     let text = std::fs::read_to_string(repository("examples/session-cookie/canary.yaml")).unwrap();
     let given = "  namespace: shop

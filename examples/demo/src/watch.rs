@@ -4,10 +4,12 @@ use crate::behaviour::Stay;
 use crate::crowd::Crowd;
 use crate::environment::{CANARY, DemoEnv, RELEASE};
 use crate::error::Error;
+use crate::process::Process;
 use crate::screen::Screen;
 use crate::stats::ShopperStats;
 use canary_ctl::local::{Layout, State};
 use std::convert::Infallible;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// `--users` arrive in this time.
@@ -26,7 +28,8 @@ struct ActiveWeight {
 
 /// Shows it until Ctrl-C.
 pub(crate) async fn watch(env: &DemoEnv, users: u32, screen: &mut Screen<'_>) -> Result<(), Error> {
-    introduce(env, screen)?;
+    let (_dashboard, page) = dashboard(env).await?;
+    introduce(env, &page, screen)?;
     let mut crowd = Crowd::new(env);
     let mut active = ActiveWeight::default();
     tokio::select! {
@@ -36,6 +39,15 @@ pub(crate) async fn watch(env: &DemoEnv, users: u32, screen: &mut Screen<'_>) ->
     }
     screen.clear_progress();
     screen.line(&summary(crowd.stats(), &active))
+}
+
+/// The dashboard of the demo's release, and its URL.
+async fn dashboard(env: &DemoEnv) -> Result<(Process, String), Error> {
+    let mut command = Command::new(&env.ctl.program);
+    let mut server = Process::start("canary-ctl", command.arg("dashboard").current_dir(&env.ctl.folder))?;
+    let url = |log: &str| log.lines().find(|line| line.starts_with("http://")).map(str::to_owned);
+    let url = server.ready(async |log| url(log)).await?;
+    Ok((server, url))
 }
 
 async fn admit_continuously(
@@ -98,20 +110,20 @@ fn summary(stats: &ShopperStats, active: &ActiveWeight) -> String {
     )
 }
 
-fn introduce(env: &DemoEnv, screen: &mut Screen<'_>) -> Result<(), Error> {
+fn introduce(env: &DemoEnv, page: &str, screen: &mut Screen<'_>) -> Result<(), Error> {
     let (envoy, listen) = (&env.envoy_version, env.listen);
     let (program, folder) = (env.ctl.program.display(), env.ctl.folder.display());
     screen.line(&format!(
         "A shop that keeps carts in memory: v1 and v2, two processes each, behind Envoy {envoy}.\n\
          The filter is installed, the weight is 0 %, and shoppers are arriving.\n\n\
          In a browser: http://{listen}/\n\
+         Beside it, its users as dots that move with the weight: {page}\n\
          In a second terminal:\n  \
          alias canary-ctl={program}; cd {folder}\n  \
          canary-ctl weight 20 --wait    # a fifth of the new shoppers\n  \
          canary-ctl weight 50 --wait    # half of them; existing sessions stay on their version\n  \
          canary-ctl weight 0            # no new ones; sessions on v2 stay there\n  \
          canary-ctl status              # desired and observed state\n  \
-         canary-ctl dashboard           # the same as a page: users who move\n  \
          canary-ctl token create --version v2 --url http://{listen}/    # a link for a tester\n\
          Ctrl-C ends everything.\n"
     ))

@@ -10,5 +10,6 @@
 mod attacks;
 mod buttons;
 mod chromium;
+mod demo;
 mod page;
 mod server;

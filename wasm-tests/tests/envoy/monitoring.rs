@@ -1,14 +1,14 @@
 //! `examples/monitoring` on the filter's real counters: a real Prometheus scrapes a real Envoy, and each query of the dashboard has
 //! data. That each alert fires, and only then, is `rules_test.yaml` beside the rules.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use browser::load::{LoadProfile, run};
 use envoy_kit::newest;
 use programs::artifact;
 use serde_json::{Value, json};
-use wasm_tests::prometheus::Prometheus;
+use wasm_tests::prometheus::{Prometheus, dashboard_queries, monitoring, texts};
 use wasm_tests::scenario::{Document, EnvoyFixture, EnvoySetup, Pods};
 
 use crate::support::{Place, SHOP, insert_lua};
@@ -16,11 +16,11 @@ use crate::support::{Place, SHOP, insert_lua};
 #[test]
 fn each_alert_fires_where_it_should_and_nowhere_else() {
     let mut promtool = Command::new(artifact::promtool().expect("promtool"));
-    let tested = promtool.args(["test", "rules", "rules_test.yaml"]).current_dir(examples()).output();
+    let tested = promtool.args(["test", "rules", "rules_test.yaml"]).current_dir(monitoring()).output();
     let tested = tested.expect("promtool runs");
     let text = String::from_utf8_lossy(&tested.stdout) + String::from_utf8_lossy(&tested.stderr);
     assert!(tested.status.success(), "{text}");
-    let tests = std::fs::read_to_string(examples().join("rules_test.yaml")).expect("tests of rules");
+    let tests = std::fs::read_to_string(monitoring().join("rules_test.yaml")).expect("tests of rules");
     for alert in names_of("alert") {
         assert!(tests.contains(&format!("alertname: {alert}\n")), "no test of {alert}");
     }
@@ -43,7 +43,8 @@ async fn each_query_of_the_dashboard_has_data_and_a_canary_that_fails_raises_the
         .with("/spec/fuse", false);
     let setup = EnvoySetup { bootstrap: canary_fails, ..EnvoySetup::of([document]) };
     let fixture = EnvoyFixture::start(&newest().expect("Envoy"), setup, &pods).await.expect("a fixture");
-    let prometheus = Prometheus::start(fixture.admin().address(), Some(&examples().join("rules.yaml"))).await;
+    let prometheus =
+        Prometheus::start(fixture.admin().address(), Some(&monitoring().join("rules.yaml"))).await;
 
     // A rate needs a series before its increase: the first users make the series, those after them are counted.
     run(fixture.users(50), &LoadProfile::navigate("/", 1)).await;
@@ -53,11 +54,10 @@ async fn each_query_of_the_dashboard_has_data_and_a_canary_that_fails_raises_the
     for name in names_of("record") {
         prometheus.wait_for(name.as_str()).await;
     }
-    let dashboard: Value = serde_json::from_str(&text("grafana.json")).expect("JSON");
-    let queries: Vec<&str> = all(&dashboard, "expr");
+    let queries = dashboard_queries();
     assert_eq!(queries.len(), 10, "{queries:?}");
     for query in queries {
-        prometheus.wait_for(&query.replace("$release", ".+")).await;
+        prometheus.wait_for(&query).await;
     }
     let alert = prometheus.wait_for(&rule("alert", "CanaryFailsMore")).await;
     assert_eq!(alert[0]["metric"]["release"], SHOP, "{alert}");
@@ -79,12 +79,8 @@ fn canary_fails(bootstrap: &mut Value, _folder: &Path) {
     insert_lua(bootstrap, Place::Last, script);
 }
 
-fn examples() -> PathBuf {
-    artifact::root().join("examples/monitoring")
-}
-
 fn text(file: &str) -> String {
-    std::fs::read_to_string(examples().join(file)).expect("an example")
+    std::fs::read_to_string(monitoring().join(file)).expect("an example")
 }
 
 fn yaml(file: &str) -> Value {
@@ -93,7 +89,7 @@ fn yaml(file: &str) -> Value {
 
 /// The rules' names: `kind` is `record` or `alert`.
 fn names_of(kind: &str) -> Vec<String> {
-    all(&yaml("rules.yaml"), kind).into_iter().map(str::to_owned).collect()
+    texts(&yaml("rules.yaml"), kind).into_iter().map(str::to_owned).collect()
 }
 
 /// The query of a rule.
@@ -103,16 +99,4 @@ fn rule(kind: &str, name: &str) -> String {
     let mut rules = groups.flat_map(|group| group["rules"].as_array().expect("rules"));
     let rule = rules.find(|rule| rule[kind] == name).expect("a rule");
     rule["expr"].as_str().expect("a query").to_owned()
-}
-
-/// Every text under this key, however deep.
-fn all<'v>(value: &'v Value, key: &str) -> Vec<&'v str> {
-    match value {
-        Value::Object(fields) => {
-            let here = fields.get(key).and_then(Value::as_str);
-            here.into_iter().chain(fields.values().flat_map(|field| all(field, key))).collect()
-        }
-        Value::Array(items) => items.iter().flat_map(|item| all(item, key)).collect(),
-        _ => Vec::new(),
-    }
 }

@@ -8,7 +8,7 @@ use mesh_lab::Lab;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use tokio::time::timeout;
-use wasm_tests::prometheus::Prometheus;
+use wasm_tests::prometheus::{Prometheus, dashboard_queries, monitoring};
 
 /// The share of responses with a status of 500 to 599 in percent, testers left out, and what is expected of it.
 fn failures(address: SocketAddr, max: u32) -> Value {
@@ -75,7 +75,9 @@ fn a_good_canary_is_held_while_prometheus_is_away_and_promoted_when_it_is_back()
             assert!(held["metrics"][0]["measured"]["inARow"].as_u64() >= Some(3), "{held}");
             let pod = loaded.env.gateway_pod(lab).await.unwrap();
             let labels = [("namespace", loaded.env.ingress.as_str()), ("pod", pod.as_str())];
-            Prometheus::start_at(address, loaded.env.gateway_metrics(lab).await.unwrap(), &labels, None).await
+            let (metrics, rules) =
+                (loaded.env.gateway_metrics(lab).await.unwrap(), monitoring().join("rules.yaml"));
+            Prometheus::start_at(address, metrics, &labels, Some(&rules)).await
         };
         let (output, prometheus) =
             timeout(DEADLINE, async { tokio::join!(run, observe) }).await.expect("a rollout that ends");
@@ -83,8 +85,26 @@ fn a_good_canary_is_held_while_prometheus_is_away_and_promoted_when_it_is_back()
         let tally = shoppers.stop().await.unwrap();
         assert_eq!((output.code, ended(&output).0.as_str()), (Some(0), "promoted"), "{output:?}");
         assert_eq!((tally.failed_users, tally.lost, tally.flips.len()), (0, 0, 0), "{tally:?}");
+        for query in dashboard_queries() {
+            // Latencies are counted where a release asks for them.
+            if !query.contains("latency") {
+                prometheus.wait_for(&query).await;
+            }
+        }
+        port_of_the_pod_monitor(lab, &loaded).await;
         known_by_scrapes(lab, &loaded, &prometheus).await;
     });
+}
+
+/// The port that `pod-monitor.yaml` names is the one that Istio's injection gives the gateway.
+async fn port_of_the_pod_monitor(lab: &Lab, loaded: &LoadedFixture<'_>) {
+    let text = std::fs::read_to_string(monitoring().join("pod-monitor.yaml")).unwrap();
+    let monitor: Value = serde_saphyr::from_str(&text).unwrap();
+    let name = monitor["spec"]["podMetricsEndpoints"][0]["port"].as_str().unwrap();
+    let pod = loaded.env.gateway_pod(lab).await.unwrap();
+    let path = format!("jsonpath={{.spec.containers[*].ports[?(@.name==\"{name}\")].containerPort}}");
+    let port = lab.kubectl(&["get", "pod", "-n", &loaded.env.ingress, &pod, "-o", &path]).await.unwrap();
+    assert_eq!(port, "15090", "{name}");
 }
 
 /// Where neither the API server nor the kubelet reaches the gateway, what it runs is what was scraped.
