@@ -60,8 +60,8 @@ check_archive() {
 # check_crates LICENSES: each crate of the binary has a licence there, and a line in the bill of materials
 check_crates() {
     local bill=$DIST/canary-ctl-$VERSION.cdx.json crates name version
-    crates=$(cargo tree --locked -p canary-ctl -e normal --prefix none --format '{p}' --target x86_64-unknown-linux-musl |
-        grep -v -e '(/' -e '(proc-macro)' | sed -n 's/^\([^ ]*\) v\([^ ]*\).*/\1 \2/p' | sort -u)
+    crates=$(cargo tree --locked -p canary-ctl -e normal,no-proc-macro --prefix none --format '{p}' --target x86_64-unknown-linux-musl |
+        grep -v '(/' | sed -n 's/^\([^ ]*\) v\([^ ]*\).*/\1 \2/p' | sort -u)
     [ "$(wc -l <<<"$crates")" -gt 100 ] || die "expected the crates of canary-ctl from cargo tree, found: $crates"
     while read -r name version; do
         grep -qE "^  $name ${version//./\\.}(:| |\$)" "$1" || die "no licence of $name $version in THIRD-PARTY-LICENSES.txt"
@@ -91,7 +91,7 @@ check_krew() {
     KREW_ROOT=$root "$krew" install --manifest="$DIST/krew.yaml" --archive="$DIST/$NAME.tar.gz" >"$work/krew.log" 2>&1 ||
         die "krew could not install the plugin" "$(tail -n 5 "$work/krew.log")"
     expect "canary-ctl $VERSION" env "PATH=$root/bin:$PATH" "$1" canary --version
-    expect "canary" env KREW_ROOT="$root" "$krew" list
+    [ -s "$root/receipts/canary.yaml" ] || die "expected a receipt of krew for the plugin, found none"
 }
 
 check_image() {

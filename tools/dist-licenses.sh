@@ -6,8 +6,8 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 if [ "$1" = --names ]; then
-    cargo tree --locked -p canary-ctl -e normal --prefix none --format '  {p}: {l}' --target "$(uname -m)-unknown-linux-musl" |
-        sed 's/ v\([0-9]\)/ \1/; s| (/[^)]*)||; s| (\*)$||; s| (proc-macro)||' | LC_ALL=C sort -u >"$2"
+    cargo tree --locked -p canary-ctl -e normal,no-proc-macro --prefix none --format '  {p}: {l}' --target "$(uname -m)-unknown-linux-musl" |
+        sed 's/ v\([0-9]\)/ \1/; s| (/[^)]*)||; s| (\*)$||' | LC_ALL=C sort -u >"$2"
     exit
 fi
 readonly VERSION=0.9.3 ROOT=$TOOLS_DIR/cargo-about
