@@ -86,7 +86,7 @@ pub(super) fn unreadable(namespace: &str, pod: &str) -> String {
 const fn constant(problem: &Problem<'_>) -> &'static str {
     match problem {
         Problem::NoReadyPod { role: Role::Draining, .. } => {
-            "its sessions are on stable; `canary-ctl promote --finish` ends the drain"
+            "its sessions are on stable; `canary-ctl promote --finish --skip-check moves-users` ends the drain"
         }
         Problem::NoReadyPod { role: Role::Stable, .. } => {
             "start its pods: `helm rollback` brings back what Helm has deleted; while the version before drains, `canary-ctl rollback` gives users that one"
@@ -145,6 +145,11 @@ fn close(gap: &Gap, reached: &BTreeMap<String, usize>) -> String {
 fn rendered_again(drift: &TemplateDrift) -> String {
     let Reference { namespace, .. } = &drift.deployment;
     match &drift.helm_release {
+        Some(release) if drift.is_adopted => format!(
+            "if `helm upgrade` was not meant to replace these pods, `helm rollback {release} -n {namespace}` brings those before back; if it was, \
+             `helm upgrade` of the same with `--post-renderer` and its arguments `--deployed` and `--alone` makes them `{}` (docs/helm.md)",
+            drift.version
+        ),
         Some(release) => format!(
             "if `helm upgrade` has run without the post-renderer, `helm rollback {release} -n {namespace}` brings back what it has replaced and \
              deleted; then upgrade with `--post-renderer` (docs/helm.md)"

@@ -1,8 +1,10 @@
 //! A chart whose two versions run beside each other is upgraded without the post-renderer.
 
+use crate::adopting::{adopt, uids};
 use crate::fake_api::{FakeApi, State};
 use crate::fixture::{SHOP, apply, release, run, shop};
 use canary_operations::Cluster;
+use canary_release::plan::LabelDirection;
 use canary_release::spec::Release;
 use canary_release::status::problems;
 use serde_json::{Value, json};
@@ -83,6 +85,40 @@ fn the_deployment_is_named_with_its_label_its_image_and_the_version_that_was_del
 
         roll_back(&api);
         assert_eq!(found(&cluster, &release).await, [""; 0]);
+    });
+}
+
+#[test]
+fn an_upgrade_between_the_adoption_and_the_first_rendered_deployment_is_named_until_it_is_taken_back() {
+    run(async {
+        let (api, release) = (shop(), release(&Value::Null));
+        let running = |image: &str| {
+            let mut deployment = rendered("shop", "v1", image);
+            deployment["metadata"]["annotations"] = json!({"meta.helm.sh/release-name": "shop"});
+            deployment["spec"]["selector"] = json!({"matchLabels": {"app": "shop"}});
+            deployment["spec"]["template"]["metadata"]["labels"] = json!({"app": "shop"});
+            deployment
+        };
+        api.state().store.remove("Pod", "shop-v1");
+        api.state().create(&running("shop:1"));
+        let (cluster, before) = (api.cluster().await, uids(&api));
+        adopt(&cluster, LabelDirection::Add).await.unwrap();
+        apply(&cluster, &release).await.unwrap();
+        assert_eq!((found(&cluster, &release).await, uids(&api)), (Vec::new(), before), "adopted");
+
+        // The label is not Helm's, so Helm leaves it.
+        let set_image = |image: &str| {
+            api.state().edit_as("helm", "Deployment", "shop", |deployment| {
+                deployment["spec"]["template"]["spec"]["containers"][0]["image"] = image.into();
+            });
+        };
+        set_image("shop:2");
+        let [problem] = &found(&cluster, &release).await[..] else { panic!("one expected") };
+        let expected = "Deployment shop/shop has another template than when its pods got the label `version: v1`, image `shop:2` instead \
+                        of `shop:1`: users of `v1` (stable) get these pods, and those before end with their sessions";
+        assert!(problem.starts_with(expected), "{problem}");
+        set_image("shop:1");
+        assert_eq!(found(&cluster, &release).await, [""; 0], "rolled back");
     });
 }
 

@@ -11,10 +11,12 @@
 //! embedded_at_scale  an embedded module where a registry is better   Observation -> EmbeddedAtScale
 //! summary      what the record alone says, in one line                   Record               -> ReleaseSummary
 //! readiness    whether the pods of a version are ready, and why not      Deployments, pods    -> VersionReadiness
+//! adopted_template  what the pods were when they got the version label  ReplicaSets
 //! template_drift  pods of a version that another template replaces    Deployments          -> TemplateDrift
 //! problem      what is wrong, the worst first                            Observation, share   -> Problems
 //! ```
 
+mod adopted_template;
 mod embedded_at_scale;
 mod lost_cookies;
 mod observation;

@@ -4,8 +4,11 @@
 //! adds. An upgrade without the post-renderer takes both away, deletes the Deployments of the other versions, and reports success. What
 //! it leaves: the Deployment, and the `ReplicaSets` of its templates before. To each of them the controller has copied the annotations
 //! that the Deployment had ([`SetNewReplicaSetAnnotations`](https://github.com/kubernetes/kubernetes/blob/v1.36.0/pkg/controller/deployment/util/deployment_util.go)).
+//! Where pods have got the label while they ran, and nothing was deployed through the post-renderer yet, there is no such annotation:
+//! the `ReplicaSet` of that time says what they were.
 
 use super::ReadyPods;
+use super::adopted_template::{is_adopted, makes_other_pods};
 use crate::label_selector;
 use crate::plan::{Reference, VERSION_ANNOTATION};
 use crate::record::Record;
@@ -37,6 +40,8 @@ pub struct TemplateDrift {
     pub images: Vec<(String, String)>,
     /// The other live versions that no Deployment makes pods of.
     pub without_deployment: Vec<String>,
+    /// Its pods got the label while they ran, and nothing with the annotation was deployed since.
+    pub is_adopted: bool,
 }
 
 /// The workloads of a namespace, as the API server returns them.
@@ -60,11 +65,13 @@ impl Workloads {
         self.deployments.iter().filter(is_behind)
     }
 
-    /// Whether a Deployment behind the Service may have lost its version: one of Helm's without the annotation, or one without the label.
+    /// Whether a Deployment behind the Service may have lost its version: one without the annotation that is Helm's, has no label, or has one
+    /// that it got while it ran.
     pub fn needs_replica_sets(&self, label: &str) -> bool {
         self.behind().any(|deployment| {
             let found = template_labels(deployment).contains_key(label);
-            !has_annotation(deployment) && (!found || annotation(deployment, HELM_RELEASE).is_some())
+            let is_helms = annotation(deployment, HELM_RELEASE).is_some();
+            !has_annotation(deployment) && (!found || is_helms || is_adopted(deployment, label))
         })
     }
 }
@@ -75,18 +82,22 @@ impl TemplateDrift {
         let drifted = workloads.behind().filter_map(|deployment| {
             let (version, before) = version_before(record, ready, workloads, deployment)?;
             let label = &record.service.label;
-            let missing =
-                record.state.versions.iter().filter(|other| {
-                    other.name != version.name && !has_deployment(workloads, label, &other.name)
-                });
+            let found = version_of(deployment, label);
+            let is_adopted = before.is_some_and(|before| !has_annotation(before));
+            // Before the first deployment through the post-renderer there is no canary yet.
+            let has_others = !(is_adopted && found == Some(&version.name));
+            let missing = record.state.versions.iter().filter(|other| {
+                has_others && other.name != version.name && !has_deployment(workloads, label, &other.name)
+            });
             Some(Self {
                 deployment: Reference::of(deployment).ok()?,
                 helm_release: annotation(deployment, HELM_RELEASE).map(str::to_owned),
                 label: label.clone(),
                 version: version.name.clone(),
                 role: version.role,
-                found: version_of(deployment, label).map(str::to_owned),
+                found: found.map(str::to_owned),
                 images: before.map(|before| changed_images(before, deployment)).unwrap_or_default(),
+                is_adopted,
                 without_deployment: missing.map(|version| version.name.clone()).collect(),
             })
         });
@@ -114,7 +125,9 @@ fn version_before<'o>(
         // A Deployment that was never rendered with its version may be given another one by its owner.
         owner(set) == uid(deployment)
             && live(before).is_some()
-            && (found.is_none() || (has_annotation(set) && !has_annotation(deployment)))
+            && (found.is_none()
+                || (has_annotation(set) && !has_annotation(deployment))
+                || (before == found && is_adopted(set, label) && makes_other_pods(set, deployment)))
     };
     let before = workloads.replica_sets.iter().filter(is_drifted).max_by_key(|set| revision(set));
     if let Some(before) = before {
@@ -184,6 +197,12 @@ impl fmt::Display for TemplateDrift {
         let Self { deployment, label, version, found, .. } = self;
         let role = self.role.as_str();
         match found {
+            Some(found) if found == version && self.is_adopted => {
+                write!(
+                    f,
+                    "{deployment} has another template than when its pods got the label `{label}: {version}`"
+                )?;
+            }
             Some(found) if found == version => {
                 write!(f, "{deployment} has lost the annotation `{VERSION_ANNOTATION}: {version}`")?;
             }

@@ -108,6 +108,50 @@ fn a_version_under_a_name_of_its_own_leaves_a_deployment_with_the_name_of_the_ch
     assert!(text.ends_with("; no Deployment makes pods of `v2`"), "{text}");
 }
 
+/// The same with the label in its template written by us.
+fn adopted(mut workload: Value) -> Value {
+    let fields = json!({"f:spec": {"f:template": {"f:metadata": {"f:labels": {"f:version": {}}}}}});
+    workload["metadata"]["managedFields"] = json!([{"manager": "canary-ctl", "fieldsV1": fields}]);
+    workload
+}
+
+#[test]
+fn an_upgrade_before_the_first_rendered_deployment_is_compared_with_the_template_that_got_the_label() {
+    let sets = || vec![adopted(before(1, Some("v1"), "shop:1")), before(2, Some("v1"), "shop:2")];
+    let upgraded = workloads(vec![deployment("shop", Some("v1"), "shop:2")], sets());
+    let expected = "Deployment shop/shop has another template than when its pods got the label `version: v1`, image `shop:2` instead of \
+                    `shop:1`: users of `v1` (stable) get these pods, and those before end with their sessions";
+    assert_eq!(found(&upgraded, [READY; 2]), [expected]);
+
+    // Not of Helm: Argo CD and Flux leave the label to whom it belongs, too.
+    let mut of_argo_cd = adopted(workload("Deployment", "shop", Some("v1"), "shop:1"));
+    let image = json!("shop:2");
+    of_argo_cd["spec"]["template"]["spec"]["containers"][0]["image"] = image;
+    let of_argo_cd = workloads(vec![of_argo_cd], sets());
+    assert!(of_argo_cd.needs_replica_sets("version"));
+    assert_eq!(found(&of_argo_cd, [READY; 2]), [expected]);
+
+    let back = workloads(vec![deployment("shop", Some("v1"), "shop:1")], sets());
+    assert_eq!(found(&back, [READY; 2]), [""; 0], "rolled back");
+    let rendered = workloads(vec![rendered(deployment("shop", Some("v1"), "shop:2"))], sets());
+    assert_eq!(found(&rendered, [READY; 2]), [""; 0], "deployed through the post-renderer: it is meant");
+}
+
+#[test]
+fn pods_that_have_got_the_label_and_are_restarted_or_get_a_version_by_hand_are_no_drift() {
+    let sets = || vec![adopted(before(1, Some("v1"), "shop:1"))];
+    let mut restarted = deployment("shop", Some("v1"), "shop:1");
+    let metadata = &mut restarted["spec"]["template"]["metadata"];
+    metadata["annotations"] = json!({"kubectl.kubernetes.io/restartedAt": "2026-11-25T00:00:00Z"});
+    metadata["labels"]["canary-ctl.io/wasm-runtime"] = "v8".into();
+    assert_eq!(found(&workloads(vec![restarted], sets()), [READY; 2]), [""; 0]);
+    let by_hand = workloads(vec![deployment("shop", Some("v3"), "shop:3")], sets());
+    assert_eq!(found(&by_hand, [READY; 2]), [""; 0]);
+    let kept =
+        workloads(vec![deployment("shop", Some("v1"), "shop:2")], vec![before(1, Some("v1"), "shop:1")]);
+    assert_eq!(found(&kept, [READY; 2]), [""; 0], "the chart has always had the label");
+}
+
 #[test]
 fn twins_other_workloads_and_deployments_that_nobody_rendered_are_no_drift() {
     let twins =

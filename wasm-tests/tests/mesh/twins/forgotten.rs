@@ -30,6 +30,20 @@ impl TwinChart<'_> {
         assert_eq!([self.pods("v1").await, self.pods("v2").await], pods, "nothing was replaced or deleted");
     }
 
+    /// Upgrades the chart by Helm alone where stable was installed through the post-renderer: its selector names the version, and cannot
+    /// change.
+    pub(super) async fn is_refused_by_the_selector(&self) {
+        let before = self.objects().await;
+        let upgrade =
+            ["upgrade", "shop", &self.text("chart"), "--set", "version=forgotten", "-n", &self.namespace];
+        let refused = self.lab.helm(self.helm, &upgrade).await.expect_err("the selector").to_string();
+        assert!(refused.contains("field is immutable"), "{refused}");
+        self.helm(&["rollback", "shop"]).await;
+        self.deployed().await;
+        assert_eq!(sorted(&self.path("deployed.yaml")), sorted(&self.path("expected.yaml")), "rolled back");
+        assert_eq!(self.objects().await, before, "nothing was deleted");
+    }
+
     /// A dry run of the update of Deployment `shop` to what a file has of it.
     async fn replace(&self, file: &str) -> Result<String, String> {
         let objects = documents(&self.path(file)).unwrap();

@@ -5,8 +5,8 @@
 //! `argocd-controller` (gitops-engine, `newApplyOptions`). Flux applies what its dry run finds changed, by force, as `kustomize-controller`
 //! (fluxcd/pkg, `ResourceManager.ApplyAll`). Both find what they prune by a mark on it.
 
-use super::TwinChart;
-use super::running_chart::exposed;
+use super::running_chart::{exposed, exposed_with};
+use super::{AUTOSCALER, TwinChart};
 use crate::support::in_the_mesh;
 use crate::support::release_fixture::{Verb, turn};
 use mesh_lab::{Helm, documents};
@@ -20,7 +20,7 @@ use wasm_tests::scenario::HOST;
 
 /// Between two reconciliations; Argo CD heals after 5 s, Flux after its interval of minutes.
 const INTERVAL: Duration = Duration::from_millis(500);
-const KINDS: &str = "deployments,services,configmaps,poddisruptionbudgets";
+const KINDS: &str = "deployments,services,configmaps,poddisruptionbudgets,horizontalpodautoscalers";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tool {
@@ -101,6 +101,57 @@ fn walk(name: &str, tool: Tool) {
             assert!(names.contains("deployment.apps/shop-v2"), "{names:?}");
             let status = chart.canary_ctl(&["status"]);
             assert!(!status.contains("problem"), "{status}");
+        };
+        tokio::select! {
+            () = script => {}
+            () = git.reconcile() => {}
+        }
+    });
+}
+
+#[test]
+fn argo_cd_leaves_replicas_to_the_autoscalers_of_both_versions() {
+    autoscaled("argocd-scaled", Tool::ArgoCd);
+}
+
+#[test]
+fn flux_leaves_replicas_to_the_autoscalers_of_both_versions() {
+    autoscaled("flux-scaled", Tool::Flux);
+}
+
+/// Two autoscalers of at least two and three pods: Kubernetes' controller scales each Deployment up to that, without a metric.
+fn autoscaled(name: &str, tool: Tool) {
+    in_the_mesh(async |lab| {
+        let more = AUTOSCALER.replace("minReplicas: 1", "minReplicas: 2");
+        let (loaded, chart) = exposed_with(lab, name, Helm::Three, &more).await;
+        let git = GitOps { chart: &chart, tool, done: AtomicU64::new(0) };
+        git.render_chart("v1").await;
+        let alone = chart.canary_ctl(&["twin", "render", "--rendered=v1.yaml"]);
+        std::fs::write(chart.path("shop.yaml"), alone).unwrap();
+        let script = async {
+            git.synced().await;
+            git.is_scaled("shop", 2).await;
+            let stable = chart.pods("v1").await;
+            loaded.answers(HOST).await;
+            loaded.apply().await;
+            git.render_chart("v2").await;
+            git.commit("v2", &["--replicas=3"]).await;
+            git.meanwhile(&["twin", "wait", "--timeout", "2m"]).await;
+            git.is_scaled("shop-v2", 3).await;
+            chart.no_autoscaler_is_ambiguous(2).await;
+            assert_eq!(chart.pods("v1").await, stable, "after the canary came");
+
+            // What an autoscaler writes by a metric, which this cluster has not.
+            let line = ["scale", "-n", &chart.namespace, "deployment/shop", "--replicas=3"];
+            lab.kubectl(&line).await.unwrap();
+            git.is_scaled("shop", 3).await;
+            let promoted = chart.pods("v2").await;
+            turn(&loaded.cluster, &loaded.release, Verb::Promote).await.unwrap();
+            turn(&loaded.cluster, &loaded.release, Verb::Finish).await.unwrap();
+            git.commit("v2", &["--finish"]).await;
+            chart.gone("v1").await;
+            git.is_scaled("shop-v2", 3).await;
+            assert_eq!(chart.pods("v2").await, promoted, "the promoted pods stay");
         };
         tokio::select! {
             () = script => {}
@@ -206,6 +257,20 @@ impl GitOps<'_, '_> {
             "{:?} {when}: an object changes with each reconciliation",
             self.tool
         );
+    }
+
+    /// Returns when a Deployment has so many pods, and no reconciliation changes that.
+    async fn is_scaled(&self, deployment: &str, replicas: u64) {
+        let line =
+            ["get", "deployment", deployment, "-n", &self.chart.namespace, "-o", "jsonpath={.spec.replicas}"];
+        let has_all = async || {
+            let found = self.chart.lab.kubectl(&line).await.ok()?;
+            (found == replicas.to_string()).then_some(())
+        };
+        self.chart.lab.until(&format!("{replicas} replicas of {deployment}"), has_all).await.unwrap();
+        self.chart.ready(deployment).await;
+        self.is_at_rest("scaled").await;
+        assert!(has_all().await.is_some(), "{:?}: the replicas of {deployment} stay", self.tool);
     }
 
     async fn state(&self) -> BTreeMap<String, Value> {

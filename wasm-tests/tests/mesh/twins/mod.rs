@@ -4,6 +4,7 @@
 //! adopting       the version label for the pods of a running Deployment
 //! charts         what becomes of the features of charts, rendered by the real Helm
 //! forgotten      an upgrade without the post-renderer
+//! in_place       an upgrade without the post-renderer where stable has the chart's name
 //! gitops         files as Argo CD and Flux apply them, again and again
 //! rollbacks      Helm's own rollback: of a canary that does not get ready, and in each phase
 //! running_chart  an application that runs already, from there to the end of its first promotion, under load
@@ -13,6 +14,7 @@ mod adopting;
 mod charts;
 mod forgotten;
 mod gitops;
+mod in_place;
 mod rollbacks;
 mod running_chart;
 
@@ -100,6 +102,12 @@ fn releases(namespace: &str, helm: Helm) {
         chart.deploy_beside("v2").await;
         assert_eq!(chart.pods("v1").await, stable, "stable's pods after the canary came");
         chart.no_autoscaler_is_ambiguous(2).await;
+        chart.is_refused_by_the_selector().await;
+        assert_eq!(
+            chart.pods("v1").await,
+            stable,
+            "stable's pods after an upgrade without the post-renderer"
+        );
         let promoted = chart.pods("v2").await;
         chart.finish("v2").await;
         assert_eq!(chart.pods("v2").await, promoted, "the promoted pods after the end of the promotion");

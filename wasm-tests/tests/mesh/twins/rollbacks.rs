@@ -66,6 +66,7 @@ fn a_helm_rollback_takes_users_from_a_version_with_its_pods_and_a_second_one_bri
         turn(&loaded.cluster, &loaded.release, Verb::Promote).await.unwrap();
         phases.promoted().await;
         phases.both_again(&stable).await;
+        phases.promoted_and_rolled_back(&stable).await;
         turn(&loaded.cluster, &loaded.release, Verb::Finish).await.unwrap();
         chart.finish("v2").await;
         chart.gone("v1").await;
@@ -134,6 +135,33 @@ impl Phases<'_, '_> {
         let mut sessions = Sessions::default();
         let (_, faults) = sessions.open(self.loaded.users(SESSIONS)).await;
         assert_eq!(faults.failed.len(), 2 * SESSIONS, "every request fails: {faults:?}");
+    }
+
+    /// Without the new version's pods `canary-ctl rollback` gives users the old version back. The release begins again after it.
+    async fn promoted_and_rolled_back(&self, stable: &BTreeSet<String>) {
+        let status = self.roll_back(STABLE).await;
+        assert!(status.contains(NO_POD), "{status}");
+        self.chart.canary_ctl(&["rollback"]);
+        let (mut sessions, on_canary) = self.sessions().await;
+        assert_eq!(on_canary, 0, "everybody is on the version before");
+        let status = self.chart.canary_ctl(&["status"]);
+        let expected = [
+            NO_POD,
+            "its sessions are on stable; `canary-ctl promote --finish --skip-check moves-users` ends the drain",
+        ];
+        assert!(expected.iter().all(|text| status.contains(text)), "{status}");
+        self.chart.canary_ctl(&["promote", "--finish", "--skip-check", "moves-users"]);
+        let status = self.chart.canary_ctl(&["status"]);
+        assert!(!status.contains("problem"), "{status}");
+        assert_eq!(self.chart.pods("v1").await, *stable, "its pods have stayed");
+
+        self.chart.helm(&["rollback", "shop", BOTH]).await;
+        self.chart.canary_ctl(&["twin", "wait", "v2"]);
+        assert_eq!(sessions.verify_all(false).await.but_closed(), Faults::default(), "the canary has pods");
+        self.loaded.apply_again().await;
+        self.loaded.weigh("20").await;
+        turn(&self.loaded.cluster, &self.loaded.release, Verb::Promote).await.unwrap();
+        assert_eq!(sessions.verify_all(false).await.but_closed(), Faults::default(), "promoted again");
     }
 
     async fn finished(&self) {

@@ -68,10 +68,20 @@ async fn running(lab: &Lab) -> (LoadedFixture<'_>, TwinChart<'_>) {
 
 /// A gateway with routes to a chart that is not installed yet.
 pub(super) async fn exposed<'l>(lab: &'l Lab, name: &str, helm: Helm) -> (LoadedFixture<'l>, TwinChart<'l>) {
+    exposed_with(lab, name, helm, "").await
+}
+
+/// The same of a chart with these objects besides.
+pub(super) async fn exposed_with<'l>(
+    lab: &'l Lab,
+    name: &str,
+    helm: Helm,
+    more: &str,
+) -> (LoadedFixture<'l>, TwinChart<'l>) {
     let options = ShopEnvOptions { shop: false, ..ShopEnvOptions::gateway() };
     let inject = |release: Document| release.with("/spec/routes", "inject");
     let loaded = LoadedFixture::set_up_with(lab, name, &options, inject).await;
-    let chart = TwinChart::new(lab, &loaded.env.namespace, helm, "").await;
+    let chart = TwinChart::new(lab, &loaded.env.namespace, helm, more).await;
     std::fs::write(chart.path("canary.yaml"), loaded.document.text()).unwrap();
     let gateway = format!("{}/shop", loaded.env.ingress);
     let route = json!([{"route": [{"destination": {"host": "shop"}}]}]);
