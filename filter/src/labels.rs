@@ -34,17 +34,24 @@ pub enum GroupCounter {
     Responses,
     /// Responses with a status of 500 and up.
     ServerErrors,
+    /// Responses with a status of 400 to 499.
+    ClientErrors,
+    /// Responses that took longer than the release allows.
+    SlowResponses,
 }
 
 impl GroupCounter {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Requests, Self::Responses, Self::ServerErrors];
+    pub const ALL: [Self; 5] =
+        [Self::Requests, Self::Responses, Self::ServerErrors, Self::ClientErrors, Self::SlowResponses];
 
     const fn as_str(self) -> &'static str {
         match self {
             Self::Requests => "requests",
             Self::Responses => "responses",
             Self::ServerErrors => "server_errors",
+            Self::ClientErrors => "client_errors",
+            Self::SlowResponses => "slow_responses",
         }
     }
 }

@@ -72,6 +72,9 @@ pub struct ReleaseConfig {
     /// counted by user group. 0: none runs.
     #[serde(skip_serializing_if = "is_zero")]
     pub rollout_since_seconds: u64,
+    /// A response whose headers come later than this, in milliseconds, counts as slow while a rollout runs. 0: none does.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub slower_than_milliseconds: u64,
     /// Whether a proxy that sees the canary fail, and stable not, sends new sessions to stable for a time.
     #[serde(skip_serializing_if = "is_false")]
     pub fuse: bool,

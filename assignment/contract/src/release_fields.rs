@@ -40,6 +40,7 @@ impl Read for ReleaseConfig {
             cache_control: fields.or_default("cacheControl"),
             latency_histogram: fields.or_default("latencyHistogram"),
             rollout_since_seconds: fields.or_default("rolloutSinceSeconds"),
+            slower_than_milliseconds: fields.or_default("slowerThanMilliseconds"),
             fuse: fields.or_default("fuse"),
         }
     }

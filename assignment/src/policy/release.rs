@@ -51,6 +51,8 @@ pub struct Release {
     pub latency_histogram: bool,
     /// When the rollout began that runs; 0 where none does.
     pub rollout_since_seconds: u64,
+    /// From which time on a response counts as slow in it; 0 where none does.
+    pub slower_than_milliseconds: u64,
     /// Whether a proxy that sees the canary fail sends new sessions to stable.
     pub fuse: bool,
     pub(super) identity_mode: IdentityMode,
@@ -128,6 +130,7 @@ impl Release {
             cache_control: config.cache_control,
             latency_histogram: config.latency_histogram,
             rollout_since_seconds: config.rollout_since_seconds,
+            slower_than_milliseconds: config.slower_than_milliseconds,
             fuse: config.fuse,
             identity_mode: config.identity,
             weight: config.weight,
@@ -197,6 +200,11 @@ impl Release {
         }
         let gone = self.gone.iter().any(|gone| gone.name.as_bytes() == name && epoch <= gone.epoch);
         if gone { PinStatus::Gone } else { PinStatus::Unknown }
+    }
+
+    /// Whether the time that a response takes matters.
+    pub const fn is_timed(&self) -> bool {
+        self.latency_histogram || self.slower_than_milliseconds > 0
     }
 
     /// Whether the identity header is written for the next hop.

@@ -36,7 +36,7 @@ pub(crate) fn full() -> Value {
                 "cookie": {"name": "tok", "secure": true, "sameSite": "None"}, "query": "t", "notBeforeSeconds": 4,
             }},
             "fallback": "clientAddress", "sessionAffinity": "identity", "cacheControl": "private",
-            "latencyHistogram": true, "rolloutSinceSeconds": 8, "fuse": true,
+            "latencyHistogram": true, "rolloutSinceSeconds": 8, "slowerThanMilliseconds": 250, "fuse": true,
         }},
     })
 }

@@ -15,6 +15,7 @@ pub struct ShopConfig {
     pub(crate) catalog: Option<CatalogAt>,
     pub(crate) fail_percent: u8,
     pub(crate) hang_percent: u8,
+    pub(crate) slow_percent: u8,
     pub(crate) fail_user: Option<String>,
     pub(crate) fail_new_percent: u8,
     pub(crate) random_faults: bool,
@@ -29,6 +30,7 @@ impl From<PodConfig> for ShopConfig {
             catalog: None,
             fail_percent: 0,
             hang_percent: 0,
+            slow_percent: 0,
             fail_user: None,
             fail_new_percent: 0,
             random_faults: false,
@@ -85,6 +87,13 @@ impl ShopConfig {
         self
     }
 
+    /// The same shop with a fault: this share of its pages, in percent, is answered half a second later.
+    #[must_use]
+    pub const fn with_slow_percent(mut self, slow_percent: u8) -> Self {
+        self.slow_percent = slow_percent;
+        self
+    }
+
     /// The same shop with a fault: all pages of the user who is logged in by this name are answered with 500.
     #[must_use]
     pub fn with_fail_user(mut self, user: &str) -> Self {
@@ -99,7 +108,7 @@ impl ShopConfig {
         self
     }
 
-    /// The same shop whose faults come by chance: each page fails or hangs with its probability, instead of spread evenly over all.
+    /// The same shop whose faults come by chance: each page fails, hangs or is slow with its probability, instead of spread evenly over all.
     #[must_use]
     pub const fn with_random_faults(mut self, random_faults: bool) -> Self {
         self.random_faults = random_faults;

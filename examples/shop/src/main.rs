@@ -28,13 +28,16 @@ struct Args {
     /// The share of pages that are never answered, in percent
     #[arg(long, default_value = "0", env = "SHOP_HANG_PERCENT", value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(..=100))]
     hang_percent: u8,
+    /// The share of pages that are answered half a second later, in percent
+    #[arg(long, default_value = "0", env = "SHOP_SLOW_PERCENT", value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(..=100))]
+    slow_percent: u8,
     /// The user whose pages all fail with 500, once logged in by this name
     #[arg(long, env = "SHOP_FAIL_USER", value_name = "NAME")]
     fail_user: Option<String>,
     /// The share of pages for clients without a session that fail with 500, in percent: a slow login, a cold cache
     #[arg(long, default_value = "0", env = "SHOP_FAIL_NEW_PERCENT", value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(..=100))]
     fail_new_percent: u8,
-    /// Pages fail and hang by chance, instead of spread evenly over all
+    /// Pages fail, hang and are slow by chance, instead of spread evenly over all
     #[arg(long, env = "SHOP_RANDOM_FAULTS")]
     random_faults: bool,
     /// Catalog to ask, http://HOST:PORT; without it none is asked
@@ -52,6 +55,7 @@ impl Args {
     fn config(&self) -> anyhow::Result<ShopConfig> {
         let config = ShopConfig::from(self.pod.config()?).with_session_cookie(&self.session_cookie)?;
         let config = config.with_fail_percent(self.fail_percent).with_hang_percent(self.hang_percent);
+        let config = config.with_slow_percent(self.slow_percent);
         let config =
             config.with_fail_new_percent(self.fail_new_percent).with_random_faults(self.random_faults);
         let config = match &self.fail_user {

@@ -37,6 +37,8 @@ pub(crate) struct Counters {
     pub(crate) pages: AtomicU64,
     /// The same where a share of them hangs.
     pub(crate) hanging_pages: AtomicU64,
+    /// The same where a share of them is slow.
+    pub(crate) slow_pages: AtomicU64,
     /// The same for clients without a session.
     pub(crate) new_pages: AtomicU64,
     /// `WebSocket`s open now.
@@ -59,6 +61,11 @@ impl Shop {
     /// Whether the next page is one of those that are never answered.
     pub(crate) fn hangs(&self) -> bool {
         self.is_next_of(self.config.hang_percent, &self.counters.hanging_pages)
+    }
+
+    /// Whether the next page is one of those that are answered later.
+    pub(crate) fn is_slow(&self) -> bool {
+        self.is_next_of(self.config.slow_percent, &self.counters.slow_pages)
     }
 
     /// Whether the next page for a client without a session is one of those that fail.

@@ -138,9 +138,13 @@ impl Counters {
         let slot = Reason::ALL.len() + if is_override { classes } else { 0 } + class as usize;
         self.count(release, decision, slot);
         self.count_by_group(release, decision, GroupCounter::Responses);
-        if class == StatusClass::ServerError {
-            self.count_by_group(release, decision, GroupCounter::ServerErrors);
-            self.note_failed_user(release, decision);
+        match class {
+            StatusClass::ServerError => {
+                self.count_by_group(release, decision, GroupCounter::ServerErrors);
+                self.note_failed_user(release, decision);
+            }
+            StatusClass::ClientError => self.count_by_group(release, decision, GroupCounter::ClientErrors),
+            _ => {}
         }
     }
 
@@ -176,8 +180,14 @@ impl Counters {
         self.count(release, decision, SLOTS + what as usize * Identity::GROUPS + identity.group());
     }
 
-    /// Records the time that a response took.
+    /// Counts a response that was slow, and records the time that it took where the release enables it.
     pub(crate) fn keep_latency(&self, release: &Release, decision: &Decision, milliseconds: u64) {
+        if (1..milliseconds).contains(&release.slower_than_milliseconds) {
+            self.count_by_group(release, decision, GroupCounter::SlowResponses);
+        }
+        if !release.latency_histogram {
+            return;
+        }
         let is_override = decision.reason == Reason::Override;
         let slot = LATENCY_SLOT + usize::from(is_override);
         let id = self.slot(release, decision, slot).and_then(|slot| {

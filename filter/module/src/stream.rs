@@ -5,6 +5,7 @@ use crate::clock::now_seconds;
 use crate::health;
 use crate::host_environment::HostEnvironment;
 use crate::root::ActiveConfig;
+use assignment::policy::Release;
 use assignment::request::Headers;
 use assignment::{Policy, Request, decide};
 use canary_filter::edit::HeaderEdits;
@@ -49,8 +50,8 @@ impl Stream {
         if let Some(release) = release.filter(|_| policy.filter_state) {
             abi::set_filter_state("canary", &labels::filter_state(release, &decision));
         }
-        let keeps_latency = release.is_some_and(|release| release.latency_histogram);
-        let decided_at = keeps_latency.then(abi::now_nanoseconds);
+        let is_timed = release.is_some_and(Release::is_timed);
+        let decided_at = is_timed.then(abi::now_nanoseconds);
         let mut state = RequestState::new(decision, &request);
         state.decided_at = decided_at;
         self.state = Some(Box::new(state));
@@ -87,7 +88,7 @@ fn outcome(policy: &Policy, state: &RequestState) -> Outcome {
 }
 
 /// Ejects a version for which the proxy found no healthy pod. Its name is read only after a 503.
-fn note_health(release: &assignment::policy::Release, state: &RequestState, outcome: Outcome) {
+fn note_health(release: &Release, state: &RequestState, outcome: Outcome) {
     if !outcome.may_be_unavailable {
         return;
     }

@@ -50,13 +50,19 @@ pub struct RolloutPlan {
     pub hold: &'static str,
     /// The most time of all.
     pub deadline: &'static str,
+    /// The time from which on a response is slow.
+    pub slower_than: Option<&'static str>,
 }
 
 impl RolloutPlan {
     /// `spec.rollout`.
     pub fn spec(&self) -> Value {
         let steps = self.weights.map(|weight| json!({"weight": weight, "hold": self.hold}));
-        json!({"plans": {"default": steps}, "deadline": self.deadline})
+        let (deadline, plans) = (self.deadline, json!({"default": steps}));
+        match self.slower_than {
+            Some(slower_than) => json!({"plans": plans, "deadline": deadline, "slowerThan": slower_than}),
+            None => json!({"plans": plans, "deadline": deadline}),
+        }
     }
 }
 

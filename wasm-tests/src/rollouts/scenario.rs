@@ -59,6 +59,12 @@ impl Scenario {
     pub const HANGS: Self =
         Self::broken("the canary does not respond to 20 % of its pages", &["SHOP_HANG_PERCENT=20"]);
 
+    /// The canary takes half a second longer for every tenth page.
+    pub const SLOW: Self = Self::broken(
+        "the canary takes half a second longer for 10 % of its pages",
+        &["SHOP_SLOW_PERCENT=10"],
+    );
+
     const fn alike(name: &'static str, variables: [&'static [&'static str]; 2]) -> Self {
         Self { name, variables, addition: Addition::None, expected: "promoted" }
     }

@@ -66,11 +66,33 @@ fn while_a_rollout_runs_users_are_counted_by_the_last_digit_of_their_identity() 
         ("canary_group_responses.component.shop/web.tag.v2/3;.total", 2),
         ("canary_group_responses.component.shop/web.tag.v2/12;.total", 1),
         ("canary_group_server_errors.component.shop/web.tag.v2/3;.total", 1),
+        ("canary_group_client_errors.component.shop/web.tag.v2/12;.total", 1),
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into();
     assert_eq!(found, expected);
     drop(hanging);
+}
+
+#[test]
+fn a_response_is_slow_from_the_millisecond_after_the_allowed_time_on() {
+    let name = |group| format!("canary_group_slow_responses.component.shop/web.tag.v2/{group};.total");
+    for (slower_than, expected) in [(250, [None, Some(1)]), (0, [None, None])] {
+        let mut config = with("rolloutSinceSeconds", json!(NOW - 3_600));
+        config["releases"]["shop/web"]["slowerThanMilliseconds"] = json!(slower_than);
+        let vm = worker(&config);
+        for (group, milliseconds) in [(3, 250), (12, 251)] {
+            let who = Identity::from_random(0x0123_4567_89ab_cde0 + group);
+            let pin = sign(&Seal::pin(b"v2", 2, who, NOW - 59));
+            let request = RequestHead::get("/").header("cookie", format!("__Host-pin={pin}"));
+            let exchange = vm.request(request).unwrap();
+            vm.proxy().advance(std::time::Duration::from_millis(milliseconds));
+            respond(exchange, ResponseHead::status(200));
+        }
+        vm.tick().unwrap();
+        assert_eq!([vm.proxy().metric(&name(3)), vm.proxy().metric(&name(12))], expected, "{slower_than}");
+        assert!(vm.proxy().metrics().keys().all(|name| !name.starts_with("canary_latency")));
+    }
 }
 
 #[test]

@@ -24,11 +24,15 @@ pub(crate) struct ServicePods {
 impl ServicePods {
     /// Those of a version.
     pub(crate) fn of_version(&self, service: &ServiceRef, version: &str) -> ReadyPods {
-        let is_of_version = |pod: &&Pod| {
+        ready_pods(self.pods_of_version(service, version))
+    }
+
+    /// The same, one by one.
+    pub(crate) fn pods_of_version(&self, service: &ServiceRef, version: &str) -> impl Iterator<Item = &Pod> {
+        self.pods.iter().filter(move |pod| {
             let label = pod.metadata.labels.as_ref().and_then(|labels| labels.get(&service.label));
             label.is_some_and(|label| label == version)
-        };
-        ready_pods(self.pods.iter().filter(is_of_version))
+        })
     }
 
     /// How many have no version label.

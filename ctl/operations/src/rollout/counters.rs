@@ -1,11 +1,12 @@
-//! What the proxies of a release have counted by user group, at one moment.
+//! What the proxies of a release have counted by user group, and the restarts of its pods, at one moment.
 
 use crate::{Cluster, Error};
 use assignment::contract::Role;
-use canary_release::evidence::ProxyCounters;
+use canary_release::evidence::{PodRestarts, ProxyCounters};
 use canary_release::record::Record;
 use canary_release::spec::ReleaseName;
 use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Pod;
 
 /// A part of the names of these metrics in the proxy: fewer lines travel.
 const COUNTERS: &str = "canary_group_|canary_fuse";
@@ -19,22 +20,26 @@ pub struct GroupCounters {
     pub proxies: usize,
     /// Those in which the fuse of the canary is open.
     pub fused: usize,
+    /// The restarts of the containers of both versions.
+    pub restarts: PodRestarts,
 }
 
 impl Cluster {
-    /// What the ready proxies have counted of the version that a rollout is about, and of stable, since they started. A proxy
-    /// that does not answer is none of them; one that runs an older module has counted nothing.
+    /// What the ready proxies have counted of the version that a rollout is about, and of stable, since they started, and how often
+    /// the containers of both were restarted. A proxy that does not answer is none of them; one that runs an older module has
+    /// counted nothing.
     ///
     /// # Errors
     ///
-    /// Where pods may not be listed or read.
+    /// Where pods or the Service may not be listed or read.
     pub async fn group_counters(
         &self,
         release: &ReleaseName,
         record: &Record,
         now: Timestamp,
     ) -> Result<GroupCounters, Error> {
-        let reported = self.metrics(record, COUNTERS).await?;
+        let (reported, restarts) =
+            tokio::try_join!(self.metrics(record, COUNTERS), self.pod_restarts(release, record))?;
         let canary = record.rollout.as_ref().map_or("", |rollout| rollout.canary.as_str());
         let stable = record.state.version_of(Role::Stable).unwrap_or_default();
         let (name, proxies) = (release.to_string(), reported.len());
@@ -48,8 +53,24 @@ impl Cluster {
                 fused += usize::from(until.is_some_and(|until| is_later(until, now)));
             }
         }
-        Ok(GroupCounters { counters, proxies, fused })
+        Ok(GroupCounters { counters, proxies, fused, restarts })
     }
+
+    async fn pod_restarts(&self, release: &ReleaseName, record: &Record) -> Result<PodRestarts, Error> {
+        let pods = self.client.service_pods(release.namespace.as_str(), &record.service).await?;
+        let of = |version: Option<&str>| {
+            let pods = version.into_iter().flat_map(|version| pods.pods_of_version(&record.service, version));
+            pods.filter_map(|pod| Some((pod.metadata.uid.clone()?, restarts(pod)))).collect()
+        };
+        let canary = record.rollout.as_ref().map(|rollout| rollout.canary.as_str());
+        Ok(PodRestarts { canary: of(canary), stable: of(record.state.version_of(Role::Stable)) })
+    }
+}
+
+/// The restarts of a pod's containers.
+fn restarts(pod: &Pod) -> u64 {
+    let statuses = pod.status.iter().flat_map(|status| status.container_statuses.iter().flatten());
+    statuses.filter_map(|status| u64::try_from(status.restart_count).ok()).sum()
 }
 
 fn is_later(seconds: u64, now: Timestamp) -> bool {

@@ -13,7 +13,7 @@ use super::hooks::{HookCaller, HookDispatcher};
 use super::report::RolloutReport;
 use super::send_error::FailedDelivery;
 use crate::{Cluster, Error, PromoteOptions, RollbackOptions, StoredRecord, WaitOptions};
-use canary_release::evidence::{IntervalCounts, ProxyCounters, ProxyCoverage};
+use canary_release::evidence::{IntervalCounts, PodRestarts, ProxyCounters, ProxyCoverage};
 use canary_release::preflight::PreflightCheck;
 use canary_release::record::Record;
 use canary_release::rollout::{Decision, Ending, RolloutAction, RolloutObservation, RolloutPhase, VerbError};
@@ -46,6 +46,7 @@ struct Baseline {
     intervals: u64,
     before: Option<ProxyCounters>,
     last: ProxyCounters,
+    restarts: PodRestarts,
 }
 
 /// What was observed, before anything is written.
@@ -98,7 +99,7 @@ impl<'c> RolloutDriver<'c> {
     ///
     /// If there is no rollout, and if the cluster cannot be read.
     pub async fn observe(&mut self, now: Timestamp) -> Result<RolloutReport, Error> {
-        Ok(self.find(now).await?.report)
+        Ok(Box::pin(self.find(now)).await?.report)
     }
 
     /// Observes once, and does what is decided. What a preflight check refuses is not done: the rollout is held for that reason.
@@ -108,7 +109,7 @@ impl<'c> RolloutDriver<'c> {
     ///
     /// If there is no rollout, and if the cluster refuses or does not answer. The next call continues what is left half done.
     pub async fn reconcile(&mut self, now: Timestamp) -> Result<RolloutReport, Error> {
-        let found = self.find(now).await?;
+        let found = Box::pin(self.find(now)).await?;
         let mut report = found.report.clone();
         let (observed, is_deployed) = (found.observed.clone(), found.is_deployed);
         let as_read = found.as_read.clone();
@@ -132,7 +133,7 @@ impl<'c> RolloutDriver<'c> {
         }
         self.call_hooks(&mut report, now);
         let is_steady = is_deployed && report.record.state.generation == generation;
-        self.baseline = is_steady.then(|| self.next_baseline(&report.record, observed.counters));
+        self.baseline = is_steady.then(|| self.next_baseline(&report.record, observed));
         Ok(report)
     }
 
@@ -169,11 +170,12 @@ impl<'c> RolloutDriver<'c> {
     }
 
     /// From now on the counters are compared with these.
-    fn next_baseline(&mut self, record: &Record, last: ProxyCounters) -> Baseline {
+    fn next_baseline(&mut self, record: &Record, observed: GroupCounters) -> Baseline {
         let generation = record.state.generation;
         let before = self.baseline.take().filter(|baseline| baseline.generation == generation);
         let intervals = record.rollout.as_ref().map_or(0, |rollout| rollout.evidence.intervals);
-        Baseline { generation, intervals, before: before.map(|baseline| baseline.last), last }
+        let GroupCounters { counters: last, restarts, .. } = observed;
+        Baseline { generation, intervals, before: before.map(|baseline| baseline.last), last, restarts }
     }
 
     async fn find(&mut self, now: Timestamp) -> Result<Found, Error> {
@@ -225,7 +227,8 @@ impl<'c> RolloutDriver<'c> {
         (baseline.generation == record.state.generation).then(|| {
             let counts =
                 IntervalCounts::between(baseline.before.as_ref(), &baseline.last, &observed.counters);
-            (baseline.intervals, counts)
+            let restarts = PodRestarts::between(&baseline.restarts, &observed.restarts);
+            (baseline.intervals, IntervalCounts { restarts, ..counts })
         })
     }
 

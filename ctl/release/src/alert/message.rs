@@ -1,6 +1,6 @@
 //! What an alert says.
 
-use crate::evidence::{Evidence, FailureKind, GROUPS, GroupCounts};
+use crate::evidence::{Evidence, FailureKind, GROUPS, GroupCounts, KindEvidence};
 use crate::rollout::RolloutResult;
 use crate::spec::{AlertSeverity, ReleaseName};
 use crate::stats::as_f64;
@@ -176,11 +176,11 @@ impl From<RolloutResult> for AlertKind {
 impl KindCounts {
     /// What a rollout has counted.
     pub fn of(evidence: &Evidence) -> Vec<Self> {
-        let counts = |kind| {
-            let counts = evidence.of(kind).test.counts();
+        let counts = |(kind, evidence): (FailureKind, &KindEvidence)| {
+            let counts = evidence.test.counts();
             Self { kind, canary: VersionCount::of(&counts.canary), stable: VersionCount::of(&counts.stable) }
         };
-        FailureKind::ALL.into_iter().map(counts).collect()
+        evidence.kinds().map(counts).collect()
     }
 }
 
@@ -196,8 +196,8 @@ impl KindCounts {
     fn said(&self, of: fn(&Self) -> VersionCount) -> String {
         let VersionCount { user_groups, responses, failed } = of(self);
         let counted = match self.kind {
-            FailureKind::ServerErrors => "responses",
             FailureKind::Unanswered => "requests",
+            FailureKind::ServerErrors | FailureKind::ClientErrors | FailureKind::SlowResponses => "responses",
         };
         if responses == 0 {
             return format!("no {counted}");

@@ -113,6 +113,7 @@ fn edge_config(release: &Release, state: &ReleaseState) -> ReleaseConfig {
         cache_control: release.cache_control,
         latency_histogram: release.latency_histogram,
         rollout_since_seconds: state.rollout_since_seconds,
+        slower_than_milliseconds: state.slower_than_milliseconds,
         fuse: release.fuse,
     }
 }

@@ -1,6 +1,6 @@
 //! What the evidence says about the next step, with the numbers of both versions and the reason in one sentence.
 
-use super::{Evidence, FailureKind, KindEvidence, LogRatio, ResponseCount, VersionCounts};
+use super::{Evidence, FailureKind, KindEvidence, LogRatio, ResponseCount, RestartCounts, VersionCounts};
 use crate::analysis::MetricReport;
 use crate::hook::HookReport;
 use crate::stats::as_f64;
@@ -11,8 +11,6 @@ use std::fmt;
 pub const MIN_GROUPS: usize = 8;
 /// The hold line as a fraction of the rollback line.
 const HOLD: f64 = 0.2;
-/// A canary that is worse by less than this share of its responses is not rolled back for it.
-const MIN_DIFFERENCE: f64 = 0.001;
 /// Over this share of silent proxies nothing is decided.
 const MAX_SILENT: f64 = 0.2;
 
@@ -25,6 +23,10 @@ pub struct Criteria {
     pub max_errors: Option<f64>,
     /// The responses of the canary that a step must have seen: 300 without a failure exclude a rate of 1 % (3/rate).
     pub min_responses: u64,
+    /// The restarts of the canary's containers that are allowed.
+    pub max_pod_restarts: u64,
+    /// The number of kinds of failure that are judged: each has its part of the false alarms.
+    pub kinds: u64,
 }
 
 /// The proxies that took part in the last interval, and those that serve the release.
@@ -77,6 +79,8 @@ pub struct Assessment {
     pub reason: String,
     /// The numbers of each kind of failure.
     pub kinds: Vec<KindNumbers>,
+    /// How often containers were restarted.
+    pub restarts: RestartCounts,
     /// What was measured besides.
     pub metrics: Vec<MetricReport>,
     /// What hooks have said since the step began.
@@ -87,16 +91,16 @@ impl Evidence {
     /// Assesses what was counted so far.
     pub fn assess(&self, criteria: &Criteria, proxies: ProxyCoverage) -> Assessment {
         let kinds: Vec<KindNumbers> =
-            FailureKind::ALL.into_iter().map(|kind| numbers(kind, self.of(kind), criteria)).collect();
-        let step = &self.of(FailureKind::ServerErrors).step;
+            self.kinds().map(|(kind, evidence)| numbers(kind, evidence, criteria)).collect();
         let findings = kinds.iter().filter_map(KindNumbers::finding);
-        let ceilings =
-            FailureKind::ALL.into_iter().filter_map(|kind| above_ceiling(kind, self.of(kind), criteria));
-        let found = findings.chain(ceilings).chain(silence(proxies)).chain(too_little(step, criteria));
+        let ceilings = self.kinds().filter(|(kind, _)| kind.has_ceiling());
+        let ceilings = ceilings.filter_map(|(kind, evidence)| above_ceiling(kind, evidence, criteria));
+        let failures = findings.chain(ceilings).chain(restarted(&self.restarts, criteria));
+        let found = failures.chain(silence(proxies)).chain(too_little(&self.server_errors().step, criteria));
         // Of several with the same verdict the first is said.
         let worst = found.reduce(|worst, next| if next.0 > worst.0 { next } else { worst });
         let (verdict, reason) = worst.unwrap_or_else(|| (EvidenceVerdict::Advance, not_worse(&kinds)));
-        Assessment { verdict, reason, kinds, metrics: Vec::new(), hooks: Vec::new() }
+        Assessment { verdict, reason, kinds, restarts: self.restarts, metrics: Vec::new(), hooks: Vec::new() }
     }
 }
 
@@ -115,7 +119,7 @@ fn numbers(kind: FailureKind, evidence: &KindEvidence, criteria: &Criteria) -> K
 impl Criteria {
     /// The evidence at which the canary is rolled back: each kind of failure has its part of the false alarms.
     pub fn rollback_at(&self) -> f64 {
-        as_f64(FailureKind::ALL.len() as u64) / self.false_alarm
+        as_f64(self.kinds) / self.false_alarm
     }
 }
 
@@ -124,7 +128,7 @@ type Found = (EvidenceVerdict, String);
 impl KindNumbers {
     /// What this kind of failure says against the canary.
     fn finding(&self) -> Option<Found> {
-        let is_worse = self.difference >= MIN_DIFFERENCE;
+        let is_worse = self.difference >= self.kind.least_difference();
         let verdict = match self.evidence {
             evidence if is_worse && evidence >= self.rollback_at => EvidenceVerdict::Rollback,
             evidence if is_worse && evidence >= self.rollback_at * HOLD => EvidenceVerdict::Hold,
@@ -163,6 +167,18 @@ fn above_ceiling(kind: FailureKind, evidence: &KindEvidence, criteria: &Criteria
             "{kind}: expected at most {} of the canary's responses in this step, found {found} of {}",
             percent(ceiling),
             total.responses
+        );
+        (EvidenceVerdict::Rollback, reason)
+    })
+}
+
+/// More restarts than the operator allows, and clearly more of each pod than stable has.
+fn restarted(restarts: &RestartCounts, criteria: &Criteria) -> Option<Found> {
+    let most = criteria.max_pod_restarts;
+    restarts.exceed(most).then(|| {
+        let RestartCounts { canary, stable } = restarts;
+        let reason = format!(
+            "restarts: expected at most {most} of the canary's containers, found {canary}; stable {stable}"
         );
         (EvidenceVerdict::Rollback, reason)
     })

@@ -1,7 +1,8 @@
 use super::*;
-use crate::evidence::{GROUPS, GroupCounts, IntervalCounts};
+use crate::evidence::{GROUPS, GroupCounts, IntervalCounts, RestartCount};
 
-const CRITERIA: Criteria = Criteria { false_alarm: 0.05, max_errors: None, min_responses: 300 };
+const CRITERIA: Criteria =
+    Criteria { false_alarm: 0.05, max_errors: None, min_responses: 300, max_pod_restarts: 3, kinds: 2 };
 const ALL: ProxyCoverage = ProxyCoverage { observed: 5, of: 5 };
 
 /// Counts that are spread evenly, with failures one in each of the first groups, around and around.
@@ -58,7 +59,7 @@ fn a_difference_below_a_tenth_of_a_point_is_no_reason() {
     // 16 of 160,000 against none of 1,440,000: certain, and 0.01 points.
     let found = evidence(version(10_000, 16), version(90_000, 0)).assess(&CRITERIA, ALL);
     let [errors, _] = &found.kinds[..] else { panic!("{found:?}") };
-    assert!(errors.evidence > 1e6 && errors.difference < MIN_DIFFERENCE, "{errors:?}");
+    assert!(errors.evidence > 1e6 && errors.difference < 0.001, "{errors:?}");
     assert_eq!(found.verdict, EvidenceVerdict::Advance);
 }
 
@@ -130,9 +131,84 @@ fn a_canary_that_hangs_is_rolled_back() {
     evidence.add(&IntervalCounts {
         server_errors: VersionCounts { canary: GroupCounts::default(), stable: version(90, 0) },
         unanswered: VersionCounts { canary: version(10, 160), stable: version(90, 1) },
-        proxies: 1,
+        ..IntervalCounts::default()
     });
     let found = evidence.assess(&CRITERIA, ALL);
     assert_eq!(found.verdict, EvidenceVerdict::Rollback);
     assert!(found.reason.starts_with("unanswered: canary 100.00% of 160"), "{}", found.reason);
+}
+
+/// The same counts as failures of a kind that a release asks for, and of one that it does not.
+fn asked(client_errors: bool, slow_responses: bool, counts: &VersionCounts) -> Assessment {
+    let mut evidence = Evidence::new(client_errors, slow_responses);
+    let responses = VersionCounts { canary: version(100, 0), stable: version(900, 0) };
+    evidence.add(&IntervalCounts {
+        server_errors: responses,
+        client_errors: *counts,
+        slow_responses: *counts,
+        ..IntervalCounts::default()
+    });
+    evidence.assess(&Criteria { kinds: 3, ..CRITERIA }, ALL)
+}
+
+#[test]
+fn responses_with_4xx_and_slow_ones_are_failures_where_the_release_says_so() {
+    let worse = VersionCounts { canary: version(100, 160), stable: version(900, 144) };
+    let found = asked(false, false, &worse);
+    assert_eq!((found.verdict, found.kinds.len()), (EvidenceVerdict::Advance, 2), "{}", found.reason);
+    let found = asked(true, false, &worse);
+    assert_eq!((found.verdict, found.kinds.len()), (EvidenceVerdict::Rollback, 3));
+    assert!(
+        found.reason.starts_with("4xx: canary 10.00% of 1600 responses, stable 1.00%"),
+        "{}",
+        found.reason
+    );
+    assert!(found.reason.ends_with("(rollback at 60)"), "three kinds share the alarms: {}", found.reason);
+    let found = asked(false, true, &worse);
+    assert_eq!(found.verdict, EvidenceVerdict::Rollback);
+    assert!(found.reason.starts_with("slow: canary 10.00%"), "{}", found.reason);
+}
+
+#[test]
+fn slow_responses_convict_from_a_point_more_on_and_do_not_count_for_the_ceiling() {
+    // 1.5 % against 1 %: certain, and half a point.
+    let little = VersionCounts { canary: version(10_000, 2_400), stable: version(90_000, 14_400) };
+    assert_eq!(asked(false, true, &little).verdict, EvidenceVerdict::Advance);
+    assert_eq!(asked(true, false, &little).verdict, EvidenceVerdict::Rollback);
+    let mut evidence = Evidence::new(true, true);
+    let alike = VersionCounts { canary: version(100, 160), stable: version(900, 1_440) };
+    let responses = VersionCounts { canary: version(100, 0), stable: version(900, 0) };
+    evidence.add(&IntervalCounts {
+        server_errors: responses,
+        client_errors: alike,
+        slow_responses: alike,
+        ..IntervalCounts::default()
+    });
+    let ceiling = Criteria { max_errors: Some(0.01), kinds: 4, ..CRITERIA };
+    assert_eq!(evidence.assess(&ceiling, ALL).verdict, EvidenceVerdict::Advance);
+}
+
+#[test]
+fn a_canary_whose_containers_restart_is_rolled_back_though_no_response_fails() {
+    let mut evidence = evidence(version(30, 0), version(270, 0));
+    let mut restart = |canary, stable| {
+        let count = |restarts| RestartCount { restarts, pods: 2 };
+        let restarts = RestartCounts { canary: count(canary), stable: count(stable) };
+        evidence.add(&IntervalCounts { restarts, ..IntervalCounts::default() });
+        evidence.assess(&CRITERIA, ALL)
+    };
+    assert_eq!(restart(3, 0).verdict, EvidenceVerdict::Advance);
+    let found = restart(1, 0);
+    assert_eq!(found.verdict, EvidenceVerdict::Rollback);
+    let told =
+        "restarts: expected at most 3 of the canary's containers, found 4 in 2 pods; stable 0 in 2 pods";
+    assert_eq!(found.reason, told);
+    assert_eq!(restart(0, 2).verdict, EvidenceVerdict::Advance, "stable's restart as well");
+}
+
+#[test]
+fn a_rollout_that_forgets_judges_the_same_kinds() {
+    let mut evidence = Evidence::new(true, true);
+    evidence.forget();
+    assert_eq!((evidence.kinds().count(), evidence.intervals), (4, 1));
 }

@@ -10,6 +10,7 @@
 //! log_ratio         a log-likelihood ratio in whole numbers
 //! sequential_test   how much likelier the counts are if the canary fails more
 //! spread            how much more failures cluster by user than chance explains
+//! restarts          containers of both versions that were restarted          PodRestarts          -> RestartCounts
 //! kinds             one test for each kind of failure, kept in the record IntervalCounts      -> Evidence
 //! assessment        go on, wait, hold or roll back, with the numbers      Evidence, criteria   -> Assessment
 //! forecast          what a rate of traffic can show, and how long it takes
@@ -26,6 +27,7 @@ mod forecast;
 mod kinds;
 mod log_ratio;
 mod proxy_counters;
+mod restarts;
 mod sequential_test;
 mod spread;
 
@@ -35,4 +37,5 @@ pub use forecast::Forecast;
 pub use kinds::{Evidence, FailureKind, KindEvidence};
 pub use log_ratio::LogRatio;
 pub use proxy_counters::{IntervalCounts, ProxyCounters, ReleaseCounters};
+pub use restarts::{PodRestarts, RestartCount, RestartCounts};
 pub use sequential_test::SequentialTest;

@@ -3,7 +3,7 @@
 //! A proxy takes part in an interval if it was observed at both ends and none of its counters fell. One that was
 //! restarted or is silent drops out for both versions, so that it changes no comparison.
 
-use super::{GROUPS, GroupCounts, VersionCounts};
+use super::{GROUPS, GroupCounts, RestartCounts, VersionCounts};
 use crate::metrics::PodName;
 use std::array::from_fn;
 use std::collections::BTreeMap;
@@ -17,6 +17,10 @@ pub struct ReleaseCounters {
     pub responses: [u64; GROUPS],
     /// Responses with a status of 500 to 599.
     pub server_errors: [u64; GROUPS],
+    /// Responses with a status of 400 to 499.
+    pub client_errors: [u64; GROUPS],
+    /// Responses that took longer than the release allows.
+    pub slow_responses: [u64; GROUPS],
 }
 
 /// The counters of both versions in all proxies that were reached, at one moment.
@@ -33,6 +37,12 @@ pub struct IntervalCounts {
     pub server_errors: VersionCounts,
     /// Requests that had at least one interval to be answered, and those that were not.
     pub unanswered: VersionCounts,
+    /// Responses, and those with a status of 400 to 499.
+    pub client_errors: VersionCounts,
+    /// Responses, and those that took longer than the release allows.
+    pub slow_responses: VersionCounts,
+    /// Restarts of containers.
+    pub restarts: RestartCounts,
     /// The proxies that took part.
     pub proxies: usize,
 }
@@ -63,13 +73,9 @@ impl IntervalCounts {
         for (pod, last) in &later.0 {
             let Some(first) = earlier.0.get(pod).filter(|first| never_fell(first, last)) else { continue };
             interval.proxies += 1;
-            interval.server_errors.add(&both(|version| {
-                let (first, last) = (version(first), version(last));
-                GroupCounts::new(
-                    since(&first.responses, &last.responses),
-                    since(&first.server_errors, &last.server_errors),
-                )
-            }));
+            interval.server_errors.add(&responses(first, last, |version| &version.server_errors));
+            interval.client_errors.add(&responses(first, last, |version| &version.client_errors));
+            interval.slow_responses.add(&responses(first, last, |version| &version.slow_responses));
             let zeroth = before.and_then(|before| before.0.get(pod));
             let Some(zeroth) = zeroth.filter(|zeroth| never_fell(zeroth, first)) else { continue };
             interval
@@ -78,6 +84,18 @@ impl IntervalCounts {
         }
         interval
     }
+}
+
+/// The responses between two observations, and those of them that `failed` has counted.
+fn responses(
+    first: &BothCounters,
+    last: &BothCounters,
+    failed: fn(&ReleaseCounters) -> &[u64; GROUPS],
+) -> VersionCounts {
+    both(|version| {
+        let (first, last) = (version(first), version(last));
+        GroupCounts::new(since(&first.responses, &last.responses), since(failed(first), failed(last)))
+    })
 }
 
 /// The requests between the first two of three observations, and how many more of them than before lack a response.
@@ -102,7 +120,11 @@ fn never_fell(earlier: &BothCounters, later: &BothCounters) -> bool {
     let all = |counters: &BothCounters| {
         counters
             .iter()
-            .flat_map(|version| [version.requests, version.responses, version.server_errors])
+            .flat_map(|version| {
+                let ReleaseCounters { requests, responses, server_errors, client_errors, slow_responses } =
+                    *version;
+                [requests, responses, server_errors, client_errors, slow_responses]
+            })
             .flatten()
             .collect::<Vec<u64>>()
     };
@@ -124,6 +146,7 @@ mod tests {
             requests: in_group_4(requests),
             responses: in_group_4(responses),
             server_errors: in_group_4(server_errors),
+            ..ReleaseCounters::default()
         }
     }
 
@@ -144,6 +167,23 @@ mod tests {
         assert_eq!(interval.server_errors.stable.total(), ResponseCount { responses: 200, failed: 0 });
         assert_eq!(interval.proxies, 1);
         assert_eq!(interval.unanswered, VersionCounts::default(), "there was no observation before");
+    }
+
+    #[test]
+    fn each_kind_of_failure_has_its_own_counter() {
+        let failed = |client_errors, slow_responses| ReleaseCounters {
+            client_errors: [client_errors; GROUPS],
+            slow_responses: [slow_responses; GROUPS],
+            ..ReleaseCounters { responses: [10; GROUPS], ..ReleaseCounters::default() }
+        };
+        let earlier = observed(&[("a", ReleaseCounters::default(), ReleaseCounters::default())]);
+        let later = observed(&[("a", failed(1, 2), failed(3, 4))]);
+        let interval = IntervalCounts::between(None, &earlier, &later);
+        let both = |counts: &VersionCounts| (counts.canary.total().failed, counts.stable.total().failed);
+        assert_eq!(both(&interval.client_errors), (16, 48));
+        assert_eq!(both(&interval.slow_responses), (32, 64));
+        assert_eq!(both(&interval.server_errors), (0, 0));
+        assert_eq!(interval.slow_responses.canary.total().responses, 160);
     }
 
     #[test]

@@ -6,6 +6,8 @@ use crate::evidence::{GROUPS, ReleaseCounters};
 const REQUESTS: &str = "canary_group_requests_total";
 const RESPONSES: &str = "canary_group_responses_total";
 const SERVER_ERRORS: &str = "canary_group_server_errors_total";
+const CLIENT_ERRORS: &str = "canary_group_client_errors_total";
+const SLOW_RESPONSES: &str = "canary_group_slow_responses_total";
 
 impl ProxyMetrics {
     /// The counters of a version of a release (`<namespace>/<name>`), since the proxy started. A counter that is not there has
@@ -17,6 +19,8 @@ impl ProxyMetrics {
                 REQUESTS => &mut counters.requests,
                 RESPONSES => &mut counters.responses,
                 SERVER_ERRORS => &mut counters.server_errors,
+                CLIENT_ERRORS => &mut counters.client_errors,
+                SLOW_RESPONSES => &mut counters.slow_responses,
                 _ => continue,
             };
             let is_of_release = sample.labels.get("component").is_some_and(|of| of == release);

@@ -32,6 +32,7 @@ pub fn plan_config_update(
             versions: state.versions,
             gone: state.gone,
             rollout_since_seconds: state.rollout_since_seconds,
+            slower_than_milliseconds: state.slower_than_milliseconds,
             ..entry.clone()
         };
     };

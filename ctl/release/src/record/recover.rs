@@ -104,6 +104,7 @@ fn state_of(entry: &ReleaseConfig) -> ReleaseState {
         installed_at_seconds: entry.installed_at_seconds,
         // The record of the rollout is lost, so nothing reads what would be counted for it.
         rollout_since_seconds: 0,
+        slower_than_milliseconds: 0,
     }
 }
 

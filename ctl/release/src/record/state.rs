@@ -32,6 +32,9 @@ pub struct ReleaseState {
     /// When the rollout began that goes on, seconds since 1970-01-01 UTC: the proxies count by user group. 0 if none does.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rollout_since_seconds: u64,
+    /// A response that takes longer than this is slow for that rollout, in milliseconds. 0 if none is.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub slower_than_milliseconds: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
@@ -79,6 +82,7 @@ impl ReleaseState {
             adopt: release.versions.stable.clone(),
             installed_at_seconds: 0,
             rollout_since_seconds: 0,
+            slower_than_milliseconds: 0,
         }
     }
 

@@ -76,6 +76,7 @@ mod tests {
             adopt: "v1".to_owned(),
             installed_at_seconds: 0,
             rollout_since_seconds: 0,
+            slower_than_milliseconds: 0,
         }
     }
 

@@ -1,7 +1,7 @@
 //! What the traffic of a rollout can show in the time of its step: said while there is time to change the plan.
 
 use super::Rollout;
-use crate::evidence::{Criteria, FailureKind, Forecast};
+use crate::evidence::{Criteria, Forecast};
 use crate::spec::Seconds;
 use crate::stats::as_f64;
 use jiff::Timestamp;
@@ -25,7 +25,7 @@ impl Rollout {
     /// Where no driver was there for a part of that time it is more.
     pub fn forecast(&self, now: Timestamp) -> Option<RolloutForecast> {
         let hold = self.current()?.hold;
-        let evidence = self.evidence.of(FailureKind::ServerErrors);
+        let evidence = self.evidence.server_errors();
         let (canary, stable) = (evidence.step.canary.total(), evidence.step.stable.total());
         let seconds = now.duration_since(self.step.as_ref()?.since).as_secs_f64();
         if canary.responses == 0 || stable.responses == 0 || seconds <= 0.0 {

@@ -171,6 +171,8 @@ impl From<&RolloutPolicy> for Criteria {
             false_alarm: policy.false_alarm.as_fraction(),
             max_errors: policy.max_errors.map(crate::spec::Percentage::as_fraction),
             min_responses: policy.min_responses,
+            max_pod_restarts: policy.max_pod_restarts,
+            kinds: policy.failure_kinds(),
         }
     }
 }

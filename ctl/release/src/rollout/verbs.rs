@@ -6,7 +6,7 @@ use super::{AlertState, Ending, Rollout, RolloutEnd, RolloutResult, Suspension};
 use crate::alert::AlertKind;
 use crate::evidence::Evidence;
 use crate::record::{Operation, Record};
-use crate::spec::{FailureAction, Gate, RolloutSpec};
+use crate::spec::{FailureAction, Gate, Milliseconds, RolloutSpec};
 use assignment::contract::Role;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
@@ -108,7 +108,7 @@ impl Record {
             suspended: None,
             ending: None,
             ended: None,
-            evidence: Evidence::default(),
+            evidence: Evidence::new(spec.policy.client_errors, spec.policy.slower_than.is_some()),
             fused_since: None,
             metrics: spec.analysis.metrics.clone(),
             measured: BTreeMap::new(),
@@ -124,7 +124,10 @@ impl Record {
 
     /// Lets the proxies count by user group from a moment on, or no more, as the next generation.
     pub(super) fn count_by_group(&mut self, since: Option<Timestamp>, by: &str) {
+        let policy = self.rollout.as_ref().map(|rollout| rollout.policy).filter(|_| since.is_some());
+        let slower_than = policy.and_then(|policy| policy.slower_than);
         self.state.rollout_since_seconds = since.map_or(0, seconds);
+        self.state.slower_than_milliseconds = slower_than.map_or(0, Milliseconds::get);
         self.state.generation += 1;
         self.append_history(by, self.state.weight, Operation::Rollout);
     }

@@ -1,4 +1,4 @@
-//! Durations in a specification: `30m`, `24h`, `7d`.
+//! Durations in a specification: `30m`, `24h`, `7d`; of a response `500ms`.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -13,6 +13,20 @@ pub struct Seconds(u64);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a duration like `90s`, `30m`, `24h` or `7d`, found `{0}`")]
 pub struct SecondsError(String);
+
+/// A duration in whole milliseconds, more than none and less than 1,000 s. As JSON their number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "u64", into = "u64")]
+pub struct Milliseconds(u64);
+
+/// The text is no duration of a response.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a duration like `500ms` or `2s`, below 1000 s, found `{0}`")]
+pub struct MillisecondsError(String);
+
+const MILLISECONDS_PER_SECOND: u64 = 1_000;
+/// A response that takes longer is no response.
+const MAX_MILLISECONDS: u64 = 999_999;
 
 const UNITS: [(char, u64); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
 
@@ -92,6 +106,55 @@ impl fmt::Display for Seconds {
     }
 }
 
+impl Milliseconds {
+    /// The number of milliseconds.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl FromStr for Milliseconds {
+    type Err = MillisecondsError;
+
+    /// Reads `500ms` or `2s`.
+    fn from_str(text: &str) -> Result<Self, MillisecondsError> {
+        let text = text.trim();
+        let units = [("ms", 1), ("s", MILLISECONDS_PER_SECOND)];
+        let number = units.into_iter().find_map(|(unit, size)| {
+            let digits =
+                text.strip_suffix(unit).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
+            digits.parse::<u64>().ok()?.checked_mul(size)
+        });
+        let time = number.and_then(|number| Self::try_from(number).ok());
+        time.ok_or_else(|| MillisecondsError(text.to_owned()))
+    }
+}
+
+impl TryFrom<u64> for Milliseconds {
+    type Error = MillisecondsError;
+    fn try_from(milliseconds: u64) -> Result<Self, MillisecondsError> {
+        let is_allowed = (1..=MAX_MILLISECONDS).contains(&milliseconds);
+        is_allowed.then_some(Self(milliseconds)).ok_or_else(|| MillisecondsError(format!("{milliseconds}ms")))
+    }
+}
+
+impl From<Milliseconds> for u64 {
+    fn from(milliseconds: Milliseconds) -> Self {
+        milliseconds.0
+    }
+}
+
+impl fmt::Display for Milliseconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0 / MILLISECONDS_PER_SECOND;
+        if seconds * MILLISECONDS_PER_SECOND == self.0 {
+            write!(f, "{seconds}s")
+        } else {
+            write!(f, "{}ms", self.0)
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,6 +168,18 @@ mod tests {
             assert_eq!(printed.parse::<Seconds>().map(Seconds::get), Ok(seconds));
         }
         assert_eq!(Seconds(5400).to_string(), "1h30m");
+    }
+
+    #[test]
+    fn the_time_of_a_response_goes_there_and_back() {
+        for (text, milliseconds) in [("500ms", 500), ("2s", 2_000), ("90s", 90_000), ("1500ms", 1_500)] {
+            let read = text.parse::<Milliseconds>();
+            assert_eq!(read.as_ref().map(|read| read.get()), Ok(milliseconds));
+            assert_eq!(read.map(|read| read.to_string()), Ok(text.to_owned()));
+        }
+        for text in ["", "0ms", "500", "ms", "-1ms", "+1ms", "1.5s", "1000s", "1m", "1s500ms"] {
+            assert!(text.parse::<Milliseconds>().is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub use analysis::{
     ServerAddress,
 };
 pub use dependency::ReleaseDependency;
-pub use duration::{Seconds, SecondsError};
+pub use duration::{Milliseconds, MillisecondsError, Seconds, SecondsError};
 pub use hook::{HookEndpoint, HookSpec, HookType, RolloutHook};
 pub use load::{Document, Error, Origin, load, parse};
 pub use names::{Label, LabelError, ReleaseName, version_subset};

@@ -1,6 +1,8 @@
 //! How a rollout goes by itself: plans of steps, and what ends it.
 
-use super::{AlertSpec, AnalysisSpec, HookSpec, Percentage, ReleaseDependency, RolloutWindow, Seconds};
+use super::{
+    AlertSpec, AnalysisSpec, HookSpec, Milliseconds, Percentage, ReleaseDependency, RolloutWindow, Seconds,
+};
 use assignment::Weight;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -64,6 +66,15 @@ pub struct RolloutPolicy {
     pub max_errors: Option<Percentage>,
     /// The responses of the canary that a step must have seen.
     pub min_responses: u64,
+    /// Whether responses with a status of 400 to 499 count as failed.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub client_errors: bool,
+    /// Responses whose headers come later count as failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slower_than: Option<Milliseconds>,
+    /// The restarts of the canary's containers that are allowed in a rollout.
+    #[serde(default = "max_pod_restarts")]
+    pub max_pod_restarts: u64,
     /// What is done when the canary is worse, or the deadline has passed.
     pub on_failure: FailureAction,
     /// What is done after the last step.
@@ -77,6 +88,13 @@ pub struct RolloutPolicy {
     pub stalled_after: Seconds,
     /// Whether the rollout only says what it would do.
     pub observe: bool,
+}
+
+impl RolloutPolicy {
+    /// How many kinds of failed responses there are: 5xx and unanswered requests always.
+    pub fn failure_kinds(&self) -> u64 {
+        2 + u64::from(self.client_errors) + u64::from(self.slower_than.is_some())
+    }
 }
 
 /// What is done when the canary is worse.
@@ -116,6 +134,16 @@ impl RolloutStep {
     pub(super) const HOLD: Seconds = Seconds::TEN_MINUTES;
 }
 
+/// Those of `SberMarket`'s platform (in three minutes there), and of files that do not say it.
+const fn max_pod_restarts() -> u64 {
+    3
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+const fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
 /// That of records that were written before it was there, and of files that do not say it.
 const fn stalled_after() -> Seconds {
     Seconds::TEN_MINUTES
@@ -142,6 +170,9 @@ impl Default for RolloutPolicy {
             false_alarm: Percentage::from_basis_points(500),
             max_errors: None,
             min_responses: 300,
+            client_errors: false,
+            slower_than: None,
+            max_pod_restarts: max_pod_restarts(),
             on_failure: FailureAction::default(),
             on_success: SuccessAction::default(),
             deadline: Seconds::DAY,

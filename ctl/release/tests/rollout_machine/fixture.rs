@@ -1,6 +1,6 @@
 //! A release whose objects and record are two things, drivers that may be killed between any two writes, and a clock.
 
-use canary_release::evidence::{Assessment, EvidenceVerdict};
+use canary_release::evidence::{Assessment, EvidenceVerdict, RestartCounts};
 use canary_release::record::{Record, ReleaseState};
 use canary_release::rollout::{
     CanaryRole, Decision, DependencyState, Ending, RolloutAction, RolloutObservation,
@@ -84,6 +84,7 @@ impl RolloutFixture {
                 verdict,
                 reason: format!("{verdict:?}"),
                 kinds: Vec::new(),
+                restarts: RestartCounts::default(),
                 metrics: Vec::new(),
                 hooks: Vec::new(),
             },

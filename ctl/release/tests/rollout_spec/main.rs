@@ -67,6 +67,9 @@ fn every_field_is_read() {
     falseAlarm: 1%
     maxErrors: 0.5%
     minResponses: 3000
+    clientErrors: true
+    slowerThan: 250ms
+    maxPodRestarts: 0
     onFailure: hold
     onSuccess: wait
     deadline: 3d
@@ -83,6 +86,9 @@ fn every_field_is_read() {
         false_alarm: Percentage::from_basis_points(100),
         max_errors: Some(Percentage::from_basis_points(50)),
         min_responses: 3_000,
+        client_errors: true,
+        slower_than: Some("250ms".parse().unwrap()),
+        max_pod_restarts: 0,
         on_failure: FailureAction::Hold,
         on_success: SuccessAction::Wait,
         deadline: "3d".parse().unwrap(),
@@ -100,6 +106,7 @@ fn a_wrong_value_is_a_fault_at_its_place() {
     falseAlarm: 0
     minResponses: 0
     maxErrors: 200%
+    slowerThan: 250
     onFailure: zero
     expiresIn: 5s
     minAnswers: 300
@@ -111,9 +118,10 @@ fn a_wrong_value_is_a_fault_at_its_place() {
             "canary.yaml:13:17: expected more than 0 and at most 50%, found `0`",
             "canary.yaml:14:19: expected at least 1, found `0`",
             "canary.yaml:15:16: expected a percentage from 0 to 100 in steps of 0.01, like `5%` or `0.1`, found `200%`",
-            "canary.yaml:16:16: expected `rollback`, `stop` or `hold`, found `zero`",
-            "canary.yaml:17:16: expected at least 30s, found `5s`",
-            "canary.yaml:18:5: unknown field `spec.rollout.minAnswers`",
+            "canary.yaml:16:17: expected a duration like `500ms` or `2s`, below 1000 s, found `250`",
+            "canary.yaml:17:16: expected `rollback`, `stop` or `hold`, found `zero`",
+            "canary.yaml:18:16: expected at least 30s, found `5s`",
+            "canary.yaml:19:5: unknown field `spec.rollout.minAnswers`",
         ]
     );
 }

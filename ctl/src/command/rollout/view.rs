@@ -7,7 +7,7 @@ use assignment::Weight;
 use canary_operations::RolloutReport;
 use canary_release::alert::AlertOutbox;
 use canary_release::analysis::MetricReport;
-use canary_release::evidence::{Assessment, KindNumbers, ProxyCoverage};
+use canary_release::evidence::{Assessment, KindNumbers, ProxyCoverage, RestartCounts};
 use canary_release::hook::HookReport;
 use canary_release::record::Record;
 use canary_release::rollout::{Decision, Rollout, RolloutForecast};
@@ -37,6 +37,9 @@ struct Observed {
     decision: Decision,
     /// The numbers of each kind of failure.
     kinds: Vec<KindNumbers>,
+    /// How often containers were restarted.
+    #[serde(skip_serializing_if = "RestartCounts::is_empty")]
+    restarts: RestartCounts,
     /// What was measured besides.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     metrics: Vec<MetricReport>,
@@ -62,21 +65,26 @@ impl RolloutView {
         let view = Self::of_record(name, &report.record)?;
         let forecast = view.rollout.forecast(Timestamp::now()).filter(|_| view.rollout.is_active());
         let RolloutReport { decision, assessment, proxies, .. } = report;
-        let Assessment { kinds, metrics, hooks, .. } = assessment;
-        Ok(Self { observed: Some(Observed { decision, kinds, metrics, hooks, proxies, forecast }), ..view })
+        let Assessment { kinds, restarts, metrics, hooks, .. } = assessment;
+        let observed = Observed { decision, kinds, restarts, metrics, hooks, proxies, forecast };
+        Ok(Self { observed: Some(observed), ..view })
     }
 }
 
 impl Report for RolloutView {
     fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         writeln!(out, "{}: {}", self.release, escape::line(&self.rollout.to_string()))?;
-        let Some(Observed { decision, kinds, metrics, hooks, proxies, forecast }) = &self.observed else {
+        let Some(observed) = &self.observed else {
             let steps = self.rollout.plan.iter().map(|step| step.weight.to_string()).collect::<Vec<_>>();
             return writeln!(out, "weight {}, steps {}", self.weight, steps.join(", "));
         };
+        let Observed { decision, kinds, restarts, metrics, hooks, proxies, forecast } = observed;
         writeln!(out, "{}: {}", decision.phase, escape::line(&decision.reason))?;
         for kind in kinds {
             writeln!(out, "{kind}")?;
+        }
+        if restarts.canary.restarts + restarts.stable.restarts > 0 {
+            writeln!(out, "{restarts}")?;
         }
         for metric in metrics {
             writeln!(out, "{}", escape::line(&metric.to_string()))?;

@@ -21,9 +21,14 @@ pub(crate) use hops::asks_catalog;
 /// No client waits for a response so long.
 const NEVER: Duration = Duration::from_hours(24);
 
+/// How much later a slow page is answered.
+const SLOW: Duration = Duration::from_millis(500);
+
 /// The answer to a visit; what goes wrong is an answer as well.
 pub(crate) fn answer(visit: &Visit<'_>) -> Answer {
-    dispatch(visit).unwrap_or_else(|refusal| refused(visit, &refusal))
+    let answer = dispatch(visit).unwrap_or_else(|refusal| refused(visit, &refusal));
+    let is_page = matches!(visit.request.uri.path(), "/" | "/cart" | "/cart/add");
+    if is_page && answer.wait < SLOW && visit.shop.is_slow() { answer.after(SLOW) } else { answer }
 }
 
 fn dispatch(visit: &Visit<'_>) -> Result<Answer, Refusal> {

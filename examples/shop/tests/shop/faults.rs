@@ -30,6 +30,20 @@ async fn of_a_hundred_pages_so_many_fail_and_so_many_are_never_answered() -> Res
 }
 
 #[tokio::test]
+async fn of_a_hundred_pages_so_many_are_half_a_second_late() -> Result<()> {
+    let shop = open_shop_with(ShopConfig::new("v2", "v2-a")?.with_slow_percent(4)).await?;
+    let mut slow = 0;
+    for _ in 0..100 {
+        let begun = std::time::Instant::now();
+        let reply = Browser::new(Protocol::Http1).get(&shop, "/cart").await?;
+        assert_eq!(reply.status, StatusCode::OK);
+        slow += usize::from(begun.elapsed() >= Duration::from_millis(500));
+    }
+    assert_eq!(slow, 4);
+    Ok(())
+}
+
+#[tokio::test]
 async fn faults_by_chance_are_not_spread_evenly() -> Result<()> {
     let config = ShopConfig::new("v2", "v2-a")?.with_fail_percent(50).with_random_faults(true);
     let shop = open_shop_with(config).await?;

@@ -6,7 +6,8 @@ use wasm_tests::mesh::Pace;
 use wasm_tests::rollouts::{RolloutPlan, Scenario};
 
 /// The steps of both; Flagger stays one interval at each.
-pub(crate) const PLAN: RolloutPlan = RolloutPlan { weights: [10, 25, 50], hold: INTERVAL, deadline: "5m" };
+pub(crate) const PLAN: RolloutPlan =
+    RolloutPlan { weights: [10, 25, 50], hold: INTERVAL, deadline: "5m", slower_than: None };
 /// Between two looks of either tool: the least that Flagger takes.
 pub(crate) const INTERVAL: &str = "10s";
 /// Flagger's failed checks until the rollback, as in its tutorial for Istio.

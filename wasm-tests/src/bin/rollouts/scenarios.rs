@@ -2,12 +2,13 @@
 
 use wasm_tests::rollouts::{Addition, Scenario};
 
-pub(crate) const SCENARIOS: [Scenario; 9] = [
+pub(crate) const SCENARIOS: [Scenario; 10] = [
     Scenario::GOOD,
     Scenario::FAILS_1,
     Scenario::FAILS_5,
     Scenario::FAILS_50,
     Scenario::HANGS,
+    Scenario::SLOW,
     Scenario {
         name: "the canary's pods end every two seconds",
         variables: [&[], &[]],

@@ -9,7 +9,8 @@ use wasm_tests::mesh::{ShopperReport, Shoppers};
 use wasm_tests::rollouts::{Addition, Error, RolloutEnd, RolloutPlan, Scenario, ShopRelease};
 
 /// The plan of each rollout; minutes are seconds.
-pub(crate) const PLAN: RolloutPlan = RolloutPlan { weights: [10, 25, 50], hold: "6s", deadline: "90s" };
+pub(crate) const PLAN: RolloutPlan =
+    RolloutPlan { weights: [10, 25, 50], hold: "6s", deadline: "90s", slower_than: Some("400ms") };
 const INTERVAL: &str = "2s";
 
 /// What came of a scenario.

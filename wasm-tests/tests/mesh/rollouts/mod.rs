@@ -114,6 +114,25 @@ fn a_canary_that_fails_half_of_its_pages_is_rolled_back_in_its_first_step() {
 }
 
 #[test]
+fn a_canary_that_is_slower_than_allowed_is_rolled_back_and_no_request_has_failed() {
+    in_the_mesh(async |lab| {
+        let settings = json!({"slowerThan": "400ms"});
+        let (loaded, cli) = release_with(lab, "rollout-slow", [0, 0], &settings).await;
+        let setting = ["set", "env", "-n", "rollout-slow", "deployment/shop-v2", "SHOP_SLOW_PERCENT=20"];
+        lab.kubectl(&setting).await.unwrap();
+        lab.rolled_out("rollout-slow", "deployment/shop-v2").await.unwrap();
+        let (output, took, tally) = rolled_out(&loaded, &cli).await;
+        let (result, reason) = ended(&output);
+        println!("rolled back after {took:.1?}: {reason}\n{}", output.stderr);
+        assert_eq!((output.code, result.as_str()), (Some(1), "rolledBack"), "{output:?}");
+        assert!(reason.starts_with("slow: canary ") && reason.contains("rollback at 60"), "{reason}");
+        assert_eq!((tally.failed_users, tally.lost), (0, 0), "{tally:?}");
+        let is_announced = |flip: &Flip| flip.to.version.as_deref() == Some("v1");
+        assert!(tally.flips.iter().all(is_announced), "only the rollback moves users: {:?}", tally.flips);
+    });
+}
+
+#[test]
 fn a_canary_that_fails_no_more_than_stable_is_promoted() {
     in_the_mesh(async |lab| {
         let (loaded, cli) = release(lab, "rollout-alike", [5, 5]).await;

@@ -28,6 +28,10 @@ pub(crate) struct Proxies {
     unreachable_module: Option<String>,
 }
 
+/// What a proxy counts by user group. What is 0 has no counter.
+const GROUP_COUNTERS: [&str; 5] =
+    ["requests", "responses", "server_errors", "client_errors", "slow_responses"];
+
 #[derive(Default)]
 struct Proxy {
     /// What it reports. A gauge stays until the listener is drained, which takes longer than any test.
@@ -40,8 +44,8 @@ struct Proxy {
     clusters_added: usize,
     /// The releases whose configuration asks for counters by user group.
     counting: BTreeSet<String>,
-    /// Requests, responses and server errors by release, version and user group.
-    groups: BTreeMap<(String, String, usize), [u64; 3]>,
+    /// What was counted by release, version and user group: [`GROUP_COUNTERS`].
+    groups: BTreeMap<(String, String, usize), [u64; GROUP_COUNTERS.len()]>,
     /// When the fuse of a canary closes, in seconds since 1970, by release, and version and epoch.
     fuses: BTreeMap<(String, String), u64>,
 }
@@ -80,13 +84,22 @@ impl Proxies {
     /// Users of each user group get so many responses of a version, and so many of them are server errors. A proxy counts them
     /// if its configuration asks for it.
     pub(crate) fn respond(&mut self, version: &str, each: u64, failed: u64) {
+        self.count(version, [each, each, failed, 0, 0]);
+    }
+
+    /// So many of the responses that users of each user group got of a version are of this kind besides.
+    pub(crate) fn fail_as(&mut self, kind: &str, version: &str, each: u64) {
+        self.count(version, GROUP_COUNTERS.map(|counter| if counter == kind { each } else { 0 }));
+    }
+
+    fn count(&mut self, version: &str, each: [u64; GROUP_COUNTERS.len()]) {
         for proxy in self.by_pod.values_mut() {
             for (release, group) in
                 proxy.counting.iter().flat_map(|name| (0..16).map(move |group| (name, group)))
             {
                 let key = (release.clone(), version.to_owned(), group);
                 let counters = proxy.groups.entry(key).or_default();
-                for (counter, more) in counters.iter_mut().zip([each, each, failed]) {
+                for (counter, more) in counters.iter_mut().zip(each) {
                     *counter += more;
                 }
             }
@@ -179,7 +192,7 @@ impl Proxies {
             writeln!(text, "canary_generation_active{{{labels}}} {generation}").unwrap();
         }
         for ((release, version, group), counters) in &proxy.groups {
-            for (what, count) in ["requests", "responses", "server_errors"].into_iter().zip(counters) {
+            for (what, count) in GROUP_COUNTERS.into_iter().zip(counters).filter(|(_, count)| **count > 0) {
                 let labels = format!("component=\"{release}\",tag=\"{version}/{group}\"");
                 writeln!(text, "canary_group_{what}_total{{{labels}}} {count}").unwrap();
             }

@@ -6,6 +6,7 @@
 //! cost              requests and bytes of an observation
 //! dependencies      other releases that have to be at a version
 //! drivers           killed after any write, and two at once
+//! failure_kinds     4xx, slow responses, and restarts of containers
 //! fuses             proxies that send new sessions to stable
 //! hooks             Flagger's webhooks, over HTTP
 //! gateways, silence proxies that come, start again, or do not answer
@@ -17,6 +18,7 @@ mod alerts;
 mod cost;
 mod dependencies;
 mod drivers;
+mod failure_kinds;
 mod fuses;
 mod gateways;
 mod hooks;
@@ -28,7 +30,6 @@ mod silence;
 use crate::fake_api::FakeApi;
 use crate::fixture::{INGRESS, apply, pod, release, run, shop};
 use canary_operations::{Cluster, Error, RolloutDriver, RolloutReport};
-use canary_release::evidence::FailureKind;
 use canary_release::record::Record;
 use canary_release::rollout::{RolloutAction, RolloutPhase, RolloutResult, RolloutVerb};
 use canary_release::spec::Release;
@@ -88,7 +89,8 @@ impl RolloutFixture {
 
     /// Three steps of two minutes; with changes to `spec.rollout`.
     async fn started_with(canary: Canary, changes: &Value) -> Self {
-        Self::started_as(canary, &release(&json!({"rollout": rollout(changes)}))).await
+        let release = release(&json!({"rollout": rollout(changes)}));
+        Box::pin(Self::started_as(canary, &release)).await
     }
 
     async fn started_as(canary: Canary, release: &Release) -> Self {
@@ -205,7 +207,7 @@ fn a_canary_that_fails_is_rolled_back_and_the_reason_has_the_numbers_of_both() {
 async fn assert_evidence_is_bounded(fixture: &RolloutFixture, context: &str) {
     let record = fixture.record().await;
     let evidence = &record.rollout.as_ref().unwrap().evidence;
-    let counted = evidence.of(FailureKind::ServerErrors).test.counts().canary.total().responses;
+    let counted = evidence.server_errors().test.counts().canary.total().responses;
     assert!(counted <= fixture.responses, "{context}: {counted} counted, {} were sent", fixture.responses);
 }
 

@@ -52,6 +52,9 @@ fn policy(section: &mut Section<'_>) -> RolloutPolicy {
         max_errors: section.parsed("maxErrors"),
         min_responses: checked(section, "minResponses", "at least 1", |count: &u64| *count > 0)
             .unwrap_or(default.min_responses),
+        client_errors: section.flag("clientErrors").unwrap_or(default.client_errors),
+        slower_than: section.parsed("slowerThan"),
+        max_pod_restarts: section.parsed("maxPodRestarts").unwrap_or(default.max_pod_restarts),
         on_failure: section.choice("onFailure", &FAILURE_ACTIONS).unwrap_or_default(),
         on_success: section.choice("onSuccess", &SUCCESS_ACTIONS).unwrap_or_default(),
         deadline: section.parsed("deadline").unwrap_or(default.deadline),

@@ -83,6 +83,16 @@ pub(super) fn duration(description: &str) -> Value {
     })
 }
 
+/// The time of a response.
+pub(super) fn milliseconds(description: &str) -> Value {
+    json!({
+        "description": description,
+        "type": "string",
+        "minLength": 2,
+        "pattern": r"^\s*([1-9][0-9]{0,5}ms|[1-9][0-9]{0,2}s)\s*$",
+    })
+}
+
 /// A number: `99`, `-0.5`, `"1e3"`.
 pub(super) fn number(description: &str) -> Value {
     json!({

@@ -1,8 +1,8 @@
 //! `rollout`.
 
 use super::build::{
-    LABEL, duration, flag, integer, list, map_of, mapping, optional, pattern, percentage, required, set,
-    text, words,
+    LABEL, SchemaField, duration, flag, integer, list, map_of, mapping, milliseconds, optional, pattern,
+    percentage, required, set, text, words,
 };
 use crate::spec::read::alerts::{FORMATS, MAX_RECEIVERS, SEVERITIES};
 use crate::spec::read::dependencies::MAX_DEPENDENCIES;
@@ -10,55 +10,74 @@ use crate::spec::read::rollout::{FAILURE_ACTIONS, GATES, MAX_STEPS, SUCCESS_ACTI
 use serde_json::{Value, json};
 
 pub(super) fn rollout() -> Value {
-    mapping(
-        "How a release goes from its first weight to the promotion by itself.",
-        vec![
-            optional("plans", plans()),
-            optional(
-                "falseAlarm",
-                percentage(
-                    "The share of rollouts of a good canary that are ended for it, at most (default: 5).",
-                ),
+    let plans = [optional("plans", plans())];
+    let fields = [
+        optional(
+            "onFailure",
+            words(
+                "What is done when the canary is worse, or the deadline has passed (default: rollback).",
+                &FAILURE_ACTIONS,
             ),
-            optional(
-                "maxErrors",
-                percentage("The share of the canary's responses that may fail, whatever stable does."),
+        ),
+        optional(
+            "onSuccess",
+            words("What is done after the last step (default: promote).", &SUCCESS_ACTIONS),
+        ),
+        optional("deadline", duration("The longest time from the start to the end (default: 24h).")),
+        optional(
+            "expiresIn",
+            duration(
+                "After this time without a driver the weight ends by itself (default: 1h, at least 30s).",
             ),
-            optional(
-                "minResponses",
-                integer("The responses of the canary that a step must have seen (default: 300).", 1, None),
+        ),
+        optional(
+            "stalledAfter",
+            duration("A rollout that does not go on is told of after this time (default: 10m)."),
+        ),
+        optional("windows", super::windows::windows()),
+        optional("dependsOn", dependencies()),
+        optional("alerts", alerts()),
+        optional("prometheus", super::analysis::prometheus()),
+        optional("metrics", super::analysis::metrics()),
+        optional("hooks", super::hooks::hooks()),
+        optional("observe", flag("Whether the rollout only says what it would do (default: false).")),
+    ];
+    let fields = plans.into_iter().chain(criteria()).chain(fields).collect();
+    mapping("How a release goes from its first weight to the promotion by itself.", fields)
+}
+
+/// What is expected of the canary.
+fn criteria() -> Vec<SchemaField> {
+    vec![
+        optional(
+            "falseAlarm",
+            percentage("The share of rollouts of a good canary that are ended for it, at most (default: 5)."),
+        ),
+        optional(
+            "maxErrors",
+            percentage("The share of the canary's responses that may fail, whatever stable does."),
+        ),
+        optional(
+            "minResponses",
+            integer("The responses of the canary that a step must have seen (default: 300).", 1, None),
+        ),
+        optional(
+            "clientErrors",
+            flag("Whether responses with a status of 400 to 499 count as failed (default: false)."),
+        ),
+        optional(
+            "slowerThan",
+            milliseconds("Responses whose headers come later count as failed (default: none)."),
+        ),
+        optional(
+            "maxPodRestarts",
+            integer(
+                "The restarts of the canary's containers that are allowed in a rollout (default: 3).",
+                0,
+                None,
             ),
-            optional(
-                "onFailure",
-                words(
-                    "What is done when the canary is worse, or the deadline has passed (default: rollback).",
-                    &FAILURE_ACTIONS,
-                ),
-            ),
-            optional(
-                "onSuccess",
-                words("What is done after the last step (default: promote).", &SUCCESS_ACTIONS),
-            ),
-            optional("deadline", duration("The longest time from the start to the end (default: 24h).")),
-            optional(
-                "expiresIn",
-                duration(
-                    "After this time without a driver the weight ends by itself (default: 1h, at least 30s).",
-                ),
-            ),
-            optional(
-                "stalledAfter",
-                duration("A rollout that does not go on is told of after this time (default: 10m)."),
-            ),
-            optional("windows", super::windows::windows()),
-            optional("dependsOn", dependencies()),
-            optional("alerts", alerts()),
-            optional("prometheus", super::analysis::prometheus()),
-            optional("metrics", super::analysis::metrics()),
-            optional("hooks", super::hooks::hooks()),
-            optional("observe", flag("Whether the rollout only says what it would do (default: false).")),
-        ],
-    )
+        ),
+    ]
 }
 
 /// What begins as the URL of a receiver does.

@@ -1,0 +1,111 @@
+//! What counts as a failure besides 5xx and missing responses.
+
+use super::{Canary, RolloutFixture, assert_is_over, stable};
+use crate::fixture::run;
+use canary_operations::RolloutReport;
+use canary_release::delivery::deployed_config;
+use canary_release::rollout::RolloutResult;
+use serde_json::{Value, json};
+
+/// Drives a rollout during which in each interval something happens besides responses.
+async fn drive_with(changes: &Value, mut happen: impl FnMut(&RolloutFixture)) -> RolloutReport {
+    let mut fixture = RolloutFixture::started_with(Canary::Good, changes).await;
+    let cluster = fixture.api.cluster().await;
+    let mut driver = fixture.driver(&cluster);
+    for _ in 0..super::MANY {
+        let report = driver.reconcile(fixture.now).await.unwrap();
+        if report.ended().is_some() {
+            assert_is_over(&fixture, "at the end").await;
+            assert_eq!(slower_than(&fixture), 0, "nothing is timed any more");
+            return report;
+        }
+        if fixture.record().await.state.weight.basis_points() > 0 {
+            happen(&fixture);
+        }
+        fixture.pass().await;
+    }
+    panic!("the rollout has not ended");
+}
+
+/// The time that the proxies are configured with.
+fn slower_than(fixture: &RolloutFixture) -> u64 {
+    let state = fixture.api.state();
+    let object = state.store.find("EnvoyFilter", "canary-gateway-config").unwrap();
+    deployed_config(object).unwrap().unwrap().releases["shop/shop"].slower_than_milliseconds
+}
+
+fn reason(report: &RolloutReport) -> String {
+    report.record.rollout.as_ref().unwrap().ended.as_ref().unwrap().reason.clone()
+}
+
+/// Of 40 responses of the canary to each user group so many are of a kind, and of 200 of stable as well.
+fn failing(kind: &'static str, each: u64) -> impl FnMut(&RolloutFixture) {
+    move |fixture| {
+        let mut state = fixture.api.state();
+        state.proxies.fail_as(kind, "v2", each);
+        state.proxies.fail_as(kind, "v1", 2);
+    }
+}
+
+#[test]
+fn a_canary_that_is_slow_is_rolled_back_where_the_file_says_how_slow_is_too_slow() {
+    run(async {
+        let mut seen = Vec::new();
+        let mut slow = failing("slow_responses", 4);
+        let report = drive_with(&json!({"slowerThan": "500ms"}), |fixture| {
+            seen.push(slower_than(fixture));
+            slow(fixture);
+        })
+        .await;
+        assert_eq!(report.ended(), Some(RolloutResult::RolledBack), "{:?}", report.decision);
+        assert!(reason(&report).starts_with("slow: canary 10.00% of 640 responses, stable 1.00% of 3200"));
+        assert!(seen.iter().all(|time| *time == 500), "{seen:?}");
+        let report = drive_with(&json!({}), failing("slow_responses", 4)).await;
+        assert_eq!(report.ended(), Some(RolloutResult::Promoted), "{:?}", report.decision);
+        let alike = drive_with(&json!({"slowerThan": "500ms"}), |fixture| {
+            let mut state = fixture.api.state();
+            state.proxies.fail_as("slow_responses", "v2", 4);
+            state.proxies.fail_as("slow_responses", "v1", 20);
+        })
+        .await;
+        assert_eq!(alike.ended(), Some(RolloutResult::Promoted), "{:?}", alike.decision);
+    });
+}
+
+#[test]
+fn responses_with_4xx_count_on_request() {
+    run(async {
+        let report = drive_with(&json!({"clientErrors": true}), failing("client_errors", 4)).await;
+        assert_eq!(report.ended(), Some(RolloutResult::RolledBack), "{:?}", report.decision);
+        assert!(reason(&report).starts_with("4xx: canary 10.00% of 640 responses"), "{}", reason(&report));
+        let report = drive_with(&json!({}), failing("client_errors", 4)).await;
+        assert_eq!(report.ended(), Some(RolloutResult::Promoted), "{:?}", report.decision);
+    });
+}
+
+/// The container of each of these versions' pods is restarted.
+fn restart(fixture: &RolloutFixture, versions: &[&str]) {
+    for version in versions {
+        fixture.api.state().store.edit("Pod", &format!("shop-{version}"), |pod| {
+            let count = &mut pod["status"]["containerStatuses"][0]["restartCount"];
+            *count = (count.as_u64().unwrap() + 1).into();
+        });
+    }
+}
+
+#[test]
+fn a_canary_whose_container_restarts_again_and_again_is_rolled_back_and_not_for_restarts_that_stable_has_too()
+{
+    run(async {
+        let report = drive_with(&json!({}), |fixture| restart(fixture, &["v2"])).await;
+        assert_eq!(report.ended(), Some(RolloutResult::RolledBack), "{:?}", report.decision);
+        let told =
+            "restarts: expected at most 3 of the canary's containers, found 4 in 1 pod; stable 0 in 1 pod";
+        assert_eq!(reason(&report), told);
+        let report = drive_with(&json!({"maxPodRestarts": 100}), |fixture| restart(fixture, &["v2"])).await;
+        assert_eq!(report.ended(), Some(RolloutResult::Promoted), "{:?}", report.decision);
+        let report = drive_with(&json!({}), |fixture| restart(fixture, &["v1", "v2"])).await;
+        assert_eq!(report.ended(), Some(RolloutResult::Promoted), "{:?}", report.decision);
+        assert_eq!(stable(&report.record), "v2");
+    });
+}
