@@ -3,7 +3,7 @@
 use crate::http::Limits;
 use crate::prometheus::HttpMetricSource;
 use canary_operations::ScrapedMetrics;
-use canary_release::metrics::{PodName, ProxyMetrics, scraped_metrics, scraped_query};
+use canary_release::metrics::{MetricFilter, PodName, ProxyMetrics, scraped_metrics};
 use canary_release::spec::PrometheusServer;
 use futures_util::future::BoxFuture;
 use std::time::Duration;
@@ -23,9 +23,13 @@ impl HttpScrapedMetrics {
 }
 
 impl ScrapedMetrics for HttpScrapedMetrics {
-    fn read<'a>(&'a self, pod: &'a PodName, names: &'a str) -> BoxFuture<'a, Result<ProxyMetrics, String>> {
+    fn read<'a>(
+        &'a self,
+        pod: &'a PodName,
+        filter: &'a MetricFilter,
+    ) -> BoxFuture<'a, Result<ProxyMetrics, String>> {
         Box::pin(async move {
-            let series = self.source.series(&scraped_query(pod, names)).await;
+            let series = self.source.series(&filter.scraped_query(pod)).await;
             let series = series.map_err(|error| error.to_string())?;
             scraped_metrics(&series).map_err(|error| error.to_string())
         })

@@ -7,7 +7,7 @@ use canary_release::destination_rule::ROOT_NAMESPACE;
 use canary_release::doctor::{
     Area, ControlPlane, Examination, Istiod, KeyState, ProxyExamination, Refusal, ServiceExamination,
 };
-use canary_release::metrics::PodName;
+use canary_release::metrics::{MetricFilter, PodName};
 use canary_release::plan::Plan;
 use canary_release::preflight::{WasmRuntime, istio_tag};
 use canary_release::record::{Proxies, ServiceRef, proxies};
@@ -17,7 +17,7 @@ use k8s_openapi::api::core::v1::Pod;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The part of the metric's name in the proxy, as a filter, so that fewer lines are sent.
-const FILTER: &str = "runtime.v8.created";
+const FILTER: MetricFilter = MetricFilter::of_proxy("runtime.v8.created");
 
 /// The label of istiod's pods.
 const ISTIOD_LABEL: (&str, &str) = ("app", "istiod");

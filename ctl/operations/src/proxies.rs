@@ -5,17 +5,18 @@ use crate::client::pods::is_ready;
 use crate::metrics_reader::MetricsReader;
 use crate::{Cluster, Error};
 use assignment::contract::Role;
-use canary_release::metrics::{PodName, ProxyMetrics, Traffic};
+use canary_release::metrics::{MetricFilter, PodName, ProxyMetrics, Traffic};
 use canary_release::preflight::WasmRuntime;
 use canary_release::record::{Proxies, Record};
 use canary_release::status::{ProxyFault, ProxyStatus};
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::task::JoinSet;
 
-/// The parts of names that metrics have in the proxy too, where labels are still part of names: fewer lines travel. That of
-/// the gauges, or that of the VMs of V8.
-const FILTER: &str = "canary_generation|canary_fuse|runtime.v8.created";
-/// The same for the counter of requests.
+/// The parts of names of a release's gauges.
+const GAUGES: &str = "canary_generation|canary_fuse";
+/// The part of the name of the counter of a proxy's V8 machines.
+const V8: &str = "runtime.v8.created";
+/// The part of the name of the counter of requests.
 const REQUESTS: &str = "canary_requests";
 /// The same for the counters of requests and of responses.
 const REQUESTS_AND_RESPONSES: &str = "canary_requests|canary_responses";
@@ -40,7 +41,8 @@ impl Cluster {
     /// Where pods may not be listed or read. A proxy that does not respond is no error.
     pub async fn proxies(&self, release: &str, record: &Record) -> Result<Vec<ProxyStatus>, Error> {
         let ready = self.ready_proxies(record).await?;
-        let mut reported = self.metrics_of(readable(&ready), FILTER).await?;
+        let filter = MetricFilter::of_release(release, GAUGES).and_of_proxy(V8);
+        let mut reported = self.metrics_of(readable(&ready), filter).await?;
         let canary = record.state.versions.iter().find(|version| version.role == Role::Canary);
         let status = |(name, proxy): (PodName, ReadyProxy)| {
             let metrics = reported.remove(&name);
@@ -75,8 +77,8 @@ impl Cluster {
         self.counted(release, record, REQUESTS_AND_RESPONSES).await
     }
 
-    async fn counted(&self, release: &str, record: &Record, filter: &'static str) -> Result<Traffic, Error> {
-        let reported = self.metrics(record, filter).await?;
+    async fn counted(&self, release: &str, record: &Record, names: &'static str) -> Result<Traffic, Error> {
+        let reported = self.metrics(record, MetricFilter::of_release(release, names)).await?;
         let responding =
             reported.iter().filter_map(|(pod, metrics)| Some((pod.clone(), metrics.as_ref().ok()?)));
         Ok(Traffic::of_release(responding, release))
@@ -98,11 +100,11 @@ impl Cluster {
         Ok(found)
     }
 
-    /// The metrics of a release's ready proxies whose names contain what `filter` matches, or why a proxy does not report them.
+    /// The metrics of a release's ready proxies that `filter` selects, or why a proxy does not report them.
     pub(super) async fn metrics(
         &self,
         record: &Record,
-        filter: &'static str,
+        filter: MetricFilter,
     ) -> Result<BTreeMap<PodName, Result<ProxyMetrics, String>>, Error> {
         self.metrics_of(readable(&self.ready_proxies(record).await?), filter).await
     }
@@ -111,7 +113,7 @@ impl Cluster {
     pub(super) async fn metrics_now(
         &self,
         record: &Record,
-        filter: &'static str,
+        filter: MetricFilter,
     ) -> Result<BTreeMap<PodName, Result<ProxyMetrics, String>>, Error> {
         let pods = readable(&self.ready_proxies(record).await?);
         self.metrics_by(&self.metrics_reader.without_scraped(), pods, filter).await
@@ -121,7 +123,7 @@ impl Cluster {
     pub(super) async fn metrics_of(
         &self,
         pods: BTreeSet<PodName>,
-        filter: &'static str,
+        filter: MetricFilter,
     ) -> Result<BTreeMap<PodName, Result<ProxyMetrics, String>>, Error> {
         self.metrics_by(&self.metrics_reader, pods, filter).await
     }
@@ -130,13 +132,13 @@ impl Cluster {
         &self,
         reader: &MetricsReader,
         pods: BTreeSet<PodName>,
-        filter: &'static str,
+        filter: MetricFilter,
     ) -> Result<BTreeMap<PodName, Result<ProxyMetrics, String>>, Error> {
         let mut requests = JoinSet::new();
         for pod in pods {
-            let reader = reader.clone();
+            let (reader, filter) = (reader.clone(), filter.clone());
             requests.spawn(async move {
-                let metrics = reader.read(&pod, filter).await;
+                let metrics = reader.read(&pod, &filter).await;
                 (pod, metrics)
             });
         }

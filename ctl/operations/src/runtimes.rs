@@ -2,7 +2,7 @@
 //! their image.
 
 use crate::{Cluster, Error};
-use canary_release::metrics::PodName;
+use canary_release::metrics::{MetricFilter, PodName};
 use canary_release::plan::{Plan, PlanNote};
 use canary_release::preflight::{PreflightCheck, ProxyRuntime, WasmRuntime, check_wasm_runtime};
 use canary_release::record::{Proxies, Record};
@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The part of the metric's name in the proxy, as a filter, so that fewer lines are sent.
-const FILTER: &str = "runtime.v8.created";
+const FILTER: MetricFilter = MetricFilter::of_proxy("runtime.v8.created");
 /// What Istio calls the container of a proxy, in sidecars and in gateways.
 const CONTAINER: &str = "istio-proxy";
 

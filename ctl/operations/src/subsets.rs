@@ -9,13 +9,13 @@
 //! [what they mean](https://www.envoyproxy.io/docs/envoy/latest/configuration/upstream/cluster_manager/cluster_stats).
 
 use crate::{Cluster, Error, WaitOptions};
-use canary_release::metrics::{PodName, ProxyMetrics};
+use canary_release::metrics::{MetricFilter, PodName, ProxyMetrics};
 use canary_release::record::Record;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::time::Instant;
 
-const FILTER: &str = "cluster_manager";
+const FILTER: MetricFilter = MetricFilter::of_proxy("cluster_manager");
 const GIVEN: &str = "envoy_cluster_manager_cluster_added";
 const WARMING: &str = "envoy_cluster_manager_warming_clusters";
 

@@ -22,8 +22,9 @@ mod port_forward;
 mod scraped;
 
 use crate::Error;
-use canary_release::metrics::{PodName, ProxyMetrics};
+use canary_release::metrics::{MetricFilter, PodName, ProxyMetrics};
 use failure::{Failure, both};
+use form_urlencoded::byte_serialize;
 use futures_util::future::{Either, select};
 use memory::Memory;
 use port_forward::PortForwards;
@@ -90,7 +91,7 @@ impl MetricsReader {
         self.scraped.is_some()
     }
 
-    /// The metrics of a proxy whose names contain what `filter` matches; inside, why it does not report them. Where no transport reaches it,
+    /// The metrics of a proxy that `filter` selects; inside, why it does not report them. Where no transport reaches it,
     /// they are as old as its last scrape.
     ///
     /// # Errors
@@ -99,7 +100,7 @@ impl MetricsReader {
     pub(crate) async fn read(
         &self,
         pod: &PodName,
-        filter: &str,
+        filter: &MetricFilter,
     ) -> Result<Result<ProxyMetrics, String>, Error> {
         let now = self.read_now(pod, filter).await;
         let Some(scraped) = &self.scraped else { return now };
@@ -121,7 +122,7 @@ impl MetricsReader {
     pub(crate) async fn read_now(
         &self,
         pod: &PodName,
-        filter: &str,
+        filter: &MetricFilter,
     ) -> Result<Result<ProxyMetrics, String>, Error> {
         if let Some(fault) = self.memory.recent_fault(pod, Instant::now()) {
             return Ok(Err(fault));
@@ -146,7 +147,7 @@ impl MetricsReader {
         &self,
         preferred: Transport,
         pod: &PodName,
-        filter: &str,
+        filter: &MetricFilter,
     ) -> Result<(Transport, String), [Failure; 2]> {
         let other = preferred.other();
         let mut first = pin!(self.by(preferred, pod, filter));
@@ -169,8 +170,14 @@ impl MetricsReader {
         after(failure, self.by(other, pod, filter).await, other)
     }
 
-    async fn by(&self, transport: Transport, pod: &PodName, filter: &str) -> Result<String, Failure> {
-        let path = format!("stats/prometheus?filter={}", filter.replace('|', "%7C"));
+    async fn by(
+        &self,
+        transport: Transport,
+        pod: &PodName,
+        filter: &MetricFilter,
+    ) -> Result<String, Failure> {
+        let filter: String = byte_serialize(filter.stats().as_bytes()).collect();
+        let path = format!("stats/prometheus?filter={filter}");
         let response = async {
             match transport {
                 Transport::PodsProxy => pods_proxy::read(&self.client, pod, &path).await,

@@ -3,12 +3,13 @@
 use crate::{Cluster, Error};
 use assignment::contract::Role;
 use canary_release::evidence::{PodRestarts, ProxyCounters};
+use canary_release::metrics::MetricFilter;
 use canary_release::record::Record;
 use canary_release::spec::ReleaseName;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 
-/// A part of the names of these metrics in the proxy: fewer lines travel.
+/// The parts of the names of these metrics in the proxy.
 const COUNTERS: &str = "canary_group_|canary_fuse";
 
 /// The counters of a rollout, and how many proxies there are to count.
@@ -38,8 +39,9 @@ impl Cluster {
         record: &Record,
         now: Timestamp,
     ) -> Result<GroupCounters, Error> {
+        let filter = MetricFilter::of_release(&release.to_string(), COUNTERS);
         let (reported, restarts) =
-            tokio::try_join!(self.metrics(record, COUNTERS), self.pod_restarts(release, record))?;
+            tokio::try_join!(self.metrics(record, filter), self.pod_restarts(release, record))?;
         let canary = record.rollout.as_ref().map_or("", |rollout| rollout.canary.as_str());
         let stable = record.state.version_of(Role::Stable).unwrap_or_default();
         let (name, proxies) = (release.to_string(), reported.len());

@@ -3,7 +3,7 @@
 use crate::fake_api::FakeApi;
 use crate::fixture::{apply, options, promote, release, run, set_weight, shop, uninstall_report};
 use canary_operations::{Cluster, Error, ScrapedMetrics, WaitOptions, WriteOptions};
-use canary_release::metrics::{PodName, ProxyMetrics};
+use canary_release::metrics::{MetricFilter, PodName, ProxyMetrics};
 use canary_release::status::problems;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
@@ -24,7 +24,7 @@ impl ScrapedMetrics for Scraper {
     fn read<'a>(
         &'a self,
         (namespace, pod): &'a PodName,
-        _: &'a str,
+        _: &'a MetricFilter,
     ) -> BoxFuture<'a, Result<ProxyMetrics, String>> {
         Box::pin(async move {
             let page = self.api.state().proxies.scrape(namespace, pod);

@@ -5,6 +5,7 @@
 //! ```text
 //! sample            one line: name, labels, value                  text             -> Samples
 //! proxy_metrics     all samples of one proxy, found by their name  text             -> ProxyMetrics
+//! metric_filter     which of them are read, in Envoy's form and in Prometheus'
 //! scraped           the same, as a Prometheus has scraped it       Series           -> ProxyMetrics
 //! release_metrics   what the filter counts for one release         ProxyMetrics     -> ReleaseMetrics
 //! group_counters    what is counted by user group in a rollout ProxyMetrics    -> ReleaseCounters
@@ -17,14 +18,16 @@
 //! [`/stats/prometheus`](https://www.envoyproxy.io/docs/envoy/latest/operations/admin#get--stats-prometheus).
 
 mod group_counters;
+mod metric_filter;
 mod proxy_metrics;
 mod release_metrics;
 mod sample;
 mod scraped;
 mod traffic;
 
+pub use metric_filter::MetricFilter;
 pub use proxy_metrics::ProxyMetrics;
 pub use release_metrics::{Labels, ReleaseGeneration, ReleaseMetrics};
 pub use sample::{Sample, parse_samples};
-pub use scraped::{MAX_SCRAPE_AGE, NotScraped, scraped_metrics, scraped_query};
+pub use scraped::{MAX_SCRAPE_AGE, NotScraped, scraped_metrics};
 pub use traffic::{PodName, ReturningSessions, Traffic, VersionTraffic};

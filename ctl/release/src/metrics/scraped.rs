@@ -5,30 +5,19 @@
 
 use super::proxy_metrics::ProxyMetrics;
 use super::sample::Sample;
-use super::traffic::PodName;
 use crate::analysis::{Series, TimedValue};
 use std::collections::BTreeMap;
 
 /// The oldest scrape that says what a proxy runs, in seconds: two of the default interval of Prometheus.
 pub const MAX_SCRAPE_AGE: u64 = 120;
 /// A metric that every Envoy has. A target of the same pod without it is another container's, and says nothing about the proxy.
-const LIVE: &str = "envoy_server_live";
+pub(super) const LIVE: &str = "envoy_server_live";
 const NAME: &str = "__name__";
 
 /// A Prometheus has no scrape of a proxy that is recent enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected `{LIVE}` of the pod in the last {MAX_SCRAPE_AGE} s, found none")]
 pub struct NotScraped;
-
-/// `PromQL` for the metrics of a pod's proxy whose names contain what a regular expression matches.
-pub fn scraped_query((namespace, pod): &PodName, names: &str) -> String {
-    let text = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
-    format!(
-        "{{{NAME}=~\"{LIVE}|.*({names}).*\",namespace=\"{}\",pod=\"{}\"}}[{MAX_SCRAPE_AGE}s]",
-        text(namespace),
-        text(pod)
-    )
-}
 
 /// The metrics of the last scrape of a proxy.
 ///
@@ -112,14 +101,5 @@ mod tests {
             of("b", "canary_generation_active", 9.0, "6"),
         ]);
         assert_eq!(found.unwrap().count("canary_generation_active", &[]), Some(7));
-    }
-
-    #[test]
-    fn a_query_names_the_pod_and_the_metrics() {
-        let pod = ("ingress".to_owned(), "gateway-1".to_owned());
-        assert_eq!(
-            scraped_query(&pod, "canary_generation|runtime.v8.created"),
-            "{__name__=~\"envoy_server_live|.*(canary_generation|runtime.v8.created).*\",namespace=\"ingress\",pod=\"gateway-1\"}[120s]"
-        );
     }
 }

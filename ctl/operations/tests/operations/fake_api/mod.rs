@@ -172,7 +172,7 @@ impl FakeApi {
         if let Some(response) = state.access.respond(request) {
             return response;
         }
-        if let Some(metrics) = state.proxies.metrics(&request.path) {
+        if let Some(metrics) = state.proxies.metrics(request) {
             return metrics;
         }
         if let Some(log) = state.log(&request.path) {

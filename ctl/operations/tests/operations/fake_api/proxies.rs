@@ -1,6 +1,6 @@
 //! Proxies that run what istiod has sent them, and say so in their metrics.
 
-use super::request::{failure, json};
+use super::request::{Request, failure, json};
 use super::store::Store;
 use assignment::contract::{FilterConfig, ReleaseConfig};
 use canary_release::delivery::deployed_config;
@@ -8,9 +8,9 @@ use canary_release::metrics::ReleaseGeneration;
 use http::Response;
 use jiff::Timestamp;
 use kube::client::Body;
+use regex::Regex;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 /// The proxies by the paths of their pods.
 #[derive(Default)]
@@ -161,12 +161,13 @@ impl Proxies {
         }
     }
 
-    /// The metrics of a proxy, if the path is that of metrics.
-    pub(super) fn metrics(&self, path: &str) -> Option<Response<Body>> {
-        let (pod, _) = path.split_once(":15090/proxy/")?;
+    /// The metrics of a proxy, if the request is for metrics.
+    pub(super) fn metrics(&self, request: &Request) -> Option<Response<Body>> {
+        let (pod, _) = request.path.split_once(":15090/proxy/stats/prometheus")?;
+        let filter = Regex::new(&request.query["filter"]).unwrap();
         let is_silent =
             self.are_silent || pod.rsplit('/').next().is_some_and(|name| self.silent.contains(name));
-        let Some(text) = self.page(pod).filter(|_| !is_silent) else {
+        let Some(text) = self.page(pod, &filter).filter(|_| !is_silent) else {
             return Some(failure(503, "Unavailable", "no endpoint"));
         };
         let mut response = json(200, &Value::Null);
@@ -176,33 +177,53 @@ impl Proxies {
 
     /// What a scraper reads of a proxy that no client of the API server reaches.
     pub(crate) fn scrape(&self, namespace: &str, pod: &str) -> Option<String> {
-        self.page(&format!("/api/v1/namespaces/{namespace}/pods/{pod}"))
+        let all = Regex::new("").unwrap();
+        self.page(&format!("/api/v1/namespaces/{namespace}/pods/{pod}"), &all)
     }
 
-    fn page(&self, pod: &str) -> Option<String> {
+    /// The metrics of a proxy whose names in Envoy match a filter.
+    fn page(&self, pod: &str, filter: &Regex) -> Option<String> {
         let proxy = self.by_pod.get(pod)?;
-        let mut text = format!(
-            "envoy_wasm_envoy_wasm_runtime_v8_created{{}} 1\nenvoy_cluster_manager_cluster_added{{}} {}\n\
-             envoy_cluster_manager_warming_clusters{{}} 0\n",
-            proxy.clusters_added
-        );
-        for (release, generation) in &proxy.generations {
+        let lines = proxy.lines().into_iter().filter(|(name, _)| filter.is_match(name));
+        Some(lines.map(|(_, line)| line + "\n").collect())
+    }
+}
+
+impl Proxy {
+    /// All metrics: names in Envoy, and lines for Prometheus.
+    fn lines(&self) -> Vec<(String, String)> {
+        let own = [
+            ("wasm.envoy.wasm.runtime.v8.created", "envoy_wasm_envoy_wasm_runtime_v8_created", 1),
+            ("cluster_manager.cluster_added", "envoy_cluster_manager_cluster_added", self.clusters_added),
+            ("cluster_manager.warming_clusters", "envoy_cluster_manager_warming_clusters", 0),
+        ];
+        let own = own.map(|(name, metric, value)| (name.to_owned(), format!("{metric}{{}} {value}")));
+        let generation = |(release, generation): (&String, &ReleaseGeneration)| {
             let ReleaseGeneration { installed_at_seconds, generation } = generation;
-            let labels = format!("component=\"{release}\",tag=\"{installed_at_seconds}\"");
-            writeln!(text, "canary_generation_active{{{labels}}} {generation}").unwrap();
-        }
-        for ((release, version, group), counters) in &proxy.groups {
+            of_release("canary_generation", "active", release, &installed_at_seconds.to_string(), *generation)
+        };
+        let fuse = |((release, canary), until): (&(String, String), &u64)| {
+            of_release("canary_fuse", "open_until_seconds", release, canary, *until)
+        };
+        let mut lines: Vec<(String, String)> = own.into();
+        lines.extend(self.generations.iter().map(generation));
+        lines.extend(self.fuses.iter().map(fuse));
+        for ((release, version, group), counters) in &self.groups {
             for (what, count) in GROUP_COUNTERS.into_iter().zip(counters).filter(|(_, count)| **count > 0) {
-                let labels = format!("component=\"{release}\",tag=\"{version}/{group}\"");
-                writeln!(text, "canary_group_{what}_total{{{labels}}} {count}").unwrap();
+                let name = format!("canary_group_{what}");
+                lines.push(of_release(&name, "total", release, &format!("{version}/{group}"), *count));
             }
         }
-        for ((release, canary), until) in &proxy.fuses {
-            let labels = format!("component=\"{release}\",tag=\"{canary}\"");
-            writeln!(text, "canary_fuse_open_until_seconds{{{labels}}} {until}").unwrap();
-        }
-        Some(text)
+        lines
     }
+}
+
+/// A metric of the filter: its name in Envoy, and its line for Prometheus.
+fn of_release(name: &str, end: &str, release: &str, tag: &str, value: u64) -> (String, String) {
+    (
+        format!("{name}.component.{release}.tag.{tag};.{end}"),
+        format!("{name}_{end}{{component=\"{release}\",tag=\"{tag}\"}} {value}"),
+    )
 }
 
 fn has_proxy(pod: &Value) -> bool {

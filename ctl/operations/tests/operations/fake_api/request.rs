@@ -18,13 +18,13 @@ impl Request {
     pub(super) async fn of(request: http::Request<Body>) -> Self {
         let (head, body) = request.into_parts();
         let body = body.collect_bytes().await.unwrap();
-        let pairs = head.uri.query().unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
+        let query = head.uri.query().unwrap_or_default();
         let header = |name: &str| {
             let value = head.headers.get(name).and_then(|value| value.to_str().ok());
             value.unwrap_or_default().to_owned()
         };
         Self {
-            query: pairs.map(|(name, value)| (name.to_owned(), decoded(value))).collect(),
+            query: form_urlencoded::parse(query.as_bytes()).into_owned().collect(),
             path: head.uri.path().to_owned(),
             content_type: header("content-type"),
             accept: header("accept"),
@@ -63,11 +63,6 @@ impl Request {
     pub(super) fn forces(&self) -> bool {
         self.query.get("force").is_some_and(|force| force == "true")
     }
-}
-
-/// `%3D` and the like; names and labels have nothing else.
-fn decoded(value: &str) -> String {
-    value.replace("%3D", "=").replace("%2C", ",").replace("%2F", "/")
 }
 
 pub(super) fn json(code: u16, body: &Value) -> Response<Body> {
