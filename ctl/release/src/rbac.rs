@@ -145,7 +145,9 @@ pub fn add_rollout_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &Relea
     rules.add("events.k8s.io", "events", [], &["create"]);
     let urls = release.rollout.alerts.receivers.iter().map(|receiver| &receiver.url_from);
     let prometheus = release.rollout.analysis.prometheus.as_ref();
-    let hooks = release.rollout.hooks.endpoints.values().map(|endpoint| &endpoint.url_from);
+    let hooks = release.rollout.hooks.endpoints.values();
+    let hooks =
+        hooks.flat_map(|endpoint| [&endpoint.url_from].into_iter().chain(&endpoint.signature_key_from));
     for source in urls.chain(hooks).chain(prometheus.and_then(|server| server.bearer_token_from.as_ref())) {
         if let SecretSource::Secret { name, .. } = source {
             rules.add("", "secrets", [name.as_str()], &["get"]);

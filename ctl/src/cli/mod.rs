@@ -60,7 +60,8 @@ pub use promote::Promote;
 pub use rbac::{Rbac, Subject};
 pub use rollback::Rollback;
 pub use rollout::{
-    Rollout, RolloutChange, RolloutCommand, RolloutRun, RolloutStart, RolloutStatus, TestAlerts, TestMetrics,
+    Rollout, RolloutChange, RolloutCommand, RolloutRun, RolloutStart, RolloutStatus, TestAlerts, TestHooks,
+    TestMetrics,
 };
 pub use rotate_keys::RotateKeys;
 pub use schema::Schema;

@@ -51,6 +51,8 @@ pub enum RolloutCommand {
     Promote(RolloutChange),
     /// Send a test message to the receivers of alerts
     TestAlerts(TestAlerts),
+    /// Call each hook of a rollout once, and say what it has responded
+    TestHooks(TestHooks),
     /// Ask Prometheus for the metrics of a rollout, and say what they would say
     TestMetrics(TestMetrics),
 }
@@ -168,6 +170,37 @@ pub struct TestAlerts {
     #[arg(long)]
     pub dry_run: bool,
     /// The cluster, where a URL stands in a Secret.
+    #[command(flatten)]
+    pub cluster: ClusterAccess,
+    /// The form of the result.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Call each hook of a rollout once, and say what it has responded
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Each is sent what a rollout would send it, with `test: \"true\"` in its metadata: a load
+tester runs the command of a `rollout` hook. Nothing is written, and no rollout goes on by it.
+Exit codes: 0 each has responded, and gates may be closed; 1 one has not, a check has failed, or
+one asks for a rollback; 2 could not.
+
+Examples:
+  canary-ctl rollout test-hooks                   all of `rollout.hooks`
+  canary-ctl rollout test-hooks --hook promotion
+  canary-ctl rollout test-hooks --dry-run         print what each would be sent, and call none"
+)]
+pub struct TestHooks {
+    /// The release.
+    #[command(flatten)]
+    pub spec: SpecFile,
+    /// Only this hook; may be given again
+    #[arg(long = "hook", value_name = "NAME")]
+    pub hooks: Vec<String>,
+    /// Print what would be sent, and call no hook
+    #[arg(long)]
+    pub dry_run: bool,
+    /// The cluster, where a URL or a key stands in a Secret.
     #[command(flatten)]
     pub cluster: ClusterAccess,
     /// The form of the result.

@@ -32,6 +32,7 @@ impl Scope {
                 RolloutCommand::Start(of) => on(&of.on),
                 RolloutCommand::Run(of) => (of.spec.clone(), of.cluster.clone()),
                 RolloutCommand::TestAlerts(of) => (of.spec.clone(), of.cluster.clone()),
+                RolloutCommand::TestHooks(of) => (of.spec.clone(), of.cluster.clone()),
                 RolloutCommand::TestMetrics(of) => (of.spec.clone(), of.cluster.clone()),
                 RolloutCommand::Status(of) => (of.spec.clone(), of.cluster.clone()),
                 RolloutCommand::Approve(of)

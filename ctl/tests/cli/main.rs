@@ -11,6 +11,7 @@ mod cli_fixture;
 mod escapes;
 mod generate;
 mod help;
+mod hooks;
 mod init;
 mod lint;
 mod local;

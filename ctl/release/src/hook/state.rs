@@ -61,6 +61,24 @@ impl HookState {
 }
 
 impl HookReport {
+    /// With one response, whatever it was about.
+    pub fn of_response(hook: RolloutHook, result: &HookResult) -> Self {
+        let state = Some(HookState::followed_by(None, result));
+        Self { hook, state }
+    }
+
+    /// Whether a rollout that begins now may get through: the hook has responded, no check has failed, no notification was refused, and nobody
+    /// asks for a rollback. A gate may be closed: somebody opens it.
+    pub fn may_pass(&self) -> bool {
+        let kind = self.hook.kind;
+        let must_succeed = kind.is_check() || kind.is_notification();
+        self.state.as_ref().is_some_and(|state| match state.outcome {
+            Outcome::Passed => kind != HookType::Rollback,
+            Outcome::Failed => !must_succeed,
+            Outcome::Unknown => false,
+        })
+    }
+
     /// Whether it is to be called, where a rollout wants it.
     pub(crate) fn is_due(&self, now: Timestamp) -> bool {
         let Some(state) = &self.state else { return true };
@@ -116,28 +134,36 @@ impl HookReport {
     }
 }
 
-impl fmt::Display for HookReport {
-    /// ``hook `smoke` (pre-rollout): failed, 1 of 3 times in a row: 500 Internal Server Error``.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RolloutHook { name, kind, failure_threshold, .. } = &self.hook;
-        write!(f, "hook `{name}` ({kind}): ")?;
-        let Some(HookState { in_a_row, outcome, reason, .. }) = &self.state else {
-            return f.write_str("no response yet");
-        };
+impl HookReport {
+    /// What its calls have said, in words; `None` before the first response.
+    pub fn said(&self) -> Option<String> {
+        let RolloutHook { kind, failure_threshold, .. } = &self.hook;
+        let HookState { in_a_row, outcome, reason, .. } = self.state.as_ref()?;
         let times = in_a_row.min(failure_threshold);
         let in_a_row = if kind.is_check() {
             format!(", {times} of {failure_threshold} times in a row")
         } else {
             String::new()
         };
-        match (outcome, kind) {
-            (Outcome::Passed, HookType::Rollback) => f.write_str("asks for a rollback"),
-            (Outcome::Passed, _) => f.write_str("passed"),
-            (Outcome::Failed, HookType::Rollback) => write!(f, "asks for no rollback: {reason}"),
-            (Outcome::Failed, kind) if kind.is_check() => write!(f, "failed{in_a_row}: {reason}"),
-            (Outcome::Failed, _) => write!(f, "closed: {reason}"),
-            (Outcome::Unknown, _) => write!(f, "no response{in_a_row}: {reason}"),
-        }
+        Some(match (outcome, kind) {
+            (Outcome::Passed, HookType::Rollback) => "asks for a rollback".to_owned(),
+            (Outcome::Passed, kind) if kind.is_notification() => "accepted".to_owned(),
+            (Outcome::Passed, _) => "passed".to_owned(),
+            (Outcome::Failed, HookType::Rollback) => format!("asks for no rollback: {reason}"),
+            (Outcome::Failed, kind) if kind.is_notification() => format!("not accepted: {reason}"),
+            (Outcome::Failed, kind) if kind.is_check() => format!("failed{in_a_row}: {reason}"),
+            (Outcome::Failed, _) => format!("closed: {reason}"),
+            (Outcome::Unknown, _) => format!("no response{in_a_row}: {reason}"),
+        })
+    }
+}
+
+impl fmt::Display for HookReport {
+    /// ``hook `smoke` (pre-rollout): failed, 1 of 3 times in a row: 500 Internal Server Error``.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let RolloutHook { name, kind, .. } = &self.hook;
+        let said = self.said().unwrap_or_else(|| "no response yet".to_owned());
+        write!(f, "hook `{name}` ({kind}): {said}")
     }
 }
 

@@ -40,6 +40,8 @@ pub struct HookEndpoint {
     pub url_from: SecretSource,
     /// The URL, if it stands in the file itself.
     pub url: Option<SecretUrl>,
+    /// Where the keys stand that sign its requests, if they are signed: never in the file of the release.
+    pub signature_key_from: Option<SecretSource>,
     /// How long a response is waited for, in each attempt.
     pub timeout: Seconds,
     /// So often a call is repeated where no response comes, or one that says that a later one may succeed.

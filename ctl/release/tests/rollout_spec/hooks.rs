@@ -1,6 +1,10 @@
 //! `spec.rollout.hooks`.
 
-use canary_release::spec::{HookType, SecretSource};
+use crate::HEAD;
+use canary_release::rbac::{add_rollout_rights, single_rights};
+use canary_release::spec::{self, HookType, SecretSource};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// The text of hooks, beside a receiver of alerts.
 fn rollout(hooks: &str) -> String {
@@ -21,6 +25,7 @@ fn a_hook_has_flaggers_types_and_what_the_record_keeps_names_nobody_who_is_calle
         interval: 90s
         failureThreshold: 5
         metadata: {type: cmd, cmd: \"hey -z 1m http://shop.shop:8080/\"}
+        signatureKeyFrom: {secret: {name: keys, key: load}}
 ",
     ))
     .unwrap()
@@ -36,10 +41,27 @@ fn a_hook_has_flaggers_types_and_what_the_record_keeps_names_nobody_who_is_calle
     assert_eq!(endpoint.url.as_ref().unwrap().expose(), "http://tester.test/gate/secret");
     let endpoint = &found.endpoints["load"];
     assert_eq!((endpoint.timeout.get(), endpoint.retries, endpoint.url.is_none()), (30, 2, true));
+    let keys = SecretSource::Secret { name: "keys".to_owned(), key: "load".to_owned() };
+    assert_eq!(endpoint.signature_key_from.as_ref(), Some(&keys));
     assert_eq!(endpoint.metadata["cmd"], "hey -z 1m http://shop.shop:8080/");
     assert!(!format!("{found:?}").contains("secret\""), "a URL is printed nowhere: {found:?}");
     let recorded = serde_json::to_string(&found.hooks).unwrap();
-    assert!(!recorded.contains("hey") && !recorded.contains("tester"), "{recorded}");
+    assert!(
+        !recorded.contains("hey") && !recorded.contains("tester") && !recorded.contains("keys"),
+        "{recorded}"
+    );
+}
+
+#[test]
+fn the_secrets_of_urls_and_of_keys_may_be_read() {
+    let hook = "      - {name: a, type: event, urlFrom: {secret: {name: urls, key: a}}, signatureKeyFrom: {secret: {name: keys, key: a}}}";
+    let text = format!("{HEAD}{}", rollout(&format!("{hook}\n")));
+    let release = spec::parse(Path::new("canary.yaml"), &text).unwrap().release;
+    let mut rules = BTreeMap::new();
+    add_rollout_rights(&mut rules, &release);
+    let rights = single_rights(&rules).into_iter().filter(|right| right.resource == "secrets");
+    let names: BTreeSet<Option<String>> = rights.map(|right| right.name).collect();
+    assert_eq!(names, ["urls", "keys"].map(|name| Some(name.to_owned())).into());
 }
 
 #[test]
@@ -54,6 +76,8 @@ fn a_fault_of_a_hook_is_told_at_its_place_and_repeats_no_url() {
       - {name: team, type: rollout, url: \"http://a/\"}
       - {name: g, type: rollout, url: \"http://a/\"}
       - {name: g, type: rollout, url: \"http://a/\", metadata: [x]}
+      - {name: h, type: event, url: \"http://a/\", signatureKeyFrom: {file: key}}
+      - {name: i, type: event, url: \"http://a/\", signatureKeyFrom: whsec_c2VjcmV0}
 ",
     ));
     let expected = [
@@ -72,6 +96,9 @@ fn a_fault_of_a_hook_is_told_at_its_place_and_repeats_no_url() {
         "21:9: expected the name of no receiver of `rollout.alerts`, found `team`",
         "23:9: expected a hook of another name, found `g` twice",
         "23:62: expected a mapping, found a list",
+        "24:75: expected an absolute path, found another text",
+        "25:68: expected a mapping, found a value",
+        "25:68: expected one of `env`, `file` and `secret`, found 0 of them",
     ];
     assert_eq!(found, expected.map(|fault| format!("canary.yaml:{fault}")));
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! change   start, approve, pause, resume, retry, abort, promote   record      -> RolloutView
 //! alerts   a test message to the receivers of alerts              file        -> AlertTestReport
+//! hooks    one call of each hook                                  file        -> HookTestReport
 //! metrics  what the queries of a rollout find now                 file        -> MetricTestReport
 //! drive    status, and the driver in the foreground               reports     -> RolloutView
 //! view     a rollout as it is printed                             Record      -> text
@@ -11,6 +12,7 @@
 mod alerts;
 mod change;
 mod drive;
+mod hooks;
 mod metrics;
 mod view;
 
@@ -31,6 +33,7 @@ pub(super) async fn run(arguments: &Rollout, printer: &mut Printer) -> Result<Ou
         RolloutCommand::Abort(on) => change::change(on, RolloutVerb::Abort, printer).await,
         RolloutCommand::Promote(on) => change::change(on, RolloutVerb::Promote, printer).await,
         RolloutCommand::TestAlerts(test) => alerts::test(test, printer).await,
+        RolloutCommand::TestHooks(test) => hooks::test(test, printer).await,
         RolloutCommand::TestMetrics(test) => metrics::test(test, printer).await,
     }
 }

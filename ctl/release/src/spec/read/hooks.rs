@@ -1,7 +1,7 @@
 //! `spec.rollout.hooks`: webhooks. No fault repeats what may be a URL, because that is a secret.
 
 use super::rollout::checked;
-use super::secret_source::url_or_source;
+use super::secret_source::{secret_source, url_or_source};
 use crate::spec::{AlertSpec, HookEndpoint, HookSpec, HookType, Label, RolloutHook, Seconds};
 use crate::yaml::{Node, Section};
 
@@ -89,10 +89,17 @@ fn endpoint(section: &mut Section<'_>, node: &Node, kind: Option<HookType>) -> O
     let timeout = checked(section, "timeout", expected, |time: &Seconds| time.get() <= most);
     let retries = checked(section, "retries", "at most 10", |count: &u32| *count <= MAX_RETRIES);
     let metadata = section.pairs("metadata").unwrap_or_default();
+    let has_signature = section.node("signatureKeyFrom").is_some();
+    let signature_key_from = section.section("signatureKeyFrom").and_then(secret_source);
+    // One that has a fault is none, and a request without a signature is none of this hook.
+    if has_signature && signature_key_from.is_none() {
+        return None;
+    }
     let (url_from, url) = url?;
     Some(HookEndpoint {
         url_from,
         url,
+        signature_key_from,
         timeout: timeout.unwrap_or(HookEndpoint::TIMEOUT),
         retries: retries.unwrap_or_default(),
         metadata,

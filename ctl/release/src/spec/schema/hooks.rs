@@ -16,6 +16,10 @@ pub(super) fn hooks() -> Value {
             optional("url", pattern("Its URL.", URL)),
             optional("urlFrom", secret_source("Where the URL stands: one of these.")),
             optional(
+                "signatureKeyFrom",
+                secret_source("Where the keys stand that sign its requests: one of these."),
+            ),
+            optional(
                 "timeout",
                 duration(
                     "How long a response is waited for (default: 10s, at most 1h; 20s for `post-rollout` and `event`).",

@@ -1,16 +1,21 @@
-//! Calls the hooks of a rollout. Their URLs are secrets: no error has one.
+//! Calls the hooks of a rollout. Their URLs and the keys that sign their requests are secrets: no error has one.
+
+mod signature;
 
 use crate::alert::{IDEMPOTENCY_KEY, is_temporary, url_of, without};
 use crate::http::{HttpClient, HttpError, Limits, connector};
 use crate::report::with_causes;
 use canary_operations::{HookCaller, SecretReader};
 use canary_release::hook::{HookError, HookPayload};
+use canary_release::input_file;
 use canary_release::spec::{HookEndpoint, RolloutHook, SecretSource, SecretUrl};
 use futures_util::future::BoxFuture;
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, USER_AGENT};
 use hyper::{Request, Response, StatusCode};
+use jiff::Timestamp;
+use signature::SignatureKeys;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -44,6 +49,13 @@ impl HttpHookCaller {
         Self { endpoints, secrets, first_backoff: FIRST_BACKOFF }
     }
 
+    /// What a hook is sent, with the metadata of the file.
+    fn body(endpoint: &HookEndpoint, payload: HookPayload) -> Result<Bytes, HookError> {
+        let payload = payload.with_metadata(&endpoint.metadata);
+        let body = serde_json::to_vec(&payload).map_err(|error| HookError::no_response(error.to_string()));
+        body.map(Bytes::from)
+    }
+
     async fn try_call(
         &self,
         hook: &RolloutHook,
@@ -56,10 +68,13 @@ impl HttpHookCaller {
         };
         let endpoint = self.endpoints.get(&hook.name).ok_or_else(missing)?;
         let url = self.url(endpoint).await?;
-        let body = serde_json::to_vec(&payload.with_metadata(&endpoint.metadata))
-            .map_err(|error| HookError::no_response(error.to_string()))?;
-        let call =
-            Call { url: &url, timeout: Duration::from_secs(endpoint.timeout.get()), body: body.into(), id };
+        let signature = match &endpoint.signature_key_from {
+            Some(source) => Some((self.signature_keys(source).await?, request_id(hook, &payload, id))),
+            None => None,
+        };
+        let body = Self::body(endpoint, payload)?;
+        let timeout = Duration::from_secs(endpoint.timeout.get());
+        let call = Call { url: &url, timeout, body, id, signature };
         let called = self.attempts(&call, endpoint.retries).await;
         called.map_err(|error| HookError { reason: without(&url, &error.reason), ..error })
     }
@@ -67,16 +82,36 @@ impl HttpHookCaller {
     /// The URL as it stands there now.
     async fn url(&self, endpoint: &HookEndpoint) -> Result<SecretUrl, HookError> {
         let source = &endpoint.url_from;
-        let SecretSource::Secret { name, key } = source else {
+        if !matches!(source, SecretSource::Secret { .. }) {
             let url = url_of(source, endpoint.url.as_ref());
             return url.map_err(|error| HookError::no_response(error.reason));
-        };
-        let missing = || HookError::no_response(format!("expected a URL in {source}, found none"));
-        let secrets = self.secrets.as_ref().ok_or_else(missing)?;
-        let read = tokio::time::timeout(SECRET_TIMEOUT, secrets.read(name, key)).await;
-        let read = read.map_err(|_| HookError::no_response(format!("{source}: no answer in time")))?;
-        let text = read.map_err(|error| HookError::no_response(with_causes(&error)))?.ok_or_else(missing)?;
+        }
+        let text = self.secret(source, "a URL").await?;
         text.parse::<SecretUrl>().map_err(|error| HookError::no_response(format!("{source}: {error}")))
+    }
+
+    /// The keys as they stand there now. A request that cannot be signed is not sent.
+    async fn signature_keys(&self, source: &SecretSource) -> Result<SignatureKeys, HookError> {
+        let text = self.secret(source, "a key").await?;
+        text.parse::<SignatureKeys>().map_err(|error| HookError::no_response(format!("{source}: {error}")))
+    }
+
+    /// What stands in a place outside of the file of the release.
+    async fn secret(&self, source: &SecretSource, expected: &str) -> Result<String, HookError> {
+        let missing = || HookError::no_response(format!("expected {expected} in {source}, found none"));
+        match source {
+            SecretSource::Inline => Err(missing()),
+            SecretSource::Env(name) => std::env::var(name).map_err(|_| missing()),
+            SecretSource::File(path) => input_file::read(path)
+                .map_err(|error| HookError::no_response(format!("cannot read {source}: {error}"))),
+            SecretSource::Secret { name, key } => {
+                let secrets = self.secrets.as_ref().ok_or_else(missing)?;
+                let read = tokio::time::timeout(SECRET_TIMEOUT, secrets.read(name, key)).await;
+                let read =
+                    read.map_err(|_| HookError::no_response(format!("{source}: no answer in time")))?;
+                read.map_err(|error| HookError::no_response(with_causes(&error)))?.ok_or_else(missing)
+            }
+        }
     }
 
     async fn attempts(&self, call: &Call<'_>, retries: u32) -> Result<(), HookError> {
@@ -109,6 +144,8 @@ struct Call<'c> {
     timeout: Duration,
     body: Bytes,
     id: Option<&'c str>,
+    /// The keys that sign it, and its id.
+    signature: Option<(SignatureKeys, String)>,
 }
 
 impl Call<'_> {
@@ -134,8 +171,17 @@ impl Call<'_> {
         if let Some(id) = self.id {
             request = request.header(IDEMPOTENCY_KEY, format!("\"{id}\""));
         }
+        if let Some((keys, id)) = &self.signature {
+            request = keys.sign(request, id, Timestamp::now(), &self.body);
+        }
         request.body(Full::from(self.body.clone()))
     }
+}
+
+/// The id of a signed request. A notification has one; another call is named by its rollout, its hook and its time.
+fn request_id(hook: &RolloutHook, payload: &HookPayload, id: Option<&str>) -> String {
+    let call = || format!("{}-{}-{}", payload.checksum, hook.name, Timestamp::now().as_microsecond());
+    id.map_or_else(call, str::to_owned)
 }
 
 /// What a response says. A redirect is not followed: what is sent is for this receiver.
@@ -154,5 +200,4 @@ fn accepted(response: &Response<Bytes>) -> Result<(), HookError> {
 }
 
 #[cfg(test)]
-#[path = "hook_tests.rs"]
 mod tests;

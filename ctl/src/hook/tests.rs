@@ -14,6 +14,7 @@ fn endpoint(url_from: SecretSource, url: Option<SecretUrl>) -> HookEndpoint {
     HookEndpoint {
         url_from,
         url,
+        signature_key_from: None,
         timeout: "1s".parse().unwrap(),
         retries: 0,
         metadata: metadata.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
@@ -64,6 +65,68 @@ async fn flaggers_payload_is_posted_with_the_metadata_of_the_file_and_the_id_of_
     assert_eq!(names, ["name", "namespace", "phase", "checksum", "metadata"]);
     assert_eq!(body["metadata"], json!({"cmd": "hey -z 1m http://shop/", "type": "cmd"}));
     assert!(second.contains("idempotency-key: \"uid-1-1\"\r\n"), "{second}");
+}
+
+#[tokio::test]
+async fn a_signature_covers_the_body_and_the_time_of_each_attempt_and_its_id_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("keys");
+    std::fs::write(&file, format!("{KEY}\n")).unwrap();
+    let receiver = FakeReceiver::answering_in_turn(vec![BUSY, OK, OK]).await;
+    let endpoint = HookEndpoint {
+        signature_key_from: Some(SecretSource::File(file)),
+        retries: 1,
+        ..endpoint(SecretSource::Inline, Some(receiver.url.clone()))
+    };
+    let caller = caller(endpoint);
+    call(&caller, None).await.unwrap();
+    call(&caller, Some("uid-1-1")).await.unwrap();
+    let requests = receiver.requests();
+    let ids: Vec<String> = requests.iter().map(|request| verified(request)).collect();
+    let [first, second, third] = &ids[..] else { panic!("{ids:?}") };
+    assert_eq!((first, third.as_str()), (second, "uid-1-1"));
+    assert!(first.contains("-load-"), "{first}");
+}
+
+/// The key of the specification's examples.
+const KEY: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+/// Checks the signature of a request as a receiver does, and returns its id.
+fn verified(request: &str) -> String {
+    let (head, body) = request.split_once("\r\n\r\n").unwrap();
+    let header = |name: &str| {
+        let line = head.lines().find_map(|line| line.strip_prefix(&format!("{name}: ")));
+        line.unwrap_or_else(|| panic!("no {name} in {head}"))
+    };
+    let (id, at) = (header("webhook-id"), header("webhook-timestamp"));
+    let seconds = at.parse::<i64>().unwrap();
+    assert!((Timestamp::now().as_second() - seconds).abs() < 60, "{at}");
+    let keys: SignatureKeys = KEY.parse().unwrap();
+    let again = keys.sign(Request::post("/"), id, Timestamp::from_second(seconds).unwrap(), body.as_bytes());
+    let again = again.body(()).unwrap();
+    assert_eq!(header("webhook-signature"), again.headers()["webhook-signature"], "{request}");
+    id.to_owned()
+}
+
+#[tokio::test]
+async fn a_request_that_cannot_be_signed_is_not_sent_and_no_key_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("keys");
+    std::fs::write(&file, "my secret").unwrap();
+    let receiver = FakeReceiver::answering(OK).await;
+    let secret = SecretSource::Secret { name: "hooks".to_owned(), key: "key".to_owned() };
+    for (source, expected) in [
+        (SecretSource::File(file), "expected 1 to 4 keys"),
+        (SecretSource::File("/no/such/file".into()), "cannot read file /no/such/file"),
+        (secret, "expected a key in key `key` of Secret `hooks`, found none"),
+    ] {
+        let signature_key_from = Some(source);
+        let endpoint = endpoint(SecretSource::Inline, Some(receiver.url.clone()));
+        let error = call(&caller(HookEndpoint { signature_key_from, ..endpoint }), None).await.unwrap_err();
+        assert!(error.reason.contains(expected) && !error.is_response, "{error}");
+        assert!(!error.reason.contains("my secret"), "{error}");
+    }
+    assert_eq!(receiver.requests(), [""; 0], "nothing was sent");
 }
 
 #[tokio::test]
