@@ -73,6 +73,9 @@ fn hooks() -> Value {
     let hook = |kind| {
         let (field, value) = place(kind);
         let mut hook = json!({"name": format!("a-{kind}"), "type": kind});
+        if field == "urlFrom" {
+            hook["signatureKeyFrom"] = value.clone();
+        }
         hook[field] = value;
         hook
     };
@@ -87,6 +90,7 @@ fn hooks() -> Value {
     ];
     let load = json!({
         "name": "load", "type": "rollout", "urlFrom": {"secret": {"name": "hooks", "key": "load"}}, "timeout": "1m", "retries": 2,
+        "signatureKeyFrom": {"secret": {"name": "hooks", "key": "load-key"}},
         "interval": "90s", "failureThreshold": 5, "metadata": {"type": "cmd", "cmd": "hey http://shop/"},
     });
     types.into_iter().map(hook).chain([load]).collect()

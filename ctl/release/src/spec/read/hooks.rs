@@ -89,12 +89,11 @@ fn endpoint(section: &mut Section<'_>, node: &Node, kind: Option<HookType>) -> O
     let timeout = checked(section, "timeout", expected, |time: &Seconds| time.get() <= most);
     let retries = checked(section, "retries", "at most 10", |count: &u32| *count <= MAX_RETRIES);
     let metadata = section.pairs("metadata").unwrap_or_default();
-    let has_signature = section.node("signatureKeyFrom").is_some();
-    let signature_key_from = section.section("signatureKeyFrom").and_then(secret_source);
-    // One that has a fault is none, and a request without a signature is none of this hook.
-    if has_signature && signature_key_from.is_none() {
-        return None;
-    }
+    // A place that has a fault is not left out: without a signature it would be another endpoint.
+    let signature_key_from = match section.section("signatureKeyFrom").map(secret_source) {
+        Some(source) => Some(source?),
+        None => None,
+    };
     let (url_from, url) = url?;
     Some(HookEndpoint {
         url_from,

@@ -3,15 +3,12 @@
 use super::build::{
     duration, integer, label, list, mapping, number, optional, pattern, required, set, text, words,
 };
-use super::rollout::{URL, one_of, secret_source};
+use super::rollout::{URL, one_of, optional_secret_source};
 use crate::spec::read::analysis::{MAX_FAILURE_THRESHOLD, MAX_METRICS, PRESETS, REPORTERS};
 use serde_json::{Value, json};
 
 pub(super) fn prometheus() -> Value {
-    let mut token = secret_source("Where the bearer token stands that it asks for: one of these.");
-    let given = one_of(&["env", "file", "secret"]);
-    let or_none = given.as_array().into_iter().flatten().cloned().chain([json!({"type": "null"})]);
-    set(&mut token, "oneOf", or_none.collect());
+    let token = optional_secret_source("Where the bearer token stands that it asks for: one of these.");
     mapping(
         "A server with the HTTP API of Prometheus, which answers the queries of `metrics`.",
         vec![

@@ -3,7 +3,7 @@
 use super::build::{
     duration, integer, label, list, map_of, mapping, optional, pattern, required, set, text, words,
 };
-use super::rollout::{URL, one_of, secret_source};
+use super::rollout::{URL, one_of, optional_secret_source, secret_source};
 use crate::spec::read::hooks::{HOOK_TYPES, MAX_FAILURE_THRESHOLD, MAX_HOOKS, MAX_RETRIES};
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ pub(super) fn hooks() -> Value {
             optional("urlFrom", secret_source("Where the URL stands: one of these.")),
             optional(
                 "signatureKeyFrom",
-                secret_source("Where the keys stand that sign its requests: one of these."),
+                optional_secret_source("Where the keys stand that sign its requests: one of these."),
             ),
             optional(
                 "timeout",

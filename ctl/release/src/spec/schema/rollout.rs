@@ -107,6 +107,15 @@ pub(super) fn secret_source(description: &str) -> Value {
     source
 }
 
+/// The same where there may be none.
+pub(super) fn optional_secret_source(description: &str) -> Value {
+    let mut source = secret_source(description);
+    let given = one_of(&["env", "file", "secret"]);
+    let or_none = given.as_array().into_iter().flatten().cloned().chain([json!({"type": "null"})]);
+    set(&mut source, "oneOf", or_none.collect());
+    source
+}
+
 fn dependencies() -> Value {
     let release = mapping(
         "Another release.",
