@@ -81,6 +81,11 @@ impl Proxy {
         self.held().shared_data.get(key.as_ref()).map(|(value, _)| value.to_vec())
     }
 
+    /// From now on so many compare-and-swaps of shared data meet a write of another VM in between, of the same value.
+    pub fn overtake(&self, writes: u32) {
+        self.held().shared_data.overtaken = writes;
+    }
+
     /// The state, whatever happened to another holder: a test that panicked must not hide what it saw.
     pub(crate) fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)

@@ -9,6 +9,8 @@ use super::abi::Status;
 pub(crate) struct SharedData {
     entries: BTreeMap<Vec<u8>, (Vec<u8>, u32)>,
     last_cas: u32,
+    /// How many writes with a number from now on meet one of another VM in between.
+    pub(crate) overtaken: u32,
 }
 
 impl SharedData {
@@ -18,6 +20,10 @@ impl SharedData {
 
     /// Writes when `cas` is 0 (always), the key is new, or `cas` is the number of the last write to it.
     pub(crate) fn set(&mut self, key: &[u8], value: &[u8], cas: u32) -> Result<(), Status> {
+        if cas != 0 && self.overtaken > 0 {
+            self.overtaken -= 1;
+            return Err(Status::CasMismatch);
+        }
         if let Some((_, current)) = self.entries.get(key)
             && cas != 0
             && cas != *current

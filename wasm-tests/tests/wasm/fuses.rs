@@ -86,6 +86,41 @@ fn two_workers_that_see_too_little_alone_open_the_fuse_together_and_it_closes_af
 }
 
 #[test]
+fn a_worker_that_only_reads_the_fuse_does_not_open_it() {
+    let proxy = Proxy::new();
+    let [counting, reading] = [(); 2].map(|()| worker_in(&proxy, VmOptions::default(), &with_fuse()));
+    // So that the fuse closes in the middle of a window.
+    proxy.advance(SECOND * 3);
+    stable_is_well(&counting, 30);
+    canary_fails(&counting, 30);
+    counting.tick().unwrap();
+    assert_eq!(proxy.metric(GAUGE), Some(NOW + 33));
+    proxy.advance(SECOND * 28);
+    stable_is_well(&counting, 30);
+    canary_fails(&counting, 30);
+    pass(&counting, SECOND);
+    pass(&reading, SECOND);
+    assert!(!is_open(&reading), "it has closed, and nobody has opened it again");
+    assert!(!format!("{:?}", reading.logs()).contains("is open"), "{:?}", reading.logs());
+    assert_eq!(proxy.metric(GAUGE), Some(NOW + 33));
+}
+
+#[test]
+fn an_open_fuse_stays_open_for_a_worker_that_cannot_add_its_counts() {
+    let proxy = Proxy::new();
+    let vm = worker_in(&proxy, VmOptions::default(), &with_fuse());
+    stable_is_well(&vm, 30);
+    canary_fails(&vm, 30);
+    pass(&vm, SECOND);
+    assert!(is_open(&vm));
+    canary_fails(&vm, 1);
+    proxy.overtake(100);
+    vm.tick().unwrap();
+    assert!(is_open(&vm));
+    proxy.overtake(0);
+}
+
+#[test]
 fn it_stays_open_when_the_weight_changes() {
     let vm = worker_in(&Proxy::new(), VmOptions::default(), &with_fuse());
     stable_is_well(&vm, 10);
