@@ -3,6 +3,7 @@
 //! ```text
 //! adopting       the version label for the pods of a running Deployment
 //! charts         what becomes of the features of charts, rendered by the real Helm
+//! copies         two versions by copies of the objects, and by twins: autoscalers and evictions
 //! forgotten      an upgrade without the post-renderer
 //! in_place       an upgrade without the post-renderer where stable has the chart's name
 //! gitops         files as Argo CD and Flux apply them, again and again
@@ -12,6 +13,7 @@
 
 mod adopting;
 mod charts;
+mod copies;
 mod forgotten;
 mod gitops;
 mod in_place;
@@ -137,13 +139,15 @@ struct TwinChart<'l> {
     helm: Helm,
     namespace: String,
     folder: TempDir,
+    /// What is answered about its hooks and Secrets, as arguments.
+    decisions: &'static [&'static str],
 }
 
 impl<'l> TwinChart<'l> {
     /// A chart with these objects besides.
     async fn new(lab: &'l Lab, namespace: &str, helm: Helm, more: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let chart = Self { lab, helm, namespace: namespace.to_owned(), folder };
+        let chart = Self { lab, helm, namespace: namespace.to_owned(), folder, decisions: &[] };
         std::fs::create_dir_all(chart.path("chart/templates")).unwrap();
         std::fs::write(chart.path("chart/Chart.yaml"), "apiVersion: v2\nname: shop\nversion: 0.1.0\n")
             .unwrap();
@@ -228,12 +232,14 @@ impl<'l> TwinChart<'l> {
     /// Deploys a canary, and compares what Helm has recorded with what `twin render` prints for the same chart.
     async fn deploy_beside(&self, version: &str) {
         let deployed = self.deployed().await;
-        let chart = self.text("chart");
-        let rendered = self.helm(&["template", "shop", &chart, "--set", &format!("version={version}")]).await;
+        let (chart, set) = (self.text("chart"), format!("version={version}"));
+        // Helm's record keeps hooks elsewhere.
+        let rendered = self.helm(&["template", "shop", &chart, "--no-hooks", "--set", &set]).await;
         std::fs::write(self.path("rendered.yaml"), rendered).unwrap();
-        let expected = self.canary_ctl(&["twin", "render", &deployed, "--rendered=rendered.yaml"]);
+        let line = ["twin", "render", &deployed, "--rendered=rendered.yaml"];
+        let expected = self.canary_ctl(&[&line, self.decisions].concat());
         std::fs::write(self.path("expected.yaml"), expected).unwrap();
-        self.upgrade(version, &[&deployed]).await;
+        self.upgrade(version, &[&[deployed.as_str()], self.decisions].concat()).await;
         let label = format!("version={version}");
         self.canary_ctl(&["twin", "wait", "-n", &self.namespace, "--label", &label, "--timeout", "2m"]);
         self.deployed().await;
@@ -247,7 +253,7 @@ impl<'l> TwinChart<'l> {
 
     async fn finish(&self, version: &str) {
         let deployed = self.deployed().await;
-        self.upgrade(version, &[&deployed, "--finish"]).await;
+        self.upgrade(version, &[&[deployed.as_str(), "--finish"], self.decisions].concat()).await;
         self.ready(&format!("shop-{version}")).await;
     }
 
