@@ -1,6 +1,6 @@
-//! A rollout of a good canary while its driver is killed, gateways come and go, and the API server is away.
+//! A rollout of a good canary by the embedded module while its driver is killed, gateways come and go, and the API server is away.
 
-use super::{DEADLINE, LoadedFixture, Shoppers, ended, release_with};
+use super::{DEADLINE, LoadedFixture, Shoppers, ended, release_that};
 use crate::support::alert_receiver::AlertReceiver;
 use crate::support::cli::Cli;
 use crate::support::fault_proxy::{Fault, FaultProxy};
@@ -9,10 +9,13 @@ use mesh_lab::Lab;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
+use wasm_tests::scenario::Document;
 
 const RUN: &str = "rollout run --interval 1s -o json";
 /// How often the driver is killed.
 const KILLS: usize = 5;
+/// Gateways at the most; each that comes gets the module from istiod.
+const GATEWAYS: usize = 5;
 /// How long the API server is away for it.
 const OUTAGE: Duration = Duration::from_secs(4);
 /// The responses of the canary that a step must have seen, unless the file says another number.
@@ -34,9 +37,9 @@ async fn killed_at_random(cli: &Cli) -> Vec<Duration> {
     lives
 }
 
-/// Two gateways, then an API server that is away for the driver, then one gateway.
+/// More gateways, then an API server that is away for the driver, then one gateway.
 async fn disturb(lab: &Lab, loaded: &LoadedFixture<'_>, proxy: &FaultProxy) {
-    scale_gateway(lab, loaded, 2).await;
+    scale_gateway(lab, loaded, GATEWAYS).await;
     sleep(Duration::from_secs(3)).await;
     proxy.inject(u32::MAX, Fault::DropsRequest, |_| true);
     sleep(OUTAGE).await;
@@ -77,7 +80,8 @@ fn a_good_canary_is_promoted_while_drivers_are_killed_gateways_scale_and_the_api
     in_the_mesh(async |lab| {
         let receiver = AlertReceiver::start().await;
         let alerts = json!({"alerts": [{"name": "test", "type": "webhook", "url": receiver.url()}]});
-        let (loaded, cli) = release_with(lab, "rollout-disturbed", [0, 0], &alerts).await;
+        let embedded = |document: Document| document.with("/spec/delivery/module", "embedded");
+        let (loaded, cli) = release_that(lab, "rollout-disturbed", [0, 0], &alerts, embedded).await;
         let proxy = FaultProxy::new(lab).await;
         let driver = Cli::through(&loaded.document, proxy.kubeconfig());
         let shoppers = Shoppers::start(loaded.env.gateway);

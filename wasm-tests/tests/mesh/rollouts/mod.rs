@@ -5,9 +5,11 @@ mod load_tester;
 mod prometheus;
 
 use crate::support::cli::{Cli, Output};
+use crate::support::filter_source::filter;
 use crate::support::in_the_mesh;
 use crate::support::loaded_fixture::LoadedFixture;
 use browser::load::Flip;
+use canary_release::EmbeddedModule;
 use mesh_lab::Lab;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -27,8 +29,19 @@ async fn release<'l>(lab: &'l Lab, name: &str, failing: [u8; 2]) -> (LoadedFixtu
 async fn release_with<'l>(
     lab: &'l Lab,
     name: &str,
+    failing: [u8; 2],
+    settings: &Value,
+) -> (LoadedFixture<'l>, Cli) {
+    release_that(lab, name, failing, settings, |document| document).await
+}
+
+/// The same, with a file that is changed further.
+async fn release_that<'l>(
+    lab: &'l Lab,
+    name: &str,
     [v1, v2]: [u8; 2],
     settings: &Value,
+    changed: impl FnOnce(Document) -> Document,
 ) -> (LoadedFixture<'l>, Cli) {
     let step = |weight: u32| json!({"weight": weight, "hold": "6s"});
     let mut rollout = json!({"plans": {"default": [step(10), step(25), step(50)]}, "deadline": "3m"});
@@ -36,9 +49,10 @@ async fn release_with<'l>(
         rollout[name] = value.clone();
     }
     let with = |document: Document| {
-        document.with("/spec/rollout", rollout).with("/spec/sessionAffinity", "identity")
+        changed(document.with("/spec/rollout", rollout).with("/spec/sessionAffinity", "identity"))
     };
-    let loaded = LoadedFixture::set_up(lab, name, with).await;
+    let mut loaded = LoadedFixture::set_up(lab, name, with).await;
+    loaded.release.delivery.module.embed(EmbeddedModule::new(&filter()).as_ref());
     for (version, percent) in [("v1", v1), ("v2", v2)] {
         let deployment = format!("deployment/shop-{version}");
         if percent > 0 {
