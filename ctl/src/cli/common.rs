@@ -8,8 +8,13 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Args)]
 pub struct SpecFile {
     /// The file that describes the release
-    #[arg(short, long, value_name = "FILE", default_value = "canary.yaml")]
+    #[arg(short, long, value_name = "FILE", default_value = SpecFile::DEFAULT)]
     pub file: PathBuf,
+}
+
+impl SpecFile {
+    /// The file where none is named.
+    pub const DEFAULT: &str = "canary.yaml";
 }
 
 /// The form of the result.

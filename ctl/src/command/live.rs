@@ -24,9 +24,9 @@ impl Live {
     ) -> Result<Self, Error> {
         let document = module::load(&spec.file)?;
         target::for_a_cluster(&document)?;
-        let name = target::release(None, access, &document)?;
+        let name = target::release(None, access, Some(&document))?;
         let cluster = target::connect(access).await?;
-        let stored = target::get_record(&cluster, &name, &document).await?;
+        let stored = target::get_record(&cluster, &name, Some(&document)).await?;
         let config = cluster.effective_config(&name, &stored, position).await?;
         Ok(Self { config, name: name.to_string() })
     }

@@ -1,7 +1,7 @@
 //! The cluster that a verb is about, and the release there.
 
 use crate::Error;
-use crate::cli::{ClusterAccess, OnCluster};
+use crate::cli::{ClusterAccess, OnCluster, SpecFile};
 use crate::module;
 use crate::report::Printer;
 use crate::scraped_metrics::HttpScrapedMetrics;
@@ -10,6 +10,7 @@ use canary_release::format::seconds;
 use canary_release::preflight::PreflightCheck;
 use canary_release::spec::{Document, Mode, ReleaseName, Seconds};
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,19 +49,34 @@ pub(super) fn write_options(skipped: &[PreflightCheck]) -> WriteOptions {
     WriteOptions { unseen_proxies_wait, ..WriteOptions::default() }
 }
 
+/// Reads the file of a release. None where there is no file and `-r` names the release: its record is on the cluster, and who stops a canary
+/// may be at another machine than who began it. A file that `-f` names has to be there.
+pub(super) fn load(spec: &SpecFile, asked: Option<&str>) -> Result<Option<Document>, Error> {
+    if asked.is_some() && spec.file == Path::new(SpecFile::DEFAULT) && !spec.file.exists() {
+        return Ok(None);
+    }
+    Ok(Some(module::load(&spec.file)?))
+}
+
 /// The release of the file, or the one that `-r` and `-n` name.
 pub(super) fn release(
     asked: Option<&str>,
     access: &ClusterAccess,
-    document: &Document,
+    document: Option<&Document>,
 ) -> Result<ReleaseName, Error> {
-    let mut own = document.release.name.clone();
-    if let Some(namespace) = &access.namespace {
-        own.namespace = namespace.clone();
-    }
-    let Some(asked) = asked else { return Ok(own) };
-    let name = if asked.contains('/') { asked.to_owned() } else { format!("{}/{asked}", own.namespace) };
-    name.parse().map_err(|error| Error::usage(format!("{error}"), "give NAMESPACE/NAME or NAME"))
+    let own = document.map(|document| &document.release.name);
+    let namespace = access.namespace.as_ref().or(own.map(|own| &own.namespace));
+    let expected = "give NAMESPACE/NAME, or NAME and `-n NAMESPACE`";
+    let name = match (asked, own, namespace) {
+        (Some(asked), _, _) if asked.contains('/') => asked.to_owned(),
+        (Some(asked), _, Some(namespace)) => format!("{namespace}/{asked}"),
+        (None, Some(own), Some(namespace)) => format!("{namespace}/{}", own.name),
+        _ => {
+            let found = asked.unwrap_or_default();
+            return Err(Error::usage(format!("expected a namespace and a name, found `{found}`"), expected));
+        }
+    };
+    name.parse().map_err(|error| Error::usage(format!("{error}"), expected))
 }
 
 /// The release that a verb steers, as it was read.
@@ -72,11 +88,11 @@ pub(super) struct ReleaseTarget {
 
 /// Reads the release that a command line names. Fails for one of a local Envoy.
 pub(super) async fn connect_release(on: &OnCluster) -> Result<ReleaseTarget, Error> {
-    let document = module::load(&on.spec.file)?;
-    for_a_cluster(&document)?;
-    let name = release(on.release.as_deref(), &on.cluster, &document)?;
+    let document = load(&on.spec, on.release.as_deref())?;
+    document.as_ref().map_or(Ok(()), for_a_cluster)?;
+    let name = release(on.release.as_deref(), &on.cluster, document.as_ref())?;
     let cluster = connect_as(&on.cluster, write_options(&on.checks.skipped)).await?;
-    let stored = get_record(&cluster, &name, &document).await?;
+    let stored = get_record(&cluster, &name, document.as_ref()).await?;
     Ok(ReleaseTarget { name, cluster, stored })
 }
 
@@ -84,15 +100,18 @@ pub(super) async fn connect_release(on: &OnCluster) -> Result<ReleaseTarget, Err
 pub(super) async fn get_record(
     cluster: &Cluster,
     name: &ReleaseName,
-    document: &Document,
+    document: Option<&Document>,
 ) -> Result<StoredRecord, Error> {
     Ok(cluster.get_or_recover_record(name, &namespaces(document)).await?)
 }
 
 /// The namespaces of the proxies that a file names.
-pub(super) fn namespaces(document: &Document) -> BTreeSet<String> {
-    let gateways = document.release.gateways.iter().map(|gateway| &gateway.pods);
-    gateways.chain(&document.release.sidecars).map(|pods| pods.namespace.to_string()).collect()
+pub(super) fn namespaces(document: Option<&Document>) -> BTreeSet<String> {
+    let releases = document.map(|document| &document.release);
+    let pods = releases
+        .into_iter()
+        .flat_map(|release| release.gateways.iter().map(|gateway| &gateway.pods).chain(&release.sidecars));
+    pods.map(|pods| pods.namespace.to_string()).collect()
 }
 
 /// Prints how many proxies run the generation, where that has changed: an operation may wait several times.

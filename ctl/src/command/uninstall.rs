@@ -6,7 +6,7 @@ use crate::local::{Environment, Lock};
 use crate::report::{PlanReport, Printer, Report};
 use crate::{Error, Outcome};
 use canary_release::rbac::KEYS;
-use canary_release::spec::{self, Document};
+use canary_release::spec::Document;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,9 +14,9 @@ use std::path::PathBuf;
 
 pub(super) async fn run(arguments: &Uninstall, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let document = spec::load(&arguments.on.spec.file)?;
-    if target::is_local(&document) {
-        return from_directory(arguments, &document, printer).await;
+    let document = target::load(&arguments.on.spec, arguments.on.release.as_deref())?;
+    if let Some(document) = document.as_ref().filter(|document| target::is_local(document)) {
+        return from_directory(arguments, document, printer).await;
     }
     let ReleaseTarget { name, cluster, stored } = target::connect_release(&arguments.on).await?;
     if arguments.dry_run {
@@ -32,8 +32,8 @@ pub(super) async fn run(arguments: &Uninstall, printer: &mut Printer) -> Result<
     };
     printer.report(&PlanReport::written(&uninstalled.plan, arguments.verbose))?;
     printer.message(&format!("{name}: taken off the cluster; its keys stay"));
-    let namespaces = document.release.signing_namespaces();
-    printer.hint(&keys_hint(Some(&namespaces).filter(|_| document.release.name == name)));
+    let release = document.map(|document| document.release).filter(|release| release.name == name);
+    printer.hint(&keys_hint(release.map(|release| release.signing_namespaces()).as_ref()));
     if let Some(error) = &uninstalled.not_observed {
         printer.message(&format!("not observed that every proxy had left the canary before: {error}"));
     }

@@ -56,6 +56,28 @@ fn a_file_that_is_not_there_is_an_error_with_a_hint() {
 }
 
 #[test]
+fn a_release_that_is_named_needs_no_file_unless_one_is_named_too() {
+    let cli = CliFixture::new();
+    for verb in
+        ["rollback", "weight 0", "promote", "pause", "status", "uninstall", "rollout status", "rollout abort"]
+    {
+        let found = cli.run(&format!("{verb} -r shop/shop --kubeconfig none"));
+        assert_eq!(found.code, 2, "{verb}: {found:?}");
+        let is_about_the_cluster = found.stderr.contains("`none`") || found.stderr.contains("kubeconfig");
+        assert!(is_about_the_cluster && !found.stderr.contains("canary.yaml"), "{verb}: {found:?}");
+        let found = cli.run(&format!("{verb} -r shop --kubeconfig none"));
+        assert!(
+            found.stderr.starts_with("error: expected a namespace and a name, found `shop`\n"),
+            "{verb}: {found:?}"
+        );
+        let found = cli.run(&format!("{verb} -r shop/shop -f other.yaml --kubeconfig none"));
+        assert!(found.stderr.contains("other.yaml"), "{verb}: {found:?}");
+    }
+    let found = cli.run("rollback -r shop -n shop --kubeconfig none");
+    assert!(!found.stderr.contains("expected a namespace"), "{found:?}");
+}
+
+#[test]
 fn a_value_that_the_filter_would_refuse_is_reported_at_its_field() {
     let text = std::fs::read_to_string(repository("examples/session-cookie/canary.yaml")).unwrap();
     for (from, to, place) in [

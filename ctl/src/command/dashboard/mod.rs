@@ -40,11 +40,11 @@ pub(super) async fn run(arguments: &Dashboard, printer: &mut Printer) -> Result<
         environment.state()?.release(environment.layout(), &format!("{name}"))?;
         return show(arguments, Some(&name), LocalSource::new(environment), printer).await;
     }
-    let name = target::release(arguments.release.as_deref(), &arguments.cluster, &document)?;
+    let name = target::release(arguments.release.as_deref(), &arguments.cluster, Some(&document))?;
     let cluster = target::connect(&arguments.cluster).await?;
     // A release that does not exist is an error of the command and no empty page.
-    target::get_record(&cluster, &name, &document).await?;
-    let source = ClusterSource::of_one(cluster, name.clone(), target::namespaces(&document));
+    target::get_record(&cluster, &name, Some(&document)).await?;
+    let source = ClusterSource::of_one(cluster, name.clone(), target::namespaces(Some(&document)));
     show(arguments, Some(&name), source, printer).await
 }
 

@@ -41,7 +41,7 @@ pub(super) async fn test(arguments: &TestAlerts, printer: &mut Printer) -> Resul
     printer.format = arguments.output.format;
     let document = module::load(&arguments.spec.file)?;
     target::for_a_cluster(&document)?;
-    let name = target::release(None, &arguments.cluster, &document)?;
+    let name = target::release(None, &arguments.cluster, Some(&document))?;
     let receivers = chosen(&document.release, &arguments.receivers)?;
     let needs_cluster = |receiver: &&AlertReceiver| matches!(receiver.url_from, SecretSource::Secret { .. });
     let cluster = if !arguments.dry_run && receivers.iter().any(needs_cluster) {

@@ -28,9 +28,9 @@ const QUIET_FOR: Duration = Duration::from_mins(1);
 
 pub(super) async fn status(arguments: &RolloutStatus, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let document = module::load(&arguments.spec.file)?;
-    target::for_a_cluster(&document)?;
-    let name = target::release(arguments.release.as_deref(), &arguments.cluster, &document)?;
+    let document = target::load(&arguments.spec, arguments.release.as_deref())?;
+    document.as_ref().map_or(Ok(()), target::for_a_cluster)?;
+    let name = target::release(arguments.release.as_deref(), &arguments.cluster, document.as_ref())?;
     let cluster = target::connect(&arguments.cluster).await?;
     // It writes nothing, so it waits for nothing.
     let mut driver = RolloutDriver::new(&cluster, name.clone(), Duration::ZERO);
@@ -51,7 +51,7 @@ pub(super) async fn run(arguments: &RolloutRun, printer: &mut Printer) -> Result
     printer.format = arguments.output.format;
     let document = module::load(&arguments.spec.file)?;
     target::for_a_cluster(&document)?;
-    let name = target::release(arguments.release.as_deref(), &arguments.cluster, &document)?;
+    let name = target::release(arguments.release.as_deref(), &arguments.cluster, Some(&document))?;
     let cluster = connect(arguments, printer).await?;
     let timeout = Duration::from_secs(arguments.timeout.get());
     // The URLs of a file are those of its own release. So are its Prometheus and its hooks: a record never says to whom a token or a command is

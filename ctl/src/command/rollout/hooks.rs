@@ -52,7 +52,7 @@ pub(super) async fn test(arguments: &TestHooks, printer: &mut Printer) -> Result
     printer.format = arguments.output.format;
     let document = module::load(&arguments.spec.file)?;
     target::for_a_cluster(&document)?;
-    let name = target::release(None, &arguments.cluster, &document)?;
+    let name = target::release(None, &arguments.cluster, Some(&document))?;
     let spec = &document.release.rollout.hooks;
     let chosen = chosen(spec, &arguments.hooks)?;
     let canary = document.release.versions.canary.as_deref().unwrap_or("no canary");

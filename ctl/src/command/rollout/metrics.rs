@@ -34,7 +34,7 @@ pub(super) async fn test(arguments: &TestMetrics, printer: &mut Printer) -> Resu
     printer.format = arguments.output.format;
     let document = module::load(&arguments.spec.file)?;
     target::for_a_cluster(&document)?;
-    let name = target::release(None, &arguments.cluster, &document)?;
+    let name = target::release(None, &arguments.cluster, Some(&document))?;
     let release = &document.release;
     let server =
         release.rollout.analysis.prometheus.as_ref().filter(|_| !release.rollout.analysis.metrics.is_empty());

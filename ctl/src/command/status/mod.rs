@@ -9,7 +9,6 @@ pub(super) use local::local_problems;
 
 use super::target;
 use crate::cli::Status;
-use crate::module;
 use crate::report::Printer;
 use crate::{Error, Outcome};
 use std::time::Duration;
@@ -19,14 +18,15 @@ const INTERVAL: Duration = Duration::from_secs(2);
 
 pub(super) async fn run(arguments: &Status, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let document = module::load(&arguments.spec.file)?;
-    let mut connected = if target::is_local(&document) {
+    let document = target::load(&arguments.spec, arguments.release.as_deref())?;
+    let local = document.as_ref().filter(|document| target::is_local(document));
+    let mut connected = if local.is_some() {
         None
     } else {
-        let name = target::release(arguments.release.as_deref(), &arguments.cluster, &document)?;
+        let name = target::release(arguments.release.as_deref(), &arguments.cluster, document.as_ref())?;
         let watch = cluster::Watch::new(
             name,
-            target::namespaces(&document),
+            target::namespaces(document.as_ref()),
             Duration::from_secs(arguments.window.get()),
         );
         Some((target::connect(&arguments.cluster).await?, watch))
@@ -35,8 +35,8 @@ pub(super) async fn run(arguments: &Status, printer: &mut Printer) -> Result<Out
         if let Some((cluster, watch)) = &mut connected {
             let report = watch.fetch(cluster).await?;
             show(&report, arguments.watch, printer)?;
-        } else {
-            let report = local::fetch(arguments, &document).await?;
+        } else if let Some(document) = local {
+            let report = local::fetch(arguments, document).await?;
             show(&report, arguments.watch, printer)?;
         }
         if !arguments.watch {

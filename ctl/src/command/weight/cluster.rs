@@ -10,7 +10,7 @@ use canary_release::spec::Document;
 
 pub(super) async fn run(
     arguments: &Weigh,
-    document: &Document,
+    document: Option<&Document>,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
     let name = target::release(arguments.release.as_deref(), &arguments.cluster, document)?;

@@ -9,16 +9,14 @@ pub(super) use report::Changed;
 
 use super::target;
 use crate::cli::Weigh;
-use crate::module;
 use crate::report::Printer;
 use crate::{Error, Outcome};
 
 pub(super) async fn run(arguments: &Weigh, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let document = module::load(&arguments.spec.file)?;
-    if target::is_local(&document) {
-        local::run(arguments, &document, printer).await
-    } else {
-        cluster::run(arguments, &document, printer).await
+    let document = target::load(&arguments.spec, arguments.release.as_deref())?;
+    match document.as_ref().filter(|document| target::is_local(document)) {
+        Some(document) => local::run(arguments, document, printer).await,
+        None => cluster::run(arguments, document.as_ref(), printer).await,
     }
 }
