@@ -10,7 +10,9 @@ use canary_release::plan::{self, ChangeReason, missing_objects};
 use canary_release::record::Record;
 use canary_release::routing::{Coverage, RouteTargets, is_lost};
 use canary_release::spec::ReleaseName;
-use canary_release::status::{ObjectStatus, Observation, ReadyPods, TemplateDrift, Workloads};
+use canary_release::status::{
+    ObjectStatus, Observation, ReadyPods, TemplateDrift, UnfinishedDeployment, Workloads,
+};
 use serde_json::Value;
 
 impl Cluster {
@@ -63,6 +65,21 @@ impl Cluster {
             counts_sessions,
             traffic: None,
         })
+    }
+
+    /// The Deployments of versions that are not live any more and that were deployed beside stable. None where Deployments may not be listed.
+    ///
+    /// # Errors
+    ///
+    /// Where the API server refuses another read or does not respond.
+    pub async fn unfinished_deployments(
+        &self,
+        name: &ReleaseName,
+        record: &Record,
+    ) -> Result<Vec<UnfinishedDeployment>, Error> {
+        let pods = self.client.service_pods(name.namespace.as_str(), &record.service).await?;
+        let workloads = self.workloads(name.namespace.as_str(), &record.service.label, &pods).await?;
+        Ok(UnfinishedDeployment::all(record, &workloads))
     }
 
     /// The workloads behind a Service, for their drift. None where Deployments or `ReplicaSets` may not be listed: everything else can

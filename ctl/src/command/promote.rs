@@ -3,6 +3,7 @@
 use super::target::{self, ReleaseTarget};
 use super::{release_context, role_change};
 use crate::cli::Promote;
+use crate::hint::Hint;
 use crate::report::Printer;
 use crate::{Error, Outcome};
 use assignment::Weight;
@@ -105,6 +106,11 @@ async fn finish(arguments: &Promote, target: ReleaseTarget, printer: &mut Printe
     target::report_unseen(changed.arrival.as_ref(), printer);
     if !versions.is_empty() {
         printer.hint(&format!("nothing leads to the pods of {versions} any more"));
+    }
+    // The promotion is finished: what cannot be read is left out.
+    let unfinished = cluster.unfinished_deployments(&name, &changed.stored.record).await.unwrap_or_default();
+    for hint in unfinished.iter().filter_map(Hint::hint) {
+        printer.hint(&hint);
     }
     Ok(Outcome::Done)
 }

@@ -13,6 +13,7 @@
 //! rights    rights that are missing, and the command that prints them      rbac
 //! adopt     a running Deployment that does not get the version label      plan
 //! twin      a chart that two versions cannot have beside each other      helm-twins
+//! next_step what comes next in the usual course of a release               status
 //! ```
 
 mod adopt;
@@ -20,6 +21,7 @@ mod check;
 mod cluster;
 mod doctor;
 mod file;
+mod next_step;
 mod plan;
 mod rights;
 mod rollout;

@@ -1,6 +1,7 @@
-//! About charts that are refused.
+//! About charts that are refused, and what a promotion leaves of one.
 
 use super::Hint;
+use canary_release::status::{HelmRelease, UnfinishedDeployment};
 use helm_twins::{Check, Refusal};
 
 impl Hint for Refusal {
@@ -45,5 +46,29 @@ impl Hint for Refusal {
         };
         let skip = format!(" (`--skip-check {}`)", self.check.name());
         Some(format!("{text}{}", if self.check.can_be_skipped() { skip.as_str() } else { "" }))
+    }
+}
+
+impl Hint for UnfinishedDeployment {
+    /// How to tell who deploys it, so that its record and the cluster agree.
+    fn hint(&self) -> Option<String> {
+        let Self { deployment, version, stable, helm } = self;
+        let namespace = &deployment.namespace;
+        Some(match helm {
+            Some(HelmRelease { name, chart }) => {
+                let chart_version =
+                    chart.as_ref().map(|chart| format!(" (CHART is {chart})")).unwrap_or_default();
+                format!(
+                    "Helm deploys {deployment} of `{version}` still. With the chart and the values of `{stable}` its record and the cluster \
+                     agree{chart_version}: `helm get manifest {name} -n {namespace} > deployed.yaml`, then `helm get values {name} -n {namespace} -o \
+                     yaml > values.yaml`, then `helm upgrade {name} CHART -n {namespace} -f values.yaml --post-renderer canary-twin \
+                     --post-renderer-args --deployed=deployed.yaml --post-renderer-args --finish`"
+                )
+            }
+            None => format!(
+                "{deployment} of `{version}` is deployed still: give who deploys it what `canary-ctl twin render --finish` makes of the render \
+                 of `{stable}`"
+            ),
+        })
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::adopting::{adopt, uids};
 use crate::fake_api::{FakeApi, State};
-use crate::fixture::{SHOP, apply, release, run, shop};
+use crate::fixture::{SHOP, apply, finish, promote, release, run, shop};
 use canary_operations::Cluster;
 use canary_release::plan::LabelDirection;
 use canary_release::spec::Release;
@@ -85,6 +85,29 @@ fn the_deployment_is_named_with_its_label_its_image_and_the_version_that_was_del
 
         roll_back(&api);
         assert_eq!(found(&cluster, &release).await, [""; 0]);
+    });
+}
+
+#[test]
+fn what_helm_deploys_of_a_version_that_is_gone_is_named_after_the_promotion_is_finished() {
+    run(async {
+        let (api, release) = (by_chart(), release(&Value::Null));
+        let cluster = api.cluster().await;
+        apply(&cluster, &release).await.unwrap();
+        promote(&cluster, &release).await.unwrap();
+        let unfinished = async || {
+            let record = cluster.get_record(&release.name).await.unwrap().record;
+            let found = cluster.unfinished_deployments(&release.name, &record).await.unwrap();
+            found
+                .into_iter()
+                .map(|one| (one.deployment.name, one.version, one.helm.unwrap().name))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(unfinished().await, [], "it drains");
+        finish(&cluster, &release).await.unwrap();
+        assert_eq!(unfinished().await, [("shop".to_owned(), "v1".to_owned(), "shop".to_owned())]);
+        delete(&mut api.state(), "shop");
+        assert_eq!(unfinished().await, [], "finished by Helm, too");
     });
 }
 

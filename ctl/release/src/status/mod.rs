@@ -13,12 +13,15 @@
 //! readiness    whether the pods of a version are ready, and why not      Deployments, pods    -> VersionReadiness
 //! adopted_template  what the pods were when they got the version label  ReplicaSets
 //! template_drift  pods of a version that another template replaces    Deployments          -> TemplateDrift
+//! next_step    what comes next in the usual course                  Observation          -> NextStep
+//! unfinished_deployment  what a promotion leaves to Helm, Argo CD or Flux  Deployments -> UnfinishedDeployment
 //! problem      what is wrong, the worst first                            Observation, share   -> Problems
 //! ```
 
 mod adopted_template;
 mod embedded_at_scale;
 mod lost_cookies;
+mod next_step;
 mod observation;
 mod open_fuse;
 mod problem;
@@ -28,10 +31,12 @@ mod readiness;
 mod share;
 mod summary;
 mod template_drift;
+mod unfinished_deployment;
 mod window;
 
 pub use embedded_at_scale::EmbeddedAtScale;
 pub use lost_cookies::LostCookies;
+pub use next_step::NextStep;
 pub use observation::{ObjectStatus, Observation, ReadyPods};
 pub use open_fuse::OpenFuse;
 pub use problem::{Problem, problems};
@@ -40,5 +45,7 @@ pub use proxy_fault::ProxyFault;
 pub use readiness::{ReadinessFailure, VersionReadiness};
 pub use share::{ObservedShare, Share};
 pub use summary::{Condition, ReleaseSummary};
+use template_drift::HELM_RELEASE;
 pub use template_drift::{TemplateDrift, Workloads};
+pub use unfinished_deployment::{HelmRelease, UnfinishedDeployment};
 pub use window::{TrafficWindow, WindowTraffic};

@@ -19,7 +19,7 @@ use std::fmt;
 /// The revision of the Deployment that a `ReplicaSet` is of.
 const REVISION: &str = "deployment.kubernetes.io/revision";
 /// The Helm release that an object belongs to.
-const HELM_RELEASE: &str = "meta.helm.sh/release-name";
+pub(super) const HELM_RELEASE: &str = "meta.helm.sh/release-name";
 
 /// A Deployment that replaces the pods of a live version by others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub struct Workloads {
 
 impl Workloads {
     /// The Deployments whose pods the Service selects.
-    fn behind(&self) -> impl Iterator<Item = &Value> {
+    pub(super) fn behind(&self) -> impl Iterator<Item = &Value> {
         let is_behind = |deployment: &&Value| {
             !self.selector.is_empty()
                 && label_selector::contains(&template_labels(deployment), &self.selector)
@@ -152,11 +152,11 @@ fn template_labels(workload: &Value) -> Map<String, Value> {
 }
 
 /// The value of the version label of the pods that a workload makes.
-fn version_of<'w>(workload: &'w Value, label: &str) -> Option<&'w str> {
+pub(super) fn version_of<'w>(workload: &'w Value, label: &str) -> Option<&'w str> {
     workload.pointer("/spec/template/metadata/labels")?.get(label)?.as_str()
 }
 
-fn annotation<'o>(object: &'o Value, name: &str) -> Option<&'o str> {
+pub(super) fn annotation<'o>(object: &'o Value, name: &str) -> Option<&'o str> {
     object.pointer("/metadata/annotations")?.get(name)?.as_str()
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::problem::{Problem, problem};
 use crate::command::role_change;
-use crate::hint::{CALLS_OF_AMBIENT_PODS, Hint as _};
+use crate::hint::{CALLS_OF_AMBIENT_PODS, Hint};
 use crate::report::{Report, Table, escape};
 use assignment::Weight;
 use assignment::contract::Role;
@@ -14,7 +14,9 @@ use canary_release::record::{History, Pause};
 use canary_release::rollout::Rollout;
 use canary_release::routing::{AmbientPods, UnmeshedPods};
 use canary_release::spec::ReleaseName;
-use canary_release::status::{EmbeddedAtScale, Observation, ObservedShare, ProxyStatus, ReadyPods, problems};
+use canary_release::status::{
+    EmbeddedAtScale, NextStep, Observation, ObservedShare, ProxyStatus, ReadyPods, problems,
+};
 use jiff::Timestamp;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,6 +69,9 @@ pub(super) struct ClusterStatus {
     embedded_at_scale: Option<EmbeddedAtScale>,
     /// The oldest first.
     history: History,
+    /// What comes next, where nothing is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<NextStep>,
     problems: Vec<Problem>,
 }
 
@@ -109,10 +114,8 @@ impl ClusterStatus {
         let share = canary
             .zip(observation.traffic.as_ref())
             .map(|(canary, traffic)| ObservedShare::of(canary, traffic, observation.counts_sessions));
-        let problems = problems(&observation, share.as_ref(), seconds)
-            .into_iter()
-            .map(|found| problem(found.to_string(), found.hint().unwrap_or_default()))
-            .collect();
+        let problems = with_hints(&observation, share.as_ref(), seconds);
+        let next = NextStep::of(&observation, seconds).filter(|_| problems.is_empty());
         let not_live = observation.ready_but_not_live().into_iter();
         let not_live = not_live.map(|(version, ready)| (version.to_owned(), ready)).collect();
         let embedded_at_scale = EmbeddedAtScale::observed(
@@ -152,9 +155,18 @@ impl ClusterStatus {
             embedded_at_scale,
             without_sidecar: coverage.unmeshed_pods,
             ambient: coverage.ambient_pods,
+            next,
             problems,
         }
     }
+}
+
+/// What is wrong, with what can be done about it.
+fn with_hints(observation: &Observation, share: Option<&ObservedShare>, now_seconds: u64) -> Vec<Problem> {
+    problems(observation, share, now_seconds)
+        .into_iter()
+        .map(|found| problem(found.to_string(), found.hint().unwrap_or_default()))
+        .collect()
 }
 
 impl ClusterStatus {
@@ -240,6 +252,9 @@ impl Report for ClusterStatus {
         write!(out, "\n{table}\n")?;
         for entry in self.history.entries().iter().rev().take(LAST) {
             writeln!(out, "{}", escape::line(&entry.to_string()))?;
+        }
+        if let Some(next) = self.next.as_ref().and_then(Hint::hint) {
+            writeln!(out, "\nnext: {}", escape::line(&next))?;
         }
         for problem in &self.problems {
             let (message, hint) = (escape::line(&problem.message), escape::line(&problem.hint));

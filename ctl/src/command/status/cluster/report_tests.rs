@@ -64,8 +64,51 @@ v2       canary  1      1/1
 PROXY                    GENERATION
 istio-ingress/gateway-1  1
 
+
+next: `canary-ctl token create --version v2` for testers; then `canary-ctl rollout start`, or `canary-ctl weight 5 --wait`
 "
     );
+}
+
+/// What comes next for a release whose canary has these pods and this weight, changed once more.
+fn next(pods: ReadyPods, weight: &str, change: impl FnOnce(&mut Record)) -> Option<String> {
+    let mut observation = healthy();
+    observation.ready[1] = pods;
+    observation.record.state.weight = weight.parse().unwrap();
+    change(&mut observation.record);
+    NextStep::of(&observation, 0)?.hint()
+}
+
+#[test]
+fn what_comes_next_follows_from_the_pods_of_the_canary_its_weight_and_the_roles() {
+    let pods = |ready, all| ReadyPods { ready, all };
+    let unchanged = |_: &mut Record| {};
+    let begins = |found: Option<String>, expected: &str| {
+        assert!(found.as_ref().is_some_and(|found| found.starts_with(expected)), "{expected}: {found:?}");
+    };
+    begins(next(pods(0, 0), "0", unchanged), "start the pods of `v2`");
+    begins(next(pods(0, 2), "0", unchanged), "`canary-ctl twin wait`");
+    begins(next(pods(1, 2), "0", unchanged), "`canary-ctl token create --version v2`");
+    begins(next(pods(2, 2), "20", unchanged), "`canary-ctl weight +10 --wait`, or `canary-ctl promote`");
+    begins(next(pods(2, 2), "100", unchanged), "`canary-ctl promote` makes `v2` stable");
+    let role = |role| move |record: &mut Record| record.state.versions[1].role = role;
+    begins(
+        next(pods(2, 2), "0", role(Role::Draining)),
+        "`canary-ctl promote --finish` when the sessions of `v2`",
+    );
+    begins(next(pods(2, 2), "0", |record| record.state.versions.truncate(1)), "name the next version");
+    let paused = next(pods(2, 2), "0", |record| {
+        record.paused = Some(Pause { by: "ada".to_owned(), at: Timestamp::UNIX_EPOCH, reason: None });
+    });
+    assert_eq!(paused, None);
+}
+
+#[test]
+fn where_something_is_wrong_that_comes_first() {
+    let mut observation = healthy();
+    observation.is_recorded = false;
+    let found = text(observation);
+    assert!(found.contains("problem: ") && !found.contains("next: "), "{found}");
 }
 
 #[test]
