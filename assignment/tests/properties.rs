@@ -1,4 +1,4 @@
-//! What the algorithm promises of *users*: the same answer always, moves in one direction only, exact shares,
+//! What the algorithm promises of *users*: the same version always, moves in one direction only, exact shares,
 //! releases that do not know of each other.
 //!
 //! The statistics have fixed seeds: they are the same on every machine and fail never or always.

@@ -108,7 +108,7 @@ async fn what_may_be_accepted_later_is_told_from_what_will_not_and_no_redirect_i
         ("HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\n\r\n", "429 Too Many Requests", false),
         ("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n", "404 Not Found", true),
         ("HTTP/1.1 302 Found\r\nlocation: /elsewhere\r\ncontent-length: 0\r\n\r\n", "302 Found", true),
-        ("", "no answer in 0 s", false),
+        ("", "no response in 0 s", false),
     ] {
         let receiver = FakeReceiver::answering(text).await;
         let error = receiver.send().await.unwrap_err();

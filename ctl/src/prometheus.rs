@@ -78,7 +78,7 @@ impl HttpMetricSource {
                 let secrets = self.secrets.as_ref().ok_or_else(missing)?;
                 let read = tokio::time::timeout(self.limits.timeout, secrets.read(name, key)).await;
                 let read =
-                    read.map_err(|_| QueryError::NoResponse(format!("{source}: no answer in time")))?;
+                    read.map_err(|_| QueryError::NoResponse(format!("{source}: no response in time")))?;
                 let text = read.map_err(|error| QueryError::NoResponse(with_causes(&error)))?;
                 text.ok_or_else(missing)
             }

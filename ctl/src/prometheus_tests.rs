@@ -34,14 +34,14 @@ impl FakePrometheus {
         Self::serve(|_| text.to_owned()).await
     }
 
-    async fn serve(answer: impl Fn(&str) -> String + Clone + Send + 'static) -> Self {
+    async fn serve(respond: impl Fn(&str) -> String + Clone + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}/prefix/", listener.local_addr().unwrap());
         let requests = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&requests);
         tokio::spawn(async move {
             while let Ok((mut stream, _)) = listener.accept().await {
-                let (answer, kept) = (answer.clone(), Arc::clone(&kept));
+                let (respond, kept) = (respond.clone(), Arc::clone(&kept));
                 tokio::spawn(async move {
                     let mut read = Vec::new();
                     while !read.ends_with(b"\r\n\r\n") {
@@ -56,7 +56,7 @@ impl FakePrometheus {
                     let url = url::Url::parse(&format!("http://host{target}")).unwrap();
                     let query = url.query_pairs().find(|(name, _)| name == "query").unwrap().1.into_owned();
                     kept.lock().unwrap().push(head);
-                    let text = answer(&query);
+                    let text = respond(&query);
                     if text.is_empty() {
                         std::future::pending::<()>().await;
                     }
@@ -105,7 +105,7 @@ async fn each_query_has_its_value_in_the_order_of_the_queries() {
 async fn a_server_that_is_silent_wrong_or_away_is_no_value_and_says_so() {
     let redirect = "HTTP/1.1 302 Found\r\nlocation: http://elsewhere/\r\ncontent-length: 0\r\n\r\n";
     for (text, reason) in [
-        ("", "no answer in 0 s"),
+        ("", "no response in 0 s"),
         (
             "HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n",
             "expected a response of Prometheus, found status 401",

@@ -39,7 +39,7 @@ async fn a_system_that_keeps_its_promises_passes_with_either_stickiness() {
         let config = config(stickiness, 2_000);
         let report = verified(&config, &config, Fault::None, true).await;
         let expected = [
-            "answers",
+            "responses",
             "share",
             "stickiness",
             "override by header",
@@ -139,8 +139,8 @@ async fn an_override_that_does_not_arrive_fails() {
 }
 
 #[tokio::test]
-async fn errors_and_cached_answers_fail() {
-    for (fault, check) in [(Fault::Errs, "answers"), (Fault::IsCached, "caches")] {
+async fn errors_and_cached_responses_fail() {
+    for (fault, check) in [(Fault::Errs, "responses"), (Fault::IsCached, "caches")] {
         let report = faulty(fault).await;
         let failed = named(&report, Verdict::Fail);
         assert!(failed.contains(&check), "{check}: {failed:?}");
@@ -150,9 +150,9 @@ async fn errors_and_cached_answers_fail() {
 #[tokio::test]
 async fn a_system_that_forbids_every_request_is_told_by_its_status_and_not_as_one_without_a_version() {
     let report = faulty(Fault::Forbids).await;
-    assert_eq!(named(&report, Verdict::Fail), ["answers"], "{:#?}", report.checks);
+    assert_eq!(named(&report, Verdict::Fail), ["responses"], "{:#?}", report.checks);
     let expected = "900 of 900 are errors (status 400 and above): 900 times 403 Forbidden";
-    assert_eq!(detail(&report, "answers"), expected);
+    assert_eq!(detail(&report, "responses"), expected);
 }
 
 /// The release of the system as a file, and its keys.
@@ -218,7 +218,7 @@ async fn the_command_exits_with_0_1_or_2_and_prints_json_for_programs() {
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{message}");
     assert!(
-        message.starts_with("error: no answer from http://127.0.0.1:1/") && message.contains("hint:"),
+        message.starts_with("error: no response from http://127.0.0.1:1/") && message.contains("hint:"),
         "{message}"
     );
 }
@@ -229,7 +229,7 @@ async fn without_a_place_for_the_version_nothing_is_sent() {
     let output = command(&directory, &["http://127.0.0.1:1/"]).await;
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2));
-    assert!(message.contains("where an answer names its version"), "{message}");
+    assert!(message.contains("where a response names its version"), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,9 +8,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     tonic_prost_build::configure()
         // The shop brings its own server and connections.
         .build_transport(false)
-        // Over HTTP the same answer is JSON.
+        // Over HTTP the same response is JSON.
         .message_attribute(".", "#[derive(serde::Serialize, serde::Deserialize)]")
-        .field_attribute("Answer.catalog", "#[serde(default, skip_serializing_if = \"Option::is_none\")]")
+        .field_attribute(
+            "AskResponse.catalog",
+            "#[serde(default, skip_serializing_if = \"Option::is_none\")]",
+        )
         .compile_fds(files)?;
     Ok(())
 }

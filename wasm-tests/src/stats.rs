@@ -37,7 +37,7 @@ fn binomial_p_value(law: &Binomial, hits: u64) -> f64 {
 
 /// Pearson's chi-square over several classes: counts seen against the share each should have (they sum to 1).
 ///
-/// A class that should be empty must be empty, else the answer is 0; classes without a share add no degree of freedom.
+/// A class that should be empty must be empty, else the result is 0; classes without a share add no degree of freedom.
 pub fn chi_square_p_value(seen: &[u64], shares: &[f64]) -> f64 {
     let draws = float(seen.iter().sum());
     let classes: Vec<(f64, f64)> =

@@ -221,11 +221,11 @@ impl Read for String {
 
 impl Read for bool {
     fn read(value: &Value, at: &Place<'_>) -> Self {
-        let answer = value.as_bool();
-        if answer.is_none() {
+        let response = value.as_bool();
+        if response.is_none() {
             at.expected("true or false", value);
         }
-        answer.unwrap_or_default()
+        response.unwrap_or_default()
     }
 }
 

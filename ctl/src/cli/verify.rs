@@ -15,7 +15,7 @@ use url::Url;
     canary-ctl verify http://127.0.0.1:8080/ --host shop.example.com --version-from json:.version --users 200\n\n\
     Users keep cookies as browsers do, and follow no redirects. Forged headers, pins, ids and tokens are sent on behalf \
     of users on stable. At weight 0 and 100 share and stickiness show little; `mint: never` hides the share.\n\n\
-    Exits 0 where nothing failed, 1 where a check failed, 2 where there is no answer.")]
+    Exits 0 where nothing failed, 1 where a check failed, 2 where there is no response.")]
 pub struct Verify {
     /// The page to ask for
     pub url: Url,

@@ -46,7 +46,7 @@ fn teller(arguments: &Verify, debug_header: Option<&str>) -> Result<VersionSourc
         (None, Some(name), _) => Ok(VersionSource::Header(name.to_ascii_lowercase())),
         (None, None, Some(name)) => Ok(VersionSource::Debug(name.to_owned())),
         (None, None, None) => Err(Error::usage(
-            "expected to be told where an answer names its version",
+            "expected to be told where a response names its version",
             "`--version-header NAME`, `--version-from json:.version`, or `delivery.debugHeader` in the release",
         )),
     }

@@ -38,9 +38,9 @@ pub struct Explanation {
     pub bucket: Option<u16>,
     /// The weight that holds, in percent.
     pub weight_percent: Option<f64>,
-    /// The least weight, in percent, at which this request is the canary's; `None` if no weight changes the answer.
+    /// The least weight, in percent, at which this request is the canary's; `None` if no weight changes the version.
     pub canary_from_percent: Option<f64>,
-    /// What the answer would set.
+    /// What the response would set.
     pub remembers: Vec<String>,
     /// The filter's cookies in the request.
     pub carries: Vec<Credential>,

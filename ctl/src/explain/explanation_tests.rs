@@ -62,7 +62,7 @@ fn a_key_is_explained_with_bucket_and_the_weight_that_changes_it() {
 }
 
 #[test]
-fn just_below_the_weight_that_it_names_the_answer_is_stable_and_at_it_canary() {
+fn just_below_the_weight_that_it_names_the_response_is_stable_and_at_it_canary() {
     let at = |weight: u16| {
         config(|release| {
             release["stickiness"] = json!("user");

@@ -108,7 +108,7 @@ impl HttpHookCaller {
                 let secrets = self.secrets.as_ref().ok_or_else(missing)?;
                 let read = tokio::time::timeout(SECRET_TIMEOUT, secrets.read(name, key)).await;
                 let read =
-                    read.map_err(|_| HookError::no_response(format!("{source}: no answer in time")))?;
+                    read.map_err(|_| HookError::no_response(format!("{source}: no response in time")))?;
                 read.map_err(|error| HookError::no_response(with_causes(&error)))?.ok_or_else(missing)
             }
         }

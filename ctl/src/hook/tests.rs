@@ -138,7 +138,7 @@ async fn a_response_is_told_from_none_and_its_text_is_a_part_of_the_reason() {
         (BUSY, true, "500 Internal Server Error: command \u{1b}[31m failed"),
         (redirect, true, "302 Found"),
         (unavailable, false, "503 Service Unavailable: no healthy upstream"),
-        ("", false, "no answer in 1 s"),
+        ("", false, "no response in 1 s"),
     ] {
         let (called, requests) = retried(0, vec![text]).await;
         let error = called.unwrap_err();
@@ -163,7 +163,7 @@ async fn a_call_is_repeated_where_a_later_one_may_succeed_and_not_where_a_gate_i
 }
 
 #[tokio::test]
-async fn an_answer_that_is_too_long_is_cut() {
+async fn a_response_that_is_too_long_is_cut() {
     let (called, _) = retried(
         0,
         vec![

@@ -27,7 +27,7 @@ pub(crate) enum HttpError {
     #[error("expected a body of at most {0} bytes, found a larger one")]
     TooLarge(usize),
     /// The response did not arrive in time.
-    #[error("no answer in {} s", .0.as_secs())]
+    #[error("no response in {} s", .0.as_secs())]
     Late(Duration),
 }
 

@@ -1,6 +1,6 @@
-//! Sends requests, and reads from the answer which version gave it.
+//! Sends requests, and reads from the response which version gave it.
 
-use super::answer::{Answer, VersionSource};
+use super::response::{Response, VersionSource};
 use crate::http::{HttpClient, HttpError, Limits, TlsConnector, TlsError, connector};
 use http_body_util::Full;
 use hyper::body::Bytes;
@@ -28,15 +28,15 @@ pub enum ClientError {
     #[error("cannot set up TLS")]
     Tls(#[from] rustls::Error),
     /// No response.
-    #[error("no answer from {url}")]
-    NoAnswer {
+    #[error("no response from {url}")]
+    NoResponse {
         /// The requested URL.
         url: String,
         /// Why.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The response did not arrive in time.
-    #[error("no answer from {url} in {} s", LIMITS.timeout.as_secs())]
+    #[error("no response from {url} in {} s", LIMITS.timeout.as_secs())]
     Late {
         /// The requested URL.
         url: String,
@@ -47,7 +47,7 @@ impl ClientError {
     /// A hint: what the user can change.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::NoAnswer { .. } | Self::Late { .. } => Some("is the address right, and the gateway up?"),
+            Self::NoResponse { .. } | Self::Late { .. } => Some("is the address right, and the gateway up?"),
             Self::Certificates(_) => Some("install the system's CA certificates, or set SSL_CERT_FILE"),
             Self::Url(_) | Self::Header(_) | Self::Tls(_) => None,
         }
@@ -105,10 +105,10 @@ impl Client {
     /// # Errors
     ///
     /// If a header or the path is invalid, or no response arrives; not for an error status.
-    pub async fn ask(&self, lines: &Lines, path_and_query: Option<&str>) -> Result<Answer, ClientError> {
+    pub async fn ask(&self, lines: &Lines, path_and_query: Option<&str>) -> Result<Response, ClientError> {
         let request = self.request(lines, path_and_query)?;
-        let response = self.http.send(request).await.map_err(|error| self.no_answer(error))?;
-        Ok(Answer::read(&self.teller, response.status().as_u16(), response.headers(), response.body()))
+        let response = self.http.send(request).await.map_err(|error| self.no_response(error))?;
+        Ok(Response::read(&self.teller, response.status().as_u16(), response.headers(), response.body()))
     }
 
     /// Path and query of the address.
@@ -116,12 +116,12 @@ impl Client {
         self.url.path_and_query().map_or("/", hyper::http::uri::PathAndQuery::as_str)
     }
 
-    fn no_answer(&self, error: HttpError) -> ClientError {
+    fn no_response(&self, error: HttpError) -> ClientError {
         let url = self.url.to_string();
         match error {
             HttpError::Late(_) => ClientError::Late { url },
-            HttpError::Exchange(source) => ClientError::NoAnswer { url, source },
-            HttpError::TooLarge(_) => ClientError::NoAnswer { url, source: error.into() },
+            HttpError::Exchange(source) => ClientError::NoResponse { url, source },
+            HttpError::TooLarge(_) => ClientError::NoResponse { url, source: error.into() },
         }
     }
 

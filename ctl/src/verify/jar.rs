@@ -17,7 +17,7 @@ impl Jar {
         Self { cookies: cookie_jar::Jar::new(), url }
     }
 
-    /// Keeps what an answer set, as a browser would; drops what it may not keep (`Secure` without TLS, a foreign domain,
+    /// Keeps what a response set, as a browser would; drops what it may not keep (`Secure` without TLS, a foreign domain,
     /// a `__Host-` name without its attributes).
     pub(super) fn keep(&mut self, set_cookies: &[String]) {
         for line in set_cookies {

@@ -10,7 +10,6 @@
 //! report      verdicts                                         -> text, JSON or YAML
 //! ```
 
-mod answer;
 mod checks;
 mod client;
 mod expected;
@@ -18,14 +17,15 @@ mod forge;
 mod jar;
 mod population;
 mod report;
+mod response;
 
-pub use answer::{VersionSource, VersionSourceError};
 pub use checks::{Check, Verdict};
 pub use client::{Client, ClientError};
 pub use expected::Expected;
 pub use forge::{Carrier, Forgery, GenuineCookies, forgeries};
 pub use population::Size;
 pub use report::VerifyReport;
+pub use response::{VersionSource, VersionSourceError};
 
 use checks::CheckContext;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Many users at once, each with a jar of their own.
 
-use super::answer::Answer;
 use super::client::{Client, ClientError, Lines};
 use super::jar::{Jar, cookie_line};
+use super::response::Response;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -25,7 +25,7 @@ pub struct Size {
 pub(super) struct User {
     /// What they would send next time.
     pub(super) jar: Jar,
-    /// The version of each answer, in order; `None` if an answer does not say.
+    /// The version of each response, in order; `None` if a response does not say.
     pub(super) versions: Vec<Option<String>>,
     /// How many answers were refusals or errors, by their status code.
     pub(super) errors: BTreeMap<u16, u32>,
@@ -42,7 +42,7 @@ impl User {
         Self { jar, versions: Vec::new(), errors: BTreeMap::new(), silent: 0, cached: 0 }
     }
 
-    /// The version that all answers named; `None` if one does not say or two differ.
+    /// The version that all responses named; `None` if one does not say or two differ.
     pub(super) fn version(&self) -> Option<&str> {
         let first = self.versions.first()?.as_deref()?;
         self.versions.iter().all(|version| version.as_deref() == Some(first)).then_some(first)
@@ -54,20 +54,20 @@ impl User {
         named.next().is_some_and(|first| named.any(|other| other != first))
     }
 
-    /// Asks like a browser that loads the page, and keeps what the answer sets.
-    pub(super) async fn visit(&mut self, client: &Client) -> Result<Answer, ClientError> {
+    /// Asks like a browser that loads the page, and keeps what the response sets.
+    pub(super) async fn visit(&mut self, client: &Client) -> Result<Response, ClientError> {
         let mut lines = navigation();
         lines.extend(cookie_line(&self.jar.pairs()));
-        let answer = client.ask(&lines, None).await?;
-        self.jar.keep(&answer.set_cookies);
-        self.versions.push(answer.version.clone());
-        if answer.is_well() {
-            self.silent += u32::from(answer.version.is_none());
+        let response = client.ask(&lines, None).await?;
+        self.jar.keep(&response.set_cookies);
+        self.versions.push(response.version.clone());
+        if response.is_well() {
+            self.silent += u32::from(response.version.is_none());
         } else {
-            *self.errors.entry(answer.status).or_default() += 1;
+            *self.errors.entry(response.status).or_default() += 1;
         }
-        self.cached += u32::from(answer.is_from_cache);
-        Ok(answer)
+        self.cached += u32::from(response.is_from_cache);
+        Ok(response)
     }
 }
 

@@ -23,7 +23,7 @@ pub struct VerifyReport {
     pub users: u32,
     /// Requests of each.
     pub requests: u32,
-    /// How many users each version had at their first request; `?` where the answer does not say.
+    /// How many users each version had at their first request; `?` where the response does not say.
     pub versions: BTreeMap<String, u64>,
     /// The checks.
     pub checks: Vec<Check>,

@@ -1,6 +1,6 @@
 //! Connections that shoppers share: thousands of shoppers need no more sockets than there are requests in flight.
 
-use browser::{Answer, ClientError, Connection, User, Visit};
+use browser::{ClientError, Connection, Response, User, Visit};
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -33,7 +33,7 @@ impl ConnectionPool {
     ///
     /// # Errors
     /// No connection, a lost request, or no complete response in time; that connection is not used again.
-    pub(crate) async fn send(&self, user: &mut User, visit: &Visit) -> Result<Answer, ClientError> {
+    pub(crate) async fn send(&self, user: &mut User, visit: &Visit) -> Result<Response, ClientError> {
         // The semaphore is never closed, so there is always a permit.
         let _permit = self.in_flight.acquire().await;
         let is_new = user.jar.names().is_empty();
@@ -42,12 +42,12 @@ impl ConnectionPool {
         user.swap_connection(&mut connection);
         let result = tokio::time::timeout(TIMEOUT, user.send(visit)).await;
         user.swap_connection(&mut connection);
-        let answer = result.unwrap_or(Err(ClientError::Timeout(TIMEOUT)))?;
+        let response = result.unwrap_or(Err(ClientError::Timeout(TIMEOUT)))?;
         let mut idle = self.idle();
         if idle.len() < MAX_IN_FLIGHT {
             idle.push(connection);
         }
-        Ok(answer)
+        Ok(response)
     }
 
     /// A panic elsewhere leaves the list as it is.
@@ -66,24 +66,24 @@ mod tests {
     use tokio::net::{TcpListener, TcpStream};
 
     /// A server that answers each connection's first `answers` requests, and closes it during the next one.
-    async fn server(answers: usize) -> (SocketAddr, Arc<AtomicUsize>) {
+    async fn server(responses: usize) -> (SocketAddr, Arc<AtomicUsize>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (address, accepted) = (listener.local_addr().unwrap(), Arc::new(AtomicUsize::new(0)));
         let count = Arc::clone(&accepted);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 count.fetch_add(1, Ordering::SeqCst);
-                tokio::spawn(serve(stream, answers));
+                tokio::spawn(serve(stream, responses));
             }
         });
         (address, accepted)
     }
 
-    async fn serve(mut stream: TcpStream, answers: usize) {
+    async fn serve(mut stream: TcpStream, responses: usize) {
         let mut request = [0; 4096];
         for count in 0.. {
             let is_closed = stream.read(&mut request).await.is_ok_and(|length| length == 0);
-            if is_closed || count == answers {
+            if is_closed || count == responses {
                 return;
             }
             stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.unwrap();
@@ -103,8 +103,8 @@ mod tests {
         let pool = ConnectionPool::new(address);
         for (has_cookie, connections) in [(true, 1), (true, 1), (false, 2), (true, 2)] {
             let mut user = if has_cookie { user(address) } else { User::http1(address, "127.0.0.1") };
-            let answer = pool.send(&mut user, &Visit::new(Kind::Fetch, "/")).await.unwrap();
-            assert_eq!((answer.status, answer.reopened), (200, false));
+            let response = pool.send(&mut user, &Visit::new(Kind::Fetch, "/")).await.unwrap();
+            assert_eq!((response.status, response.reopened), (200, false));
             assert_eq!(accepted.load(Ordering::SeqCst), connections, "with a cookie: {has_cookie}");
         }
     }

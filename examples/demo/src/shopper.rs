@@ -2,7 +2,7 @@
 
 use crate::connections::ConnectionPool;
 use crate::environment::HOST;
-use browser::{Answer, Kind, User, Visit};
+use browser::{Kind, Response, User, Visit};
 use http::Method;
 use std::net::SocketAddr;
 
@@ -88,17 +88,17 @@ impl Shopper {
         let place = format!("shopper {} at {method} {path}", self.number);
         match pool.send(&mut self.user, &Visit::new(kind, path).method(method)).await {
             Err(error) => vec![Incident::Error(format!("{place}: {error}"))],
-            Ok(answer) => self.compare(&answer, &place),
+            Ok(response) => self.compare(&response, &place),
         }
     }
 
     /// Compares a response with what is known.
-    fn compare(&mut self, answer: &Answer, place: &str) -> Vec<Incident> {
-        if answer.status != 200 {
-            return vec![Incident::Error(format!("{place}: status {}", answer.status))];
+    fn compare(&mut self, response: &Response, place: &str) -> Vec<Incident> {
+        if response.status != 200 {
+            return vec![Incident::Error(format!("{place}: status {}", response.status))];
         }
         let mut incidents = Vec::new();
-        let header = |name| answer.header(name).unwrap_or_default().to_owned();
+        let header = |name| response.header(name).unwrap_or_default().to_owned();
         let (version, pod) = (header("x-shop-version"), header("x-shop-pod"));
         match self.served_by.replace((version.clone(), pod.clone())) {
             Some(before) if before != (version, pod.clone()) => {
@@ -106,7 +106,7 @@ impl Shopper {
             }
             _ => {}
         }
-        let cart = cart_in(answer);
+        let cart = cart_in(response);
         let differs = cart.as_ref().is_some_and(|cart| *cart != self.cart);
         if header("x-shop-session") == "lost" || differs {
             let cart = cart.unwrap_or_default();
@@ -120,8 +120,8 @@ impl Shopper {
 }
 
 /// The cart, where the response shows one.
-fn cart_in(answer: &Answer) -> Option<Vec<String>> {
-    serde_json::from_value(answer.json().get("cart")?.clone()).ok()
+fn cart_in(response: &Response) -> Option<Vec<String>> {
+    serde_json::from_value(response.json().get("cart")?.clone()).ok()
 }
 
 #[cfg(test)]
@@ -136,11 +136,11 @@ mod tests {
         Shopper::new(1, SocketAddr::from(([127, 0, 0, 1], 80)))
     }
 
-    fn answer(pod: &str, cart: &[&str]) -> Answer {
+    fn response(pod: &str, cart: &[&str]) -> Response {
         let mut headers = HeaderMap::new();
         headers.insert("x-shop-version", HeaderValue::from_str(&pod[..2]).unwrap());
         headers.insert("x-shop-pod", HeaderValue::from_str(pod).unwrap());
-        Answer {
+        Response {
             status: 200,
             protocol: Version::HTTP_11,
             headers,
@@ -155,7 +155,7 @@ mod tests {
     fn responses_that_fit_are_no_incidents() {
         let mut shopper = shopper();
         for _ in 0..3 {
-            assert_eq!(shopper.compare(&answer("v1-a", &[]), "here"), []);
+            assert_eq!(shopper.compare(&response("v1-a", &[]), "here"), []);
         }
         assert_eq!(shopper.version(), Some("v1"));
     }
@@ -164,8 +164,8 @@ mod tests {
     fn another_pod_is_a_flip_also_within_a_version() {
         for other in ["v1-b", "v2-a"] {
             let mut shopper = shopper();
-            shopper.compare(&answer("v1-a", &[]), "here");
-            let found = shopper.compare(&answer(other, &[]), "there");
+            shopper.compare(&response("v1-a", &[]), "here");
+            let found = shopper.compare(&response(other, &[]), "there");
             assert_eq!(found, [Incident::Flip(format!("there: from v1-a to {other}"))]);
         }
     }
@@ -174,10 +174,10 @@ mod tests {
     fn an_empty_cart_and_an_unknown_session_are_lost_carts_and_reported_once() {
         let mut shopper = shopper();
         shopper.cart = vec!["tea".to_owned()];
-        let found = shopper.compare(&answer("v1-a", &[]), "here");
+        let found = shopper.compare(&response("v1-a", &[]), "here");
         assert!(matches!(found[..], [Incident::LostCart(_)]), "{found:?}");
-        assert_eq!(shopper.compare(&answer("v1-a", &[]), "here"), []);
-        let mut unknown = answer("v1-a", &[]);
+        assert_eq!(shopper.compare(&response("v1-a", &[]), "here"), []);
+        let mut unknown = response("v1-a", &[]);
         unknown.headers.insert("x-shop-session", HeaderValue::from_static("lost"));
         let found = shopper.compare(&unknown, "here");
         assert!(matches!(found[..], [Incident::LostCart(_)]), "{found:?}");
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn another_status_than_200_is_an_error() {
-        let refused = Answer { status: 503, ..answer("v1-a", &[]) };
+        let refused = Response { status: 503, ..response("v1-a", &[]) };
         let found = shopper().compare(&refused, "here");
         assert!(matches!(found[..], [Incident::Error(_)]), "{found:?}");
     }

@@ -10,13 +10,13 @@ use hyper::body::Incoming;
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use crate::answer::{Answer, Body, full};
 use crate::grpc::{self, Calls};
 use crate::hop::Via;
 use crate::http::drain;
 use crate::life::Life;
 use crate::pod::PodConfig;
 use crate::refusal::Refusal;
+use crate::response::{Body, DelayedResponse, full};
 use crate::serve::{Answering, RunningPod};
 
 const VERSION: HeaderName = HeaderName::from_static("x-catalog-version");
@@ -61,7 +61,7 @@ impl Answering for Catalog {
 
 impl Catalog {
     /// `/` as `Pod.Ask` over gRPC, and `/healthz`.
-    async fn page(&self, request: Request<Incoming>) -> Result<Answer, Refusal> {
+    async fn page(&self, request: Request<Incoming>) -> Result<DelayedResponse, Refusal> {
         let (head, body) = request.into_parts();
         drain(body).await?;
         match head.uri.path() {
@@ -70,15 +70,15 @@ impl Catalog {
             "/healthz" => return Err(Refusal::Leaving),
             path => return Err(Refusal::NotFound { path: path.to_owned() }),
         }
-        Ok(json_answer(serde_json::to_vec(&self.calls.identity(Via::Http, &head.headers))?))
+        Ok(json_response(serde_json::to_vec(&self.calls.identity(Via::Http, &head.headers))?))
     }
 }
 
-fn refused(refusal: &Refusal) -> Answer {
-    json_answer(json!({"error": refusal.to_string()}).to_string().into_bytes()).status(refusal.status())
+fn refused(refusal: &Refusal) -> DelayedResponse {
+    json_response(json!({"error": refusal.to_string()}).to_string().into_bytes()).status(refusal.status())
 }
 
-fn json_answer(mut body: Vec<u8>) -> Answer {
+fn json_response(mut body: Vec<u8>) -> DelayedResponse {
     body.push(b'\n');
-    Answer::new("application/json", full(body))
+    DelayedResponse::new("application/json", full(body))
 }

@@ -12,12 +12,12 @@ use tokio::time::MissedTickBehavior;
 use tonic::codegen::Service;
 use tonic::{Request, Response, Status};
 
-use crate::answer::Body;
 use crate::hop::{Hop, Via, arrived};
 use crate::life::Life;
 use crate::pod::PodConfig;
 use crate::proto::pod_server::{Pod, PodServer};
-use crate::proto::{Answer, AskRequest, Tick, WatchRequest};
+use crate::proto::{AskRequest, AskResponse, Tick, WatchRequest};
+use crate::response::Body;
 
 const DEFAULT_PAUSE_MS: u32 = 100;
 const MAX_PAUSE_MS: u32 = 10_000;
@@ -54,8 +54,8 @@ impl Calls {
     }
 
     /// The identity of this pod, for a request over this protocol with these headers; without the catalog's part.
-    pub(crate) fn identity(&self, via: Via, headers: &::http::HeaderMap) -> Answer {
-        Answer {
+    pub(crate) fn identity(&self, via: Via, headers: &::http::HeaderMap) -> AskResponse {
+        AskResponse {
             service: self.service.to_owned(),
             version: self.config.version().to_owned(),
             pod: self.config.pod().to_owned(),
@@ -74,15 +74,15 @@ impl Calls {
 impl Pod for Calls {
     type WatchStream = Pin<Box<dyn Stream<Item = Result<Tick, Status>> + Send>>;
 
-    async fn ask(&self, request: Request<AskRequest>) -> Result<Response<Answer>, Status> {
+    async fn ask(&self, request: Request<AskRequest>) -> Result<Response<AskResponse>, Status> {
         let headers = request.into_parts().0.into_headers();
-        let mut answer = self.identity(Via::Grpc, &headers);
+        let mut response = self.identity(Via::Grpc, &headers);
         if let Some(hop) = &self.hop {
             let catalog = hop.ask(Via::Grpc, &headers).await;
             let catalog = catalog.map_err(|error| Status::unavailable(format!("catalog: {error}")))?;
-            answer.catalog = Some(Box::new(catalog));
+            response.catalog = Some(Box::new(catalog));
         }
-        Ok(Response::new(answer))
+        Ok(Response::new(response))
     }
 
     async fn watch(&self, request: Request<WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {

@@ -11,12 +11,12 @@ use ::http::{Method, Request, Response};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::{Body as _, Incoming};
 
-use crate::answer::{Answer, Body, empty};
 use crate::grpc;
 use crate::hop::HopError;
 use crate::life::Life;
 use crate::proto;
 use crate::refusal::{MAX_BODY, Refusal};
+use crate::response::{Body, DelayedResponse, empty};
 use crate::routes;
 use crate::serve::Answering;
 use crate::shop::Shop;
@@ -64,18 +64,18 @@ async fn page(shop: &Arc<Shop>, mut request: Request<Incoming>) -> Response<Body
 
     let catalog = ask_catalog(shop, &parts).await;
     let visit = Visit::new(shop, &parts, catalog);
-    let answer = match (drained, delay(&parts.headers)) {
+    let delayed = match (drained, delay(&parts.headers)) {
         (Err(refusal), _) | (_, Err(refusal)) => routes::refused(&visit, &refusal),
         (Ok(()), Ok(delay)) => {
-            let answer = match handshake {
+            let delayed = match handshake {
                 Some(handshake) => ws::accept(shop, handshake),
                 None => routes::answer(&visit),
             };
-            let wait = answer.wait.max(delay);
-            answer.after(wait)
+            let wait = delayed.wait.max(delay);
+            delayed.after(wait)
         }
     };
-    let Answer { mut response, wait } = answer;
+    let DelayedResponse { mut response, wait } = delayed;
     response.headers_mut().insert(SESSION, brought(&visit.brought));
     if !wait.is_zero() {
         tokio::time::sleep(wait).await;
@@ -93,7 +93,7 @@ pub(crate) async fn drain(body: Incoming) -> Result<(), Refusal> {
 }
 
 /// What the catalog answers on behalf of this request; `None` if it need not be asked.
-async fn ask_catalog(shop: &Shop, request: &Parts) -> Option<Result<proto::Answer, HopError>> {
+async fn ask_catalog(shop: &Shop, request: &Parts) -> Option<Result<proto::AskResponse, HopError>> {
     let via = routes::asks_catalog(request)?;
     Some(shop.hop.as_ref()?.ask(via, &request.headers).await)
 }

@@ -17,7 +17,6 @@
 //! # Ok(()) }
 //! ```
 
-mod answer;
 mod catalog;
 mod config;
 mod cookie;
@@ -29,6 +28,7 @@ mod pod;
 pub mod process;
 pub mod proto;
 mod refusal;
+mod response;
 mod routes;
 mod serve;
 mod session;

@@ -30,7 +30,7 @@ pub(crate) enum Refusal {
     NoCatalog,
     #[error("catalog: {0}")]
     Catalog(String),
-    #[error("answer: expected to write it as JSON, found an error: {0}")]
+    #[error("response: expected to write it as JSON, found an error: {0}")]
     Json(#[from] serde_json::Error),
 }
 

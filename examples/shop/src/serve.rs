@@ -15,8 +15,8 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::answer::Body;
 use crate::life::{Life, Stopped};
+use crate::response::Body;
 
 /// Requests with this many headers must reach a pod (hyper's own limit is 100).
 const MAX_HEADERS: usize = 1_000;

@@ -8,11 +8,11 @@ use ::http::header::{ACCEPT, HeaderValue};
 use ::http::request::Parts;
 use serde::Serialize;
 
-use crate::answer::{Answer, full};
 use crate::cookie;
 use crate::hop::HopError;
 use crate::proto;
 use crate::refusal::Refusal;
+use crate::response::{DelayedResponse, full};
 use crate::session::{Session, SessionId};
 use crate::shop::Shop;
 
@@ -32,7 +32,7 @@ pub(crate) struct Visit<'a> {
     pub(crate) shop: &'a Shop,
     pub(crate) request: &'a Parts,
     pub(crate) brought: Brought,
-    catalog: Option<Result<proto::Answer, HopError>>,
+    catalog: Option<Result<proto::AskResponse, HopError>>,
 }
 
 /// The session as it is after the request, and the cookie line for the client if it is new.
@@ -68,7 +68,7 @@ impl<'a> Visit<'a> {
     pub(crate) fn new(
         shop: &'a Shop,
         request: &'a Parts,
-        catalog: Option<Result<proto::Answer, HopError>>,
+        catalog: Option<Result<proto::AskResponse, HopError>>,
     ) -> Self {
         let mut brought = Brought::Nothing;
         for value in cookie::values(&request.headers, shop.config.session_cookie()) {
@@ -85,10 +85,10 @@ impl<'a> Visit<'a> {
     }
 
     /// The catalog's response, if it was called; a call without a response is a refusal.
-    pub(crate) fn catalog(&self) -> Result<Option<&proto::Answer>, Refusal> {
+    pub(crate) fn catalog(&self) -> Result<Option<&proto::AskResponse>, Refusal> {
         match &self.catalog {
             Some(Err(error)) => Err(Refusal::Catalog(error.to_string())),
-            Some(Ok(answer)) => Ok(Some(answer)),
+            Some(Ok(response)) => Ok(Some(response)),
             None => Ok(None),
         }
     }
@@ -163,7 +163,7 @@ impl<'a> Visit<'a> {
     }
 
     /// Status 200 with the view of `current` and `extra` fields, and the cookie when there is a new one.
-    pub(crate) fn json(&self, current: &Current, extra: impl Serialize) -> Result<Answer, Refusal> {
+    pub(crate) fn json(&self, current: &Current, extra: impl Serialize) -> Result<DelayedResponse, Refusal> {
         let view = View {
             version: self.shop.config.version(),
             pod: self.shop.config.pod(),
@@ -176,10 +176,10 @@ impl<'a> Visit<'a> {
         };
         let mut body = serde_json::to_vec(&view)?;
         body.push(b'\n');
-        let answer = Answer::new("application/json", full(body));
+        let response = DelayedResponse::new("application/json", full(body));
         Ok(match &current.set_cookie {
-            Some(line) => answer.cookie(line.clone()),
-            None => answer,
+            Some(line) => response.cookie(line.clone()),
+            None => response,
         })
     }
 }

@@ -20,7 +20,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-use crate::answer::Answer;
+use crate::response::DelayedResponse;
 use crate::shop::Shop;
 
 /// How long the other side may take to answer our goodbye.
@@ -29,8 +29,8 @@ const GOODBYE: Duration = Duration::from_secs(1);
 /// A valid `WebSocket` handshake request.
 pub(crate) struct Handshake {
     socket: OnUpgrade,
-    /// The answer to the client's key. HTTP/2 needs none, but Envoy passes the key of a client that speaks
-    /// HTTP/1.1 on to an HTTP/2 upstream, and that client waits for the answer.
+    /// The response to the client's key. HTTP/2 needs none, but Envoy passes the key of a client that speaks
+    /// HTTP/1.1 on to an HTTP/2 upstream, and that client waits for the response.
     accept: Option<HeaderValue>,
     status: StatusCode,
 }
@@ -57,8 +57,8 @@ pub(crate) fn handshake<B>(request: &mut Request<B>) -> Option<Handshake> {
     Some(Handshake { socket: hyper::upgrade::on(request), accept, status })
 }
 
-/// Answers the handshake, and echoes in a task of its own from the moment the answer is sent.
-pub(crate) fn accept(shop: &Arc<Shop>, handshake: Handshake) -> Answer {
+/// Answers the handshake, and echoes in a task of its own from the moment the response is sent.
+pub(crate) fn accept(shop: &Arc<Shop>, handshake: Handshake) -> DelayedResponse {
     let Handshake { socket, accept, status } = handshake;
     let task_shop = Arc::clone(shop);
     shop.life.tasks.spawn(async move {
@@ -75,8 +75,8 @@ pub(crate) fn accept(shop: &Arc<Shop>, handshake: Handshake) -> Answer {
             .await;
     });
 
-    let mut answer = Answer::empty(status);
-    let headers = answer.response.headers_mut();
+    let mut response = DelayedResponse::empty(status);
+    let headers = response.response.headers_mut();
     // Headers of the connection are errors in HTTP/2.
     if status == StatusCode::SWITCHING_PROTOCOLS {
         headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
@@ -85,7 +85,7 @@ pub(crate) fn accept(shop: &Arc<Shop>, handshake: Handshake) -> Answer {
     if let Some(accept) = accept {
         headers.insert(SEC_WEBSOCKET_ACCEPT, accept);
     }
-    answer
+    response
 }
 
 async fn echo(shop: &Shop, socket: Upgraded) -> Result<(), Error> {
@@ -113,7 +113,7 @@ async fn goodbye(socket: &mut WebSocketStream<TokioIo<Upgraded>>) -> Result<(), 
     let frame = CloseFrame { code: CloseCode::Away, reason: "the pod stops".into() };
     socket.close(Some(frame)).await?;
     let rest = async { while let Some(Ok(_)) = socket.next().await {} };
-    // Without an answer in time the connection is dropped all the same.
+    // Without a response in time the connection is dropped all the same.
     let _ = tokio::time::timeout(GOODBYE, rest).await;
     Ok(())
 }

@@ -16,7 +16,7 @@ const STORABLE: [(&[(&str, &str)], bool); 8] = [
 ];
 
 #[test]
-fn no_minted_id_goes_into_an_answer_that_a_cache_may_keep() {
+fn no_minted_id_goes_into_a_response_that_a_cache_may_keep() {
     let proxy = Proxy::user().with("mint", json!("always"));
     for (response, navigation) in STORABLE {
         let visit = if navigation { page("/") } else { get("/") };
@@ -31,7 +31,7 @@ fn no_minted_id_goes_into_an_answer_that_a_cache_may_keep() {
 }
 
 #[test]
-fn no_refreshed_pin_goes_into_an_answer_that_a_cache_may_keep() {
+fn no_refreshed_pin_goes_into_a_response_that_a_cache_may_keep() {
     let proxy = Proxy::session();
     let visit = |navigation| if navigation { page("/") } else { get("/") };
     let aged = proxy.pin("v2", 2, NOW - 25 * 3600);
@@ -42,7 +42,7 @@ fn no_refreshed_pin_goes_into_an_answer_that_a_cache_may_keep() {
 }
 
 #[test]
-fn a_private_answer_takes_ids_and_pins() {
+fn a_private_response_takes_ids_and_pins() {
     let proxy = Proxy::user();
     for control in ["private", "no-store", "private, max-age=60"] {
         let sent = proxy.send(&page("/"));
@@ -54,7 +54,7 @@ fn a_private_answer_takes_ids_and_pins() {
 
 /// RFC 9111 §3: a shared cache may store them, and some reuse them within the second.
 #[test]
-fn an_answer_that_is_only_revalidated_takes_ids_and_pins_and_becomes_private() {
+fn a_response_that_is_only_revalidated_takes_ids_and_pins_and_becomes_private() {
     let (minting, pinning) = (Proxy::user(), Proxy::session());
     for control in ["no-cache", "max-age=0", "must-revalidate"] {
         let sent = minting.send(&page("/"));
@@ -103,7 +103,7 @@ fn a_silent_response_to_a_post_takes_ids_and_pins() {
 }
 
 #[test]
-fn where_a_cookie_is_added_to_a_silent_answer_it_becomes_private() {
+fn where_a_cookie_is_added_to_a_silent_response_it_becomes_private() {
     let proxy = Proxy::session();
     let minted = proxy.send(&page("/")).respond(&[]);
     assert_eq!(minted.get("cache-control").as_deref(), Some("private"));
@@ -115,7 +115,7 @@ fn where_a_cookie_is_added_to_a_silent_answer_it_becomes_private() {
 }
 
 #[test]
-fn guard_makes_cacheable_answers_of_the_canary_private() {
+fn guard_makes_cacheable_responses_of_the_canary_private() {
     let proxy = Proxy::session().with("cacheControl", json!("private"));
     let visit = get("/").cookie("S", &key_on(true));
     let response = proxy.send(&visit).respond(&[

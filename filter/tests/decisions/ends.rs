@@ -101,7 +101,7 @@ fn only_a_503_of_a_version_that_is_not_stable_may_mean_that_it_is_dead() {
 }
 
 #[test]
-fn answers_count_by_their_status_class() {
+fn responses_count_by_their_status_class() {
     let proxy = Proxy::session();
     let sent = proxy.send(&get("/"));
     for (status, class) in [

@@ -6,7 +6,7 @@ use assignment::seal::Seal;
 use serde_json::{Value, json};
 
 #[test]
-fn the_pin_is_written_in_the_answer_that_sets_the_session_cookie() {
+fn the_pin_is_written_in_the_response_that_sets_the_session_cookie() {
     let proxy = Proxy::session();
     let mut first = Proxy::session();
     first.context.draws(identity_on(true).as_u64());
@@ -40,7 +40,7 @@ fn parallel_first_requests_each_pin_the_version_that_answered_them() {
 }
 
 #[test]
-fn a_session_cookie_is_pinned_also_on_a_cacheable_answer() {
+fn a_session_cookie_is_pinned_also_on_a_cacheable_response() {
     let proxy = Proxy::session();
     let sent = proxy.send(&get("/").cookie("S", &key_on(true)));
     let response = sent.respond(&[("set-cookie", "S=new"), ("cache-control", "public, max-age=60")]);
@@ -101,7 +101,7 @@ fn a_logout_leaves_the_pin_of_a_version_without_pods_as_it_is() {
 }
 
 #[test]
-fn a_session_that_is_replaced_in_one_answer_keeps_a_pin() {
+fn a_session_that_is_replaced_in_one_response_keeps_a_pin() {
     let proxy = Proxy::session();
     let sent = proxy.send(&get("/").cookie("S", &key_on(true)));
     let response = sent.respond(&[("set-cookie", "S=; Max-Age=0"), ("set-cookie", "S=new")]);

@@ -97,11 +97,11 @@ impl Bed {
     }
 
     async fn ask_once(&self) -> Result<(), BenchError> {
-        let answer = Connection::http1(self.address).send(single(&self.headers)?).await?;
-        if answer.status == 200 {
+        let response = Connection::http1(self.address).send(single(&self.headers)?).await?;
+        if response.status == 200 {
             return Ok(());
         }
-        let found = format!("{} {}", answer.status, answer.text());
+        let found = format!("{} {}", response.status, response.text());
         Err(BenchError::OtherPath { contender: self.name.clone(), expected: "200".to_owned(), found })
     }
 

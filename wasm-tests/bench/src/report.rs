@@ -55,14 +55,14 @@ const METHOD: &str = "\
 * *Added* is what a filter adds to no filter, beside what the empty SDK filter adds, within a round: (ours − none) ÷ (SDK − none).
 * The request is a browser's that loads a page: 14 headers, 300 bytes of cookies in every row, whatever is in them.
 * A row of ours counts only if the filter's own counters say that every request took the path in the row's name, and no row
-  counts if a single answer was an error.
+  counts if a single response was an error.
 * *Empty SDK filter*: a filter by the book on the unmodified Rust SDK that does nothing, as cargo leaves it
   (`wasm-tests/baselines/empty-sdk`). *Lua*: finds the session cookie, hashes it, compares it with the weight and sets the
   header (`wasm-tests/baselines/canary.lua`); no pins, no MAC, no ids, no testers, no counters, one release.
 * *Pinned user*: session cookie and a genuine pin, the same with every request as in the requests of a page: its MAC is verified with
   the first and remembered. (`wasm-tests/tests/wasm/cost.rs` has the instructions of one that is new.) *Hashed user*:
   `stickiness: user`, session cookie.
-  *Hashed by minted id*: no session yet, a genuine id. *Minted user*: neither; an id is drawn, signed and set on the answer,
+  *Hashed by minted id*: no session yet, a genuine id. *Minted user*: neither; an id is drawn, signed and set on the response,
   every time.
 ";
 

@@ -44,9 +44,9 @@ impl Verdict {
 
     /// As a line of text.
     pub(crate) fn line(&self) -> String {
-        let answer = if self.holds { "yes" } else { "**no**" };
+        let response = if self.holds { "yes" } else { "**no**" };
         let kind = if self.is_must { "must" } else { "aim" };
-        format!("{answer} ({kind}): {}", self.sentence)
+        format!("{response} ({kind}): {}", self.sentence)
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::header::{CONNECTION, HOST};
-use http::{HeaderValue, Request, Response, Uri};
+use http::{HeaderValue, Request, Uri};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
@@ -13,8 +13,8 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::answer::Answer;
 use super::error::ClientError;
+use super::response::Response;
 
 /// Longer than anything that a test waits for on purpose.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -74,15 +74,15 @@ impl Connection {
         self.sender = None;
     }
 
-    /// Sends a request and reads the whole answer. A `Host` header becomes `:authority` in HTTP/2.
+    /// Sends a request and reads the whole response. A `Host` header becomes `:authority` in HTTP/2.
     ///
-    /// A connection that the server closed *between* requests is opened again ([`Answer::reopened`]); one that breaks
+    /// A connection that the server closed *between* requests is opened again ([`Response::reopened`]); one that breaks
     /// *during* a request is an error, as the request may have been lost.
-    pub async fn send(&mut self, request: Request<Full<Bytes>>) -> Result<Answer, ClientError> {
+    pub async fn send(&mut self, request: Request<Full<Bytes>>) -> Result<Response, ClientError> {
         timeout(DEADLINE, self.exchange(request)).await.map_err(|_| ClientError::Timeout(DEADLINE))?
     }
 
-    async fn exchange(&mut self, request: Request<Full<Bytes>>) -> Result<Answer, ClientError> {
+    async fn exchange(&mut self, request: Request<Full<Bytes>>) -> Result<Response, ClientError> {
         let started = Instant::now();
         let reopened = self.sender.is_some();
         let (mut sender, reopened) = match self.reusable().await {
@@ -98,7 +98,7 @@ impl Connection {
             .get_all(CONNECTION)
             .iter()
             .any(|value| value.as_bytes().eq_ignore_ascii_case(b"close"));
-        Ok(Answer {
+        Ok(Response {
             status: head.status.as_u16(),
             protocol: head.version,
             headers: head.headers,
@@ -148,7 +148,7 @@ impl Sender {
         &mut self,
         address: SocketAddr,
         mut request: Request<Full<Bytes>>,
-    ) -> Result<Response<Incoming>, ClientError> {
+    ) -> Result<http::Response<Incoming>, ClientError> {
         if !request.headers().contains_key(HOST) {
             let host = HeaderValue::try_from(address.to_string()).map_err(http::Error::from)?;
             request.headers_mut().insert(HOST, host);

@@ -1,4 +1,4 @@
-//! Why a request got no answer; an answer with an error status is an answer.
+//! Why a request got no response; a response with an error status is a response.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -14,14 +14,14 @@ pub enum ClientError {
         /// The system's error.
         source: std::io::Error,
     },
-    /// The connection broke, or was closed before the whole answer came: a lost request.
+    /// The connection broke, or was closed before the whole response came: a lost request.
     #[error("lost the request: {0}")]
     Http(#[from] hyper::Error),
     /// Bytes could not be written or read.
     #[error("lost the connection: {0}")]
     Io(#[from] std::io::Error),
     /// The response did not arrive in time.
-    #[error("no answer within {0:?}")]
+    #[error("no response within {0:?}")]
     Timeout(Duration),
     /// The test's arguments form no valid request.
     #[error("not a request: {0}")]

@@ -1,4 +1,4 @@
-//! Many users at once, bounded in number, with one record for each answer.
+//! Many users at once, bounded in number, with one record for each response.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::answer::Answer;
 use super::connection::Connection;
 use super::error::ClientError;
+use super::response::Response;
 use super::user::{Kind, User, Visit};
 
 /// Whose connections are used.
@@ -32,7 +32,7 @@ pub struct LoadProfile {
     /// The request of this user (by index) in this round.
     pub visit: Arc<dyn Fn(usize, usize) -> Visit + Send + Sync>,
     /// The version and pod that sent a response.
-    pub read: fn(&Answer) -> ServedBy,
+    pub read: fn(&Response) -> ServedBy,
 }
 
 impl LoadProfile {
@@ -61,12 +61,12 @@ pub struct ServedBy {
 
 impl ServedBy {
     /// From the demo shop's headers (`x-shop-version`, `x-shop-pod`, `x-shop-session`).
-    pub fn by_shop(answer: &Answer) -> Self {
-        let text = |name| answer.header(name).map(str::to_owned);
+    pub fn by_shop(response: &Response) -> Self {
+        let text = |name| response.header(name).map(str::to_owned);
         Self {
             version: text("x-shop-version"),
             pod: text("x-shop-pod"),
-            lost: answer.header("x-shop-session") == Some("lost"),
+            lost: response.header("x-shop-session") == Some("lost"),
         }
     }
 }
@@ -78,7 +78,7 @@ pub struct Record {
     pub user: usize,
     /// Round, from 0.
     pub round: usize,
-    /// HTTP status; 0 when there was no answer.
+    /// HTTP status; 0 when there was no response.
     pub status: u16,
     /// The version and pod of the response.
     pub seen: ServedBy,
@@ -86,9 +86,9 @@ pub struct Record {
     pub reopened: bool,
     /// The server announced that it closes the connection.
     pub closing: bool,
-    /// Why there was no answer.
+    /// Why there was no response.
     pub error: Option<String>,
-    /// From sending to the last byte; zero when there was no answer.
+    /// From sending to the last byte; zero when there was no response.
     pub elapsed: Duration,
 }
 
@@ -104,7 +104,7 @@ pub struct Report {
 pub struct Flip {
     /// Index of the user.
     pub user: usize,
-    /// Round of the second answer.
+    /// Round of the second response.
     pub round: usize,
     /// The version and pod before.
     pub from: ServedBy,
@@ -113,7 +113,7 @@ pub struct Flip {
 }
 
 impl Report {
-    /// Requests without an answer, or with another status than 200.
+    /// Requests without a response, or with another status than 200.
     pub fn failures(&self) -> Vec<&Record> {
         self.records.iter().filter(|record| record.status != 200).collect()
     }
@@ -128,23 +128,23 @@ impl Report {
         self.records.iter().filter(|record| record.reopened || record.closing).count()
     }
 
-    /// Users whose last answer came from this version.
+    /// Users whose last response came from this version.
     pub fn users_on(&self, version: &str) -> u64 {
         let last = self.last_versions();
         last.values().filter(|found| found.as_deref() == Some(version)).count() as u64
     }
 
-    /// The version of each user's last answer.
+    /// The version of each user's last response.
     pub fn last_versions(&self) -> BTreeMap<usize, Option<String>> {
         self.records.iter().map(|record| (record.user, record.seen.version.clone())).collect()
     }
 
-    /// Changes of version between one answer of a user and the next.
+    /// Changes of version between one response of a user and the next.
     pub fn version_flips(&self) -> Vec<Flip> {
         self.flips(|seen| seen.version.clone())
     }
 
-    /// Changes of pod between one answer of a user and the next.
+    /// Changes of pod between one response of a user and the next.
     pub fn pod_flips(&self) -> Vec<Flip> {
         self.flips(|seen| seen.pod.clone())
     }
@@ -214,7 +214,11 @@ async fn work(mut users: Vec<(usize, User)>, plan: LoadProfile) -> (Vec<(usize, 
     (users, records)
 }
 
-async fn send(user: &mut User, visit: &Visit, lent: Option<&mut Connection>) -> Result<Answer, ClientError> {
+async fn send(
+    user: &mut User,
+    visit: &Visit,
+    lent: Option<&mut Connection>,
+) -> Result<Response, ClientError> {
     let Some(connection) = lent else { return user.send(visit).await };
     user.swap_connection(connection);
     let result = user.send(visit).await;
@@ -224,8 +228,8 @@ async fn send(user: &mut User, visit: &Visit, lent: Option<&mut Connection>) -> 
 
 fn record(
     (user, round): (usize, usize),
-    result: Result<Answer, ClientError>,
-    read: fn(&Answer) -> ServedBy,
+    result: Result<Response, ClientError>,
+    read: fn(&Response) -> ServedBy,
 ) -> Record {
     let nothing = Record {
         user,
@@ -238,12 +242,12 @@ fn record(
         elapsed: Duration::ZERO,
     };
     match result {
-        Ok(answer) => Record {
-            status: answer.status,
-            seen: read(&answer),
-            reopened: answer.reopened,
-            closing: answer.closing,
-            elapsed: answer.elapsed,
+        Ok(response) => Record {
+            status: response.status,
+            seen: read(&response),
+            reopened: response.reopened,
+            closing: response.closing,
+            elapsed: response.elapsed,
             ..nothing
         },
         Err(error) => Record { error: Some(error.to_string()), ..nothing },

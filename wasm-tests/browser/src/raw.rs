@@ -9,10 +9,10 @@ use tokio::time::timeout;
 
 use super::error::ClientError;
 
-/// More header lines than any answer in the tests has.
+/// More header lines than any response in the tests has.
 const MAX_HEADERS: usize = 256;
 
-/// An answer as it came over the wire.
+/// A response as it came over the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Raw {
     /// HTTP status.

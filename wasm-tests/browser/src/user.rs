@@ -9,9 +9,9 @@ use http::{HeaderName, HeaderValue, Method, Request};
 use http_body_util::Full;
 use tokio::task::JoinSet;
 
-use super::answer::Answer;
 use super::connection::{Connection, Protocol};
 use super::error::ClientError;
+use super::response::Response;
 
 const BROWSER: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
 
@@ -148,33 +148,33 @@ impl User {
     }
 
     /// Opens a page.
-    pub async fn navigate(&mut self, path: &str) -> Result<Answer, ClientError> {
+    pub async fn navigate(&mut self, path: &str) -> Result<Response, ClientError> {
         self.send(&Visit::new(Kind::Navigate, path)).await
     }
 
     /// Fetches data, as a script of a page.
-    pub async fn fetch(&mut self, path: &str) -> Result<Answer, ClientError> {
+    pub async fn fetch(&mut self, path: &str) -> Result<Response, ClientError> {
         self.send(&Visit::new(Kind::Fetch, path)).await
     }
 
     /// Asks like `curl`: no cookies sent, none kept.
-    pub async fn api(&mut self, path: &str) -> Result<Answer, ClientError> {
+    pub async fn api(&mut self, path: &str) -> Result<Response, ClientError> {
         self.send(&Visit::new(Kind::Api, path)).await
     }
 
-    /// Sends this request with the jar's cookies and keeps the answer's.
-    pub async fn send(&mut self, visit: &Visit) -> Result<Answer, ClientError> {
+    /// Sends this request with the jar's cookies and keeps the response's.
+    pub async fn send(&mut self, visit: &Visit) -> Result<Response, ClientError> {
         let request = self.request(visit)?;
-        let answer = self.connection.send(request).await?;
-        self.keep(visit, &answer);
-        Ok(answer)
+        let response = self.connection.send(request).await?;
+        self.keep(visit, &response);
+        Ok(response)
     }
 
     /// Sends all these at the same time, each on a connection of its own and with the current cookies; cookies are kept
     /// in the order in which responses arrive. The results are in the order of the requests.
-    pub async fn send_at_once(&mut self, visits: &[Visit]) -> Vec<Result<Answer, ClientError>> {
+    pub async fn send_at_once(&mut self, visits: &[Visit]) -> Vec<Result<Response, ClientError>> {
         let mut running = JoinSet::new();
-        let mut results: Vec<Option<Result<Answer, ClientError>>> = Vec::new();
+        let mut results: Vec<Option<Result<Response, ClientError>>> = Vec::new();
         for (index, visit) in visits.iter().enumerate() {
             let mut connection = self.connection.another();
             match self.request(visit) {
@@ -187,8 +187,8 @@ impl User {
         }
         while let Some(joined) = running.join_next().await {
             let Ok((index, result)) = joined else { continue };
-            if let (Ok(answer), Some(visit)) = (&result, visits.get(index)) {
-                self.keep(visit, answer);
+            if let (Ok(response), Some(visit)) = (&result, visits.get(index)) {
+                self.keep(visit, response);
             }
             if let Some(slot) = results.get_mut(index) {
                 *slot = Some(result);
@@ -223,12 +223,12 @@ impl User {
         visit.request(&self.authority, cookies)
     }
 
-    fn keep(&mut self, visit: &Visit, answer: &Answer) {
+    fn keep(&mut self, visit: &Visit, response: &Response) {
         if visit.kind == Kind::Api {
             return;
         }
         let origin = Origin { host: host(&self.authority), path: visit.plain_path(), secure: self.as_if_tls };
-        for line in answer.headers.get_all(http::header::SET_COOKIE) {
+        for line in response.headers.get_all(http::header::SET_COOKIE) {
             self.jar.store(line.as_bytes(), origin);
         }
     }

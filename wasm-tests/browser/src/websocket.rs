@@ -22,14 +22,14 @@ const DEADLINE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct WebSocket {
     stream: WebSocketStream<TcpStream>,
-    /// Headers of the answer that opened it.
+    /// Headers of the response that opened it.
     pub opening: HeaderMap,
 }
 
 impl WebSocket {
     /// Opens one at this path of the host `authority`, with these further headers (e.g. `cookie`).
     ///
-    /// An answer other than 101 is [`ClientError::WebSocket`].
+    /// A response other than 101 is [`ClientError::WebSocket`].
     pub async fn open(
         address: SocketAddr,
         authority: &str,
@@ -44,8 +44,8 @@ impl WebSocket {
         let connect = TcpStream::connect(address);
         let tcp = connect.await.map_err(|source| ClientError::Connect { address, source })?;
         let opening = timeout(DEADLINE, client_async(request, tcp)).await;
-        let (stream, answer) = opening.map_err(|_| ClientError::Timeout(DEADLINE))??;
-        Ok(Self { stream, opening: answer.headers().clone() })
+        let (stream, response) = opening.map_err(|_| ClientError::Timeout(DEADLINE))??;
+        Ok(Self { stream, opening: response.headers().clone() })
     }
 
     /// Sends a text.
@@ -65,13 +65,13 @@ impl WebSocket {
         }
     }
 
-    /// Sends a text and expects an answer that contains it.
+    /// Sends a text and expects a response that contains it.
     pub async fn echo(&mut self, text: &str) -> Result<String, ClientError> {
         self.send(text).await?;
         let wrong = |found| ClientError::Echo { expected: text.to_owned(), found };
         match self.next().await? {
-            Some(answer) if answer.contains(text) => Ok(answer),
-            Some(answer) => Err(wrong(format!("{answer:?}"))),
+            Some(response) if response.contains(text) => Ok(response),
+            Some(response) => Err(wrong(format!("{response:?}"))),
             None => Err(wrong("the end of the connection".to_owned())),
         }
     }

@@ -9,7 +9,7 @@ use http_body_util::Full;
 use serde_json::Value;
 
 use super::error::EnvoyError;
-use browser::{Answer, Connection};
+use browser::{Connection, Response};
 use canary_release::metrics::{Sample, parse_samples};
 
 /// The polling interval for a statistic.
@@ -100,7 +100,7 @@ impl Admin {
 
     /// Whether `/ready` answers 200 right now.
     pub async fn is_ready(&self) -> bool {
-        self.send(Method::GET, "/ready").await.is_ok_and(|answer| answer.status == 200)
+        self.send(Method::GET, "/ready").await.is_ok_and(|response| response.status == 200)
     }
 
     async fn json(&self, path: &str) -> Result<Value, EnvoyError> {
@@ -109,15 +109,15 @@ impl Admin {
     }
 
     async fn ask(&self, method: Method, path: &str) -> Result<String, EnvoyError> {
-        let answer = self.send(method, path).await?;
-        if answer.status == 200 {
-            return Ok(answer.text());
+        let response = self.send(method, path).await?;
+        if response.status == 200 {
+            return Ok(response.text());
         }
-        let (address, status, path) = (self.address, answer.status, path.to_owned());
-        Err(EnvoyError::Admin { address, status, path, body: answer.text() })
+        let (address, status, path) = (self.address, response.status, path.to_owned());
+        Err(EnvoyError::Admin { address, status, path, body: response.text() })
     }
 
-    async fn send(&self, method: Method, path: &str) -> Result<Answer, EnvoyError> {
+    async fn send(&self, method: Method, path: &str) -> Result<Response, EnvoyError> {
         let request = Request::builder().method(method).uri(path).body(Full::default());
         let request = request.map_err(browser::ClientError::from)?;
         // A connection of its own each time: the admin interface is used seldom, and Envoys start and stop.

@@ -46,7 +46,7 @@ pub enum EnvoyError {
         status: u16,
         /// What was asked.
         path: String,
-        /// The answer.
+        /// The response.
         body: String,
     },
     /// The admin interface could not be reached.

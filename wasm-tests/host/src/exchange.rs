@@ -27,7 +27,7 @@ pub enum Action {
     StopAllIterationAndBuffer,
     /// Wait, and push back on the body.
     StopAllIterationAndWatermark,
-    /// None of the ABI's answers.
+    /// None of the ABI's responses.
     Unknown(i32),
 }
 
@@ -81,11 +81,11 @@ impl Exchange {
         inner.state().streams.insert(id, stream(root, head));
         fuel.create =
             metered(&mut inner, |vm| vm.enter(id, "proxy_on_context_create", (int(id), int(root))))?.1;
-        let (answer, request) =
+        let (action, request) =
             metered(&mut inner, |vm| vm.number(id, "proxy_on_request_headers", (int(id), lines, end)))?;
         fuel.request = request;
         drop(inner);
-        Ok(Self { instance, id, action: Action::from_abi(answer), fuel, ended: false })
+        Ok(Self { instance, id, action: Action::from_abi(action), fuel, ended: false })
     }
 
     /// What the last headers callback decided.
@@ -103,7 +103,7 @@ impl Exchange {
         self.read(|stream| stream.response.clone()).flatten()
     }
 
-    /// The answer that the guest gave itself, if it did.
+    /// The response that the guest gave itself, if it did.
     pub fn local_response(&self) -> Option<LocalResponse> {
         self.read(|stream| stream.local_response.clone()).flatten()
     }
@@ -140,10 +140,10 @@ impl Exchange {
             stream.properties.extend(head.properties);
             stream.response = Some(head.headers);
         }
-        let (answer, fuel) =
+        let (action, fuel) =
             metered(&mut instance, |vm| vm.number(self.id, "proxy_on_response_headers", arguments))?;
         drop(instance);
-        self.action = Action::from_abi(answer);
+        self.action = Action::from_abi(action);
         self.fuel.response += fuel;
         Ok(self.response().unwrap_or_else(Headers::response))
     }

@@ -71,7 +71,7 @@ impl Instance {
         }
     }
 
-    /// Calls an export that answers nothing, on behalf of this context; `false` when it is not exported.
+    /// Calls an export that returns nothing, on behalf of this context; `false` when it is not exported.
     pub(crate) fn enter(
         &mut self,
         context: u32,
@@ -93,14 +93,14 @@ impl Instance {
         self.call(name, arguments)
     }
 
-    /// Calls an export that answers yes or no; yes when it is not exported.
+    /// Calls an export that returns yes or no; yes when it is not exported.
     pub(crate) fn ask(
         &mut self,
         context: u32,
         name: &'static str,
         arguments: impl WasmParams,
     ) -> Result<bool, HostError> {
-        Ok(self.number(context, name, arguments)?.is_none_or(|answer| answer != 0))
+        Ok(self.number(context, name, arguments)?.is_none_or(|response| response != 0))
     }
 
     fn call<P: WasmParams, R: WasmResults>(
@@ -121,7 +121,7 @@ impl Instance {
         let left = self.store.get_fuel().unwrap_or_default();
         self.fuel += self.limits.fuel_per_entry.saturating_sub(left);
         match result {
-            Ok(answer) => Ok(Some(answer)),
+            Ok(response) => Ok(Some(response)),
             Err(error) => {
                 self.dead = true;
                 Err(self.trap(name, &error))

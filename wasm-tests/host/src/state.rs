@@ -38,7 +38,7 @@ pub struct LogLine {
     pub message: String,
 }
 
-/// An answer that the guest gave itself instead of letting the request go on.
+/// A response that the guest gave itself instead of letting the request go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalResponse {
     /// HTTP status.

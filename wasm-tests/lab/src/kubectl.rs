@@ -89,8 +89,8 @@ impl Lab {
     pub async fn until<T>(&self, what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> Result<T, LabError> {
         let start = Instant::now();
         while start.elapsed() < DEADLINE {
-            if let Some(answer) = ask().await {
-                return Ok(answer);
+            if let Some(response) = ask().await {
+                return Ok(response);
             }
             sleep(POLL).await;
         }

@@ -18,7 +18,7 @@ use super::document::Document;
 use super::envoy_fixture::HOST;
 use super::error::ScenarioError;
 use super::signer::{Signer, now_seconds};
-use browser::{Answer, ClientError, Kind, User, Visit};
+use browser::{ClientError, Kind, Response, User, Visit};
 
 const DAY: i64 = 24 * 3600;
 
@@ -64,16 +64,21 @@ impl Attempts {
         for mut client in [User::http1(proxy, HOST), User::http2(proxy, HOST)].map(User::as_if_tls) {
             for (what, visit) in &self.visits {
                 client.jar.clear();
-                let answer = client.send(visit).await?;
-                if !self.is_harmless(&answer) {
-                    harm.push(format!("{what}: {} {:?} {}", answer.status, answer.headers, answer.text()));
+                let response = client.send(visit).await?;
+                if !self.is_harmless(&response) {
+                    harm.push(format!(
+                        "{what}: {} {:?} {}",
+                        response.status,
+                        response.headers,
+                        response.text()
+                    ));
                 }
             }
         }
         Ok(harm)
     }
 
-    fn is_harmless(&self, answer: &Answer) -> bool {
+    fn is_harmless(&self, response: &Response) -> bool {
         const NEVER: [&str; 10] = [
             "x-canary-cohort",
             "x_canary_version",
@@ -86,18 +91,18 @@ impl Attempts {
             "x-canary_cohort",
             "x_canary-cohort",
         ];
-        let forged = |name: &str, value: &str| received(answer, name).iter().any(|found| found == value);
-        answer.status == 200
-            && answer.header("x-shop-version") == Some("v1")
-            && NEVER.iter().all(|name| received(answer, name).is_empty())
+        let forged = |name: &str, value: &str| received(response, name).iter().any(|found| found == value);
+        response.status == 200
+            && response.header("x-shop-version") == Some("v1")
+            && NEVER.iter().all(|name| received(response, name).is_empty())
             && !forged("x-canary-version", &format!("{}/v2", self.release))
             && !forged("x-canary-id", &self.forged_id)
     }
 }
 
 /// The values of a header that reached the application, by the shop's `/headers`.
-pub fn received(answer: &Answer, name: &str) -> Vec<String> {
-    let body = answer.json();
+pub fn received(response: &Response, name: &str) -> Vec<String> {
+    let body = response.json();
     let pairs = body.get("headers").and_then(|pairs| pairs.as_array()).cloned().unwrap_or_default();
     let text = |pair: &serde_json::Value, index| pair.get(index)?.as_str().map(str::to_owned);
     let named = pairs.iter().filter(|pair| text(pair, 0).as_deref() == Some(name));

@@ -17,7 +17,7 @@ pub enum ScenarioError {
     /// A pod did not start.
     #[error(transparent)]
     Shop(#[from] ShopError),
-    /// A request got no answer.
+    /// A request got no response.
     #[error(transparent)]
     Client(#[from] ClientError),
     /// `canary.yaml` is none.

@@ -8,7 +8,7 @@ use tokio::task::JoinError;
 
 use super::crowd::Crowd;
 use browser::load::{LoadProfile, Report, ServedBy, run};
-use browser::{Answer, Kind, User, Visit};
+use browser::{Kind, Response, User, Visit};
 
 /// Of every so many sessions one logs in when asked to, which gives it another session id.
 const LOGIN: usize = 10;
@@ -30,7 +30,7 @@ pub struct LoadHandle {
 /// What was wrong with some answers; empty is good.
 #[derive(Default, PartialEq, Eq)]
 pub struct Faults {
-    /// No answer, or another status than 200.
+    /// No response, or another status than 200.
     pub failed: Vec<String>,
     /// Another version or pod than the session's, or a cart without its tea.
     pub moved: Vec<String>,
@@ -157,9 +157,9 @@ fn visits(with_logins: bool, rounds: usize) -> LoadProfile {
 }
 
 /// A cart without its tea is lost, whatever session state the pod reports.
-fn with_tea(answer: &Answer) -> ServedBy {
-    let seen = ServedBy::by_shop(answer);
-    let cart = answer.json().get("cart").cloned();
+fn with_tea(response: &Response) -> ServedBy {
+    let seen = ServedBy::by_shop(response);
+    let cart = response.json().get("cart").cloned();
     ServedBy { lost: seen.lost || cart != Some(serde_json::json!(["tea"])), ..seen }
 }
 

@@ -130,7 +130,7 @@ async fn assert_none_shares_cookies(cache: &CacheProxy, path: &str, wanted: &str
     let mut users: Vec<User> = (0..6).map(|_| cache.user()).collect();
     for user in &mut users {
         let visit = Visit::new(Kind::Navigate, path).header(WANTED, wanted);
-        user.send(&visit).await.expect("an answer");
+        user.send(&visit).await.expect("a response");
     }
     let cookies = |name: &str, index: usize| -> Vec<String> {
         users.iter().filter_map(|user| user.jar.get(name)).map(|text| field(text, index).to_owned()).collect()
@@ -148,7 +148,7 @@ async fn envoys_cache_hands_no_users_cookies_to_another() {
     on_every_envoy(|binary, pods| async move {
         let fixture = fixture(&binary, &pods).await;
         let cache = CacheProxy::envoy(fixture.listener(), fixture.directory()).await;
-        let script = async || cache.user().fetch("/static/app.js").await.expect("an answer");
+        let script = async || cache.user().fetch("/static/app.js").await.expect("a response");
         let (first, second) = (script().await, script().await);
         let ages = (first.header("age"), second.header("age").is_some());
         assert_eq!(ages, (None, true), "the cache keeps what it may: {second:?}");
@@ -169,7 +169,7 @@ async fn a_careless_nginx_hands_no_users_cookies_to_another() {
     let (pods, binary) = (Pods::start().await.expect("pods"), newest().expect("an Envoy"));
     let fixture = fixture(&binary, &pods).await;
     let cache = CacheProxy::nginx(fixture.listener(), fixture.directory()).await;
-    let script = async || cache.user().fetch("/static/app.js").await.expect("an answer");
+    let script = async || cache.user().fetch("/static/app.js").await.expect("a response");
     let (first, second) = (script().await, script().await);
     let found = (first.header("x-cache"), second.header("x-cache"));
     assert_eq!(found, (Some("MISS"), Some("HIT")), "{second:?}");

@@ -28,10 +28,10 @@ async fn the_decision_counts_although_an_earlier_filter_has_the_route_cached() {
         let setup = EnvoySetup { bootstrap: lua_asks_for_the_route, ..EnvoySetup::of([document]) };
         let fixture = EnvoyFixture::start(&binary, setup, &pods).await.expect("a fixture");
         for mut user in fixture.users(5) {
-            let answer = user.navigate("/headers").await.expect("an answer");
-            assert_eq!(version(&answer), "v2");
+            let response = user.navigate("/headers").await.expect("a response");
+            assert_eq!(version(&response), "v2");
             assert_eq!(
-                received(&answer, "x-early-route"),
+                received(&response, "x-early-route"),
                 [SHOP],
                 "the default route had been chosen before"
             );
@@ -61,9 +61,9 @@ async fn access_logs_can_tell_version_and_reason() {
         let setup = EnvoySetup { bootstrap: log_decisions, options, ..EnvoySetup::of([document]) };
         let fixture = EnvoyFixture::start(&binary, setup, &pods).await.expect("a fixture");
         let mut user = fixture.user();
-        user.navigate("/").await.expect("an answer");
-        user.navigate("/").await.expect("an answer");
-        user.api("/").await.expect("an answer");
+        user.navigate("/").await.expect("a response");
+        user.navigate("/").await.expect("a response");
+        user.api("/").await.expect("a response");
         let expected = ["shop/shop/v2;minted", "shop/shop/v2;pin", "shop/shop/v1;fallback"];
         assert_eq!(access_log(&fixture, expected.len()).await, expected);
     })
@@ -86,12 +86,12 @@ async fn metrics_carry_release_version_role_and_reason_as_labels() {
     in_every_world(Document::session("shop").with("/spec/weight", "100"), |fixture| async move {
         let (mut user, _) = shoppers(&fixture, 1).await.remove(0);
         for _ in 0..3 {
-            user.fetch("/cart").await.expect("an answer");
+            user.fetch("/cart").await.expect("a response");
         }
-        user.api("/status/404").await.expect("an answer");
+        user.api("/status/404").await.expect("a response");
         let token = fixture.signer(SHOP).expect("keys").token("v2", 1, 3_600);
         let tester = Visit::new(Kind::Api, "/status/500").header("x-canary-token", token);
-        fixture.user().send(&tester).await.expect("an answer");
+        fixture.user().send(&tester).await.expect("a response");
         tokio::time::sleep(COUNTED_WITHIN).await;
         let text = fixture.admin().prometheus().await.expect("metrics");
         let installed_at =

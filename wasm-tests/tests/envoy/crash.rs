@@ -30,19 +30,19 @@ async fn forge(user: &mut User) -> u16 {
     let visit = FORGED
         .into_iter()
         .fold(Visit::new(Kind::Navigate, "/headers"), |visit, (name, value)| visit.header(name, value));
-    let answer = user.send(&visit).await.expect("an answer");
-    if answer.status != 503 {
-        assert_eq!((answer.status, version(&answer)), (200, "v1"));
+    let response = user.send(&visit).await.expect("a response");
+    if response.status != 503 {
+        assert_eq!((response.status, version(&response)), (200, "v1"));
         for (name, _) in FORGED {
-            assert_eq!(received(&answer, name), Vec::<String>::new(), "{name} reached the application");
+            assert_eq!(received(&response, name), Vec::<String>::new(), "{name} reached the application");
         }
     }
-    answer.status
+    response.status
 }
 
 async fn crash(user: &mut User) {
     let visit = Visit::new(Kind::Navigate, "/").header("x-crash", "now");
-    assert_eq!(user.send(&visit).await.expect("an answer").status, 503, "the request that crashes the VM");
+    assert_eq!(user.send(&visit).await.expect("a response").status, 503, "the request that crashes the VM");
 }
 
 async fn fixture(
@@ -82,7 +82,7 @@ async fn crash_after_crash_is_503_at_worst_for_a_moment_and_nothing_forged_gets_
         let mut user = fixture.user();
         let mut refused = 0;
         for _ in 0..5 {
-            user.send(&Visit::new(Kind::Navigate, "/").header("x-crash", "now")).await.expect("an answer");
+            user.send(&Visit::new(Kind::Navigate, "/").header("x-crash", "now")).await.expect("a response");
             for _ in 0..10 {
                 refused += u32::from(forge(&mut user).await == 503);
                 // Long enough for requests before, during and after the reload.

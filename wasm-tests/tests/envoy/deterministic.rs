@@ -19,9 +19,9 @@ async fn every_envoy_agrees_with_the_algorithm_about_every_user() {
         for number in 0..400 {
             let name = format!("user-{number}");
             let visit = Visit::new(Kind::Api, "/api/ping").header("x-user", &name);
-            let answer = client.send(&visit).await.expect("an answer");
+            let response = client.send(&visit).await.expect("a response");
             let canary = salt.bucket(Identity::of_key(name.as_bytes())).is_canary_at(weight);
-            assert_eq!(version(&answer), if canary { "v2" } else { "v1" }, "{name}");
+            assert_eq!(version(&response), if canary { "v2" } else { "v1" }, "{name}");
         }
     })
     .await;

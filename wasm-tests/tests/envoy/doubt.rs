@@ -19,15 +19,15 @@ async fn everyone_is_on_stable(fixture: &EnvoyFixture) {
 
 async fn everyone_is_on(fixture: &EnvoyFixture, wanted: &str) {
     for mut user in fixture.users(10) {
-        let answer = user.navigate("/").await.expect("an answer");
-        assert_eq!((answer.status, version(&answer)), (200, wanted));
+        let response = user.navigate("/").await.expect("a response");
+        assert_eq!((response.status, version(&response)), (200, wanted));
     }
 }
 
 /// A good configuration ends the doubt at once.
 async fn a_good_one_works(fixture: &EnvoyFixture) {
     fixture.weight(SHOP, "100").await.expect("the weight arrives");
-    assert_eq!(version(&fixture.user().navigate("/").await.expect("an answer")), "v2");
+    assert_eq!(version(&fixture.user().navigate("/").await.expect("a response")), "v2");
 }
 
 #[tokio::test]
@@ -56,7 +56,7 @@ async fn a_first_configuration_that_is_broken_is_stable_for_everyone_and_a_metri
         a_good_one_works(&fixture).await;
         assert_eq!(fixture.admin().counter("wasmcustom.canary_inert").await.expect("the gauge"), 0);
 
-        // Once more, now over a good one: Envoy has kept the filter's answer to this text and does not ask again.
+        // Once more, now over a good one: Envoy has kept the filter's response to this text and does not ask again.
         fixture.push_text(BROKEN, "broken again").expect("written");
         let deadline = Instant::now() + Duration::from_secs(5);
         while !fixture.envoy.log().contains("configuration not taken, the old one stays") {

@@ -27,8 +27,8 @@ async fn takes_its_first_filter(fixture: &EnvoyFixture) -> bool {
     fixture.push(&plan.config, "first").expect("written");
     let begun = Instant::now();
     while begun.elapsed() < WATCHED {
-        let answer = fixture.user().navigate("/").await;
-        if answer.is_ok_and(|answer| version(&answer) == "v2") {
+        let response = fixture.user().navigate("/").await;
+        if response.is_ok_and(|response| version(&response) == "v2") {
             return true;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;

@@ -13,7 +13,7 @@ fn all_attempts(fixture: &EnvoyFixture) -> Attempts {
 }
 
 async fn none_reaches_the_canary(fixture: &EnvoyFixture, attempts: &Attempts) {
-    let harm = attempts.send(fixture.listener()).await.expect("answers");
+    let harm = attempts.send(fixture.listener()).await.expect("responses");
     assert_eq!(harm, Vec::<String>::new());
 }
 
@@ -67,9 +67,9 @@ async fn an_identity_header_does_not_choose_a_bucket() {
         for number in 0..32_u64 {
             let chosen = format!("{:016x}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
             let visit = Visit::new(Kind::Api, "/headers").header("x-canary-id", &chosen);
-            let answer = client.send(&visit).await.expect("an answer");
-            assert_eq!(version(&answer), "v1", "without cookies everybody is on stable");
-            let ids = received(&answer, "x-canary-id");
+            let response = client.send(&visit).await.expect("a response");
+            assert_eq!(version(&response), "v1", "without cookies everybody is on stable");
+            let ids = received(&response, "x-canary-id");
             assert!(!ids.contains(&chosen), "{chosen}: {ids:?}");
         }
     })
@@ -84,8 +84,8 @@ async fn two_pins_that_contradict_each_other_lead_to_stable() {
         let lines = format!(
             "GET /headers HTTP/1.1\r\nHost: shop.example.com\r\nCookie: {PIN}={other}\r\nCookie: {PIN}={one}\r\nConnection: close\r\n\r\n"
         );
-        let answer = send_raw(fixture.listener(), lines.as_bytes(), std::time::Duration::from_secs(10)).await;
-        assert_eq!(answer.expect("an answer").header("x-shop-version"), Some(&b"v1"[..]));
+        let response = send_raw(fixture.listener(), lines.as_bytes(), std::time::Duration::from_secs(10)).await;
+        assert_eq!(response.expect("a response").header("x-shop-version"), Some(&b"v1"[..]));
         assert_eq!(counted(&fixture, "v1/stable/conflict").await, 1);
     })
     .await;

@@ -61,13 +61,13 @@ async fn the_fuse_of_a_broken_canary_opens_in_every_envoy_and_no_session_moves()
         assert!(on(&before, "v2") > 5 && on(&before, "v1") > 5, "users of both versions");
         break_it(&fixture).await;
         for user in &mut fixture.users(40) {
-            let answer = user.navigate("/").await.expect("an answer");
-            assert_eq!((answer.status, version(&answer)), (200, "v1"), "a new user");
+            let response = user.navigate("/").await.expect("a response");
+            assert_eq!((response.status, version(&response)), (200, "v1"), "a new user");
         }
         for (user, expected) in &mut before {
-            let answer = user.fetch("/cart").await.expect("an answer");
-            assert_eq!(home(&answer), *expected, "a session of before");
-            assert_eq!(answer.json()["cart"], json!(["tea"]));
+            let response = user.fetch("/cart").await.expect("a response");
+            assert_eq!(home(&response), *expected, "a session of before");
+            assert_eq!(response.json()["cart"], json!(["tea"]));
         }
     })
     .await;
@@ -82,8 +82,8 @@ async fn one_user_who_retries_opens_no_fuse() {
         let one = shoppers.iter_mut().find(|(_, (version, _))| version == "v2");
         let (user, _) = one.expect("a user of the canary");
         for _ in 0..200 {
-            let answer = user.navigate(BROKEN).await.expect("an answer");
-            assert_eq!(answer.status, 503);
+            let response = user.navigate(BROKEN).await.expect("a response");
+            assert_eq!(response.status, 503);
         }
         tokio::time::sleep(Duration::from_millis(1_500)).await;
         assert_eq!(fused_until(&fixture).await, None);

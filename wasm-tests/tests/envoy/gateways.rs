@@ -71,13 +71,13 @@ async fn a_pin_of_a_version_that_one_gateway_does_not_know_yet_survives_a_visit_
         let (ahead, behind) = two(&binary, &pods, [ahead, behind]).await;
         let (mut user, begun) = shoppers(&ahead, 1).await.remove(0);
         user.swap_connection(&mut behind.connection());
-        let answer = user.fetch("/cart").await.expect("an answer");
-        assert_eq!((answer.status, version(&answer)), (200, "v1"), "stable, for want of anything better");
+        let response = user.fetch("/cart").await.expect("a response");
+        assert_eq!((response.status, version(&response)), (200, "v1"), "stable, for want of anything better");
         assert_eq!(counted(&behind, "v1/stable/unknown").await, 1);
         assert_eq!(pinned_version(&user.jar).as_deref(), Some("v2"));
         user.swap_connection(&mut ahead.connection());
-        let answer = user.fetch("/cart").await.expect("an answer");
-        assert_eq!((session(&answer), home(&answer)), ("known", begun));
+        let response = user.fetch("/cart").await.expect("a response");
+        assert_eq!((session(&response), home(&response)), ("known", begun));
     })
     .await;
 }

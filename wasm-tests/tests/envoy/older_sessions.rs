@@ -32,7 +32,7 @@ async fn a_session_older_than_the_filter_stays_before_and_after_a_promotion() {
         all_find_their_tea(early).await;
         for (user, _) in early.iter_mut() {
             // A shared cache may store the response to a script's GET, so only a page can set a pin.
-            user.navigate("/cart").await.expect("an answer");
+            user.navigate("/cart").await.expect("a response");
         }
         assert!(early.iter().all(|(user, _)| user.jar.get(PIN).is_some()), "adopted sessions are pinned");
         assert_eq!(new_version(&fixture).await, "v2", "only new sessions are drawn");
@@ -47,8 +47,8 @@ async fn a_session_older_than_the_filter_stays_before_and_after_a_promotion() {
 
 async fn new_version(fixture: &EnvoyFixture) -> String {
     let mut user: User = fixture.user();
-    let answer = user.navigate("/").await.expect("an answer");
-    crate::support::version(&answer).to_owned()
+    let response = user.navigate("/").await.expect("a response");
+    crate::support::version(&response).to_owned()
 }
 
 async fn promote(fixture: &mut EnvoyFixture) {

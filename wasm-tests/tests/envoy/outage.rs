@@ -36,12 +36,12 @@ async fn a_dead_canary_costs_one_request_and_gets_its_users_back() {
     let _again = start_again(&addresses).await;
     for (fixture, users) in &mut fixtures {
         fixture.admin().wait_for(HEALTHY, 2, Duration::from_secs(10)).await.expect("healthy again");
-        while version(&users[0].fetch("/cart").await.expect("an answer")) != "v2" {
+        while version(&users[0].fetch("/cart").await.expect("a response")) != "v2" {
             assert!(begun.elapsed() < Duration::from_secs(20), "a version that is well again is used again");
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
         for user in users {
-            assert_eq!(version(&user.navigate("/").await.expect("an answer")), "v2");
+            assert_eq!(version(&user.navigate("/").await.expect("a response")), "v2");
         }
     }
     println!("back on the canary {:?} after its pods", begun.elapsed());
@@ -51,19 +51,19 @@ async fn only_one_fails(fixture: &EnvoyFixture, users: &mut [User]) {
     until_zero(fixture.admin(), HEALTHY).await.expect("Envoy notices");
     let batched = fixture.admin().counter(BATCHED).await.expect("a number");
     assert_eq!(batched, 0, "the worker knows what the main thread knows, not up to a second later");
-    let first = users[0].navigate("/cart").await.expect("an answer");
+    let first = users[0].navigate("/cart").await.expect("a response");
     assert_eq!((first.status, first.text().as_str()), (503, "no healthy upstream"));
     for user in users.iter_mut() {
         let pin = user.jar.get(PIN).map(str::to_owned);
         for _ in 0..3 {
-            let answer = user.navigate("/cart").await.expect("an answer");
-            assert_eq!((answer.status, version(&answer)), (200, "v1"));
+            let response = user.navigate("/cart").await.expect("a response");
+            assert_eq!((response.status, version(&response)), (200, "v1"));
         }
         assert_eq!(user.jar.get(PIN).map(str::to_owned), pin, "pins are kept");
     }
     for mut user in fixture.users(5) {
-        let answer = user.navigate("/").await.expect("an answer");
-        assert_eq!((answer.status, version(&answer)), (200, "v1"), "new users, too");
+        let response = user.navigate("/").await.expect("a response");
+        assert_eq!((response.status, version(&response)), (200, "v1"), "new users, too");
     }
     tokio::time::sleep(COUNTED_WITHIN).await;
     let labels = [("component", SHOP), ("tag", "v1/stable/unavailable")];

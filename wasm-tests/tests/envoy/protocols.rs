@@ -22,9 +22,13 @@ async fn a_pin_in_the_second_of_two_cookie_lines_counts() {
         ] {
             let request =
                 format!("GET /headers HTTP/1.1\r\nHost: {HOST}\r\n{lines}Connection: close\r\n\r\n");
-            let answer = send_raw(fixture.listener(), request.as_bytes(), Duration::from_secs(10)).await;
-            let answer = answer.expect("an answer");
-            assert_eq!((answer.status, answer.header("x-shop-version")), (200, Some(&b"v2"[..])), "{lines}");
+            let response = send_raw(fixture.listener(), request.as_bytes(), Duration::from_secs(10)).await;
+            let response = response.expect("a response");
+            assert_eq!(
+                (response.status, response.header("x-shop-version")),
+                (200, Some(&b"v2"[..])),
+                "{lines}"
+            );
         }
     })
     .await;
@@ -35,10 +39,10 @@ async fn the_applications_own_cookie_lines_are_left_as_they_are() {
     in_every_world(Document::session("shop"), |fixture| async move {
         let lines = ["a=1;b=2", "c=\"x y\"; a=3"];
         let visit = Visit::new(Kind::Api, "/headers").header("cookie", lines[0]).header("cookie", lines[1]);
-        let answer = fixture.user().send(&visit).await.expect("an answer");
-        assert_eq!(received(&answer, "cookie"), lines);
-        let answer = fixture.user().navigate("/two-cookies").await.expect("an answer");
-        let set = answer.set_cookies();
+        let response = fixture.user().send(&visit).await.expect("a response");
+        assert_eq!(received(&response, "cookie"), lines);
+        let response = fixture.user().navigate("/two-cookies").await.expect("a response");
+        let set = response.set_cookies();
         assert!(set.iter().any(|line| line.starts_with("theme=")), "{set:?}");
         assert!(set.iter().any(|line| line.starts_with("JSESSIONID=")), "{set:?}");
         assert!(set.iter().any(|line| line.starts_with(PIN)), "{set:?}");
@@ -50,14 +54,14 @@ async fn the_applications_own_cookie_lines_are_left_as_they_are() {
 async fn a_session_over_http2_stays_where_it_began() {
     in_every_world(Document::session("shop").with("/spec/weight", "100"), |fixture| async move {
         let mut user = User::http2(fixture.listener(), HOST).as_if_tls();
-        let begun = user.navigate("/cart/add?item=tea").await.expect("an answer");
+        let begun = user.navigate("/cart/add?item=tea").await.expect("a response");
         fixture.weight(SHOP, "0").await.expect("the weight arrives");
         for _ in 0..5 {
-            let answer = user.fetch("/cart").await.expect("an answer");
-            assert_eq!((version(&answer), session(&answer), answer.reopened), ("v2", "known", false));
-            assert_eq!(answer.header("x-shop-pod"), begun.header("x-shop-pod"));
+            let response = user.fetch("/cart").await.expect("a response");
+            assert_eq!((version(&response), session(&response), response.reopened), ("v2", "known", false));
+            assert_eq!(response.header("x-shop-pod"), begun.header("x-shop-pod"));
         }
-        assert_eq!(version(&fixture.user().navigate("/").await.expect("an answer")), "v1");
+        assert_eq!(version(&fixture.user().navigate("/").await.expect("a response")), "v1");
     })
     .await;
 }
@@ -94,13 +98,13 @@ async fn a_stream_lives_on_while_the_weight_changes() {
     in_every_world(Document::session("shop").with("/spec/weight", "100"), |fixture| async move {
         let mut user = fixture.user();
         let stream = Visit::new(Kind::Navigate, "/stream?n=20&ms=50");
-        let (answer, changed) = tokio::join!(user.send(&stream), async {
+        let (response, changed) = tokio::join!(user.send(&stream), async {
             tokio::time::sleep(Duration::from_millis(200)).await;
             fixture.weight(SHOP, "0").await
         });
         changed.expect("the weight arrives");
-        let answer = answer.expect("the whole stream");
-        assert_eq!((answer.status, version(&answer), answer.text().lines().count()), (200, "v2", 20));
+        let response = response.expect("the whole stream");
+        assert_eq!((response.status, version(&response), response.text().lines().count()), (200, "v2", 20));
     })
     .await;
 }

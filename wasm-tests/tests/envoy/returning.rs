@@ -24,10 +24,10 @@ async fn a_login_rotates_the_session_and_changes_neither_version_nor_pod_nor_car
         assert!((1..30).contains(&on_canary), "{on_canary} of 30 users are on v2");
         for (user, home_before) in &mut shoppers {
             let before = user.jar.get("JSESSIONID").map(str::to_owned);
-            let answer = user.send(&login()).await.expect("an answer");
+            let response = user.send(&login()).await.expect("a response");
             assert_ne!(user.jar.get("JSESSIONID").map(str::to_owned), before, "the session id rotates");
-            assert_eq!(&home(&answer), home_before);
-            assert_eq!(answer.json()["cart"], json!(["tea"]));
+            assert_eq!(&home(&response), home_before);
+            assert_eq!(response.json()["cart"], json!(["tea"]));
         }
         for percent in ["100", "0"] {
             fixture.weight(SHOP, percent).await.expect("the weight arrives");
@@ -45,11 +45,11 @@ async fn a_logout_ends_the_pin_with_the_session() {
         fixture.weight(SHOP, "0").await.expect("the weight arrives");
         for (user, _) in &mut shoppers {
             let logout = Visit::new(Kind::Navigate, "/logout").method(Method::POST);
-            let answer = user.send(&logout).await.expect("an answer");
-            assert_eq!((version(&answer), session(&answer)), ("v2", "known"));
+            let response = user.send(&logout).await.expect("a response");
+            assert_eq!((version(&response), session(&response)), ("v2", "known"));
             let issued = user.jar.get(PIN).map(|pin| field(pin, 5));
             assert_eq!((user.jar.get("JSESSIONID"), issued), (None, Some("0")));
-            let next = user.navigate("/").await.expect("an answer");
+            let next = user.navigate("/").await.expect("a response");
             assert_eq!((version(&next), session(&next)), ("v1", "none"));
         }
     })
@@ -67,15 +67,15 @@ async fn an_aged_pin_is_renewed_with_its_session_and_decided_anew_without() {
         let [(with_session, home_before), (without, _)] = &mut shoppers[..] else { panic!("two shoppers") };
 
         let old = with_session.jar.get(PIN).map(str::to_owned).expect("a pin");
-        let answer = with_session.navigate("/cart").await.expect("an answer");
-        assert_eq!((session(&answer), &home(&answer)), ("known", &*home_before));
+        let response = with_session.navigate("/cart").await.expect("a response");
+        assert_eq!((session(&response), &home(&response)), ("known", &*home_before));
         let new = with_session.jar.get(PIN).expect("a pin");
         let issued = |pin: &str| field(pin, 5).parse::<u64>().expect("an issue time");
         assert!(issued(new) >= issued(&old) + 3, "renewed: {old} to {new}");
 
         without.jar.remove("JSESSIONID");
-        let answer = without.navigate("/").await.expect("an answer");
-        assert_eq!((version(&answer), session(&answer)), ("v1", "none"));
+        let response = without.navigate("/").await.expect("a response");
+        assert_eq!((version(&response), session(&response)), ("v1", "none"));
         assert_eq!(pinned_version(&without.jar).as_deref(), Some("v1"), "pinned with the new session");
     })
     .await;
@@ -87,7 +87,7 @@ async fn a_pin_counts_on_requests_that_do_not_carry_the_session_cookie() {
         let (mut user, _) = shoppers(&fixture, 1).await.remove(0);
         fixture.weight(SHOP, "0").await.expect("the weight arrives");
         user.jar.remove("JSESSIONID");
-        let script = user.fetch("/static/app.js").await.expect("an answer");
+        let script = user.fetch("/static/app.js").await.expect("a response");
         assert_eq!(version(&script), "v2");
     })
     .await;
@@ -109,7 +109,7 @@ async fn a_client_without_cookies_sees_one_version_by_its_address_where_the_rele
         let at_half = versions_of_a_thousand(&mut fixture.user()).await;
         assert_eq!(at_half.len(), 1, "{at_half:?}");
         fixture.weight(SHOP, "100").await.expect("the weight arrives");
-        assert_eq!(version(&fixture.user().api("/api/ping").await.expect("an answer")), "v2");
+        assert_eq!(version(&fixture.user().api("/api/ping").await.expect("a response")), "v2");
     })
     .await;
 }
@@ -117,9 +117,9 @@ async fn a_client_without_cookies_sees_one_version_by_its_address_where_the_rele
 async fn versions_of_a_thousand(client: &mut browser::User) -> Vec<String> {
     let mut seen = Vec::new();
     for _ in 0..1_000 {
-        let answer = client.api("/").await.expect("an answer");
-        assert_eq!(answer.status, 200);
-        seen.push(version(&answer).to_owned());
+        let response = client.api("/").await.expect("a response");
+        assert_eq!(response.status, 200);
+        seen.push(version(&response).to_owned());
     }
     seen.sort_unstable();
     seen.dedup();

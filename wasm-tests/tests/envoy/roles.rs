@@ -48,8 +48,8 @@ async fn everyone_is_on_stable_with_the_next_request_after_a_rollback() {
         assert_eq!(on(&shoppers, "v2"), 5);
         roll_back(&mut fixture).await;
         for (user, _) in &mut shoppers {
-            let answer = user.navigate("/").await.expect("an answer");
-            assert_eq!((answer.status, version(&answer)), (200, "v1"));
+            let response = user.navigate("/").await.expect("a response");
+            assert_eq!((response.status, version(&response)), (200, "v1"));
         }
     })
     .await;
@@ -68,9 +68,9 @@ async fn pins_of_a_label_that_is_used_again_after_a_rollback_do_not_count() {
         });
         again.await.expect("the canary comes again");
         for (user, _) in &mut old {
-            let answer = user.navigate("/cart").await.expect("an answer");
+            let response = user.navigate("/cart").await.expect("a response");
             assert_eq!(
-                (answer.status, version(&answer)),
+                (response.status, version(&response)),
                 (200, "v1"),
                 "the old pin names a version that is gone"
             );
@@ -84,8 +84,8 @@ async fn pins_of_a_label_that_is_used_again_after_a_rollback_do_not_count() {
         // Sessions that were decided again are pinned again: the old users stay on stable now, whatever the weight.
         fixture.weight(SHOP, "100").await.expect("the weight arrives");
         for (user, _) in &mut old {
-            let answer = user.fetch("/cart").await.expect("an answer");
-            assert_eq!((version(&answer), session(&answer)), ("v1", "lost"), "{:?}", home(&answer));
+            let response = user.fetch("/cart").await.expect("a response");
+            assert_eq!((version(&response), session(&response)), ("v1", "lost"), "{:?}", home(&response));
         }
     })
     .await;

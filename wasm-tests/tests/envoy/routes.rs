@@ -94,13 +94,13 @@ async fn the_filter_and_the_route_table_have_the_same_view_of_every_host_and_pat
         for (case, (host, path, expected)) in CASES.iter().enumerate() {
             let request =
                 format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nx-case: {case}\r\nConnection: close\r\n\r\n");
-            let answer = send_raw(fixture.listener(), request.as_bytes(), Duration::from_secs(10)).await;
-            let answer = answer.expect("an answer");
+            let response = send_raw(fixture.listener(), request.as_bytes(), Duration::from_secs(10)).await;
+            let response = response.expect("a response");
             let debug =
-                answer.header("x-canary-debug").map(|said| String::from_utf8_lossy(said).into_owned());
+                response.header("x-canary-debug").map(|said| String::from_utf8_lossy(said).into_owned());
             let found =
                 debug.and_then(|said| said.strip_prefix("release=")?.split(';').next().map(str::to_owned));
-            assert_eq!(found.as_deref(), *expected, "the filter at {host}{path}: {answer:?}");
+            assert_eq!(found.as_deref(), *expected, "the filter at {host}{path}: {response:?}");
         }
         let routes = routes(&fixture, CASES.len()).await;
         for (case, (host, path, expected)) in CASES.iter().enumerate() {

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use browser::{Answer, Jar, User};
+use browser::{Jar, Response, User};
 use envoy_kit::{COUNTED_WITHIN, EnvoyBinary, minors};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
@@ -61,19 +61,19 @@ pub(crate) async fn in_every_world<F>(
 }
 
 /// The version and pod of a response.
-pub(crate) fn home(answer: &Answer) -> (String, String) {
-    let text = |name| answer.header(name).unwrap_or_default().to_owned();
+pub(crate) fn home(response: &Response) -> (String, String) {
+    let text = |name| response.header(name).unwrap_or_default().to_owned();
     (text("x-shop-version"), text("x-shop-pod"))
 }
 
 /// The version that answered.
-pub(crate) fn version(answer: &Answer) -> &str {
-    answer.header("x-shop-version").unwrap_or_default()
+pub(crate) fn version(response: &Response) -> &str {
+    response.header("x-shop-version").unwrap_or_default()
 }
 
 /// The session state that the pod reports (`x-shop-session`).
-pub(crate) fn session(answer: &Answer) -> &str {
-    answer.header("x-shop-session").unwrap_or_default()
+pub(crate) fn session(response: &Response) -> &str {
+    response.header("x-shop-session").unwrap_or_default()
 }
 
 /// A field of a signed text, `p1.<key id>.<version>.<epoch>.<identity>.<issued>.<mac>`.
@@ -90,9 +90,9 @@ pub(crate) fn pinned_version(jar: &Jar) -> Option<String> {
 pub(crate) async fn shoppers(fixture: &EnvoyFixture, count: usize) -> Vec<(User, (String, String))> {
     let mut shoppers = Vec::with_capacity(count);
     for mut user in fixture.users(count) {
-        let answer = user.navigate("/cart/add?item=tea").await.expect("an answer");
-        assert_eq!((answer.status, session(&answer)), (200, "none"));
-        let home = home(&answer);
+        let response = user.navigate("/cart/add?item=tea").await.expect("a response");
+        assert_eq!((response.status, session(&response)), (200, "none"));
+        let home = home(&response);
         shoppers.push((user, home));
     }
     shoppers
@@ -101,10 +101,14 @@ pub(crate) async fn shoppers(fixture: &EnvoyFixture, count: usize) -> Vec<(User,
 /// Every shopper returns to the same version and pod, and finds the tea.
 pub(crate) async fn all_find_their_tea(shoppers: &mut [(User, (String, String))]) {
     for (user, expected) in shoppers {
-        let answer = user.fetch("/cart").await.expect("an answer");
-        assert_eq!((answer.status, session(&answer)), (200, "known"), "expected {expected:?}: {answer:?}");
-        assert_eq!(&home(&answer), expected);
-        assert_eq!(answer.json()["cart"], json!(["tea"]));
+        let response = user.fetch("/cart").await.expect("a response");
+        assert_eq!(
+            (response.status, session(&response)),
+            (200, "known"),
+            "expected {expected:?}: {response:?}"
+        );
+        assert_eq!(&home(&response), expected);
+        assert_eq!(response.json()["cart"], json!(["tea"]));
     }
 }
 

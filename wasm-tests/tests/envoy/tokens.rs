@@ -12,10 +12,10 @@ async fn a_valid_token_leads_to_the_canary_by_header_and_is_not_forwarded() {
     in_every_world(Document::session("shop"), |fixture| async move {
         let token = fixture.signer(SHOP).expect("keys").token("v2", 1, DAY);
         let visit = Visit::new(Kind::Api, "/headers?x=1").header("x-canary-token", &token);
-        let answer = fixture.user().send(&visit).await.expect("an answer");
-        assert_eq!(version(&answer), "v2");
-        assert!(!answer.text().contains(&token), "{}", answer.text());
-        assert_eq!(answer.json()[":path"], "/headers?x=1");
+        let response = fixture.user().send(&visit).await.expect("a response");
+        assert_eq!(version(&response), "v2");
+        assert!(!response.text().contains(&token), "{}", response.text());
+        assert_eq!(response.json()[":path"], "/headers?x=1");
     })
     .await;
 }
@@ -26,9 +26,9 @@ async fn a_valid_token_leads_to_the_canary_by_cookie_and_the_other_cookies_are_f
         let token = fixture.signer(SHOP).expect("keys").token("v2", 1, DAY);
         let line = format!("theme=dark; {TOKEN}={token}; lang=en");
         let visit = Visit::new(Kind::Api, "/headers").header("cookie", line);
-        let answer = fixture.user().send(&visit).await.expect("an answer");
-        assert_eq!(version(&answer), "v2");
-        assert_eq!(received(&answer, "cookie"), ["theme=dark; lang=en"]);
+        let response = fixture.user().send(&visit).await.expect("a response");
+        assert_eq!(version(&response), "v2");
+        assert_eq!(received(&response, "cookie"), ["theme=dark; lang=en"]);
     })
     .await;
 }
@@ -39,17 +39,17 @@ async fn a_token_in_the_address_becomes_a_cookie_and_leaves_the_path() {
         let token = fixture.signer(SHOP).expect("keys").token("v2", 1, DAY);
         let mut tester = fixture.user();
         let first =
-            tester.navigate(&format!("/headers?a=%20b&canary-token={token}&c=d")).await.expect("an answer");
+            tester.navigate(&format!("/headers?a=%20b&canary-token={token}&c=d")).await.expect("a response");
         assert_eq!(version(&first), "v2");
         assert_eq!(first.json()[":path"], "/headers?a=%20b&c=d");
         assert!(!first.text().contains(&token), "{}", first.text());
         assert_eq!(first.header("referrer-policy"), Some("no-referrer"));
         assert!(tester.jar.refused().is_empty(), "{:?}", tester.jar.refused());
-        let later = tester.navigate("/").await.expect("an answer");
+        let later = tester.navigate("/").await.expect("a response");
         assert_eq!(version(&later), "v2", "by the cookie");
         assert_eq!(tester.jar.get(PIN), None, "a tester's visit leaves no pin behind");
         tester.jar.remove(TOKEN);
-        assert_eq!(version(&tester.navigate("/").await.expect("an answer")), "v1");
+        assert_eq!(version(&tester.navigate("/").await.expect("a response")), "v1");
     })
     .await;
 }
@@ -60,7 +60,7 @@ async fn a_revoked_token_is_none() {
     in_every_world(Document::session("shop").with("/spec/override", revoked), |fixture| async move {
         let token = fixture.signer(SHOP).expect("keys").token("v2", 1, DAY);
         let visit = Visit::new(Kind::Api, "/").header("x-canary-token", &token);
-        assert_eq!(version(&fixture.user().send(&visit).await.expect("an answer")), "v1");
+        assert_eq!(version(&fixture.user().send(&visit).await.expect("a response")), "v1");
     })
     .await;
 }
@@ -70,7 +70,7 @@ async fn an_open_release_believes_the_override_header() {
     in_every_world(Document::session("shop").with("/spec/override", "open"), |fixture| async move {
         for (asked, expected) in [("canary", "v2"), ("v2", "v2"), ("stable", "v1"), ("v9", "v1")] {
             let visit = Visit::new(Kind::Api, "/").header("x-canary-override", asked);
-            assert_eq!(version(&fixture.user().send(&visit).await.expect("an answer")), expected, "{asked}");
+            assert_eq!(version(&fixture.user().send(&visit).await.expect("a response")), expected, "{asked}");
         }
     })
     .await;

@@ -27,10 +27,10 @@ async fn releases_of_a_train_agree_about_every_user_and_another_release_draws_it
         let mut others = 0;
         let mut on_canary = 0;
         for mut user in fixture.users(60) {
-            let web = user.navigate("/").await.expect("an answer");
+            let web = user.navigate("/").await.expect("a response");
             let id = user.jar.get(ID).map(str::to_owned).expect("one id for the host");
-            let cart = user.navigate("/cart").await.expect("an answer");
-            let alone = user.navigate("/api/ping").await.expect("an answer");
+            let cart = user.navigate("/cart").await.expect("a response");
+            let alone = user.navigate("/api/ping").await.expect("a response");
             assert_eq!(user.jar.get(ID), Some(id.as_str()), "one id for all releases");
             assert_eq!(version(&web), version(&cart), "the train agrees");
             on_canary += usize::from(version(&web) == "v2");
@@ -50,10 +50,10 @@ async fn only_the_decision_of_the_train_is_propagated_to_the_next_hop() {
             EnvoyFixture::start(&binary, EnvoySetup::of([in_train]), &pods).await.expect("a fixture");
         let forged =
             Visit::new(Kind::Navigate, "/headers").header("x-canary-cohort", "autumn=stable, spring=canary");
-        let answer = fixture.user().send(&forged).await.expect("an answer");
-        assert_eq!(received(&answer, "x-canary-cohort"), ["autumn=canary"]);
-        assert_eq!(received(&answer, "x-canary-version"), ["shop/web/v2"]);
-        assert_eq!(received(&answer, "x-canary-id").len(), 1);
+        let response = fixture.user().send(&forged).await.expect("a response");
+        assert_eq!(received(&response, "x-canary-cohort"), ["autumn=canary"]);
+        assert_eq!(received(&response, "x-canary-version"), ["shop/web/v2"]);
+        assert_eq!(received(&response, "x-canary-id").len(), 1);
     })
     .await;
 }
@@ -66,8 +66,8 @@ async fn releases_of_one_host_have_weights_of_their_own() {
         fixture.weight("shop/cart", "100").await.expect("the weight arrives");
         fixture.weight("shop/web", "0").await.expect("the weight arrives");
         for mut user in fixture.users(10) {
-            assert_eq!(version(&user.navigate("/").await.expect("an answer")), "v1");
-            assert_eq!(version(&user.navigate("/cart").await.expect("an answer")), "v2");
+            assert_eq!(version(&user.navigate("/").await.expect("a response")), "v1");
+            assert_eq!(version(&user.navigate("/cart").await.expect("a response")), "v2");
         }
     })
     .await;
@@ -83,14 +83,14 @@ async fn a_session_that_two_releases_share_moves_in_neither() {
         let mut users = fixture.users(20);
         let mut homes = Vec::new();
         for user in &mut users {
-            user.navigate("/").await.expect("an answer");
-            let cart = user.navigate("/cart").await.expect("an answer");
+            user.navigate("/").await.expect("a response");
+            let cart = user.navigate("/cart").await.expect("a response");
             homes.push(crate::support::home(&cart));
         }
         for percent in ["0", "100"] {
             fixture.weight("shop/cart", percent).await.expect("the weight arrives");
             for (user, home) in users.iter_mut().zip(&homes) {
-                assert_eq!(&crate::support::home(&user.navigate("/cart").await.expect("an answer")), home);
+                assert_eq!(&crate::support::home(&user.navigate("/cart").await.expect("a response")), home);
             }
         }
     })

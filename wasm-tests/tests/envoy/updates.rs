@@ -19,7 +19,7 @@ fn generation_gauge(fixture: &EnvoyFixture, release: &str) -> String {
 }
 
 async fn new_version(fixture: &EnvoyFixture) -> String {
-    version(&fixture.user().navigate("/").await.expect("an answer")).to_owned()
+    version(&fixture.user().navigate("/").await.expect("a response")).to_owned()
 }
 
 #[tokio::test]
@@ -105,13 +105,13 @@ async fn an_expired_canary_gets_no_new_sessions_and_keeps_its_own() {
     .await;
 }
 
-/// The version that new users get at a path, asked until it is this one; every answer on the way is a good one.
+/// The version that new users get at a path, asked until it is this one; every response on the way is a good one.
 async fn wait_for_version(fixture: &EnvoyFixture, path: &str, expected: &str) {
     let begun = Instant::now();
     loop {
-        let answer = fixture.user().navigate(path).await.expect("an answer");
-        assert_eq!(answer.status, 200, "{path}");
-        let found = version(&answer).to_owned();
+        let response = fixture.user().navigate(path).await.expect("a response");
+        assert_eq!(response.status, 200, "{path}");
+        let found = version(&response).to_owned();
         if found == expected {
             return;
         }
@@ -139,8 +139,8 @@ async fn a_release_that_is_taken_out_leaves_the_other_running_and_returns_above_
         fixture.edit("shop/cart", |_| {}).await.expect("it is back");
         let after = generation_gauge(&fixture, "shop/cart");
         assert_eq!(fixture.admin().counter(&after).await.expect("the gauge"), 2);
-        let answer = fixture.user().navigate("/cart").await.expect("an answer");
-        assert_eq!(version(&answer), "v1");
+        let response = fixture.user().navigate("/cart").await.expect("a response");
+        assert_eq!(version(&response), "v1");
         assert_eq!(disruption.changes().await.expect("statistics"), []);
     })
     .await;

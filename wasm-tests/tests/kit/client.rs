@@ -15,10 +15,10 @@ async fn cookies_come_back_over_both_protocols() {
     let users = [User::http1(address, "shop.example:8080"), User::http2(address, "shop.example:8080")];
     for (mut user, protocol) in users.into_iter().zip([Version::HTTP_11, Version::HTTP_2]) {
         let visit = Visit::new(Kind::Navigate, "/a?b=c").header("x-set-cookie", "id=7; Path=/");
-        let first = user.send(&visit.clone().header("x-set-cookie", "other=8")).await.expect("an answer");
+        let first = user.send(&visit.clone().header("x-set-cookie", "other=8")).await.expect("a response");
         assert_eq!((first.status, first.protocol), (200, protocol));
         assert_eq!(first.set_cookies(), ["id=7; Path=/", "other=8"]);
-        let second = user.fetch("/d").await.expect("an answer").text();
+        let second = user.fetch("/d").await.expect("a response").text();
         assert!(second.lines().any(|line| line == "cookie: id=7; other=8"), "{second}");
     }
 }
@@ -26,20 +26,20 @@ async fn cookies_come_back_over_both_protocols() {
 #[tokio::test]
 async fn http2_takes_the_authority_from_the_host() {
     let address = mirror::start().await;
-    let text = User::http2(address, "shop.example").navigate("/x?y").await.expect("an answer").text();
+    let text = User::http2(address, "shop.example").navigate("/x?y").await.expect("a response").text();
     assert!(text.starts_with("GET http://shop.example/x?y\n"), "{text}");
 }
 
 #[tokio::test]
 async fn a_navigation_and_a_fetch_and_an_api_call_look_different() {
     let mut user = User::http1(mirror::start().await, "shop.example");
-    let navigation = user.navigate("/").await.expect("an answer").text();
+    let navigation = user.navigate("/").await.expect("a response").text();
     assert!(navigation.contains("sec-fetch-mode: navigate\n"), "{navigation:?}");
     assert!(navigation.contains("accept: text/html,"), "{navigation:?}");
-    let fetch = user.fetch("/").await.expect("an answer").text();
+    let fetch = user.fetch("/").await.expect("a response").text();
     assert!(fetch.contains("sec-fetch-mode: cors\n"), "{fetch:?}");
     assert!(fetch.contains("accept: */*\n"), "{fetch:?}");
-    let api = user.api("/").await.expect("an answer").text();
+    let api = user.api("/").await.expect("a response").text();
     assert!(!api.contains("sec-fetch-mode"), "{api:?}");
     assert!(api.contains("accept: */*\n"), "{api:?}");
 }
@@ -49,7 +49,7 @@ async fn an_api_call_neither_sends_nor_keeps_cookies() {
     let mut user = User::http1(mirror::start().await, "shop.example");
     user.jar.plant("id", "7", "shop.example");
     let visit = Visit::new(Kind::Api, "/").header("x-set-cookie", "new=1");
-    let text = user.send(&visit).await.expect("an answer").text();
+    let text = user.send(&visit).await.expect("a response").text();
     assert!(!text.contains("\ncookie:"), "{text}");
     assert_eq!(user.jar.names(), ["id"]);
 }
@@ -59,10 +59,10 @@ async fn secure_cookies_are_kept_on_plain_http_only_when_told_so() {
     let address = mirror::start().await;
     let visit = Visit::new(Kind::Navigate, "/").header("x-set-cookie", "__Host-id=7; Path=/; Secure");
     let mut plain = User::http1(address, "shop.example");
-    plain.send(&visit).await.expect("an answer");
+    plain.send(&visit).await.expect("a response");
     assert_eq!((plain.jar.names().len(), plain.jar.refused().len()), (0, 1));
     let mut secure = User::http1(address, "shop.example").as_if_tls();
-    secure.send(&visit).await.expect("an answer");
+    secure.send(&visit).await.expect("a response");
     assert_eq!(secure.cookies_for("/any").as_deref(), Some("__Host-id=7"));
 }
 
@@ -70,7 +70,7 @@ async fn secure_cookies_are_kept_on_plain_http_only_when_told_so() {
 async fn a_visit_sets_method_body_and_headers() {
     let mut user = User::http1(mirror::start().await, "shop.example");
     let visit = Visit::new(Kind::Fetch, "/").method(Method::POST).body("abc").header("Accept", [0xff]);
-    let text = user.send(&visit).await.expect("an answer").text();
+    let text = user.send(&visit).await.expect("a response").text();
     assert!(text.starts_with("POST /\n") && text.contains("content-length: 3\n"), "{text}");
     assert!(text.contains("accept: \\xff\n") && !text.contains("accept: */*"), "{text}");
 }
@@ -78,22 +78,22 @@ async fn a_visit_sets_method_body_and_headers() {
 #[tokio::test]
 async fn a_closed_connection_is_announced_and_the_next_one_counts_as_reopened() {
     let mut user = User::http1(mirror::start().await, "shop.example");
-    let first = user.navigate("/").await.expect("an answer");
-    let kept = user.navigate("/close").await.expect("an answer");
-    let next = user.navigate("/").await.expect("an answer");
-    let seen = [&first, &kept, &next].map(|answer| (answer.reopened, answer.closing));
+    let first = user.navigate("/").await.expect("a response");
+    let kept = user.navigate("/close").await.expect("a response");
+    let next = user.navigate("/").await.expect("a response");
+    let seen = [&first, &kept, &next].map(|response| (response.reopened, response.closing));
     assert_eq!(seen, [(false, false), (false, true), (true, false)]);
 }
 
 #[tokio::test]
-async fn answers_at_once_are_kept_in_the_order_in_which_they_come() {
+async fn responses_at_once_are_kept_in_the_order_in_which_they_come() {
     let mut user = User::http1(mirror::start().await, "shop.example");
     let visit = |delay, cookie| {
         Visit::new(Kind::Navigate, "/").header("x-delay", delay).header("x-set-cookie", cookie)
     };
-    let answers = user.send_at_once(&[visit("300", "id=slow"), visit("0", "id=fast")]).await;
+    let responses = user.send_at_once(&[visit("300", "id=slow"), visit("0", "id=fast")]).await;
     let cookies: Vec<_> =
-        answers.into_iter().map(|answer| answer.expect("an answer").set_cookies()).collect();
+        responses.into_iter().map(|response| response.expect("a response").set_cookies()).collect();
     assert_eq!(cookies, [["id=slow"], ["id=fast"]]);
     assert_eq!(user.jar.get("id"), Some("slow"));
 }
@@ -103,9 +103,9 @@ async fn raw_bytes_arrive_as_they_are() {
     let address = mirror::start().await;
     let request =
         b"GET / HTTP/1.1\r\nHost: x\r\nCookie: a=1\r\ncookie: b=\xff\xfe\r\nConnection: close\r\n\r\n";
-    let answer = send_raw(address, request, Duration::from_secs(5)).await.expect("an answer");
-    let body = String::from_utf8(answer.body).expect("text");
-    assert_eq!(answer.status, 200);
+    let response = send_raw(address, request, Duration::from_secs(5)).await.expect("a response");
+    let body = String::from_utf8(response.body).expect("text");
+    assert_eq!(response.status, 200);
     assert!(body.contains("cookie: a=1\ncookie: b=\\xff\\xfe\n"), "{body}");
 }
 
@@ -114,7 +114,7 @@ async fn a_server_that_says_nothing_is_an_error_in_time() {
     let silent = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = silent.local_addr().expect("bound");
     let error = send_raw(address, b"GET", Duration::from_millis(50)).await.expect_err("nothing comes");
-    assert_eq!(error.to_string(), "no answer within 50ms");
+    assert_eq!(error.to_string(), "no response within 50ms");
 }
 
 #[tokio::test]

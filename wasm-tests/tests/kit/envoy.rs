@@ -16,11 +16,11 @@ async fn every_supported_envoy_answers_over_both_protocols() {
         let bootstrap = Bootstrap::write("");
         let envoy = bootstrap.start(&binary).await;
         for mut user in [User::http1(bootstrap.listener, "a"), User::http2(bootstrap.listener, "a")] {
-            assert_eq!(user.navigate("/").await.expect("an answer").text(), "hello");
+            assert_eq!(user.navigate("/").await.expect("a response").text(), "hello");
         }
         let served = envoy.admin().wait_for("http.main.downstream_rq_2xx", 2, Duration::from_secs(5)).await;
         assert_eq!(served.expect("counted"), 2, "envoy {}", binary.minor);
-        let version = envoy.admin().get("/server_info").await.expect("an answer");
+        let version = envoy.admin().get("/server_info").await.expect("a response");
         assert!(version.contains(&format!("/{}.", binary.minor)), "{version}");
     }
 }
@@ -91,14 +91,14 @@ async fn clients_of_both_protocols_notice_a_drain() {
     let envoy = start.expect("envoy starts");
     let mut users = [User::http1(bootstrap.listener, "a"), User::http2(bootstrap.listener, "a")];
     for user in &mut users {
-        user.navigate("/").await.expect("an answer");
+        user.navigate("/").await.expect("a response");
     }
     envoy.admin().post("/drain_listeners?graceful&skip_exit").await.expect("drains");
     for user in &mut users {
         let mut closed = false;
         for _ in 0..2 {
-            let answer = user.navigate("/").await.expect("an answer");
-            closed |= answer.closing || answer.reopened;
+            let response = user.navigate("/").await.expect("a response");
+            closed |= response.closing || response.reopened;
         }
         assert!(closed, "{user:?}");
     }

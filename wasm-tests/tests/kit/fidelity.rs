@@ -9,7 +9,7 @@ use crate::bootstrap::Bootstrap;
 const GUEST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guests/semantics.wat");
 
 /// What the guest hears from this kit's host.
-fn host_answers() -> Vec<String> {
+fn host_responses() -> Vec<String> {
     let vm = Vm::start(&Module::load(GUEST).expect("the guest compiles")).expect("it starts");
     assert!(vm.configure("").expect("no trap"), "{:?}", vm.logs());
     let head = RequestHead::get("/a/b?c=d")
@@ -31,12 +31,12 @@ fn host_answers() -> Vec<String> {
 /// The same lines from an Envoy's log, each behind `wasm log <plugin>…: `.
 fn logged(log: &str) -> Vec<String> {
     let lines = log.lines().filter_map(|line| line.split_once("wasm log ")?.1.split_once(": #"));
-    lines.map(|(_, answer)| format!("#{answer}")).collect()
+    lines.map(|(_, response)| format!("#{response}")).collect()
 }
 
 #[tokio::test]
 async fn the_host_answers_like_every_supported_envoy() {
-    let expected = host_answers();
+    let expected = host_responses();
     let wasm = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(wasm.path(), wat::parse_file(GUEST).expect("the guest compiles")).expect("written");
     let filter = format!(
@@ -59,8 +59,9 @@ async fn the_host_answers_like_every_supported_envoy() {
             .header("x-empty", "")
             .header("cookie", "a=1")
             .header("cookie", "b=2");
-        let answer = User::http1(bootstrap.listener, "shop.example").send(&visit).await.expect("an answer");
-        assert_eq!(answer.status, 200);
+        let response =
+            User::http1(bootstrap.listener, "shop.example").send(&visit).await.expect("a response");
+        assert_eq!(response.status, 200);
         let found = logged(&envoy.log());
         for (found, expected) in found.iter().zip(&expected) {
             assert_eq!(found, expected, "left: envoy {}, right: the host", binary.minor);

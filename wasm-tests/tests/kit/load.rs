@@ -59,7 +59,7 @@ async fn a_server_that_is_not_there_is_a_failure_in_every_record() {
 }
 
 #[test]
-fn a_flip_is_a_change_between_answers_of_one_user() {
+fn a_flip_is_a_change_between_responses_of_one_user() {
     let records = vec![
         record(0, 0, "v1", "a"),
         record(0, 1, "v1", "b"),

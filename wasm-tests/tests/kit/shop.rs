@@ -26,6 +26,6 @@ async fn a_pod_can_come_back_where_it_was() {
     let address = first.address();
     drop(first);
     let again = Shop::start_at(address, "v2", "v2-a").await.expect("a shop");
-    let answer = User::http2(again.address(), "shop.example").navigate("/").await.expect("an answer");
-    assert_eq!(answer.header("x-shop-version"), Some("v2"));
+    let response = User::http2(again.address(), "shop.example").navigate("/").await.expect("a response");
+    assert_eq!(response.header("x-shop-version"), Some("v2"));
 }

@@ -59,9 +59,9 @@ impl Site {
 }
 
 async fn version(user: &mut User, path: &str) -> String {
-    let answer = user.navigate(path).await.unwrap();
-    assert_eq!(answer.status, 200, "{path}");
-    ServedBy::by_shop(&answer).version.expect("the shop says its version")
+    let response = user.navigate(path).await.unwrap();
+    assert_eq!(response.status, 200, "{path}");
+    ServedBy::by_shop(&response).version.expect("the shop says its version")
 }
 
 fn on_canary(sessions: &[(User, String)]) -> usize {

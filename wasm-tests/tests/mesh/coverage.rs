@@ -30,8 +30,8 @@ fn at_weight_0_no_request_reaches_the_canary_from_a_gateway_without_the_filter_o
         lab.apply(&without(&manifests, "namespace: coverage-bare")).await.unwrap();
         arrived(lab, &env, &release, 1).await;
         lab.until("our routes in the other gateway", async || {
-            let answer = User::http1(bare, HOST).navigate("/").await.ok()?;
-            (answer.status == 200).then_some(())
+            let response = User::http1(bare, HOST).navigate("/").await.ok()?;
+            (response.status == 200).then_some(())
         })
         .await
         .unwrap();
@@ -58,8 +58,8 @@ async fn on_stable(address: SocketAddr, host: &str) -> u64 {
             1 => Visit::new(Kind::Api, "/api/ping"),
             _ => Visit::new(Kind::Fetch, "/cart").header("cookie", format!("JSESSIONID=session-{request}")),
         };
-        let answer = user.send(&visit).await.unwrap();
-        count += u64::from(answer.status == 200 && answer.header("x-shop-version") == Some("v1"));
+        let response = user.send(&visit).await.unwrap();
+        count += u64::from(response.status == 200 && response.header("x-shop-version") == Some("v1"));
     }
     count
 }

@@ -2,7 +2,7 @@
 
 use crate::support::cli::Cli;
 use crate::support::in_the_mesh;
-use browser::{Answer, Kind, User, Visit};
+use browser::{Kind, Response, User, Visit};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -24,7 +24,7 @@ impl Page {
         Self { user: User::http1(address, host), token: token.to_owned(), release: release.to_owned() }
     }
 
-    async fn send(&mut self, visit: Visit) -> Answer {
+    async fn send(&mut self, visit: Visit) -> Response {
         let visit = visit.header("authorization", format!("Bearer {}", self.token));
         self.user.send(&visit).await.unwrap()
     }
@@ -43,8 +43,8 @@ impl Page {
             .header("origin", origin)
             .header("content-type", "application/json")
             .body(change.to_string());
-        let answer = self.send(visit).await;
-        (answer.status, answer.json())
+        let response = self.send(visit).await;
+        (response.status, response.json())
     }
 }
 

@@ -149,8 +149,8 @@ fn assert_written(terminal: &Terminal) {
 async fn opens(lab: &Lab, env: &ShopEnv, link: &str) {
     let path = link.strip_prefix("https://shop.example.com").unwrap();
     lab.until("a tester on v2", async || {
-        let answer = env.user().navigate(path).await.unwrap();
-        (answer.status == 200 && answer.header("x-shop-version") == Some("v2")).then_some(())
+        let response = env.user().navigate(path).await.unwrap();
+        (response.status == 200 && response.header("x-shop-version") == Some("v2")).then_some(())
     })
     .await
     .unwrap();
@@ -159,9 +159,9 @@ async fn opens(lab: &Lab, env: &ShopEnv, link: &str) {
 async fn new_users_on_v2(env: &ShopEnv) -> u32 {
     let mut on_v2 = 0;
     for _ in 0..USERS {
-        let answer = env.user().navigate("/").await.unwrap();
-        assert_eq!(answer.status, 200, "{answer:?}");
-        on_v2 += u32::from(answer.header("x-shop-version") == Some("v2"));
+        let response = env.user().navigate("/").await.unwrap();
+        assert_eq!(response.status, 200, "{response:?}");
+        on_v2 += u32::from(response.header("x-shop-version") == Some("v2"));
     }
     on_v2
 }

@@ -36,8 +36,8 @@ async fn nothing_forged_reaches_the_canary(lab: &Lab, name: &str, envoy: &str) {
     lab.until("a gateway that removes the routing header", async || {
         let value = format!("{}/v2", release.name());
         let visit = Visit::new(Kind::Api, "/").header("x-canary-version", value);
-        let answer = env.user().send(&visit).await.ok()?;
-        (answer.header("x-shop-version") == Some("v1")).then_some(())
+        let response = env.user().send(&visit).await.ok()?;
+        (response.header("x-shop-version") == Some("v1")).then_some(())
     })
     .await
     .unwrap();

@@ -62,8 +62,8 @@ fn host(number: usize) -> String {
 async fn until_is_on(lab: &Lab, env: &ShopEnv, version: &str) {
     lab.until(&format!("new users on {version}"), async || {
         let mut user = User::http1(env.gateway, host(RELEASES - 1)).as_if_tls();
-        let answer = user.navigate("/").await.ok()?;
-        (answer.header("x-shop-version") == Some(version)).then_some(())
+        let response = user.navigate("/").await.ok()?;
+        (response.header("x-shop-version") == Some(version)).then_some(())
     })
     .await
     .unwrap();

@@ -100,11 +100,11 @@ impl Teams {
         found
     }
 
-    /// Version and pod that answer this user.
+    /// Version and pod that serve this user.
     async fn ask(&self, user: &str, path: &str) -> (String, String) {
         let visit = Visit::new(Kind::Navigate, path).header("x-user", user);
-        let answer = self.host.user().send(&visit).await.unwrap();
-        let header = |name| answer.header(name).unwrap_or_default().to_owned();
+        let response = self.host.user().send(&visit).await.unwrap();
+        let header = |name| response.header(name).unwrap_or_default().to_owned();
         (header("x-shop-version"), header("x-shop-pod"))
     }
 }

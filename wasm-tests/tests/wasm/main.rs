@@ -13,12 +13,12 @@
 mod fixture;
 
 mod abi;
-mod answers;
 mod configuration;
 mod cost;
 mod fuses;
 mod metrics;
 mod odd_input;
+mod responses;
 mod rows;
 mod runtime;
 mod scale;

@@ -27,7 +27,7 @@ pub(super) async fn measure(
         return Vec::new();
     }
     let mut values = source.query(&queries).await.into_iter();
-    let mut next = || values.next().unwrap_or_else(|| Err(QueryError::NoResponse("no answer".to_owned())));
+    let mut next = || values.next().unwrap_or_else(|| Err(QueryError::NoResponse("no response".to_owned())));
     let result = |MeasurementRequest { metric, stable, .. }: MeasurementRequest| {
         let canary = next();
         let stable = stable.map(|_| next());

@@ -244,12 +244,12 @@ fn shared_caches_mix_versions(release: &Release) -> Vec<RawFinding> {
         return NOTHING;
     }
     let message =
-        "a CDN or another shared cache hands cacheable answers of one version to users of the other";
+        "a CDN or another shared cache hands cacheable responses of one version to users of the other";
     raise(
         Level::Info,
         "spec.cacheControl",
         message,
-        "set `cacheControl: private`, unless every cacheable answer is the same in both",
+        "set `cacheControl: private`, unless every cacheable response is the same in both",
     )
 }
 

@@ -1,4 +1,4 @@
-//! Which metrics of a proxy are read. A gateway has those of all its releases; an answer with those of one is as small among a thousand.
+//! Which metrics of a proxy are read. A gateway has those of all its releases; a response with those of one is as small among a thousand.
 
 use super::MAX_SCRAPE_AGE;
 use super::scraped::LIVE;

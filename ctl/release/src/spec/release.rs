@@ -66,7 +66,7 @@ pub struct Release {
     pub cookies: Cookies,
     /// Whether subsets hash on the user.
     pub session_affinity: SessionAffinity,
-    /// What happens to cacheable answers of the canary.
+    /// What happens to cacheable responses of the canary.
     pub cache_control: CacheControl,
     /// Whether the proxies keep a histogram of latencies for each version.
     pub latency_histogram: bool,

@@ -28,9 +28,9 @@ pub(super) async fn check(context: &CheckContext<'_>) -> Result<Check, ClientErr
     }
     for user in &users {
         for lines in spellings(user) {
-            let answer = context.client.ask(&lines, None).await?;
-            if answer.version.as_deref() != user.version() {
-                let (own, got) = (user.version().unwrap_or("?"), answer.seen());
+            let response = context.client.ask(&lines, None).await?;
+            if response.version.as_deref() != user.version() {
+                let (own, got) = (user.version().unwrap_or("?"), response.seen());
                 return Ok(Check::of(NAME, false, format!("a user of {own} got {got} with split cookies")));
             }
         }

@@ -1,8 +1,8 @@
 //! The checks, a file each, in the order in which they are reported.
 
-mod answers;
 mod cookie_lines;
 mod overrides;
+mod responses;
 mod share;
 mod spoofing;
 
@@ -65,9 +65,9 @@ impl<'a> CheckContext<'a> {
 
 /// All checks.
 pub(super) async fn all(context: &CheckContext<'_>) -> Result<Vec<Check>, ClientError> {
-    let mut checks = answers::check(context);
+    let mut checks = responses::check(context);
     checks.push(share::check(context));
-    checks.push(answers::stickiness(context));
+    checks.push(responses::stickiness(context));
     checks.extend(overrides::check(context).await?);
     checks.extend(spoofing::check(context).await?);
     checks.push(cookie_lines::check(context).await?);

@@ -81,16 +81,17 @@ impl OverrideCarrier {
             let own = context.client.path_and_query();
             format!("{own}{}{query}", if own.contains('?') { '&' } else { '?' })
         });
-        let answer = context.client.ask(&lines, path.as_deref()).await?;
-        if answer.version.as_deref() != Some(target) {
-            return Ok(Check::of(&self.name, false, format!("asked for {target}, got {}", answer.seen())));
+        let response = context.client.ask(&lines, path.as_deref()).await?;
+        if response.version.as_deref() != Some(target) {
+            return Ok(Check::of(&self.name, false, format!("asked for {target}, got {}", response.seen())));
         }
         // What a browser would have kept of it must not keep the tester there.
         let mut after = tester.clone();
         let token = context.expected.release().and_then(|release| release.token.as_ref());
         let is_token =
             |line: &&String| token.is_some_and(|token| line.starts_with(&format!("{}=", token.cookie.name)));
-        let others: Vec<String> = answer.set_cookies.iter().filter(|line| !is_token(line)).cloned().collect();
+        let others: Vec<String> =
+            response.set_cookies.iter().filter(|line| !is_token(line)).cloned().collect();
         after.jar.keep(&others);
         let back = after.visit(context.client).await?;
         let (own, then) = (tester.version().unwrap_or("?"), back.seen());

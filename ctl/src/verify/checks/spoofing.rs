@@ -92,8 +92,8 @@ async fn reaches(
             lines.extend(cookie_line(&own));
         }
     }
-    let answer = context.client.ask(&lines, path.as_deref()).await?;
-    Ok(answer.version.as_deref() == Some(canary))
+    let response = context.client.ask(&lines, path.as_deref()).await?;
+    Ok(response.version.as_deref() == Some(canary))
 }
 
 /// The forged one first: a server that reads the first cookie of a name reads it.

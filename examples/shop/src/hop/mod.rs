@@ -21,13 +21,13 @@ use hyper_util::rt::TokioExecutor;
 use tonic::metadata::MetadataMap;
 
 use crate::proto::pod_client::PodClient;
-use crate::proto::{Answer, AskRequest};
+use crate::proto::{AskRequest, AskResponse};
 pub use at::{CatalogAt, CatalogAtError};
 pub use carrier::Propagate;
 pub(crate) use carrier::arrived;
 use dial::Dial;
 
-/// How long an answer may take.
+/// How long a response may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How the catalog is asked.
@@ -56,18 +56,18 @@ pub(crate) struct Hop {
     grpc: PodClient<Client<Dial, tonic::body::Body>>,
 }
 
-/// Why the catalog gave no answer.
+/// Why the catalog gave no response.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HopError {
     #[error("expected a connection that holds, found: {found}")]
     Connection { found: String },
     #[error("expected status 200, found {0}")]
     Status(StatusCode),
-    #[error("expected an answer of a catalog, found: {0}")]
+    #[error("expected a response of a catalog, found: {0}")]
     Json(#[from] serde_json::Error),
     #[error("expected gRPC status OK, found {code:?}: {message}")]
     Grpc { code: tonic::Code, message: String },
-    #[error("expected an answer within {TIMEOUT:?}, found none")]
+    #[error("expected a response within {TIMEOUT:?}, found none")]
     Late,
 }
 
@@ -85,18 +85,18 @@ impl Hop {
     }
 
     /// Asks on behalf of a request with these headers.
-    pub(crate) async fn ask(&self, via: Via, cause: &HeaderMap) -> Result<Answer, HopError> {
+    pub(crate) async fn ask(&self, via: Via, cause: &HeaderMap) -> Result<AskResponse, HopError> {
         let carried = self.propagate.pick(cause);
-        let answer = async {
+        let response = async {
             match via {
                 Via::Http => self.over_http(carried).await,
                 Via::Grpc => self.over_grpc(carried).await,
             }
         };
-        tokio::time::timeout(TIMEOUT, answer).await.unwrap_or(Err(HopError::Late))
+        tokio::time::timeout(TIMEOUT, response).await.unwrap_or(Err(HopError::Late))
     }
 
-    async fn over_http(&self, carried: HeaderMap) -> Result<Answer, HopError> {
+    async fn over_http(&self, carried: HeaderMap) -> Result<AskResponse, HopError> {
         let mut request = Request::new(Empty::new());
         *request.uri_mut() = self.origin.clone();
         *request.headers_mut() = carried;
@@ -108,7 +108,7 @@ impl Hop {
         Ok(serde_json::from_slice(&body.to_bytes())?)
     }
 
-    async fn over_grpc(&self, carried: HeaderMap) -> Result<Answer, HopError> {
+    async fn over_grpc(&self, carried: HeaderMap) -> Result<AskResponse, HopError> {
         let mut request = tonic::Request::new(AskRequest {});
         *request.metadata_mut() = MetadataMap::from_headers(carried);
         // A status with a source was made on this side, of a connection that failed.

@@ -2,18 +2,19 @@
 
 use maud::{DOCTYPE, html};
 
-use crate::answer::{Answer, full};
 use crate::refusal::Refusal;
+use crate::response::{DelayedResponse, full};
 use crate::visit::Visit;
 
 /// `GET /static/app.js`: the page's script; public for an hour, and no session.
-pub(super) fn script() -> Answer {
-    Answer::new("text/javascript; charset=utf-8", full(include_str!("app.js"))).cached("public, max-age=3600")
+pub(super) fn script() -> DelayedResponse {
+    DelayedResponse::new("text/javascript; charset=utf-8", full(include_str!("app.js")))
+        .cached("public, max-age=3600")
 }
 
 /// `GET /landing`: public for a minute. With `?session=1` it opens a session when none is known, so that a cache serves
 /// one user's cookie to other users: an application error.
-pub(super) fn landing(visit: &Visit<'_>) -> Result<Answer, Refusal> {
+pub(super) fn landing(visit: &Visit<'_>) -> Result<DelayedResponse, Refusal> {
     let version = visit.shop.config.version();
     let page = html! {
         (DOCTYPE)
@@ -22,13 +23,13 @@ pub(super) fn landing(visit: &Visit<'_>) -> Result<Answer, Refusal> {
             body { h1 { "Welcome" } p { "This page comes from " (version) "." } a href="/" { "Enter" } }
         }
     };
-    let answer =
-        Answer::new("text/html; charset=utf-8", full(page.into_string())).cached("public, max-age=60");
+    let response = DelayedResponse::new("text/html; charset=utf-8", full(page.into_string()))
+        .cached("public, max-age=60");
     if visit.param("session").is_none_or(|asked| asked != "1") {
-        return Ok(answer);
+        return Ok(response);
     }
     Ok(match visit.current_or_new()?.set_cookie {
-        Some(line) => answer.cookie(line),
-        None => answer,
+        Some(line) => response.cookie(line),
+        None => response,
     })
 }

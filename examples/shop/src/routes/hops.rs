@@ -7,13 +7,13 @@ use ::http::request::Parts;
 use serde::Serialize;
 
 use super::only;
-use crate::answer::Answer;
 use crate::hop::{Via, arrived};
 use crate::proto;
 use crate::refusal::Refusal;
+use crate::response::DelayedResponse;
 use crate::visit::Visit;
 
-/// How a request wants the catalog asked; `None` if its answer does without, or will be a refusal.
+/// How a request wants the catalog asked; `None` if its response does without, or will be a refusal.
 pub(crate) fn asks_catalog(request: &Parts) -> Option<Via> {
     if !matches!(request.method, Method::GET | Method::HEAD) {
         return None;
@@ -27,11 +27,11 @@ pub(crate) fn asks_catalog(request: &Parts) -> Option<Via> {
 
 /// `GET /catalog?via=http`, `?via=grpc`: the shop's identity, the headers that it received, and the same of the catalog
 /// behind it.
-pub(super) fn catalog(visit: &Visit<'_>) -> Result<Answer, Refusal> {
+pub(super) fn catalog(visit: &Visit<'_>) -> Result<DelayedResponse, Refusal> {
     #[derive(Serialize)]
     struct Hops<'a> {
         carried: Vec<proto::Header>,
-        catalog: &'a proto::Answer,
+        catalog: &'a proto::AskResponse,
     }
     only(visit, &[Method::GET], "GET, HEAD")?;
     via(visit.request)?;

@@ -12,8 +12,8 @@ use ::http::{Method, StatusCode};
 use serde::Serialize;
 use std::time::Duration;
 
-use crate::answer::Answer;
 use crate::refusal::Refusal;
+use crate::response::DelayedResponse;
 use crate::visit::{Nothing, Visit};
 
 pub(crate) use hops::asks_catalog;
@@ -24,20 +24,22 @@ const NEVER: Duration = Duration::from_hours(24);
 /// How much later a slow page is answered.
 const SLOW: Duration = Duration::from_millis(500);
 
-/// The answer to a visit; what goes wrong is an answer as well.
-pub(crate) fn answer(visit: &Visit<'_>) -> Answer {
-    let answer = dispatch(visit).unwrap_or_else(|refusal| refused(visit, &refusal));
+/// The response to a visit; what goes wrong is a response as well.
+pub(crate) fn answer(visit: &Visit<'_>) -> DelayedResponse {
+    let response = dispatch(visit).unwrap_or_else(|refusal| refused(visit, &refusal));
     let is_page = matches!(visit.request.uri.path(), "/" | "/cart" | "/cart/add");
-    if is_page && answer.wait < SLOW && visit.shop.is_slow() { answer.after(SLOW) } else { answer }
+    if is_page && response.wait < SLOW && visit.shop.is_slow() { response.after(SLOW) } else { response }
 }
 
-fn dispatch(visit: &Visit<'_>) -> Result<Answer, Refusal> {
+fn dispatch(visit: &Visit<'_>) -> Result<DelayedResponse, Refusal> {
     // A preflight asks about an endpoint and must not reach it.
     if visit.request.method == Method::OPTIONS {
         return Ok(preflight());
     }
     match visit.request.uri.path() {
-        "/" | "/cart" | "/cart/add" if visit.shop.hangs() => Ok(Answer::empty(StatusCode::OK).after(NEVER)),
+        "/" | "/cart" | "/cart/add" if visit.shop.hangs() => {
+            Ok(DelayedResponse::empty(StatusCode::OK).after(NEVER))
+        }
         "/" | "/cart" | "/cart/add"
             if visit.shop.fails() || visit.is_of_failing_user() || visit.is_new_and_fails() =>
         {
@@ -69,15 +71,16 @@ fn dispatch(visit: &Visit<'_>) -> Result<Answer, Refusal> {
 }
 
 /// The view of the session that the request brought, with the reason in `error`.
-pub(crate) fn refused(visit: &Visit<'_>, refusal: &Refusal) -> Answer {
+pub(crate) fn refused(visit: &Visit<'_>, refusal: &Refusal) -> DelayedResponse {
     #[derive(Serialize)]
     struct Reason {
         error: String,
     }
     let body = visit.json(&visit.current(), Reason { error: refusal.to_string() });
-    let mut answer =
-        body.unwrap_or_else(|_| Answer::empty(StatusCode::INTERNAL_SERVER_ERROR)).status(refusal.status());
-    let headers = answer.response.headers_mut();
+    let mut response = body
+        .unwrap_or_else(|_| DelayedResponse::empty(StatusCode::INTERNAL_SERVER_ERROR))
+        .status(refusal.status());
+    let headers = response.response.headers_mut();
     match refusal {
         Refusal::Method { allowed, .. } => {
             headers.insert(ALLOW, HeaderValue::from_static(allowed));
@@ -87,13 +90,13 @@ pub(crate) fn refused(visit: &Visit<'_>, refusal: &Refusal) -> Answer {
         }
         _ => {}
     }
-    answer
+    response
 }
 
-fn preflight() -> Answer {
-    let mut answer = Answer::empty(StatusCode::NO_CONTENT);
-    answer.response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD, POST, OPTIONS"));
-    answer
+fn preflight() -> DelayedResponse {
+    let mut response = DelayedResponse::empty(StatusCode::NO_CONTENT);
+    response.response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD, POST, OPTIONS"));
+    response
 }
 
 /// Refuses other methods than `allowed`. `HEAD` counts as `GET`.

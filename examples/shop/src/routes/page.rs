@@ -2,15 +2,19 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::answer::{Answer, full};
 use crate::proto;
+use crate::response::{DelayedResponse, full};
 use crate::visit::{Brought, Current, Visit};
 
 /// What the shop sells.
 const GOODS: [&str; 3] = ["tea", "cup", "kettle"];
 
 /// The home page for `current`; every text that a visitor gave is escaped.
-pub(super) fn home(visit: &Visit<'_>, current: &Current, catalog: Option<&proto::Answer>) -> Answer {
+pub(super) fn home(
+    visit: &Visit<'_>,
+    current: &Current,
+    catalog: Option<&proto::AskResponse>,
+) -> DelayedResponse {
     let config = &visit.shop.config;
     let page = html! {
         (DOCTYPE)
@@ -41,7 +45,7 @@ pub(super) fn home(visit: &Visit<'_>, current: &Current, catalog: Option<&proto:
             }
         }
     };
-    Answer::new("text/html; charset=utf-8", full(page.into_string()))
+    DelayedResponse::new("text/html; charset=utf-8", full(page.into_string()))
 }
 
 fn cart(items: &[String]) -> Markup {

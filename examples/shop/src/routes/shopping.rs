@@ -4,37 +4,37 @@ use ::http::Method;
 use serde::Serialize;
 
 use super::{only, page};
-use crate::answer::Answer;
 use crate::cookie;
 use crate::proto;
 use crate::refusal::Refusal;
+use crate::response::DelayedResponse;
 use crate::visit::{Brought, Current, Nothing, Visit};
 
 /// The fields of the home page beside the session.
 #[derive(Serialize)]
 struct Home<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    catalog: Option<&'a proto::Answer>,
+    catalog: Option<&'a proto::AskResponse>,
 }
 
 /// `GET /`: the page for a browser, JSON for others; opens a session when none is known. Contains the catalog's part if
 /// the shop has a catalog. If the catalog does not respond, the page is an error.
-pub(super) fn home(visit: &Visit<'_>) -> Result<Answer, Refusal> {
+pub(super) fn home(visit: &Visit<'_>) -> Result<DelayedResponse, Refusal> {
     only(visit, &[Method::GET], "GET, HEAD")?;
     let catalog = visit.catalog()?;
     let current = visit.current_or_new()?;
     if !visit.wants_html() {
         return visit.json(&current, Home { catalog });
     }
-    let answer = page::home(visit, &current, catalog);
+    let response = page::home(visit, &current, catalog);
     Ok(match current.set_cookie {
-        Some(line) => answer.cookie(line),
-        None => answer,
+        Some(line) => response.cookie(line),
+        None => response,
     })
 }
 
 /// `GET /cart`: the cart, opening no session; `POST /cart?item=X`: see [`add`].
-pub(super) fn cart(visit: &Visit<'_>) -> Result<Answer, Refusal> {
+pub(super) fn cart(visit: &Visit<'_>) -> Result<DelayedResponse, Refusal> {
     only(visit, &[Method::GET, Method::POST], "GET, HEAD, POST")?;
     if visit.request.method == Method::POST {
         return add(visit);
@@ -43,7 +43,7 @@ pub(super) fn cart(visit: &Visit<'_>) -> Result<Answer, Refusal> {
 }
 
 /// `GET /cart/add?item=X`, `POST /cart?item=X`: puts an item into the cart, of a new session if need be.
-pub(super) fn add(visit: &Visit<'_>) -> Result<Answer, Refusal> {
+pub(super) fn add(visit: &Visit<'_>) -> Result<DelayedResponse, Refusal> {
     only(visit, &[Method::GET, Method::POST], "GET, HEAD, POST")?;
     let item = visit.required("item")?;
     let store = &visit.shop.store;
@@ -60,7 +60,7 @@ pub(super) fn add(visit: &Visit<'_>) -> Result<Answer, Refusal> {
 }
 
 /// `POST /login?user=U`: the same cart under a new session id, so that a planted id is worth nothing.
-pub(super) fn login(visit: &Visit<'_>) -> Result<Answer, Refusal> {
+pub(super) fn login(visit: &Visit<'_>) -> Result<DelayedResponse, Refusal> {
     only(visit, &[Method::POST], "POST")?;
     let user = visit.required("user")?;
     let old = match &visit.brought {
@@ -72,7 +72,7 @@ pub(super) fn login(visit: &Visit<'_>) -> Result<Answer, Refusal> {
 }
 
 /// `POST /logout`: ends the session and deletes its cookie, also a cookie unknown here.
-pub(super) fn logout(visit: &Visit<'_>) -> Result<Answer, Refusal> {
+pub(super) fn logout(visit: &Visit<'_>) -> Result<DelayedResponse, Refusal> {
     only(visit, &[Method::POST], "POST")?;
     if let Brought::Known(id) = &visit.brought {
         visit.shop.store.close(id);

@@ -58,7 +58,7 @@ impl Browser {
         self.send(shop, Request::post(path)).await
     }
 
-    /// Sends the request, whose uri is a path, with the jar's cookies, and keeps the cookies of the answer.
+    /// Sends the request, whose uri is a path, with the jar's cookies, and keeps the cookies of the response.
     pub(crate) async fn send(
         &mut self,
         shop: &RunningShop,

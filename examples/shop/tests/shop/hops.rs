@@ -1,4 +1,4 @@
-//! The shop and the catalog behind it: both hops in one answer, and which headers make it to the second.
+//! The shop and the catalog behind it: both hops in one response, and which headers make it to the second.
 
 use anyhow::{Context as _, Result};
 use demo_shop::proto::AskRequest;
@@ -33,7 +33,7 @@ fn lines(pairs: &[(&str, &str)]) -> Value {
 }
 
 #[tokio::test]
-async fn the_answer_shows_both_hops_and_what_each_got() -> Result<()> {
+async fn the_response_shows_both_hops_and_what_each_got() -> Result<()> {
     let [baggage @ .., cohort, id, _routing] = &SENT;
     for (propagate, expected) in
         [(Propagate::Headers, &[*cohort, *id][..]), (Propagate::Baggage, baggage), (Propagate::None, &[])]
@@ -62,13 +62,13 @@ async fn a_grpc_call_of_the_shop_goes_on_to_the_catalog() -> Result<()> {
     let (_catalog, shop) = both(Propagate::Headers).await?;
     let mut request = tonic::Request::new(AskRequest {});
     request.metadata_mut().insert("x-canary-id", "0123456789abcdef".parse()?);
-    let answer = caller(shop.local_addr())?.ask(request).await?;
-    assert_eq!(answer.metadata().get("x-shop-version").context("no version")?, "v1");
-    let answer = answer.into_inner();
-    assert_eq!((answer.service.as_str(), answer.version.as_str()), ("shop", "v1"));
-    let catalog = answer.catalog.context("no second hop")?;
+    let response = caller(shop.local_addr())?.ask(request).await?;
+    assert_eq!(response.metadata().get("x-shop-version").context("no version")?, "v1");
+    let response = response.into_inner();
+    assert_eq!((response.service.as_str(), response.version.as_str()), ("shop", "v1"));
+    let catalog = response.catalog.context("no second hop")?;
     assert_eq!((catalog.service.as_str(), catalog.version.as_str()), ("catalog", "v2"));
-    assert_eq!(catalog.carried, answer.carried);
+    assert_eq!(catalog.carried, response.carried);
     assert_eq!(catalog.carried.len(), 1);
     Ok(())
 }

@@ -67,7 +67,7 @@ async fn slow_takes_its_time_and_stream_sends_every_line() -> Result<()> {
 }
 
 #[tokio::test]
-async fn status_answers_what_was_asked_and_refuses_what_is_no_answer() -> Result<()> {
+async fn status_answers_what_was_asked_and_refuses_what_is_no_response() -> Result<()> {
     let shop = open_shop("v1", "v1-a").await?;
     let mut browser = Browser::new(Protocol::Http1);
     for code in [200, 204, 304, 404, 503, 599] {

@@ -133,7 +133,7 @@ async fn pages_without_a_session_open_none() -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_careless_landing_page_sets_a_session_on_a_public_answer() -> Result<()> {
+async fn the_careless_landing_page_sets_a_session_on_a_public_response() -> Result<()> {
     let shop = open_shop("v1", "v1-a").await?;
     let reply = Browser::new(Protocol::Http1).get(&shop, "/landing?session=1").await?;
     assert_eq!(reply.header("cache-control"), Some("public, max-age=60"));
@@ -142,7 +142,7 @@ async fn the_careless_landing_page_sets_a_session_on_a_public_answer() -> Result
 }
 
 #[tokio::test]
-async fn a_delayed_answer_is_overtaken_but_its_work_came_first() -> Result<()> {
+async fn a_delayed_response_is_overtaken_but_its_work_came_first() -> Result<()> {
     let shop = open_shop("v1", "v1-a").await?;
     let mut browser = Browser::new(Protocol::Http1);
     browser.get(&shop, "/").await?;

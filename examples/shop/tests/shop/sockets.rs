@@ -46,7 +46,7 @@ async fn an_echo_works_over_http2() -> Result<()> {
         hyper::client::conn::http2::handshake(TokioExecutor::new(), stream).await?;
     tokio::spawn(connection);
     let base = format!("http://{}", shop.local_addr());
-    // The first answer brings the settings that allow the extended CONNECT.
+    // The first response brings the settings that allow the extended CONNECT.
     sender.send_request(Request::get(format!("{base}/healthz")).body(Empty::<Bytes>::new())?).await?;
 
     let request = Request::builder()

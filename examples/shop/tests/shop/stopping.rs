@@ -30,9 +30,9 @@ async fn a_stop_answers_what_is_in_flight_and_accepts_no_more() -> Result<()> {
     for protocol in [Protocol::Http1, Protocol::Http2] {
         let shop = open_shop("v1", "v1-a").await?;
         let address = shop.local_addr();
-        let answer = in_flight(&shop, protocol, 200).await?;
+        let response = in_flight(&shop, protocol, 200).await?;
         assert_eq!(shop.stop().await, Stopped::Clean);
-        assert_eq!(answer.await?, Some(StatusCode::OK));
+        assert_eq!(response.await?, Some(StatusCode::OK));
         TcpStream::connect(address).await.unwrap_err();
     }
     Ok(())
@@ -73,9 +73,9 @@ async fn a_stop_says_goodbye_on_websockets() -> Result<()> {
 async fn a_request_longer_than_the_grace_is_cut() -> Result<()> {
     let config = ShopConfig::new("v1", "v1-a")?.with_grace(Duration::from_millis(50));
     let shop = open_shop_with(config).await?;
-    let answer = in_flight(&shop, Protocol::Http1, 20_000).await?;
+    let response = in_flight(&shop, Protocol::Http1, 20_000).await?;
     assert_eq!(shop.stop().await, Stopped::Cut);
-    assert_eq!(answer.await?, None);
+    assert_eq!(response.await?, None);
     Ok(())
 }
 
@@ -84,13 +84,13 @@ async fn a_killed_or_dropped_shop_answers_nobody() -> Result<()> {
     for dropped in [false, true] {
         let shop = open_shop("v1", "v1-a").await?;
         let address = shop.local_addr();
-        let answer = in_flight(&shop, Protocol::Http1, 20_000).await?;
+        let response = in_flight(&shop, Protocol::Http1, 20_000).await?;
         if dropped {
             drop(shop);
         } else {
             shop.kill().await;
         }
-        assert_eq!(answer.await?, None);
+        assert_eq!(response.await?, None);
         TcpStream::connect(address).await.unwrap_err();
     }
     Ok(())

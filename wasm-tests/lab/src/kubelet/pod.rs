@@ -95,9 +95,9 @@ async fn bind(api: &Api<Pod>, pod: &Pod) -> Result<(), kube::Error> {
     let mut binding = Binding { target, ..Binding::default() };
     binding.metadata.name = Some(pod.name_any());
     let parameters = PostParams::default();
-    let answer: serde_json::Value =
+    let response: serde_json::Value =
         api.create_subresource("binding", &pod.name_any(), &parameters, &binding).await?;
-    drop(answer);
+    drop(response);
     Ok(())
 }
 

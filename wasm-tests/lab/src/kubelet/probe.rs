@@ -81,7 +81,7 @@ impl Asker<'_> {
         false
     }
 
-    /// Asks until the answer has been this one as often in a row as the pod demands.
+    /// Asks until the response has been this one as often in a row as the pod demands.
     async fn turn(&self, wanted: bool) {
         let threshold = if wanted { self.probe.success_threshold } else { self.probe.failure_threshold };
         let threshold = threshold.unwrap_or(if wanted { 1 } else { 3 });
@@ -119,7 +119,7 @@ impl Asker<'_> {
         }
     }
 
-    /// Whether the answer's status is one of success or redirection.
+    /// Whether the response's status is one of success or redirection.
     async fn http(&self, action: &HTTPGetAction) -> Option<bool> {
         let port = port(&action.port, &self.place.container)?;
         let address = SocketAddr::new(host(action, self.place.address), port);
@@ -128,8 +128,8 @@ impl Asker<'_> {
         for header in action.http_headers.iter().flatten() {
             request = request.header(&header.name, &header.value);
         }
-        let answer = Connection::http1(address).send(request.body(Full::new(Bytes::new())).ok()?).await;
-        Some((200..400).contains(&answer.ok()?.status))
+        let response = Connection::http1(address).send(request.body(Full::new(Bytes::new())).ok()?).await;
+        Some((200..400).contains(&response.ok()?.status))
     }
 }
 

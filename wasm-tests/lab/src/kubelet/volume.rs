@@ -135,8 +135,8 @@ impl Volumes<'_> {
         };
         let api: Api<ServiceAccount> = self.api();
         let account = account.unwrap_or("default");
-        let answer = api.create_token_request(account, &PostParams::default(), &request).await?;
-        Ok(answer.status.and_then(|status| status.token).unwrap_or_default().into_bytes())
+        let response = api.create_token_request(account, &PostParams::default(), &request).await?;
+        Ok(response.status.and_then(|status| status.token).unwrap_or_default().into_bytes())
     }
 
     fn api<K>(&self) -> Api<K>

@@ -21,8 +21,8 @@ fn a_canary_with_ready_pods_on_a_bypassing_route_is_refused() {
         loaded.answers(ADMIN).await;
         let mut seen = BTreeSet::new();
         for _ in 0..50 {
-            let answer = loaded.user_at(ADMIN).navigate("/").await.unwrap();
-            seen.insert(answer.header("x-shop-version").map(str::to_owned));
+            let response = loaded.user_at(ADMIN).navigate("/").await.unwrap();
+            seen.insert(response.header("x-shop-version").map(str::to_owned));
         }
         assert_eq!(seen.len(), 2, "what it is about: anybody gets any version: {seen:?}");
 

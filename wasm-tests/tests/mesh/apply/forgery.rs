@@ -42,7 +42,7 @@ fn no_client_reaches_the_canary_by_a_header_while_a_release_is_applied_and_unins
                 let how = ApplyOptions { waiting, wait: true, skipped: &[], allow_rolled_back: false };
                 cluster.apply(&release, how).await.unwrap();
                 lab.until("the way to the shop", async || {
-                    env.user().navigate("/").await.is_ok_and(|answer| answer.status == 200).then_some(())
+                    env.user().navigate("/").await.is_ok_and(|response| response.status == 200).then_some(())
                 })
                 .await
                 .unwrap();
@@ -50,25 +50,25 @@ fn no_client_reaches_the_canary_by_a_header_while_a_release_is_applied_and_unins
             }
             done.set(true);
         };
-        let ((), answers) = tokio::join!(operate, forge(&env, document.name(), &done));
-        eprintln!("forged requests by status and version: {answers:?}");
+        let ((), responses) = tokio::join!(operate, forge(&env, document.name(), &done));
+        eprintln!("forged requests by status and version: {responses:?}");
         let allowed = [(404, None), (200, Some("v1".to_owned()))];
-        assert!(answers.keys().all(|answer| allowed.contains(answer)), "{answers:?}");
-        assert!(allowed.iter().all(|answer| answers.contains_key(answer)), "{answers:?}");
+        assert!(responses.keys().all(|response| allowed.contains(response)), "{responses:?}");
+        assert!(allowed.iter().all(|response| responses.contains_key(response)), "{responses:?}");
     });
 }
 
 /// Names the canary in a new connection every time, and counts the responses.
 async fn forge(env: &ShopEnv, release: &str, done: &Cell<bool>) -> BTreeMap<(u16, Option<String>), u32> {
     let visit = Visit::new(Kind::Api, "/").header("x-canary-version", format!("{release}/v2"));
-    let mut answers = BTreeMap::new();
+    let mut responses = BTreeMap::new();
     while !done.get() {
-        let answer = env.user().send(&visit).await.unwrap();
-        let version = answer.header("x-shop-version").map(str::to_owned);
-        *answers.entry((answer.status, version)).or_default() += 1;
+        let response = env.user().send(&visit).await.unwrap();
+        let version = response.header("x-shop-version").map(str::to_owned);
+        *responses.entry((response.status, version)).or_default() += 1;
         tokio::time::sleep(PAUSE).await;
     }
-    answers
+    responses
 }
 
 /// Envoy keeps the listener of a filter that was deleted until it is drained, with its gauge and its subscription.
@@ -100,13 +100,13 @@ fn a_filter_that_was_deleted_is_reported_at_once_and_an_apply_returns_when_the_n
     });
 }
 
-/// Names the canary in connections of its own, and counts the versions that answer.
+/// Names the canary in connections of its own, and counts the versions that respond.
 async fn attack(env: &ShopEnv, release: &str) -> BTreeMap<String, u32> {
     let visit = Visit::new(Kind::Api, "/").header("x-canary-version", format!("{release}/v2"));
     let mut versions = BTreeMap::new();
     for _ in 0..ATTACKS {
-        let answer = env.user().send(&visit).await.unwrap();
-        let version = answer.header("x-shop-version").unwrap_or("none").to_owned();
+        let response = env.user().send(&visit).await.unwrap();
+        let version = response.header("x-shop-version").unwrap_or("none").to_owned();
         *versions.entry(version).or_default() += 1;
     }
     versions

@@ -65,7 +65,7 @@ fn no_route_names_a_new_version_before_the_gateway_was_given_its_cluster() {
 }
 
 async fn version(mut user: User) -> String {
-    let answer = user.navigate("/").await.unwrap();
-    assert_eq!(answer.status, 200);
-    answer.header("x-shop-version").unwrap_or_default().to_owned()
+    let response = user.navigate("/").await.unwrap();
+    assert_eq!(response.status, 200);
+    response.header("x-shop-version").unwrap_or_default().to_owned()
 }

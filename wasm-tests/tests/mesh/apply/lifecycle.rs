@@ -168,7 +168,7 @@ impl Day<'_> {
         let mut tester: User = self.env.user();
         let link = format!("/?canary-token={}", token["token"].as_str().unwrap());
         tester.navigate(&link).await.unwrap();
-        let answer = tester.navigate("/").await.unwrap();
-        assert_eq!((answer.status, answer.header("x-shop-version")), (200, Some(version)));
+        let response = tester.navigate("/").await.unwrap();
+        assert_eq!((response.status, response.header("x-shop-version")), (200, Some(version)));
     }
 }

@@ -5,7 +5,7 @@ use crate::support::in_the_mesh;
 use assignment::Identity;
 use assignment::contract::{KeyUse, RingKey, Secret};
 use assignment::seal::{KeyRing, Seal, baggage_keys};
-use browser::{Answer, Kind, User, Visit};
+use browser::{Kind, Response, User, Visit};
 use mesh_lab::Lab;
 use wasm_tests::scenario::now_seconds;
 
@@ -33,8 +33,8 @@ async fn clients_reach_the_edge(hops: &Hops) {
     ] {
         let forged = |via: &str| ask(via).header(name, value);
         assert_eq!(hops.seen_by(&mut hops.env.user(), forged).await, both("v1"), "{name}");
-        let answer = hops.env.user().send(&forged("http")).await.unwrap();
-        assert!(!answer.text().contains(value), "{name} reached an application: {}", answer.text());
+        let response = hops.env.user().send(&forged("http")).await.unwrap();
+        assert!(!response.text().contains(value), "{name} reached an application: {}", response.text());
     }
 }
 
@@ -42,13 +42,13 @@ async fn baggage_crosses_the_edge(hops: &Hops) {
     let lines = ["tenant=a%20b;ttl=1 , canary=c1.forged", "canary =again;p", "last= x "];
     for via in ["http", "grpc"] {
         let visit = lines.iter().fold(hops.tester("v2", via), |visit, line| visit.header("baggage", line));
-        let answer = hops.env.user().send(&visit).await.unwrap();
-        let at_the_shop = carried(&answer, "/carried", "baggage");
+        let response = hops.env.user().send(&visit).await.unwrap();
+        let at_the_shop = carried(&response, "/carried", "baggage");
         let [line] = at_the_shop.as_slice() else { panic!("expected one line, found {at_the_shop:?}") };
         let (others, ours) = line.split_once(",canary=").unwrap_or_else(|| panic!("ours is not in {line:?}"));
         assert_eq!(others, "tenant=a%20b;ttl=1 ,last= x");
         assert!(!ours.contains(','), "ours comes last: {line:?}");
-        assert_eq!(carried(&answer, "/catalog/carried", "baggage"), at_the_shop, "over {via}");
+        assert_eq!(carried(&response, "/catalog/carried", "baggage"), at_the_shop, "over {via}");
     }
 }
 
@@ -69,13 +69,13 @@ async fn pods_reach_the_sidecar(lab: &Lab, hops: &Hops) {
             vec![("baggage", format!("canary={genuine}")), ("x-canary-cohort", cohort)],
         ),
     ] {
-        let answer = from_a_pod(lab, hops, &headers).await;
-        assert_eq!(answer.header("x-catalog-version"), Some(expected), "{what}");
+        let response = from_a_pod(lab, hops, &headers).await;
+        assert_eq!(response.header("x-catalog-version"), Some(expected), "{what}");
     }
 }
 
 /// What the catalog answers to a request that a pod of the shop sends.
-async fn from_a_pod(lab: &Lab, hops: &Hops, headers: &[(&str, String)]) -> Answer {
+async fn from_a_pod(lab: &Lab, hops: &Hops, headers: &[(&str, String)]) -> Response {
     let namespace = &hops.env.namespace;
     let catalog = lab.service(namespace, "catalog", 80).await.unwrap();
     let pod = lab.pods(namespace, "app=shop,version=v1").await.unwrap().concat();

@@ -1,7 +1,7 @@
 //! The shop and the catalog behind it, each released for itself, in one train.
 
 use super::mutual_tls;
-use browser::{Answer, Kind, User, Visit};
+use browser::{Kind, Response, User, Visit};
 use mesh_lab::Lab;
 use wasm_tests::mesh::{ShopEnv, ShopEnvOptions};
 use wasm_tests::scenario::Document;
@@ -45,8 +45,8 @@ impl Hops {
     async fn has_arrived(&self, lab: &Lab, generation: u64) -> bool {
         // Workers report what they run when they see a request, so each proxy is given one.
         for version in ["v1", "v2"] {
-            let answer = self.env.user().send(&self.tester(version, "http")).await;
-            if !answer.is_ok_and(|answer| answer.status == 200) {
+            let response = self.env.user().send(&self.tester(version, "http")).await;
+            if !response.is_ok_and(|response| response.status == 200) {
                 return false;
             }
         }
@@ -90,18 +90,18 @@ pub(super) fn fetch(via: &str) -> Visit {
     Visit::new(Kind::Fetch, format!("/catalog?via={via}"))
 }
 
-pub(super) fn versions(answer: &Answer) -> Versions {
-    let said = answer.json();
+pub(super) fn versions(response: &Response) -> Versions {
+    let said = response.json();
     let version =
         |pointer: &str| said.pointer(pointer).and_then(|version| version.as_str().map(str::to_owned));
     version("/version")
         .zip(version("/catalog/version"))
-        .unwrap_or_else(|| panic!("not both hops: {answer:?}"))
+        .unwrap_or_else(|| panic!("not both hops: {response:?}"))
 }
 
 /// The lines of a header that reached the shop (`/carried`) or the catalog (`/catalog/carried`).
-pub(super) fn carried(answer: &Answer, at: &str, name: &str) -> Vec<String> {
-    let said = answer.json();
+pub(super) fn carried(response: &Response, at: &str, name: &str) -> Vec<String> {
+    let said = response.json();
     let lines = said.pointer(at).and_then(|lines| lines.as_array().cloned()).unwrap_or_default();
     let value = |line: &serde_json::Value| line["value"].as_str().unwrap_or_default().to_owned();
     lines.iter().filter(|line| line["name"] == name).map(value).collect()

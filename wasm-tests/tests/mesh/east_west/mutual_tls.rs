@@ -35,7 +35,7 @@ pub(super) async fn names_the_gateway(hops: &Hops) {
 }
 
 async fn takes_plain_text(pod: SocketAddr) -> bool {
-    User::http1(pod, "shop").api("/healthz").await.is_ok_and(|answer| answer.status == 200)
+    User::http1(pod, "shop").api("/healthz").await.is_ok_and(|response| response.status == 200)
 }
 
 async fn address(lab: &Lab, env: &ShopEnv, labels: &str, port: u16) -> SocketAddr {

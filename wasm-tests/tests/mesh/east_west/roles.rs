@@ -14,8 +14,8 @@ fn users_have_one_role_in_both_services_where_the_first_passes_our_headers_on() 
         hops.env.set_shop(lab, &["SHOP_PROPAGATE=none"]).await.unwrap();
         let alone = ("v2".to_owned(), "v1".to_owned());
         let parted = async || {
-            let answer = hops.env.user().send(&hops.tester("v2", "http")).await.ok()?;
-            (answer.status == 200 && versions(&answer) == alone).then_some(())
+            let response = hops.env.user().send(&hops.tester("v2", "http")).await.ok()?;
+            (response.status == 200 && versions(&response) == alone).then_some(())
         };
         lab.until("a catalog that decides alone", parted).await.unwrap();
     });
@@ -59,8 +59,8 @@ async fn users_have_one_role(lab: &Lab, propagate: &str) -> Hops {
 
 /// The version of the shop that a user gets who opens a page, which begins a session.
 async fn version_of_page(user: &mut browser::User) -> String {
-    let answer = user.navigate("/").await.unwrap();
-    answer.header("x-shop-version").unwrap_or_else(|| panic!("no shop answered: {answer:?}")).to_owned()
+    let response = user.navigate("/").await.unwrap();
+    response.header("x-shop-version").unwrap_or_else(|| panic!("no shop answered: {response:?}")).to_owned()
 }
 
 fn session_older_than_the_filter(via: &str) -> Visit {

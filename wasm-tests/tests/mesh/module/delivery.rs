@@ -112,9 +112,9 @@ async fn heartbeat(env: &ShopEnv) -> Heartbeat {
 /// Waits until a new user is answered by this version and the filter, or by stable without the filter.
 async fn until_new_users_are_on(lab: &Lab, env: &ShopEnv, version: Option<&str>) {
     lab.until(&format!("{version:?} by the filter"), async || {
-        let answer = env.user().navigate("/").await.ok()?;
-        let found = answer.header("x-shop-version");
-        let filtered = answer.header(DEBUG).is_some();
+        let response = env.user().navigate("/").await.ok()?;
+        let found = response.header("x-shop-version");
+        let filtered = response.header(DEBUG).is_some();
         (found == version.or(Some("v1")) && filtered == version.is_some()).then_some(())
     })
     .await

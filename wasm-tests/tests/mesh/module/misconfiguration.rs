@@ -169,24 +169,24 @@ async fn restart(lab: &Lab, env: &ShopEnv) -> Duration {
     lab.rolled_out(&env.ingress, "deployment/gateway").await.unwrap();
     let took = start.elapsed();
     // Its predecessor was not given the time to leave: until kube-proxy has the change, connections to it fail.
-    lab.until("an answer of the new gateway", async || env.user().navigate("/").await.ok()).await.unwrap();
+    lab.until("a response of the new gateway", async || env.user().navigate("/").await.ok()).await.unwrap();
     took
 }
 
 /// New users, one after the other: all of them get 200 from this version.
 async fn assert_everyone_is_on(env: &ShopEnv, version: &str) {
     for _ in 0..20 {
-        let answer = env.user().navigate("/").await.unwrap();
-        assert_eq!((answer.status, answer.header("x-shop-version")), (200, Some(version)));
+        let response = env.user().navigate("/").await.unwrap();
+        assert_eq!((response.status, response.header("x-shop-version")), (200, Some(version)));
     }
 }
 
 /// Waits for that; meanwhile no request is refused or lost.
 async fn until_everyone_is_on(lab: &Lab, env: &ShopEnv, version: &str) {
     lab.until(&format!("new users on {version} in {}", env.namespace), async || {
-        let answer = env.user().navigate("/").await.ok()?;
-        assert_eq!(answer.status, 200, "{answer:?}");
-        (answer.header("x-shop-version") == Some(version)).then_some(())
+        let response = env.user().navigate("/").await.ok()?;
+        assert_eq!(response.status, 200, "{response:?}");
+        (response.header("x-shop-version") == Some(version)).then_some(())
     })
     .await
     .unwrap();
@@ -219,8 +219,8 @@ fn said(lab: &Lab, env: &ShopEnv, words: &str) -> usize {
 /// Waits until the gateway has logged it; meanwhile every new user gets v2.
 async fn until_said(lab: &Lab, env: &ShopEnv, words: &str) {
     lab.until(&format!("'{words}' in the log of the gateway of {}", env.namespace), async || {
-        let answer = env.user().navigate("/").await.unwrap();
-        assert_eq!((answer.status, answer.header("x-shop-version")), (200, Some("v2")));
+        let response = env.user().navigate("/").await.unwrap();
+        assert_eq!((response.status, response.header("x-shop-version")), (200, Some("v2")));
         (said(lab, env, words) > 0).then_some(())
     })
     .await
@@ -230,8 +230,8 @@ async fn until_said(lab: &Lab, env: &ShopEnv, words: &str) {
 /// Waits until the gateway has refused more configurations than `before`; meanwhile every user gets 200.
 async fn until_refused(lab: &Lab, env: &ShopEnv, before: usize) {
     lab.until(&format!("a refusal by the gateway of {}", env.namespace), async || {
-        let answer = env.user().navigate("/").await.unwrap();
-        assert_eq!(answer.status, 200, "{answer:?}");
+        let response = env.user().navigate("/").await.unwrap();
+        assert_eq!(response.status, 200, "{response:?}");
         (refused(lab, env) > before).then_some(())
     })
     .await

@@ -155,8 +155,8 @@ fn a_gateway_that_starts_with_the_filter_survives_a_late_configuration() {
         lab.kubectl(&[&scale[..], &["--replicas=1"]].concat()).await.unwrap();
         lab.rolled_out(&env.ingress, "deployment/gateway").await.unwrap();
         let version = async || {
-            let answer = env.user().navigate("/").await.ok()?;
-            answer.header("x-shop-version").map(str::to_owned)
+            let response = env.user().navigate("/").await.ok()?;
+            response.header("x-shop-version").map(str::to_owned)
         };
         lab.until("stable", async || (version().await.as_deref() == Some("v1")).then_some(())).await.unwrap();
         lab.apply(&parts.config).await.unwrap();

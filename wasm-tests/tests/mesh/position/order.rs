@@ -4,7 +4,7 @@ use super::chain::{AUTHENTICATION, AUTHORIZATION, CUSTOM, OURS, ROUTER, becomes,
 use super::jwt;
 use super::policies::{AUTHORIZER, authentication, custom, denial};
 use crate::support::{apply, in_the_mesh};
-use browser::{Answer, Kind, Visit};
+use browser::{Kind, Response, Visit};
 use mesh_lab::Lab;
 use serde_json::{Value, json};
 use wasm_tests::mesh::{ShopEnv, ShopEnvOptions};
@@ -90,8 +90,8 @@ async fn only_verified_tokens_give_a_key(env: &ShopEnv) {
     assert_eq!(version(&partner), "v2", "claims of all accepted issuers are in one place");
     assert_eq!(version(&ask(env, "/", &[]).await), "v1", "nobody is known");
     for token in [jwt::unsigned("alice"), jwt::of_a_foreign_issuer("alice"), jwt::forged("alice")] {
-        let answer = ask(env, "/", &[bearer(&token)]).await;
-        assert_eq!((answer.status, answer.header("x-shop-version")), (401, None), "{token}");
+        let response = ask(env, "/", &[bearer(&token)]).await;
+        assert_eq!((response.status, response.header("x-shop-version")), (401, None), "{token}");
     }
 }
 
@@ -100,13 +100,13 @@ async fn denied_with_and_without_a_token(env: &ShopEnv, path: &str, tester: &str
     for headers in [vec![], vec![("x-canary-token", tester.to_owned())]] {
         let open = ask(env, "/", &headers).await;
         assert_eq!(open.status, 200, "{open:?}");
-        let answer = ask(env, path, &headers).await;
-        let who = answer.header("x-shop-version").unwrap_or("authorizer");
-        assert_eq!((answer.status, who), (403, "authorizer"), "{path} with {headers:?}");
+        let response = ask(env, path, &headers).await;
+        let who = response.header("x-shop-version").unwrap_or("authorizer");
+        assert_eq!((response.status, who), (403, "authorizer"), "{path} with {headers:?}");
     }
 }
 
-async fn ask(env: &ShopEnv, path: &str, headers: &[(&str, String)]) -> Answer {
+async fn ask(env: &ShopEnv, path: &str, headers: &[(&str, String)]) -> Response {
     let visit =
         headers.iter().fold(Visit::new(Kind::Api, path), |visit, (name, value)| visit.header(name, value));
     env.user().send(&visit).await.unwrap()
@@ -116,8 +116,8 @@ fn bearer(token: &str) -> (&'static str, String) {
     ("authorization", format!("Bearer {token}"))
 }
 
-fn version(answer: &Answer) -> &str {
-    answer.header("x-shop-version").unwrap_or_else(|| panic!("no shop answered: {answer:?}"))
+fn version(response: &Response) -> &str {
+    response.header("x-shop-version").unwrap_or_else(|| panic!("no shop answered: {response:?}"))
 }
 
 /// A shop as the external authorizer: its pages are allowed, and `/status/403` is not.

@@ -31,8 +31,8 @@ fn a_token_of_a_version_that_came_again_is_believed_and_the_running_system_is_ve
             assert_eq!(token["epoch"], epoch, "{token}");
             let visit = Visit::new(Kind::Navigate, "/")
                 .header(token["header"].as_str().unwrap(), token["token"].as_str().unwrap());
-            let answer = env.user().send(&visit).await.unwrap();
-            assert_eq!(answer.header("x-shop-version"), Some(version), "epoch {epoch}");
+            let response = env.user().send(&visit).await.unwrap();
+            assert_eq!(response.header("x-shop-version"), Some(version), "epoch {epoch}");
             let line = format!("token inspect {} -o json", token["token"].as_str().unwrap());
             cli.expect(&line, i32::from(epoch == 1), &[]).await;
         }

@@ -14,7 +14,7 @@ fn a_role_change_announces_who_moves_before_it_writes() {
         let cli = Cli::new(lab, &release.with("/spec/weight", "0"));
         cli.expect("apply", 0, &["6 objects written"]).await;
         lab.until("the way to the shop", async || {
-            env.user().navigate("/").await.is_ok_and(|answer| answer.status == 200).then_some(())
+            env.user().navigate("/").await.is_ok_and(|response| response.status == 200).then_some(())
         })
         .await
         .unwrap();
@@ -31,8 +31,8 @@ fn a_role_change_announces_who_moves_before_it_writes() {
         let roles: Value = serde_json::from_str(&said.stdout).unwrap();
         assert_eq!((&roles["stable"], &roles["generation"]), (&"v2".into(), &3.into()));
         for _ in 0..20 {
-            let answer = env.user().navigate("/").await.unwrap();
-            assert_eq!(answer.header("x-shop-version"), Some("v2"));
+            let response = env.user().navigate("/").await.unwrap();
+            assert_eq!(response.header("x-shop-version"), Some("v2"));
         }
 
         cli.expect(

@@ -92,8 +92,8 @@ fn after_a_rollback_all_users_are_on_stable_with_the_next_request_and_only_carts
 
         // The fixed build, under the same label: a pin of its earlier life does not lead there.
         loaded.apply_again().await;
-        let answer = resting.navigate("/cart").await.unwrap();
-        assert_eq!((answer.status, answer.header("x-shop-version")), (200, Some("v1")));
+        let response = resting.navigate("/cart").await.unwrap();
+        assert_eq!((response.status, response.header("x-shop-version")), (200, Some("v1")));
         loaded.weigh("100").await;
         assert_eq!(loaded.user_at(HOST).navigate("/").await.unwrap().header("x-shop-version"), Some("v2"));
     });

@@ -104,8 +104,8 @@ async fn only_stable(loaded: &LoadedFixture<'_>) {
         .lab
         .until("an end of the canary's endpoints", async || {
             for _ in 0..20 {
-                let answer = loaded.user_at(HOST).navigate("/").await.ok()?;
-                (answer.header("x-shop-version") == Some("v1")).then_some(())?;
+                let response = loaded.user_at(HOST).navigate("/").await.ok()?;
+                (response.header("x-shop-version") == Some("v1")).then_some(())?;
             }
             Some(())
         })
@@ -120,9 +120,9 @@ async fn both_pods_of_the_canary(loaded: &LoadedFixture<'_>) {
     loaded
         .lab
         .until("new users on both pods of the canary", async || {
-            let answer = loaded.user_at(HOST).navigate("/").await.ok()?;
-            if answer.header("x-shop-version") == Some("v2") {
-                seen.extend(answer.header("x-shop-pod").map(str::to_owned));
+            let response = loaded.user_at(HOST).navigate("/").await.ok()?;
+            if response.header("x-shop-version") == Some("v2") {
+                seen.extend(response.header("x-shop-pod").map(str::to_owned));
             }
             (seen.len() == 2).then_some(())
         })

@@ -48,7 +48,7 @@ fn upgraded(name: &str, owner: Owner) {
         let routes = |timeout| [with_ours(&env, &release, timeout)];
         chart.comes(owner, &routes("5s")).await.unwrap();
         lab.until("the way to the shop", async || {
-            env.user().navigate("/").await.is_ok_and(|answer| answer.status == 200).then_some(())
+            env.user().navigate("/").await.is_ok_and(|response| response.status == 200).then_some(())
         })
         .await
         .unwrap();

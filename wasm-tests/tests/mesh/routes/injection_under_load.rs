@@ -42,8 +42,8 @@ impl LoadedFixture<'_> {
     async fn user_on(&self, version: &str) -> User {
         loop {
             let mut user = self.env.user();
-            let answer = user.navigate("/cart/add?item=tea").await.unwrap();
-            if answer.header("x-shop-version") == Some(version) {
+            let response = user.navigate("/cart/add?item=tea").await.unwrap();
+            if response.header("x-shop-version") == Some(version) {
                 return user;
             }
         }
@@ -55,8 +55,8 @@ impl LoadedFixture<'_> {
             .until(&format!("everybody on {version}"), async || {
                 for path in paths {
                     for _ in 0..8 {
-                        let answer = self.env.user().navigate(path).await.ok()?;
-                        if answer.header("x-shop-version") != Some(version) {
+                        let response = self.env.user().navigate(path).await.ok()?;
+                        if response.header("x-shop-version") != Some(version) {
                             return None;
                         }
                     }
@@ -121,8 +121,8 @@ fn injected_routes_keep_the_settings_of_the_owners_routes_and_no_request_fails_u
         assert_eq!(change.why, ChangeReason::Repair { by: vec!["kubectl-client-side-apply".to_owned()] });
         loaded.apply().await;
         lab.until("the way back to v2", async || {
-            let answer = user.fetch("/slow?ms=1").await.unwrap();
-            (answer.header("x-shop-version") == Some("v2")).then_some(())
+            let response = user.fetch("/slow?ms=1").await.unwrap();
+            (response.header("x-shop-version") == Some("v2")).then_some(())
         })
         .await
         .unwrap();

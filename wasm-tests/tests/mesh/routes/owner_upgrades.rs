@@ -15,7 +15,7 @@ const SESSIONS: usize = 60;
 const OWNERS: [Owner; 4] =
     [Owner::Helm(Helm::Three), Owner::Helm(Helm::Four), Owner::ArgoCd, Owner::ArgoCdServerSide];
 
-/// What a chart has beside the release: an answer of its own for a path.
+/// What a chart has beside the release: a response of its own for a path.
 fn help(env: &ShopEnv, number: usize, status: u16) -> Value {
     let path = json!([{"uri": {"prefix": format!("/help-{number}")}}]);
     let http = json!([{"match": path, "directResponse": {"status": status}}]);
@@ -68,9 +68,9 @@ fn beside_routes_and_a_rule_of_another_owner_no_upgrade_moves_a_session_and_diff
             for (timeout, status) in [("5s", 419), ("7s", 410)] {
                 let objects = [help(env, *number, status), policy(env, timeout)];
                 chart.comes(*owner, &objects).await.unwrap();
-                lab.until("their answer", async || {
-                    let answer = loaded.user_at(HOST).navigate(&format!("/help-{number}")).await.ok()?;
-                    (answer.status == status).then_some(())
+                lab.until("their response", async || {
+                    let response = loaded.user_at(HOST).navigate(&format!("/help-{number}")).await.ok()?;
+                    (response.status == status).then_some(())
                 })
                 .await
                 .unwrap();
@@ -166,7 +166,7 @@ fn judge(owner: Owner, on_canary: u64, faults: &Faults) {
     );
     assert_eq!(takes_routes_out(owner), !faults.moved.is_empty(), "{owner:?}: {faults:?}");
     for stray in &faults.moved {
-        let (home, answer) = stray.split_once(": Record").unwrap();
-        assert!(home.contains("v2") && answer.contains("v1"), "{owner:?}: {stray}");
+        let (home, response) = stray.split_once(": Record").unwrap();
+        assert!(home.contains("v2") && response.contains("v1"), "{owner:?}: {stray}");
     }
 }

@@ -90,8 +90,8 @@ impl Web {
             while let Ok((stream, _)) = listener.accept().await {
                 let (filter, count) = (filter.clone(), Arc::clone(&count));
                 let serve = service_fn(move |request: Request<Incoming>| {
-                    let answer = answer(request.uri().path(), &filter, &count);
-                    async { Ok::<_, Infallible>(answer) }
+                    let response = respond(request.uri().path(), &filter, &count);
+                    async { Ok::<_, Infallible>(response) }
                 });
                 // A client that disconnects is no error of the server.
                 tokio::spawn(async {
@@ -113,7 +113,7 @@ impl Web {
     }
 }
 
-fn answer(path: &str, filter: &Bytes, missed: &AtomicUsize) -> Response<Full<Bytes>> {
+fn respond(path: &str, filter: &Bytes, missed: &AtomicUsize) -> Response<Full<Bytes>> {
     if path == "/filter.wasm" {
         return Response::new(Full::new(filter.clone()));
     }
@@ -129,7 +129,7 @@ pub(crate) async fn route(lab: &Lab, env: &ShopEnv, release: &Document) {
     lab.apply(&Parts::of(&env.generate(&[release], 1).unwrap()).routes).await.unwrap();
     // Until then it may be 404, and 503 while a route exists and its cluster does not.
     let answered =
-        async || env.user().fetch("/").await.is_ok_and(|answer| answer.status == 200).then_some(());
+        async || env.user().fetch("/").await.is_ok_and(|response| response.status == 200).then_some(());
     lab.until(&format!("the routes of {}", env.namespace), answered).await.unwrap();
 }
 

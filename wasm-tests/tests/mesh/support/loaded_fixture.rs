@@ -84,8 +84,8 @@ impl<'l> LoadedFixture<'l> {
     /// Returns when the gateway answers for this host.
     pub(crate) async fn answers(&self, host: &str) {
         let answered = async || {
-            let answer = self.user_at(host).navigate("/").await.ok()?;
-            (answer.status == 200).then_some(())
+            let response = self.user_at(host).navigate("/").await.ok()?;
+            (response.status == 200).then_some(())
         };
         self.lab.until(&format!("the way to {host}"), answered).await.unwrap();
     }

@@ -65,7 +65,7 @@ impl TimedLoad {
 async fn request(user: &mut User, path: &str, begun: Instant) -> TimedResponse {
     let sent = begun.elapsed();
     let (outcome, reopened, closing) = match user.send(&Visit::new(Kind::Navigate, path)).await {
-        Ok(answer) => (answer.status.to_string(), answer.reopened, answer.closing),
+        Ok(response) => (response.status.to_string(), response.reopened, response.closing),
         Err(error) => (error.to_string(), false, false),
     };
     TimedResponse { sent, took: begun.elapsed().saturating_sub(sent), outcome, reopened, closing }

@@ -28,7 +28,7 @@ fn a_weight_is_active_in_the_gateway_when_the_wait_is_over() {
         };
         cluster.apply(&release, how).await.unwrap();
         lab.until("the way to the shop", async || {
-            env.user().navigate("/").await.is_ok_and(|answer| answer.status == 200).then_some(())
+            env.user().navigate("/").await.is_ok_and(|response| response.status == 200).then_some(())
         })
         .await
         .unwrap();
@@ -39,8 +39,8 @@ fn a_weight_is_active_in_the_gateway_when_the_wait_is_over() {
             let arrival = cluster.wait(&release.name, &stored.record, &mut waiting).await.unwrap();
             assert_eq!(arrival.proxies.len(), 1);
             eprintln!("weight {weight}: active after {:?}", arrival.waited);
-            let answer = env.user().navigate("/").await.unwrap();
-            assert_eq!(answer.header("x-shop-version"), Some(version), "weight {weight}");
+            let response = env.user().navigate("/").await.unwrap();
+            assert_eq!(response.header("x-shop-version"), Some(version), "weight {weight}");
         }
         assert_eq!(counts.last(), Some(&(1, 1)));
     });

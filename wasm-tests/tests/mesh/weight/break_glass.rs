@@ -34,9 +34,9 @@ async fn apply(cluster: &Cluster, release: &Release) -> Result<Applied, Error> {
 /// Sends requests of new users until one gets this version; every response until then has to be valid.
 async fn until_new_users_get(lab: &Lab, env: &ShopEnv, version: &str) {
     lab.until(&format!("new users on {version}"), async || {
-        let answer = env.user().navigate("/").await.unwrap();
-        assert_eq!(answer.status, 200, "{answer:?}");
-        (answer.header("x-shop-version") == Some(version)).then_some(())
+        let response = env.user().navigate("/").await.unwrap();
+        assert_eq!(response.status, 200, "{response:?}");
+        (response.header("x-shop-version") == Some(version)).then_some(())
     })
     .await
     .unwrap();
@@ -51,7 +51,7 @@ fn the_kubectl_line_of_the_manual_moves_all_users_to_stable_without_a_failed_req
         let cli = cluster(lab, false).await;
         apply(&cli, &release).await.unwrap();
         lab.until("the way to the shop", async || {
-            env.user().navigate("/").await.is_ok_and(|answer| answer.status == 200).then_some(())
+            env.user().navigate("/").await.is_ok_and(|response| response.status == 200).then_some(())
         })
         .await
         .unwrap();
@@ -59,8 +59,8 @@ fn the_kubectl_line_of_the_manual_moves_all_users_to_stable_without_a_failed_req
         set_weight(&cli, &release.name, stored, "100").await.unwrap();
         until_new_users_get(lab, &env, "v2").await;
         let mut pinned = env.user();
-        let answer = pinned.navigate("/cart/add?item=tea").await.unwrap();
-        assert_eq!(answer.header("x-shop-version"), Some("v2"));
+        let response = pinned.navigate("/cart/add?item=tea").await.unwrap();
+        assert_eq!(response.header("x-shop-version"), Some("v2"));
 
         let done = Command::new("sh")
             .args(["-c", &line()])
@@ -72,8 +72,8 @@ fn the_kubectl_line_of_the_manual_moves_all_users_to_stable_without_a_failed_req
             .unwrap();
         assert!(done.status.success(), "{done:?}");
         until_new_users_get(lab, &env, "v1").await;
-        let answer = pinned.fetch("/cart").await.unwrap();
-        assert_eq!((answer.status, answer.header("x-shop-version")), (200, Some("v1")), "pinned to v2");
+        let response = pinned.fetch("/cart").await.unwrap();
+        assert_eq!((response.status, response.header("x-shop-version")), (200, Some("v1")), "pinned to v2");
 
         let refused = apply(&cli, &release).await;
         let Err(Error::Conflict { conflicts, .. }) = refused else { panic!("{refused:?}") };

@@ -56,9 +56,9 @@ async fn visits(env: &ShopEnv) -> Vec<Vec<String>> {
         let mut user = User::http1(env.gateway, HOST);
         let mut of_user = Vec::new();
         for path in ["/cart/add?item=tea", "/cart", "/cart", "/cart", "/cart"] {
-            let answer = user.navigate(path).await.unwrap();
-            assert_eq!(answer.status, 200, "{path}");
-            of_user.push(ServedBy::by_shop(&answer).version.expect("the shop says its version"));
+            let response = user.navigate(path).await.unwrap();
+            assert_eq!(response.status, 200, "{path}");
+            of_user.push(ServedBy::by_shop(&response).version.expect("the shop says its version"));
         }
         versions.push(of_user);
     }

@@ -37,9 +37,9 @@ fn the_share_that_status_sees_is_the_one_that_users_get() {
 async fn begin(users: Vec<User>) -> (usize, usize) {
     let (mut on_canary, mut answered) = (0, 0);
     for mut user in users {
-        let answer = user.navigate("/").await.unwrap();
-        answered += usize::from(answer.status == 200);
-        on_canary += usize::from(answer.header("x-shop-version") == Some("v2"));
+        let response = user.navigate("/").await.unwrap();
+        answered += usize::from(response.status == 200);
+        on_canary += usize::from(response.header("x-shop-version") == Some("v2"));
     }
     (on_canary, answered)
 }

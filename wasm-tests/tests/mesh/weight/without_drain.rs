@@ -68,9 +68,9 @@ async fn first_on(lab: &Lab, mut user: User, version: &str) -> Instant {
     let deadline = Instant::now() + TIMEOUT;
     loop {
         user.jar.clear();
-        let answer = user.navigate("/").await.unwrap();
-        assert_eq!(answer.status, 200);
-        if answer.header("x-shop-version") == Some(version) {
+        let response = user.navigate("/").await.unwrap();
+        assert_eq!(response.status, 200);
+        if response.header("x-shop-version") == Some(version) {
             return Instant::now();
         }
         assert!(

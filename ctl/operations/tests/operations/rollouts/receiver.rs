@@ -150,7 +150,7 @@ impl AlertSender for TestSender {
         Box::pin(async move {
             let address = url.expose().strip_prefix("http://").unwrap().split('/').next().unwrap();
             let sent = tokio::time::timeout(self.timeout, post(address, url, payload)).await;
-            match sent.map_err(|_| SendError::later("no answer"))? {
+            match sent.map_err(|_| SendError::later("no response"))? {
                 Ok(status) if status.is_success() => Ok(()),
                 Ok(status) => {
                     Err(SendError { reason: status.to_string(), is_final: status.is_client_error() })
@@ -198,7 +198,7 @@ impl TestHooks {
         let address = url.expose().strip_prefix("http://").unwrap().split('/').next().unwrap();
         let payload = Payload { content_type: "application/json", body };
         let sent = tokio::time::timeout(self.timeout, post(address, url, &payload)).await;
-        match sent.map_err(|_| HookError::no_response("no answer"))?.map_err(HookError::no_response)? {
+        match sent.map_err(|_| HookError::no_response("no response"))?.map_err(HookError::no_response)? {
             status if status.is_success() => Ok(()),
             status => Err(HookError {
                 reason: status.to_string(),

@@ -12,12 +12,12 @@ pub(crate) type Body = tonic::body::Body;
 
 /// A response, and the time to wait before it is sent.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct DelayedResponse {
     pub(crate) response: Response<Body>,
     pub(crate) wait: Duration,
 }
 
-impl Answer {
+impl DelayedResponse {
     /// Status 200 with this body, at once.
     pub(crate) fn new(content_type: &'static str, body: Body) -> Self {
         let mut response = Response::new(body);

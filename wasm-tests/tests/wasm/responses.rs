@@ -27,7 +27,7 @@ fn the_pin_comes_with_the_session_cookie_and_names_who_answered() {
 }
 
 #[test]
-fn no_answer_without_a_session_carries_a_pin() {
+fn no_response_without_a_session_carries_a_pin() {
     let vm = worker(&standard());
     let id = sign(&Seal::id(WHO, NOW));
     for cookie in [format!("__Host-canary-id={id}"), "lang=de".to_owned()] {
@@ -104,7 +104,7 @@ fn a_token_is_hidden_from_the_application_and_becomes_a_cookie() {
 }
 
 #[test]
-fn cacheable_answers_take_no_id_and_guard_makes_the_canarys_private() {
+fn cacheable_responses_take_no_id_and_guard_makes_the_canarys_private() {
     let public = || ResponseHead::status(200).header("cache-control", "public, max-age=60");
     let vm = worker(&standard());
     let minted = vm.request(RequestHead::get("/").navigation()).unwrap();

@@ -1,4 +1,4 @@
-//! A whole answer: status, headers, body, and the state of its connection.
+//! A whole response: status, headers, body, and the state of its connection.
 
 use std::time::Duration;
 
@@ -6,9 +6,9 @@ use bytes::Bytes;
 use http::{HeaderMap, Version};
 use serde_json::Value;
 
-/// An answer, read to its end.
+/// A response, read to its end.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct Response {
     /// HTTP status.
     pub status: u16,
     /// Protocol it came by.
@@ -25,7 +25,7 @@ pub struct Answer {
     pub elapsed: Duration,
 }
 
-impl Answer {
+impl Response {
     /// The first line of this header as text; `None` when it is missing or not ASCII.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()

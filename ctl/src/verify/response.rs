@@ -52,9 +52,9 @@ impl VersionSource {
     }
 }
 
-/// An answer.
+/// A response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct Response {
     /// The status code.
     pub status: u16,
     /// The version that sent it, if the response names it.
@@ -65,7 +65,7 @@ pub struct Answer {
     pub is_from_cache: bool,
 }
 
-impl Answer {
+impl Response {
     pub(super) fn read(teller: &VersionSource, status: u16, headers: &HeaderMap, body: &[u8]) -> Self {
         let lines = headers.get_all(hyper::header::SET_COOKIE).iter();
         let hit = headers.get("x-cache").and_then(|value| value.to_str().ok());
@@ -106,7 +106,7 @@ mod tests {
     fn version(teller: &VersionSource, header: (&'static str, &str), body: &str) -> Option<String> {
         let mut headers = HeaderMap::new();
         headers.insert(header.0, header.1.parse().unwrap());
-        Answer::read(teller, 200, &headers, body.as_bytes()).version
+        Response::read(teller, 200, &headers, body.as_bytes()).version
     }
 
     #[test]
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_says_nothing_has_no_version() {
+    fn a_response_that_says_nothing_has_no_version() {
         assert_eq!(version(&VersionSource::Header("a".to_owned()), ("b", "v2"), ""), None);
         assert_eq!(version(&VersionSource::Header("a".to_owned()), ("a", ""), ""), None);
         assert_eq!(version(&VersionSource::Json(vec!["a".to_owned()]), ("b", "v2"), "no JSON"), None);

@@ -1,7 +1,7 @@
-//! Whether the answers are good for anything, and whether any user was moved between two of them.
+//! Whether the responses are good for anything, and whether any user was moved between two of them.
 
 use super::{Check, CheckContext};
-use crate::verify::answer::status_text;
+use crate::verify::response::status_text;
 use std::collections::BTreeMap;
 
 /// Every response has an accepted status, and each that has names its version.
@@ -14,7 +14,7 @@ pub(super) fn check(context: &CheckContext<'_>) -> Vec<Check> {
         from_cache += user.cached;
         silent += user.silent;
     }
-    let well = Check::of("answers", errors.is_empty(), error_counts(&errors, all));
+    let well = Check::of("responses", errors.is_empty(), error_counts(&errors, all));
     let told = (silent > 0).then(|| {
         let detail =
             format!("{silent} of {all} do not name a version the release knows: see --version-header");
