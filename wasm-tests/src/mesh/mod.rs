@@ -5,13 +5,16 @@
 //! catalog         a second service, which the shop calls
 //! shoppers        users of the shop who come until they are stopped, and what they met
 //! paced_shoppers  the same, each of whom stays for a while
+//! temporary       namespaces that end with their test
 //! ```
 
 mod catalog;
 mod paced_shoppers;
 mod shop_env;
 mod shoppers;
+mod temporary;
 
 pub use paced_shoppers::{Pace, PacedReport, PacedShoppers};
 pub use shop_env::{ShopEnv, ShopEnvOptions};
 pub use shoppers::{ShopperReport, Shoppers};
+pub use temporary::{delete_namespaces, ends_with_the_test};

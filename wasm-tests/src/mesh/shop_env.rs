@@ -8,6 +8,7 @@ use mesh_lab::{FILTER, Lab, LabError, Objects, documents, proxy_image};
 use serde_json::json;
 use tempfile::TempDir;
 
+use super::temporary::ends_with_the_test;
 use crate::scenario::{Document, HOST};
 use browser::User;
 use programs::artifact;
@@ -89,6 +90,7 @@ impl ShopEnv {
         [namespace, ingress, selector]: [&str; 3],
         options: &ShopEnvOptions,
     ) -> Result<Self, LabError> {
+        [namespace, ingress].into_iter().for_each(ends_with_the_test);
         lab.apply(&namespaces(namespace, ingress, options.sidecars)).await?;
         let mut gateway = gateway(ingress, selector, &options.envoy)?;
         let mut config = json!({"drainDuration": format!("{}s", options.drain)});
@@ -189,6 +191,7 @@ impl ShopEnv {
 
     /// Sets up another gateway, in a namespace of this name and with this label `istio`; answers where it is.
     pub async fn another_gateway(&self, lab: &Lab, name: &str, envoy: &str) -> Result<SocketAddr, LabError> {
+        ends_with_the_test(name);
         let namespace = namespace(name, &json!({}));
         lab.apply(&(namespace + &gateway(name, name, envoy)?.text())).await?;
         lab.rolled_out(name, "deployment/gateway").await?;

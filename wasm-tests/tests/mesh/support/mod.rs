@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use mesh_lab::{Account, Lab, Options};
 use std::time::Duration;
 use tokio::time::timeout;
-use wasm_tests::mesh::ShopEnv;
+use wasm_tests::mesh::{ShopEnv, delete_namespaces};
 use wasm_tests::scenario::Document;
 
 /// No test takes that long; an operation that never ends fails its test and not the whole run.
@@ -49,8 +49,14 @@ pub(crate) fn in_a_mesh_with<T: Send>(options: Options, test: impl AsyncFnOnce(&
 }
 
 fn run<T: Send>(lab: &Lab, test: impl AsyncFnOnce(&Lab) -> T + Send) -> T {
-    let done =
-        lab.run(async |lab: &Lab| timeout(TEST_TIMEOUT, test(lab)).await.expect("the test ends in time"));
+    let done = lab.run(async |lab: &Lab| {
+        let done = timeout(TEST_TIMEOUT, test(lab)).await.expect("the test ends in time");
+        delete_namespaces(lab)
+            .await
+            .map_err(|error| error.to_string())
+            .expect("the namespaces of the test go");
+        done
+    });
     let restarted = lab.restarted_proxies();
     assert!(restarted.is_empty(), "proxies that no test ended (log: exit code): {restarted:?}");
     done
@@ -110,7 +116,7 @@ pub(crate) async fn arrived(lab: &Lab, env: &ShopEnv, release: &Document, genera
     let release = [("component", release.name())];
     lab.until(&format!("generation {generation} in {pod}"), async || {
         // Workers report what they run when they see a request, so they are given one.
-        let answered = env.user().fetch("/").await.is_ok_and(|answer| answer.status == 200);
+        let answered = env.user().fetch("/").await.is_ok_and(|response| response.status == 200);
         let active = lab.proxy_metric(&env.ingress, &pod, "canary_generation_active", &release).await.ok()?;
         #[expect(clippy::cast_precision_loss, reason = "generations of tests are small")]
         (answered && active >= generation as f64).then_some(())
