@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tries what dist/ ($DIST) has for a processor as a user does: checksums, unpacking, version, completions, manual pages, `kubectl canary`, and the
-# binary alone in an empty root file system, without root; the image, unpacked, in the same way.
+# Tries what dist/ ($DIST) has for a processor as a user does: checksums, unpacking, version, completions, manual pages, `kubectl canary`, the
+# commands of docs/install.md as they stand there, and the binary alone in an empty root file system, without root; the image, unpacked, in the same way.
 # Usage: tools/dist-check.sh ARCHITECTURE [--krew]     (--krew: installed by the real krew, which is built for it, too)
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -94,6 +94,30 @@ check_krew() {
     [ -s "$root/receipts/canary.yaml" ] || die "expected a receipt of krew for the plugin, found none"
 }
 
+# block HEADING: the commands under this heading of docs/install.md, for this processor
+block() {
+    sed -n "/^## $1/,/^## /{/^\`\`\`sh/,/^\`\`\`/{/^\`\`\`/d;p}}" docs/install.md | sed "s/linux-amd64/linux-$ARCHITECTURE/g"
+}
+
+# The commands of docs/install.md as they stand there, with a folder in place of the root of the file system.
+check_page() {
+    local root=$work/typed binary plugin
+    mkdir -p "$root"/{etc/bash_completion.d,usr/local/bin,usr/local/share/zsh/site-functions,home/.config/fish/completions,files}
+    cp "$DIST/SHA256SUMS" "$DIST/$NAME.tar.gz" "$root/files/"
+    binary=$(block "The binary")
+    # The last line asks a cluster, and the second block is that of krew.
+    plugin=$(block "As a plugin of kubectl" | grep -vE "^kubectl (canary|krew) ")
+    [ "$(wc -l <<<"$binary")" -ge 8 ] && [ "$(wc -l <<<"$plugin")" -ge 2 ] || die "expected the commands of docs/install.md, found: $binary $plugin"
+    (cd "$root/files" && bash -euc "$(sed -E "s#^sudo ##; s# /(etc|usr)/# $root/\\1/#g; s# ~/# $root/home/#g" <<<"$binary
+$plugin")" >&2) || die "a command of docs/install.md failed"
+    expect "canary-ctl $VERSION" $RUN "$root/usr/local/bin/canary-ctl" --version
+    expect "canary-ctl $VERSION" $RUN "$root/usr/local/bin/kubectl-canary" --version
+    for file in etc/bash_completion.d/canary-ctl usr/local/share/zsh/site-functions/_canary-ctl \
+        home/.config/fish/completions/canary-ctl.fish usr/local/share/man/man1/canary-ctl.1 usr/local/bin/kubectl_complete-canary; do
+        [ -s "$root/$file" ] || die "expected /$file after the commands of docs/install.md, found none"
+    done
+}
+
 check_image() {
     local root=$work/image config
     have skopeo || apt_install skopeo || die "skopeo is missing; it reads the image" "Debian and Ubuntu: apt-get install skopeo"
@@ -105,6 +129,9 @@ check_image() {
     tar -C "$work/layout" -xf "$DIST/$NAME.oci.tar"
     umoci raw unpack --image "$work/layout:$VERSION" "$root"
     expect "canary-ctl $VERSION" in_root "$root" --version
+    # As docs/install.md pushes it, to a folder in place of a registry.
+    (cd "$DIST" && bash -euc "$(block "The container image" | sed -nE "s#docker://[^ ]*#dir:$work/pushed#p")" >&2) || die "a command of docs/install.md failed"
+    [ -s "$work/pushed/manifest.json" ] || die "expected the image after the commands of docs/install.md, found none"
     # Over TLS it comes as far as the name of the host: it has found root certificates, which the empty root file system has not.
     check_certificates "$root" "dns error"
     check_certificates "$work/root" "certificate"
@@ -119,5 +146,6 @@ check_certificates() {
 
 (cd "$DIST" && sha256sum --check --quiet --strict SHA256SUMS)
 check_archive
+check_page
 check_plugin
 check_image
