@@ -8,6 +8,7 @@ mod wait;
 use crate::cli::{Charts, HooksRun, Twin, TwinDecisions, TwinPostRender, TwinVerb};
 use crate::report::{Printer, TwinCheckReport, TwinDiffReport, escape};
 use crate::{Error, Outcome};
+use canary_release::spec::Versions;
 use canary_release::{input_file, spec};
 use helm_twins::{
     HookAnswer, Object, Phase, Rules, TwinPlan, plan, random_configuration, read_manifest, write_manifest,
@@ -85,14 +86,15 @@ fn plan_objects(
     random: &[String],
     decisions: &TwinDecisions,
 ) -> Result<TwinPlan, Error> {
-    let mut rules = rules(decisions, deployed.is_some())?;
-    rules.shared.extend(random.iter().cloned());
+    let is_deployed = deployed.is_some();
     let deployed = deployed.map(read_objects).transpose()?.unwrap_or_default();
+    let mut rules = rules(decisions, is_deployed, &deployed)?;
+    rules.shared.extend(random.iter().cloned());
     Ok(plan(&deployed, rendered, &rules))
 }
 
 /// The rules, from `canary.yaml` and the command line.
-fn rules(decisions: &TwinDecisions, is_deployed: bool) -> Result<Rules, Error> {
+fn rules(decisions: &TwinDecisions, is_deployed: bool, deployed: &[Object]) -> Result<Rules, Error> {
     let release = spec::load(&decisions.spec.file)?.release;
     let canary = || {
         release.versions.canary.clone().ok_or_else(|| {
@@ -104,7 +106,7 @@ fn rules(decisions: &TwinDecisions, is_deployed: bool) -> Result<Rules, Error> {
     };
     let stable = release.versions.stable.clone();
     let phase = match (decisions.finish, decisions.alone || !is_deployed) {
-        (true, _) => Phase::Alone { version: canary()? },
+        (true, _) => Phase::Alone { version: promoted(&release.versions, deployed) },
         (false, true) => Phase::Alone { version: stable },
         (false, false) => Phase::Beside { stable, candidate: canary()? },
     };
@@ -123,6 +125,18 @@ fn rules(decisions: &TwinDecisions, is_deployed: bool) -> Result<Rules, Error> {
         twinned: decisions.twin_secret.iter().cloned().collect(),
         skip: decisions.skipped.iter().copied().collect(),
     })
+}
+
+/// The version whose promotion ends: the canary, or stable, if the file is that of after the promotion.
+fn promoted(versions: &Versions, deployed: &[Object]) -> String {
+    let Versions { stable, canary, .. } = versions;
+    let is_deployed = |version: &str| deployed.iter().any(|object| object.version() == Some(version));
+    let has_others = deployed.iter().filter_map(Object::version).any(|version| version != stable);
+    match canary {
+        // Not a canary that comes next: stable was promoted, and is deployed beside the version before.
+        Some(canary) if is_deployed(canary) || !is_deployed(stable) || !has_others => canary.clone(),
+        _ => stable.clone(),
+    }
 }
 
 fn read_objects(path: &Path) -> Result<Vec<Object>, Error> {

@@ -41,7 +41,8 @@ impl Hint for Refusal {
             Check::SealedSecret => "release the change of the Secret by itself, before the canary",
             Check::TwinName => "choose another version name in canary.yaml, or a shorter one",
             Check::FinishKeepsPods => {
-                "render with the chart version and the values of the canary; if the restart is meant, skip the check"
+                "render with the chart version, the values and the decisions (`--share`, `--twin-secret`) of the canary; if the restart is meant, \
+                 skip the check"
             }
         };
         let skip = format!(" (`--skip-check {}`)", self.check.name());
@@ -62,7 +63,9 @@ impl Hint for UnfinishedDeployment {
                     "Helm deploys {deployment} of `{version}` still. With the chart and the values of `{stable}` its record and the cluster \
                      agree{chart_version}: `helm get manifest {name} -n {namespace} > deployed.yaml`, then `helm get values {name} -n {namespace} -o \
                      yaml > values.yaml`, then `helm upgrade {name} CHART -n {namespace} -f values.yaml --post-renderer canary-twin \
-                     --post-renderer-args --deployed=deployed.yaml --post-renderer-args --finish`"
+                     --post-renderer-args --deployed=deployed.yaml --post-renderer-args --finish`, with the `--hooks` and `--share` of the \
+                     canary, if there were any; Helm 3 takes `--post-renderer canary-ctl --post-renderer-args twin --post-renderer-args \
+                     post-render` instead of `--post-renderer canary-twin`"
                 )
             }
             None => format!(

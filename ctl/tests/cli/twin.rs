@@ -69,6 +69,38 @@ fn both_versions_are_rendered_and_then_the_promoted_one_alone() {
 }
 
 #[test]
+fn the_guide_has_a_row_for_each_check_and_says_which_can_be_skipped() {
+    let guide = std::fs::read_to_string(repository("docs/helm.md")).unwrap();
+    for check in helm_twins::Check::ALL {
+        let name = format!("| `{}` |", check.name());
+        let row = guide.lines().find(|line| line.starts_with(&name)).unwrap_or_else(|| panic!("no {name}"));
+        assert_eq!(row.ends_with("| yes |"), check.can_be_skipped(), "{row}");
+    }
+}
+
+/// `promote` says to change the file, and Helm comes after it.
+#[test]
+fn the_end_of_a_promotion_is_the_same_by_the_file_of_before_it_and_by_those_of_after_it() {
+    let cli = fixture();
+    let both = cli.run(&format!("twin render {BOTH} --share db")).stdout;
+    cli.write("both.yaml", &both);
+    let finish = "twin render --deployed both.yaml --rendered v2.yaml --share db --finish";
+    let before = cli.run(finish);
+    let file = cli.read("canary.yaml");
+    for (versions, of) in [("stable: v2", "after it"), ("stable: v2\n    canary: v3", "the next canary")] {
+        cli.write("canary.yaml", &file.replace("stable: v1\n    canary: v2", versions));
+        assert_ne!(cli.read("canary.yaml"), file);
+        let after = cli.run(finish);
+        assert_eq!(
+            (after.code, after.stdout),
+            (0, before.stdout.clone()),
+            "the file of {of}: {}",
+            after.stderr
+        );
+    }
+}
+
+#[test]
 fn a_refused_chart_gives_no_object_and_a_hint() {
     let ran = fixture().run(&format!("twin render {BOTH}"));
     ran.expect_output(

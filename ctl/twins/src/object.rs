@@ -74,6 +74,11 @@ impl Object {
         text_of(self.0.get("apiVersion")).split_once('/').map_or("", |(group, _)| group)
     }
 
+    /// The version that it belongs to, if it is that of one alone.
+    pub fn version(&self) -> Option<&str> {
+        self.annotation(VERSION)
+    }
+
     pub(crate) fn annotation(&self, name: &str) -> Option<&str> {
         self.0.get("metadata")?.get("annotations")?.get(name)?.as_str()
     }
