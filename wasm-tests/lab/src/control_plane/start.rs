@@ -152,6 +152,8 @@ fn controller_manager(access: &Access, kubeconfig: &Path) -> Vec<String> {
         "--leader-elect=false".to_owned(),
         // The node has no heart that could stop, and no addresses to give away.
         "--controllers=*,-node-lifecycle-controller,-node-ipam-controller".to_owned(),
+        // By default every 15 s, which tests would wait for.
+        "--horizontal-pod-autoscaler-sync-period=3s".to_owned(),
     ]
 }
 

@@ -1,5 +1,6 @@
 //! A proxy before the real API server that records requests and injects faults into some of them.
 
+use http::HeaderValue;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
@@ -152,6 +153,10 @@ async fn pass(
     }
     let (mut head, body) = call.into_parts();
     head.headers.remove("host");
+    // The response would be compressed for the caller, whose header says so below no more.
+    head.headers.remove("accept-encoding");
+    // Clients in Go send no token without TLS.
+    head.headers.entry("authorization").or_insert(HeaderValue::from_static("Bearer token-of-admin"));
     let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
     let response = server.send(Request::from_parts(head, body.into())).await.map_err(io::Error::other)?;
     let (mut head, body) = response.into_parts();

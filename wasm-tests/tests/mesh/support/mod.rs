@@ -7,6 +7,7 @@ pub(crate) mod filter_source;
 pub(crate) mod gateway_without_v8;
 pub(crate) mod kill;
 pub(crate) mod loaded_fixture;
+pub(crate) mod metrics_api;
 pub(crate) mod object_owner;
 pub(crate) mod other_owner;
 pub(crate) mod rbac;
@@ -69,7 +70,7 @@ fn lab() -> Arc<Lab> {
     }
     // Its own text, not its fields: logs have lines.
     let settings = crate::position::policies::settings();
-    let options = Options { settings, accounts: accounts(), ..Options::default() };
+    let options = Options { settings, accounts: accounts(), images: crate::twins::walks::images() };
     let lab = Arc::new(Lab::start(options).map_err(|error| error.to_string()).expect("a lab"));
     *shared = Arc::downgrade(&lab);
     lab

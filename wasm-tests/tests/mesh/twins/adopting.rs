@@ -1,13 +1,17 @@
 //! `twin adopt` with the real controllers of Kubernetes: no pod is replaced, no request fails, and later pods have the label.
 
 use crate::support::in_the_mesh;
+use crate::support::kill::killed_after_objects;
 use crate::support::rbac::printed;
 use crate::support::release_fixture::ReleaseFixture;
 use browser::User;
 use browser::load::LoadProfile;
+use canary_operations::{Access, AdoptOptions, Adoption, Cluster, Error, WriteOptions};
+use canary_release::plan::{LabelDirection, Reference, VersionLabel};
 use mesh_lab::Lab;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::time::Duration;
 use wasm_tests::scenario::Crowd;
 
 /// It has the rights that `generate rbac --adopt` prints.
@@ -65,6 +69,55 @@ fn pods_of_a_running_deployment_get_the_label_and_lose_it_and_none_is_replaced()
         assert!(report.failures().is_empty(), "{:?}", report.failures().first());
         assert!(report.records.len() > 100, "{} requests", report.records.len());
     });
+}
+
+/// With the real controllers; the tests of `canary-operations` do it in both directions, with a fake API.
+#[test]
+fn an_adoption_that_is_killed_after_any_write_is_continued_and_no_pod_is_replaced() {
+    in_the_mesh(async |lab| {
+        let fixture = ReleaseFixture::new(lab, "adopting-killed").await;
+        lab.apply(&running(&fixture.namespace)).await.unwrap();
+        lab.rolled_out(&fixture.namespace, "deployment/shop").await.unwrap();
+        let before = objects(lab, &fixture.namespace).await;
+        let address = lab.service(&fixture.namespace, "shop", 80).await.unwrap();
+        let answered = async || User::http1(address, "shop").navigate("/").await.ok();
+        lab.until("the way to the shop", answered).await.unwrap();
+        let users = (0..USERS).map(|_| User::http1(address, "shop")).collect();
+        let crowd = Crowd::start(users, LoadProfile { concurrency: 1, ..LoadProfile::navigate("/", 5) });
+        let kubeconfig = Some(lab.kubeconfig("admin").unwrap());
+        let access = Access { kubeconfig, ..Access::default() };
+        let cluster = fixture.cluster().await;
+        let mut writes = 0;
+        loop {
+            let (process, killed) = killed_after_objects(&access, writes, WriteOptions::default()).await;
+            let ended = adopt(&process, &fixture.namespace, LabelDirection::Add).await;
+            if !killed.is_killed() {
+                ended.unwrap();
+                break;
+            }
+            let after = objects(lab, &fixture.namespace).await;
+            assert_eq!(uids(&after), uids(&before), "killed after {writes} writes: {ended:?}");
+            adopt(&cluster, &fixture.namespace, LabelDirection::Add).await.unwrap();
+            let continued = objects(lab, &fixture.namespace).await;
+            assert_eq!(uids(&continued), uids(&before), "continued after {writes} writes");
+            assert_labels(&continued, &json!("v1"));
+            adopt(&cluster, &fixture.namespace, LabelDirection::Remove).await.unwrap();
+            writes += 1;
+        }
+        let labelled = objects(lab, &fixture.namespace).await;
+        assert_eq!(uids(&labelled), uids(&before), "adopted");
+        assert_labels(&labelled, &json!("v1"));
+        assert_eq!(writes, 6, "pause, ReplicaSet, two pods, Deployment, resume");
+        let (_, report) = crowd.stop().await.expect("they come back");
+        assert!(report.failures().is_empty(), "{:?}", report.failures().first());
+    });
+}
+
+async fn adopt(cluster: &Cluster, namespace: &str, direction: LabelDirection) -> Result<Adoption, Error> {
+    let deployment = Reference::new("apps/v1", "Deployment", namespace, "shop");
+    let label = VersionLabel::new("version", "v1").unwrap();
+    let options = AdoptOptions { timeout: Duration::from_mins(1), progress: &mut |_| {} };
+    cluster.adopt(&deployment, &label, direction, options).await
 }
 
 /// A shop whose chart knows no versions.

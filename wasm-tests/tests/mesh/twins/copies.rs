@@ -37,7 +37,7 @@ async fn twins(lab: &Lab, namespace: &str) {
         ("deployed.yaml", &["--rendered=v1.yaml"][..]),
         ("both.yaml", &["--deployed=deployed.yaml", "--rendered=v2.yaml"]),
     ] {
-        let objects = chart.canary_ctl(&[&["twin", "render"], line].concat());
+        let objects = chart.canary_ctl(&[&["twin", "render"], line].concat()).await;
         std::fs::write(chart.path(file), objects).unwrap();
         chart.apply_file(file).await;
         chart.ready("shop").await;

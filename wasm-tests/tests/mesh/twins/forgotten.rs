@@ -7,7 +7,7 @@ impl TwinChart<'_> {
     /// Applies the policy, and lets the API server check two updates of stable's Deployment as dry runs: what the chart says of it, and
     /// what the post-renderer has made of that. Both were rendered by [`deploy_beside`](Self::deploy_beside). Then Helm tries it.
     pub(super) async fn is_refused_by_the_policy(&self) {
-        let policy = self.canary_ctl(&["generate", "admission-policy"]);
+        let policy = self.canary_ctl(&["generate", "admission-policy"]).await;
         self.lab.kubectl_as("admin", &["apply", "-f", "-"], &policy).await.unwrap();
         let refused = async || {
             let refused = self.replace("rendered.yaml").await.err()?;
@@ -63,7 +63,7 @@ impl TwinChart<'_> {
             "problem: Deployment {namespace}/shop makes pods without the label `version`, expected `{stable}`: they replace those of"
         );
         let reported = async || {
-            let status = self.canary_ctl(&["status"]);
+            let status = self.canary_ctl(&["status"]).await;
             status.contains(&problem).then_some(status)
         };
         let status = self.lab.until("a status that names the Deployment", reported).await.unwrap();
@@ -72,7 +72,7 @@ impl TwinChart<'_> {
         assert!(status.contains(&hint), "{status}");
         self.helm(&["rollback", "shop"]).await;
         self.ready(&format!("shop-{stable}")).await;
-        let status = self.canary_ctl(&["status"]);
+        let status = self.canary_ctl(&["status"]).await;
         assert!(!status.contains("makes pods"), "{status}");
     }
 }

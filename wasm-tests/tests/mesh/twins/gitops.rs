@@ -10,12 +10,10 @@ use super::{AUTOSCALER, TwinChart};
 use crate::support::in_the_mesh;
 use crate::support::release_fixture::{Verb, turn};
 use mesh_lab::{Helm, documents};
-use programs::artifact;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use tokio::process::Command;
 use wasm_tests::scenario::HOST;
 
 /// Between two reconciliations; Argo CD heals after 5 s, Flux after its interval of minutes.
@@ -75,7 +73,7 @@ fn walk(name: &str, tool: Tool) {
             git.synced().await;
             chart.ready("shop").await;
             let stable = chart.pods_with("app=shop").await;
-            git.meanwhile(&["twin", "adopt", "shop"]).await;
+            chart.canary_ctl(&["twin", "adopt", "shop"]).await;
             git.is_at_rest("adopted").await;
             assert_eq!(chart.pods("v1").await, stable, "adopted");
             loaded.answers(HOST).await;
@@ -83,7 +81,7 @@ fn walk(name: &str, tool: Tool) {
 
             git.render_chart("v2").await;
             git.commit("v2", &[]).await;
-            git.meanwhile(&["twin", "wait", "--timeout", "2m"]).await;
+            chart.canary_ctl(&["twin", "wait", "--timeout", "2m"]).await;
             git.is_at_rest("at weight 0").await;
             assert_eq!(chart.pods("v1").await, stable, "after the canary came");
             let promoted = chart.pods("v2").await;
@@ -99,7 +97,7 @@ fn walk(name: &str, tool: Tool) {
             let names = chart.objects().await;
             assert_eq!(names.len(), 5, "four of the chart, and the record: {names:?}");
             assert!(names.contains("deployment.apps/shop-v2"), "{names:?}");
-            let status = chart.canary_ctl(&["status"]);
+            let status = chart.canary_ctl(&["status"]).await;
             assert!(!status.contains("problem"), "{status}");
         };
         tokio::select! {
@@ -126,7 +124,7 @@ fn autoscaled(name: &str, tool: Tool) {
         let (loaded, chart) = exposed_with(lab, name, Helm::Three, &more).await;
         let git = GitOps { chart: &chart, tool, done: AtomicU64::new(0) };
         git.render_chart("v1").await;
-        let alone = chart.canary_ctl(&["twin", "render", "--rendered=v1.yaml"]);
+        let alone = chart.canary_ctl(&["twin", "render", "--rendered=v1.yaml"]).await;
         std::fs::write(chart.path("shop.yaml"), alone).unwrap();
         let script = async {
             git.synced().await;
@@ -136,7 +134,7 @@ fn autoscaled(name: &str, tool: Tool) {
             loaded.apply().await;
             git.render_chart("v2").await;
             git.commit("v2", &["--replicas=3"]).await;
-            git.meanwhile(&["twin", "wait", "--timeout", "2m"]).await;
+            chart.canary_ctl(&["twin", "wait", "--timeout", "2m"]).await;
             git.is_scaled("shop-v2", 3).await;
             chart.no_autoscaler_is_ambiguous(2).await;
             assert_eq!(chart.pods("v1").await, stable, "after the canary came");
@@ -203,14 +201,6 @@ impl GitOps<'_, '_> {
         }
     }
 
-    /// Runs `canary-ctl` while reconciliations go on.
-    async fn meanwhile(&self, arguments: &[&str]) {
-        let mut command = Command::new(artifact::canary_ctl().unwrap());
-        command.env("KUBECONFIG", self.chart.lab.kubeconfig("admin").unwrap());
-        let output = command.args(arguments).current_dir(self.chart.folder.path()).output().await.unwrap();
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    }
-
     fn file(&self) -> Vec<Value> {
         documents(&self.chart.path("shop.yaml")).unwrap()
     }
@@ -233,7 +223,7 @@ impl GitOps<'_, '_> {
     async fn commit(&self, version: &str, arguments: &[&str]) {
         let rendered = format!("--rendered={version}.yaml");
         let line = [&["twin", "render", "--deployed=shop.yaml", &rendered], arguments].concat();
-        std::fs::write(self.chart.path("next.yaml"), self.chart.canary_ctl(&line)).unwrap();
+        std::fs::write(self.chart.path("next.yaml"), self.chart.canary_ctl(&line).await).unwrap();
         std::fs::rename(self.chart.path("next.yaml"), self.chart.path("shop.yaml")).unwrap();
         self.synced().await;
     }

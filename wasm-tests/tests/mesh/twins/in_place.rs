@@ -24,14 +24,14 @@ fn upgraded_in_place(name: &str, helm: Helm, expected: &str) {
         chart.upgrade_alone("v1").await;
         chart.ready("shop").await;
         loaded.answers(HOST).await;
-        chart.canary_ctl(&["twin", "adopt", "shop"]);
+        chart.canary_ctl(&["twin", "adopt", "shop"]).await;
         loaded.apply().await;
         chart.has_no_problem("adopted").await;
 
         chart.upgrade_alone("forgotten").await;
-        chart.has_problem("has another template than when its pods got the label `version: v1`");
+        chart.has_problem("has another template than when its pods got the label `version: v1`").await;
         chart.ready("shop").await;
-        chart.has_problem("has another template than when");
+        chart.has_problem("has another template than when").await;
         chart.helm(&["rollback", "shop"]).await;
         chart.ready("shop").await;
         chart.has_no_problem("rolled back").await;
@@ -39,7 +39,7 @@ fn upgraded_in_place(name: &str, helm: Helm, expected: &str) {
         // It is meant: a fix of stable.
         chart.upgrade_alone("fixed").await;
         chart.ready("shop").await;
-        chart.has_problem("has another template than when");
+        chart.has_problem("has another template than when").await;
         let stable = chart.pods("v1").await;
         let deployed = chart.deployed().await;
         chart.upgrade("fixed", &[&deployed, "--alone"]).await;
@@ -50,11 +50,11 @@ fn upgraded_in_place(name: &str, helm: Helm, expected: &str) {
         assert_eq!(chart.pods("v1").await, stable, "after the canary came");
         chart.has_no_problem("both").await;
         chart.upgrade_alone("forgotten").await;
-        let status = chart.has_problem(expected);
+        let status = chart.has_problem(expected).await;
         assert!(status.contains("no Deployment makes pods of `v2`"), "{status}");
         chart.helm(&["rollback", "shop"]).await;
         chart.ready("shop").await;
-        chart.canary_ctl(&["twin", "wait", "v2"]);
+        chart.canary_ctl(&["twin", "wait", "v2"]).await;
         chart.has_no_problem("rolled back to both").await;
         chart.deployed().await;
         let files = ["deployed.yaml", "expected.yaml"].map(|file| sorted(&chart.path(file)));
@@ -69,8 +69,8 @@ impl TwinChart<'_> {
     }
 
     /// At once: Helm has returned, and nothing is waited for.
-    fn has_problem(&self, expected: &str) -> String {
-        let status = self.canary_ctl(&["status"]);
+    async fn has_problem(&self, expected: &str) -> String {
+        let status = self.canary_ctl(&["status"]).await;
         let expected = format!("problem: Deployment {}/shop {expected}", self.namespace);
         assert!(status.contains(&expected), "expected `{expected}` in {status}");
         assert!(status.contains("helm rollback shop"), "{status}");
@@ -78,8 +78,8 @@ impl TwinChart<'_> {
     }
 
     async fn has_no_problem(&self, when: &str) {
-        let settled = async || (!self.canary_ctl(&["status"]).contains("problem")).then_some(());
+        let settled = async || (!self.canary_ctl(&["status"]).await.contains("problem")).then_some(());
         let settled = self.lab.until("a status without a problem", settled).await;
-        assert!(settled.is_ok(), "{when}: {}", self.canary_ctl(&["status"]));
+        assert!(settled.is_ok(), "{when}: {}", self.canary_ctl(&["status"]).await);
     }
 }

@@ -95,14 +95,14 @@ impl Phases<'_, '_> {
             self.chart.gone("v2").await;
         }
         self.chart.ready("shop").await;
-        self.chart.canary_ctl(&["status"])
+        self.chart.canary_ctl(&["status"]).await
     }
 
     /// The way back from Helm's rollback.
     async fn both_again(&self, stable: &BTreeSet<String>) {
         self.chart.helm(&["rollback", "shop", BOTH]).await;
         self.chart.ready("shop-v2").await;
-        self.chart.canary_ctl(&["twin", "wait", "v2"]);
+        self.chart.canary_ctl(&["twin", "wait", "v2"]).await;
         assert_eq!(self.chart.pods("v1").await, *stable, "Helm's rollbacks leave stable alone");
         let (mut sessions, _) = self.sessions().await;
         assert_eq!(sessions.verify_all(false).await.but_closed(), Faults::default(), "after the way back");
@@ -131,7 +131,7 @@ impl Phases<'_, '_> {
     async fn promoted(&self) {
         let status = self.roll_back(STABLE).await;
         assert!(status.contains(NO_POD) && status.contains("`canary-ctl rollback` gives users"), "{status}");
-        self.chart.canary_ctl(&["rollback", "--dry-run"]);
+        self.chart.canary_ctl(&["rollback", "--dry-run"]).await;
         let mut sessions = Sessions::default();
         let (_, faults) = sessions.open(self.loaded.users(SESSIONS)).await;
         assert_eq!(faults.failed.len(), 2 * SESSIONS, "every request fails: {faults:?}");
@@ -141,22 +141,22 @@ impl Phases<'_, '_> {
     async fn promoted_and_rolled_back(&self, stable: &BTreeSet<String>) {
         let status = self.roll_back(STABLE).await;
         assert!(status.contains(NO_POD), "{status}");
-        self.chart.canary_ctl(&["rollback"]);
+        self.chart.canary_ctl(&["rollback"]).await;
         let (mut sessions, on_canary) = self.sessions().await;
         assert_eq!(on_canary, 0, "everybody is on the version before");
-        let status = self.chart.canary_ctl(&["status"]);
+        let status = self.chart.canary_ctl(&["status"]).await;
         let expected = [
             NO_POD,
             "its sessions are on stable; `canary-ctl promote --finish --skip-check moves-users` ends the drain",
         ];
         assert!(expected.iter().all(|text| status.contains(text)), "{status}");
-        self.chart.canary_ctl(&["promote", "--finish", "--skip-check", "moves-users"]);
-        let status = self.chart.canary_ctl(&["status"]);
+        self.chart.canary_ctl(&["promote", "--finish", "--skip-check", "moves-users"]).await;
+        let status = self.chart.canary_ctl(&["status"]).await;
         assert!(!status.contains("problem"), "{status}");
         assert_eq!(self.chart.pods("v1").await, *stable, "its pods have stayed");
 
         self.chart.helm(&["rollback", "shop", BOTH]).await;
-        self.chart.canary_ctl(&["twin", "wait", "v2"]);
+        self.chart.canary_ctl(&["twin", "wait", "v2"]).await;
         assert_eq!(sessions.verify_all(false).await.but_closed(), Faults::default(), "the canary has pods");
         self.loaded.apply_again().await;
         self.loaded.weigh("20").await;

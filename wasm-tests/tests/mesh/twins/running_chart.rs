@@ -6,7 +6,7 @@ use crate::support::in_the_mesh;
 use crate::support::loaded_fixture::LoadedFixture;
 use crate::support::release_fixture::{ReleaseFixture, Verb, turn};
 use mesh_lab::{Helm, Lab};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeSet;
 use wasm_tests::mesh::ShopEnvOptions;
 use wasm_tests::scenario::{Document, Faults, HOST, LoadHandle, Sessions};
@@ -99,7 +99,7 @@ impl<'l> Walk<'l> {
     async fn adopts_and_applies(&mut self) -> BTreeSet<String> {
         let stable = self.chart.pods_with("app=shop").await;
         let moving = self.sessions.start_load(MOVING);
-        self.chart.canary_ctl(&["twin", "adopt", "shop"]);
+        self.chart.canary_ctl(&["twin", "adopt", "shop"]).await;
         assert_eq!(self.chart.pods("v1").await, stable, "adopted");
         self.loaded.apply().await;
         nothing_is_lost(&mut self.sessions, moving, "applied").await;
@@ -144,8 +144,10 @@ impl<'l> Walk<'l> {
         println!("{} sessions ended on v1, {} live on v2", ended.count(), self.sessions.count());
         let promoted = self.chart.pods("v2").await;
         let moving = self.sessions.start_load(MOVING);
-        turn(&self.loaded.cluster, &self.loaded.release, Verb::Finish).await.unwrap();
-        self.chart.finish("v2").await;
+        // As `canary-ctl promote` says.
+        let after = self.loaded.document.clone().with("/spec/versions", json!({"stable": "v2"}));
+        std::fs::write(self.chart.path("canary.yaml"), after.text()).unwrap();
+        self.chart.finish_as_printed("v2").await;
         self.chart.gone("v1").await;
         nothing_is_lost(&mut self.sessions, moving, "finished").await;
         assert_eq!(self.chart.pods("v2").await, promoted, "the promoted pods stay");
@@ -171,26 +173,6 @@ impl<'l> Walk<'l> {
 }
 
 impl TwinChart<'_> {
-    /// What Helm has deployed, by kind and the chart's name, a twin beside its original.
-    async fn listed(&self) -> Vec<String> {
-        let kinds = "deployments,services,configmaps,secrets,horizontalpodautoscalers,poddisruptionbudgets";
-        let line =
-            ["get", kinds, "-n", &self.namespace, "-l", "app.kubernetes.io/managed-by=Helm", "-o", "json"];
-        let list: Value = serde_json::from_str(&self.lab.kubectl(&line).await.unwrap()).unwrap();
-        let named = |object: &Value| {
-            let metadata = &object["metadata"];
-            let chart_name = metadata["annotations"]["canary-ctl.io/chart-name"].as_str();
-            format!(
-                "{} {}",
-                object["kind"].as_str().unwrap(),
-                chart_name.or(metadata["name"].as_str()).unwrap()
-            )
-        };
-        let mut listed: Vec<String> = list["items"].as_array().unwrap().iter().map(named).collect();
-        listed.sort();
-        listed
-    }
-
     async fn password(&self) -> String {
         let line = ["get", "secret", "db", "-n", &self.namespace, "-o", "jsonpath={.data.password}"];
         self.lab.kubectl(&line).await.unwrap()
@@ -242,7 +224,7 @@ pub(super) async fn exposed_with<'l>(
 
 /// Fails if a request failed, or a session has lost its cart or moved. The first filter replaces the gateway's listener, whose
 /// connections are closed one by one for a while.
-async fn nothing_is_lost(sessions: &mut Sessions, moving: LoadHandle, when: &str) {
+pub(super) async fn nothing_is_lost(sessions: &mut Sessions, moving: LoadHandle, when: &str) {
     let moved = sessions.stop_load(moving).await.expect("they come back");
     assert_eq!(moved.but_closed(), Faults::default(), "{when}");
     assert_eq!(sessions.verify_all(false).await.but_closed(), Faults::default(), "{when}");
@@ -275,7 +257,7 @@ async fn adopted<'l>(
     chart.helm(&["install", "shop", &chart.text("chart"), "--set", "version=v1"]).await;
     chart.ready("shop").await;
     let stable = chart.pods_with("app=shop").await;
-    chart.canary_ctl(&["twin", "adopt", "shop", "-n", namespace, "--label", "version=v1"]);
+    chart.canary_ctl(&["twin", "adopt", "shop", "-n", namespace, "--label", "version=v1"]).await;
     assert_eq!(chart.pods("v1").await, stable, "adopted");
     (chart, stable)
 }
