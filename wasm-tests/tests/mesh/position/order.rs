@@ -46,7 +46,14 @@ fn with_a_key_from_a_jwt_the_filter_stands_behind_authentication_and_before_auth
         becomes(lab, &env, &[AUTHORIZATION, CUSTOM, AUTHENTICATION, OURS, ROUTER]).await;
         only_verified_tokens_give_a_key(&env).await;
         denied_with_and_without_a_token(&env, REFUSED, &tester).await;
-        let allowed = ask(&env, "/cart", &[bearer(&jwt::genuine("alice"))]).await;
+        // Envoy refuses while it knows no endpoint of the authorizer.
+        let allowed = lab
+            .until("the authorizer", async || {
+                let allowed = ask(&env, "/cart", &[bearer(&jwt::genuine("alice"))]).await;
+                (allowed.status == 200).then_some(allowed)
+            })
+            .await
+            .unwrap();
         assert_eq!(version(&allowed), "v2", "the authorizer was asked and had nothing against it");
     });
 }

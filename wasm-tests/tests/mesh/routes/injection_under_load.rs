@@ -39,7 +39,7 @@ impl LoadedFixture<'_> {
     }
 
     /// A new session of this version.
-    async fn user_on(&self, version: &str) -> User {
+    pub(super) async fn user_on(&self, version: &str) -> User {
         loop {
             let mut user = self.env.user();
             let response = user.navigate("/cart/add?item=tea").await.unwrap();
@@ -120,12 +120,7 @@ fn injected_routes_keep_the_settings_of_the_owners_routes_and_no_request_fails_u
         let [change] = lost.changes.as_slice() else { panic!("{lost:?}") };
         assert_eq!(change.why, ChangeReason::Repair { by: vec!["kubectl-client-side-apply".to_owned()] });
         loaded.apply().await;
-        lab.until("the way back to v2", async || {
-            let response = user.fetch("/slow?ms=1").await.unwrap();
-            (response.header("x-shop-version") == Some("v2")).then_some(())
-        })
-        .await
-        .unwrap();
+        loaded.until_served_by("v2", &mut user).await;
         assert_eq!(user.fetch("/slow?ms=2000").await.unwrap().status, 200, "as they have changed it");
         assert_eq!(sessions.verify_all(false).await, Faults::default());
 

@@ -130,6 +130,7 @@ async fn edited_then_upgraded(loaded: &LoadedFixture<'_>, cli: &Cli, owner: Owne
     assert_eq!(faults, Faults::default(), "{owner:?}");
     let (on_canary, faults) = going.open(loaded.users(SESSIONS)).await;
     assert_eq!(faults, Faults::default(), "{owner:?}");
+    let mut on_v2 = loaded.user_on("v2").await;
     let moving = going.start_load(SESSIONS);
     let upgraded = chart.comes(owner, &alone(&loaded.env, "7s")).await;
     if takes_routes_out(owner) {
@@ -148,6 +149,7 @@ async fn edited_then_upgraded(loaded: &LoadedFixture<'_>, cli: &Cli, owner: Owne
         cli.expect("apply", 2, &["it belongs to"]).await;
         cli.expect("apply --take-ownership --wait", 0, &[]).await;
         cli.expect("diff", 0, &[]).await;
+        loaded.until_served_by("v2", &mut on_v2).await;
     }
     assert_eq!(resting.verify_all(false).await, Faults::default(), "{owner:?}: who had rested");
     cli.expect("weight 0", 0, &[]).await;

@@ -89,4 +89,17 @@ impl<'l> LoadedFixture<'l> {
         };
         self.lab.until(&format!("the way to {host}"), answered).await.unwrap();
     }
+
+    /// Returns when this session has had twenty responses of its version in a row. Routes that have not arrived yet may give one by
+    /// chance.
+    pub(crate) async fn until_served_by(&self, version: &str, session: &mut User) {
+        let served = async || {
+            for _ in 0..20 {
+                let response = session.fetch("/").await.ok()?;
+                (response.header("x-shop-version") == Some(version)).then_some(())?;
+            }
+            Some(())
+        };
+        self.lab.until(&format!("a session on {version}"), served).await.unwrap();
+    }
 }

@@ -104,6 +104,7 @@ impl Phases<'_, '_> {
         self.chart.ready("shop-v2").await;
         self.chart.canary_ctl(&["twin", "wait", "v2"]).await;
         assert_eq!(self.chart.pods("v1").await, *stable, "Helm's rollbacks leave stable alone");
+        self.loaded.answers(HOST).await; // the gateway hears of the pods after they are ready
         let (mut sessions, _) = self.sessions().await;
         assert_eq!(sessions.verify_all(false).await.but_closed(), Faults::default(), "after the way back");
     }
