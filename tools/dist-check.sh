@@ -119,7 +119,7 @@ $plugin")" >&2) || die "a command of docs/install.md failed"
 }
 
 check_image() {
-    local root=$work/image config
+    local root=$work/image config push
     have skopeo || apt_install skopeo || die "skopeo is missing; it reads the image" "Debian and Ubuntu: apt-get install skopeo"
     config=$(skopeo inspect --config "oci-archive:$DIST/$NAME.oci.tar:$VERSION")
     for expected in "\"architecture\": \"$ARCHITECTURE\"" '"User": "65532:65532"' '"/canary-ctl"'; do
@@ -130,7 +130,8 @@ check_image() {
     umoci raw unpack --image "$work/layout:$VERSION" "$root"
     expect "canary-ctl $VERSION" in_root "$root" --version
     # As docs/install.md pushes it, to a folder in place of a registry.
-    (cd "$DIST" && bash -euc "$(block "The container image" | sed -nE "s#docker://[^ ]*#dir:$work/pushed#p")" >&2) || die "a command of docs/install.md failed"
+    push=$(block "The container image" | sed -nE "s#docker://[^ ]*#dir:$work/pushed#p")
+    (cd "$DIST" && bash -euc "$push" >&2) || die "a command of docs/install.md failed"
     [ -s "$work/pushed/manifest.json" ] || die "expected the image after the commands of docs/install.md, found none"
     # Over TLS it comes as far as the name of the host: it has found root certificates, which the empty root file system has not.
     check_certificates "$root" "dns error"
