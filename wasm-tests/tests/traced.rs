@@ -1,15 +1,39 @@
-//! `docs/decision-tests.md` is true: every test that it names as the proof of a rule exists.
+//! `docs/decision-tests.md` and `docs/rollout-reports.md` are true: every test that they name as the proof of a rule exists.
 
 use std::path::Path;
 
-/// The letters of the page and the folders that they stand for.
-const FOLDERS: [(&str, &str); 5] = [
-    ("N", "filter/tests/decisions"),
-    ("W", "wasm-tests/tests/wasm"),
-    ("A", "assignment/tests"),
-    ("E", "wasm-tests/tests/envoy"),
-    ("F", "wasm-tests/tests/fuzz"),
-];
+/// A page whose rows name the tests that prove them.
+struct Page {
+    path: &'static str,
+    /// Its letters, and the folders that they stand for.
+    folders: &'static [(&'static str, &'static str)],
+    /// It has at least so many tests.
+    tests: usize,
+}
+
+const DECISIONS: Page = Page {
+    path: "docs/decision-tests.md",
+    folders: &[
+        ("N", "filter/tests/decisions"),
+        ("W", "wasm-tests/tests/wasm"),
+        ("A", "assignment/tests"),
+        ("E", "wasm-tests/tests/envoy"),
+        ("F", "wasm-tests/tests/fuzz"),
+    ],
+    tests: 151,
+};
+
+const REPORTS: Page = Page {
+    path: "docs/rollout-reports.md",
+    folders: &[
+        ("R", "ctl/release/tests/rollout_machine"),
+        ("V", "ctl/release/src/evidence"),
+        ("O", "ctl/operations/tests/operations/rollouts"),
+        ("S", "wasm-tests/evidence/tests"),
+        ("M", "wasm-tests/tests/mesh"),
+    ],
+    tests: 30,
+};
 
 /// Letter, file and test of everything like "N `rows::a_fact`".
 fn named(page: &str) -> impl Iterator<Item = (&str, &str, &str)> {
@@ -24,30 +48,41 @@ fn named(page: &str) -> impl Iterator<Item = (&str, &str, &str)> {
     pairs.filter_map(|(letter, quoted)| quoted.split_once("::").map(|(file, test)| (letter, file, test)))
 }
 
-#[test]
-fn every_test_that_the_table_names_exists() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let page = std::fs::read_to_string(root.join("docs/decision-tests.md")).unwrap();
-    let mut count = 0;
-    for (letter, file, test) in named(&page) {
-        let folder = FOLDERS.iter().find(|(short, _)| *short == letter).map(|(_, folder)| *folder);
-        let folder = folder.unwrap_or_else(|| panic!("`{file}::{test}` has the unknown letter `{letter}`"));
-        let path = root.join(folder).join(format!("{file}.rs"));
-        let source =
-            std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        assert!(source.contains(&format!("fn {test}(")), "{} has no test `{test}`", path.display());
-        count += 1;
-    }
-    assert!(count > 150, "{count} tests were found on the page");
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
 #[test]
-fn every_row_of_the_table_has_a_proof() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let page = std::fs::read_to_string(root.join("docs/decision-tests.md")).unwrap();
-    let is_rule =
-        |line: &&str| line.starts_with("| ") && !line.starts_with("| ---") && !line.starts_with("| r");
-    for line in page.lines().filter(is_rule) {
-        assert!(named(line).next().is_some(), "no test for: {line}");
+fn every_test_that_the_tables_name_exists() {
+    for Page { path, folders, tests } in [DECISIONS, REPORTS] {
+        let page = std::fs::read_to_string(root().join(path)).unwrap();
+        let mut count = 0;
+        for (letter, file, test) in named(&page) {
+            let folder = folders.iter().find(|(short, _)| *short == letter).map(|(_, folder)| *folder);
+            let folder = folder
+                .unwrap_or_else(|| panic!("{path}: `{file}::{test}` has the unknown letter `{letter}`"));
+            let source = root().join(folder).join(format!("{file}.rs"));
+            let text = std::fs::read_to_string(&source)
+                .unwrap_or_else(|error| panic!("{path}: {}: {error}", source.display()));
+            assert!(
+                text.contains(&format!("fn {test}(")),
+                "{path}: {} has no test `{test}`",
+                source.display()
+            );
+            count += 1;
+        }
+        assert!(count >= tests, "{path}: {count} tests were found on the page, expected {tests}");
+    }
+}
+
+#[test]
+fn every_row_of_the_tables_has_a_proof() {
+    for Page { path, .. } in [DECISIONS, REPORTS] {
+        let page = std::fs::read_to_string(root().join(path)).unwrap();
+        let is_rule =
+            |line: &&str| line.starts_with("| ") && !line.starts_with("| ---") && !line.starts_with("| r");
+        for line in page.lines().filter(is_rule) {
+            assert!(named(line).next().is_some(), "{path}: no test for: {line}");
+        }
     }
 }

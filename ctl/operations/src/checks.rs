@@ -18,25 +18,27 @@ use canary_release::spec::{Release, ReleaseName, Routes};
 use canary_release::status::ReadyPods;
 
 impl Cluster {
-    /// Judges a weight. Taking users off a canary is refused by a pause alone, and taking all of them off by nothing.
+    /// Judges a weight. Taking users off a canary is refused by a pause alone, and taking all of them off by nothing. The ready pods of stable, where
+    /// pods were read.
     pub(super) async fn check_weight_change(
         &self,
         release: &ReleaseName,
         record: &Record,
         to: Weight,
         skipped: &[PreflightCheck],
-    ) -> Result<(), Error> {
+    ) -> Result<Option<usize>, Error> {
         if to > Weight::ZERO {
             self.check_pause(record, skipped)?;
         }
         let from = record.state.weight_at(now());
         if to <= from {
-            return Ok(());
+            return Ok(None);
         }
         check_step(record.max_step, from, to, skipped)?;
         self.check_filter(record, skipped).await?;
-        self.check_canary(release, record, skipped).await?;
-        self.check_held(release, record, skipped).await
+        let stable_pods = self.check_canary(release, record, skipped).await?;
+        self.check_held(release, record, skipped).await?;
+        Ok(stable_pods)
     }
 
     /// Refuses to send users to a canary where an object of the filter does not exist.
@@ -62,17 +64,17 @@ impl Cluster {
         Ok(check_pause(record, &self.user, skipped)?)
     }
 
-    /// Refuses to send users to a canary without ready pods, or without a route.
+    /// Refuses to send users to a canary without ready pods, or without a route. The ready pods of stable, where pods were read.
     pub(super) async fn check_canary(
         &self,
         release: &ReleaseName,
         record: &Record,
         skipped: &[PreflightCheck],
-    ) -> Result<(), Error> {
-        let Some(canary) = record.state.version_of(Role::Canary) else { return Ok(()) };
-        self.check_pods(release, record, canary, skipped).await?;
+    ) -> Result<Option<usize>, Error> {
+        let Some(canary) = record.state.version_of(Role::Canary) else { return Ok(None) };
+        let stable_pods = self.check_pods(release, record, canary, skipped).await?;
         if skipped.contains(&PreflightCheck::NoRoutes) || self.has_route(release, record, canary).await? {
-            return Ok(());
+            return Ok(stable_pods);
         }
         let message = match self.missing_route(release, record).await? {
             Some(missing) => missing.to_string(),
@@ -83,23 +85,30 @@ impl Cluster {
                 )
             }
         };
-        let alternative = Alternative::AddRoutes { routes: record.routes };
-        Ok(PreflightCheck::NoRoutes.refuse(skipped, message, alternative)?)
+        PreflightCheck::NoRoutes.refuse(
+            skipped,
+            message,
+            Alternative::AddRoutes { routes: record.routes },
+        )?;
+        Ok(stable_pods)
     }
 
-    /// Refuses to send users to a version without a ready pod.
-    pub(super) async fn check_pods(
+    /// Refuses to send users to a canary without a ready pod.
+    async fn check_pods(
         &self,
         release: &ReleaseName,
         record: &Record,
-        version: &str,
+        canary: &str,
         skipped: &[PreflightCheck],
-    ) -> Result<(), Error> {
+    ) -> Result<Option<usize>, Error> {
         if skipped.contains(&PreflightCheck::NoReadyPods) {
-            return Ok(());
+            return Ok(None);
         }
-        let pods = self.client.ready(release.namespace.as_str(), &record.service, version).await?;
-        check_ready(pods, version, &record.service.name, skipped)
+        let service = &record.service;
+        let pods = self.client.service_pods(release.namespace.as_str(), service).await?;
+        check_ready(pods.of_version(service, canary), canary, &service.name, skipped)?;
+        let stable = record.state.version_of(Role::Stable).unwrap_or_default();
+        Ok(Some(pods.of_version(service, stable).ready))
     }
 
     /// Checks an `apply` before its first write.
@@ -170,7 +179,7 @@ fn promoted_from(before: &Record, after: &Record) -> Option<Weight> {
     Some(if is_canary { before.state.weight_at(now()) } else { Weight::ZERO })
 }
 
-fn check_ready(
+pub(super) fn check_ready(
     pods: ReadyPods,
     version: &str,
     service: &str,

@@ -58,6 +58,25 @@ impl Cluster {
         })
     }
 
+    /// The train of a release that sidecars alone serve: there the gateways' decision for the train counts, and not the release's weight. `None`
+    /// outside a train, and where a gateway decides.
+    ///
+    /// # Errors
+    ///
+    /// If the configurations cannot be read.
+    pub async fn inner_train(
+        &self,
+        release: &ReleaseName,
+        stored: &StoredRecord,
+    ) -> Result<Option<String>, Error> {
+        let held = self.deployed_configs(release, &stored.record).await?;
+        if held.iter().any(|config| config.position == Position::Edge) {
+            return Ok(None);
+        }
+        let release = release.to_string();
+        Ok(held.iter().find_map(|config| config.releases.get(&release)?.train.clone()))
+    }
+
     /// The configurations, one for each group of proxies, that contain the release.
     pub(super) async fn deployed_configs(
         &self,

@@ -102,11 +102,11 @@ pub use role_change_checks::{
     CheckedFinish, CheckedPromotion, CheckedRollback, PromoteOptions, RollbackOptions,
 };
 pub use rollout::{
-    AlertSender, FailedDelivery, GroupCounters, HookCaller, MetricSource, RolloutDriver, RolloutReport,
-    SendError,
+    AlertSender, FailedDelivery, GroupCounters, HookCaller, LastAlerts, MetricSource, RolloutDriver,
+    RolloutReport, SendError,
 };
 pub use rotate::{RotateOptions, Rotated};
 pub use secret_reader::SecretReader;
 pub use set_weight::{CheckedWeight, WeightRequest, WeightUpdate};
-pub use uninstall::Uninstalled;
+pub use uninstall::{UninstallOptions, Uninstalled};
 pub use wait::{Arrival, WaitOptions};

@@ -1,11 +1,12 @@
 //! The checks of a promotion, a rollback and the end of a drain. Each results in a value that the operation needs, so that
 //! no caller can leave them out.
 
+use crate::checks::check_ready;
 use crate::{Cluster, EffectiveSettings, Error, StoredRecord};
 use assignment::Weight;
 use assignment::contract::Role;
 use canary_release::preflight::{Alternative, PreflightCheck, check_step};
-use canary_release::record::{Record, RollbackTarget, drains_for, ends_after};
+use canary_release::record::{Record, RollbackTarget, ScaledDown, drains_for, ends_after};
 use canary_release::spec::{ReleaseName, Seconds};
 use jiff::Timestamp;
 
@@ -48,6 +49,7 @@ pub struct CheckedRollback {
     pub(super) target: RollbackTarget,
     pub(super) deadline: Option<Timestamp>,
     settings: EffectiveSettings,
+    scaled_down: Option<ScaledDown>,
 }
 
 /// The end of a drain whose checks have passed; [`Cluster::finish`] carries it out.
@@ -108,6 +110,11 @@ impl CheckedRollback {
     /// Until when sessions finish on the version that is rolled back; without it they end at once.
     pub const fn deadline(&self) -> Option<Timestamp> {
         self.deadline
+    }
+
+    /// The version that gets all users, where it has too few pods for them. It refuses nothing.
+    pub const fn scaled_down(&self) -> Option<&ScaledDown> {
+        self.scaled_down.as_ref()
     }
 
     /// How users stick to versions.
@@ -195,8 +202,15 @@ impl Cluster {
         let mut after = stored.record.clone();
         after.roll_back(&target, None, "");
         let stable = after.state.version_of(Role::Stable).unwrap_or_default();
-        self.check_pods(release, &stored.record, stable, options.skipped).await?;
-        Ok(CheckedRollback { release: release.clone(), stored, target, deadline, settings })
+        let mut scaled_down = None;
+        if !options.skipped.contains(&PreflightCheck::NoReadyPods) {
+            let service = &stored.record.service;
+            let pods = self.client.service_pods(release.namespace.as_str(), service).await?;
+            let of = |version: &str| pods.of_version(service, version);
+            check_ready(of(stable), stable, &service.name, options.skipped)?;
+            scaled_down = stored.record.scaled_down_for(&target, |version| of(version).ready, now());
+        }
+        Ok(CheckedRollback { release: release.clone(), stored, target, deadline, settings, scaled_down })
     }
 
     /// Checks the end of all drains: their deadlines have passed.

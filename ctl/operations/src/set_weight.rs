@@ -8,7 +8,7 @@ use assignment::Weight;
 use assignment::contract::{Role, Until};
 use canary_release::plan::{Plan, Reference, plan_config_update};
 use canary_release::preflight::PreflightCheck;
-use canary_release::record::{Expiry, Operation, Record};
+use canary_release::record::{Expiry, Operation, Record, ScaledDown};
 use canary_release::spec::ReleaseName;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -32,6 +32,7 @@ pub struct CheckedWeight {
     release: ReleaseName,
     stored: StoredRecord,
     new: NewWeight,
+    scaled_down: Option<ScaledDown>,
 }
 
 /// A weight with its end.
@@ -40,12 +41,19 @@ pub(super) struct NewWeight {
     pub(super) weight: Weight,
     pub(super) until: Option<Until>,
     pub(super) operation: Operation,
+    /// The ready pods of stable, where pods were read.
+    pub(super) stable_pods: Option<usize>,
 }
 
 impl CheckedWeight {
     /// The record before.
     pub const fn record(&self) -> &Record {
         &self.stored.record
+    }
+
+    /// Stable, where it has too few pods for the users who come back to it. It refuses nothing.
+    pub const fn scaled_down(&self) -> Option<&ScaledDown> {
+        self.scaled_down.as_ref()
     }
 
     /// The record as it would be: the same where it has this weight already.
@@ -96,10 +104,18 @@ impl Cluster {
         if record.state.version_of(Role::Canary).is_none() {
             return Err(canary_release::plan::Error::NoCanary { last: record.last() }.into());
         }
-        self.check_weight_change(release, record, request.weight, request.skipped).await?;
+        let stable_pods = self.check_weight_change(release, record, request.weight, request.skipped).await?;
         let until = Expiry::until(request.expires_in, record.state.until, now(), record.on_expiry);
-        let new = NewWeight { weight: request.weight, until, operation: Operation::Weight };
-        Ok(CheckedWeight { release: release.clone(), stored, new })
+        let new = NewWeight { weight: request.weight, until, operation: Operation::Weight, stable_pods };
+        let scaled_down = if request.weight < record.state.weight_at(now()) {
+            let stable = record.state.version_of(Role::Stable).unwrap_or_default();
+            // A weight is lowered also where pods cannot be read.
+            let pods = self.client.ready(release.namespace.as_str(), &record.service, stable).await.ok();
+            pods.and_then(|pods| record.scaled_down(pods.ready, now()))
+        } else {
+            None
+        };
+        Ok(CheckedWeight { release: release.clone(), stored, new, scaled_down })
     }
 
     /// Gives a release's canary another share. One that it has already makes no generation; what an operation that was killed has left
@@ -110,7 +126,7 @@ impl Cluster {
     /// If another operator has changed the release since it was read, or `apply` has not finished. If it was killed after
     /// the record was written, the next `weight` or `apply` carries it out.
     pub async fn set_weight(&self, checked: CheckedWeight) -> Result<WeightUpdate, Error> {
-        let CheckedWeight { release, stored, new } = checked;
+        let CheckedWeight { release, stored, new, .. } = checked;
         self.write_new_weight(&release, stored, new).await
     }
 
@@ -122,7 +138,11 @@ impl Cluster {
         new: NewWeight,
     ) -> Result<WeightUpdate, Error> {
         if !new.is_set(&stored) {
+            let before = stored.record.state.weight;
             stored.record.set_weight(new.weight, new.until, &self.user, new.operation);
+            if let Some(ready) = new.stable_pods {
+                stored.record.note_stable_pods(before, ready);
+            }
             self.check_config_update(release, &stored).await?;
             self.records.save(release, &mut stored).await?;
         }

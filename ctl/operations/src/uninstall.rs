@@ -4,15 +4,27 @@
 use crate::backoff::{MAX_CONFLICTS, backoff};
 use crate::client::WriteMode;
 use crate::lease_manager::Task;
-use crate::{Cluster, Error, StoredRecord, WaitOptions};
+use crate::{Cluster, Error, LastAlerts, StoredRecord, WaitOptions};
 use assignment::Weight;
 use assignment::contract::{Role, VersionConfig};
+use canary_release::alert::UndeliveredAlert;
 use canary_release::manifest::Stage;
 use canary_release::plan::{Plan, Reference, removal};
 use canary_release::preflight::{Alternative, PreflightCheck};
 use canary_release::record::{Operation, Record};
 use canary_release::routing::RouteTargets;
 use canary_release::spec::ReleaseName;
+use jiff::Timestamp;
+
+/// How a release is uninstalled.
+pub struct UninstallOptions<'a> {
+    /// The checks that are skipped.
+    pub skipped: &'a [PreflightCheck],
+    /// How proxies are waited for.
+    pub waiting: WaitOptions<'a>,
+    /// Who sends the alerts that are left.
+    pub alerts: LastAlerts,
+}
 
 /// The result of an `uninstall`.
 #[derive(Debug)]
@@ -21,6 +33,8 @@ pub struct Uninstalled {
     pub plan: Plan,
     /// The proxies that could not be asked whether they still had the canary, or why none could.
     pub not_observed: Option<Box<Error>>,
+    /// The alerts of its rollouts that somebody did not get and nobody sends any more.
+    pub lost_alerts: Vec<UndeliveredAlert>,
 }
 
 impl Cluster {
@@ -37,7 +51,8 @@ impl Cluster {
     }
 
     /// Uninstalls a release. First every proxy gets a configuration without a canary, then objects are deleted: routes,
-    /// filter and configuration, subsets, and the record last, so that a call that was killed can be continued.
+    /// filter and configuration, subsets, and the record last, so that a call that was killed can be continued. A rollout that goes on is
+    /// ended by it; its alerts are sent before the record is deleted.
     ///
     /// Keys stay: other releases sign with them.
     ///
@@ -50,15 +65,14 @@ impl Cluster {
         &self,
         release: &ReleaseName,
         mut stored: StoredRecord,
-        skipped: &[PreflightCheck],
-        waiting: &mut WaitOptions<'_>,
+        mut options: UninstallOptions<'_>,
     ) -> Result<Uninstalled, Error> {
-        self.check_uninstall(release, &stored.record, skipped).await?;
+        self.check_uninstall(release, &stored.record, options.skipped).await?;
         let task = Task { verb: "uninstall", release };
         let alone = async || {
             let mut not_observed = None;
             if self.end_canary(release, &mut stored).await? {
-                not_observed = self.wait_for_removal(release, &stored.record, waiting).await?;
+                not_observed = self.wait_for_removal(release, &stored.record, &mut options.waiting).await?;
             }
             self.protect_subsets(release, &stored.record).await?;
             let shared = stored.record.config_objects().map(Reference::place).collect();
@@ -69,8 +83,12 @@ impl Cluster {
                 // and created between two pushes.
                 self.wait_for_istiod_push(&stored.record).await;
             }
+            let mut lost_alerts = Vec::new();
+            if !stored.record.alerts.is_empty() {
+                (stored, lost_alerts) = Box::pin(self.send_last_alerts(release, &options.alerts)).await?;
+            }
             self.records.delete(release, &stored).await?;
-            Ok(Uninstalled { plan, not_observed })
+            Ok(Uninstalled { plan, not_observed, lost_alerts })
         };
         self.leases.with_leases(vec![task.place()], task, alone).await
     }
@@ -143,6 +161,7 @@ impl Cluster {
     /// Removes the canary from the live versions in every proxy that has it. Returns whether there was one.
     async fn end_canary(&self, release: &ReleaseName, stored: &mut StoredRecord) -> Result<bool, Error> {
         let record = &mut stored.record;
+        let has_ended = record.end_rollout_by_uninstallation(&self.user, Timestamp::now());
         let is_stable = |version: &VersionConfig| version.role == Role::Stable;
         if !record.state.versions.iter().all(is_stable) {
             let from = record.state.weight;
@@ -150,6 +169,8 @@ impl Cluster {
             record.initial_weight = None;
             record.append_history(&self.user, from, Operation::Uninstall);
             self.check_removal(release, stored).await?;
+            self.records.save(release, stored).await?;
+        } else if has_ended {
             self.records.save(release, stored).await?;
         }
         match self.write_weight(release, stored).await {

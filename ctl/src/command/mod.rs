@@ -10,6 +10,7 @@ mod doctor;
 mod explain;
 mod generate;
 mod init;
+mod inner_release;
 mod key_file;
 mod lint;
 mod list;

@@ -1,5 +1,6 @@
 //! `rollback`: read the record, check, print the impact, execute, report. There is no confirmation prompt.
 
+use super::inner_release::{self, InnerChange};
 use super::target::{self, ReleaseTarget};
 use super::{release_context, role_change};
 use crate::cli::Rollback;
@@ -13,12 +14,17 @@ use canary_release::spec::ReleaseName;
 
 pub(super) async fn run(arguments: &Rollback, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let ReleaseTarget { name, cluster, stored } = target::connect_release(&arguments.on).await?;
+    let found = target::connect_release(&arguments.on).await?;
+    inner_release::report(&found, InnerChange::Rollback, printer).await;
+    let ReleaseTarget { name, cluster, stored } = found;
     let skipped = &arguments.on.checks.skipped;
     let options = RollbackOptions { now: arguments.now, drain: arguments.drain, skipped };
     let rollback = cluster.check_rollback(&name, stored, options).await?;
     for line in impact(&cluster, &name, &rollback).await {
         printer.message(&line);
+    }
+    if let Some(found) = rollback.scaled_down() {
+        found.hint().iter().for_each(|hint| printer.hint(hint));
     }
     if let Some(by) = arguments.writes.dry_run {
         return role_change::dry_run(by, &cluster, &name, &rollback.preview(), printer).await;
@@ -75,6 +81,7 @@ pub(super) async fn impact(cluster: &Cluster, name: &ReleaseName, rollback: &Che
         }
         (None, Stickiness::User) => "its users are on stable with their next request".to_owned(),
     });
+    lines.extend(rollback.scaled_down().map(ToString::to_string));
     lines
 }
 

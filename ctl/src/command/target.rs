@@ -2,12 +2,14 @@
 
 use crate::Error;
 use crate::cli::{ClusterAccess, OnCluster, SpecFile};
+use crate::hint::Hint as _;
 use crate::module;
 use crate::report::Printer;
 use crate::scraped_metrics::HttpScrapedMetrics;
 use canary_operations::{Arrival, Cluster, StoredRecord, WaitOptions, WriteOptions};
 use canary_release::format::seconds;
 use canary_release::preflight::PreflightCheck;
+use canary_release::record::ScaledDown;
 use canary_release::spec::{Document, Mode, ReleaseName, Seconds};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -136,6 +138,13 @@ pub(super) fn report_unseen(arrival: Option<&Arrival>, printer: &mut Printer) {
             seconds(*waited)
         ));
     }
+}
+
+/// Prints that the version to which users come back has too few pods, and what to do.
+pub(super) fn report_scaled_down(found: Option<&ScaledDown>, printer: &mut Printer) {
+    let Some(found) = found else { return };
+    printer.message(&found.to_string());
+    found.hint().iter().for_each(|hint| printer.hint(hint));
 }
 
 /// The wait options of the command line.

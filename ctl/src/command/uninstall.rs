@@ -1,16 +1,24 @@
 //! `uninstall`: read the record, carry out, report. Of a local Envoy: its files without the release.
 
 use super::target::{self, ReleaseTarget};
+use crate::alert::HttpAlertSender;
 use crate::cli::Uninstall;
+use crate::hook::HttpHookCaller;
 use crate::local::{Environment, Lock};
 use crate::report::{PlanReport, Printer, Report};
 use crate::{Error, Outcome};
+use canary_operations::{Cluster, LastAlerts, UninstallOptions};
 use canary_release::rbac::KEYS;
-use canary_release::spec::Document;
+use canary_release::spec::{Document, Release, ReleaseName};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Receivers that do not accept alerts are waited for so long: longer than a claim of a driver that was killed lasts.
+const LAST_ALERTS: Duration = Duration::from_mins(1);
 
 pub(super) async fn run(arguments: &Uninstall, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
@@ -25,19 +33,35 @@ pub(super) async fn run(arguments: &Uninstall, printer: &mut Printer) -> Result<
         printer.message("nothing taken away");
         return Ok(Outcome::Done);
     }
+    let release = document.map(|document| document.release).filter(|release| release.name == name);
     let uninstalled = {
         let mut progress = target::progress(printer);
-        let mut waiting = target::waiting(arguments.timeout, &mut progress);
-        cluster.uninstall(&name, stored, &arguments.on.checks.skipped, &mut waiting).await?
+        let waiting = target::waiting(arguments.timeout, &mut progress);
+        let alerts = last_alerts(&cluster, &name, release.as_ref());
+        let options = UninstallOptions { skipped: &arguments.on.checks.skipped, waiting, alerts };
+        Box::pin(cluster.uninstall(&name, stored, options)).await?
     };
+    for alert in &uninstalled.lost_alerts {
+        printer.message(&alert.to_string());
+    }
     printer.report(&PlanReport::written(&uninstalled.plan, arguments.verbose))?;
     printer.message(&format!("{name}: taken off the cluster; its keys stay"));
-    let release = document.map(|document| document.release).filter(|release| release.name == name);
     printer.hint(&keys_hint(release.map(|release| release.signing_namespaces()).as_ref()));
     if let Some(error) = &uninstalled.not_observed {
         printer.message(&format!("not observed that every proxy had left the canary before: {error}"));
     }
     Ok(Outcome::Done)
+}
+
+/// Who sends the alerts that are left. URLs and hooks are those of the file of the release, as in `rollout run`.
+fn last_alerts(cluster: &Cluster, name: &ReleaseName, release: Option<&Release>) -> LastAlerts {
+    let spec = release.map(|release| release.rollout.clone()).unwrap_or_default();
+    let secrets = cluster.secrets(name.namespace.as_str());
+    LastAlerts {
+        sender: Some(Arc::new(HttpAlertSender::new(spec.alerts.urls))),
+        hooks: Some(Arc::new(HttpHookCaller::new(spec.hooks.endpoints, Some(secrets)))),
+        timeout: LAST_ALERTS,
+    }
 }
 
 /// When the keys that stay can be deleted, and how.

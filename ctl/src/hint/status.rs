@@ -4,7 +4,7 @@ use super::Hint;
 use super::rights::right_to_add;
 use assignment::contract::Role;
 use canary_release::plan::{MissingCause, Reference};
-use canary_release::record::Operation;
+use canary_release::record::{Operation, ScaledDown};
 use canary_release::routing::Gap;
 use canary_release::spec::Routes;
 use canary_release::status::{EmbeddedAtScale, Problem, ProxyFault, ProxyStatus, TemplateDrift};
@@ -18,6 +18,7 @@ impl Hint for Problem<'_> {
             Self::NotRepairable { error } | Self::NotDeployed { error } => return error.hint(),
             Self::Bypass { gap, reached } => close(gap, reached),
             Self::ProxyBehind { proxy, .. } => return proxy.hint(),
+            Self::ScaledDown(found) => return found.hint(),
             Self::TemplateDrift { drift } => rendered_again(drift),
             Self::NotObserved { right } => right_to_add(right),
             Self::NotWritten { operation, .. } => {
@@ -45,6 +46,16 @@ impl Hint for ProxyStatus {
                 "istiod may be away, or the proxy refused the configuration: `kubectl -n {namespace} logs {pod} -c istio-proxy`"
             ),
         })
+    }
+}
+
+impl Hint for ScaledDown {
+    fn hint(&self) -> Option<String> {
+        let (version, expected) = (&self.version, self.expected());
+        Some(format!(
+            "scale the Deployment of `{version}` up to {expected} replicas or more, or set `minReplicas` of its autoscaler: until they are ready, \
+             users who come back may overload it"
+        ))
     }
 }
 

@@ -187,8 +187,8 @@ impl Cluster {
         self.prune(&mut rollout).await?;
         let Rollout { mut stored, plan, .. } = rollout;
         if let Some(weight) = stored.record.initial_weight {
-            self.check_canary(&release.name, &stored.record, options.skipped).await?;
-            let new = NewWeight { weight, until: None, operation: Operation::Apply };
+            let stable_pods = self.check_canary(&release.name, &stored.record, options.skipped).await?;
+            let new = NewWeight { weight, until: None, operation: Operation::Apply, stable_pods };
             stored = self.write_new_weight(&release.name, stored, new).await?.stored;
             if options.wait {
                 arrival =

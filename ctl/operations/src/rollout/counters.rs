@@ -1,5 +1,6 @@
 //! What the proxies of a release have counted by user group, and the restarts of its pods, at one moment.
 
+use crate::client::ServicePods;
 use crate::{Cluster, Error};
 use assignment::contract::Role;
 use canary_release::evidence::{PodRestarts, ProxyCounters};
@@ -21,6 +22,8 @@ pub struct GroupCounters {
     pub proxies: usize,
     /// Those in which the fuse of the canary is open.
     pub fused: usize,
+    /// The ready pods of stable.
+    pub stable_pods: usize,
     /// The restarts of the containers of both versions.
     pub restarts: PodRestarts,
 }
@@ -40,8 +43,8 @@ impl Cluster {
         now: Timestamp,
     ) -> Result<GroupCounters, Error> {
         let filter = MetricFilter::of_release(&release.to_string(), COUNTERS);
-        let (reported, restarts) =
-            tokio::try_join!(self.metrics(record, filter), self.pod_restarts(release, record))?;
+        let service_pods = self.client.service_pods(release.namespace.as_str(), &record.service);
+        let (reported, pods) = tokio::try_join!(self.metrics(record, filter), service_pods)?;
         let canary = record.rollout.as_ref().map_or("", |rollout| rollout.canary.as_str());
         let stable = record.state.version_of(Role::Stable).unwrap_or_default();
         let (name, proxies) = (release.to_string(), reported.len());
@@ -55,18 +58,19 @@ impl Cluster {
                 fused += usize::from(until.is_some_and(|until| is_later(until, now)));
             }
         }
-        Ok(GroupCounters { counters, proxies, fused, restarts })
+        let (restarts, stable_pods) =
+            (pod_restarts(record, &pods), pods.of_version(&record.service, stable).ready);
+        Ok(GroupCounters { counters, proxies, fused, stable_pods, restarts })
     }
+}
 
-    async fn pod_restarts(&self, release: &ReleaseName, record: &Record) -> Result<PodRestarts, Error> {
-        let pods = self.client.service_pods(release.namespace.as_str(), &record.service).await?;
-        let of = |version: Option<&str>| {
-            let pods = version.into_iter().flat_map(|version| pods.pods_of_version(&record.service, version));
-            pods.filter_map(|pod| Some((pod.metadata.uid.clone()?, restarts(pod)))).collect()
-        };
-        let canary = record.rollout.as_ref().map(|rollout| rollout.canary.as_str());
-        Ok(PodRestarts { canary: of(canary), stable: of(record.state.version_of(Role::Stable)) })
-    }
+fn pod_restarts(record: &Record, pods: &ServicePods) -> PodRestarts {
+    let of = |version: Option<&str>| {
+        let pods = version.into_iter().flat_map(|version| pods.pods_of_version(&record.service, version));
+        pods.filter_map(|pod| Some((pod.metadata.uid.clone()?, restarts(pod)))).collect()
+    };
+    let canary = record.rollout.as_ref().map(|rollout| rollout.canary.as_str());
+    PodRestarts { canary: of(canary), stable: of(record.state.version_of(Role::Stable)) }
 }
 
 /// The restarts of a pod's containers.

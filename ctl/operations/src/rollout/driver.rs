@@ -129,7 +129,13 @@ impl<'c> RolloutDriver<'c> {
                 report.decision = Decision::wait(RolloutPhase::Progressing, reason);
                 return Ok(report);
             }
-            Err(error) => return Err(error),
+            Err(error) => {
+                if report.decision.action == RolloutAction::Execute(Ending::Promote) && is_late(&error) {
+                    let reason = format!("{}: {error}", report.decision.reason);
+                    self.note_refusal(as_read, &Decision::wait(RolloutPhase::Held, reason), now).await?;
+                }
+                return Err(error);
+            }
         }
         self.call_hooks(&mut report, now);
         let is_steady = is_deployed && report.record.state.generation == generation;
@@ -201,7 +207,8 @@ impl<'c> RolloutDriver<'c> {
         let has_measured = stored.record.add_measurements(&measured, now);
         let has_called = self.hooks.record_results(&mut stored.record, now);
         let has_fused = stored.record.note_fuses(observed.fused, now);
-        let has_evidence = has_interval || has_measured || has_called || has_fused;
+        let has_counted = stored.record.note_stable_pods(stored.record.state.weight, observed.stable_pods);
+        let has_evidence = has_interval || has_measured || has_called || has_fused || has_counted;
         let record = stored.record.clone();
         let (Some(rollout), Some(assessment)) = (&record.rollout, record.assess_rollout(proxies, now)) else {
             return Err(VerbError::NotActive { found: "none".to_owned() }.into());
@@ -212,6 +219,8 @@ impl<'c> RolloutDriver<'c> {
             until: record.state.until,
             is_deployed,
             fused: observed.fused,
+            scaled_down: record
+                .scaled_down(observed.stable_pods, u64::try_from(now.as_second()).unwrap_or_default()),
             dependencies: self.cluster.dependencies(rollout).await,
             assessment: assessment.clone(),
         };
@@ -234,7 +243,7 @@ impl<'c> RolloutDriver<'c> {
 
     /// Does what was decided; the record afterwards.
     async fn carry_out(&mut self, found: Found, now: Timestamp) -> Result<Record, Error> {
-        let Found { mut stored, has_evidence, report, .. } = found;
+        let Found { mut stored, has_evidence, observed, report, .. } = found;
         let has_results = self.alerts.record_results(&mut stored.record.alerts);
         let has_note = stored.record.note_wait(&report.decision, now);
         match report.decision.action {
@@ -255,7 +264,7 @@ impl<'c> RolloutDriver<'c> {
             RolloutAction::EnterStep(_)
             | RolloutAction::Renew
             | RolloutAction::Decide(_)
-            | RolloutAction::End(_) => self.apply(stored, &report.decision, now).await,
+            | RolloutAction::End(_) => self.apply(stored, &report.decision, observed.stable_pods, now).await,
         }
     }
 
@@ -264,10 +273,12 @@ impl<'c> RolloutDriver<'c> {
         &mut self,
         mut stored: StoredRecord,
         decision: &Decision,
+        stable_pods: usize,
         now: Timestamp,
     ) -> Result<Record, Error> {
         let before = stored.record.clone();
         stored.record.apply_decision(decision, &self.cluster.user, now);
+        stored.record.note_stable_pods(before.state.weight, stable_pods);
         if matches!(decision.action, RolloutAction::EnterStep(_)) {
             let weight = stored.record.state.weight;
             self.cluster.check_weight_change(&self.release, &before, weight, AGREED).await?;
@@ -340,4 +351,9 @@ impl<'c> RolloutDriver<'c> {
         let changed = Box::pin(self.cluster.roll_back(checked, &mut waiting)).await?;
         Ok(changed.stored.record)
     }
+}
+
+/// Whether a promotion waits for others: for proxies that are late, or for who holds the Lease.
+const fn is_late(error: &Error) -> bool {
+    matches!(error, Error::Late { .. } | Error::Held { .. })
 }

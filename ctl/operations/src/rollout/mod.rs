@@ -7,6 +7,7 @@
 //! verbs      start, approve, pause, resume, retry, abort, promote RolloutVerb   -> StoredRecord
 //! analysis   asks for the values of metrics that are due           Record        -> MeasurementResult
 //! alerts     sends what the record says is to be sent             DueDelivery   -> requests
+//! last_alerts sends what is left before the record is deleted  AlertOutbox   -> UndeliveredAlert
 //! hooks      calls hooks                                          HookRequest   -> HookResult
 //! driver     reads the record, observes, decides, and writes      Record        -> RolloutReport
 //! report     what it has observed, and done
@@ -20,6 +21,7 @@ mod dependencies;
 mod deployment;
 mod driver;
 mod hooks;
+mod last_alerts;
 mod report;
 mod send_error;
 mod verbs;
@@ -29,5 +31,6 @@ pub use analysis::MetricSource;
 pub use counters::GroupCounters;
 pub use driver::RolloutDriver;
 pub use hooks::HookCaller;
+pub use last_alerts::LastAlerts;
 pub use report::RolloutReport;
 pub use send_error::{FailedDelivery, SendError};

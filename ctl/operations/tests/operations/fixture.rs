@@ -3,8 +3,8 @@
 use crate::fake_api::FakeApi;
 use assignment::Weight;
 use canary_operations::{
-    Applied, ApplyOptions, Cluster, Error, PromoteOptions, RoleChanged, RollbackOptions, RotateOptions,
-    Rotated, Uninstalled, WaitOptions, WeightRequest, WriteOptions,
+    Applied, ApplyOptions, Cluster, Error, LastAlerts, PromoteOptions, RoleChanged, RollbackOptions,
+    RotateOptions, Rotated, UninstallOptions, Uninstalled, WaitOptions, WeightRequest, WriteOptions,
 };
 use canary_release::EmbeddedModule;
 use canary_release::preflight::PreflightCheck;
@@ -232,8 +232,10 @@ pub(crate) async fn uninstall_report(cluster: &Cluster, release: &Release) -> Re
 
 async fn uninstalled(timeout: Duration, cluster: &Cluster, release: &Release) -> Result<Uninstalled, Error> {
     let stored = cluster.get_record(&release.name).await?;
-    let mut waiting = WaitOptions { timeout, progress: &mut |_, _| {} };
-    Box::pin(cluster.uninstall(&release.name, stored, &[PreflightCheck::MovesUsers], &mut waiting)).await
+    let waiting = WaitOptions { timeout, progress: &mut |_, _| {} };
+    let skipped = &[PreflightCheck::MovesUsers];
+    let options = UninstallOptions { skipped, waiting, alerts: LastAlerts::default() };
+    Box::pin(cluster.uninstall(&release.name, stored, options)).await
 }
 
 /// How objects are written: the istiod of the fake sends a change at once.

@@ -5,7 +5,9 @@ use crate::fixture::{
     apply, promote, release, run, set_weight, shop, shop_with_virtual_service, weight, with_bytes,
 };
 use assignment::contract::Role;
-use canary_operations::{Cluster, Error, RollbackOptions, StoredRecord, WaitOptions, WeightRequest};
+use canary_operations::{
+    Cluster, Error, LastAlerts, RollbackOptions, StoredRecord, UninstallOptions, WaitOptions, WeightRequest,
+};
 use canary_release::manifest::Stage;
 use canary_release::plan::module_backup;
 use canary_release::preflight::PreflightCheck;
@@ -25,11 +27,12 @@ async fn recovered(cluster: &Cluster, release: &Release) -> StoredRecord {
     stored
 }
 
-/// What an operation depends on.
+/// What an operation depends on. How many pods of stable served all users no object says.
 fn essence(record: &Record) -> Record {
     let mut record = record.clone();
     record.history = serde_json::from_value(json!([])).unwrap();
     record.role_change = None;
+    record.stable_pods = None;
     record
 }
 
@@ -110,7 +113,8 @@ fn a_release_without_record_is_stopped_rolled_back_and_uninstalled() {
         delete_record(&api);
         let stored = recovered(&cluster, &release).await;
         let skipped = [PreflightCheck::MovesUsers];
-        Box::pin(cluster.uninstall(&release.name, stored, &skipped, &mut waiting)).await.unwrap();
+        let options = UninstallOptions { skipped: &skipped, waiting, alerts: LastAlerts::default() };
+        Box::pin(cluster.uninstall(&release.name, stored, options)).await.unwrap();
         let kinds = ["EnvoyFilter", "VirtualService", "DestinationRule", "ConfigMap"];
         assert_eq!(api.state().store.names(&kinds), [""; 0]);
     });

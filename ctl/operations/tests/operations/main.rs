@@ -33,6 +33,7 @@ mod refused;
 mod rollouts;
 mod scraped;
 mod template_drift;
+mod trains;
 mod twin_rights;
 mod two_clusters;
 mod unobserved;

@@ -1,7 +1,7 @@
 //! `apply` and `uninstall` are refused while they would move the users of ready pods.
 
 use crate::fixture::{SHOP, apply, pod, release, run, shop, shop_with_virtual_service};
-use canary_operations::{Cluster, Error, WaitOptions};
+use canary_operations::{Cluster, Error, LastAlerts, UninstallOptions, WaitOptions};
 use canary_release::preflight::{Alternative, CheckFailed, PreflightCheck};
 use canary_release::spec::Release;
 use serde_json::{Value, json};
@@ -22,8 +22,9 @@ fn refused<T: std::fmt::Debug>(done: Result<T, Error>) -> (String, String) {
 
 async fn uninstall_checked(cluster: &Cluster, release: &Release) -> Result<(), Error> {
     let stored = cluster.get_record(&release.name).await?;
-    let mut waiting = WaitOptions { timeout: Duration::from_mins(1), progress: &mut |_, _| {} };
-    Box::pin(cluster.uninstall(&release.name, stored, &[], &mut waiting)).await.map(drop)
+    let waiting = WaitOptions { timeout: Duration::from_mins(1), progress: &mut |_, _| {} };
+    let options = UninstallOptions { skipped: &[], waiting, alerts: LastAlerts::default() };
+    Box::pin(cluster.uninstall(&release.name, stored, options)).await.map(drop)
 }
 
 #[test]

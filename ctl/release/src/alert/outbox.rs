@@ -123,6 +123,20 @@ impl AlertOutbox {
         &self.undelivered
     }
 
+    /// What somebody will never get once the record is deleted: what was given up, and what is to be sent. Events are optional, so none of them.
+    pub fn lost(&self) -> Vec<UndeliveredAlert> {
+        let mut lost = self.undelivered.clone();
+        for PendingAlert { alert, deliveries } in &self.pending {
+            let recipients = deliveries.iter().filter(|delivery| delivery.to != Recipient::Events);
+            lost.extend(recipients.map(|delivery| UndeliveredAlert {
+                id: format!("{} ({})", alert.id, alert.kind.as_str()),
+                to: delivery.to.name().to_owned(),
+                reason: "the release was uninstalled before".to_owned(),
+            }));
+        }
+        lost
+    }
+
     /// Whether an alert is to be sent to a recipient of that name.
     pub fn has(&self, id: &str, to: &str) -> bool {
         let pending = self.pending.iter().find(|pending| pending.alert.id == id);

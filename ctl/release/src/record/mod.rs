@@ -10,6 +10,7 @@
 //! role_change     promotion and rollback of a record                     Record         -> Record
 //! recover         a record that was deleted, from the objects            objects        -> Record
 //! pause           the pause of a release, with its pauser
+//! scaled_down     a version with too few pods for the users who come back to it
 //! ```
 
 mod expiry;
@@ -19,6 +20,7 @@ mod pause;
 mod recover;
 mod release_record;
 mod role_change;
+mod scaled_down;
 mod state;
 mod version_roles;
 
@@ -30,4 +32,5 @@ pub use recover::recover;
 pub(crate) use release_record::FORMAT;
 pub use release_record::{OwnedObject, Proxies, Record, ServiceRef, proxies};
 pub use role_change::{RoleChange, RoleChangeKind, RollbackTarget, drains_for, ends_after};
+pub use scaled_down::ScaledDown;
 pub use state::{ReleaseState, new_uid};

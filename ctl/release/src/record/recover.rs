@@ -60,6 +60,7 @@ pub fn recover(release: &ReleaseName, objects: &[Value], by: &str) -> Option<Rec
         module_rollout: None,
         rollout: None,
         alerts: AlertOutbox::default(),
+        stable_pods: None,
         paused: None,
         max_step: Weight::new(MAX_STEP).unwrap_or(Weight::FULL),
         on_expiry: state.until.map(|until| until.action).unwrap_or_default(),

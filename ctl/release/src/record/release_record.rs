@@ -48,6 +48,9 @@ pub struct Record {
     /// What people are told of its rollouts and do not have yet.
     #[serde(default, skip_serializing_if = "AlertOutbox::is_empty")]
     pub alerts: AlertOutbox,
+    /// Stable's ready pods when the canary got its first users: those by which all users were served.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stable_pods: Option<usize>,
     /// The pause, if the release is paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<Pause>,
@@ -103,6 +106,7 @@ impl Record {
             module_rollout: None,
             rollout: None,
             alerts: AlertOutbox::default(),
+            stable_pods: None,
             paused: None,
             max_step: release.max_step,
             on_expiry: release.on_expiry,

@@ -208,6 +208,7 @@ impl Record {
     fn record_role_change(&mut self, kind: RoleChangeKind, from: String, to: String, by: &str) {
         // What the file began with was for another state of things.
         self.initial_weight = None;
+        self.stable_pods = None;
         self.role_change = Some(RoleChange { kind, from, to, by: by.to_owned(), at: Timestamp::now() });
     }
 

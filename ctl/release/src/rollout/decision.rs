@@ -3,6 +3,7 @@
 use super::{DependencyState, Ending, RolloutResult};
 use crate::alert::AlertKind;
 use crate::evidence::Assessment;
+use crate::record::ScaledDown;
 use crate::spec::Seconds;
 use assignment::Weight;
 use assignment::contract::Until;
@@ -23,6 +24,8 @@ pub struct RolloutObservation {
     pub is_deployed: bool,
     /// The proxies in which the fuse of the canary is open.
     pub fused: usize,
+    /// Stable, where it has too few pods for the users who would come back.
+    pub scaled_down: Option<ScaledDown>,
     /// What was observed of the releases that it depends on, in its order.
     pub dependencies: Vec<DependencyState>,
     /// What the evidence says.

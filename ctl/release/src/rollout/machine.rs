@@ -27,12 +27,10 @@ impl Rollout {
             .or_else(|| self.evidence_against(seen))
             .or_else(|| self.fused(seen, now))
             .unwrap_or_else(|| {
-                self.gated(
-                    self.with_dependencies(self.in_window(self.progress(seen, now), now), &seen.dependencies),
-                    now,
-                )
+                let progress = self.with_stable_pods(self.progress(seen, now), seen);
+                self.gated(self.with_dependencies(self.in_window(progress, now), &seen.dependencies), now)
             });
-        self.renewed(decision, seen, now)
+        self.renewed(told_of_scaled_down(decision, seen), seen, now)
     }
 
     /// The rollout has ended, or is about to.
@@ -208,6 +206,23 @@ impl Rollout {
         }
     }
 
+    /// No more users are taken off stable while it has too few pods for those who would come back.
+    fn with_stable_pods(&self, decision: Decision, seen: &RolloutObservation) -> Decision {
+        let Some(scaled_down) = &seen.scaled_down else { return decision };
+        let takes_users = match decision.action {
+            RolloutAction::EnterStep(index) => {
+                self.plan.get(index).is_some_and(|step| step.weight > seen.weight)
+            }
+            RolloutAction::Decide(ending) => ending == Ending::Promote,
+            _ => false,
+        };
+        if !takes_users {
+            return decision;
+        }
+        let reason = format!("{scaled_down}; {}", decision.reason);
+        Decision::new(RolloutPhase::Held, RolloutAction::Wait, reason)
+    }
+
     /// While a driver waits it keeps the weight from expiring. A person's weight is left alone, and one that has expired
     /// is not brought back.
     fn renewed(&self, decision: Decision, seen: &RolloutObservation, now: Timestamp) -> Decision {
@@ -220,5 +235,15 @@ impl Rollout {
             return Decision { action: RolloutAction::Renew, ..decision };
         }
         decision
+    }
+}
+
+/// A failed rollout brings users back to stable however many pods it has: the canary is worse. People are told.
+fn told_of_scaled_down(decision: Decision, seen: &RolloutObservation) -> Decision {
+    match (&seen.scaled_down, decision.action) {
+        (Some(scaled_down), RolloutAction::Decide(Ending::Rollback | Ending::Stop)) => {
+            Decision { reason: format!("{}; {scaled_down}", decision.reason), ..decision }
+        }
+        _ => decision,
     }
 }

@@ -3,6 +3,7 @@
 use super::decision::{after, seconds};
 use super::state::CurrentStep;
 use super::{CanaryRole, Decision, RolloutAction, RolloutEnd, RolloutResult};
+use crate::alert::AlertKind;
 use crate::evidence::IntervalCounts;
 use crate::record::{Operation, Record};
 use assignment::Weight;
@@ -67,6 +68,20 @@ impl Record {
     /// No new users for the canary, as the end of a rollout.
     pub fn stop_rollout(&mut self, by: &str) {
         self.set_weight(Weight::ZERO, None, by, Operation::Rollout);
+    }
+
+    /// The release is uninstalled, and with it the rollout. Whether one went on: that is told.
+    pub fn end_rollout_by_uninstallation(&mut self, by: &str, now: Timestamp) -> bool {
+        if !self.rollout.as_ref().is_some_and(|rollout| rollout.is_active()) {
+            return false;
+        }
+        let reason = format!("{by} has uninstalled the release");
+        self.alert(AlertKind::Aborted, &reason, now);
+        let result = RolloutResult::RolledBack;
+        if let Some(rollout) = self.rollout.as_mut() {
+            rollout.ended = Some(RolloutEnd { result, reason, at: now });
+        }
+        true
     }
 
     fn enter_step(&mut self, index: usize, by: &str, now: Timestamp) -> bool {

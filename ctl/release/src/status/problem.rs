@@ -9,7 +9,7 @@ use crate::metrics::ReleaseGeneration;
 use crate::plan::{self, MissingObject, ModuleRollout, Reference};
 use crate::preflight::WasmRuntime;
 use crate::rbac::Right;
-use crate::record::{Operation, Record};
+use crate::record::{Operation, Record, ScaledDown};
 use crate::routing::Gap;
 use crate::routing::route_kinds;
 use crate::spec::Routes;
@@ -31,6 +31,9 @@ pub enum Problem<'o> {
         /// Its pods, ready or not.
         all: usize,
     },
+    /// Stable has too few pods for the users who would come back from the canary.
+    #[error("{0}")]
+    ScaledDown(ScaledDown),
     /// A Deployment replaces the pods of a live version by others.
     #[error("{drift}")]
     TemplateDrift {
@@ -193,6 +196,7 @@ pub fn problems<'o>(
 ) -> Vec<Problem<'o>> {
     let drift = observation.template_drift.iter().map(|drift| Problem::TemplateDrift { drift });
     let mut problems: Vec<Problem<'o>> = drift.chain(pods(observation)).collect();
+    problems.extend(scaled_down(observation, now).map(Problem::ScaledDown));
     problems.extend((!observation.is_recorded).then_some(Problem::NoRecord));
     problems.extend(observation.objects.missing.iter().map(|object| Problem::NoFilter { object }));
     problems.extend(observation.objects.missing_others.iter().map(|object| Problem::Missing { object }));
@@ -235,6 +239,13 @@ fn pods(observation: &Observation) -> impl Iterator<Item = Problem<'_>> {
             Problem::NoReadyPod { version: &version.name, role: version.role, all }
         },
     )
+}
+
+/// That none of its pods is ready is a problem of its own.
+fn scaled_down(observation: &Observation, now: u64) -> Option<ScaledDown> {
+    let versions = observation.record.state.versions.iter().zip(&observation.ready);
+    let (_, pods) = versions.into_iter().find(|(version, _)| version.role == Role::Stable)?;
+    observation.record.scaled_down(pods.ready, now).filter(|found| found.ready > 0)
 }
 
 fn lost_routes(observation: &Observation) -> impl Iterator<Item = Problem<'_>> {

@@ -78,6 +78,7 @@ impl RolloutFixture {
             weight: self.record.state.weight,
             until: self.record.state.until,
             fused: 0,
+            scaled_down: None,
             dependencies: self.dependencies.clone(),
             is_deployed: self.deployed == self.record.state.generation,
             assessment: Assessment {

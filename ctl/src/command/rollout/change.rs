@@ -2,6 +2,7 @@
 
 use super::view::RolloutView;
 use crate::cli::{RolloutChange, RolloutStart};
+use crate::command::inner_release::{self, InnerChange};
 use crate::command::target::{self, ReleaseTarget};
 use crate::module;
 use crate::report::Printer;
@@ -15,7 +16,9 @@ const NOBODY: &str = "";
 pub(super) async fn start(arguments: &RolloutStart, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
     let rollout = module::load(&arguments.on.spec.file)?.release.rollout;
-    let ReleaseTarget { name, cluster, mut stored } = target::connect_release(&arguments.on).await?;
+    let found = target::connect_release(&arguments.on).await?;
+    inner_release::report(&found, InnerChange::Rollout, printer).await;
+    let ReleaseTarget { name, cluster, mut stored } = found;
     if arguments.dry_run {
         let record = &mut stored.record;
         let started = record.start_rollout(&rollout, &arguments.plan, NOBODY, Timestamp::now());

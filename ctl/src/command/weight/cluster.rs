@@ -2,6 +2,7 @@
 
 use super::report::Changed;
 use crate::cli::Weigh;
+use crate::command::inner_release::{self, InnerChange};
 use crate::command::{release_context, target};
 use crate::report::Printer;
 use crate::{Error, Outcome};
@@ -17,6 +18,7 @@ pub(super) async fn run(
     let cluster =
         target::connect_as(&arguments.cluster, target::write_options(&arguments.checks.skipped)).await?;
     let stored = target::get_record(&cluster, &name, document).await?;
+    inner_release::report_of(&cluster, &name, &stored, InnerChange::Weight, printer).await;
     let before = stored.record.state.clone();
     let request = WeightRequest {
         weight: arguments.target.from(before.weight_at(release_context::now())),
@@ -25,6 +27,7 @@ pub(super) async fn run(
         skipped: &arguments.checks.skipped,
     };
     let checked = cluster.check_weight(&name, stored, request).await?;
+    target::report_scaled_down(checked.scaled_down(), printer);
     if arguments.dry_run {
         printer.report(&Changed::between(&name.to_string(), &before, &checked.preview().state)?)?;
         return Ok(Outcome::Done);

@@ -2,8 +2,8 @@
 
 use crate::support::kill::interrupt;
 use canary_operations::{
-    Access, Applied, ApplyOptions, Cluster, Error, LeaseTiming, PromoteOptions, RoleChanged, RollbackOptions,
-    StoredRecord, WaitOptions, WeightRequest, WeightUpdate, WriteOptions,
+    Access, Applied, ApplyOptions, Cluster, Error, LastAlerts, LeaseTiming, PromoteOptions, RoleChanged,
+    RollbackOptions, StoredRecord, UninstallOptions, WaitOptions, WeightRequest, WeightUpdate, WriteOptions,
 };
 use canary_release::preflight::{CheckFailed, PreflightCheck};
 use canary_release::spec::{Release, ReleaseName, Seconds, parse};
@@ -207,8 +207,9 @@ pub(crate) async fn apply_although(
 pub(crate) async fn uninstall(cluster: &Cluster, release: &Release) -> Result<(), Error> {
     let stored = cluster.get_record(&release.name).await?;
     let mut progress = |_, _| {};
-    let mut waiting = WaitOptions { timeout: Duration::from_secs(5), progress: &mut progress };
-    Box::pin(cluster.uninstall(&release.name, stored, &PreflightCheck::ALL, &mut waiting)).await.map(drop)
+    let waiting = WaitOptions { timeout: Duration::from_secs(5), progress: &mut progress };
+    let options = UninstallOptions { skipped: &PreflightCheck::ALL, waiting, alerts: LastAlerts::default() };
+    Box::pin(cluster.uninstall(&release.name, stored, options)).await.map(drop)
 }
 
 /// A request for so many percent.

@@ -66,7 +66,7 @@ fn a_helm_rollback_takes_users_from_a_version_with_its_pods_and_a_second_one_bri
         turn(&loaded.cluster, &loaded.release, Verb::Promote).await.unwrap();
         phases.promoted().await;
         phases.both_again(&stable).await;
-        phases.promoted_and_rolled_back(&stable).await;
+        Box::pin(phases.promoted_and_rolled_back(&stable)).await;
         turn(&loaded.cluster, &loaded.release, Verb::Finish).await.unwrap();
         chart.finish("v2").await;
         chart.gone("v1").await;

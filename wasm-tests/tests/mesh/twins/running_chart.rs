@@ -26,7 +26,7 @@ fn the_first_canary_of_a_running_chart_costs_no_request_and_no_cart() {
         walk.moves_a_fifth().await;
         walk.promotes().await;
         assert_eq!(walk.chart.pods("v1").await, stable, "it drains");
-        walk.finishes().await;
+        Box::pin(walk.finishes()).await;
         walk.chart.is_reported_and_mended("v2").await;
     });
 }
@@ -43,7 +43,7 @@ fn the_first_canary_and_the_next_of_an_autoscaled_chart_by_helm_4_cost_no_reques
         walk.chart.has_narrowed("v1", &stable).await;
         walk.moves_a_fifth().await;
         walk.promotes().await;
-        walk.finishes().await;
+        Box::pin(walk.finishes()).await;
         walk.brings_the_next().await;
     });
 }

@@ -4,7 +4,7 @@ use crate::support::in_the_mesh;
 use crate::support::release_fixture::{
     ReleaseFixture, WITHOUT_PODS, apply, apply_although, check_weight, name, refused,
 };
-use canary_operations::{Error, PromoteOptions, WaitOptions, WriteOptions};
+use canary_operations::{Error, LastAlerts, PromoteOptions, UninstallOptions, WaitOptions, WriteOptions};
 use canary_release::preflight::PreflightCheck;
 use std::time::Duration;
 
@@ -35,8 +35,9 @@ fn a_paused_release_changes_for_its_pauser_alone() {
         let stored = bob.get_record(&name(&release)).await.unwrap();
         let options = PromoteOptions { drain: None, skipped: &PODS };
         is_paused(&bob.check_promotion(&name(&release), stored.clone(), options).await);
-        let mut waiting = WaitOptions { timeout: Duration::from_secs(5), progress: &mut |_, _| {} };
-        is_paused(&bob.uninstall(&name(&release), stored, &[], &mut waiting).await);
+        let waiting = WaitOptions { timeout: Duration::from_secs(5), progress: &mut |_, _| {} };
+        let options = UninstallOptions { skipped: &[], waiting, alerts: LastAlerts::default() };
+        is_paused(&bob.uninstall(&name(&release), stored, options).await);
         check_weight(&bob, &release, "20", &PAUSED).await.unwrap();
         check_weight(&admin, &release, "20", &PODS).await.unwrap();
 

@@ -11,6 +11,8 @@
 //! hooks             Flagger's webhooks, over HTTP
 //! gateways, silence proxies that come, start again, or do not answer
 //! metrics           a Prometheus as a second source
+//! scaled_down       stable with too few pods for the users who come back
+//! last_alerts       a promotion that late proxies hold, and a release that is uninstalled
 //! manual            people who change the release meanwhile
 //! ```
 
@@ -22,9 +24,11 @@ mod failure_kinds;
 mod fuses;
 mod gateways;
 mod hooks;
+mod last_alerts;
 mod manual;
 mod metrics;
 mod receiver;
+mod scaled_down;
 mod silence;
 
 use crate::fake_api::FakeApi;

@@ -1,0 +1,136 @@
+//! Stable that was scaled down while the canary has users: a rollout takes no more users off it, and a rollback is never refused for it.
+
+use super::{Canary, RolloutFixture, observe, stable};
+use crate::fixture::{SHOP, pod, promote, roll_back, run, set_weight, weight};
+use canary_operations::{RollbackOptions, WeightRequest};
+use canary_release::record::ScaledDown;
+use canary_release::rollout::{RolloutPhase, RolloutResult};
+use canary_release::status::{Problem, problems};
+use jiff::Timestamp;
+use serde_json::json;
+
+impl RolloutFixture {
+    /// Pods of a version besides the first, up to this number.
+    fn scale(&self, version: &str, pods: usize) {
+        let mut state = self.api.state();
+        for number in 2..=9 {
+            let name = format!("shop-{version}-{number}");
+            state.store.remove("Pod", &name);
+            if number <= pods {
+                state.create(&pod(SHOP, &name, &json!({"app": "shop", "version": version})));
+            }
+        }
+    }
+
+    /// What a rollback of it would say now.
+    async fn scaled_down_for_rollback(&self) -> Option<ScaledDown> {
+        let (name, stored) = (&self.release.name, self.cluster.get_record(&self.release.name).await.unwrap());
+        let checked = self.cluster.check_rollback(name, stored, RollbackOptions::default()).await.unwrap();
+        checked.scaled_down().cloned()
+    }
+}
+
+fn now() -> u64 {
+    u64::try_from(Timestamp::now().as_second()).unwrap()
+}
+
+/// Four pods of stable serve all users; the canary has its first ones.
+async fn with_four_pods(canary: Canary) -> RolloutFixture {
+    let fixture = RolloutFixture::started(canary).await;
+    fixture.scale("v1", 4);
+    fixture
+}
+
+#[test]
+fn a_rollout_is_held_while_stable_has_too_few_pods_for_the_users_who_would_come_back() {
+    run(async {
+        let mut fixture = with_four_pods(Canary::Good).await;
+        assert_eq!(observe(&mut fixture, 2).await.record.stable_pods, Some(4), "before the first step");
+        fixture.scale("v1", 1);
+        let report = observe(&mut fixture, 12).await;
+        assert_eq!(report.decision.phase, RolloutPhase::Held, "{:?}", report.decision);
+        let expected = "expected at least 2 ready pods of version `v1`, to which 1% of the users would come back, found 1 ready pod";
+        assert!(report.decision.reason.starts_with(expected), "{}", report.decision.reason);
+        assert_eq!(report.record.state.weight.to_string(), "1%", "the weight stays");
+
+        let stored = fixture.cluster.get_record(&fixture.release.name).await.unwrap();
+        let observation = fixture.cluster.observe_status(&fixture.release.name, &stored).await.unwrap();
+        let found: Vec<Problem<'_>> = problems(&observation, None, now());
+        assert!(found.iter().any(|problem| matches!(problem, Problem::ScaledDown(_))), "{found:?}");
+
+        fixture.scale("v1", 2);
+        assert_eq!(fixture.drive().await.ended(), Some(RolloutResult::Promoted), "half of them is enough");
+    });
+}
+
+#[test]
+fn the_promotion_is_held_too() {
+    run(async {
+        let mut fixture = with_four_pods(Canary::Good).await;
+        while fixture.record().await.state.weight != weight("50%") {
+            observe(&mut fixture, 3).await;
+        }
+        fixture.scale("v1", 1);
+        let report = observe(&mut fixture, 12).await;
+        assert_eq!(report.decision.phase, RolloutPhase::Held, "{:?}", report.decision);
+        assert_eq!(stable(&report.record), "v1");
+    });
+}
+
+#[test]
+fn a_canary_that_fails_is_rolled_back_onto_few_pods_and_the_reason_has_their_number() {
+    run(async {
+        let mut fixture = with_four_pods(Canary::Failing).await;
+        observe(&mut fixture, 1).await;
+        fixture.scale("v1", 1);
+        let report = fixture.drive().await;
+        assert_eq!(report.ended(), Some(RolloutResult::RolledBack), "{:?}", report.decision);
+        let reason = &report.record.rollout.as_ref().unwrap().ended.as_ref().unwrap().reason;
+        assert!(reason.contains("found 1 ready pod: all users were served by 4"), "{reason}");
+    });
+}
+
+#[test]
+fn a_rollback_and_a_lower_weight_by_hand_are_done_and_say_how_many_pods_are_missing() {
+    run(async {
+        let fixture = with_four_pods(Canary::Good).await;
+        set_weight(&fixture.cluster, &fixture.release, "50%").await.unwrap();
+        assert_eq!(fixture.scaled_down_for_rollback().await, None, "none is missing");
+        fixture.scale("v1", 1);
+        let found = fixture.scaled_down_for_rollback().await.unwrap();
+        assert_eq!(
+            (found.ready, found.expected(), found.before, found.returning),
+            (1, 2, 4, weight("50%")),
+            "{found}"
+        );
+        let request = WeightRequest {
+            weight: weight("20%"),
+            expires_in: None,
+            expected_generation: None,
+            skipped: &[],
+        };
+        let stored = fixture.cluster.get_record(&fixture.release.name).await.unwrap();
+        let lower = fixture.cluster.check_weight(&fixture.release.name, stored, request).await.unwrap();
+        assert_eq!(lower.scaled_down(), Some(&found));
+        fixture.cluster.set_weight(lower).await.unwrap();
+        roll_back(&fixture.cluster, &fixture.release).await.unwrap();
+        let record = fixture.record().await;
+        assert_eq!((record.state.versions.len(), stable(&record)), (1, "v1"), "{:?}", record.state);
+    });
+}
+
+#[test]
+fn after_a_promotion_the_version_before_is_compared_with_the_one_that_has_all_users() {
+    run(async {
+        let fixture = with_four_pods(Canary::Good).await;
+        fixture.scale("v2", 4);
+        set_weight(&fixture.cluster, &fixture.release, "50%").await.unwrap();
+        promote(&fixture.cluster, &fixture.release).await.unwrap();
+        assert_eq!(fixture.scaled_down_for_rollback().await, None, "four of either");
+        fixture.scale("v1", 1);
+        let found = fixture.scaled_down_for_rollback().await.unwrap();
+        assert_eq!((found.version.as_str(), found.ready, found.before), ("v1", 1, 4), "{found}");
+        roll_back(&fixture.cluster, &fixture.release).await.unwrap();
+        assert_eq!(stable(&fixture.record().await), "v1");
+    });
+}
