@@ -134,21 +134,23 @@ impl Proxies {
         if self.is_istiod_away {
             return;
         }
+        // Parsed once for all proxies: an object of a thousand releases is large.
+        let configs: Vec<(&Value, Option<FilterConfig>)> =
+            store.of_kind("EnvoyFilter").map(|object| (object, deployed_config(object).unwrap())).collect();
         for pod in store.of_kind("Pod").filter(|pod| has_proxy(pod) && is_ready(pod)) {
             let [namespace, name] =
                 ["namespace", "name"].map(|field| pod["metadata"][field].as_str().unwrap());
             let proxy = self.by_pod.entry(format!("/api/v1/namespaces/{namespace}/pods/{name}")).or_default();
-            let objects: Vec<&Value> =
-                store.of_kind("EnvoyFilter").filter(|object| is_for(object, pod)).collect();
+            let objects: Vec<_> = configs.iter().filter(|(object, _)| is_for(object, pod)).collect();
             if !self.are_listeners_held {
-                proxy.subscriptions.extend(objects.iter().flat_map(|object| subscriptions(object)));
+                proxy.subscriptions.extend(objects.iter().flat_map(|(object, _)| subscriptions(object)));
             }
-            for object in objects {
+            for (object, config) in objects {
                 if !proxy.subscriptions.contains(resource_name(object)) {
                     continue;
                 }
                 let is_reachable = self.unreachable_module.as_ref().is_none_or(|url| !names(object, url));
-                if let Some(config) = deployed_config(object).unwrap().filter(|_| is_reachable) {
+                if let Some(config) = config.as_ref().filter(|_| is_reachable) {
                     let counts = |(_, release): &(&String, &ReleaseConfig)| release.rollout_since_seconds > 0;
                     proxy.counting =
                         config.releases.iter().filter(counts).map(|(name, _)| name.clone()).collect();
@@ -262,13 +264,13 @@ fn names(object: &Value, url: &str) -> bool {
     object.to_string().contains(url)
 }
 
-fn generations(config: FilterConfig) -> BTreeMap<String, ReleaseGeneration> {
-    let releases = config.releases.into_iter();
+fn generations(config: &FilterConfig) -> BTreeMap<String, ReleaseGeneration> {
+    let releases = config.releases.iter();
     let active = |release: &ReleaseConfig| ReleaseGeneration {
         installed_at_seconds: release.installed_at_seconds,
         generation: release.generation,
     };
-    releases.map(|(name, release)| (name, active(&release))).collect()
+    releases.map(|(name, release)| (name.clone(), active(release))).collect()
 }
 
 fn subsets(rule: &Value) -> impl Iterator<Item = String> {

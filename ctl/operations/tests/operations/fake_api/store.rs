@@ -50,6 +50,15 @@ impl Store {
         self.put(key, after);
     }
 
+    /// Changes an object as the owner of each field that changes.
+    pub(crate) fn edit_as_owner(&mut self, kind: &str, name: &str, change: impl FnOnce(&mut Value)) {
+        let is_it = |object: &&Value| object["kind"] == kind && object["metadata"]["name"] == name;
+        let (key, object) = self.objects.iter().find(|(_, object)| is_it(object)).expect("the object exists");
+        let (key, mut after) = (key.clone(), object.clone());
+        change(&mut after);
+        self.put(key, after);
+    }
+
     /// Lets all Leases expire, as they do when their holders do not renew them.
     pub(super) fn expire_leases(&mut self) {
         for lease in self.objects.values_mut().filter(|object| object["kind"] == "Lease") {
