@@ -92,16 +92,16 @@ pip_install() {
 # pinned NAME: the version of the one package of tools/requirements/NAME.txt.
 pinned() { sed -n 's/^[^#].*==\([^ ]*\).*/\1/p' "tools/requirements/$1.txt"; }
 
-# cpu_seconds: processor time of the commands that this script has run and waited for.
-cpu_seconds() { awk -v ticks="$(getconf CLK_TCK)" '{ print int(($16 + $17) / ticks) }' "/proc/$$/stat" 2>/dev/null || echo 0; }
+# cpu_seconds PID: processor time of the commands that this shell has run and waited for.
+cpu_seconds() { awk -v ticks="$(getconf CLK_TCK)" '{ print int(($16 + $17) / ticks) }' "/proc/$1/stat" 2>/dev/null || echo 0; }
 
 # stage NAME COMMAND…: runs it and says how long it took, and how much processor time: less than both processors had is time spent waiting.
 stage() {
-    local name=$1 start=$SECONDS cpu status=0
-    cpu=$(cpu_seconds)
+    local name=$1 start=$SECONDS shell=$BASHPID cpu status=0
+    cpu=$(cpu_seconds "$shell")
     shift
     say "$name"
     "$@" || status=$?
-    say "$name: $((SECONDS - start)) s, $(($(cpu_seconds) - cpu)) s of processor time$([ "$status" -eq 0 ] || echo ", failed ($status)")"
+    say "$name: $((SECONDS - start)) s, $(($(cpu_seconds "$shell") - cpu)) s of processor time$([ "$status" -eq 0 ] || echo ", failed ($status)")"
     return "$status"
 }
