@@ -30,6 +30,8 @@ if [ "$mesh" = yes ]; then
     CANARY_ARCHIVE=$(realpath "$TARGET_DIR"/dist-quick/canary-ctl-*.tar.gz)
     CANARY_IMAGE=$(realpath "$TARGET_DIR"/dist-quick/canary-ctl-*.oci.tar)
     export CANARY_ARCHIVE CANARY_IMAGE
+    # A test in the mesh waits for istiod and for pods: as many at a time as there are processors leave half of the processors idle.
+    export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$(($(nproc) * 3 / 2))}
     stage "tests" cargo test --workspace --no-fail-fast --locked
 else
     stage "programs" cargo build --locked -p canary-ctl -p demo-shop -p demo
