@@ -13,4 +13,6 @@ readonly VERSION=0.5.9 ROOT=$TOOLS_DIR/cargo-cyclonedx NAME=sbom.cdx
 trap 'git ls-files "*Cargo.toml" | sed "s|Cargo.toml$|$NAME.json|" | xargs rm -f' EXIT
 "$ROOT/bin/cargo-cyclonedx" cyclonedx --quiet --format json --spec-version 1.5 --no-build-deps \
     --target x86_64-unknown-linux-musl --override-filename "$NAME" --manifest-path ctl/Cargo.toml
-mv "ctl/$NAME.json" "$1"
+# Names of our own crates begin with the folder of the checkout, which is none of the bill's business.
+sed "s|path+file://$PWD/|path+file:///|g" "ctl/$NAME.json" >"$1"
+! grep -qF "$PWD" "$1" || die "the bill of materials names a folder of this machine" "$(grep -oF -m 1 "$PWD" "$1")"
