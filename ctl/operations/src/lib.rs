@@ -17,6 +17,7 @@
 //! role_change       promotion, rollback, end of a drain, with checks     Record          -> RoleChanged
 //! rollout           a rollout that goes by itself: its driver and its verbs Record   -> RolloutReport
 //! effective_config  the configuration that the proxies have              Record          -> EffectiveSettings
+//! train             the releases of a train, by their records              name            -> Record
 //! pause             freezes a release                                    Record          -> StoredRecord
 //! rotate            a new signing key                                    Release         -> Rotated
 //! rights            the rights that the user lacks                     Release         -> Right
@@ -79,6 +80,7 @@ mod secret_reader;
 mod set_weight;
 mod status;
 mod subsets;
+mod train;
 mod uninstall;
 mod unseen_proxies;
 mod wait;

@@ -7,7 +7,7 @@
 use crate::Error;
 use crate::client::ApiRequest;
 use canary_release::ownership::FIELD_MANAGER;
-use canary_release::record::Record;
+use canary_release::record::{Record, TRAIN_LABEL};
 use canary_release::spec::{ObjectMetadata, ReleaseName};
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -183,12 +183,19 @@ fn empty(release: &ReleaseName) -> ConfigMap {
 /// The object with the labels and annotations of a record, and without those that only the record in it has.
 fn with_metadata(mut object: ConfigMap, record: &Record) -> ConfigMap {
     let text = object.data.as_ref().and_then(|data| data.get(KEY));
-    let before = text.and_then(|text| Record::parse(text).ok()).map(|before| *before.metadata);
-    let before = before.unwrap_or_default();
-    let ObjectMetadata { labels, annotations } = (*record.metadata).clone();
+    let before = text.and_then(|text| Record::parse(text).ok());
+    let before = before.as_ref().map(own_metadata).unwrap_or_default();
+    let ObjectMetadata { labels, annotations } = own_metadata(record);
     exchange(&mut object.metadata.labels, &before.labels, labels);
     exchange(&mut object.metadata.annotations, &before.annotations, annotations);
     object
+}
+
+/// What the file says, and the train by which other releases find the record.
+fn own_metadata(record: &Record) -> ObjectMetadata {
+    let mut metadata = (*record.metadata).clone();
+    metadata.labels.extend(record.train.iter().map(|train| (TRAIN_LABEL.to_owned(), train.name.clone())));
+    metadata
 }
 
 /// 16 hexadecimal digits. None if the system has no randomness: then a write whose response was lost counts as another client's.

@@ -23,19 +23,20 @@ impl Cluster {
     ///
     /// If records may not be listed in a given namespace, or in none.
     pub async fn releases(&self, namespaces: &[String]) -> Result<Vec<FoundRelease>, Error> {
-        self.records.list(namespaces).await
+        self.records.list(namespaces, "").await
     }
 }
 
 impl RecordStore {
-    async fn list(&self, namespaces: &[String]) -> Result<Vec<FoundRelease>, Error> {
+    /// Those with these labels besides, each after a comma.
+    pub(crate) async fn list(&self, namespaces: &[String], labels: &str) -> Result<Vec<FoundRelease>, Error> {
         let mut found = if namespaces.is_empty() {
-            match self.list_in(None).await {
-                Err(denied @ Error::Forbidden { .. }) => self.list_where_allowed(denied).await?,
+            match self.list_in(None, labels).await {
+                Err(denied @ Error::Forbidden { .. }) => self.list_where_allowed(denied, labels).await?,
                 listed => listed?,
             }
         } else {
-            let lists = namespaces.iter().map(|namespace| self.list_in(Some(namespace)));
+            let lists = namespaces.iter().map(|namespace| self.list_in(Some(namespace), labels));
             try_join_all(lists).await?.into_iter().flatten().collect()
         };
         found.sort_by_key(|(name, _)| name.to_string());
@@ -45,21 +46,21 @@ impl RecordStore {
 
     /// The names of the releases that a user can see, for the error of one that is not there.
     pub(crate) async fn names(&self, asked: &ReleaseName) -> Vec<String> {
-        let found = match self.list(&[]).await {
+        let found = match self.list(&[], "").await {
             Ok(found) => found,
-            Err(_) => self.list_in(Some(asked.namespace.as_str())).await.unwrap_or_default(),
+            Err(_) => self.list_in(Some(asked.namespace.as_str()), "").await.unwrap_or_default(),
         };
         found.into_iter().map(|(name, _)| name.to_string()).collect()
     }
 
     /// Those of the namespaces in which the user may list records; the error if there is none.
-    async fn list_where_allowed(&self, denied: Error) -> Result<Vec<FoundRelease>, Error> {
+    async fn list_where_allowed(&self, denied: Error, labels: &str) -> Result<Vec<FoundRelease>, Error> {
         let namespaces: Api<Namespace> = Api::all(self.client.clone());
         let Ok(namespaces) = namespaces.list(&ListParams::default()).await else { return Err(denied) };
         let names = namespaces.items.into_iter().filter_map(|namespace| namespace.metadata.name);
         let (mut found, mut is_allowed) = (Vec::new(), false);
         for name in names {
-            match self.list_in(Some(&name)).await {
+            match self.list_in(Some(&name), labels).await {
                 Err(Error::Forbidden { .. }) => {}
                 listed => {
                     is_allowed = true;
@@ -70,14 +71,19 @@ impl RecordStore {
         if is_allowed { Ok(found) } else { Err(denied) }
     }
 
-    async fn list_in(&self, namespace: Option<&str>) -> Result<Vec<FoundRelease>, Error> {
+    pub(crate) async fn list_in(
+        &self,
+        namespace: Option<&str>,
+        labels: &str,
+    ) -> Result<Vec<FoundRelease>, Error> {
         let api: Api<ConfigMap> = match namespace {
             Some(namespace) => Api::namespaced(self.client.clone(), namespace),
             None => Api::all(self.client.clone()),
         };
         let namespace = namespace.unwrap_or("*");
         let request = ApiRequest { verb: "list", resource: "configmaps", group: "", namespace, name: "" };
-        let ours = ListParams::default().labels(&format!("app.kubernetes.io/managed-by={FIELD_MANAGER}"));
+        let ours =
+            ListParams::default().labels(&format!("app.kubernetes.io/managed-by={FIELD_MANAGER}{labels}"));
         let found = api.list(&ours).await.map_err(|error| request.error(error))?;
         Ok(found.items.into_iter().filter_map(|object| release(&object)).collect())
     }

@@ -10,6 +10,7 @@
 //! role_change     promotion and rollback of a record                     Record         -> Record
 //! recover         a record that was deleted, from the objects            objects        -> Record
 //! pause           the pause of a release, with its pauser
+//! train           the place of a release in its train
 //! scaled_down     a version with too few pods for the users who come back to it
 //! ```
 
@@ -22,6 +23,7 @@ mod release_record;
 mod role_change;
 mod scaled_down;
 mod state;
+mod train;
 mod version_roles;
 
 pub use expiry::Expiry;
@@ -34,3 +36,4 @@ pub use release_record::{OwnedObject, Proxies, Record, ServiceRef, proxies};
 pub use role_change::{RoleChange, RoleChangeKind, RollbackTarget, drains_for, ends_after};
 pub use scaled_down::ScaledDown;
 pub use state::{ReleaseState, new_uid};
+pub use train::{TRAIN_LABEL, TrainMember};

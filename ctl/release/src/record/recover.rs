@@ -4,15 +4,17 @@
 //! have is given up: the history, a pause, the last promotion or rollback, and the deadlines of drains, which begin again.
 
 use super::release_record::FORMAT;
-use super::{History, Operation, OwnedObject, Proxies, Record, ReleaseState, ServiceRef, ends_after};
+use super::{
+    History, Operation, OwnedObject, Proxies, Record, ReleaseState, ServiceRef, TrainMember, ends_after,
+};
 use crate::alert::AlertOutbox;
 use crate::delivery::{deployed_config, selected_pods};
 use crate::manifest::{SharedMetadata, Stage};
 use crate::plan::{Reference, module_backup};
 use crate::routing::{ROUTE_KIND, has_injected_route};
-use crate::spec::{ObjectMetadata, ReleaseName, Routes, Seconds, version_subset};
+use crate::spec::{Milliseconds, ObjectMetadata, ReleaseName, Routes, Seconds, version_subset};
 use assignment::Weight;
-use assignment::contract::{GoneVersion, ReleaseConfig, Role};
+use assignment::contract::{GoneVersion, Position, ReleaseConfig, Role};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,6 +25,7 @@ const MAX_STEP: u32 = 5_000;
 struct Deployed<'o> {
     reference: Reference,
     object: &'o Value,
+    position: Position,
     entry: ReleaseConfig,
 }
 
@@ -67,6 +70,7 @@ pub fn recover(release: &ReleaseName, objects: &[Value], by: &str) -> Option<Rec
         service: service
             .unwrap_or_else(|| ServiceRef { name: release.name.to_string(), label: "version".to_owned() }),
         proxies: proxies(&deployed),
+        train: train(&deployed, &latest.entry),
         routes,
         metadata: Box::new(metadata_of(latest.object, release)),
         objects: inventory(&deployed, &own, objects),
@@ -83,7 +87,16 @@ fn deployed_in<'o>(object: &'o Value, release: &ReleaseName) -> Option<Deployed<
     let mut config = deployed_config(object).ok()??;
     let entry = config.releases.remove(&release.to_string())?;
     let reference = Reference::of(object).ok()?;
-    (entry.installed_at_seconds > 0).then_some(Deployed { reference, object, entry })
+    let position = config.position;
+    (entry.installed_at_seconds > 0).then_some(Deployed { reference, object, position, entry })
+}
+
+/// The train of a release. Which 4xx count as failures stands in its file alone.
+fn train(deployed: &[Deployed<'_>], entry: &ReleaseConfig) -> Option<TrainMember> {
+    let name = entry.train.clone()?;
+    let is_inner = deployed.iter().all(|one| one.position == Position::Mesh);
+    let slower_than = Milliseconds::try_from(entry.slower_than_milliseconds).ok();
+    Some(TrainMember { name, is_inner, client_errors: false, slower_than })
 }
 
 /// The labels and annotations that the release gives an object which it shares with others.

@@ -3,7 +3,7 @@
 //! The record is written before the objects, so it is never behind them: a call that was killed leaves a record that
 //! the next call executes.
 
-use super::{History, Operation, Pause, ReleaseState, RoleChange};
+use super::{History, Operation, Pause, ReleaseState, RoleChange, TrainMember};
 use crate::alert::{AlertKind, AlertOutbox};
 use crate::manifest::Stage;
 use crate::plan::{Error, ModuleRollout, Reference};
@@ -62,6 +62,9 @@ pub struct Record {
     pub service: ServiceRef,
     /// The proxies that serve the release.
     pub proxies: Vec<Proxies>,
+    /// The train that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub train: Option<TrainMember>,
     /// Who writes the routes.
     #[serde(default)]
     pub routes: Routes,
@@ -95,10 +98,11 @@ pub struct ServiceRef {
 impl Record {
     /// The first record of a release. Its configuration starts at weight 0, whatever the weight in its file.
     pub fn first(release: &Release, state: ReleaseState) -> Self {
-        let asked = state.weight;
+        let (asked, train) = (state.weight, TrainMember::of(release));
+        let slower_than_milliseconds = TrainMember::slower_than_milliseconds(train.as_ref());
         Self {
             format: FORMAT,
-            state: ReleaseState { weight: Weight::ZERO, ..state },
+            state: ReleaseState { weight: Weight::ZERO, slower_than_milliseconds, ..state },
             initial_weight: (asked > Weight::ZERO).then_some(asked),
             leaving: Vec::new(),
             draining: BTreeMap::new(),
@@ -112,6 +116,7 @@ impl Record {
             on_expiry: release.on_expiry,
             service: service(release),
             proxies: proxies(release),
+            train,
             routes: release.routes.unwrap_or_default(),
             metadata: Box::new(release.metadata.clone()),
             objects: Vec::new(),
@@ -165,8 +170,17 @@ impl Record {
         self.on_expiry = release.on_expiry;
         self.service = service(release);
         self.proxies = proxies(release);
+        self.train = TrainMember::of(release);
+        if !self.rollout.as_ref().is_some_and(|rollout| rollout.is_active()) {
+            self.state.slower_than_milliseconds = self.slower_than_without_rollout();
+        }
         self.routes = release.routes.unwrap_or(self.routes);
         *self.metadata = release.metadata.clone();
+    }
+
+    /// The time of a slow response that the proxies know while no rollout goes on, in milliseconds; 0 if none is.
+    pub(crate) fn slower_than_without_rollout(&self) -> u64 {
+        TrainMember::slower_than_milliseconds(self.train.as_ref())
     }
 
     /// Whether the canary has this share with this end, so that nothing is to be set. While a rollout goes by itself a weight that is

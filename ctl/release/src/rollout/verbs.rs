@@ -127,7 +127,8 @@ impl Record {
         let policy = self.rollout.as_ref().map(|rollout| rollout.policy).filter(|_| since.is_some());
         let slower_than = policy.and_then(|policy| policy.slower_than);
         self.state.rollout_since_seconds = since.map_or(0, seconds);
-        self.state.slower_than_milliseconds = slower_than.map_or(0, Milliseconds::get);
+        self.state.slower_than_milliseconds =
+            slower_than.map_or_else(|| self.slower_than_without_rollout(), Milliseconds::get);
         self.state.generation += 1;
         self.append_history(by, self.state.weight, Operation::Rollout);
     }

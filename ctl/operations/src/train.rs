@@ -1,0 +1,26 @@
+//! The releases of a train, by their records: each names its train since it was last applied.
+
+use crate::releases::FoundRelease;
+use crate::{Cluster, Error};
+use canary_release::record::TRAIN_LABEL;
+
+impl Cluster {
+    /// The releases of a train in these namespaces, sorted by name. Without one those of all namespaces or, if the user may not list the
+    /// `ConfigMap`s in all, of those namespaces in which they may. Whether sidecars alone serve one is in its record
+    /// (`canary_release::record::TrainMember`). One that was applied last by a version of this library that knew no trains is not found.
+    ///
+    /// # Errors
+    ///
+    /// If records may not be listed in a given namespace, or in none.
+    pub async fn train_releases(
+        &self,
+        train: &str,
+        namespaces: &[String],
+    ) -> Result<Vec<FoundRelease>, Error> {
+        self.records.list(namespaces, &selector(train)).await
+    }
+}
+
+fn selector(train: &str) -> String {
+    format!(",{TRAIN_LABEL}={train}")
+}

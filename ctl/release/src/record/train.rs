@@ -1,0 +1,46 @@
+//! The place of a release in its train, as its record keeps it: who drives another release of the train has no file of this one.
+
+use crate::spec::{Milliseconds, Release};
+use serde::{Deserialize, Serialize};
+
+/// The label of a record that names the train, so that the records of a train are found by one request.
+pub const TRAIN_LABEL: &str = "canary-ctl.io/train";
+
+/// A release of a train.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TrainMember {
+    /// The name of the train.
+    pub name: String,
+    /// Whether sidecars alone serve it: it follows the gateways' decisions, and has no users of its own.
+    #[serde(default)]
+    pub is_inner: bool,
+    /// Whether its responses with a status of 400 to 499 count as failed.
+    #[serde(default)]
+    pub client_errors: bool,
+    /// Its responses whose headers come later count as failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slower_than: Option<Milliseconds>,
+}
+
+impl TrainMember {
+    /// What the file of a release says; `None` outside a train.
+    pub fn of(release: &Release) -> Option<Self> {
+        let policy = release.rollout.policy;
+        release.train.clone().map(|name| Self {
+            name,
+            is_inner: release.gateways.is_empty() && !release.sidecars.is_empty(),
+            client_errors: policy.client_errors,
+            slower_than: policy.slower_than,
+        })
+    }
+
+    /// The time of a slow response that its proxies know while it has no rollout of its own, in milliseconds: a rollout of the release behind
+    /// the gateways writes nothing to them. 0 if none is.
+    pub(super) fn slower_than_milliseconds(member: Option<&Self>) -> u64 {
+        member
+            .filter(|member| member.is_inner)
+            .and_then(|member| member.slower_than)
+            .map_or(0, Milliseconds::get)
+    }
+}
