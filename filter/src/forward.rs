@@ -6,8 +6,9 @@
 
 use crate::baggage;
 use crate::edit::HeaderEdits;
+use crate::labels;
 use assignment::contract::{OverrideMode, Position, TokenConfig};
-use assignment::decide::OVERRIDE_MARK;
+use assignment::decide::{NEW_MARK, OVERRIDE_MARK};
 use assignment::policy::Release;
 use assignment::request::{cookie_pairs, query_parameters};
 use assignment::{Decision, Policy, Reason, Request, position_of};
@@ -74,14 +75,17 @@ fn propagate(
         None => {}
     }
     let cohort = release.versions.get(decision.version).filter(|_| release.train.is_some());
-    match cohort.map(|version| version.cohort_value.as_bytes()) {
-        Some(cohort) if decision.reason == Reason::Override => {
-            let cohort = [cohort, b";", OVERRIDE_MARK].concat();
-            write(&policy.headers.cohort, &cohort, request.cohort, edits);
+    let mark = match decision.reason {
+        Reason::Override => Some(OVERRIDE_MARK),
+        _ => labels::is_counted_by_group(release, decision).then_some(NEW_MARK),
+    };
+    match (cohort.map(|version| version.cohort_value.as_bytes()), mark) {
+        (Some(cohort), Some(mark)) => {
+            write(&policy.headers.cohort, &[cohort, b";", mark].concat(), request.cohort, edits);
         }
-        Some(cohort) => write(&policy.headers.cohort, cohort, request.cohort, edits),
-        None if request.cohort.is_some() => edits.remove(policy.headers.cohort.as_bytes()),
-        None => {}
+        (Some(cohort), None) => write(&policy.headers.cohort, cohort, request.cohort, edits),
+        (None, _) if request.cohort.is_some() => edits.remove(policy.headers.cohort.as_bytes()),
+        (None, _) => {}
     }
 }
 

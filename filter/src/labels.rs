@@ -62,13 +62,21 @@ pub fn by_group(release: &Release, version: &Version, what: GroupCounter, group:
     format!("canary_group_{what}.component.{name}.tag.{}/{group};.total", version.name)
 }
 
-/// Whether a request counts by user group: those of users, decided here, of sessions that are not older than the rollout.
-/// Left out are testers, users who are on another version than their own or in doubt, and whom another proxy has decided and
-/// counted.
+/// Whether a release may have counters by user group: while its rollout runs, and in a train, where the rollout of another release
+/// may.
+pub const fn has_group_counters(release: &Release) -> bool {
+    release.rollout_since_seconds > 0 || release.train.is_some()
+}
+
+/// Whether a request counts by user group: those of users, of sessions that are not older than the rollout, decided here or, in a
+/// train, at an edge where a rollout runs. Left out are testers, and users who are on another version than their own or in doubt.
 pub fn is_counted_by_group(release: &Release, decision: &Decision) -> bool {
-    release.rollout_since_seconds > 0
-        && decision.session_age == SessionAge::New
-        && matches!(decision.reason, Reason::Pin | Reason::Hash | Reason::Minted | Reason::Fallback)
+    let is_in_rollout = match decision.reason {
+        Reason::Pin | Reason::Hash | Reason::Minted | Reason::Fallback => release.rollout_since_seconds > 0,
+        Reason::Cohort => true,
+        _ => false,
+    };
+    is_in_rollout && decision.session_age == SessionAge::New
 }
 
 /// Milliseconds from a request's headers to its response's, by release, version and role, if the release enables it.

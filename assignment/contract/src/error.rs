@@ -40,7 +40,7 @@ impl ContractError {
     /// The message with its source, as one line for a log.
     pub fn to_line(&self) -> String {
         match self {
-            Self::Json(source) => format!("{self}: {source}"),
+            Self::Json(source) => format!("{self}: line {} column {}", source.line(), source.column()),
             _ => self.to_string(),
         }
     }

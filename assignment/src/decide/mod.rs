@@ -29,7 +29,7 @@ mod pinned;
 
 pub use baggage::MAX_BAGGAGE_AGE_SECONDS;
 pub use clock_skew::{MAX_CLOCK_SKEW_SECONDS, is_ahead};
-pub use cohort::OVERRIDE_MARK;
+pub use cohort::{NEW_MARK, OVERRIDE_MARK};
 pub use facts::Facts;
 pub use overrides::MAX_TOKEN_LIFE_SECONDS;
 
@@ -79,7 +79,7 @@ pub struct Decision {
     pub key: Option<KeyOrigin>,
     /// What happens to the pin in the response.
     pub pin: PinAction,
-    /// Whether the session is older than the rollout that runs.
+    /// Whether the session is older than the rollout that runs; by cohort, than the edge's.
     pub session_age: SessionAge,
     /// Whether the response sets the minted id's cookie to `identity`.
     pub mints: bool,

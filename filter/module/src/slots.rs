@@ -8,12 +8,12 @@ use canary_filter::labels::{self, GroupCounter, StatusClass};
 /// Slots of one version: reasons, then status classes, then the testers' status classes, then latency and the testers'.
 pub(crate) const SLOTS: usize = LATENCY_SLOT + 2;
 pub(crate) const LATENCY_SLOT: usize = Reason::ALL.len() + 2 * StatusClass::ALL.len();
-/// The slots of a version after those, while a rollout runs: what is counted by user group.
+/// The slots of a version after those, where there are any: what is counted by user group.
 const GROUP_SLOTS: usize = GroupCounter::ALL.len() * Identity::GROUPS;
 
 /// The slots of each version of a release.
 pub(crate) const fn slots_of(release: &Release) -> usize {
-    if release.rollout_since_seconds > 0 { SLOTS + GROUP_SLOTS } else { SLOTS }
+    if labels::has_group_counters(release) { SLOTS + GROUP_SLOTS } else { SLOTS }
 }
 
 /// The name of the counter in a slot of a release.

@@ -118,3 +118,34 @@ fn a_group_is_the_last_digit_of_the_identity() {
     let last = WHO.to_string().chars().last().and_then(|digit| digit.to_digit(16));
     assert_eq!(last, Some(0xf));
 }
+
+#[test]
+fn in_a_train_the_edge_marks_what_it_counts_and_the_mesh_counts_what_is_marked() {
+    let with_train =
+        |proxy: Proxy| proxy.with("train", json!("autumn")).with("override", json!({"mode": "open"}));
+    let (edge, mesh) = (with_train(rollout(SINCE)), with_train(Proxy::mesh()));
+    let new = get("/").cookie("S", &key_on(true));
+    let older = get("/").cookie("S", "mine").cookie("__Host-pin", &edge.pin("v2", 2, SINCE - 1));
+    let tester = get("/").cookie("S", &key_on(false)).header("x-canary-override", "canary");
+    for (proxy, visit, expected) in [
+        (&edge, &new, "autumn=canary;new"),
+        (&edge, &older, "autumn=canary"),
+        (&edge, &tester, "autumn=canary;override"),
+        (&with_train(rollout(0)), &new, "autumn=canary"),
+    ] {
+        let sent = proxy.send(visit);
+        let cohort = sent.headers.get("x-canary-cohort").unwrap();
+        assert_eq!(cohort, expected);
+        let inner = get("/").header("x-canary-id", WHO.to_string()).header("x-canary-cohort", cohort);
+        assert_eq!(is_counted(&mesh, &inner), expected.ends_with(";new"), "{expected}");
+    }
+}
+
+#[test]
+fn the_mark_counts_in_its_train_alone_and_never_at_the_edge() {
+    let marked =
+        get("/").header("x-canary-id", WHO.to_string()).header("x-canary-cohort", "autumn=canary;new");
+    assert!(is_counted(&Proxy::mesh().with("train", json!("autumn")), &marked));
+    assert!(!is_counted(&Proxy::mesh().with("train", json!("spring")), &marked));
+    assert!(!is_counted(&Proxy::session().with("train", json!("autumn")), &marked));
+}

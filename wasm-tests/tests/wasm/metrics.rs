@@ -75,6 +75,30 @@ fn while_a_rollout_runs_users_are_counted_by_the_last_digit_of_their_identity() 
 }
 
 #[test]
+fn inside_a_train_users_are_counted_by_group_while_a_rollout_runs_at_the_edge() {
+    let mut config = with("train", json!("autumn"));
+    config["position"] = json!("mesh");
+    let vm = worker(&config);
+    let inner = |cohort: &str| {
+        RequestHead::get("/").header("x-canary-id", "0123456789abcde3").header("x-canary-cohort", cohort)
+    };
+    for (cohort, status) in [("autumn=canary;new", 200), ("autumn=canary;new", 500), ("autumn=canary", 500)] {
+        respond(vm.request(inner(cohort)).unwrap(), ResponseHead::status(status));
+    }
+    vm.tick().unwrap();
+    let mut found = vm.proxy().metrics();
+    found.retain(|name, _| name.starts_with("canary_group_"));
+    let expected: BTreeMap<String, u64> = [
+        ("canary_group_requests.component.shop/web.tag.v2/3;.total", 2),
+        ("canary_group_responses.component.shop/web.tag.v2/3;.total", 2),
+        ("canary_group_server_errors.component.shop/web.tag.v2/3;.total", 1),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into();
+    assert_eq!(found, expected);
+}
+
+#[test]
 fn a_response_is_slow_from_the_millisecond_after_the_allowed_time_on() {
     let name = |group| format!("canary_group_slow_responses.component.shop/web.tag.v2/{group};.total");
     for (slower_than, expected) in [(250, [None, Some(1)]), (0, [None, None])] {
