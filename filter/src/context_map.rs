@@ -71,14 +71,16 @@ impl<T> ContextMap<T> {
         }
     }
 
-    /// Removes an id; returns whether it was present. Entries that it displaced move back, so that no probe sequence ends
+    /// All values.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.slots.iter_mut().flatten().map(|(_, value)| value)
+    }
+
+    /// Removes an id and returns its value. Entries that it displaced move back, so that no probe sequence ends
     /// too early.
-    pub fn remove(&mut self, id: u32) -> bool {
+    pub fn remove(&mut self, id: u32) -> Option<T> {
         let mut hole = self.slot_of(id);
-        match self.slots.get_mut(hole) {
-            Some(slot @ Some(_)) => *slot = None,
-            _ => return false,
-        }
+        let (_, removed) = self.slots.get_mut(hole)?.take()?;
         self.count -= 1;
         let mut next = (hole + 1) & self.mask();
         while let Some(Some((found, _))) = self.slots.get(next) {
@@ -90,7 +92,7 @@ impl<T> ContextMap<T> {
             }
             next = (next + 1) & self.mask();
         }
-        true
+        Some(removed)
     }
 }
 
@@ -114,10 +116,12 @@ mod tests {
                 things.insert(id, id.to_string());
                 expected.insert(id);
             } else {
-                assert_eq!(things.remove(id), expected.remove(&id), "{id}");
+                assert_eq!(things.remove(id), expected.remove(&id).then(|| id.to_string()), "{id}");
             }
             assert_eq!(things.count, expected.len());
         }
+        let held: BTreeSet<String> = things.values_mut().map(|value| value.clone()).collect();
+        assert_eq!(held, expected.iter().map(u32::to_string).collect());
         for id in 0..300 * 64 {
             let found = things.get_mut(id).cloned();
             assert_eq!(found, expected.contains(&id).then(|| id.to_string()));

@@ -5,6 +5,9 @@
 //! versions share, nor testers, whose responses are counted apart. Without a response of stable nothing can be compared, and it
 //! stays closed.
 //!
+//! A request without a response counts as a failed one ([`is_unanswered`]): Istio sets no timeout of a route, so a canary that hangs
+//! has no status.
+//!
 //! While it is open no new session gets to the canary, and no session is moved: pins, cohorts and overrides go on. It closes
 //! after [`FIRST_OPEN_SECONDS`]; each time that it opens again it stays open twice as long, up to [`MAX_OPEN_SECONDS`], until the
 //! canary has gone through a window without failing.
@@ -20,6 +23,11 @@ pub const MIN_RESPONSES: u64 = 20;
 /// The fewest users whose responses have failed. 1 % of failed responses in runs of five of one user opened a fuse without this bound in
 /// 98 of 100 simulated runs.
 pub const MIN_USERS: u32 = 5;
+/// The seconds after which a request that still has no response counts as a failed one.
+pub const HANGING_SECONDS: u64 = 5;
+/// The seconds after which one does whose client goes away. Less than [`HANGING_SECONDS`], for clients with short timeouts; more than the
+/// second that the clock is behind, so that a page that is left at once says nothing.
+pub const ABANDONED_SECONDS: u64 = 2;
 /// How long it stays open the first time.
 pub const FIRST_OPEN_SECONDS: u64 = 30;
 /// How long it stays open at most.
@@ -30,14 +38,19 @@ pub const MAX_OPEN_SECONDS: u64 = 600;
 pub struct ResponseCounts {
     /// The canary's.
     pub canary: u64,
-    /// The canary's with a status of 500 and up.
+    /// The canary's with a status of 500 and up, and its requests without a response.
     pub canary_failed: u64,
     /// Stable's.
     pub stable: u64,
-    /// Stable's with a status of 500 and up.
+    /// The same of stable.
     pub stable_failed: u64,
     /// The users of [`Self::canary_failed`], as a set of 64: [`user_bit`].
     pub failed_users: u64,
+}
+
+/// Whether a request without a response counts as failed, so long after it came. It does so once; for the ratio it is a response.
+pub const fn is_unanswered(waited_seconds: u64, is_client_gone: bool) -> bool {
+    waited_seconds >= if is_client_gone { ABANDONED_SECONDS } else { HANGING_SECONDS }
 }
 
 /// A user in [`ResponseCounts::failed_users`]. Two users may share a bit, so a set has at least as many users as bits.

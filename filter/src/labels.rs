@@ -86,6 +86,13 @@ pub fn latency(release: &Release, version: &Version, is_override: bool) -> Strin
     format!("canary_latency.component.{}.tag.{}/{role};.milliseconds", release.name, version.name)
 }
 
+/// Requests that count for the fuse as failed because they have no response ([`crate::fuse::is_unanswered`]), by release, version and
+/// role. Counter.
+pub fn unanswered(release: &Release, version: &Version) -> String {
+    let (name, role) = (&release.name, version.role.as_str());
+    format!("canary_unanswered.component.{name}.tag.{}/{role};.total", version.name)
+}
+
 /// The generation that runs, by release and installation: the tag is the second since 1970 at which the release was installed.
 /// Gauge. Envoy keeps a gauge as long as a drained listener, so without the tag a reinstalled release would show the generation of
 /// the installation before it.

@@ -29,7 +29,7 @@ const POD: HeaderName = HeaderName::from_static("x-shop-pod");
 const SESSION: HeaderName = HeaderName::from_static("x-shop-session");
 /// A request header: delays the response by this time, to put parallel responses in any order.
 const DELAY: &str = "x-shop-delay-ms";
-const MAX_DELAY_MS: u64 = 5_000;
+const MAX_DELAY_MS: u64 = 20_000;
 
 impl Answering for Shop {
     fn life(&self) -> &Arc<Life> {

@@ -1,6 +1,7 @@
 //! The contexts of a VM by the ids that the proxy gives them: looked up two or three times a request, so the lookup is
 //! cheap.
 
+use crate::clock;
 use crate::root::Root;
 use crate::stream::Stream;
 use canary_filter::ContextMap;
@@ -36,12 +37,22 @@ impl Contexts {
         self.streams.get_mut(context)
     }
 
+    /// Reads the clock, counts the requests that have no response, of whatever configuration, and lets a root flush what was counted.
+    pub(crate) fn tick(&mut self, root: u32) {
+        clock::update();
+        self.streams.values_mut().for_each(|stream| stream.count_unanswered(false));
+        self.root(root).inspect(|root| root.tick());
+    }
+
     /// Removes a context; an unknown id is ignored.
     pub(crate) fn delete(&mut self, context: u32) {
-        if !self.streams.remove(context) {
-            // It gets no more ticks.
-            self.root(context).inspect(|root| root.flush());
-            self.roots.retain(|(id, _)| *id != context);
+        match self.streams.remove(context) {
+            Some(mut stream) => stream.count_unanswered(true),
+            None => {
+                // It gets no more ticks.
+                self.root(context).inspect(|root| root.flush());
+                self.roots.retain(|(id, _)| *id != context);
+            }
         }
     }
 }

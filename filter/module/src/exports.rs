@@ -42,18 +42,14 @@ extern "C" fn proxy_on_configure(root: u32, size: usize) -> u32 {
 
 #[unsafe(no_mangle)]
 extern "C" fn proxy_on_tick(root: u32) {
-    CONTEXTS.with_borrow(|contexts| {
-        if let Some(root) = contexts.root(root) {
-            root.tick();
-        }
-    });
+    CONTEXTS.with_borrow_mut(|contexts| contexts.tick(root));
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn proxy_on_request_headers(stream: u32, _count: u32, _end_of_stream: u32) -> u32 {
+extern "C" fn proxy_on_request_headers(stream: u32, _count: u32, end_of_stream: u32) -> u32 {
     CONTEXTS.with_borrow_mut(|contexts| {
         if let Some(stream) = contexts.stream_mut(stream) {
-            stream.on_request_headers();
+            stream.on_request_headers(end_of_stream != 0);
         }
     });
     CONTINUE

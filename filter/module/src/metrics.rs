@@ -3,7 +3,7 @@
 use crate::abi::{self, Metric};
 use crate::clock::now_seconds;
 use crate::fuse;
-use crate::slots::{LATENCY_SLOT, SLOTS, name_of, slots_of};
+use crate::slots::{LATENCY_SLOT, SLOTS, UNANSWERED_SLOT, name_of, slots_of};
 use assignment::Identity;
 use assignment::contract::Role;
 use assignment::policy::Release;
@@ -139,26 +139,39 @@ impl Counters {
         self.count(release, decision, slot);
         self.count_by_group(release, decision, GroupCounter::Responses);
         match class {
-            StatusClass::ServerError => {
-                self.count_by_group(release, decision, GroupCounter::ServerErrors);
-                self.note_failed_user(release, decision);
-            }
+            StatusClass::ServerError => self.count_by_group(release, decision, GroupCounter::ServerErrors),
             StatusClass::ClientError => self.count_by_group(release, decision, GroupCounter::ClientErrors),
             _ => {}
         }
     }
 
-    /// Notes whose request to the canary has failed, for the fuse.
-    fn note_failed_user(&self, release: &Release, decision: &Decision) {
-        let is_canary =
-            release.versions.get(decision.version).is_some_and(|version| version.role == Role::Canary);
-        if let Some(identity) = decision.identity.filter(|_| is_canary && decision.reason != Reason::Override)
-            && let Some(counters) = self.releases.get(decision.release).and_then(OnceCell::get)
-        {
-            let counted = counters.for_fuse.get();
-            let failed_users = counted.failed_users | user_bit(identity);
-            counters.for_fuse.set(ResponseCounts { failed_users, ..counted });
+    /// Counts a request that has no response.
+    pub(crate) fn count_unanswered(&self, release: &Release, decision: &Decision) {
+        self.count(release, decision, UNANSWERED_SLOT);
+        self.count_for_fuse(release, decision, true);
+    }
+
+    /// Counts a response, or a request without one, for the fuse.
+    pub(crate) fn count_for_fuse(&self, release: &Release, decision: &Decision, has_failed: bool) {
+        if !release.fuse || decision.reason == Reason::Override {
+            return;
         }
+        let Some(counters) = self.releases.get(decision.release).and_then(OnceCell::get) else { return };
+        let (mut counts, failed) = (counters.for_fuse.get(), u64::from(has_failed));
+        match release.versions.get(decision.version).map(|version| version.role) {
+            Some(Role::Canary) => {
+                counts.canary += 1;
+                counts.canary_failed += failed;
+                let user = decision.identity.filter(|_| has_failed);
+                counts.failed_users |= user.map_or(0, user_bit);
+            }
+            Some(Role::Stable) => {
+                counts.stable += 1;
+                counts.stable_failed += failed;
+            }
+            _ => return,
+        }
+        counters.for_fuse.set(counts);
     }
 
     /// Whether the fuse of a release is open. What the workers share is read once a second at most.
@@ -238,12 +251,12 @@ impl Counters {
             if let Some(id) = id {
                 abi::increment_metric(id, counted.into());
             }
-            if release.fuse && counters.add_for_fuse(release, index, counted.into()) {
-                fused.push((release, counters));
+            let counts = counters.for_fuse.take();
+            if counts != ResponseCounts::default() {
+                fused.push((release, counters, counts));
             }
         }
-        for (release, counters) in fused {
-            let counts = counters.for_fuse.take();
+        for (release, counters, counts) in fused {
             counters.fused_until.set(fuse::add(release, &counts, now_seconds()));
         }
     }
@@ -270,34 +283,6 @@ impl Counters {
             self.report_generation(index, release);
         }
         waiting().next().is_some()
-    }
-}
-
-impl ReleaseCounters {
-    /// Adds what a slot has counted to what the fuse is about. Returns whether it is the first that is.
-    fn add_for_fuse(&self, release: &Release, index: usize, counted: u64) -> bool {
-        let slots = slots_of(release);
-        let Some(class) = (index % slots).checked_sub(Reason::ALL.len()) else { return false };
-        let role = release.versions.get(index / slots).map(|version| version.role);
-        if class >= StatusClass::ALL.len() {
-            return false;
-        }
-        let failed = if class == StatusClass::ServerError as usize { counted } else { 0 };
-        let mut counts = self.for_fuse.get();
-        let is_first = counts.canary + counts.stable == 0;
-        match role {
-            Some(Role::Canary) => {
-                counts.canary += counted;
-                counts.canary_failed += failed;
-            }
-            Some(Role::Stable) => {
-                counts.stable += counted;
-                counts.stable_failed += failed;
-            }
-            _ => return false,
-        }
-        self.for_fuse.set(counts);
-        is_first
     }
 }
 

@@ -113,9 +113,8 @@ impl Root {
         metrics::record_inert(true);
     }
 
-    /// Reads the clock, flushes the counters, and reports generations, some releases at a time, until all are.
+    /// Flushes the counters, and reports generations, some releases at a time, until all are.
     pub(crate) fn tick(&self) {
-        clock::update();
         self.flush();
         if self.is_reporting.get() && !self.config.counters.report_some(&self.config.policy, REPORTS_PER_TICK)
         {

@@ -5,8 +5,10 @@ use assignment::policy::Release;
 use assignment::{Identity, Reason};
 use canary_filter::labels::{self, GroupCounter, StatusClass};
 
-/// Slots of one version: reasons, then status classes, then the testers' status classes, then latency and the testers'.
-pub(crate) const SLOTS: usize = LATENCY_SLOT + 2;
+/// Slots of one version: reasons, then status classes, then the testers' status classes, then latency and the testers', then requests
+/// without a response.
+pub(crate) const SLOTS: usize = UNANSWERED_SLOT + 1;
+pub(crate) const UNANSWERED_SLOT: usize = LATENCY_SLOT + 2;
 pub(crate) const LATENCY_SLOT: usize = Reason::ALL.len() + 2 * StatusClass::ALL.len();
 /// The slots of a version after those, where there are any: what is counted by user group.
 const GROUP_SLOTS: usize = GroupCounter::ALL.len() * Identity::GROUPS;
@@ -23,6 +25,9 @@ pub(crate) fn name_of(release: &Release, slot: usize) -> Option<String> {
     if let Some(slot) = slot.checked_sub(SLOTS) {
         let what = GroupCounter::ALL.get(slot / Identity::GROUPS)?;
         return Some(labels::by_group(release, version, *what, slot % Identity::GROUPS));
+    }
+    if slot == UNANSWERED_SLOT {
+        return Some(labels::unanswered(release, version));
     }
     if let Some(reason) = Reason::ALL.get(slot) {
         return Some(labels::requests(release, version, *reason));

@@ -7,10 +7,13 @@ use crate::host_environment::HostEnvironment;
 use crate::root::ActiveConfig;
 use assignment::policy::Release;
 use assignment::request::Headers;
-use assignment::{Policy, Request, decide};
+use assignment::{Policy, Reason, Request, decide};
 use canary_filter::edit::HeaderEdits;
+use canary_filter::fuse;
+use canary_filter::labels::StatusClass;
 use canary_filter::response::{Outcome, RequestState, ResponseSummary};
 use canary_filter::{forward, labels, response};
+use std::num::NonZeroU64;
 use std::rc::Rc;
 
 const NANOSECONDS_PER_MILLISECOND: u64 = 1_000_000;
@@ -28,8 +31,9 @@ impl Stream {
         Self { config, state: None }
     }
 
-    /// Decides, and writes the decision where the route can see it.
-    pub(crate) fn on_request_headers(&mut self) {
+    /// Decides, and writes the decision where the route can see it. `is_whole` is whether the request has no body: one that is
+    /// still being sent keeps its response waiting.
+    pub(crate) fn on_request_headers(&mut self, is_whole: bool) {
         let ActiveConfig { policy, counters, verified } = &*self.config;
         let pairs = abi::header_pairs(Map::Request);
         let headers = Headers::from_wire(pairs.as_deref().unwrap_or_default());
@@ -50,11 +54,27 @@ impl Stream {
         if let Some(release) = release.filter(|_| policy.filter_state) {
             abi::set_filter_state("canary", &labels::filter_state(release, &decision));
         }
+        let is_awaited = release.is_some_and(|release| release.fuse) && decision.reason != Reason::Override;
         let is_timed = release.is_some_and(Release::is_timed);
         let decided_at = is_timed.then(abi::now_nanoseconds);
         let mut state = RequestState::new(decision, &request);
         state.decided_at = decided_at;
+        state.waiting_since_seconds = NonZeroU64::new(now_seconds()).filter(|_| is_whole && is_awaited);
         self.state = Some(Box::new(state));
+    }
+
+    /// Counts the request if it has waited for its response for too long, or if its client has gone.
+    pub(crate) fn count_unanswered(&mut self, is_client_gone: bool) {
+        let Some(state) = &mut self.state else { return };
+        let Some(since) = state.waiting_since_seconds else { return };
+        if !fuse::is_unanswered(now_seconds().saturating_sub(since.get()), is_client_gone) {
+            return;
+        }
+        (state.waiting_since_seconds, state.is_unanswered) = (None, true);
+        let ActiveConfig { policy, counters, .. } = &*self.config;
+        if let Some(release) = policy.release(state.decision.release) {
+            counters.count_unanswered(release, &state.decision);
+        }
     }
 
     /// Edits the response, counts it and updates the health of its version.
@@ -66,6 +86,10 @@ impl Stream {
         let outcome = outcome(policy, &state);
         if let Some(release) = policy.release(state.decision.release) {
             counters.count_response(release, &state.decision, outcome.class);
+            if !state.is_unanswered {
+                let has_failed = outcome.class == StatusClass::ServerError;
+                counters.count_for_fuse(release, &state.decision, has_failed);
+            }
             if let Some(decided_at) = state.decided_at {
                 let nanoseconds = abi::now_nanoseconds().saturating_sub(decided_at);
                 counters.keep_latency(release, &state.decision, nanoseconds / NANOSECONDS_PER_MILLISECOND);

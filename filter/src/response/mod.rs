@@ -17,6 +17,7 @@ use assignment::seal::Seal;
 use assignment::{Decision, Identity, Policy, Request};
 use caching::Caching;
 use set_cookie::SessionChange;
+use std::num::NonZeroU64;
 
 /// The state of a request that its response needs.
 #[derive(Clone, Debug)]
@@ -25,6 +26,10 @@ pub struct RequestState {
     pub decision: Decision,
     /// When, in nanoseconds since 1970-01-01 UTC, where the release keeps latencies.
     pub decided_at: Option<u64>,
+    /// Since which second it waits for a response whose absence is a failure; `None` where it is none, and once it has been counted.
+    pub waiting_since_seconds: Option<NonZeroU64>,
+    /// Whether it has been counted as one without a response, so that a late one does not count again.
+    pub is_unanswered: bool,
     is_navigation: bool,
     is_cacheable_method: bool,
 }
@@ -35,6 +40,8 @@ impl RequestState {
         Self {
             decision,
             decided_at: None,
+            waiting_since_seconds: None,
+            is_unanswered: false,
             is_navigation: request.is_navigation(),
             is_cacheable_method: request.is_cacheable_method(),
         }

@@ -1,11 +1,12 @@
 //! The fuse in real proxies: a canary that fails gets no new sessions a second or two later, without anybody, and no session is moved.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use browser::load::{LoadProfile, Report, run};
 use envoy_kit::newest;
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 use wasm_tests::scenario::{Document, EnvoyFixture, EnvoySetup, Pods, now_seconds};
 
 use crate::support::{Place, SHOP, home, insert_lua, on, on_every_envoy, shoppers, version};
@@ -20,6 +21,21 @@ fn canary_fails(bootstrap: &mut Value, _folder: &Path) {
            local version = headers:get('x-canary-version')\n\
            if version and string.find(version, '/v2$') and string.find(headers:get(':path'), 'broken') then\n\
              handle:respond({[':status'] = '503'}, '')\n\
+           end\n\
+         end";
+    insert_lua(bootstrap, Place::Last, script);
+}
+
+/// A page that the canary does not respond to, where [`canary_hangs`] is in the proxy.
+const HANGING: &str = "/?hanging";
+
+/// A Lua filter after ours that has the canary's pod wait for twenty seconds.
+fn canary_hangs(bootstrap: &mut Value, _folder: &Path) {
+    let script = "function envoy_on_request(handle)\n\
+           local headers = handle:headers()\n\
+           local version = headers:get('x-canary-version')\n\
+           if version and string.find(version, '/v2$') and string.find(headers:get(':path'), 'hanging') then\n\
+             headers:add('x-shop-delay-ms', '20000')\n\
            end\n\
          end";
     insert_lua(bootstrap, Place::Last, script);
@@ -68,6 +84,54 @@ async fn the_fuse_of_a_broken_canary_opens_in_every_envoy_and_no_session_moves()
             let response = user.fetch("/cart").await.expect("a response");
             assert_eq!(home(&response), *expected, "a session of before");
             assert_eq!(response.json()["cart"], json!(["tea"]));
+        }
+    })
+    .await;
+}
+
+/// New users visit the page that hangs, twenty each half second, and wait `patience` for it, until the fuse opens. Returns how many
+/// came.
+async fn hang_until_it_opens(fixture: &EnvoyFixture, patience: Duration) -> usize {
+    let mut visits = JoinSet::new();
+    let mut came = 0;
+    for _ in 0..60 {
+        for mut user in fixture.users(20) {
+            visits.spawn(async move { tokio::time::timeout(patience, user.navigate(HANGING)).await.is_ok() });
+            came += 1;
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        if fused_until(fixture).await.is_some_and(|until| until > now_seconds()) {
+            return came;
+        }
+    }
+    panic!("it is closed after {came} users");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_fuse_of_a_canary_that_hangs_opens_in_every_envoy_and_no_session_moves() {
+    on_every_envoy(|binary, pods| async move {
+        for patience in [3, 30] {
+            let setup = EnvoySetup { bootstrap: canary_hangs, ..EnvoySetup::of([at("50")]) };
+            let fixture = EnvoyFixture::start(&binary, setup, &pods).await.expect("a fixture");
+            let mut before = shoppers(&fixture, 40).await;
+            assert!(on(&before, "v2") > 5 && on(&before, "v1") > 5, "users of both versions");
+            let begin = Instant::now();
+            let came = hang_until_it_opens(&fixture, Duration::from_secs(patience)).await;
+            println!(
+                "Envoy {}: open after {:.1} s and {came} new users at 50 % who wait {patience} s",
+                binary.minor,
+                begin.elapsed().as_secs_f32()
+            );
+            tokio::time::sleep(Duration::from_millis(1_500)).await;
+            for user in &mut fixture.users(40) {
+                let response = user.navigate(HANGING).await.expect("a response");
+                assert_eq!((response.status, version(&response)), (200, "v1"), "a new user");
+            }
+            for (user, expected) in &mut before {
+                let response = user.fetch("/cart").await.expect("a response");
+                assert_eq!(home(&response), *expected, "a session of before");
+                assert_eq!(response.json()["cart"], json!(["tea"]));
+            }
         }
     })
     .await;

@@ -158,6 +158,24 @@ fn ten_thousand_open_streams_take_little_memory() {
     assert!(responded <= 115, "{responded} bytes a stream that has its response");
 }
 
+/// A worker looks at them once a second.
+#[test]
+fn a_tick_looks_at_an_open_stream_for_few_instructions() {
+    let tick = |streams: usize| {
+        let vm = worker(&with("fuse", json!(true)));
+        let open: Vec<_> = (0..streams).map(|_| vm.request(request("pinned")).unwrap()).collect();
+        vm.tick().unwrap();
+        let before = vm.fuel();
+        vm.tick().unwrap();
+        let fuel = vm.fuel() - before;
+        drop(open);
+        fuel
+    };
+    let (none, many) = (tick(0), tick(10_000));
+    println!("instructions of a tick: {none} without a stream, {many} with 10,000");
+    assert!(many <= none + 10_000 * 88, "{none} without a stream, {many} with 10,000");
+}
+
 #[test]
 fn memory_does_not_grow_with_configurations() {
     let vm = worker(&standard());

@@ -1,5 +1,7 @@
 //! The fuse: the workers of a proxy share what they have counted, and new sessions get stable while it is open.
 
+mod hanging;
+
 use crate::fixture::{
     NOW, config, count, pass, pinned, release, respond, routed, session_on, sign, uncacheable, with,
     worker_in,
