@@ -206,7 +206,7 @@ impl Cluster {
         is_module_rolled_out: bool,
         options: &ApplyOptions<'_>,
     ) -> Result<Begun<'r>, Error> {
-        let mut planned = self.plan_current(release, planned, options.allow_rolled_back).await?;
+        let mut planned = Box::pin(self.plan_current(release, planned, options.allow_rolled_back)).await?;
         let coverage = self.check_planned(release, &planned, options.skipped).await?;
         if planned.waits_for_proxies(options.wait) {
             self.check_proxies_seen(&release.name, &planned.stored.record).await?;
