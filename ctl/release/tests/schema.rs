@@ -122,7 +122,7 @@ fn on_a_cluster() -> Value {
             "mint": "navigation", "fallback": "stable", "identity": "plain", "salt": "s", "train": "autumn",
             "weight": 12.5, "maxStep": "50%", "onExpiry": "stop",
             "rollout": {
-                "plans": {"default": [{"weight": 1, "hold": "10m", "gate": "evidence"}, {"weight": 50, "gate": "manual"}]},
+                "plans": {"default": [{"weight": 1, "hold": "10m", "gate": "evidence", "minResponses": 50}, {"weight": 50, "gate": "manual"}]},
                 "falseAlarm": 5, "maxErrors": "1%", "minResponses": 300,
                 "clientErrors": true, "slowerThan": "500ms", "maxPodRestarts": 3, "onFailure": "rollback",
                 "onSuccess": "promote", "deadline": "24h", "expiresIn": "1h", "stalledAfter": "10m", "observe": false,

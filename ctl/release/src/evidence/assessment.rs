@@ -21,7 +21,7 @@ pub struct Criteria {
     pub false_alarm: f64,
     /// A share of failed responses that the canary must not exceed, whatever stable does; `0.0..=1.0`.
     pub max_errors: Option<f64>,
-    /// The responses of the canary that a step must have seen: 300 without a failure exclude a rate of 1 % (3/rate).
+    /// The responses of the canary that the step must have seen, before it ends and before [`Self::max_errors`] counts: 300 without a failure exclude a rate of 1 % (3/rate).
     pub min_responses: u64,
     /// The restarts of the canary's containers that are allowed.
     pub max_pod_restarts: u64,
@@ -199,8 +199,9 @@ fn silence(ProxyCoverage { observed, of }: ProxyCoverage) -> Option<Found> {
 fn too_little(step: &VersionCounts, criteria: &Criteria) -> Option<Found> {
     let (canary, stable) = (step.canary.total().responses, step.stable.total().responses);
     let groups = step.canary.groups_seen();
-    let reason = if canary < criteria.min_responses {
-        format!("expected {} responses of the canary in this step, found {canary}", criteria.min_responses)
+    let expected = criteria.min_responses;
+    let reason = if canary < expected {
+        format!("expected {expected} responses of the canary in this step, found {canary}")
     } else if groups < MIN_GROUPS {
         format!("expected users of {MIN_GROUPS} of 16 groups on the canary in this step, found {groups}")
     } else if stable == 0 && criteria.max_errors.is_none() {

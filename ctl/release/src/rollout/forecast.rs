@@ -1,7 +1,7 @@
 //! What the traffic of a rollout can show in the time of its step: said while there is time to change the plan.
 
 use super::Rollout;
-use crate::evidence::{Criteria, Forecast};
+use crate::evidence::Forecast;
 use crate::spec::Seconds;
 use crate::stats::as_f64;
 use jiff::Timestamp;
@@ -38,7 +38,7 @@ impl Rollout {
             stable_rate: evidence.test.counts().stable.total().rate(),
             spread: evidence.test.spread(),
         };
-        let least_rate = traffic.least_rate(as_f64(hold.get()), &Criteria::from(&self.policy));
+        let least_rate = traffic.least_rate(as_f64(hold.get()), &self.criteria());
         Some(RolloutForecast { responses_per_second: traffic.responses_per_second, hold, least_rate })
     }
 }

@@ -161,16 +161,17 @@ impl Rollout {
 
     /// Assesses what was counted so far.
     pub fn assess(&self, proxies: ProxyCoverage) -> Assessment {
-        self.evidence.assess(&Criteria::from(&self.policy), proxies)
+        self.evidence.assess(&self.criteria(), proxies)
     }
-}
 
-impl From<&RolloutPolicy> for Criteria {
-    fn from(policy: &RolloutPolicy) -> Self {
-        Self {
+    /// What it demands of its evidence at its step.
+    pub(super) fn criteria(&self) -> Criteria {
+        let policy = &self.policy;
+        let min_responses = self.current().and_then(|step| step.min_responses);
+        Criteria {
             false_alarm: policy.false_alarm.as_fraction(),
             max_errors: policy.max_errors.map(crate::spec::Percentage::as_fraction),
-            min_responses: policy.min_responses,
+            min_responses: min_responses.unwrap_or(policy.min_responses),
             max_pod_restarts: policy.max_pod_restarts,
             kinds: policy.failure_kinds(),
         }

@@ -42,6 +42,9 @@ pub struct RolloutStep {
     /// Whether somebody has to approve before the next step.
     #[serde(default)]
     pub gate: Gate,
+    /// The responses of the canary that it must have seen, in place of [`RolloutPolicy::min_responses`].
+    #[serde(default, rename = "minResponses", skip_serializing_if = "Option::is_none")]
+    pub min_responses: Option<u64>,
 }
 
 /// Who lets a rollout go on from a step.
@@ -64,7 +67,7 @@ pub struct RolloutPolicy {
     /// The share of the canary's responses that may fail, whatever stable does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_errors: Option<Percentage>,
-    /// The responses of the canary that a step must have seen.
+    /// The responses of the canary that a step must have seen which says nothing else.
     pub min_responses: u64,
     /// Whether responses with a status of 400 to 499 count as failed.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -125,13 +128,18 @@ impl RolloutSpec {
     /// The plan that a release has whatever its file says: 1, 5, 10, 25 and 50 %, ten minutes each.
     pub(super) fn default_plan() -> Vec<RolloutStep> {
         let weights = DEFAULT_WEIGHTS.into_iter().filter_map(|percent| Weight::new(percent * 100).ok());
-        weights.map(|weight| RolloutStep { weight, hold: RolloutStep::HOLD, gate: Gate::Evidence }).collect()
+        weights.map(RolloutStep::at).collect()
     }
 }
 
 impl RolloutStep {
     /// The time at a step where it says none.
     pub(super) const HOLD: Seconds = Seconds::TEN_MINUTES;
+
+    /// A step that says its weight alone.
+    const fn at(weight: Weight) -> Self {
+        Self { weight, hold: Self::HOLD, gate: Gate::Evidence, min_responses: None }
+    }
 }
 
 /// Those of `SberMarket`'s platform (in three minutes there), and of files that do not say it.

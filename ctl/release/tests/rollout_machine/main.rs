@@ -10,7 +10,9 @@ mod hooks;
 mod metrics;
 mod windows;
 
-use canary_release::evidence::{EvidenceVerdict, GROUPS, GroupCounts, IntervalCounts, VersionCounts};
+use canary_release::evidence::{
+    EvidenceVerdict, GROUPS, GroupCounts, IntervalCounts, ProxyCoverage, VersionCounts,
+};
 use canary_release::record::Operation;
 use canary_release::rollout::{Ending, RolloutAction, RolloutPhase, RolloutResult, VerbError};
 use fixture::{Killed, PLAN, RolloutFixture};
@@ -62,6 +64,27 @@ fn a_step_says_what_its_traffic_can_show_in_its_time_and_more_traffic_shows_more
     let text =
         format!("16.0 responses/s show a canary that fails {:.1}% or more within 1m", frequent * 100.0);
     assert_eq!(little.to_string(), text);
+}
+
+#[test]
+fn a_step_may_ask_for_other_responses_than_the_rollout() {
+    let plan = "  rollout:
+    plans: {default: [{weight: 10, hold: 1m, minResponses: 160}, {weight: 20, hold: 1m}]}
+    minResponses: 320
+";
+    let mut fixture = RolloutFixture::new(plan);
+    for (weight, each, verdict) in [
+        ("10%", 9, EvidenceVerdict::Waiting),
+        ("10%", 1, EvidenceVerdict::Advance),
+        ("20%", 19, EvidenceVerdict::Waiting),
+        ("20%", 1, EvidenceVerdict::Advance),
+    ] {
+        fixture.run_until_weight(weight, EvidenceVerdict::Advance);
+        let rollout = fixture.record.rollout.as_mut().unwrap();
+        rollout.evidence.add(&interval(each, 9 * each));
+        let found = rollout.assess(ProxyCoverage { observed: 1, of: 1 });
+        assert_eq!(found.verdict, verdict, "{weight}: {}", found.reason);
+    }
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn faults(rollout: &str) -> Vec<String> {
 }
 
 fn step(percent: &str, hold: &str, gate: Gate) -> RolloutStep {
-    RolloutStep { weight: percent.parse().unwrap(), hold: hold.parse().unwrap(), gate }
+    RolloutStep { weight: percent.parse().unwrap(), hold: hold.parse().unwrap(), gate, min_responses: None }
 }
 
 #[test]
@@ -63,6 +63,7 @@ fn every_field_is_read() {
       slow:
         - weight: 0.5
           hold: 2h
+          minResponses: 50
         - weight: 100
     falseAlarm: 1%
     maxErrors: 0.5%
@@ -80,7 +81,8 @@ fn every_field_is_read() {
     )
     .unwrap();
     assert_eq!(found.plans["blue-green"], [step("0", "1m", Gate::Manual), step("100", "10m", Gate::Manual)]);
-    assert_eq!(found.plans["slow"], [step("0.5", "2h", Gate::Evidence), step("100", "10m", Gate::Evidence)]);
+    let few = RolloutStep { min_responses: Some(50), ..step("0.5", "2h", Gate::Evidence) };
+    assert_eq!(found.plans["slow"], [few, step("100", "10m", Gate::Evidence)]);
     assert_eq!(found.plans["default"].len(), 5, "the default plan is there beside others");
     let policy = RolloutPolicy {
         false_alarm: Percentage::from_basis_points(100),

@@ -50,8 +50,7 @@ fn policy(section: &mut Section<'_>) -> RolloutPolicy {
         })
         .unwrap_or(default.false_alarm),
         max_errors: section.parsed("maxErrors"),
-        min_responses: checked(section, "minResponses", "at least 1", |count: &u64| *count > 0)
-            .unwrap_or(default.min_responses),
+        min_responses: min_responses(section).unwrap_or(default.min_responses),
         client_errors: section.flag("clientErrors").unwrap_or(default.client_errors),
         slower_than: section.parsed("slowerThan"),
         max_pod_restarts: section.parsed("maxPodRestarts").unwrap_or(default.max_pod_restarts),
@@ -63,6 +62,11 @@ fn policy(section: &mut Section<'_>) -> RolloutPolicy {
         stalled_after: section.parsed("stalledAfter").unwrap_or(default.stalled_after),
         observe: section.flag("observe").unwrap_or(default.observe),
     }
+}
+
+/// Of a step, or of all steps.
+fn min_responses(section: &mut Section<'_>) -> Option<u64> {
+    checked(section, "minResponses", "at least 1", |count: &u64| *count > 0)
 }
 
 /// A value that its type understands and that fits; one that does not is a fault.
@@ -104,8 +108,9 @@ fn step(mut section: Section<'_>) -> Option<RolloutStep> {
     let weight = section.required_parsed::<Weight>("weight");
     let hold = section.parsed::<Seconds>("hold").unwrap_or(RolloutStep::HOLD);
     let gate = section.choice("gate", &GATES).unwrap_or_default();
+    let min_responses = min_responses(&mut section);
     section.finish();
-    Some(RolloutStep { weight: weight?, hold, gate })
+    Some(RolloutStep { weight: weight?, hold, gate, min_responses })
 }
 
 /// What a step cannot say after the one before it.

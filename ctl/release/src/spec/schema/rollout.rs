@@ -163,6 +163,14 @@ fn plans() -> Value {
                 "gate",
                 words("Who lets the rollout go on: the evidence, or a person (default: evidence).", &GATES),
             ),
+            optional(
+                "minResponses",
+                integer(
+                    "The responses of the canary that it must have seen (default: that of the rollout).",
+                    1,
+                    None,
+                ),
+            ),
         ],
     );
     let mut steps = list("The steps of a plan.", step);
