@@ -33,8 +33,8 @@ impl fmt::Display for OpenFuse<'_> {
         let Self { version, proxies, of, seconds } = self;
         write!(
             f,
-            "the fuse of version `{version}` is open in {proxies} of {of} proxies, for {seconds} s more: half of its responses failed and those of \
-             stable did not, and new sessions get stable"
+            "the fuse of version `{version}` is open in {proxies} of {of} proxies, for {seconds} s more: half of its responses failed or did not \
+             come, and those of stable did, and new sessions get stable"
         )
     }
 }

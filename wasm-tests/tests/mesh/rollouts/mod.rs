@@ -1,6 +1,7 @@
 //! Rollouts by `canary-ctl` behind a real gateway, while users come and shop: plans whose minutes are seconds.
 
 mod disturbed;
+mod fuses;
 mod load_tester;
 mod prometheus;
 
