@@ -108,10 +108,11 @@ impl Cluster {
         let until = Expiry::until(request.expires_in, record.state.until, now(), record.on_expiry);
         let new = NewWeight { weight: request.weight, until, operation: Operation::Weight, stable_pods };
         let scaled_down = if request.weight < record.state.weight_at(now()) {
-            let stable = record.state.version_of(Role::Stable).unwrap_or_default();
             // A weight is lowered also where pods cannot be read.
-            let pods = self.client.ready(release.namespace.as_str(), &record.service, stable).await.ok();
-            pods.and_then(|pods| record.scaled_down(pods.ready, now()))
+            let pods = self.client.service_pods(release.namespace.as_str(), &record.service).await.ok();
+            pods.and_then(|pods| {
+                record.scaled_down(|version| pods.of_version(&record.service, version).ready, now())
+            })
         } else {
             None
         };

@@ -7,7 +7,7 @@ use assignment::contract::Role;
 use canary_operations::{Cluster, RoleChanged, StoredRecord};
 use canary_release::format::{counted, seconds};
 use canary_release::metrics::{Traffic, VersionTraffic};
-use canary_release::record::Record;
+use canary_release::record::{Record, ScaledDown};
 use canary_release::spec::ReleaseName;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -41,6 +41,9 @@ pub(super) struct Roles {
     /// The proxies that could not be asked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_observed: Vec<String>,
+    /// The version that gets all users, where it has too few pods for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scaled_down: Option<ScaledDown>,
 }
 
 impl Roles {
@@ -61,7 +64,13 @@ impl Roles {
                 .as_ref()
                 .map(|arrival| arrival.not_observed.clone())
                 .unwrap_or_default(),
+            scaled_down: None,
         }
+    }
+
+    /// With what is missing of the pods of the version that gets all users.
+    pub(super) fn with_scaled_down(self, scaled_down: Option<ScaledDown>) -> Self {
+        Self { scaled_down, ..self }
     }
 }
 

@@ -29,12 +29,13 @@ pub(super) async fn run(arguments: &Rollback, printer: &mut Printer) -> Result<O
     if let Some(by) = arguments.writes.dry_run {
         return role_change::dry_run(by, &cluster, &name, &rollback.preview(), printer).await;
     }
+    let scaled_down = rollback.scaled_down().cloned();
     let changed = {
         let mut progress = target::progress(printer);
         let mut waiting = target::waiting(arguments.writes.timeout, &mut progress);
         cluster.roll_back(rollback, &mut waiting).await?
     };
-    printer.report(&role_change::Roles::of(&name, &changed))?;
+    printer.report(&role_change::Roles::of(&name, &changed).with_scaled_down(scaled_down))?;
     target::report_unseen(changed.arrival.as_ref(), printer);
     afterwards(&changed.stored.record, printer);
     let Some(error) = changed.not_observed else { return Ok(Outcome::Done) };

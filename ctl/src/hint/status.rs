@@ -51,7 +51,7 @@ impl Hint for ProxyStatus {
 
 impl Hint for ScaledDown {
     fn hint(&self) -> Option<String> {
-        let (version, expected) = (&self.version, self.expected());
+        let Self { version, expected, .. } = self;
         Some(format!(
             "scale the Deployment of `{version}` up to {expected} replicas or more, or set `minReplicas` of its autoscaler: until they are ready, \
              users who come back may overload it"

@@ -24,6 +24,8 @@ pub struct GroupCounters {
     pub fused: usize,
     /// The ready pods of stable.
     pub stable_pods: usize,
+    /// Those of the version that the rollout is about.
+    pub canary_pods: usize,
     /// The restarts of the containers of both versions.
     pub restarts: PodRestarts,
 }
@@ -58,9 +60,10 @@ impl Cluster {
                 fused += usize::from(until.is_some_and(|until| is_later(until, now)));
             }
         }
-        let (restarts, stable_pods) =
-            (pod_restarts(record, &pods), pods.of_version(&record.service, stable).ready);
-        Ok(GroupCounters { counters, proxies, fused, stable_pods, restarts })
+        let ready = |version| pods.of_version(&record.service, version).ready;
+        let (stable_pods, canary_pods) = (ready(stable), ready(canary));
+        let restarts = pod_restarts(record, &pods);
+        Ok(GroupCounters { counters, proxies, fused, stable_pods, canary_pods, restarts })
     }
 }
 

@@ -13,9 +13,10 @@ use super::hooks::{HookCaller, HookDispatcher};
 use super::report::RolloutReport;
 use super::send_error::FailedDelivery;
 use crate::{Cluster, Error, PromoteOptions, RollbackOptions, StoredRecord, WaitOptions};
+use assignment::contract::Role;
 use canary_release::evidence::{IntervalCounts, PodRestarts, ProxyCounters, ProxyCoverage};
 use canary_release::preflight::PreflightCheck;
-use canary_release::record::Record;
+use canary_release::record::{Record, ScaledDown};
 use canary_release::rollout::{Decision, Ending, RolloutAction, RolloutObservation, RolloutPhase, VerbError};
 use canary_release::spec::ReleaseName;
 use jiff::Timestamp;
@@ -219,8 +220,7 @@ impl<'c> RolloutDriver<'c> {
             until: record.state.until,
             is_deployed,
             fused: observed.fused,
-            scaled_down: record
-                .scaled_down(observed.stable_pods, u64::try_from(now.as_second()).unwrap_or_default()),
+            scaled_down: scaled_down(&record, &observed, now),
             dependencies: self.cluster.dependencies(rollout).await,
             assessment: assessment.clone(),
         };
@@ -351,6 +351,13 @@ impl<'c> RolloutDriver<'c> {
         let changed = Box::pin(self.cluster.roll_back(checked, &mut waiting)).await?;
         Ok(changed.stored.record)
     }
+}
+
+/// Stable, where it has too few pods for the users who would come back.
+fn scaled_down(record: &Record, observed: &GroupCounters, now: Timestamp) -> Option<ScaledDown> {
+    let is_canary = |version: &str| record.state.version_of(Role::Canary) == Some(version);
+    let ready = |version: &str| if is_canary(version) { observed.canary_pods } else { observed.stable_pods };
+    record.scaled_down(ready, u64::try_from(now.as_second()).unwrap_or_default())
 }
 
 /// Whether a promotion waits for others: for proxies that are late, or for who holds the Lease.

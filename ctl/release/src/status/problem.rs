@@ -244,8 +244,11 @@ fn pods(observation: &Observation) -> impl Iterator<Item = Problem<'_>> {
 /// That none of its pods is ready is a problem of its own.
 fn scaled_down(observation: &Observation, now: u64) -> Option<ScaledDown> {
     let versions = observation.record.state.versions.iter().zip(&observation.ready);
-    let (_, pods) = versions.into_iter().find(|(version, _)| version.role == Role::Stable)?;
-    observation.record.scaled_down(pods.ready, now).filter(|found| found.ready > 0)
+    let ready = |name: &str| {
+        let found = versions.clone().find(|(version, _)| version.name == name);
+        found.map_or(0, |(_, pods)| pods.ready)
+    };
+    observation.record.scaled_down(ready, now).filter(|found| found.ready > 0)
 }
 
 fn lost_routes(observation: &Observation) -> impl Iterator<Item = Problem<'_>> {

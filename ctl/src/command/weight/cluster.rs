@@ -7,6 +7,7 @@ use crate::command::{release_context, target};
 use crate::report::Printer;
 use crate::{Error, Outcome};
 use canary_operations::WeightRequest;
+use canary_release::record::Record;
 use canary_release::spec::Document;
 
 pub(super) async fn run(
@@ -27,9 +28,11 @@ pub(super) async fn run(
         skipped: &arguments.checks.skipped,
     };
     let checked = cluster.check_weight(&name, stored, request).await?;
-    target::report_scaled_down(checked.scaled_down(), printer);
+    let scaled_down = checked.scaled_down().cloned();
+    target::report_scaled_down(scaled_down.as_ref(), printer);
     if arguments.dry_run {
-        printer.report(&Changed::between(&name.to_string(), &before, &checked.preview().state)?)?;
+        let report = Changed::between(&name.to_string(), &before, &checked.preview().state)?;
+        printer.report(&report.with_scaled_down(scaled_down))?;
         return Ok(Outcome::Done);
     }
     if arguments.wait {
@@ -37,7 +40,8 @@ pub(super) async fn run(
     }
     let update = cluster.set_weight(checked).await?;
     let record = &update.stored.record;
-    let mut report = Changed::between(&name.to_string(), &before, &record.state)?;
+    let mut report =
+        Changed::between(&name.to_string(), &before, &record.state)?.with_scaled_down(scaled_down);
     report.written = true;
     let arrival = if arguments.wait {
         let mut progress = target::progress(printer);
@@ -51,13 +55,18 @@ pub(super) async fn run(
         report.not_observed.clone_from(&arrival.not_observed);
     }
     printer.report(&report)?;
-    if let Some(rollout) = record.rollout.as_ref().filter(|rollout| rollout.is_active()) {
-        printer.message(&format!("rollout: {rollout}"));
-        printer.hint("`canary-ctl rollout resume` gives the weight back to it; `rollout abort` ends it");
-    }
+    report_rollout(record, printer);
     target::report_unseen(arrival.as_ref(), printer);
     if arrival.is_some_and(|arrival| arrival.proxies.is_empty() && arrival.not_observed.is_empty()) {
         printer.message("no proxy serves the release yet; proxies that start later have this weight");
     }
     Ok(Outcome::Done)
+}
+
+/// Prints what a weight that is set by hand means for a rollout that goes on.
+fn report_rollout(record: &Record, printer: &mut Printer) {
+    if let Some(rollout) = record.rollout.as_ref().filter(|rollout| rollout.is_active()) {
+        printer.message(&format!("rollout: {rollout}"));
+        printer.hint("`canary-ctl rollout resume` gives the weight back to it; `rollout abort` ends it");
+    }
 }

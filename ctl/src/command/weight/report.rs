@@ -5,7 +5,7 @@ use crate::report::Report;
 use assignment::Weight;
 use assignment::contract::{Role, Until};
 use canary_release::format::seconds;
-use canary_release::record::ReleaseState;
+use canary_release::record::{ReleaseState, ScaledDown};
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
@@ -33,6 +33,9 @@ pub(in crate::command) struct Changed {
     /// The proxies that could not be asked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(in crate::command) not_observed: Vec<String>,
+    /// Stable, where it has too few pods for the users who come back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scaled_down: Option<ScaledDown>,
 }
 
 impl Changed {
@@ -60,7 +63,13 @@ impl Changed {
             running: None,
             waited_seconds: None,
             not_observed: Vec::new(),
+            scaled_down: None,
         })
+    }
+
+    /// With what is missing of stable's pods.
+    pub(in crate::command) fn with_scaled_down(self, scaled_down: Option<ScaledDown>) -> Self {
+        Self { scaled_down, ..self }
     }
 
     /// Notes when it was seen everywhere.

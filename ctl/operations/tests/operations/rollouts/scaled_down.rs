@@ -34,32 +34,56 @@ fn now() -> u64 {
     u64::try_from(Timestamp::now().as_second()).unwrap()
 }
 
-/// Four pods of stable serve all users; the canary has its first ones.
+/// Four pods of stable serve all users, before the canary has its first ones. It has as many.
 async fn with_four_pods(canary: Canary) -> RolloutFixture {
     let fixture = RolloutFixture::started(canary).await;
     fixture.scale("v1", 4);
+    fixture.scale("v2", 4);
     fixture
+}
+
+/// Drives it until the canary has that weight.
+async fn drive_to(fixture: &mut RolloutFixture, percent: &str) {
+    while fixture.record().await.state.weight != weight(percent) {
+        observe(fixture, 3).await;
+    }
 }
 
 #[test]
 fn a_rollout_is_held_while_stable_has_too_few_pods_for_the_users_who_would_come_back() {
     run(async {
-        let mut fixture = with_four_pods(Canary::Good).await;
-        assert_eq!(observe(&mut fixture, 2).await.record.stable_pods, Some(4), "before the first step");
+        let step = |percent: u32| json!({"weight": percent, "hold": "2m"});
+        let plans = json!({"plans": {"default": [step(25), step(50)]}});
+        let mut fixture = RolloutFixture::started_with(Canary::Good, &plans).await;
+        fixture.scale("v1", 8);
+        fixture.scale("v2", 8);
+        assert_eq!(observe(&mut fixture, 2).await.record.stable_pods, Some(8), "before the first step");
+        drive_to(&mut fixture, "25%").await;
         fixture.scale("v1", 1);
         let report = observe(&mut fixture, 12).await;
         assert_eq!(report.decision.phase, RolloutPhase::Held, "{:?}", report.decision);
-        let expected = "expected at least 2 ready pods of version `v1`, to which 1% of the users would come back, found 1 ready pod";
+        let expected = "expected at least 2 ready pods of version `v1`, to which 25% of the users would come back, found 1 ready pod: all users are served by 3";
         assert!(report.decision.reason.starts_with(expected), "{}", report.decision.reason);
-        assert_eq!(report.record.state.weight.to_string(), "1%", "the weight stays");
+        assert_eq!(report.record.state.weight.to_string(), "25%", "the weight stays");
 
         let stored = fixture.cluster.get_record(&fixture.release.name).await.unwrap();
         let observation = fixture.cluster.observe_status(&fixture.release.name, &stored).await.unwrap();
         let found: Vec<Problem<'_>> = problems(&observation, None, now());
         assert!(found.iter().any(|problem| matches!(problem, Problem::ScaledDown(_))), "{found:?}");
 
-        fixture.scale("v1", 2);
+        fixture.scale("v1", 4);
         assert_eq!(fixture.drive().await.ended(), Some(RolloutResult::Promoted), "half of them is enough");
+    });
+}
+
+#[test]
+fn pods_that_an_autoscaler_takes_from_both_versions_at_night_hold_no_rollout() {
+    run(async {
+        let mut fixture = with_four_pods(Canary::Good).await;
+        drive_to(&mut fixture, "10%").await;
+        fixture.scale("v1", 1);
+        fixture.scale("v2", 1);
+        assert_eq!(fixture.drive().await.ended(), Some(RolloutResult::Promoted));
     });
 }
 
@@ -67,9 +91,7 @@ fn a_rollout_is_held_while_stable_has_too_few_pods_for_the_users_who_would_come_
 fn the_promotion_is_held_too() {
     run(async {
         let mut fixture = with_four_pods(Canary::Good).await;
-        while fixture.record().await.state.weight != weight("50%") {
-            observe(&mut fixture, 3).await;
-        }
+        drive_to(&mut fixture, "50%").await;
         fixture.scale("v1", 1);
         let report = observe(&mut fixture, 12).await;
         assert_eq!(report.decision.phase, RolloutPhase::Held, "{:?}", report.decision);
@@ -80,13 +102,14 @@ fn the_promotion_is_held_too() {
 #[test]
 fn a_canary_that_fails_is_rolled_back_onto_few_pods_and_the_reason_has_their_number() {
     run(async {
-        let mut fixture = with_four_pods(Canary::Failing).await;
-        observe(&mut fixture, 1).await;
+        let mut fixture = with_four_pods(Canary::Good).await;
+        drive_to(&mut fixture, "50%").await;
         fixture.scale("v1", 1);
+        fixture.canary = Canary::Failing;
         let report = fixture.drive().await;
         assert_eq!(report.ended(), Some(RolloutResult::RolledBack), "{:?}", report.decision);
         let reason = &report.record.rollout.as_ref().unwrap().ended.as_ref().unwrap().reason;
-        assert!(reason.contains("found 1 ready pod: all users were served by 4"), "{reason}");
+        assert!(reason.contains("found 1 ready pod: all users are served by 3"), "{reason}");
     });
 }
 
@@ -99,8 +122,8 @@ fn a_rollback_and_a_lower_weight_by_hand_are_done_and_say_how_many_pods_are_miss
         fixture.scale("v1", 1);
         let found = fixture.scaled_down_for_rollback().await.unwrap();
         assert_eq!(
-            (found.ready, found.expected(), found.before, found.returning),
-            (1, 2, 4, weight("50%")),
+            (found.ready, found.expected, found.serving, found.returning),
+            (1, 2, 3, weight("50%")),
             "{found}"
         );
         let request = WeightRequest {
@@ -123,13 +146,12 @@ fn a_rollback_and_a_lower_weight_by_hand_are_done_and_say_how_many_pods_are_miss
 fn after_a_promotion_the_version_before_is_compared_with_the_one_that_has_all_users() {
     run(async {
         let fixture = with_four_pods(Canary::Good).await;
-        fixture.scale("v2", 4);
         set_weight(&fixture.cluster, &fixture.release, "50%").await.unwrap();
         promote(&fixture.cluster, &fixture.release).await.unwrap();
         assert_eq!(fixture.scaled_down_for_rollback().await, None, "four of either");
         fixture.scale("v1", 1);
         let found = fixture.scaled_down_for_rollback().await.unwrap();
-        assert_eq!((found.version.as_str(), found.ready, found.before), ("v1", 1, 4), "{found}");
+        assert_eq!((found.version.as_str(), found.ready, found.serving), ("v1", 1, 4), "{found}");
         roll_back(&fixture.cluster, &fixture.release).await.unwrap();
         assert_eq!(stable(&fixture.record().await), "v1");
     });
