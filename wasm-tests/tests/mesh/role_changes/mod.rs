@@ -3,5 +3,6 @@
 mod interrupted;
 mod live;
 mod messages;
+mod scaled_down;
 mod under_load;
 mod writes;

@@ -4,6 +4,7 @@ mod disturbed;
 mod fuses;
 mod load_tester;
 mod prometheus;
+mod scaled_down;
 
 use crate::support::cli::{Cli, Output};
 use crate::support::filter_source::filter;
