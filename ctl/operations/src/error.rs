@@ -8,6 +8,7 @@ use canary_release::record::Record;
 use canary_release::rollout::VerbError;
 use canary_release::spec::ReleaseName;
 use canary_release::status::ProxyStatus;
+use canary_release::train::TrainError;
 use canary_release::{config, manifest, plan, preflight};
 use kube::config::KubeconfigError;
 use std::path::PathBuf;
@@ -289,6 +290,17 @@ pub enum Error {
         /// Its name.
         lease: String,
     },
+    /// An operation on a train fails at this release.
+    #[error("{release}: {source}")]
+    InTrain {
+        /// The release.
+        release: String,
+        /// Why.
+        source: Box<Error>,
+    },
+    /// The roles of a train cannot be changed in one go.
+    #[error(transparent)]
+    Train(#[from] TrainError),
     /// A rollout cannot do what was asked of it.
     #[error(transparent)]
     Rollout(#[from] VerbError),
@@ -333,7 +345,10 @@ impl Error {
 
     /// Whether the same may succeed a moment later: the API server does not answer, another client is writing, or proxies are
     /// late.
-    pub const fn is_transient(&self) -> bool {
+    pub fn is_transient(&self) -> bool {
+        if let Self::InTrain { source, .. } = self {
+            return source.is_transient();
+        }
         matches!(
             self,
             Self::Unreachable { .. }
@@ -345,6 +360,16 @@ impl Error {
                 | Self::LostLease { .. }
                 | Self::Late { .. }
         )
+    }
+
+    /// Whether a check has refused an operation: nothing of it was written, and a person can change what it found. For a release of a train a missing
+    /// right is such a check: its operator may have others.
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            Self::Preflight(_) | Self::Train(_) => true,
+            Self::InTrain { source, .. } => source.is_refusal() || matches!(**source, Self::Forbidden { .. }),
+            _ => false,
+        }
     }
 
     /// Whether nothing was refused: the proxies do not run what was written, or cannot be asked.

@@ -17,7 +17,7 @@
 //! role_change       promotion, rollback, end of a drain, with checks     Record          -> RoleChanged
 //! rollout           a rollout that goes by itself: its driver and its verbs Record   -> RolloutReport
 //! effective_config  the configuration that the proxies have              Record          -> EffectiveSettings
-//! train             the releases of a train, by their records              name            -> Record
+//! train             the releases of a train, and their roles in one go      name            -> Train
 //! pause             freezes a release                                    Record          -> StoredRecord
 //! rotate            a new signing key                                    Release         -> Rotated
 //! rights            the rights that the user lacks                     Release         -> Right
@@ -110,5 +110,9 @@ pub use rollout::{
 pub use rotate::{RotateOptions, Rotated};
 pub use secret_reader::SecretReader;
 pub use set_weight::{CheckedWeight, WeightRequest, WeightUpdate};
+pub use train::{
+    CheckedTrainFinish, CheckedTrainPromotion, CheckedTrainRollback, LeftReason, Train, TrainChange,
+    TrainChanged, TrainRelease, TrainStep,
+};
 pub use uninstall::{UninstallOptions, Uninstalled};
 pub use wait::{Arrival, WaitOptions};

@@ -78,22 +78,26 @@ impl Cluster {
             self.wait(&checked.release, &checked.stored.record, waiting).await?;
         }
         let deadline = checked.deadline();
-        let CheckedPromotion { release, stored, .. } = checked;
+        let CheckedPromotion { release, stored, train_round, .. } = checked;
         let task = Task { verb: "promote", release: &release };
         let wait = wait.then_some(waiting);
-        let promotion = async || self.promote_locked(&release, stored, deadline, wait).await;
-        self.leases.with_leases(vec![task.place()], task, promotion).await
+        let promotion =
+            async || self.promote_locked(&release, stored, (deadline, train_round.as_deref()), wait).await;
+        Box::pin(self.leases.with_leases(vec![task.place()], task, promotion)).await
     }
 
     async fn promote_locked(
         &self,
         release: &ReleaseName,
         mut stored: StoredRecord,
-        deadline: Timestamp,
+        (deadline, train_round): (Timestamp, Option<&str>),
         wait: Option<&mut WaitOptions<'_>>,
     ) -> Result<RoleChanged, Error> {
         if stored.record.to_promote()?.is_some() {
             stored.record.promote(deadline, &self.user);
+            if let Some(round) = train_round {
+                stored.record.join_train_round(round);
+            }
             self.check_admission(&self.unfinished(release, &stored.record).await?).await?;
             self.records.save(release, &mut stored).await?;
         }
@@ -123,9 +127,12 @@ impl Cluster {
         checked: CheckedRollback,
         waiting: &mut WaitOptions<'_>,
     ) -> Result<RoleChanged, Error> {
-        let CheckedRollback { release, mut stored, target, deadline, .. } = checked;
+        let CheckedRollback { release, mut stored, target, deadline, train_round, .. } = checked;
         if target != RollbackTarget::Done {
             stored.record.roll_back(&target, deadline, &self.user);
+            if let Some(round) = train_round {
+                stored.record.join_train_round(&round);
+            }
             self.check_config_update(&release, &stored).await?;
             self.records.save(&release, &mut stored).await?;
         }
@@ -195,7 +202,7 @@ impl Cluster {
     }
 
     /// Routes of others go before the subsets that they name, and only their owners can take them out.
-    async fn protect_routes(&self, release: &ReleaseName, record: &Record) -> Result<(), Error> {
+    pub(super) async fn protect_routes(&self, release: &ReleaseName, record: &Record) -> Result<(), Error> {
         if record.routes != Routes::External {
             return Ok(());
         }

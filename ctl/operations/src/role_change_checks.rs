@@ -28,6 +28,7 @@ pub struct CheckedPromotion<'a> {
     settings: EffectiveSettings,
     drain: Option<Seconds>,
     skipped: &'a [PreflightCheck],
+    pub(super) train_round: Option<String>,
 }
 
 /// How a release is rolled back.
@@ -50,6 +51,7 @@ pub struct CheckedRollback {
     pub(super) deadline: Option<Timestamp>,
     settings: EffectiveSettings,
     scaled_down: Option<ScaledDown>,
+    pub(super) train_round: Option<String>,
 }
 
 /// The end of a drain whose checks have passed; [`Cluster::finish`] carries it out.
@@ -62,6 +64,11 @@ pub struct CheckedFinish {
 }
 
 impl CheckedPromotion<'_> {
+    /// The same as a part of a promotion of a train.
+    pub(super) fn in_train(self, round: &str) -> Self {
+        Self { train_round: Some(round.to_owned()), ..self }
+    }
+
     /// The version that becomes stable; `None` if it was promoted already and the rest of it is written.
     pub fn canary(&self) -> Option<&str> {
         self.canary.as_deref()
@@ -102,6 +109,11 @@ impl CheckedPromotion<'_> {
 }
 
 impl CheckedRollback {
+    /// The same as a part of the rollback of a train.
+    pub(super) fn in_train(self, round: &str) -> Self {
+        Self { train_round: Some(round.to_owned()), ..self }
+    }
+
     /// What is rolled back.
     pub const fn target(&self) -> &RollbackTarget {
         &self.target
@@ -182,7 +194,8 @@ impl Cluster {
             self.check_filter(&stored.record, skipped).await?;
             self.check_canary(release, &stored.record, skipped).await?;
         }
-        Ok(CheckedPromotion { release: release.clone(), stored, canary, settings, drain, skipped })
+        let (release, train_round) = (release.clone(), None);
+        Ok(CheckedPromotion { release, stored, canary, settings, drain, skipped, train_round })
     }
 
     /// Checks a rollback: the version that gets all users has ready pods. A pause does not stop a rollback.
@@ -210,7 +223,8 @@ impl Cluster {
             check_ready(of(stable), stable, &service.name, options.skipped)?;
             scaled_down = stored.record.scaled_down_for(&target, |version| of(version).ready, now());
         }
-        Ok(CheckedRollback { release: release.clone(), stored, target, deadline, settings, scaled_down })
+        let (release, train_round) = (release.clone(), None);
+        Ok(CheckedRollback { release, stored, target, deadline, settings, scaled_down, train_round })
     }
 
     /// Checks the end of all drains: their deadlines have passed.

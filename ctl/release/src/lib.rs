@@ -26,6 +26,7 @@
 //! analysis          values of queries beside what is expected      RolloutMetric      -> Measurement
 //! hook              Flagger's webhooks: payload, and what responses say HookResult     -> HookState
 //! rollout           what a rollout does next, and why                  Record, observation -> Decision
+//! train             which release is promoted before which            Record             -> order
 //! data_plane        how the requests of a pod go through the mesh       Pod                -> DataPlane
 //! stats             the interval of an observed share, and tests against the expected one
 //! label_selector    which labels a selector matches
@@ -63,6 +64,7 @@ pub mod routing;
 pub mod spec;
 pub mod stats;
 pub mod status;
+pub mod train;
 pub mod yaml;
 
 pub use embedded_module::{EmbeddedModule, ModuleDigest};

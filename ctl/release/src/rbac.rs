@@ -138,11 +138,14 @@ pub fn add_port_forward_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &
 }
 
 /// Adds the rights that alerts, metrics, hooks and dependencies of a rollout need: to write Events, and to read the Secrets and the records of other
-/// releases that its file names. Nothing else needs them.
+/// releases that its file names; and in a train to find the records of its other releases. Nothing else needs them.
 pub fn add_rollout_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &Release) {
     let mut rules = Rules(all, release.name.namespace.as_str());
     // Each Event is an object of its own.
     rules.add("events.k8s.io", "events", [], &["create"]);
+    if release.train.is_some() {
+        rules.add("", "configmaps", [], &["list"]);
+    }
     let urls = release.rollout.alerts.receivers.iter().map(|receiver| &receiver.url_from);
     let prometheus = release.rollout.analysis.prometheus.as_ref();
     let hooks = release.rollout.hooks.endpoints.values();

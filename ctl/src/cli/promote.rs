@@ -13,7 +13,9 @@ route and subset until `promote --finish`. With `stickiness: user` the remaining
 Examples:
   canary-ctl promote --dry-run=client    who would move, and what would be written
   canary-ctl promote --wait              do it, and wait until every proxy does it
-  canary-ctl promote --finish            the old version has drained: take its routes and subset away"
+  canary-ctl promote --finish            the old version has drained: take its routes and subset away
+  canary-ctl promote --train autumn      all releases of a train, the called services first
+  canary-ctl promote --finish --train autumn"
 )]
 pub struct Promote {
     /// Which release, where, and which checks are skipped.
@@ -25,10 +27,13 @@ pub struct Promote {
     /// End the versions that drain: their sessions are on stable with their next request, routes and subsets go
     #[arg(long)]
     pub finish: bool,
+    /// All releases of this train, found by their records: each before those that call it, and the next one when it has arrived in every proxy
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["release", "file"])]
+    pub train: Option<String>,
     /// Whether to write, and how long to wait.
     #[command(flatten)]
     pub writes: Writes,
-    /// Wait until every proxy runs it (`--finish` always does)
+    /// Wait until every proxy runs it (`--finish` and `--train` always do)
     #[arg(long)]
     pub wait: bool,
     /// The form of the result.

@@ -13,7 +13,8 @@ version before is stable again and sessions finish where they are, unless --now.
 Examples:
   canary-ctl rollback                     now
   canary-ctl rollback --drain 2h          no new users; sessions on the canary finish within two hours
-  canary-ctl rollback --dry-run=client    who would lose sessions, and what would be written"
+  canary-ctl rollback --dry-run=client    who would lose sessions, and what would be written
+  canary-ctl rollback --train autumn      all releases of a train, the callers first"
 )]
 pub struct Rollback {
     /// Which release, where, and which checks are skipped.
@@ -25,6 +26,9 @@ pub struct Rollback {
     /// End sessions too: everyone is on stable with the next request
     #[arg(long)]
     pub now: bool,
+    /// All releases of this train, found by their records: each after those that call it. Canaries, and promotions that were made with them
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["release", "file"])]
+    pub train: Option<String>,
     /// Whether to write, and how long to wait.
     #[command(flatten)]
     pub writes: Writes,

@@ -33,6 +33,7 @@ mod simulate;
 mod status;
 mod target;
 mod token;
+mod train;
 mod twin;
 mod uninstall;
 mod verify;

@@ -1,7 +1,7 @@
 //! `promote` and `promote --finish`: read the record, check, print the impact, carry out, report.
 
 use super::target::{self, ReleaseTarget};
-use super::{release_context, role_change};
+use super::{release_context, role_change, train};
 use crate::cli::Promote;
 use crate::hint::Hint;
 use crate::report::Printer;
@@ -15,6 +15,11 @@ use canary_release::spec::{ReleaseName, Routes};
 
 pub(super) async fn run(arguments: &Promote, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
+    match (&arguments.train, arguments.finish) {
+        (Some(name), true) => return Box::pin(train::finish(name, arguments, printer)).await,
+        (Some(name), false) => return Box::pin(train::promote(name, arguments, printer)).await,
+        (None, _) => {}
+    }
     let target = target::connect_release(&arguments.on).await?;
     if arguments.finish {
         return Box::pin(finish(arguments, target, printer)).await;
@@ -22,39 +27,38 @@ pub(super) async fn run(arguments: &Promote, printer: &mut Printer) -> Result<Ou
     let ReleaseTarget { name, cluster, stored } = target;
     let options = PromoteOptions { drain: arguments.drain, skipped: &arguments.on.checks.skipped };
     let promotion = cluster.check_promotion(&name, stored, options).await?;
-    announce(&promotion, printer);
+    printer.message(&impact(&promotion));
     if let Some(by) = arguments.writes.dry_run {
         return role_change::dry_run(by, &cluster, &name, &promotion.preview(), printer).await;
     }
     let changed = {
         let mut progress = target::progress(printer);
         let mut waiting = target::waiting(arguments.writes.timeout, &mut progress);
-        cluster.promote(promotion, &mut waiting, arguments.wait).await?
+        Box::pin(cluster.promote(promotion, &mut waiting, arguments.wait)).await?
     };
     printer.report(&role_change::Roles::of(&name, &changed))?;
     target::report_unseen(changed.arrival.as_ref(), printer);
-    afterwards(&changed.stored.record, printer);
+    afterwards(None, &changed.stored.record, printer);
     Ok(Outcome::Done)
 }
 
-/// Prints which users move, before they do.
-fn announce(promotion: &CheckedPromotion<'_>, printer: &mut Printer) {
+/// Which users move.
+pub(super) fn impact(promotion: &CheckedPromotion<'_>) -> String {
     let Some(canary) = promotion.canary() else {
-        return printer.message("promoted already: what is missing of it is written");
+        return "promoted already: what is missing of it is written".to_owned();
     };
     let state = &promotion.record().state;
     let stable = state.version_of(Role::Stable).unwrap_or_default();
     let from = state.weight_at(release_context::now());
     match promotion.settings().stickiness {
-        Stickiness::Session => printer.message(&format!(
+        Stickiness::Session => format!(
             "no session moves; `{canary}` gets {} of the new ones instead of {from}, `{stable}` drains for {}",
             Weight::FULL,
             promotion.drain().map_or_else(|| "no time".to_owned(), |drain| drain.to_string()),
-        )),
-        Stickiness::User => printer.message(&format!(
-            "{} of the users move from `{stable}` to `{canary}` with their next request",
-            rest(from)
-        )),
+        ),
+        Stickiness::User => {
+            format!("{} of the users move from `{stable}` to `{canary}` with their next request", rest(from))
+        }
     }
 }
 
@@ -64,18 +68,19 @@ fn rest(weight: Weight) -> Weight {
     Weight::new(points).unwrap_or(Weight::FULL)
 }
 
-/// What the operator has to do, now and later.
-fn afterwards(record: &Record, printer: &mut Printer) {
+/// What the operator has to do, now and later. `release` names the one of several.
+pub(super) fn afterwards(release: Option<&ReleaseName>, record: &Record, printer: &mut Printer) {
     let stable = record.state.version_of(Role::Stable).unwrap_or_default();
+    let file = release.map_or_else(|| "the file".to_owned(), |release| format!("the file of {release}"));
     printer.hint(&format!(
-        "set `versions.stable: {stable}` in the file and take `versions.canary` out: an older file is refused"
+        "set `versions.stable: {stable}` in {file} and take `versions.canary` out: an older file is refused"
     ));
     if record.routes == Routes::External {
         printer.hint(&format!(
             "the routes are yours: let the default route of every path name the subset of `{stable}`"
         ));
     }
-    if !record.draining.is_empty() {
+    if release.is_none() && !record.draining.is_empty() {
         printer.hint("leave the old pods; `canary-ctl promote --finish` takes their routes away when they have drained");
     }
 }

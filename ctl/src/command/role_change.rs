@@ -68,6 +68,18 @@ impl Roles {
         }
     }
 
+    /// What is stable now, as a line.
+    pub(super) fn line(&self) -> String {
+        let Self { release, stable, generation, .. } = self;
+        let line = format!("{release}: {stable} is stable (generation {generation}");
+        if let (Some(waited), Some(proxies)) = (self.waited_seconds, self.proxies) {
+            let proxies = counted(proxies, "proxy", "proxies");
+            let waited = seconds(Duration::from_secs_f64(waited));
+            return format!("{line}, active in {proxies} after {waited})");
+        }
+        line + ")"
+    }
+
     /// With what is missing of the pods of the version that gets all users.
     pub(super) fn with_scaled_down(self, scaled_down: Option<ScaledDown>) -> Self {
         Self { scaled_down, ..self }
@@ -76,13 +88,7 @@ impl Roles {
 
 impl Report for Roles {
     fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        let Self { release, stable, generation, .. } = self;
-        write!(out, "{release}: {stable} is stable (generation {generation}")?;
-        if let (Some(waited), Some(proxies)) = (self.waited_seconds, self.proxies) {
-            let proxies = counted(proxies, "proxy", "proxies");
-            write!(out, ", active in {proxies} after {}", seconds(Duration::from_secs_f64(waited)))?;
-        }
-        writeln!(out, ")")?;
+        writeln!(out, "{}", self.line())?;
         for (version, until) in &self.draining {
             writeln!(out, "{version} drains until {until:.0}")?;
         }

@@ -2,7 +2,7 @@
 
 use super::inner_release::{self, InnerChange};
 use super::target::{self, ReleaseTarget};
-use super::{release_context, role_change};
+use super::{release_context, role_change, train};
 use crate::cli::Rollback;
 use crate::hint::Hint as _;
 use crate::report::Printer;
@@ -14,6 +14,9 @@ use canary_release::spec::ReleaseName;
 
 pub(super) async fn run(arguments: &Rollback, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
+    if let Some(name) = &arguments.train {
+        return Box::pin(train::rollback(name, arguments, printer)).await;
+    }
     let found = target::connect_release(&arguments.on).await?;
     inner_release::report(&found, InnerChange::Rollback, printer).await;
     let ReleaseTarget { name, cluster, stored } = found;

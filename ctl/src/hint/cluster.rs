@@ -17,6 +17,8 @@ impl Hint for Error {
             Self::Plan(error) => error.hint(),
             Self::Label(refusal) => refusal.hint(),
             Self::Rollout(error) => error.hint(),
+            Self::Train(error) => error.hint(),
+            Self::InTrain { source, .. } => source.hint(),
             Self::Readiness(error) => error.hint(),
             Self::Manifest(error) => error.hint(),
             Self::Config(error) => error.hint(),

@@ -11,6 +11,7 @@
 //! rollout   what a rollout was asked and cannot do                          rollout
 //! doctor    what is wrong with a release and its cluster                   doctor
 //! rights    rights that are missing, and the command that prints them      rbac
+//! train     releases that cannot be promoted in one go                    train
 //! adopt     a running Deployment that does not get the version label      plan
 //! twin      a chart that two versions cannot have beside each other      helm-twins
 //! next_step what comes next in the usual course of a release               status
@@ -27,6 +28,7 @@ mod rights;
 mod rollout;
 mod status;
 mod survey;
+mod train;
 mod twin;
 
 pub use rights::{missing_rights, printed_for};

@@ -94,3 +94,18 @@ fn kubectl_is_told_what_the_last_word_can_be() {
     assert!(complete(&[""]).contains("\nweight\t"));
     assert!(!complete(&[""]).contains("__complete"));
 }
+
+#[test]
+fn a_train_needs_no_file_and_is_named_instead_of_a_release() {
+    let cli = CliFixture::new();
+    for verb in ["promote", "promote --finish", "rollback"] {
+        for other in ["-r shop/web", "-f web.yaml"] {
+            let ran = cli.run(&format!("{verb} --train autumn {other}"));
+            assert_eq!(ran.code, 2, "{verb} {other}");
+            assert!(ran.stderr.contains("cannot be used with"), "{verb} {other}: {}", ran.stderr);
+        }
+        let ran = cli.run(&format!("{verb} --train autumn --kubeconfig none.yaml"));
+        assert_eq!(ran.code, 2, "{verb}");
+        assert!(ran.stderr.contains("cannot use the kubeconfig `none.yaml`"), "{verb}: {}", ran.stderr);
+    }
+}

@@ -35,6 +35,11 @@ impl ServicePods {
         })
     }
 
+    /// The labels of each.
+    pub(crate) fn labels(&self) -> impl Iterator<Item = &BTreeMap<String, String>> {
+        self.pods.iter().filter_map(|pod| pod.metadata.labels.as_ref())
+    }
+
     /// How many have no version label.
     pub(crate) fn without_label(&self, service: &ServiceRef) -> usize {
         let has_label = |pod: &&Pod| {

@@ -117,7 +117,7 @@ impl<'c> RolloutDriver<'c> {
         let generation = report.record.state.generation;
         match Box::pin(self.carry_out(found, now)).await {
             Ok(record) => report.record = record,
-            Err(Error::Preflight(refusal)) => {
+            Err(refusal) if refusal.is_refusal() => {
                 let reason = format!("{}: {refusal}", report.decision.reason);
                 report.decision = Decision::wait(RolloutPhase::Held, reason);
                 self.note_refusal(as_read, &report.decision, now).await?;
@@ -339,10 +339,8 @@ impl<'c> RolloutDriver<'c> {
 
     async fn promote(&self, stored: StoredRecord) -> Result<Record, Error> {
         let options = PromoteOptions { drain: None, skipped: AGREED };
-        let checked = self.cluster.check_promotion(&self.release, stored, options).await?;
         let mut waiting = WaitOptions { timeout: self.timeout, progress: &mut |_, _| {} };
-        let changed = Box::pin(self.cluster.promote(checked, &mut waiting, true)).await?;
-        Ok(changed.stored.record)
+        Box::pin(self.cluster.promote_with_followers(&self.release, stored, options, &mut waiting)).await
     }
 
     async fn roll_back(&self, stored: StoredRecord) -> Result<Record, Error> {
@@ -361,6 +359,9 @@ fn scaled_down(record: &Record, observed: &GroupCounters, now: Timestamp) -> Opt
 }
 
 /// Whether a promotion waits for others: for proxies that are late, or for who holds the Lease.
-const fn is_late(error: &Error) -> bool {
-    matches!(error, Error::Late { .. } | Error::Held { .. })
+fn is_late(error: &Error) -> bool {
+    match error {
+        Error::InTrain { source, .. } => is_late(source),
+        error => matches!(error, Error::Late { .. } | Error::Held { .. }),
+    }
 }

@@ -9,6 +9,7 @@
 //! alerts     sends what the record says is to be sent             DueDelivery   -> requests
 //! last_alerts sends what is left before the record is deleted  AlertOutbox   -> UndeliveredAlert
 //! hooks      calls hooks                                          HookRequest   -> HookResult
+//! promotion  promotes the release, and before it those of its train that follow it  Record -> Record
 //! driver     reads the record, observes, decides, and writes      Record        -> RolloutReport
 //! report     what it has observed, and done
 //! send_error why an alert was not accepted
@@ -22,6 +23,7 @@ mod deployment;
 mod driver;
 mod hooks;
 mod last_alerts;
+mod promotion;
 mod report;
 mod send_error;
 mod verbs;

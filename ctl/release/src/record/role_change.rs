@@ -22,6 +22,9 @@ pub struct RoleChange {
     pub by: String,
     /// When.
     pub at: Timestamp,
+    /// The promotion of a train that it is a part of ([`TrainRound`](crate::train::TrainRound)).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub train_round: Option<String>,
 }
 
 /// Promotion or rollback.
@@ -209,7 +212,8 @@ impl Record {
         // What the file began with was for another state of things.
         self.initial_weight = None;
         self.stable_pods = None;
-        self.role_change = Some(RoleChange { kind, from, to, by: by.to_owned(), at: Timestamp::now() });
+        self.role_change =
+            Some(RoleChange { kind, from, to, by: by.to_owned(), at: Timestamp::now(), train_round: None });
     }
 
     fn last_role_change(&self, kind: RoleChangeKind) -> Option<&RoleChange> {
@@ -237,7 +241,7 @@ pub fn ends_after(duration: Option<Seconds>) -> Timestamp {
 impl std::fmt::Display for RoleChange {
     /// `alice promoted v2 at 2026-11-21T14:00:00Z`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { kind, from, to, by, at } = self;
+        let Self { kind, from, to, by, at, .. } = self;
         let at = at.strftime("%Y-%m-%dT%H:%M:%SZ");
         match kind {
             RoleChangeKind::Promoted => write!(f, "{by} promoted `{to}` at {at}"),

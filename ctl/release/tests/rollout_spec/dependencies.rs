@@ -56,3 +56,15 @@ fn the_records_of_dependencies_may_be_read() {
         ("configmaps", Some("search-canary"), "get")
     );
 }
+
+#[test]
+fn a_release_of_a_train_has_the_right_to_find_the_others_and_no_other_release_has() {
+    for (train, expected) in [("", 0), ("  train: autumn\n", 1)] {
+        let release = spec::parse(Path::new("canary.yaml"), &format!("{HEAD}{train}")).unwrap().release;
+        let mut rules = BTreeMap::new();
+        add_rollout_rights(&mut rules, &release);
+        let rights = single_rights(&rules);
+        let lists = rights.iter().filter(|right| right.resource == "configmaps" && right.verb == "list");
+        assert_eq!(lists.count(), expected, "{train}: {rights:?}");
+    }
+}

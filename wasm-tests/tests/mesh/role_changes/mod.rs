@@ -4,5 +4,6 @@ mod interrupted;
 mod live;
 mod messages;
 mod scaled_down;
+mod trains;
 mod under_load;
 mod writes;

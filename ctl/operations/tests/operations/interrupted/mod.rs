@@ -8,6 +8,7 @@
 //! injection      routes in the VirtualService of another owner
 //! version_label  the version label of a running Deployment
 //! rotation       signing keys of two gateways
+//! trains         the roles of a whole train
 //! ```
 
 mod adoption;
@@ -16,6 +17,7 @@ mod injection;
 mod new_module;
 mod role_changes;
 mod rotation;
+mod trains;
 mod version_label;
 
 use crate::fake_api::FakeApi;

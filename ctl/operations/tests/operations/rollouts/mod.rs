@@ -13,6 +13,7 @@
 //! metrics           a Prometheus as a second source
 //! scaled_down       stable with too few pods for the users who come back
 //! last_alerts       a promotion that late proxies hold, and a release that is uninstalled
+//! trains            a front end and the API behind it
 //! manual            people who change the release meanwhile
 //! ```
 
@@ -30,6 +31,7 @@ mod metrics;
 mod receiver;
 mod scaled_down;
 mod silence;
+mod trains;
 
 use crate::fake_api::FakeApi;
 use crate::fixture::{INGRESS, apply, pod, release, run, shop};

@@ -1,4 +1,24 @@
-//! The releases of a train, by their records: each names its train since it was last applied.
+//! The releases of a train, by their records: each names its train since it was last applied; and the roles of all of them, one after the other.
+//!
+//! ```text
+//! members    the releases in the order of promotion                name           -> Train
+//! promotion  each release before its callers                       PromoteOptions -> TrainChanged
+//! finish     the end of their drains, in reverse                   checks         -> TrainChanged
+//! rollback   in reverse                                            RollbackOptions -> TrainChanged
+//! step       what was done with each
+//! ```
+
+mod finish;
+mod members;
+mod promotion;
+mod rollback;
+mod step;
+
+pub use finish::CheckedTrainFinish;
+pub use members::{Train, TrainRelease};
+pub use promotion::CheckedTrainPromotion;
+pub use rollback::CheckedTrainRollback;
+pub use step::{LeftReason, TrainChange, TrainChanged, TrainStep};
 
 use crate::releases::FoundRelease;
 use crate::{Cluster, Error};

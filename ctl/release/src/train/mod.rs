@@ -1,0 +1,57 @@
+//! Releases that change version together: in which order they are promoted, and which of their role changes belong together.
+//!
+//! ```text
+//! order      a release before those that call it                        CalledRelease   -> ReleaseName
+//! round      the role changes of one promotion of the train             Record        -> TrainRound
+//! ```
+
+mod order;
+mod round;
+
+pub use order::{CalledRelease, promotion_order};
+pub use round::{PromotionState, TrainRound};
+
+use crate::record::RoleChange;
+use crate::spec::ReleaseName;
+
+/// Why the roles of a train cannot be changed in one go.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TrainError {
+    /// No release names the train.
+    #[error("expected releases of train `{train}`, found none")]
+    NoRelease {
+        /// The train.
+        train: String,
+    },
+    /// No order has each release before its callers.
+    #[error(
+        "expected an order of train `{train}` with each release before its callers, found releases that call each other: {}",
+        joined(releases)
+    )]
+    Cycle {
+        /// The train.
+        train: String,
+        /// The releases that call each other.
+        releases: Vec<ReleaseName>,
+    },
+    /// The canary of a release was rolled back: its callers would call the old version.
+    #[error("expected a canary of {release}, or its promotion, found that {change}")]
+    RolledBack {
+        /// The release.
+        release: ReleaseName,
+        /// The rollback.
+        change: Box<RoleChange>,
+    },
+    /// No release has a canary or a promotion of the train.
+    #[error("expected a canary or a promotion in train `{train}`, found none in {}", joined(releases))]
+    NothingToDo {
+        /// The train.
+        train: String,
+        /// Its releases.
+        releases: Vec<ReleaseName>,
+    },
+}
+
+fn joined(releases: &[ReleaseName]) -> String {
+    releases.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,38 @@
+//! `promote --finish --train`.
+
+use super::report::TrainReport;
+use crate::cli::Promote;
+use crate::command::target;
+use crate::report::Printer;
+use crate::{Error, Outcome};
+use canary_release::preflight::PreflightCheck;
+use std::cell::RefCell;
+
+pub(in crate::command) async fn run(
+    name: &str,
+    arguments: &Promote,
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
+    let (cluster, train) = super::find(name, &arguments.on).await?;
+    super::announce_order(name, train.releases.iter().rev().map(|release| &release.name), printer);
+    let skipped: &[PreflightCheck] = match arguments.writes.dry_run {
+        Some(_) => &PreflightCheck::ALL,
+        None => &arguments.on.checks.skipped,
+    };
+    let checked = cluster.check_train_finish(&train, skipped).await?;
+    if let Some(by) = arguments.writes.dry_run {
+        for (release, finish) in checked.finishes() {
+            finish.early().iter().for_each(|message| printer.message(&format!("{release}: {message}")));
+        }
+        let previews = checked.finishes().map(|(name, finish)| (name.clone(), finish.preview()));
+        return super::dry_run((by, name), &cluster, previews.collect(), printer).await;
+    }
+    let changed = {
+        let printer = RefCell::new(&mut *printer);
+        let (mut progress, mut told) = (super::progress(&printer), super::told(&printer));
+        let mut waiting = target::waiting(arguments.writes.timeout, &mut progress);
+        Box::pin(cluster.finish_train(checked, &mut waiting, &mut told)).await?
+    };
+    printer.report(&TrainReport::new(name, &changed))?;
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,41 @@
+//! `promote --train`.
+
+use super::report::TrainReport;
+use crate::cli::Promote;
+use crate::command::{promote, target};
+use crate::report::Printer;
+use crate::{Error, Outcome};
+use canary_operations::{PromoteOptions, TrainChange};
+use std::cell::RefCell;
+
+pub(in crate::command) async fn run(
+    name: &str,
+    arguments: &Promote,
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
+    let (cluster, train) = super::find(name, &arguments.on).await?;
+    super::announce_order(name, train.releases.iter().map(|release| &release.name), printer);
+    let options = PromoteOptions { drain: arguments.drain, skipped: &arguments.on.checks.skipped };
+    let checked = Box::pin(cluster.check_train_promotion(&train, options)).await?;
+    for (release, promotion) in checked.promotions() {
+        printer.message(&format!("{release}: {}", promote::impact(promotion)));
+    }
+    if let Some(by) = arguments.writes.dry_run {
+        super::announce_left(checked.left(), printer);
+        let previews = checked.promotions().map(|(name, promotion)| (name.clone(), promotion.preview()));
+        return super::dry_run((by, name), &cluster, previews.collect(), printer).await;
+    }
+    let changed = {
+        let printer = RefCell::new(&mut *printer);
+        let (mut progress, mut told) = (super::progress(&printer), super::told(&printer));
+        let mut waiting = target::waiting(arguments.writes.timeout, &mut progress);
+        Box::pin(cluster.promote_train(checked, &mut waiting, &mut told)).await?
+    };
+    printer.report(&TrainReport::new(name, &changed))?;
+    for step in &changed.steps {
+        if let TrainChange::Changed(changed) = &step.change {
+            promote::afterwards(Some(&step.release), &changed.stored.record, printer);
+        }
+    }
+    Ok(Outcome::Done)
+}
