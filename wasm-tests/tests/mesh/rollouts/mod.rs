@@ -150,6 +150,30 @@ fn a_canary_that_is_slower_than_allowed_is_rolled_back_and_no_request_has_failed
 }
 
 #[test]
+fn a_canary_whose_containers_restart_is_rolled_back_though_nobody_has_met_it() {
+    in_the_mesh(async |lab| {
+        let (_loaded, cli) = release(lab, "rollout-restarts", [0, 0]).await;
+        // Its container is ended after some four seconds, again and again.
+        let probe = json!({"exec": {"command": ["false"]}, "initialDelaySeconds": 3, "periodSeconds": 1, "failureThreshold": 1});
+        let patch =
+            json!([{"op": "add", "path": "/spec/template/spec/containers/0/livenessProbe", "value": probe}]);
+        let patch = format!("--patch={patch}");
+        lab.kubectl(&["patch", "-n", "rollout-restarts", "deployment/shop-v2", "--type=json", &patch])
+            .await
+            .unwrap();
+        lab.rolled_out("rollout-restarts", "deployment/shop-v2").await.unwrap();
+        cli.expect("rollout start", 0, &["v2 by plan `default`"]).await;
+        let begun = Instant::now();
+        let run = cli.run("rollout run --interval 2s -o json");
+        let output = tokio::time::timeout(DEADLINE, run).await.expect("a rollout that ends");
+        let (result, reason) = ended(&output);
+        println!("rolled back after {:.1?}: {reason}", begun.elapsed());
+        assert_eq!((output.code, result.as_str()), (Some(1), "rolledBack"), "{output:?}");
+        assert!(reason.contains("restart"), "{reason}");
+    });
+}
+
+#[test]
 fn a_canary_that_fails_no_more_than_stable_is_promoted() {
     in_the_mesh(async |lab| {
         let (loaded, cli) = release(lab, "rollout-alike", [5, 5]).await;
