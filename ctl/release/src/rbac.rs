@@ -135,16 +135,24 @@ pub fn add_port_forward_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &
     for namespace in proxies(release).into_iter().map(|proxies| proxies.namespace).collect::<BTreeSet<_>>() {
         Rules(all, &namespace).add("", "pods/portforward", [], &["get", "create"]);
     }
+    if is_outer(release) {
+        Rules(all, release.name.namespace.as_str()).add("", "pods/portforward", [], &["get", "create"]);
+    }
 }
 
 /// Adds the rights that alerts, metrics, hooks and dependencies of a rollout need: to write Events, and to read the Secrets and the records of other
-/// releases that its file names; and in a train to find the records of its other releases. Nothing else needs them.
+/// releases that its file names; and those to find the other releases of its train, and to read the proxies that call them, in its own
+/// namespace. Nothing else needs them.
 pub fn add_rollout_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &Release) {
     let mut rules = Rules(all, release.name.namespace.as_str());
     // Each Event is an object of its own.
     rules.add("events.k8s.io", "events", [], &["create"]);
     if release.train.is_some() {
+        // A list cannot be limited to names.
         rules.add("", "configmaps", [], &["list"]);
+    }
+    if is_outer(release) {
+        rules.add("", "pods/proxy", [], &["get"]);
     }
     let urls = release.rollout.alerts.receivers.iter().map(|receiver| &receiver.url_from);
     let prometheus = release.rollout.analysis.prometheus.as_ref();
@@ -160,6 +168,11 @@ pub fn add_rollout_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &Relea
         let record = record_name(&dependency.release);
         Rules(all, dependency.release.namespace.as_str()).add("", "configmaps", [record.as_str()], &["get"]);
     }
+}
+
+/// Whether its rollout observes other releases.
+fn is_outer(release: &Release) -> bool {
+    release.train.is_some() && !release.gateways.is_empty()
 }
 
 /// The ConfigMap of the record of a release.

@@ -3,6 +3,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use ::http::header::HeaderName;
 use ::http::{Request, Response};
@@ -18,6 +19,7 @@ use crate::pod::PodConfig;
 use crate::refusal::Refusal;
 use crate::response::{Body, DelayedResponse, full};
 use crate::serve::{Answering, RunningPod};
+use crate::shop::is_next_of;
 
 const VERSION: HeaderName = HeaderName::from_static("x-catalog-version");
 const POD: HeaderName = HeaderName::from_static("x-catalog-pod");
@@ -30,15 +32,33 @@ const POD: HeaderName = HeaderName::from_static("x-catalog-pod");
 /// # Panics
 /// Outside a tokio runtime.
 pub fn serve_catalog(listener: TcpListener, config: PodConfig) -> io::Result<RunningPod> {
+    serve_failing_catalog(listener, config, 0)
+}
+
+/// The same with a fault: this share of the responses over HTTP, in percent, is a 500.
+///
+/// # Errors
+/// As [`serve_catalog`].
+///
+/// # Panics
+/// As [`serve_catalog`].
+pub fn serve_failing_catalog(
+    listener: TcpListener,
+    config: PodConfig,
+    fail_percent: u8,
+) -> io::Result<RunningPod> {
     let life = Arc::new(Life::new(&config));
     let calls = Calls::new("catalog", &config, &life, None);
-    RunningPod::start(listener, Arc::new(Catalog { config, life, calls }))
+    let pages = AtomicU64::new(0);
+    RunningPod::start(listener, Arc::new(Catalog { config, life, calls, fail_percent, pages }))
 }
 
 struct Catalog {
     config: PodConfig,
     life: Arc<Life>,
     calls: Calls,
+    fail_percent: u8,
+    pages: AtomicU64,
 }
 
 impl Answering for Catalog {
@@ -65,6 +85,7 @@ impl Catalog {
         let (head, body) = request.into_parts();
         drain(body).await?;
         match head.uri.path() {
+            "/" if is_next_of(self.fail_percent, &self.pages) => return Err(Refusal::Broken),
             "/" => {}
             "/healthz" if self.life.is_ready() => {}
             "/healthz" => return Err(Refusal::Leaving),

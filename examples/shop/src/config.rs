@@ -13,6 +13,7 @@ const MAX_COOKIE_NAME: usize = 64;
 pub struct ShopConfig {
     pod: PodConfig,
     pub(crate) catalog: Option<CatalogAt>,
+    pub(crate) has_optional_catalog: bool,
     pub(crate) fail_percent: u8,
     pub(crate) hang_percent: u8,
     pub(crate) slow_percent: u8,
@@ -28,6 +29,7 @@ impl From<PodConfig> for ShopConfig {
         Self {
             pod,
             catalog: None,
+            has_optional_catalog: false,
             fail_percent: 0,
             hang_percent: 0,
             slow_percent: 0,
@@ -70,6 +72,13 @@ impl ShopConfig {
     #[must_use]
     pub fn with_catalog(mut self, catalog: CatalogAt) -> Self {
         self.catalog = Some(catalog);
+        self
+    }
+
+    /// The same shop, whose home page does without a catalog that does not answer.
+    #[must_use]
+    pub const fn with_optional_catalog(mut self, has_optional_catalog: bool) -> Self {
+        self.has_optional_catalog = has_optional_catalog;
         self
     }
 

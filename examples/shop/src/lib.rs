@@ -36,7 +36,7 @@ mod shop;
 mod visit;
 mod ws;
 
-pub use catalog::serve_catalog;
+pub use catalog::{serve_catalog, serve_failing_catalog};
 pub use config::ShopConfig;
 pub use hop::{CatalogAt, CatalogAtError, Propagate};
 pub use life::Stopped;

@@ -46,6 +46,9 @@ struct Args {
     /// Connect to this address instead of where the catalog's name leads; the name is still asked for
     #[arg(long, env = "SHOP_CATALOG_ADDRESS", value_name = "ADDRESS", requires = "catalog")]
     catalog_address: Option<SocketAddr>,
+    /// The home page does without a catalog that does not answer, instead of failing
+    #[arg(long, env = "SHOP_CATALOG_OPTIONAL", requires = "catalog")]
+    catalog_optional: bool,
     /// What is passed on from a request to the catalog
     #[arg(long, default_value = "headers", env = "SHOP_PROPAGATE", value_name = "WHAT")]
     propagate: Propagate,
@@ -67,7 +70,7 @@ impl Args {
         if let Some(address) = self.catalog_address {
             catalog = catalog.with_address(address);
         }
-        Ok(config.with_catalog(catalog))
+        Ok(config.with_catalog(catalog).with_optional_catalog(self.catalog_optional))
     }
 }
 

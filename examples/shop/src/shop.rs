@@ -92,7 +92,7 @@ impl Shop {
 }
 
 /// Whether the next page is one of a share: spread evenly over all, so that so many of a hundred are.
-fn is_next_of(percent: u8, pages: &AtomicU64) -> bool {
+pub(crate) fn is_next_of(percent: u8, pages: &AtomicU64) -> bool {
     let share = u64::from(percent);
     let page = pages.fetch_add(1, Ordering::Relaxed);
     share > 0 && (page + 1) * share / 100 > page * share / 100

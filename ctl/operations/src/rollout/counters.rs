@@ -4,11 +4,12 @@ use crate::client::ServicePods;
 use crate::{Cluster, Error};
 use assignment::contract::Role;
 use canary_release::evidence::{PodRestarts, ProxyCounters};
-use canary_release::metrics::MetricFilter;
+use canary_release::metrics::{MetricFilter, PodName, ProxyMetrics};
 use canary_release::record::Record;
 use canary_release::spec::ReleaseName;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
+use std::collections::BTreeMap;
 
 /// The parts of the names of these metrics in the proxy.
 const COUNTERS: &str = "canary_group_|canary_fuse";
@@ -51,20 +52,31 @@ impl Cluster {
         let stable = record.state.version_of(Role::Stable).unwrap_or_default();
         let (name, proxies) = (release.to_string(), reported.len());
         let version = record.state.versions.iter().find(|version| version.name == canary);
-        let (mut counters, mut fused) = (ProxyCounters::default(), 0);
-        for (pod, metrics) in reported {
-            if let Ok(metrics) = metrics {
-                let of = |version| metrics.group_counters(&name, version);
-                counters.insert(pod, of(canary), of(stable));
-                let until = version.and_then(|version| metrics.release(&name).fused_until(version));
-                fused += usize::from(until.is_some_and(|until| is_later(until, now)));
-            }
-        }
+        let is_fused = |metrics: &&ProxyMetrics| {
+            let until = version.and_then(|version| metrics.release(&name).fused_until(version));
+            until.is_some_and(|until| is_later(until, now))
+        };
+        let fused = reported.values().flatten().filter(is_fused).count();
+        let counters = version_counters(&reported, release, [canary, stable]);
         let ready = |version| pods.of_version(&record.service, version).ready;
         let (stable_pods, canary_pods) = (ready(stable), ready(canary));
         let restarts = pod_restarts(record, &pods);
         Ok(GroupCounters { counters, proxies, fused, stable_pods, canary_pods, restarts })
     }
+}
+
+/// What the proxies that answered have counted of two versions of a release: of the canary, and of stable.
+pub(super) fn version_counters(
+    reported: &BTreeMap<PodName, Result<ProxyMetrics, String>>,
+    release: &ReleaseName,
+    [canary, stable]: [&str; 2],
+) -> ProxyCounters {
+    let (mut counters, release) = (ProxyCounters::default(), release.to_string());
+    for (pod, metrics) in reported.iter().filter_map(|(pod, metrics)| Some((pod, metrics.as_ref().ok()?))) {
+        let of = |version| metrics.group_counters(&release, version);
+        counters.insert(pod.clone(), of(canary), of(stable));
+    }
+    counters
 }
 
 fn pod_restarts(record: &Record, pods: &ServicePods) -> PodRestarts {

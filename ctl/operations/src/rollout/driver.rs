@@ -8,13 +8,15 @@
 use super::GroupCounters;
 use super::alerts::{AlertDispatcher, AlertSender};
 use super::analysis::{MetricSource, measure};
+use super::baseline::Baseline;
 use super::deployment::DeployedState;
 use super::hooks::{HookCaller, HookDispatcher};
 use super::report::RolloutReport;
 use super::send_error::FailedDelivery;
+use super::train::{TrainCounters, TrainScope};
 use crate::{Cluster, Error, PromoteOptions, RollbackOptions, StoredRecord, WaitOptions};
 use assignment::contract::Role;
-use canary_release::evidence::{IntervalCounts, PodRestarts, ProxyCounters, ProxyCoverage};
+use canary_release::evidence::ProxyCoverage;
 use canary_release::preflight::PreflightCheck;
 use canary_release::record::{Record, ScaledDown};
 use canary_release::rollout::{Decision, Ending, RolloutAction, RolloutObservation, RolloutPhase, VerbError};
@@ -33,21 +35,11 @@ pub struct RolloutDriver<'c> {
     /// How long proxies are waited for at a promotion or a rollback.
     timeout: Duration,
     baseline: Option<Baseline>,
+    train_scope: TrainScope,
     deployed: DeployedState,
     alerts: AlertDispatcher,
     metrics: Option<Arc<dyn MetricSource>>,
     hooks: HookDispatcher,
-}
-
-/// What the next observation is compared with.
-#[derive(Clone)]
-struct Baseline {
-    generation: u64,
-    /// The number of intervals in the record's evidence when they were observed.
-    intervals: u64,
-    before: Option<ProxyCounters>,
-    last: ProxyCounters,
-    restarts: PodRestarts,
 }
 
 /// What was observed, before anything is written.
@@ -57,6 +49,7 @@ struct Found {
     /// The same with what was counted.
     stored: StoredRecord,
     observed: GroupCounters,
+    train: TrainCounters,
     /// Whether evidence, measurements or results of hooks were added to the record.
     has_evidence: bool,
     is_deployed: bool,
@@ -68,8 +61,18 @@ impl<'c> RolloutDriver<'c> {
     pub fn new(cluster: &'c Cluster, release: ReleaseName, timeout: Duration) -> Self {
         let alerts = AlertDispatcher::new(cluster.client.client.clone(), release.clone());
         let deployed = DeployedState::default();
-        let hooks = HookDispatcher::default();
-        Self { cluster, release, timeout, baseline: None, deployed, alerts, metrics: None, hooks }
+        let (hooks, train_scope) = (HookDispatcher::default(), TrainScope::default());
+        Self {
+            cluster,
+            release,
+            timeout,
+            baseline: None,
+            train_scope,
+            deployed,
+            alerts,
+            metrics: None,
+            hooks,
+        }
     }
 
     /// With a sender of its alerts. Without one they stay in the record until a driver that has one; Events are written anyway.
@@ -112,7 +115,7 @@ impl<'c> RolloutDriver<'c> {
     pub async fn reconcile(&mut self, now: Timestamp) -> Result<RolloutReport, Error> {
         let found = Box::pin(self.find(now)).await?;
         let mut report = found.report.clone();
-        let (observed, is_deployed) = (found.observed.clone(), found.is_deployed);
+        let (observed, train, is_deployed) = (found.observed.clone(), found.train.clone(), found.is_deployed);
         let as_read = found.as_read.clone();
         let generation = report.record.state.generation;
         match Box::pin(self.carry_out(found, now)).await {
@@ -140,7 +143,8 @@ impl<'c> RolloutDriver<'c> {
         }
         self.call_hooks(&mut report, now);
         let is_steady = is_deployed && report.record.state.generation == generation;
-        self.baseline = is_steady.then(|| self.next_baseline(&report.record, observed));
+        let earlier = self.baseline.take();
+        self.baseline = is_steady.then(|| Baseline::next(earlier, &report.record, observed, train));
         Ok(report)
     }
 
@@ -176,15 +180,6 @@ impl<'c> RolloutDriver<'c> {
         self.alerts.failures()
     }
 
-    /// From now on the counters are compared with these.
-    fn next_baseline(&mut self, record: &Record, observed: GroupCounters) -> Baseline {
-        let generation = record.state.generation;
-        let before = self.baseline.take().filter(|baseline| baseline.generation == generation);
-        let intervals = record.rollout.as_ref().map_or(0, |rollout| rollout.evidence.intervals);
-        let GroupCounters { counters: last, restarts, .. } = observed;
-        Baseline { generation, intervals, before: before.map(|baseline| baseline.last), last, restarts }
-    }
-
     async fn find(&mut self, now: Timestamp) -> Result<Found, Error> {
         let mut stored = self.cluster.get_record(&self.release).await?;
         if stored.record.rollout.is_none() {
@@ -193,25 +188,30 @@ impl<'c> RolloutDriver<'c> {
         let as_read = stored.clone();
         let is_deployed = self.deployed.is_deployed(self.cluster, &self.release, &stored.record).await?;
         let source = self.metrics.as_deref().filter(|_| is_deployed);
-        let (observed, measured) = tokio::join!(
+        let (observed, train, measured) = tokio::join!(
             self.cluster.group_counters(&self.release, &stored.record, now),
+            self.cluster.train_counters(&self.release, &stored.record, &mut self.train_scope),
             measure(source, &stored.record, now),
         );
         let observed = observed?;
-        let interval = self.interval(&stored.record, &observed).filter(|_| is_deployed);
+        let baseline = self.baseline.as_ref().filter(|_| is_deployed);
+        let interval = baseline.and_then(|baseline| baseline.interval(&stored.record, &observed, &train));
         let proxies = ProxyCoverage {
-            observed: interval.as_ref().map_or(observed.counters.len(), |(_, interval)| interval.proxies),
+            observed: interval.as_ref().map_or(observed.counters.len(), |interval| interval.counts.proxies),
             of: observed.proxies,
         };
-        let has_interval =
-            interval.is_some_and(|(known, interval)| stored.record.add_evidence(known, &interval));
+        let has_train = stored.record.note_train(&train.observed());
+        let train_report = train.report(&stored.record, interval.as_ref());
+        let has_interval = interval.is_some_and(|interval| interval.add_to(&mut stored.record)) || has_train;
         let has_measured = stored.record.add_measurements(&measured, now);
         let has_called = self.hooks.record_results(&mut stored.record, now);
         let has_fused = stored.record.note_fuses(observed.fused, now);
         let has_counted = stored.record.note_stable_pods(stored.record.state.weight, observed.stable_pods);
         let has_evidence = has_interval || has_measured || has_called || has_fused || has_counted;
         let record = stored.record.clone();
-        let (Some(rollout), Some(assessment)) = (&record.rollout, record.assess_rollout(proxies, now)) else {
+        let (Some(rollout), Some(assessment)) =
+            (&record.rollout, record.assess_rollout(proxies, train_report, now))
+        else {
             return Err(VerbError::NotActive { found: "none".to_owned() }.into());
         };
         let seen = RolloutObservation {
@@ -226,19 +226,7 @@ impl<'c> RolloutDriver<'c> {
         };
         let decision = rollout.next(&seen, now);
         let report = RolloutReport { record, decision, assessment, proxies };
-        Ok(Found { as_read, stored, observed, has_evidence, is_deployed, report })
-    }
-
-    /// What was counted since the last observation, and the number of intervals that the record had then. None where the weight has
-    /// changed in between.
-    fn interval(&self, record: &Record, observed: &GroupCounters) -> Option<(u64, IntervalCounts)> {
-        let baseline = self.baseline.as_ref()?;
-        (baseline.generation == record.state.generation).then(|| {
-            let counts =
-                IntervalCounts::between(baseline.before.as_ref(), &baseline.last, &observed.counters);
-            let restarts = PodRestarts::between(&baseline.restarts, &observed.restarts);
-            (baseline.intervals, IntervalCounts { restarts, ..counts })
-        })
+        Ok(Found { as_read, stored, observed, train, has_evidence, is_deployed, report })
     }
 
     /// Does what was decided; the record afterwards.

@@ -2,6 +2,8 @@
 //!
 //! ```text
 //! counters   what the proxies have counted by user group          Record        -> GroupCounters
+//! train      the same of the other releases of its train              Record        -> TrainCounters
+//! baseline   what the next observation is compared with             GroupCounters -> Interval
 //! dependencies  what the releases that it depends on have as stable   Rollout    -> DependencyState
 //! deployment whether the objects have the state of the record     Record        -> bool
 //! verbs      start, approve, pause, resume, retry, abort, promote RolloutVerb   -> StoredRecord
@@ -17,6 +19,7 @@
 
 mod alerts;
 mod analysis;
+mod baseline;
 mod counters;
 mod dependencies;
 mod deployment;
@@ -26,6 +29,7 @@ mod last_alerts;
 mod promotion;
 mod report;
 mod send_error;
+mod train;
 mod verbs;
 
 pub use alerts::AlertSender;

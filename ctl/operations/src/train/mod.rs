@@ -20,6 +20,7 @@ pub use promotion::CheckedTrainPromotion;
 pub use rollback::CheckedTrainRollback;
 pub use step::{LeftReason, TrainChange, TrainChanged, TrainStep};
 
+use crate::record_store::RecordStore;
 use crate::releases::FoundRelease;
 use crate::{Cluster, Error};
 use canary_release::record::TRAIN_LABEL;
@@ -38,6 +39,17 @@ impl Cluster {
         namespaces: &[String],
     ) -> Result<Vec<FoundRelease>, Error> {
         self.records.list(namespaces, &selector(train)).await
+    }
+}
+
+impl RecordStore {
+    /// The records of a train in a namespace, or in all.
+    pub(crate) async fn list_train(
+        &self,
+        train: &str,
+        namespace: Option<&str>,
+    ) -> Result<Vec<FoundRelease>, Error> {
+        self.list_in(namespace, &selector(train)).await
     }
 }
 

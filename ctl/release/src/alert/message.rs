@@ -1,7 +1,7 @@
 //! What an alert says.
 
-use crate::evidence::{Evidence, FailureKind, GROUPS, GroupCounts, KindEvidence};
-use crate::rollout::RolloutResult;
+use crate::evidence::{Criteria, Evidence, FailureKind, GROUPS, GroupCounts, KindNumbers};
+use crate::rollout::{Rollout, RolloutResult};
 use crate::spec::{AlertSeverity, ReleaseName};
 use crate::stats::as_f64;
 use assignment::Weight;
@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 /// No reason of a rollout is longer; a message of an API server may be.
 const MAX_REASON: usize = 600;
+/// Kinds of failure of other releases that an alert has: a record keeps many alerts.
+const MAX_INNER_COUNTS: usize = 4;
 
 /// A transition of a rollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -86,9 +88,12 @@ pub struct AlertStep {
 }
 
 /// What was counted of both versions at the same time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KindCounts {
+    /// Another release of the train, whose versions these are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub release: Option<ReleaseName>,
     /// What counts as failed.
     pub kind: FailureKind,
     /// Of the canary.
@@ -174,13 +179,32 @@ impl From<RolloutResult> for AlertKind {
 }
 
 impl KindCounts {
-    /// What a rollout has counted.
-    pub fn of(evidence: &Evidence) -> Vec<Self> {
-        let counts = |(kind, evidence): (FailureKind, &KindEvidence)| {
+    /// What a rollout has counted: of the other releases of its train what speaks against the canary.
+    pub fn of(rollout: &Rollout) -> Vec<Self> {
+        let criteria = rollout.criteria();
+        let inner = rollout
+            .train
+            .iter()
+            .flat_map(|(name, inner)| Self::of_evidence(Some(name), &inner.evidence, &criteria));
+        let mut counts: Vec<Self> = Self::of_evidence(None, &rollout.evidence, &criteria).collect();
+        counts.extend(inner.take(MAX_INNER_COUNTS));
+        counts
+    }
+
+    fn of_evidence<'e>(
+        release: Option<&'e ReleaseName>,
+        evidence: &'e Evidence,
+        criteria: &Criteria,
+    ) -> impl Iterator<Item = Self> + use<'e> {
+        let numbers = evidence.numbers(release, criteria);
+        let is_told =
+            move |index: usize| release.is_none() || numbers.get(index).is_some_and(KindNumbers::is_against);
+        let told = evidence.kinds().enumerate().filter(move |(index, _)| is_told(*index));
+        told.map(move |(_, (kind, evidence))| {
             let counts = evidence.test.counts();
-            Self { kind, canary: VersionCount::of(&counts.canary), stable: VersionCount::of(&counts.stable) }
-        };
-        evidence.kinds().map(counts).collect()
+            let [canary, stable] = [&counts.canary, &counts.stable].map(VersionCount::of);
+            Self { release: release.cloned(), kind, canary, stable }
+        })
     }
 }
 
@@ -274,6 +298,12 @@ impl AlertMessage<'_> {
         let stable = stable.as_deref().unwrap_or("stable");
         for counts in counts {
             let kind = counts.kind;
+            // The versions of another release have names of their own.
+            let names = counts
+                .release
+                .as_ref()
+                .map(|release| ["canary", "stable"].map(|role| format!("{release} {role}")));
+            let [canary, stable] = names.unwrap_or_else(|| [canary.clone(), stable.to_owned()]);
             facts.push((format!("{canary}, {kind}"), counts.said(|counts| counts.canary)));
             facts.push((format!("{stable}, {kind}"), counts.said(|counts| counts.stable)));
         }

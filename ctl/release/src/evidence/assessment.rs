@@ -1,10 +1,15 @@
 //! What the evidence says about the next step, with the numbers of both versions and the reason in one sentence.
 
-use super::{Evidence, FailureKind, KindEvidence, LogRatio, ResponseCount, RestartCounts, VersionCounts};
+use super::{
+    Evidence, FailureKind, InnerEvidence, InnerReport, KindEvidence, LogRatio, ResponseCount, RestartCounts,
+    TrainReport, VersionCounts,
+};
 use crate::analysis::MetricReport;
 use crate::hook::HookReport;
+use crate::spec::ReleaseName;
 use crate::stats::as_f64;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// The number of user groups that a step must have seen on the canary.
@@ -25,7 +30,7 @@ pub struct Criteria {
     pub min_responses: u64,
     /// The restarts of the canary's containers that are allowed.
     pub max_pod_restarts: u64,
-    /// The number of kinds of failure that are judged: each has its part of the false alarms.
+    /// The number of kinds of failure that are judged, of all releases together: each has its part of the false alarms.
     pub kinds: u64,
 }
 
@@ -53,9 +58,12 @@ pub enum EvidenceVerdict {
 }
 
 /// The numbers of both versions for one kind of failure.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KindNumbers {
+    /// Another release of the train, whose versions these are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub release: Option<ReleaseName>,
     /// The kind.
     pub kind: FailureKind,
     /// The canary's responses in the rollout.
@@ -85,28 +93,55 @@ pub struct Assessment {
     pub metrics: Vec<MetricReport>,
     /// What hooks have said since the step began.
     pub hooks: Vec<HookReport>,
+    /// What was observed of the other releases of the train.
+    pub train: TrainReport,
 }
 
 impl Evidence {
     /// Assesses what was counted so far.
     pub fn assess(&self, criteria: &Criteria, proxies: ProxyCoverage) -> Assessment {
-        let kinds: Vec<KindNumbers> =
-            self.kinds().map(|(kind, evidence)| numbers(kind, evidence, criteria)).collect();
+        self.assess_in_train(criteria, proxies, &BTreeMap::new(), TrainReport::default())
+    }
+
+    /// The same with what was counted of the other releases of the train. Each gives reasons to roll back or to hold, and none to wait: users of
+    /// the canary need not call it.
+    pub fn assess_in_train(
+        &self,
+        criteria: &Criteria,
+        proxies: ProxyCoverage,
+        inner: &BTreeMap<ReleaseName, InnerEvidence>,
+        train: TrainReport,
+    ) -> Assessment {
+        let mut kinds = self.numbers(None, criteria);
+        kinds.extend(inner.iter().flat_map(|(name, inner)| inner.evidence.numbers(Some(name), criteria)));
         let findings = kinds.iter().filter_map(KindNumbers::finding);
         let ceilings = self.kinds().filter(|(kind, _)| kind.has_ceiling());
         let ceilings = ceilings.filter_map(|(kind, evidence)| above_ceiling(kind, evidence, criteria));
         let failures = findings.chain(ceilings).chain(restarted(&self.restarts, criteria));
-        let found = failures.chain(silence(proxies)).chain(too_little(&self.server_errors().step, criteria));
+        let silent = silence(proxies).into_iter().chain(train.releases.iter().filter_map(inner_silence));
+        let found = failures.chain(silent).chain(too_little(&self.server_errors().step, criteria));
         // Of several with the same verdict the first is said.
         let worst = found.reduce(|worst, next| if next.0 > worst.0 { next } else { worst });
         let (verdict, reason) = worst.unwrap_or_else(|| (EvidenceVerdict::Advance, not_worse(&kinds)));
-        Assessment { verdict, reason, kinds, restarts: self.restarts, metrics: Vec::new(), hooks: Vec::new() }
+        let (metrics, hooks) = (Vec::new(), Vec::new());
+        Assessment { verdict, reason, kinds, restarts: self.restarts, metrics, hooks, train }
+    }
+
+    /// The numbers of each kind of failure.
+    pub(crate) fn numbers(&self, release: Option<&ReleaseName>, criteria: &Criteria) -> Vec<KindNumbers> {
+        self.kinds().map(|(kind, evidence)| numbers(release, kind, evidence, criteria)).collect()
     }
 }
 
-fn numbers(kind: FailureKind, evidence: &KindEvidence, criteria: &Criteria) -> KindNumbers {
+fn numbers(
+    release: Option<&ReleaseName>,
+    kind: FailureKind,
+    evidence: &KindEvidence,
+    criteria: &Criteria,
+) -> KindNumbers {
     let counts = evidence.test.counts();
     KindNumbers {
+        release: release.cloned(),
         kind,
         canary: counts.canary.total(),
         stable: counts.stable.total(),
@@ -126,6 +161,18 @@ impl Criteria {
 type Found = (EvidenceVerdict, String);
 
 impl KindNumbers {
+    /// Whether it reaches the hold line.
+    pub(crate) fn is_against(&self) -> bool {
+        self.finding().is_some()
+    }
+
+    /// `5xx`, or `shop/api: 5xx` of another release.
+    fn name(&self) -> String {
+        self.release
+            .as_ref()
+            .map_or_else(|| self.kind.to_string(), |release| format!("{release}: {}", self.kind))
+    }
+
     /// What this kind of failure says against the canary.
     fn finding(&self) -> Option<Found> {
         let is_worse = self.difference >= self.kind.least_difference();
@@ -141,11 +188,12 @@ impl KindNumbers {
 impl fmt::Display for KindNumbers {
     /// ``5xx: canary 1.20% of 1000 responses, stable 0.10% of 9000: 35 times likelier if the canary is worse (rollback at 40)``.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, canary, stable, evidence, rollback_at, .. } = self;
+        let Self { canary, stable, evidence, rollback_at, .. } = self;
+        let name = self.name();
         let (canary_rate, stable_rate) = (percent(canary.rate()), percent(stable.rate()));
         write!(
             f,
-            "{kind}: canary {canary_rate} of {} responses, stable {stable_rate} of {}: {} times likelier if the canary is \
+            "{name}: canary {canary_rate} of {} responses, stable {stable_rate} of {}: {} times likelier if the canary is \
              worse (rollback at {rollback_at:.0})",
             canary.responses,
             stable.responses,
@@ -196,6 +244,12 @@ fn silence(ProxyCoverage { observed, of }: ProxyCoverage) -> Option<Found> {
     })
 }
 
+/// As of the release's own proxies, but where none calls it: there is no response that could have failed.
+fn inner_silence(InnerReport { release, proxies, .. }: &InnerReport) -> Option<Found> {
+    let proxies = proxies.filter(|proxies| proxies.of > 0)?;
+    silence(proxies).map(|(verdict, reason)| (verdict, format!("{release}: {reason}")))
+}
+
 fn too_little(step: &VersionCounts, criteria: &Criteria) -> Option<Found> {
     let (canary, stable) = (step.canary.total().responses, step.stable.total().responses);
     let groups = step.canary.groups_seen();
@@ -213,10 +267,10 @@ fn too_little(step: &VersionCounts, criteria: &Criteria) -> Option<Found> {
 }
 
 fn not_worse(kinds: &[KindNumbers]) -> String {
-    let each = kinds.iter().map(|numbers| {
-        let KindNumbers { kind, canary, stable, .. } = numbers;
-        let (canary, stable) = (percent(canary.rate()), percent(stable.rate()));
-        format!("{kind} canary {canary}, stable {stable}")
+    let is_said = |numbers: &&KindNumbers| numbers.release.is_none() || numbers.canary.responses > 0;
+    let each = kinds.iter().filter(is_said).map(|numbers| {
+        let (canary, stable) = (percent(numbers.canary.rate()), percent(numbers.stable.rate()));
+        format!("{} canary {canary}, stable {stable}", numbers.name())
     });
     format!("the canary is not worse: {}", each.collect::<Vec<_>>().join("; "))
 }

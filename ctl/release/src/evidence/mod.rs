@@ -13,6 +13,7 @@
 //! restarts          containers of both versions that were restarted          PodRestarts          -> RestartCounts
 //! kinds             one test for each kind of failure, kept in the record IntervalCounts      -> Evidence
 //! assessment        go on, wait, hold or roll back, with the numbers      Evidence, criteria   -> Assessment
+//! train             the same of the other releases of a train, and what was observed of them
 //! forecast          what a rate of traffic can show, and how long it takes
 //! ```
 //!
@@ -30,6 +31,7 @@ mod proxy_counters;
 mod restarts;
 mod sequential_test;
 mod spread;
+mod train;
 
 pub use assessment::{Assessment, Criteria, EvidenceVerdict, KindNumbers, MIN_GROUPS, ProxyCoverage};
 pub use counts::{GROUPS, GroupCounts, ResponseCount, VersionCounts};
@@ -39,3 +41,4 @@ pub use log_ratio::LogRatio;
 pub use proxy_counters::{IntervalCounts, ProxyCounters, ReleaseCounters};
 pub use restarts::{PodRestarts, RestartCount, RestartCounts};
 pub use sequential_test::SequentialTest;
+pub use train::{InnerEvidence, InnerReport, TrainReport};

@@ -70,7 +70,7 @@ pub fn recover(release: &ReleaseName, objects: &[Value], by: &str) -> Option<Rec
         service: service
             .unwrap_or_else(|| ServiceRef { name: release.name.to_string(), label: "version".to_owned() }),
         proxies: proxies(&deployed),
-        train: train(&deployed, &latest.entry),
+        train: train(&deployed, &latest.entry).map(Box::new),
         routes,
         metadata: Box::new(metadata_of(latest.object, release)),
         objects: inventory(&deployed, &own, objects),

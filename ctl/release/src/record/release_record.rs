@@ -64,7 +64,7 @@ pub struct Record {
     pub proxies: Vec<Proxies>,
     /// The train that it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub train: Option<TrainMember>,
+    pub train: Option<Box<TrainMember>>,
     /// Who writes the routes.
     #[serde(default)]
     pub routes: Routes,
@@ -116,7 +116,7 @@ impl Record {
             on_expiry: release.on_expiry,
             service: service(release),
             proxies: proxies(release),
-            train,
+            train: train.map(Box::new),
             routes: release.routes.unwrap_or_default(),
             metadata: Box::new(release.metadata.clone()),
             objects: Vec::new(),
@@ -170,7 +170,7 @@ impl Record {
         self.on_expiry = release.on_expiry;
         self.service = service(release);
         self.proxies = proxies(release);
-        self.train = TrainMember::of(release);
+        self.train = TrainMember::of(release).map(Box::new);
         if !self.rollout.as_ref().is_some_and(|rollout| rollout.is_active()) {
             self.state.slower_than_milliseconds = self.slower_than_without_rollout();
         }
@@ -180,7 +180,7 @@ impl Record {
 
     /// The time of a slow response that the proxies know while no rollout goes on, in milliseconds; 0 if none is.
     pub(crate) fn slower_than_without_rollout(&self) -> u64 {
-        TrainMember::slower_than_milliseconds(self.train.as_ref())
+        TrainMember::slower_than_milliseconds(self.train.as_deref())
     }
 
     /// Whether the canary has this share with this end, so that nothing is to be set. While a rollout goes by itself a weight that is

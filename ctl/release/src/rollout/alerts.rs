@@ -121,7 +121,7 @@ impl Record {
             step: rollout.alert_step(),
             weight,
             reason: Alert::bounded(reason),
-            counts: KindCounts::of(&rollout.evidence),
+            counts: KindCounts::of(rollout),
         };
         let is_notified = |hook: &&RolloutHook| match hook.kind {
             HookType::Event => true,

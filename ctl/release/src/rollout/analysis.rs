@@ -4,7 +4,7 @@
 use super::Rollout;
 use super::decision::{after, seconds};
 use crate::analysis::{MeasuredValues, MetricReport, MetricState, QueryTemplate};
-use crate::evidence::{Assessment, EvidenceVerdict, ProxyCoverage};
+use crate::evidence::{Assessment, EvidenceVerdict, ProxyCoverage, TrainReport};
 use crate::hook::HookReport;
 use crate::record::Record;
 use crate::spec::{HookType, RolloutMetric};
@@ -66,9 +66,14 @@ impl Record {
 
     /// Assesses what was counted and measured so far: the worst verdict counts, and of equal ones that of the proxies' counters is told.
     /// `None` without a rollout.
-    pub fn assess_rollout(&self, proxies: ProxyCoverage, now: Timestamp) -> Option<Assessment> {
+    pub fn assess_rollout(
+        &self,
+        proxies: ProxyCoverage,
+        train: TrainReport,
+        now: Timestamp,
+    ) -> Option<Assessment> {
         let rollout = self.rollout.as_ref()?;
-        let mut assessment = rollout.assess(proxies);
+        let mut assessment = rollout.assess(proxies, train);
         assessment.metrics = rollout.metric_reports().collect();
         let is_called = |report: &HookReport| {
             report.state.is_some() || matches!(report.hook.kind, HookType::Rollout | HookType::Rollback)

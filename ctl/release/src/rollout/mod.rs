@@ -11,6 +11,7 @@
 //! analysis      which metrics are measured now, and what they say  Record, time       -> MeasurementRequest
 //! forecast      what the traffic of a step can show   Rollout, time                -> RolloutForecast
 //! dependency    whether the releases that it depends on are at their versions  Decision, observation -> Decision
+//! train         what is kept of the other releases of the train   Record, observation -> Record
 //! fuse          what an open fuse of the canary means for it     Rollout, observation -> Decision
 //! hooks         which hooks are called, and what they let it do     Record, decision   -> HookRequest
 //! window        when it may raise the weight            Decision, time              -> Decision
@@ -27,6 +28,7 @@ mod fuse;
 mod hooks;
 mod machine;
 mod state;
+mod train;
 mod transition;
 mod verbs;
 mod window;
@@ -37,4 +39,5 @@ pub use decision::{CanaryRole, Decision, RolloutAction, RolloutObservation, Roll
 pub use dependency::DependencyState;
 pub use forecast::RolloutForecast;
 pub use state::{Ending, Rollout, RolloutEnd, RolloutResult, Suspension};
+pub use train::{InnerIntervals, InnerRelease, MAX_INNER_RELEASES};
 pub use verbs::{RolloutVerb, VerbError};

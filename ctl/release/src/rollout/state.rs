@@ -2,9 +2,11 @@
 
 use super::AlertState;
 use crate::analysis::MetricState;
-use crate::evidence::{Assessment, Criteria, Evidence, ProxyCoverage};
+use crate::evidence::{Assessment, Criteria, Evidence, InnerEvidence, ProxyCoverage, TrainReport};
 use crate::hook::HookState;
-use crate::spec::{ReleaseDependency, RolloutHook, RolloutMetric, RolloutPolicy, RolloutStep, RolloutWindow};
+use crate::spec::{
+    ReleaseDependency, ReleaseName, RolloutHook, RolloutMetric, RolloutPolicy, RolloutStep, RolloutWindow,
+};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -46,6 +48,9 @@ pub struct Rollout {
     pub ended: Option<RolloutEnd>,
     /// What its users' responses have shown.
     pub evidence: Evidence,
+    /// What those of the other releases of its train have shown.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub train: BTreeMap<ReleaseName, InnerEvidence>,
     /// Since when the fuse of the canary is open in a proxy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fused_since: Option<Timestamp>,
@@ -149,6 +154,7 @@ impl Rollout {
     /// What a step needs is counted, measured, called and told anew.
     pub(super) fn begin_step(&mut self) {
         self.evidence.begin_step();
+        self.train.values_mut().for_each(|inner| inner.evidence.begin_step());
         self.measured.clear();
         self.hook_states.clear();
         self.alerts.begin_step();
@@ -160,12 +166,12 @@ impl Rollout {
     }
 
     /// Assesses what was counted so far.
-    pub fn assess(&self, proxies: ProxyCoverage) -> Assessment {
-        self.evidence.assess(&self.criteria(), proxies)
+    pub fn assess(&self, proxies: ProxyCoverage, train: TrainReport) -> Assessment {
+        self.evidence.assess_in_train(&self.criteria(), proxies, &self.train, train)
     }
 
-    /// What it demands of its evidence at its step.
-    pub(super) fn criteria(&self) -> Criteria {
+    /// What it demands of its evidence at its step. Each kind of failure of each release of a train is a test of its own.
+    pub(crate) fn criteria(&self) -> Criteria {
         let policy = &self.policy;
         let min_responses = self.current().and_then(|step| step.min_responses);
         Criteria {
@@ -173,7 +179,7 @@ impl Rollout {
             max_errors: policy.max_errors.map(crate::spec::Percentage::as_fraction),
             min_responses: min_responses.unwrap_or(policy.min_responses),
             max_pod_restarts: policy.max_pod_restarts,
-            kinds: policy.failure_kinds(),
+            kinds: policy.failure_kinds() + self.inner_kinds(),
         }
     }
 }

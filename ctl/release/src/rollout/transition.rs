@@ -2,7 +2,7 @@
 
 use super::decision::{after, seconds};
 use super::state::CurrentStep;
-use super::{CanaryRole, Decision, RolloutAction, RolloutEnd, RolloutResult};
+use super::{CanaryRole, Decision, InnerIntervals, RolloutAction, RolloutEnd, RolloutResult};
 use crate::alert::AlertKind;
 use crate::evidence::IntervalCounts;
 use crate::record::{Operation, Record};
@@ -12,13 +12,15 @@ use jiff::Timestamp;
 
 impl Record {
     /// Adds what was counted since an observation at which the rollout had `known` intervals. Does nothing if another driver
-    /// has added one since: both would hold the same responses. Whether it was added.
-    pub fn add_evidence(&mut self, known: u64, interval: &IntervalCounts) -> bool {
+    /// has added one since: both would hold the same responses. `inner` is the same interval of the other releases of the train. Whether it was
+    /// added.
+    pub fn add_evidence(&mut self, known: u64, interval: &IntervalCounts, inner: &InnerIntervals) -> bool {
         let active = self.rollout.as_mut().filter(|rollout| rollout.is_active());
         let Some(rollout) = active.filter(|rollout| rollout.evidence.intervals == known) else {
             return false;
         };
         rollout.evidence.add(interval);
+        rollout.add_inner(inner);
         true
     }
 

@@ -109,6 +109,7 @@ impl Record {
             ending: None,
             ended: None,
             evidence: Evidence::new(spec.policy.client_errors, spec.policy.slower_than.is_some()),
+            train: BTreeMap::new(),
             fused_since: None,
             metrics: spec.analysis.metrics.clone(),
             measured: BTreeMap::new(),
@@ -250,6 +251,7 @@ impl Rollout {
     pub fn retry(&mut self, now: Timestamp) -> Result<(), VerbError> {
         self.not_ending()?;
         self.evidence.forget();
+        self.train.values_mut().for_each(|inner| inner.evidence.forget());
         self.started_at = now;
         self.suspended = None;
         self.restart_step(now);

@@ -55,11 +55,12 @@ fn alert(kind: AlertKind) -> Alert {
             .to_owned(),
         counts: vec![
             KindCounts {
+                release: None,
                 kind: FailureKind::ServerErrors,
                 canary: count(14, 160, 5),
                 stable: count(16, 1440, 0),
             },
-            KindCounts { kind: FailureKind::Unanswered, canary: count(14, 162, 0), stable: count(0, 0, 0) },
+            KindCounts { release: None, kind: FailureKind::Unanswered, canary: count(14, 162, 0), stable: count(0, 0, 0) },
         ],
     }
 }
@@ -88,6 +89,25 @@ fn each_format_is_as_its_receiver_reads_it() {
         "application/cloudevents+json; charset=utf-8"
     );
     assert_eq!(message.payload(AlertFormat::Slack).content_type, "application/json");
+}
+
+#[test]
+fn what_was_counted_of_another_release_of_the_train_has_its_name() {
+    let (release, mut alert) = (release(), alert(AlertKind::Failed));
+    let own = alert.counts[0].clone();
+    alert.counts.push(KindCounts { release: "shop/api".parse().ok(), ..own });
+    let message = AlertMessage { release: &release, alert: &alert };
+    let webhook = message.payload(AlertFormat::Webhook).body;
+    assert_eq!(
+        (&webhook["counts"][0]["release"], &webhook["counts"][2]["release"]),
+        (&Value::Null, &json!("shop/api"))
+    );
+    for format in [AlertFormat::Slack, AlertFormat::Discord, AlertFormat::Teams] {
+        let text = message.payload(format).body.to_string();
+        for name in ["v2, 5xx", "shop/api canary, 5xx", "shop/api stable, 5xx"] {
+            assert!(text.contains(name), "{format}: no {name} in {text}");
+        }
+    }
 }
 
 #[test]

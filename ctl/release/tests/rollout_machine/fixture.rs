@@ -1,6 +1,6 @@
 //! A release whose objects and record are two things, drivers that may be killed between any two writes, and a clock.
 
-use canary_release::evidence::{Assessment, EvidenceVerdict, RestartCounts};
+use canary_release::evidence::{Assessment, EvidenceVerdict, RestartCounts, TrainReport};
 use canary_release::record::{Record, ReleaseState};
 use canary_release::rollout::{
     CanaryRole, Decision, DependencyState, Ending, RolloutAction, RolloutObservation,
@@ -88,6 +88,7 @@ impl RolloutFixture {
                 restarts: RestartCounts::default(),
                 metrics: Vec::new(),
                 hooks: Vec::new(),
+                train: TrainReport::default(),
             },
         }
     }

@@ -8,13 +8,16 @@ mod fixture;
 mod fuses;
 mod hooks;
 mod metrics;
+mod trains;
 mod windows;
 
 use canary_release::evidence::{
-    EvidenceVerdict, GROUPS, GroupCounts, IntervalCounts, ProxyCoverage, VersionCounts,
+    EvidenceVerdict, GROUPS, GroupCounts, IntervalCounts, ProxyCoverage, TrainReport, VersionCounts,
 };
 use canary_release::record::Operation;
-use canary_release::rollout::{Ending, RolloutAction, RolloutPhase, RolloutResult, VerbError};
+use canary_release::rollout::{
+    Ending, InnerIntervals, RolloutAction, RolloutPhase, RolloutResult, VerbError,
+};
 use fixture::{Killed, PLAN, RolloutFixture};
 
 const NO_GATE: &str = "  rollout:\n    plans: {default: [{weight: 10, hold: 1m}]}\n";
@@ -82,7 +85,7 @@ fn a_step_may_ask_for_other_responses_than_the_rollout() {
         fixture.run_until_weight(weight, EvidenceVerdict::Advance);
         let rollout = fixture.record.rollout.as_mut().unwrap();
         rollout.evidence.add(&interval(each, 9 * each));
-        let found = rollout.assess(ProxyCoverage { observed: 1, of: 1 });
+        let found = rollout.assess(ProxyCoverage { observed: 1, of: 1 }, TrainReport::default());
         assert_eq!(found.verdict, verdict, "{weight}: {}", found.reason);
     }
 }
@@ -310,20 +313,26 @@ fn abort_promote_and_retry_are_recorded_and_carried_out() {
 fn a_retry_forgets_the_evidence_and_begins_the_step_anew() {
     let mut fixture = RolloutFixture::new(NO_GATE);
     fixture.tick(EvidenceVerdict::Advance);
-    assert!(fixture.record.add_evidence(0, &IntervalCounts::default()));
+    assert!(fixture.record.add_evidence(0, &IntervalCounts::default(), &InnerIntervals::new()));
     fixture.pass(50);
     let now = fixture.now;
     fixture.record.active_rollout().unwrap().retry(now).unwrap();
     assert_eq!(fixture.decide(EvidenceVerdict::Advance).reason, "the step at 10% has 60s left");
-    assert!(!fixture.record.add_evidence(1, &IntervalCounts::default()), "it was counted before");
+    assert!(
+        !fixture.record.add_evidence(1, &IntervalCounts::default(), &InnerIntervals::new()),
+        "it was counted before"
+    );
 }
 
 #[test]
 fn two_drivers_count_no_interval_twice() {
     let mut fixture = RolloutFixture::new(NO_GATE);
     let known = fixture.record.rollout.as_ref().unwrap().evidence.intervals;
-    assert!(fixture.record.add_evidence(known, &IntervalCounts::default()));
-    assert!(!fixture.record.add_evidence(known, &IntervalCounts::default()), "another driver was first");
+    assert!(fixture.record.add_evidence(known, &IntervalCounts::default(), &InnerIntervals::new()));
+    assert!(
+        !fixture.record.add_evidence(known, &IntervalCounts::default(), &InnerIntervals::new()),
+        "another driver was first"
+    );
     assert_eq!(fixture.record.rollout.as_ref().unwrap().evidence.intervals, known + 1);
 }
 

@@ -2,7 +2,7 @@
 
 use crate::fixture::RolloutFixture;
 use canary_release::analysis::{MeasuredValues, QueryError};
-use canary_release::evidence::{Assessment, EvidenceVerdict, ProxyCoverage};
+use canary_release::evidence::{Assessment, EvidenceVerdict, ProxyCoverage, TrainReport};
 use canary_release::rollout::{
     Decision, Ending, MeasurementRequest, MeasurementResult, RolloutAction, RolloutObservation, RolloutPhase,
 };
@@ -48,7 +48,10 @@ fn measure(fixture: &mut RolloutFixture, canary: f64, stable: f64) {
 
 /// What the proxies' counters say is nothing yet; a proxy is there.
 fn assess(fixture: &RolloutFixture) -> Assessment {
-    fixture.record.assess_rollout(ProxyCoverage { observed: 1, of: 1 }, fixture.now).unwrap()
+    fixture
+        .record
+        .assess_rollout(ProxyCoverage { observed: 1, of: 1 }, TrainReport::default(), fixture.now)
+        .unwrap()
 }
 
 fn decide(fixture: &RolloutFixture) -> Decision {

@@ -3,6 +3,7 @@
 
 mod dependencies;
 mod hooks;
+mod trains;
 mod windows;
 
 use canary_release::spec::{

@@ -7,7 +7,7 @@ use assignment::Weight;
 use canary_operations::RolloutReport;
 use canary_release::alert::AlertOutbox;
 use canary_release::analysis::MetricReport;
-use canary_release::evidence::{Assessment, KindNumbers, ProxyCoverage, RestartCounts};
+use canary_release::evidence::{Assessment, KindNumbers, ProxyCoverage, RestartCounts, TrainReport};
 use canary_release::hook::HookReport;
 use canary_release::record::Record;
 use canary_release::rollout::{Decision, Rollout, RolloutForecast};
@@ -47,6 +47,9 @@ struct Observed {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hooks: Vec<HookReport>,
     proxies: ProxyCoverage,
+    /// What was observed of the other releases of the train.
+    #[serde(skip_serializing_if = "TrainReport::is_empty")]
+    train: TrainReport,
     /// What the traffic of the step can show.
     #[serde(skip_serializing_if = "Option::is_none")]
     forecast: Option<RolloutForecast>,
@@ -65,8 +68,8 @@ impl RolloutView {
         let view = Self::of_record(name, &report.record)?;
         let forecast = view.rollout.forecast(Timestamp::now()).filter(|_| view.rollout.is_active());
         let RolloutReport { decision, assessment, proxies, .. } = report;
-        let Assessment { kinds, restarts, metrics, hooks, .. } = assessment;
-        let observed = Observed { decision, kinds, restarts, metrics, hooks, proxies, forecast };
+        let Assessment { kinds, restarts, metrics, hooks, train, .. } = assessment;
+        let observed = Observed { decision, kinds, restarts, metrics, hooks, proxies, train, forecast };
         Ok(Self { observed: Some(observed), ..view })
     }
 }
@@ -78,7 +81,7 @@ impl Report for RolloutView {
             let steps = self.rollout.plan.iter().map(|step| step.weight.to_string()).collect::<Vec<_>>();
             return writeln!(out, "weight {}, steps {}", self.weight, steps.join(", "));
         };
-        let Observed { decision, kinds, restarts, metrics, hooks, proxies, forecast } = observed;
+        let Observed { decision, kinds, restarts, metrics, hooks, proxies, train, forecast } = observed;
         writeln!(out, "{}: {}", decision.phase, escape::line(&decision.reason))?;
         for kind in kinds {
             writeln!(out, "{kind}")?;
@@ -93,6 +96,12 @@ impl Report for RolloutView {
             writeln!(out, "{}", escape::line(&hook.to_string()))?;
         }
         writeln!(out, "counters of {} of {} proxies", proxies.observed, proxies.of)?;
+        for inner in &train.releases {
+            writeln!(out, "{}", escape::line(&inner.to_string()))?;
+        }
+        if let Some(unread) = &train.unread {
+            writeln!(out, "{}", escape::line(&format!("other releases of the train: {unread}")))?;
+        }
         if let Some(forecast) = forecast {
             writeln!(out, "{forecast}")?;
         }

@@ -18,6 +18,9 @@ struct Args {
     listen: SocketAddr,
     #[command(flatten)]
     pod: PodArgs,
+    /// The share of responses over HTTP that fail with 500, in percent: a broken version
+    #[arg(long, default_value = "0", env = "SHOP_FAIL_PERCENT", value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(..=100))]
+    fail_percent: u8,
 }
 
 /// One thread: several pods share a machine.
@@ -26,7 +29,7 @@ async fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     let config = args.pod.config()?;
     let mut process = Process::new("demo-catalog", &config)?;
-    let catalog = demo_shop::serve_catalog(listen(args.listen).await?, config)?;
+    let catalog = demo_shop::serve_failing_catalog(listen(args.listen).await?, config, args.fail_percent)?;
     process.until_told(catalog.local_addr()).await;
     process.ended(catalog.stop().await);
     Ok(())

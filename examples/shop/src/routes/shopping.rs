@@ -18,10 +18,11 @@ struct Home<'a> {
 }
 
 /// `GET /`: the page for a browser, JSON for others; opens a session when none is known. Contains the catalog's part if
-/// the shop has a catalog. If the catalog does not respond, the page is an error.
+/// the shop has a catalog. If the catalog does not respond, the page is an error, or does without it where the shop is told so.
 pub(super) fn home(visit: &Visit<'_>) -> Result<DelayedResponse, Refusal> {
     only(visit, &[Method::GET], "GET, HEAD")?;
-    let catalog = visit.catalog()?;
+    let hidden = |refusal| if visit.shop.config.has_optional_catalog { Ok(None) } else { Err(refusal) };
+    let catalog = visit.catalog().or_else(hidden)?;
     let current = visit.current_or_new()?;
     if !visit.wants_html() {
         return visit.json(&current, Home { catalog });

@@ -5,6 +5,7 @@ use demo_shop::proto::AskRequest;
 use demo_shop::{CatalogAt, PodConfig, Propagate, RunningPod, RunningShop, ShopConfig};
 use http::{Request, StatusCode};
 use serde_json::{Value, json};
+use tokio::net::TcpListener;
 
 use crate::browser::{Browser, Protocol, open_shop, open_shop_with};
 use crate::caller::{caller, open_catalog};
@@ -98,6 +99,24 @@ async fn a_catalog_that_is_gone_is_a_bad_gateway_over_both_protocols() -> Result
     assert_eq!(browser.get(&shop, "/cart").await?.status, StatusCode::OK, "the rest of the shop is there");
     let refused = caller(shop.local_addr())?.ask(AskRequest {}).await;
     assert_eq!(refused.err().map(|status| status.code()), Some(tonic::Code::Unavailable));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_shop_that_can_do_without_its_catalog_hides_that_it_fails() -> Result<()> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let catalog = demo_shop::serve_failing_catalog(listener, PodConfig::new("v2", "catalog-v2-a")?, 50)?;
+    let config = ShopConfig::new("v1", "v1-a")?.with_optional_catalog(true);
+    let at = CatalogAt::new(&format!("http://{}", catalog.local_addr()))?;
+    let shop = demo_shop::serve(TcpListener::bind("127.0.0.1:0").await?, config.with_catalog(at))?;
+    let mut browser = Browser::new(Protocol::Http1);
+    let mut failed = 0;
+    for _ in 0..10 {
+        let reply = browser.get(&shop, "/").await?;
+        assert_eq!(reply.status, StatusCode::OK);
+        failed += u32::from(reply.json()?["catalog"].is_null());
+    }
+    assert_eq!(failed, 5, "half of its responses are errors");
     Ok(())
 }
 

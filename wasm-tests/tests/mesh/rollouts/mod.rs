@@ -5,6 +5,7 @@ mod fuses;
 mod load_tester;
 mod prometheus;
 mod scaled_down;
+mod trains;
 
 use crate::support::cli::{Cli, Output};
 use crate::support::filter_source::filter;

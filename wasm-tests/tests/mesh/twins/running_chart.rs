@@ -24,7 +24,7 @@ fn the_first_canary_of_a_running_chart_costs_no_request_and_no_cart() {
         assert_eq!(walk.chart.pods("v1").await, stable, "after the canary came");
         walk.chart.is_refused_by_the_policy().await;
         walk.moves_a_fifth().await;
-        walk.promotes().await;
+        Box::pin(walk.promotes()).await;
         assert_eq!(walk.chart.pods("v1").await, stable, "it drains");
         Box::pin(walk.finishes()).await;
         walk.chart.is_reported_and_mended("v2").await;
@@ -42,7 +42,7 @@ fn the_first_canary_and_the_next_of_an_autoscaled_chart_by_helm_4_cost_no_reques
         walk.deploys_beside("v2").await;
         walk.chart.has_narrowed("v1", &stable).await;
         walk.moves_a_fifth().await;
-        walk.promotes().await;
+        Box::pin(walk.promotes()).await;
         Box::pin(walk.finishes()).await;
         walk.brings_the_next().await;
     });

@@ -2,7 +2,7 @@
 
 use super::request::{Request, failure, json};
 use super::store::Store;
-use assignment::contract::{FilterConfig, ReleaseConfig};
+use assignment::contract::{FilterConfig, Position, ReleaseConfig};
 use canary_release::delivery::deployed_config;
 use canary_release::metrics::ReleaseGeneration;
 use http::Response;
@@ -44,6 +44,10 @@ struct Proxy {
     clusters_added: usize,
     /// The releases whose configuration asks for counters by user group.
     counting: BTreeSet<String>,
+    /// The releases of a train that it has as a sidecar: it counts those of their requests that the gateway's header asks for.
+    following: BTreeMap<String, String>,
+    /// The trains of the releases in `counting`: the gateway's header asks for counters.
+    counting_trains: BTreeSet<String>,
     /// What was counted by release, version and user group: [`GROUP_COUNTERS`].
     groups: BTreeMap<(String, String, usize), [u64; GROUP_COUNTERS.len()]>,
     /// When the fuse of a canary closes, in seconds since 1970, by release, and version and epoch.
@@ -92,16 +96,35 @@ impl Proxies {
         self.count(version, GROUP_COUNTERS.map(|counter| if counter == kind { each } else { 0 }));
     }
 
+    /// The same of a release behind the one that the gateways have, whose users' requests have the gateway's header: counted while a rollout of
+    /// a release of the same train runs there.
+    pub(crate) fn respond_inside(&mut self, release: &str, version: &str, each: u64, failed: u64) {
+        self.count_inside(release, version, [each, each, failed, 0, 0]);
+    }
+
+    /// So many of those responses are of this kind besides.
+    pub(crate) fn fail_inside(&mut self, kind: &str, release: &str, version: &str, each: u64) {
+        self.count_inside(
+            release,
+            version,
+            GROUP_COUNTERS.map(|counter| if counter == kind { each } else { 0 }),
+        );
+    }
+
+    fn count_inside(&mut self, release: &str, version: &str, each: [u64; GROUP_COUNTERS.len()]) {
+        let trains: BTreeSet<String> =
+            self.by_pod.values().flat_map(|proxy| proxy.counting_trains.iter().cloned()).collect();
+        for proxy in self.by_pod.values_mut() {
+            if proxy.following.get(release).is_some_and(|train| trains.contains(train)) {
+                proxy.count_of(release, version, each);
+            }
+        }
+    }
+
     fn count(&mut self, version: &str, each: [u64; GROUP_COUNTERS.len()]) {
         for proxy in self.by_pod.values_mut() {
-            for (release, group) in
-                proxy.counting.iter().flat_map(|name| (0..16).map(move |group| (name, group)))
-            {
-                let key = (release.clone(), version.to_owned(), group);
-                let counters = proxy.groups.entry(key).or_default();
-                for (counter, more) in counters.iter_mut().zip(each) {
-                    *counter += more;
-                }
+            for release in proxy.counting.clone() {
+                proxy.count_of(&release, version, each);
             }
         }
     }
@@ -155,6 +178,14 @@ impl Proxies {
                     proxy.counting =
                         config.releases.iter().filter(counts).map(|(name, _)| name.clone()).collect();
                     proxy.generations = generations(config);
+                    let counting = config.releases.iter().filter(counts);
+                    proxy.counting_trains =
+                        counting.filter_map(|(_, release)| release.train.clone()).collect();
+                    let is_inside = config.position == Position::Mesh;
+                    let inside = config.releases.iter().filter(|_| is_inside);
+                    proxy.following = inside
+                        .filter_map(|(name, release)| Some((name.clone(), release.train.clone()?)))
+                        .collect();
                 }
             }
             let clusters: BTreeSet<String> = store.of_kind("DestinationRule").flat_map(subsets).collect();
@@ -192,6 +223,15 @@ impl Proxies {
 }
 
 impl Proxy {
+    fn count_of(&mut self, release: &str, version: &str, each: [u64; GROUP_COUNTERS.len()]) {
+        for group in 0..16 {
+            let counters = self.groups.entry((release.to_owned(), version.to_owned(), group)).or_default();
+            for (counter, more) in counters.iter_mut().zip(each) {
+                *counter += more;
+            }
+        }
+    }
+
     /// All metrics: names in Envoy, and lines for Prometheus.
     fn lines(&self) -> Vec<(String, String)> {
         let own = [

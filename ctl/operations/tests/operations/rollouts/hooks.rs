@@ -231,7 +231,7 @@ fn killed_after_any_write_the_next_driver_asks_what_is_left_and_takes_each_step_
     run(async {
         let mut cases = 0;
         for writes in 0..MANY_WRITES {
-            let Some((mut fixture, receiver)) = killed_and_continued(writes).await else { break };
+            let Some((mut fixture, receiver)) = Box::pin(killed_and_continued(writes)).await else { break };
             let context = format!("killed after {writes} writes");
             assert_is_over(&fixture, &context).await;
             fixture.weights.retain(|weight| weight != "0%");

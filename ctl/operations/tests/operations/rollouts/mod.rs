@@ -13,7 +13,8 @@
 //! metrics           a Prometheus as a second source
 //! scaled_down       stable with too few pods for the users who come back
 //! last_alerts       a promotion that late proxies hold, and a release that is uninstalled
-//! trains            a front end and the API behind it
+//! trains            the promotion of a front end and the API behind it
+//! train_evidence    what the API does, where the front end hides it
 //! manual            people who change the release meanwhile
 //! ```
 
@@ -31,6 +32,7 @@ mod metrics;
 mod receiver;
 mod scaled_down;
 mod silence;
+mod train_evidence;
 mod trains;
 
 use crate::fake_api::FakeApi;

@@ -5,10 +5,10 @@ mod gates;
 
 use crate::fixture::{Killed, RolloutFixture};
 use canary_release::evidence::EvidenceVerdict::{self, Advance, Hold, Waiting};
-use canary_release::evidence::ProxyCoverage;
+use canary_release::evidence::{ProxyCoverage, TrainReport};
 use canary_release::hook::{HookError, HookRequest, HookResult};
 use canary_release::record::Record;
-use canary_release::rollout::{Decision, Ending, RolloutAction, RolloutPhase};
+use canary_release::rollout::{Decision, Ending, InnerIntervals, RolloutAction, RolloutPhase};
 use canary_release::spec::ReleaseName;
 use std::collections::BTreeSet;
 
@@ -43,7 +43,7 @@ impl HookDriver {
         let now = self.fixture.now;
         let mut seen = self.fixture.observe(verdict);
         let proxies = ProxyCoverage { observed: 1, of: 1 };
-        let assessment = self.fixture.record.assess_rollout(proxies, now).unwrap();
+        let assessment = self.fixture.record.assess_rollout(proxies, TrainReport::default(), now).unwrap();
         // What the proxies' counters say is given; hooks may say worse.
         if assessment.verdict > seen.assessment.verdict {
             seen.assessment = assessment;
@@ -56,7 +56,7 @@ impl HookDriver {
         let record = &mut self.fixture.record;
         if record.state.weight > assignment::Weight::ZERO {
             let known = record.rollout.as_ref().unwrap().evidence.intervals;
-            record.add_evidence(known, &crate::interval(40, 200));
+            record.add_evidence(known, &crate::interval(40, 200), &InnerIntervals::new());
         }
     }
 

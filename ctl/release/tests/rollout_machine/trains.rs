@@ -1,0 +1,122 @@
+//! What a record keeps of the other releases of the train.
+
+use crate::fixture::{PLAN, RolloutFixture};
+use canary_release::evidence::{EvidenceVerdict, IntervalCounts, ProxyCoverage, TrainReport};
+use canary_release::record::{Record, TrainMember};
+use canary_release::rollout::{InnerIntervals, InnerRelease, MAX_INNER_RELEASES};
+use canary_release::spec::ReleaseName;
+use std::collections::BTreeMap;
+
+const ALL: ProxyCoverage = ProxyCoverage { observed: 1, of: 1 };
+
+fn name(name: &str) -> ReleaseName {
+    format!("shop/{name}").parse().unwrap()
+}
+
+fn inner(canary: &str) -> InnerRelease {
+    let member = TrainMember {
+        name: "autumn".to_owned(),
+        is_inner: true,
+        client_errors: true,
+        slower_than: "1s".parse().ok(),
+    };
+    InnerRelease { canary: canary.to_owned(), stable: "2026.10".to_owned(), member }
+}
+
+fn observed(releases: &[(&str, Option<InnerRelease>)]) -> BTreeMap<ReleaseName, Option<InnerRelease>> {
+    releases.iter().map(|(of, release)| (name(of), release.clone())).collect()
+}
+
+/// The canary responses of an API that were counted.
+fn counted(record: &Record) -> Option<u64> {
+    let inner = record.rollout.as_ref().unwrap().train.get(&name("api"))?;
+    Some(inner.evidence.server_errors().test.counts().canary.total().responses)
+}
+
+/// A rollout that has counted 16 times 40 responses of the canary of an API.
+fn counted_api() -> RolloutFixture {
+    let mut fixture = RolloutFixture::new(PLAN);
+    fixture.tick(EvidenceVerdict::Advance);
+    assert!(fixture.record.note_train(&observed(&[("api", Some(inner("2026.11")))])));
+    let intervals = InnerIntervals::from([(name("api"), crate::interval(40, 200))]);
+    assert!(fixture.record.add_evidence(0, &crate::interval(1, 9), &intervals));
+    assert!(!fixture.record.add_evidence(0, &crate::interval(1, 9), &intervals), "another driver was first");
+    assert_eq!(counted(&fixture.record), Some(640));
+    fixture
+}
+
+#[test]
+fn a_record_keeps_evidence_of_each_release_and_is_read_as_it_was_written() {
+    let fixture = counted_api();
+    let json = fixture.record.to_json().unwrap();
+    assert_eq!(Record::parse(&json).unwrap(), fixture.record);
+}
+
+#[test]
+fn a_record_from_before_there_was_such_evidence_is_read() {
+    let fixture = RolloutFixture::new(PLAN);
+    let mut before: serde_json::Value = serde_json::from_str(&fixture.record.to_json().unwrap()).unwrap();
+    assert!(
+        before["train"].is_null() && before["rollout"]["train"].is_null(),
+        "a release outside a train says nothing"
+    );
+    before.as_object_mut().unwrap().remove("train");
+    before["rollout"].as_object_mut().unwrap().remove("train");
+    assert_eq!(Record::parse(&before.to_string()).unwrap(), fixture.record);
+}
+
+#[test]
+fn each_kind_of_failure_of_each_release_has_its_part_of_the_false_alarms() {
+    let mut fixture = counted_api();
+    let rollback_at = |record: &Record| {
+        let assessment = record.assess_rollout(ALL, TrainReport::default(), fixture.now).unwrap();
+        assessment.kinds.iter().map(|kind| kind.rollback_at.round()).collect::<Vec<_>>()
+    };
+    // 5xx and unanswered of the front end, and with 4xx and slow responses those of the API.
+    assert_eq!(rollback_at(&fixture.record), [120.0; 6]);
+    fixture.record.rollout.as_mut().unwrap().train.clear();
+    assert_eq!(rollback_at(&fixture.record), [40.0; 2]);
+}
+
+#[test]
+fn evidence_about_versions_that_have_other_roles_by_now_is_forgotten_and_what_cannot_be_read_is_not() {
+    let mut fixture = counted_api();
+    assert!(!fixture.record.note_train(&observed(&[("api", Some(inner("2026.11")))])));
+    assert!(!fixture.record.note_train(&observed(&[])), "its record could not be read");
+    assert_eq!(counted(&fixture.record), Some(640));
+    let mut without = fixture.clone();
+    assert!(without.record.note_train(&observed(&[("api", None)])));
+    assert_eq!(counted(&without.record), None, "it has no canary any more");
+    assert!(fixture.record.note_train(&observed(&[("api", Some(inner("2026.12")))])));
+    assert_eq!(counted(&fixture.record), Some(0), "of another canary");
+}
+
+#[test]
+fn a_retry_forgets_the_evidence_of_all_releases() {
+    let mut fixture = counted_api();
+    let now = fixture.now;
+    fixture.record.active_rollout().unwrap().retry(now).unwrap();
+    assert_eq!(counted(&fixture.record), Some(0));
+}
+
+/// `ConfigMap`s have 1 MiB at most.
+#[test]
+fn a_record_keeps_evidence_of_a_bounded_number_of_releases() {
+    let mut fixture = counted_api();
+    let names: Vec<String> = (0..20).map(|number| format!("api-{number:02}")).collect();
+    let many: Vec<_> = names.iter().map(|name| (name.as_str(), Some(inner("2026.11")))).collect();
+    assert!(fixture.record.note_train(&observed(&many)));
+    let train = &fixture.record.rollout.as_ref().unwrap().train;
+    assert_eq!(train.len(), MAX_INNER_RELEASES);
+    assert!(train.contains_key(&name("api")), "the one that was there stays");
+    let all: InnerIntervals =
+        train.keys().map(|name| (name.clone(), crate::interval(123_456, 1_234_567))).collect();
+    let before = fixture.record.to_json().unwrap().len();
+    for known in 1..100 {
+        assert!(fixture.record.add_evidence(known, &crate::interval(1, 9), &all));
+    }
+    let size = fixture.record.to_json().unwrap().len();
+    println!("{before} bytes before, {size} bytes with four kinds of {MAX_INNER_RELEASES} releases");
+    assert!(size < 500_000, "{size} bytes");
+    assert!(!fixture.record.add_evidence(1, &IntervalCounts::default(), &all));
+}
