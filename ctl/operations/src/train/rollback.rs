@@ -1,4 +1,7 @@
-//! Rolls the releases of a train back, in the reverse order of promotion: no user of the new caller may be left when the new version of what it calls goes.
+//! Rolls the releases of a train back, in the reverse order of promotion: no new user may come to the new caller when the new version of what it calls goes.
+//!
+//! Between two steps sessions that finish on a promoted caller call the version of the called release that drains, which is the old one: roles travel, and no
+//! order of two role changes avoids it. In the other order new users of the caller would call it, too. Where sessions end at once there are none.
 
 use super::step::about;
 use super::{LeftReason, Train, TrainChange, TrainChanged, TrainStep};

@@ -11,18 +11,17 @@ use tokio::task::JoinHandle;
 use wasm_tests::mesh::{ShopEnv, ShopEnvOptions};
 use wasm_tests::scenario::{Document, Faults, Sessions};
 
-const NAMESPACE: &str = "train-roles";
 const USERS: usize = 40;
 
 /// The versions of both services that a user had.
 type Versions = [String; 2];
 
-/// The shop and its catalog in a train, both applied with a canary; half of the users are on the shop's.
-async fn set_up(lab: &Lab) -> (ShopEnv, Cli) {
-    let env = ShopEnv::set_up(lab, NAMESPACE, &ShopEnvOptions::default()).await.unwrap();
+/// The shop and its catalog in a train with the name of the namespace, both applied with a canary; half of the users are on the shop's.
+async fn set_up(lab: &Lab, namespace: &str) -> (ShopEnv, Cli) {
+    let env = ShopEnv::set_up(lab, namespace, &ShopEnvOptions::default()).await.unwrap();
     env.add_catalog(lab, "headers").await.unwrap();
     let in_train = |release: Document| {
-        let release = release.with("/spec/train", "autumn").with("/spec/delivery/module", "embedded");
+        let release = release.with("/spec/train", namespace).with("/spec/delivery/module", "embedded");
         release.with("/spec/weight", "0").with("/spec/maxStep", "100")
     };
     let catalog = in_train(env.catalog_release().unwrap());
@@ -102,8 +101,8 @@ fn actions(output: &Output) -> Vec<(String, String)> {
     releases.map(|release| (text(release, "release"), text(release, "action"))).collect()
 }
 
-fn named(releases: [&str; 2], action: &str) -> Vec<(String, String)> {
-    releases.map(|name| (format!("{NAMESPACE}/{name}"), action.to_owned())).to_vec()
+fn named(env: &ShopEnv, releases: [&str; 2], action: &str) -> Vec<(String, String)> {
+    releases.map(|name| (format!("{}/{name}", env.namespace), action.to_owned())).to_vec()
 }
 
 fn pair(shop: &str, catalog: &str) -> Versions {
@@ -113,7 +112,8 @@ fn pair(shop: &str, catalog: &str) -> Versions {
 #[test]
 fn a_train_is_promoted_and_finished_by_one_call_each_and_no_request_fails_and_no_session_moves() {
     in_the_mesh(async |lab| {
-        let (env, cli) = set_up(lab).await;
+        let (env, cli) = set_up(lab, "train-roles").await;
+        let namespace = env.namespace.as_str();
         let users = |count: usize| -> Vec<User> { (0..count).map(|_| env.user()).collect() };
         let mut sessions = Sessions::default();
         let (on_canary, faults) = sessions.open(users(USERS)).await;
@@ -125,34 +125,34 @@ fn a_train_is_promoted_and_finished_by_one_call_each_and_no_request_fails_and_no
         }
 
         let (moving, reading) = (sessions.start_load(USERS / 2), Readers::start(readers));
-        let order = format!("train autumn: {NAMESPACE}/catalog, then {NAMESPACE}/shop");
+        let order = format!("train train-roles: {namespace}/catalog, then {namespace}/shop");
         let dry =
-            cli.expect("promote --train autumn --dry-run=server", 0, &[&order, "nothing written"]).await;
+            cli.expect("promote --train train-roles --dry-run=server", 0, &[&order, "nothing written"]).await;
         let (catalog, shop) = (dry.stdout.find("train-roles/catalog:"), dry.stdout.find("train-roles/shop:"));
         assert!(catalog.is_some() && catalog < shop, "{dry:?}");
         let done =
-            cli.expect("promote --train autumn --wait -o json", 0, &[&order, "no session moves"]).await;
-        assert_eq!(actions(&done), named(["catalog", "shop"], "changed"));
+            cli.expect("promote --train train-roles --wait -o json", 0, &[&order, "no session moves"]).await;
+        assert_eq!(actions(&done), named(&env, ["catalog", "shop"], "changed"));
         assert_eq!(sessions.stop_load(moving).await.expect("they come back"), Faults::default());
         assert_eq!(sessions.verify_all(true).await, Faults::default());
         let (readers, pairs) = reading.stop().await;
         println!("shop and catalog, while the train was promoted: {pairs:?}");
         let allowed = [pair("v1", "v1"), pair("v1", "v2"), pair("v2", "v2")];
         assert!(pairs.iter().all(|pair| allowed.contains(pair)), "a new shop with an old catalog: {pairs:?}");
-        let again = cli.expect("promote --train autumn -o json", 0, &["is promoted already"]).await;
-        assert_eq!(actions(&again), named(["catalog", "shop"], "left"));
+        let again = cli.expect("promote --train train-roles -o json", 0, &["is promoted already"]).await;
+        assert_eq!(actions(&again), named(&env, ["catalog", "shop"], "left"));
         let (begun, faults) = sessions.open(users(USERS)).await;
         assert_eq!((begun, faults), (USERS as u64, Faults::default()), "new sessions are on the new version");
 
-        let early = format!("{NAMESPACE}/shop: `v1` drains until");
-        cli.expect("promote --finish --train autumn", 2, &[&early, "`--skip-check moves-users`"]).await;
+        let early = format!("{namespace}/shop: `v1` drains until");
+        cli.expect("promote --finish --train train-roles", 2, &[&early, "`--skip-check moves-users`"]).await;
         let ending = sessions.remove_version("v1");
         let (moving, reading) = (sessions.start_load(USERS / 2), Readers::start(readers));
-        let finish = "promote --finish --train autumn --skip-check moves-users -o json";
+        let finish = "promote --finish --train train-roles --skip-check moves-users -o json";
         let done = cli
-            .expect(finish, 0, &[&format!("train autumn: {NAMESPACE}/shop, then {NAMESPACE}/catalog")])
+            .expect(finish, 0, &[&format!("train train-roles: {namespace}/shop, then {namespace}/catalog")])
             .await;
-        assert_eq!(actions(&done), named(["shop", "catalog"], "changed"));
+        assert_eq!(actions(&done), named(&env, ["shop", "catalog"], "changed"));
         assert_eq!(sessions.stop_load(moving).await.expect("they come back"), Faults::default());
         assert_eq!(sessions.verify_all(false).await, Faults::default());
         let (mut readers, pairs) = reading.stop().await;
@@ -167,8 +167,54 @@ fn a_train_is_promoted_and_finished_by_one_call_each_and_no_request_fails_and_no
         assert!(ending.count() > 0, "sessions have ended");
         for rule in ["shop-canary", "catalog-canary"] {
             let subsets =
-                ["get", "destinationrule", rule, "-n", NAMESPACE, "-o", "jsonpath={..subsets[*].name}"];
+                ["get", "destinationrule", rule, "-n", namespace, "-o", "jsonpath={..subsets[*].name}"];
             assert_eq!(lab.kubectl(&subsets).await.unwrap(), "v2", "{rule}");
         }
+    });
+}
+
+#[test]
+fn a_promoted_train_is_rolled_back_by_one_call_and_no_request_fails_and_no_session_moves() {
+    in_the_mesh(async |lab| {
+        let (env, cli) = set_up(lab, "train-back").await;
+        cli.expect("promote --train train-back", 0, &["train-back/shop: v2 is stable"]).await;
+        let mut sessions = Sessions::default();
+        let (on_new, faults) = sessions.open((0..USERS).map(|_| env.user()).collect()).await;
+        assert_eq!((on_new, faults), (USERS as u64, Faults::default()));
+        let mut readers: Vec<User> = (0..10).map(|_| env.user()).collect();
+        for reader in &mut readers {
+            reader.navigate("/cart/add?item=tea").await.unwrap();
+        }
+        let (moving, reading) = (sessions.start_load(USERS / 2), Readers::start(readers));
+        let order = "train train-back: train-back/shop, then train-back/catalog";
+        cli.expect(
+            "rollback --train train-back --dry-run",
+            0,
+            &[order, "train-back/shop: ", "nothing written"],
+        )
+        .await;
+        let done = cli
+            .expect("rollback --train train-back -o json", 0, &[order, "its sessions finish there until"])
+            .await;
+        assert_eq!(actions(&done), named(&env, ["shop", "catalog"], "changed"));
+        assert_eq!(sessions.stop_load(moving).await.expect("they come back"), Faults::default());
+        assert_eq!(sessions.verify_all(true).await, Faults::default());
+        let (mut readers, pairs) = reading.stop().await;
+        println!("shop and catalog, while the train was rolled back: {pairs:?}");
+        let between = [pair("v2", "v1"), pair("v2", "v2")];
+        assert!(pairs.iter().all(|pair| between.contains(pair)), "no session moves: {pairs:?}");
+        for reader in &mut readers {
+            let found = both(reader).await.unwrap();
+            assert_eq!(found, pair("v2", "v2"), "sessions of the new shop have the new catalog again");
+        }
+        let again =
+            cli.expect("rollback --train train-back -o json", 0, &["it is rolled back already"]).await;
+        assert_eq!(actions(&again), named(&env, ["shop", "catalog"], "left"));
+        let mut user = env.user();
+        user.navigate("/").await.unwrap();
+        assert_eq!(both(&mut user).await.unwrap(), pair("v1", "v1"), "new users");
+        let refused =
+            "expected a canary of train-back/catalog, or its promotion, found that admin rolled `v2` back";
+        cli.expect("promote --train train-back", 2, &[refused, "promote the others one by one"]).await;
     });
 }
