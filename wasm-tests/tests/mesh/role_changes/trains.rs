@@ -55,10 +55,13 @@ async fn both(user: &mut User) -> Result<Versions, String> {
     }
 }
 
+/// Users, and what each of their requests had.
+type Read = (Vec<User>, Vec<Result<Versions, String>>);
+
 /// Users with a session who ask for the catalog again and again.
 struct Readers {
     is_over: Arc<AtomicBool>,
-    task: JoinHandle<(Vec<User>, Vec<Result<Versions, String>>)>,
+    task: JoinHandle<Read>,
 }
 
 impl Readers {
@@ -109,6 +112,36 @@ fn pair(shop: &str, catalog: &str) -> Versions {
     [shop.to_owned(), catalog.to_owned()]
 }
 
+/// The end of the drains, while the sessions of the new versions go on.
+async fn finish(lab: &Lab, (env, cli): (&ShopEnv, &Cli), mut sessions: Sessions, readers: Vec<User>) {
+    let namespace = env.namespace.as_str();
+    let early = format!("{namespace}/shop: `v1` drains until");
+    cli.expect("promote --finish --train train-roles", 2, &[&early, "`--skip-check moves-users`"]).await;
+    let ending = sessions.remove_version("v1");
+    let (moving, reading) = (sessions.start_load(USERS / 2), Readers::start(readers));
+    let finish = "promote --finish --train train-roles --skip-check moves-users -o json";
+    let done = cli
+        .expect(finish, 0, &[&format!("train train-roles: {namespace}/shop, then {namespace}/catalog")])
+        .await;
+    assert_eq!(actions(&done), named(env, ["shop", "catalog"], "changed"));
+    assert_eq!(sessions.stop_load(moving).await.expect("they come back"), Faults::default());
+    assert_eq!(sessions.verify_all(false).await, Faults::default());
+    let (mut readers, pairs) = reading.stop().await;
+    println!("the same, while the old versions left: {pairs:?}");
+    assert!(
+        pairs.iter().all(|pair| [self::pair("v1", "v1"), self::pair("v2", "v2")].contains(pair)),
+        "{pairs:?}"
+    );
+    for reader in &mut readers {
+        assert_eq!(both(reader).await.unwrap(), pair("v2", "v2"), "nobody is left on the old versions");
+    }
+    assert!(ending.count() > 0, "sessions have ended");
+    for rule in ["shop-canary", "catalog-canary"] {
+        let subsets = ["get", "destinationrule", rule, "-n", namespace, "-o", "jsonpath={..subsets[*].name}"];
+        assert_eq!(lab.kubectl(&subsets).await.unwrap(), "v2", "{rule}");
+    }
+}
+
 #[test]
 fn a_train_is_promoted_and_finished_by_one_call_each_and_no_request_fails_and_no_session_moves() {
     in_the_mesh(async |lab| {
@@ -144,32 +177,7 @@ fn a_train_is_promoted_and_finished_by_one_call_each_and_no_request_fails_and_no
         let (begun, faults) = sessions.open(users(USERS)).await;
         assert_eq!((begun, faults), (USERS as u64, Faults::default()), "new sessions are on the new version");
 
-        let early = format!("{namespace}/shop: `v1` drains until");
-        cli.expect("promote --finish --train train-roles", 2, &[&early, "`--skip-check moves-users`"]).await;
-        let ending = sessions.remove_version("v1");
-        let (moving, reading) = (sessions.start_load(USERS / 2), Readers::start(readers));
-        let finish = "promote --finish --train train-roles --skip-check moves-users -o json";
-        let done = cli
-            .expect(finish, 0, &[&format!("train train-roles: {namespace}/shop, then {namespace}/catalog")])
-            .await;
-        assert_eq!(actions(&done), named(&env, ["shop", "catalog"], "changed"));
-        assert_eq!(sessions.stop_load(moving).await.expect("they come back"), Faults::default());
-        assert_eq!(sessions.verify_all(false).await, Faults::default());
-        let (mut readers, pairs) = reading.stop().await;
-        println!("the same, while the old versions left: {pairs:?}");
-        assert!(
-            pairs.iter().all(|pair| [self::pair("v1", "v1"), self::pair("v2", "v2")].contains(pair)),
-            "{pairs:?}"
-        );
-        for reader in &mut readers {
-            assert_eq!(both(reader).await.unwrap(), pair("v2", "v2"), "nobody is left on the old versions");
-        }
-        assert!(ending.count() > 0, "sessions have ended");
-        for rule in ["shop-canary", "catalog-canary"] {
-            let subsets =
-                ["get", "destinationrule", rule, "-n", namespace, "-o", "jsonpath={..subsets[*].name}"];
-            assert_eq!(lab.kubectl(&subsets).await.unwrap(), "v2", "{rule}");
-        }
+        finish(lab, (&env, &cli), sessions, readers).await;
     });
 }
 

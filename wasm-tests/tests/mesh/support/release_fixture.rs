@@ -260,14 +260,16 @@ pub(crate) async fn turn(cluster: &Cluster, release: &Release, verb: Verb) -> Re
         Verb::Promote => {
             let options = PromoteOptions { drain: Some(Seconds::DAY), skipped };
             let checked = cluster.check_promotion(name, stored, options).await?;
-            cluster.promote(checked, &mut waiting, true).await
+            Box::pin(cluster.promote(checked, &mut waiting, true)).await
         }
         Verb::RollBack => {
             let options = RollbackOptions { now: false, drain: None, skipped };
             let checked = cluster.check_rollback(name, stored, options).await?;
-            cluster.roll_back(checked, &mut waiting).await
+            Box::pin(cluster.roll_back(checked, &mut waiting)).await
         }
-        Verb::Finish => cluster.finish(cluster.check_finish(name, stored, skipped)?, &mut waiting).await,
+        Verb::Finish => {
+            Box::pin(cluster.finish(cluster.check_finish(name, stored, skipped)?, &mut waiting)).await
+        }
     }
 }
 

@@ -65,31 +65,7 @@ async fn continued(before: &[Operation], operation: Operation, writes: u32) -> b
     }
     let context = format!("{operation:?} after {before:?}, killed after {writes} writes");
     assert_routes_lead_to_subsets(&api, &context);
-    let [api_record, web_record] = records(&cluster, &releases).await;
-    match operation {
-        Operation::Promote => {
-            assert!(
-                stable(&web_record) == "v1" || stable(&api_record) == "v2",
-                "{context}: a caller without what it calls"
-            );
-        }
-        Operation::Finish => {
-            let has_left =
-                |record: &Record| record.draining_versions().is_empty() && record.leaving.is_empty();
-            assert!(
-                !has_left(&api_record) || has_left(&web_record),
-                "{context}: old callers of a version that is gone"
-            );
-        }
-        Operation::RollBack => {
-            let has_new =
-                |record: &Record| stable(record) == "v2" || record.state.version_of(Role::Canary).is_some();
-            assert!(
-                has_new(&api_record) || !has_new(&web_record),
-                "{context}: a caller without what it calls"
-            );
-        }
-    }
+    assert_callers_have_what_they_call(operation, &records(&cluster, &releases).await, &context);
     carry_out(operation, &cluster).await.unwrap_or_else(|error| panic!("{context}: {error}"));
     assert_routes_lead_to_subsets(&api, &context);
     for (begun, (record, release)) in
@@ -105,6 +81,35 @@ async fn continued(before: &[Operation], operation: Operation, writes: u32) -> b
         assert!(left.is_empty() && record.leaving.is_empty(), "{context}: {left:?} is left");
     }
     true
+}
+
+/// Fails where the new front end is left without the new API, or the old one without the old.
+fn assert_callers_have_what_they_call(
+    operation: Operation,
+    [api_record, web_record]: &[Record; 2],
+    context: &str,
+) {
+    match operation {
+        Operation::Promote => {
+            assert!(
+                stable(web_record) == "v1" || stable(api_record) == "v2",
+                "{context}: a caller without what it calls"
+            );
+        }
+        Operation::Finish => {
+            let has_left =
+                |record: &Record| record.draining_versions().is_empty() && record.leaving.is_empty();
+            assert!(
+                !has_left(api_record) || has_left(web_record),
+                "{context}: old callers of a version that is gone"
+            );
+        }
+        Operation::RollBack => {
+            let has_new =
+                |record: &Record| stable(record) == "v2" || record.state.version_of(Role::Canary).is_some();
+            assert!(has_new(api_record) || !has_new(web_record), "{context}: a caller without what it calls");
+        }
+    }
 }
 
 #[test]

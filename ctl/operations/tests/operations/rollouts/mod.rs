@@ -81,7 +81,7 @@ fn gateway(number: usize) -> String {
 struct RolloutFixture {
     api: FakeApi,
     cluster: Cluster,
-    release: Release,
+    release: Box<Release>,
     now: Timestamp,
     canary: Canary,
     /// What the canary's users got.
@@ -102,7 +102,7 @@ impl RolloutFixture {
     }
 
     async fn started_as(canary: Canary, release: &Release) -> Self {
-        let (api, release) = (shop(), release.clone());
+        let (api, release) = (shop(), Box::new(release.clone()));
         let cluster = api.cluster().await;
         apply(&cluster, &release).await.unwrap();
         let mut fixture =
