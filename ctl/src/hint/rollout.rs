@@ -10,6 +10,9 @@ impl Hint for VerbError {
             Self::AlreadyActive { .. } => "`canary-ctl rollout run` drives it; `rollout abort` ends it",
             Self::NoCanary => "name a canary in `versions.canary`, and `canary-ctl apply`",
             Self::UnknownPlan { .. } => "give `--plan` the name of one in `rollout.plans`",
+            Self::NoPercentile { .. } => {
+                "wait until users have come since `latencyHistogram: true` was applied, or give `slowerThan` a time"
+            }
             Self::NoGate { .. } => "only a step with `gate: manual` needs an approval",
             Self::Ending { .. } => {
                 "`canary-ctl rollout run` carries it out; `rollout start` starts another one then"

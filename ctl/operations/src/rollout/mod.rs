@@ -6,6 +6,7 @@
 //! baseline   what the next observation is compared with             GroupCounters -> Interval
 //! dependencies  what the releases that it depends on have as stable   Rollout    -> DependencyState
 //! deployment whether the objects have the state of the record     Record        -> bool
+//! slower_than the percentile of stable's responses for `slowerThan`  RolloutSpec -> RolloutSpec
 //! verbs      start, approve, pause, resume, retry, abort, promote RolloutVerb   -> StoredRecord
 //! analysis   asks for the values of metrics that are due           Record        -> MeasurementResult
 //! alerts     sends what the record says is to be sent             DueDelivery   -> requests
@@ -29,6 +30,7 @@ mod last_alerts;
 mod promotion;
 mod report;
 mod send_error;
+mod slower_than;
 mod train;
 mod verbs;
 

@@ -12,8 +12,8 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// If the release is paused by another user, has no canary or no such plan, or a rollout of it goes on. If another client
-    /// has changed the release since it was read.
+    /// If the release is paused by another user, has no canary or no such plan, or a rollout of it goes on. If the file asks for a percentile
+    /// of stable's responses, and the proxies have counted too few. If another client has changed the release since it was read.
     pub async fn start_rollout(
         &self,
         release: &ReleaseName,
@@ -22,7 +22,8 @@ impl Cluster {
         skipped: &[PreflightCheck],
     ) -> Result<StoredRecord, Error> {
         self.check_pause(&stored.record, skipped)?;
-        stored.record.start_rollout(spec, plan, &self.user, Timestamp::now())?;
+        let spec = self.resolve_slower_than(release, &stored.record, spec).await?;
+        stored.record.start_rollout(&spec, plan, &self.user, Timestamp::now())?;
         self.check_config_update(release, &stored).await?;
         self.records.save(release, &mut stored).await?;
         self.write_weight(release, &stored).await?;

@@ -9,6 +9,7 @@
 //! scraped           the same, as a Prometheus has scraped it       Series           -> ProxyMetrics
 //! release_metrics   what the filter counts for one release         ProxyMetrics     -> ReleaseMetrics
 //! group_counters    what is counted by user group in a rollout ProxyMetrics    -> ReleaseCounters
+//! latency_histogram how long responses took, of all proxies        ProxyMetrics    -> LatencyHistogram
 //! traffic           requests by version, of all proxies, and       ReleaseMetrics   -> Traffic
 //!                   between two observations
 //! ```
@@ -18,6 +19,7 @@
 //! [`/stats/prometheus`](https://www.envoyproxy.io/docs/envoy/latest/operations/admin#get--stats-prometheus).
 
 mod group_counters;
+mod latency_histogram;
 mod metric_filter;
 mod proxy_metrics;
 mod release_metrics;
@@ -25,6 +27,7 @@ mod sample;
 mod scraped;
 mod traffic;
 
+pub use latency_histogram::LatencyHistogram;
 pub use metric_filter::MetricFilter;
 pub use proxy_metrics::ProxyMetrics;
 pub use release_metrics::{Labels, ReleaseGeneration, ReleaseMetrics};

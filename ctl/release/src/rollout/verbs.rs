@@ -6,7 +6,7 @@ use super::{AlertState, Ending, Rollout, RolloutEnd, RolloutResult, Suspension};
 use crate::alert::AlertKind;
 use crate::evidence::Evidence;
 use crate::record::{Operation, Record};
-use crate::spec::{FailureAction, Gate, Milliseconds, RolloutSpec};
+use crate::spec::{FailureAction, Gate, LatencyPercentile, Milliseconds, RolloutSpec};
 use assignment::contract::Role;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
@@ -55,6 +55,20 @@ pub enum VerbError {
         name: String,
         /// The names that there are.
         known: Vec<String>,
+    },
+    /// The proxies have counted too few responses of stable for a percentile.
+    #[error(
+        "expected {expected} responses of stable `{stable}` in the proxies, and {percentile} of them within 1000 s, found {found}"
+    )]
+    NoPercentile {
+        /// The percentile.
+        percentile: LatencyPercentile,
+        /// The stable version.
+        stable: String,
+        /// The fewest responses.
+        expected: u64,
+        /// Those that were counted since the proxies started, or have `latencyHistogram`.
+        found: u64,
     },
     /// The present step has no gate.
     #[error("expected a step with `gate: manual`, found {found}")]

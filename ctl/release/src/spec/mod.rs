@@ -18,6 +18,7 @@ mod rollout;
 mod schema;
 mod secret_source;
 mod service_host;
+mod slower_than;
 mod window;
 
 pub use alert::{AlertFormat, AlertReceiver, AlertSeverity, AlertSpec, SecretUrl, UrlError};
@@ -43,4 +44,5 @@ pub use rollout::{
 pub use schema::json_schema;
 pub use secret_source::SecretSource;
 pub use service_host::{ServiceHost, resolve};
+pub use slower_than::{LatencyPercentile, SlowerThan, SlowerThanError};
 pub use window::{Day, RolloutWindow, TimeError, TimeOfDay, TimeZoneError, TimeZoneName};

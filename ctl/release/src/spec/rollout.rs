@@ -1,7 +1,8 @@
 //! How a rollout goes by itself: plans of steps, and what ends it.
 
 use super::{
-    AlertSpec, AnalysisSpec, HookSpec, Milliseconds, Percentage, ReleaseDependency, RolloutWindow, Seconds,
+    AlertSpec, AnalysisSpec, HookSpec, LatencyPercentile, Milliseconds, Percentage, ReleaseDependency,
+    RolloutWindow, Seconds,
 };
 use assignment::Weight;
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,8 @@ pub struct RolloutSpec {
     pub plans: BTreeMap<String, Vec<RolloutStep>>,
     /// What all plans have in common.
     pub policy: RolloutPolicy,
+    /// What [`RolloutPolicy::slower_than`] becomes when a rollout is started, where the file names no time.
+    pub slower_than_of_stable: Option<LatencyPercentile>,
     /// When more users are sent to the canary, and it is promoted: at any time if there is none.
     pub windows: Vec<RolloutWindow>,
     /// Releases that have to be at a version before more users are sent to the canary, and it is promoted.
@@ -163,6 +166,7 @@ impl Default for RolloutSpec {
         Self {
             plans,
             policy: RolloutPolicy::default(),
+            slower_than_of_stable: None,
             windows: Vec::new(),
             depends_on: Vec::new(),
             alerts: AlertSpec::default(),

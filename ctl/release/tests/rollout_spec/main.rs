@@ -7,8 +7,9 @@ mod trains;
 mod windows;
 
 use canary_release::spec::{
-    self, AlertFormat, AlertReceiver, AlertSeverity, FailureAction, FiniteNumber, Gate, MetricBounds,
-    Percentage, RolloutMetric, RolloutPolicy, RolloutSpec, RolloutStep, SecretSource, SuccessAction,
+    self, AlertFormat, AlertReceiver, AlertSeverity, FailureAction, FiniteNumber, Gate, LatencyPercentile,
+    MetricBounds, Percentage, RolloutMetric, RolloutPolicy, RolloutSpec, RolloutStep, SecretSource,
+    SuccessAction,
 };
 use std::path::Path;
 
@@ -103,6 +104,14 @@ fn every_field_is_read() {
 }
 
 #[test]
+fn a_percentile_of_stable_is_no_time_yet_and_needs_the_histogram() {
+    let found = parse("  latencyHistogram: true\n  rollout:\n    slowerThan: p95\n").unwrap();
+    assert_eq!((found.slower_than_of_stable, found.policy.slower_than), (Some(LatencyPercentile::P95), None));
+    let expected = "canary.yaml:13:17: expected `latencyHistogram: true` beside `p95`, found none";
+    assert_eq!(faults("  rollout:\n    slowerThan: p95\n"), [expected]);
+}
+
+#[test]
 fn a_wrong_value_is_a_fault_at_its_place() {
     let found = faults(
         "  rollout:
@@ -121,7 +130,7 @@ fn a_wrong_value_is_a_fault_at_its_place() {
             "canary.yaml:13:17: expected more than 0 and at most 50%, found `0`",
             "canary.yaml:14:19: expected at least 1, found `0`",
             "canary.yaml:15:16: expected a percentage from 0 to 100 in steps of 0.01, like `5%` or `0.1`, found `200%`",
-            "canary.yaml:16:17: expected a duration like `500ms` or `2s`, below 1000 s, found `250`",
+            "canary.yaml:16:17: expected a duration like `500ms` or `2s`, below 1000 s, or `p90`, `p95` or `p99` of stable's responses, found `250`",
             "canary.yaml:17:16: expected `rollback`, `stop` or `hold`, found `zero`",
             "canary.yaml:18:16: expected at least 30s, found `5s`",
             "canary.yaml:19:5: unknown field `spec.rollout.minAnswers`",

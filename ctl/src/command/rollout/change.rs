@@ -20,6 +20,7 @@ pub(super) async fn start(arguments: &RolloutStart, printer: &mut Printer) -> Re
     inner_release::report(&found, InnerChange::Rollout, printer).await;
     let ReleaseTarget { name, cluster, mut stored } = found;
     if arguments.dry_run {
+        let rollout = cluster.resolve_slower_than(&name, &stored.record, &rollout).await?;
         let record = &mut stored.record;
         let started = record.start_rollout(&rollout, &arguments.plan, NOBODY, Timestamp::now());
         started.map_err(canary_operations::Error::from)?;
@@ -28,6 +29,10 @@ pub(super) async fn start(arguments: &RolloutStart, printer: &mut Printer) -> Re
         stored = cluster.start_rollout(&name, stored, plan, skipped).await?;
     }
     printer.report(&RolloutView::of_record(&name, &stored.record)?)?;
+    let time = stored.record.rollout.as_ref().and_then(|rollout| rollout.policy.slower_than);
+    if let (Some(percentile), Some(time)) = (rollout.slower_than_of_stable, time) {
+        printer.message(&format!("a response is slow after {time}, {percentile} of stable's responses"));
+    }
     if !arguments.dry_run {
         printer.hint("`canary-ctl rollout run` drives it");
     }

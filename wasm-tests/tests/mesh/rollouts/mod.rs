@@ -134,8 +134,16 @@ fn a_canary_that_fails_half_of_its_pages_is_rolled_back_in_its_first_step() {
 #[test]
 fn a_canary_that_is_slower_than_allowed_is_rolled_back_and_no_request_has_failed() {
     in_the_mesh(async |lab| {
-        let settings = json!({"slowerThan": "400ms"});
-        let (loaded, cli) = release_with(lab, "rollout-slow", [0, 0], &settings).await;
+        let settings = json!({"slowerThan": "p95"});
+        let timed = |document: Document| document.with("/spec/latencyHistogram", true);
+        let (loaded, cli) = release_that(lab, "rollout-slow", [0, 0], &settings, timed).await;
+        cli.expect("rollout start", 2, &["expected 1000 responses of stable `v1` in the proxies"]).await;
+        // Users of stable, whose responses are counted.
+        let shoppers = Shoppers::start(loaded.env.gateway);
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        shoppers.stop().await.unwrap();
+        cli.expect("rollout start --dry-run", 0, &["a response is slow after", "p95 of stable's responses"])
+            .await;
         let setting = ["set", "env", "-n", "rollout-slow", "deployment/shop-v2", "SHOP_SLOW_PERCENT=20"];
         lab.kubectl(&setting).await.unwrap();
         lab.rolled_out("rollout-slow", "deployment/shop-v2").await.unwrap();

@@ -52,6 +52,8 @@ struct Proxy {
     groups: BTreeMap<(String, String, usize), [u64; GROUP_COUNTERS.len()]>,
     /// When the fuse of a canary closes, in seconds since 1970, by release, and version and epoch.
     fuses: BTreeMap<(String, String), u64>,
+    /// Lines of histograms of latencies.
+    latencies: Vec<(String, String)>,
 }
 
 impl Proxies {
@@ -134,6 +136,26 @@ impl Proxies {
         let until = u64::try_from(until.as_second()).unwrap();
         for proxy in self.by_pod.values_mut().take(count) {
             proxy.fuses.insert((release.to_owned(), canary.to_owned()), until);
+        }
+    }
+
+    /// The first proxy has counted the latencies of a version, `<version>/<role>`: responses up to so many milliseconds, and all of them.
+    pub(crate) fn set_latencies<const EDGES: usize>(
+        &mut self,
+        release: &str,
+        tag: &str,
+        up_to: [(u64, u64); EDGES],
+        all: u64,
+    ) {
+        let name = format!("canary_latency.component.{release}.tag.{tag};.milliseconds");
+        let labels = format!("component=\"{release}\",tag=\"{tag}\"");
+        let bucket =
+            |(edge, count)| format!("canary_latency_milliseconds_bucket{{{labels},le=\"{edge}\"}} {count}");
+        let mut lines: Vec<String> = up_to.map(bucket).into();
+        lines.push(format!("canary_latency_milliseconds_bucket{{{labels},le=\"+Inf\"}} {all}"));
+        lines.push(format!("canary_latency_milliseconds_count{{{labels}}} {all}"));
+        if let Some(proxy) = self.by_pod.values_mut().next() {
+            proxy.latencies = lines.into_iter().map(|line| (name.clone(), line)).collect();
         }
     }
 
@@ -250,6 +272,7 @@ impl Proxy {
         let mut lines: Vec<(String, String)> = own.into();
         lines.extend(self.generations.iter().map(generation));
         lines.extend(self.fuses.iter().map(fuse));
+        lines.extend(self.latencies.iter().cloned());
         for ((release, version, group), counters) in &self.groups {
             for (what, count) in GROUP_COUNTERS.into_iter().zip(counters).filter(|(_, count)| **count > 0) {
                 let name = format!("canary_group_{what}");

@@ -73,6 +73,29 @@ fn a_canary_that_is_slow_is_rolled_back_where_the_file_says_how_slow_is_too_slow
 }
 
 #[test]
+fn a_percentile_of_stable_becomes_a_time_when_the_rollout_starts_and_too_few_responses_start_none() {
+    run(async {
+        let changes =
+            json!({"rollout": super::rollout(&json!({"slowerThan": "p95"})), "latencyHistogram": true});
+        let mut fixture = RolloutFixture::applied(Canary::Good, &super::release(&changes)).await;
+        let counted = |fixture: &RolloutFixture, up_to, all| {
+            let mut state = fixture.api.state();
+            state.proxies.set_latencies("shop/shop", "v1/stable", up_to, all);
+        };
+        counted(&fixture, [(100, 899), (250, 998)], 999);
+        let refused = fixture.start().await.unwrap_err().to_string();
+        let expected =
+            "expected 1000 responses of stable `v1` in the proxies, and p95 of them within 1000 s, found 999";
+        assert_eq!(refused, expected);
+        counted(&fixture, [(100, 900), (250, 950)], 1_000);
+        fixture.start().await.unwrap();
+        let rollout = fixture.record().await.rollout.unwrap();
+        assert_eq!(rollout.policy.slower_than.map(u64::from), Some(250));
+        assert_eq!(slower_than(&fixture), 250);
+    });
+}
+
+#[test]
 fn responses_with_4xx_count_on_request() {
     run(async {
         let report = drive_with(&json!({"clientErrors": true}), failing("client_errors", 4)).await;

@@ -102,13 +102,16 @@ impl RolloutFixture {
     }
 
     async fn started_as(canary: Canary, release: &Release) -> Self {
+        let mut fixture = Self::applied(canary, release).await;
+        fixture.start().await.unwrap();
+        fixture
+    }
+
+    async fn applied(canary: Canary, release: &Release) -> Self {
         let (api, release) = (shop(), Box::new(release.clone()));
         let cluster = api.cluster().await;
         apply(&cluster, &release).await.unwrap();
-        let mut fixture =
-            Self { api, cluster, release, now: Timestamp::now(), canary, responses: 0, weights: Vec::new() };
-        fixture.start().await.unwrap();
-        fixture
+        Self { api, cluster, release, now: Timestamp::now(), canary, responses: 0, weights: Vec::new() }
     }
 
     /// Gateways besides the first, up to this number.

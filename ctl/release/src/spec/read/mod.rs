@@ -115,11 +115,10 @@ fn spec(mut spec: Section<'_>, folder: &Path, Metadata { name, uid, objects }: M
     let users = users::users(&mut spec);
     let steps = steps(&mut spec);
     let subject = MetricSubject::of(name.as_ref(), service.as_ref(), versions.as_ref());
-    let rollout =
-        spec.section("rollout").map(|section| rollout::rollout(section, &subject)).unwrap_or_default();
+    let responses = responses(&mut spec);
+    let rollout = rollout::rollout(spec.section("rollout"), &subject, responses.latency_histogram);
     let overrides = users::overrides(&mut spec);
     let cookies = spec.section("cookies").map(cookies).unwrap_or_default();
-    let responses = responses(&mut spec);
     let routes = spec.choice("routes", &ROUTES);
     let delivery = match spec.section("delivery") {
         Some(section) => delivery::delivery(section, folder),

@@ -8,7 +8,7 @@ use super::windows::windows;
 use crate::spec::rollout::{
     DEFAULT_PLAN, FailureAction, Gate, RolloutPolicy, RolloutSpec, RolloutStep, SuccessAction,
 };
-use crate::spec::{Label, Percentage, Seconds};
+use crate::spec::{Label, LatencyPercentile, Milliseconds, Percentage, Seconds, SlowerThan};
 use crate::yaml::{Entry, Node, Section};
 use assignment::Weight;
 use std::collections::BTreeMap;
@@ -26,9 +26,15 @@ const MAX_FALSE_ALARM: f64 = 0.5;
 /// A driver observes each ten seconds; a weight that ends sooner ends between two observations.
 const MIN_EXPIRY: u64 = 30;
 
-/// Reads it. Faults are recorded, and a default stands in their place.
-pub(super) fn rollout(mut section: Section<'_>, subject: &MetricSubject<'_>) -> RolloutSpec {
-    let policy = policy(&mut section);
+/// Reads it, if it is there. Faults are recorded, and a default stands in their place.
+pub(super) fn rollout(
+    section: Option<Section<'_>>,
+    subject: &MetricSubject<'_>,
+    has_latencies: bool,
+) -> RolloutSpec {
+    let Some(mut section) = section else { return RolloutSpec::default() };
+    let (slower_than, slower_than_of_stable) = slower_than(&mut section, has_latencies);
+    let policy = RolloutPolicy { slower_than, ..policy(&mut section) };
     let windows = windows(&mut section);
     let depends_on = dependencies(&mut section, subject);
     let alerts = alerts(&mut section);
@@ -39,7 +45,7 @@ pub(super) fn rollout(mut section: Section<'_>, subject: &MetricSubject<'_>) -> 
     let mut plans: BTreeMap<String, Vec<RolloutStep>> = named.collect();
     plans.entry(DEFAULT_PLAN.to_owned()).or_insert_with(RolloutSpec::default_plan);
     section.finish();
-    RolloutSpec { plans, policy, windows, depends_on, alerts, analysis, hooks }
+    RolloutSpec { plans, policy, slower_than_of_stable, windows, depends_on, alerts, analysis, hooks }
 }
 
 fn policy(section: &mut Section<'_>) -> RolloutPolicy {
@@ -52,7 +58,7 @@ fn policy(section: &mut Section<'_>) -> RolloutPolicy {
         max_errors: section.parsed("maxErrors"),
         min_responses: min_responses(section).unwrap_or(default.min_responses),
         client_errors: section.flag("clientErrors").unwrap_or(default.client_errors),
-        slower_than: section.parsed("slowerThan"),
+        slower_than: default.slower_than,
         max_pod_restarts: section.parsed("maxPodRestarts").unwrap_or(default.max_pod_restarts),
         on_failure: section.choice("onFailure", &FAILURE_ACTIONS).unwrap_or_default(),
         on_success: section.choice("onSuccess", &SUCCESS_ACTIONS).unwrap_or_default(),
@@ -61,6 +67,26 @@ fn policy(section: &mut Section<'_>) -> RolloutPolicy {
             .unwrap_or(default.expires_in),
         stalled_after: section.parsed("stalledAfter").unwrap_or(default.stalled_after),
         observe: section.flag("observe").unwrap_or(default.observe),
+    }
+}
+
+/// A time, or a percentile of stable's responses, which are counted only where the release has a histogram of them.
+fn slower_than(
+    section: &mut Section<'_>,
+    has_latencies: bool,
+) -> (Option<Milliseconds>, Option<LatencyPercentile>) {
+    let Some(node) = section.node("slowerThan") else { return (None, None) };
+    match section.parse(node) {
+        None => (None, None),
+        Some(SlowerThan::Time(time)) => (Some(time), None),
+        Some(SlowerThan::OfStable(percentile)) => {
+            if !has_latencies {
+                let message = format!("expected `latencyHistogram: true` beside `{percentile}`, found none");
+                let hint = "the proxies count how long responses take only then; a time needs none";
+                section.fault(node.place, message, Some(hint.to_owned()));
+            }
+            (None, Some(percentile))
+        }
     }
 }
 

@@ -83,13 +83,13 @@ pub(super) fn duration(description: &str) -> Value {
     })
 }
 
-/// The time of a response.
-pub(super) fn milliseconds(description: &str) -> Value {
+/// The time of a response, or a percentile: `500ms`, `p95`.
+pub(super) fn slower_than(description: &str) -> Value {
     json!({
         "description": description,
         "type": "string",
         "minLength": 2,
-        "pattern": r"^\s*([1-9][0-9]{0,5}ms|[1-9][0-9]{0,2}s)\s*$",
+        "pattern": r"^\s*([1-9][0-9]{0,5}ms|[1-9][0-9]{0,2}s|p9[059])\s*$",
     })
 }
 

@@ -1,8 +1,8 @@
 //! `rollout`.
 
 use super::build::{
-    LABEL, SchemaField, duration, flag, integer, list, map_of, mapping, milliseconds, optional, pattern,
-    percentage, required, set, text, words,
+    LABEL, SchemaField, duration, flag, integer, list, map_of, mapping, optional, pattern, percentage,
+    required, set, slower_than, text, words,
 };
 use crate::spec::read::alerts::{FORMATS, MAX_RECEIVERS, SEVERITIES};
 use crate::spec::read::dependencies::MAX_DEPENDENCIES;
@@ -67,7 +67,9 @@ fn criteria() -> Vec<SchemaField> {
         ),
         optional(
             "slowerThan",
-            milliseconds("Responses whose headers come later count as failed (default: none)."),
+            slower_than(
+                "Responses whose headers come later count as failed: a time, or a percentile of stable's responses, which needs `latencyHistogram` (default: none).",
+            ),
         ),
         optional(
             "maxPodRestarts",
