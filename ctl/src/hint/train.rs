@@ -8,6 +8,7 @@ impl Hint for TrainError {
         Some(match self {
             Self::NoRelease { .. } => "`train` in canary.yaml names it, and `canary-ctl apply` writes it into the record; `-n` looks in one namespace alone"
                 .to_owned(),
+            Self::Ambiguous { .. } => "`-n NAMESPACE` names one of them; two teams that share a mesh better take two names".to_owned(),
             Self::Cycle { .. } => "promote them one by one, each before those that need its new version: `canary-ctl promote --wait -r NAMESPACE/NAME`"
                 .to_owned(),
             Self::RolledBack { release, .. } => format!(

@@ -46,13 +46,12 @@ impl Contexts {
 
     /// Removes a context; an unknown id is ignored.
     pub(crate) fn delete(&mut self, context: u32) {
-        match self.streams.remove(context) {
-            Some(mut stream) => stream.count_unanswered(true),
-            None => {
-                // It gets no more ticks.
-                self.root(context).inspect(|root| root.flush());
-                self.roots.retain(|(id, _)| *id != context);
-            }
+        if let Some(mut stream) = self.streams.remove(context) {
+            stream.count_unanswered(true);
+        } else {
+            // It gets no more ticks.
+            self.root(context).inspect(|root| root.flush());
+            self.roots.retain(|(id, _)| *id != context);
         }
     }
 }

@@ -89,14 +89,16 @@ async fn the_fuse_of_a_broken_canary_opens_in_every_envoy_and_no_session_moves()
     .await;
 }
 
-/// New users visit the page that hangs, twenty each half second, and wait `patience` for it, until the fuse opens. Returns how many
+/// New users visit the page that hangs, twenty each half second, and wait so long for it, until the fuse opens. Returns how many
 /// came; `None` if it does not.
-async fn hang_until_it_opens(fixture: &EnvoyFixture, patience: Duration) -> Option<usize> {
+async fn hang_until_it_opens(fixture: &EnvoyFixture, client_timeout: Duration) -> Option<usize> {
     let mut visits = JoinSet::new();
     let mut came = 0;
     for _ in 0..60 {
         for mut user in fixture.users(20) {
-            visits.spawn(async move { tokio::time::timeout(patience, user.navigate(HANGING)).await.is_ok() });
+            visits.spawn(async move {
+                tokio::time::timeout(client_timeout, user.navigate(HANGING)).await.is_ok()
+            });
             came += 1;
         }
         tokio::time::sleep(Duration::from_millis(500)).await;
@@ -110,16 +112,16 @@ async fn hang_until_it_opens(fixture: &EnvoyFixture, patience: Duration) -> Opti
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_fuse_of_a_canary_that_hangs_opens_in_every_envoy_and_no_session_moves() {
     on_every_envoy(|binary, pods| async move {
-        for patience in [3, 30] {
+        for client_timeout in [3, 30] {
             let setup = EnvoySetup { bootstrap: canary_hangs, ..EnvoySetup::of([at("50")]) };
             let fixture = EnvoyFixture::start(&binary, setup, &pods).await.expect("a fixture");
             let mut before = shoppers(&fixture, 40).await;
             assert!(on(&before, "v2") > 5 && on(&before, "v1") > 5, "users of both versions");
             let begin = Instant::now();
-            let came = hang_until_it_opens(&fixture, Duration::from_secs(patience)).await;
+            let came = hang_until_it_opens(&fixture, Duration::from_secs(client_timeout)).await;
             let came = came.expect("an open fuse after 30 s");
             println!(
-                "Envoy {}: open after {:.1} s and {came} new users at 50 % who wait {patience} s",
+                "Envoy {}: open after {:.1} s and {came} new users at 50 % who wait {client_timeout} s",
                 binary.minor,
                 begin.elapsed().as_secs_f32()
             );

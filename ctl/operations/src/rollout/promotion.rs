@@ -40,11 +40,11 @@ impl Cluster {
         let Some(member) = stored.record.train.as_ref().filter(|member| !member.is_inner) else {
             return Ok(None);
         };
-        let mut train = match self.train(&member.name, &[]).await {
+        let mut train = match self.train_of(release, &member.name, &[]).await {
             // Who drives a rollout may have no rights in other namespaces.
             Err(Error::Forbidden { .. }) => {
                 let namespace = release.namespace.to_string();
-                let found = self.train(&member.name, &[namespace]).await;
+                let found = self.train_of(release, &member.name, &[namespace]).await;
                 let about = |error| Error::InTrain { release: release.to_string(), source: Box::new(error) };
                 found.map_err(about)?
             }

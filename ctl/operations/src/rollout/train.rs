@@ -3,6 +3,7 @@
 use super::baseline::Interval;
 use super::counters::version_counters;
 use crate::releases::FoundRelease;
+use crate::train::of_one_train;
 use crate::{Cluster, Error};
 use canary_release::evidence::{InnerReport, ProxyCounters, ProxyCoverage, TrainReport};
 use canary_release::metrics::MetricFilter;
@@ -91,7 +92,7 @@ impl Cluster {
         all
     }
 
-    /// The records of a train: one request, after the first observation.
+    /// The records of the release's train: one request, after the first observation. Another team's train of that name is another one.
     async fn find_train(
         &self,
         train: &str,
@@ -101,10 +102,11 @@ impl Cluster {
         if *scope == TrainScope::All {
             match self.records.list_train(train, None).await {
                 Err(denied @ Error::Forbidden { .. }) => *scope = TrainScope::Own(denied.to_string()),
-                found => return found,
+                found => return Ok(of_one_train(found?, release)),
             }
         }
-        self.records.list_train(train, Some(release.namespace.as_str())).await
+        let found = self.records.list_train(train, Some(release.namespace.as_str())).await?;
+        Ok(of_one_train(found, release))
     }
 
     /// `None` for a release with gateways.

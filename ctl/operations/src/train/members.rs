@@ -4,7 +4,9 @@ use crate::releases::FoundRelease;
 use crate::{Cluster, Error, StoredRecord};
 use canary_release::record::{Proxies, Record};
 use canary_release::spec::ReleaseName;
-use canary_release::train::{CalledRelease, TrainError, TrainRound, promotion_order};
+use canary_release::train::{
+    CalledRelease, ReleaseNamespaces, TrainError, TrainRound, connected, promotion_order, release_namespaces,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A release of a train, as it was read.
@@ -42,9 +44,29 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// If there is none, one of them cannot be read, or they call each other.
+    /// If there is none, one of them cannot be read, or they call each other. Without a namespace if there are two trains of that name.
     pub async fn train(&self, name: &str, namespaces: &[String]) -> Result<Train, Error> {
         let found = self.train_releases(name, namespaces).await?;
+        let groups = connected(found.iter().map(namespaces_of));
+        if namespaces.is_empty() && groups.len() > 1 {
+            let groups = groups.into_iter().map(|group| group.into_iter().collect()).collect();
+            return Err(TrainError::Ambiguous { train: name.to_owned(), groups }.into());
+        }
+        self.in_order(name, found).await
+    }
+
+    /// The same for those that are one train with this release.
+    pub(crate) async fn train_of(
+        &self,
+        release: &ReleaseName,
+        name: &str,
+        namespaces: &[String],
+    ) -> Result<Train, Error> {
+        let found = self.train_releases(name, namespaces).await?;
+        self.in_order(name, of_one_train(found, release)).await
+    }
+
+    async fn in_order(&self, name: &str, found: Vec<FoundRelease>) -> Result<Train, Error> {
         let mut called = Vec::new();
         let mut releases = BTreeMap::new();
         let pods = self.pods_of_all(&found).await?;
@@ -76,6 +98,17 @@ impl Cluster {
         }
         Ok(all)
     }
+}
+
+/// Those that are one train with this release.
+pub(crate) fn of_one_train(found: Vec<FoundRelease>, release: &ReleaseName) -> Vec<FoundRelease> {
+    let groups = connected(found.iter().map(namespaces_of));
+    let own = groups.into_iter().find(|group| group.contains(release)).unwrap_or_default();
+    found.into_iter().filter(|(name, _)| own.contains(name)).collect()
+}
+
+fn namespaces_of((release, record): &FoundRelease) -> ReleaseNamespaces {
+    release_namespaces(release, record.as_ref().ok())
 }
 
 type Labels = BTreeMap<String, String>;

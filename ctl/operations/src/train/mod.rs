@@ -15,6 +15,7 @@ mod rollback;
 mod step;
 
 pub use finish::CheckedTrainFinish;
+pub(crate) use members::of_one_train;
 pub use members::{Train, TrainRelease};
 pub use promotion::CheckedTrainPromotion;
 pub use rollback::CheckedTrainRollback;

@@ -35,6 +35,26 @@ pub(crate) async fn train() -> (FakeApi, Cluster, [Release; 2]) {
     (api, cluster, releases)
 }
 
+/// The API of another team, in a namespace of its own, whose train has the same name.
+pub(crate) fn of_another_team(api: &FakeApi) -> Release {
+    let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "api", "namespace": "other"},
+        "spec": {"selector": {"app": "api"}, "ports": [{"name": "http", "port": 80}]}});
+    api.state().create(&service);
+    for version in ["v1", "v2"] {
+        api.state().create(&pod(
+            "other",
+            &format!("api-{version}"),
+            &json!({"app": "api", "version": version}),
+        ));
+    }
+    let mut release = release(
+        &json!({"gateways": [], "sidecars": [{"namespace": "other", "selector": {"app": "api"}}], "train": TRAIN,
+        "hosts": ["api.other.svc.cluster.local"], "service": {"name": "api", "port": 80}}),
+    );
+    release.name = "other/api".parse().unwrap();
+    release
+}
+
 pub(crate) async fn promote_train(cluster: &Cluster) -> Result<TrainChanged, Error> {
     let train = cluster.train(TRAIN, &[]).await?;
     let checked = cluster.check_train_promotion(&train, PromoteOptions::default()).await?;
@@ -154,6 +174,19 @@ fn what_one_release_refuses_names_it_and_nothing_is_written_for_any() {
         let early = cluster.train(TRAIN, &[]).await.unwrap();
         let refused = cluster.check_train_finish(&early, &[]).await.unwrap_err();
         assert!(refused.to_string().starts_with("shop/api: `v1` drains until"), "{refused}");
+    });
+}
+
+#[test]
+fn two_trains_of_one_name_are_refused_unless_a_namespace_takes_one_of_them() {
+    run(async {
+        let (api, cluster, _) = train().await;
+        apply(&cluster, &of_another_team(&api)).await.unwrap();
+        let refused = promote_train(&cluster).await.unwrap_err().to_string();
+        assert_eq!(refused, "expected one train `autumn`, found other/api; shop/api, shop/shop");
+        let found = cluster.train(TRAIN, &["shop".to_owned()]).await.unwrap();
+        let names: Vec<String> = found.releases.iter().map(|release| release.name.to_string()).collect();
+        assert_eq!(names, ["shop/api", "shop/shop"]);
     });
 }
 

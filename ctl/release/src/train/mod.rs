@@ -1,13 +1,16 @@
 //! Releases that change version together: in which order they are promoted, and which of their role changes belong together.
 //!
 //! ```text
+//! connected  which releases of one name are one train                   Record          -> ReleaseName
 //! order      a release before those that call it                        CalledRelease   -> ReleaseName
 //! round      the role changes of one promotion of the train             Record        -> TrainRound
 //! ```
 
+mod connected;
 mod order;
 mod round;
 
+pub use connected::{ReleaseNamespaces, connected, release_namespaces};
 pub use order::{CalledRelease, promotion_order};
 pub use round::{PromotionState, TrainRound};
 
@@ -22,6 +25,14 @@ pub enum TrainError {
     NoRelease {
         /// The train.
         train: String,
+    },
+    /// Releases of several namespaces have the name, and none of them calls another.
+    #[error("expected one train `{train}`, found {}", groups.iter().map(|group| joined(group)).collect::<Vec<_>>().join("; "))]
+    Ambiguous {
+        /// The name.
+        train: String,
+        /// The releases of each train.
+        groups: Vec<Vec<ReleaseName>>,
     },
     /// No order has each release before its callers.
     #[error(

@@ -17,7 +17,7 @@ use wasm_tests::scenario::HOST;
 /// Users who come in each tenth of a second, and leave after one page.
 const EACH_TENTH: usize = 6;
 /// How long a user waits for a page.
-const PATIENCE: Duration = Duration::from_secs(8);
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// New users, who come until they are stopped.
 struct NewUsers {
@@ -60,7 +60,7 @@ impl NewUsers {
 
 impl Met {
     async fn visit(&self, mut user: User) {
-        let response = timeout(PATIENCE, user.navigate("/")).await.ok().and_then(Result::ok);
+        let response = timeout(CLIENT_TIMEOUT, user.navigate("/")).await.ok().and_then(Result::ok);
         let status = response.as_ref().map_or(0, |response| response.status);
         self.faults.fetch_add(usize::from(status != 200), Ordering::Relaxed);
     }
@@ -122,7 +122,7 @@ async fn stops_new_sessions(lab: &Lab, name: &str, fault: &str) {
         assert_eq!((response.status, response.header("x-shop-version")), (200, Some("v1")), "a new user");
     }
     for (user, expected) in &mut before {
-        let response = timeout(PATIENCE, user.fetch("/cart")).await.ok().and_then(Result::ok);
+        let response = timeout(CLIENT_TIMEOUT, user.fetch("/cart")).await.ok().and_then(Result::ok);
         let version = response.as_ref().and_then(|response| response.header("x-shop-version"));
         assert!(version.is_none_or(|version| version == expected), "moved from {expected} to {version:?}");
     }

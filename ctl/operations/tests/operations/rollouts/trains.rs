@@ -2,7 +2,7 @@
 
 use super::{Canary, RolloutFixture, observe, rollout, stable};
 use crate::fixture::{SHOP, apply, pod, release, roll_back, run};
-use crate::train_roles::{TRAIN, called};
+use crate::train_roles::{TRAIN, called, of_another_team};
 use canary_release::record::{Operation, Record};
 use canary_release::rollout::{Ending, RolloutAction, RolloutPhase, RolloutResult};
 use canary_release::spec::Release;
@@ -37,6 +37,19 @@ fn a_rollout_of_a_train_promotes_what_its_release_calls_before_it() {
         let (api, web) = (api.role_change.unwrap(), web.role_change.unwrap());
         assert!(api.at < web.at, "{api} before {web}");
         assert_eq!(api.train_round, web.train_round);
+    });
+}
+
+#[test]
+fn a_rollout_neither_observes_nor_promotes_a_train_of_another_team_with_the_same_name() {
+    run(async {
+        let (mut fixture, _) = train().await;
+        let other = of_another_team(&fixture.api);
+        apply(&fixture.cluster, &other).await.unwrap();
+        assert_eq!(fixture.drive().await.ended(), Some(RolloutResult::Promoted));
+        assert_eq!(stable(&fixture.record_of(&other).await), "v1");
+        let observed = fixture.record().await.rollout.unwrap().train;
+        assert!(!observed.contains_key(&other.name), "{observed:?}");
     });
 }
 
