@@ -174,12 +174,27 @@ impl CheckedFinish {
 }
 
 impl Cluster {
-    /// Checks a promotion: the release is not paused by another operator, the canary has ready pods and a route.
+    /// Checks a promotion: the release is not paused by another operator, the canary has ready pods and a route, and the releases that follow its
+    /// users in a train have no canary.
     ///
     /// # Errors
     ///
     /// If a check fails, there is no canary, or no proxy has the release.
     pub async fn check_promotion<'a>(
+        &self,
+        release: &ReleaseName,
+        stored: StoredRecord,
+        options: PromoteOptions<'a>,
+    ) -> Result<CheckedPromotion<'a>, Error> {
+        let checked = self.check_own_promotion(release, stored, options).await?;
+        if checked.canary.is_some() {
+            self.check_promoted_inside(release, checked.record(), options.skipped).await?;
+        }
+        Ok(checked)
+    }
+
+    /// The same without a look at the train.
+    pub(crate) async fn check_own_promotion<'a>(
         &self,
         release: &ReleaseName,
         stored: StoredRecord,

@@ -55,6 +55,9 @@ fn instead(alternative: &Alternative) -> String {
         }
         Alternative::NameModule => "name where the module is in `delivery.module`",
         Alternative::CloseGap { gap } => closes(gap.bypass),
+        Alternative::PromoteTrain { train } => {
+            return format!("`canary-ctl promote --train {train}` promotes them before it");
+        }
         Alternative::AskPauser { by } => return format!("ask `{by}`"),
         Alternative::SmallerSteps { .. } => "take smaller steps, change `maxStep`",
         Alternative::AddUserKey => "add one to `identifyBy`, or set `mint: navigation`",

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use browser::load::{LoadProfile, Report, run};
 use envoy_kit::newest;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::task::JoinSet;
 use wasm_tests::scenario::{Document, EnvoyFixture, EnvoySetup, Pods, now_seconds};
 
-use crate::support::{Place, SHOP, home, insert_lua, on, on_every_envoy, shoppers, version};
+use crate::support::{Place, SHOP, all_find_their_tea, insert_lua, on, on_every_envoy, shoppers, version};
 
 /// A page that fails in the canary, where [`canary_fails`] is in the proxy.
 const BROKEN: &str = "/?broken";
@@ -68,6 +68,13 @@ async fn break_it(fixture: &EnvoyFixture) {
     tokio::time::sleep(Duration::from_millis(1_500)).await;
 }
 
+async fn new_users_get_stable(fixture: &EnvoyFixture, path: &str) {
+    for user in &mut fixture.users(40) {
+        let response = user.navigate(path).await.expect("a response");
+        assert_eq!((response.status, version(&response)), (200, "v1"), "a new user");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_fuse_of_a_broken_canary_opens_in_every_envoy_and_no_session_moves() {
     on_every_envoy(|binary, pods| async move {
@@ -76,15 +83,8 @@ async fn the_fuse_of_a_broken_canary_opens_in_every_envoy_and_no_session_moves()
         let mut before = shoppers(&fixture, 40).await;
         assert!(on(&before, "v2") > 5 && on(&before, "v1") > 5, "users of both versions");
         break_it(&fixture).await;
-        for user in &mut fixture.users(40) {
-            let response = user.navigate("/").await.expect("a response");
-            assert_eq!((response.status, version(&response)), (200, "v1"), "a new user");
-        }
-        for (user, expected) in &mut before {
-            let response = user.fetch("/cart").await.expect("a response");
-            assert_eq!(home(&response), *expected, "a session of before");
-            assert_eq!(response.json()["cart"], json!(["tea"]));
-        }
+        new_users_get_stable(&fixture, "/").await;
+        all_find_their_tea(&mut before).await;
     })
     .await;
 }
@@ -126,15 +126,8 @@ async fn the_fuse_of_a_canary_that_hangs_opens_in_every_envoy_and_no_session_mov
                 begin.elapsed().as_secs_f32()
             );
             tokio::time::sleep(Duration::from_millis(1_500)).await;
-            for user in &mut fixture.users(40) {
-                let response = user.navigate(HANGING).await.expect("a response");
-                assert_eq!((response.status, version(&response)), (200, "v1"), "a new user");
-            }
-            for (user, expected) in &mut before {
-                let response = user.fetch("/cart").await.expect("a response");
-                assert_eq!(home(&response), *expected, "a session of before");
-                assert_eq!(response.json()["cart"], json!(["tea"]));
-            }
+            new_users_get_stable(&fixture, HANGING).await;
+            all_find_their_tea(&mut before).await;
         }
     })
     .await;

@@ -246,6 +246,9 @@ impl Cluster {
             None => self.client.service_pods(release.name.namespace.as_str(), &record.service).await?,
         };
         self.check_apply(release, planned, &pods, skipped)?;
+        if planned.promotes() {
+            self.check_promoted_inside(&release.name, record, skipped).await?;
+        }
         self.check_exposure(release, skipped).await?;
         check_edits(&planned.plan, &planned.snapshot.observed.objects, self.options.take_ownership)?;
         check_claims(&planned.plan, self.options.force_conflicts)?;

@@ -5,6 +5,7 @@ use super::snapshot::{Basis, Snapshot};
 use crate::client::ServicePods;
 use crate::key_store::GatewayKeys;
 use crate::{Cluster, Error, StoredRecord};
+use assignment::contract::Role;
 use canary_release::delivery::{ModuleContents, deployed_config};
 use canary_release::manifest::Stage;
 use canary_release::ownership::default_routes;
@@ -106,6 +107,12 @@ impl Planned {
             self.stored.record.objects.iter().cloned().partition(|(_, reference)| !is_desired(reference));
         all.extend(rest);
         self.stored.record.objects = all;
+    }
+
+    /// Whether the file names as stable what was the canary.
+    pub(super) fn promotes(&self) -> bool {
+        let canary = self.before.as_ref().and_then(|before| before.state.version_of(Role::Canary));
+        canary.is_some() && canary == self.stored.record.state.version_of(Role::Stable)
     }
 
     /// Whether nothing has to be written.

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! members    the releases in the order of promotion                name           -> Train
+//! inside     whether they have canaries when one is promoted by itself  Record   -> check
 //! promotion  each release before its callers                       PromoteOptions -> TrainChanged
 //! finish     the end of their drains, in reverse                   checks         -> TrainChanged
 //! rollback   in reverse                                            RollbackOptions -> TrainChanged
@@ -9,6 +10,7 @@
 //! ```
 
 mod finish;
+mod inside;
 mod members;
 mod promotion;
 mod rollback;

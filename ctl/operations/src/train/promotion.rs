@@ -98,7 +98,7 @@ impl Cluster {
         stored: StoredRecord,
         (round, options): (&str, PromoteOptions<'a>),
     ) -> Result<CheckedPromotion<'a>, Error> {
-        let checked = Box::pin(self.check_promotion(release, stored, options)).await?.in_train(round);
+        let checked = Box::pin(self.check_own_promotion(release, stored, options)).await?.in_train(round);
         if checked.canary().is_some() {
             checked.check_step()?;
             self.check_admission(&self.unfinished(release, &checked.preview()).await?).await?;

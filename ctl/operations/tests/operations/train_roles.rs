@@ -178,6 +178,25 @@ fn what_one_release_refuses_names_it_and_nothing_is_written_for_any() {
 }
 
 #[test]
+fn a_front_end_is_not_promoted_by_itself_while_what_it_calls_has_a_canary() {
+    run(async {
+        let (api, cluster, releases) = train().await;
+        let [called, web] = &releases;
+        let before = kept(&api);
+        let refused = promote(&cluster, web).await.unwrap_err();
+        let expected = "expected no canary inside train `autumn`, found those of shop/api: the users of the new version of shop/shop would get the \
+                        old versions there";
+        assert_eq!(refused.to_string(), expected);
+        let mut file = release(&json!({"train": TRAIN, "versions": {"stable": "v2"}, "maxStep": 100}));
+        file.name = web.name.clone();
+        assert_eq!(apply(&cluster, &file).await.unwrap_err().to_string(), expected, "by file");
+        assert_eq!(kept(&api), before);
+        promote(&cluster, called).await.unwrap();
+        promote(&cluster, web).await.unwrap();
+    });
+}
+
+#[test]
 fn two_trains_of_one_name_are_refused_unless_a_namespace_takes_one_of_them() {
     run(async {
         let (api, cluster, _) = train().await;

@@ -21,6 +21,11 @@ pub enum Alternative {
         /// The version.
         version: String,
     },
+    /// Promote the releases of a train in their order.
+    PromoteTrain {
+        /// Its name.
+        train: String,
+    },
     /// Start a process of a version, on the local target.
     StartProcess {
         /// The version.

@@ -1,12 +1,9 @@
 //! `promote --finish --train`.
 
-use super::report::TrainReport;
 use crate::cli::Promote;
-use crate::command::target;
 use crate::report::Printer;
 use crate::{Error, Outcome};
 use canary_release::preflight::PreflightCheck;
-use std::cell::RefCell;
 
 pub(in crate::command) async fn run(
     name: &str,
@@ -27,12 +24,9 @@ pub(in crate::command) async fn run(
         let previews = checked.finishes().map(|(name, finish)| (name.clone(), finish.preview()));
         return super::dry_run((by, name), &cluster, previews.collect(), printer).await;
     }
-    let changed = {
-        let printer = RefCell::new(&mut *printer);
-        let (mut progress, mut told) = (super::progress(&printer), super::told(&printer));
-        let mut waiting = target::waiting(arguments.writes.timeout, &mut progress);
-        Box::pin(cluster.finish_train(checked, &mut waiting, &mut told)).await?
-    };
-    printer.report(&TrainReport::new(name, &changed))?;
+    super::carry_out((name, arguments.writes.timeout), printer, async |waiting, told| {
+        Box::pin(cluster.finish_train(checked, waiting, told)).await
+    })
+    .await?;
     Ok(Outcome::Done)
 }

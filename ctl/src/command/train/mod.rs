@@ -23,10 +23,10 @@ use crate::Error;
 use crate::Outcome;
 use crate::cli::{DryRun, OnCluster};
 use crate::report::Printer;
-use canary_operations::{Cluster, LeftReason, Train, TrainChange, TrainStep};
+use canary_operations::{Cluster, LeftReason, Train, TrainChange, TrainChanged, TrainStep, WaitOptions};
 use canary_release::record::Record;
-use canary_release::spec::ReleaseName;
-use report::{PlannedRelease, TrainPlan};
+use canary_release::spec::{ReleaseName, Seconds};
+use report::{PlannedRelease, TrainPlan, TrainReport};
 use std::cell::RefCell;
 
 /// Finds the releases, and prints the order in which they are promoted.
@@ -68,6 +68,25 @@ async fn dry_run(
     printer.report(&TrainPlan::new(train, releases))?;
     printer.message("nothing written");
     Ok(Outcome::Done)
+}
+
+/// Changes the roles of the releases, prints each step as it is made, and reports all.
+async fn carry_out(
+    (train, timeout): (&str, Seconds),
+    printer: &mut Printer,
+    change: impl AsyncFnOnce(
+        &mut WaitOptions<'_>,
+        &mut dyn FnMut(&TrainStep),
+    ) -> Result<TrainChanged, canary_operations::Error>,
+) -> Result<TrainChanged, Error> {
+    let changed = {
+        let printer = RefCell::new(&mut *printer);
+        let (mut progress, mut told) = (progress(&printer), told(&printer));
+        let mut waiting = target::waiting(timeout, &mut progress);
+        change(&mut waiting, &mut told).await?
+    };
+    printer.report(&TrainReport::new(train, &changed))?;
+    Ok(changed)
 }
 
 /// Prints how many proxies run what was written.

@@ -1,12 +1,10 @@
 //! `promote --train`.
 
-use super::report::TrainReport;
 use crate::cli::Promote;
-use crate::command::{promote, target};
+use crate::command::promote;
 use crate::report::Printer;
 use crate::{Error, Outcome};
 use canary_operations::{PromoteOptions, TrainChange};
-use std::cell::RefCell;
 
 pub(in crate::command) async fn run(
     name: &str,
@@ -25,13 +23,10 @@ pub(in crate::command) async fn run(
         let previews = checked.promotions().map(|(name, promotion)| (name.clone(), promotion.preview()));
         return super::dry_run((by, name), &cluster, previews.collect(), printer).await;
     }
-    let changed = {
-        let printer = RefCell::new(&mut *printer);
-        let (mut progress, mut told) = (super::progress(&printer), super::told(&printer));
-        let mut waiting = target::waiting(arguments.writes.timeout, &mut progress);
-        Box::pin(cluster.promote_train(checked, &mut waiting, &mut told)).await?
-    };
-    printer.report(&TrainReport::new(name, &changed))?;
+    let changed = super::carry_out((name, arguments.writes.timeout), printer, async |waiting, told| {
+        Box::pin(cluster.promote_train(checked, waiting, told)).await
+    })
+    .await?;
     for step in &changed.steps {
         if let TrainChange::Changed(changed) = &step.change {
             promote::afterwards(Some(&step.release), &changed.stored.record, printer);

@@ -1,13 +1,11 @@
 //! `rollback --train`.
 
-use super::report::TrainReport;
 use crate::cli::Rollback;
-use crate::command::{rollback, target};
+use crate::command::rollback;
 use crate::hint::Hint;
 use crate::report::Printer;
 use crate::{Error, Outcome};
 use canary_operations::{RollbackOptions, TrainChange};
-use std::cell::RefCell;
 
 pub(in crate::command) async fn run(
     name: &str,
@@ -32,13 +30,10 @@ pub(in crate::command) async fn run(
         let previews = checked.rollbacks().map(|(name, rollback)| (name.clone(), rollback.preview()));
         return super::dry_run((by, name), &cluster, previews.collect(), printer).await;
     }
-    let changed = {
-        let printer = RefCell::new(&mut *printer);
-        let (mut progress, mut told) = (super::progress(&printer), super::told(&printer));
-        let mut waiting = target::waiting(arguments.writes.timeout, &mut progress);
-        Box::pin(cluster.roll_train_back(checked, &mut waiting, &mut told)).await?
-    };
-    printer.report(&TrainReport::new(name, &changed))?;
+    let changed = super::carry_out((name, arguments.writes.timeout), printer, async |waiting, told| {
+        Box::pin(cluster.roll_train_back(checked, waiting, told)).await
+    })
+    .await?;
     let late = changed.steps.iter().find_map(|step| match &step.change {
         TrainChange::Changed(changed) => Some((&step.release, changed.not_observed.as_ref()?)),
         TrainChange::Left(_) => None,

@@ -1,0 +1,52 @@
+//! Whether the releases inside a train still have a canary when the release in front of them is promoted by itself: the users of its new version follow
+//! the role of stable then, and would get the old versions of these.
+
+use super::of_one_train;
+use crate::releases::FoundRelease;
+use crate::{Cluster, Error};
+use assignment::contract::Role;
+use canary_release::preflight::{Alternative, PreflightCheck};
+use canary_release::record::Record;
+use canary_release::spec::ReleaseName;
+
+impl Cluster {
+    /// Refuses the promotion of a release behind gateways while one that follows its users has a canary. Where records may be listed in the release's
+    /// own namespace alone, those are looked at.
+    ///
+    /// # Errors
+    ///
+    /// If there is one, and the check is not among `skipped`; if no records may be listed.
+    pub(crate) async fn check_promoted_inside(
+        &self,
+        release: &ReleaseName,
+        record: &Record,
+        skipped: &[PreflightCheck],
+    ) -> Result<(), Error> {
+        let Some(member) = record.train.as_ref().filter(|member| !member.is_inner) else { return Ok(()) };
+        let train = &member.name;
+        let found = match self.train_releases(train, &[]).await {
+            Err(Error::Forbidden { .. }) => {
+                self.train_releases(train, &[release.namespace.to_string()]).await?
+            }
+            found => found?,
+        };
+        let inside: Vec<String> =
+            of_one_train(found, release).into_iter().filter_map(canary_inside).collect();
+        if inside.is_empty() {
+            return Ok(());
+        }
+        let message = format!(
+            "expected no canary inside train `{train}`, found those of {}: the users of the new version of {release} would get the old versions there",
+            inside.join(", ")
+        );
+        let alternative = Alternative::PromoteTrain { train: train.clone() };
+        Ok(PreflightCheck::MovesUsers.refuse(skipped, message, alternative)?)
+    }
+}
+
+/// The name of a release inside a train that has a canary.
+fn canary_inside((name, record): FoundRelease) -> Option<String> {
+    let record = record.ok()?;
+    let is_inner = record.train.as_ref().is_some_and(|member| member.is_inner);
+    (is_inner && record.state.version_of(Role::Canary).is_some()).then(|| name.to_string())
+}
