@@ -58,7 +58,7 @@ async fn a_broken_configuration_leaves_the_good_one_in_place_and_the_log_names_t
         let mut no_host = good.clone();
         no_host.releases.get_mut(SHOP).expect("the release").hosts.clear();
         let broken = [
-            ("not JSON at all".to_owned(), "expected"),
+            ("not JSON at all".to_owned(), "line 1 column 2"),
             ("{\"format\": 2, \"releases\": {}}".to_owned(), "format"),
             (two_stables.to_json().expect("JSON"), "releases.shop/shop.versions"),
             (no_host.to_json().expect("JSON"), "releases.shop/shop.hosts"),
