@@ -5,10 +5,13 @@ use crate::support::cli::Cli;
 use crate::support::in_the_mesh;
 use mesh_lab::Lab;
 use serde_json::Value;
-use tokio::time::timeout;
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
 use wasm_tests::scenario::HOST;
 
 const NAMESPACE: &str = "rollout-few-pods";
+/// Of the driver, which observes each two seconds.
+const SEVERAL_INTERVALS: Duration = Duration::from_secs(10);
 const HELD: &str = "expected at least 2 ready pods of version `v1`, to which 50% of the users would come back, found 1 ready pod";
 
 async fn scale(lab: &Lab, version: &str, pods: usize) {
@@ -34,6 +37,10 @@ async fn disturb(lab: &Lab, loaded: &LoadedFixture<'_>, cli: &Cli) -> String {
         (view["phase"] == "held").then(|| reason.to_owned())
     };
     let reason = lab.until("a rollout that is held", held).await.unwrap();
+    // `status` observes by itself: the driver sees it with its next interval, and is held for as long as the pods are missing.
+    sleep(SEVERAL_INTERVALS).await;
+    let stored = loaded.cluster.get_record(&loaded.release.name).await.unwrap();
+    assert!(stored.record.rollout.is_some_and(|rollout| rollout.is_active()), "it goes on without the pods");
     scale(lab, "v1", 4).await;
     reason
 }
