@@ -5,8 +5,9 @@ use super::{DEADLINE, LoadedFixture, ended, release_that};
 use crate::support::cli::Cli;
 use crate::support::in_the_mesh;
 use browser::User;
+use jiff::Timestamp;
 use mesh_lab::Lab;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -93,26 +94,48 @@ async fn sessions(loaded: &LoadedFixture<'_>) -> Vec<(User, String)> {
     sessions
 }
 
-/// Returns when the fuse is open in both gateways.
-async fn both_are_open(cli: &Cli) -> Duration {
+/// Returns when the fuse is open in both gateways, and stays so for this time at least.
+async fn both_are_open(cli: &Cli, for_at_least: Duration) -> Duration {
     let begin = Instant::now();
     loop {
-        let status = cli.run("status").await;
-        let text = format!("{}{}", status.stdout, status.stderr);
-        if text.contains("the fuse of version `v2` is open in 2 of 2 proxies") {
+        let output = cli.run("status -o json").await;
+        let status: Value =
+            serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+        let until = Timestamp::now().as_second().unsigned_abs() + for_at_least.as_secs();
+        let is_open = |proxy: &Value| proxy["fusedUntilSeconds"].as_u64().is_some_and(|at| at > until);
+        if status["proxies"].as_array().unwrap().iter().filter(|proxy| is_open(proxy)).count() == 2 {
             return begin.elapsed();
         }
-        assert!(begin.elapsed() < Duration::from_mins(1), "{text}");
+        assert!(begin.elapsed() < Duration::from_mins(1), "{status}");
         sleep(Duration::from_millis(200)).await;
+    }
+}
+
+/// Each session comes again, all at once: a page that hangs takes as long as the fuse stays open, if they come one by one.
+async fn stay_on_their_versions(sessions: Vec<(User, String)>) {
+    let mut visits = JoinSet::new();
+    for (mut user, expected) in sessions {
+        visits.spawn(async move {
+            let response = timeout(CLIENT_TIMEOUT, user.fetch("/cart")).await.ok().and_then(Result::ok);
+            let version = response.as_ref().and_then(|response| response.header("x-shop-version"));
+            assert!(
+                version.is_none_or(|version| version == expected),
+                "moved from {expected} to {version:?}"
+            );
+        });
+    }
+    while let Some(visit) = visits.join_next().await {
+        visit.unwrap();
     }
 }
 
 /// A canary with this fault: the fuses open, new users get stable, sessions stay, and a driver that comes back rolls it back.
 async fn stops_new_sessions(lab: &Lab, name: &str, fault: &str) {
     let (loaded, cli) = broken(lab, name, fault).await;
-    let mut before = sessions(&loaded).await;
+    let before = sessions(&loaded).await;
     let users = NewUsers::start(&loaded);
-    let opened_after = both_are_open(&cli).await;
+    let opened_after = both_are_open(&cli, Duration::ZERO).await;
+    cli.expect("status", 0, &["the fuse of version `v2` is open in 2 of 2 proxies"]).await;
     // Each worker reads it within a second; users of before may still wait for their page.
     sleep(Duration::from_secs(2)).await;
     let met = Arc::clone(&users.met);
@@ -121,21 +144,19 @@ async fn stops_new_sessions(lab: &Lab, name: &str, fault: &str) {
         let response = user.navigate("/").await.unwrap();
         assert_eq!((response.status, response.header("x-shop-version")), (200, Some("v1")), "a new user");
     }
-    for (user, expected) in &mut before {
-        let response = timeout(CLIENT_TIMEOUT, user.fetch("/cart")).await.ok().and_then(Result::ok);
-        let version = response.as_ref().and_then(|response| response.header("x-shop-version"));
-        assert!(version.is_none_or(|version| version == expected), "moved from {expected} to {version:?}");
-    }
-    let (all, _) = users.stop();
-    println!(
-        "{fault}: both fuses open after {opened_after:.1?}; {faults} of {came} new users met it, {all} came in all"
-    );
+    stay_on_their_versions(before).await;
 
+    // New users still come: a fuse that has closed opens again by them.
+    both_are_open(&cli, Duration::from_secs(10)).await;
     cli.expect("rollout start", 0, &["v2 by plan `default`"]).await;
     let begin = Instant::now();
     let output = timeout(DEADLINE, cli.run("rollout run --interval 2s -o json")).await.expect("an end");
     let (result, reason) = ended(&output);
     println!("a driver ended it after {:.1?}: {reason}", begin.elapsed());
+    let (all, _) = users.stop();
+    println!(
+        "{fault}: both fuses open after {opened_after:.1?}; {faults} of {came} new users met it, {all} came in all"
+    );
     assert_eq!((output.code, result.as_str()), (Some(1), "rolledBack"), "{output:?}");
     assert!(reason.contains("fuse"), "{reason}");
 }
