@@ -111,8 +111,8 @@ pub use rotate::{RotateOptions, Rotated};
 pub use secret_reader::SecretReader;
 pub use set_weight::{CheckedWeight, WeightRequest, WeightUpdate};
 pub use train::{
-    CheckedTrainFinish, CheckedTrainPromotion, CheckedTrainRollback, LeftReason, Train, TrainChange,
-    TrainChanged, TrainRelease, TrainStep,
+    CheckedTrain, CheckedTrainFinish, CheckedTrainPromotion, CheckedTrainRollback, LeftReason, Train,
+    TrainChange, TrainChanged, TrainRelease, TrainStep,
 };
 pub use uninstall::{UninstallOptions, Uninstalled};
 pub use wait::{Arrival, WaitOptions};

@@ -65,8 +65,8 @@ pub struct CheckedFinish {
 
 impl CheckedPromotion<'_> {
     /// The same as a part of a promotion of a train.
-    pub(super) fn in_train(self, round: &str) -> Self {
-        Self { train_round: Some(round.to_owned()), ..self }
+    pub(super) fn in_train(self, train_round: Option<String>) -> Self {
+        Self { train_round, ..self }
     }
 
     /// The version that becomes stable; `None` if it was promoted already and the rest of it is written.
@@ -110,8 +110,8 @@ impl CheckedPromotion<'_> {
 
 impl CheckedRollback {
     /// The same as a part of the rollback of a train.
-    pub(super) fn in_train(self, round: &str) -> Self {
-        Self { train_round: Some(round.to_owned()), ..self }
+    pub(super) fn in_train(self, train_round: Option<String>) -> Self {
+        Self { train_round, ..self }
     }
 
     /// What is rolled back.

@@ -1,25 +1,15 @@
 //! Ends the drains of the releases of a train, in the reverse order of promotion: sessions of an old caller call the old version of what it calls.
 
+use super::checked::{CheckedStep, CheckedTrain};
 use super::step::about;
-use super::{LeftReason, Train, TrainChange, TrainChanged, TrainStep};
+use super::{LeftReason, Train, TrainChange, TrainChanged, TrainRelease, TrainStep};
 use crate::{CheckedFinish, Cluster, Error, WaitOptions};
 use canary_release::preflight::PreflightCheck;
 use canary_release::record::Record;
 use canary_release::spec::ReleaseName;
 
 /// The end of the drains of a train whose checks have passed; [`Cluster::finish_train`] carries it out.
-#[derive(Clone, Debug)]
-pub struct CheckedTrainFinish<'a> {
-    skipped: &'a [PreflightCheck],
-    steps: Vec<(ReleaseName, Option<CheckedFinish>)>,
-}
-
-impl CheckedTrainFinish<'_> {
-    /// The releases with versions that drain, in the order in which they end.
-    pub fn finishes(&self) -> impl Iterator<Item = (&ReleaseName, &CheckedFinish)> {
-        self.steps.iter().filter_map(|(release, finish)| Some((release, finish.as_ref()?)))
-    }
-}
+pub type CheckedTrainFinish<'a> = CheckedTrain<&'a [PreflightCheck], CheckedFinish>;
 
 impl Cluster {
     /// Checks the end of all drains of a train: their deadlines have passed, and no route of others leads to a version that goes.
@@ -33,20 +23,19 @@ impl Cluster {
         skipped: &'a [PreflightCheck],
     ) -> Result<CheckedTrainFinish<'a>, Error> {
         let mut steps = Vec::new();
-        for release in train.releases.iter().rev() {
-            let (name, stored) = (&release.name, &release.stored);
+        for TrainRelease { name, stored } in train.releases.iter().rev() {
             let step = if drains(&stored.record) {
                 let checked = about(name, self.check_finish(name, stored.clone(), skipped))?;
                 let mut after = stored.record.clone();
                 after.finish(checked.versions(), "");
                 about(name, self.protect_routes(name, &after).await)?;
-                Some(checked)
+                CheckedStep::Change(checked)
             } else {
-                None
+                CheckedStep::Leave(LeftReason::NothingDrains)
             };
             steps.push((name.clone(), step));
         }
-        Ok(CheckedTrainFinish { skipped, steps })
+        Ok(CheckedTrain::new(skipped, steps))
     }
 
     /// Ends the drains of a train, those of a release when those of its callers have ended in every proxy. `told` is called with each step.
@@ -61,25 +50,17 @@ impl Cluster {
         waiting: &mut WaitOptions<'_>,
         told: &mut dyn FnMut(&TrainStep),
     ) -> Result<TrainChanged, Error> {
-        for (release, finish) in checked.finishes() {
+        for (release, finish) in checked.changes() {
             about(release, self.check_proxies_seen(release, &finish.stored().record).await)?;
         }
-        let mut changed = TrainChanged::default();
-        for (release, step) in checked.steps {
-            let change = match step {
-                None => TrainChange::Left(LeftReason::NothingDrains),
-                Some(mut finish) => {
-                    if changed.has_written() {
-                        let stored = about(&release, self.records.get(&release).await)?;
-                        finish = about(&release, self.check_finish(&release, stored, checked.skipped))?;
-                    }
-                    let finished = Box::pin(self.finish(finish, waiting)).await;
-                    TrainChange::Changed(Box::new(about(&release, finished)?))
-                }
-            };
-            changed.add((release, change), told);
-        }
-        Ok(changed)
+        let skipped = checked.options;
+        let finish = async |release: &ReleaseName, mut finish: CheckedFinish, is_outdated| {
+            if is_outdated {
+                finish = self.check_finish(release, self.records.get(release).await?, skipped)?;
+            }
+            Ok(TrainChange::Changed(Box::new(Box::pin(self.finish(finish, waiting)).await?)))
+        };
+        checked.carry_out(told, finish).await
     }
 }
 

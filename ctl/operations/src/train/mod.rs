@@ -3,12 +3,14 @@
 //! ```text
 //! members    the releases in the order of promotion                name           -> Train
 //! inside     whether they have canaries when one is promoted by itself  Record   -> check
+//! checked    operations that have passed their checks, one after the other       CheckedTrain   -> TrainChanged
 //! promotion  each release before its callers                       PromoteOptions -> TrainChanged
 //! finish     the end of their drains, in reverse                   checks         -> TrainChanged
 //! rollback   in reverse                                            RollbackOptions -> TrainChanged
 //! step       what was done with each
 //! ```
 
+mod checked;
 mod finish;
 mod inside;
 mod members;
@@ -16,6 +18,7 @@ mod promotion;
 mod rollback;
 mod step;
 
+pub use checked::CheckedTrain;
 pub use finish::CheckedTrainFinish;
 pub(crate) use members::of_one_train;
 pub use members::{Train, TrainRelease};

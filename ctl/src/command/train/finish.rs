@@ -18,10 +18,10 @@ pub(in crate::command) async fn run(
     };
     let checked = cluster.check_train_finish(&train, skipped).await?;
     if let Some(by) = arguments.writes.dry_run {
-        for (release, finish) in checked.finishes() {
+        for (release, finish) in checked.changes() {
             finish.early().iter().for_each(|message| printer.message(&format!("{release}: {message}")));
         }
-        let previews = checked.finishes().map(|(name, finish)| (name.clone(), finish.preview()));
+        let previews = checked.changes().map(|(name, finish)| (name.clone(), finish.preview()));
         return super::dry_run((by, name), &cluster, previews.collect(), printer).await;
     }
     super::carry_out((name, arguments.writes.timeout), printer, async |waiting, told| {

@@ -15,12 +15,12 @@ pub(in crate::command) async fn run(
     super::announce_order(name, train.releases.iter().map(|release| &release.name), printer);
     let options = PromoteOptions { drain: arguments.drain, skipped: &arguments.on.checks.skipped };
     let checked = Box::pin(cluster.check_train_promotion(&train, options)).await?;
-    for (release, promotion) in checked.promotions() {
+    for (release, promotion) in checked.changes() {
         printer.message(&format!("{release}: {}", promote::impact(promotion)));
     }
     if let Some(by) = arguments.writes.dry_run {
         super::announce_left(checked.left(), printer);
-        let previews = checked.promotions().map(|(name, promotion)| (name.clone(), promotion.preview()));
+        let previews = checked.changes().map(|(name, promotion)| (name.clone(), promotion.preview()));
         return super::dry_run((by, name), &cluster, previews.collect(), printer).await;
     }
     let changed = super::carry_out((name, arguments.writes.timeout), printer, async |waiting, told| {

@@ -17,7 +17,7 @@ pub(in crate::command) async fn run(
     let skipped = &arguments.on.checks.skipped;
     let options = RollbackOptions { now: arguments.now, drain: arguments.drain, skipped };
     let checked = Box::pin(cluster.check_train_rollback(&train, options)).await?;
-    for (release, rollback) in checked.rollbacks() {
+    for (release, rollback) in checked.changes() {
         for line in rollback::impact(&cluster, release, rollback).await {
             printer.message(&format!("{release}: {line}"));
         }
@@ -27,7 +27,7 @@ pub(in crate::command) async fn run(
     }
     if let Some(by) = arguments.writes.dry_run {
         super::announce_left(checked.left(), printer);
-        let previews = checked.rollbacks().map(|(name, rollback)| (name.clone(), rollback.preview()));
+        let previews = checked.changes().map(|(name, rollback)| (name.clone(), rollback.preview()));
         return super::dry_run((by, name), &cluster, previews.collect(), printer).await;
     }
     let changed = super::carry_out((name, arguments.writes.timeout), printer, async |waiting, told| {
