@@ -6,7 +6,7 @@ use crate::command::inner_release::{self, InnerChange};
 use crate::command::{release_context, target};
 use crate::report::Printer;
 use crate::{Error, Outcome};
-use canary_operations::WeightRequest;
+use canary_operations::{Arrival, WeightRequest};
 use canary_release::record::Record;
 use canary_release::spec::Document;
 
@@ -43,24 +43,27 @@ pub(super) async fn run(
     let mut report =
         Changed::between(&name.to_string(), &before, &record.state)?.with_scaled_down(scaled_down);
     report.written = true;
-    let arrival = if arguments.wait {
+    let mut arrival = None;
+    if arguments.wait {
         let mut progress = target::progress(printer);
         let mut waiting = target::waiting(arguments.timeout, &mut progress);
-        Some(cluster.wait(&name, record, &mut waiting).await?)
-    } else {
-        None
-    };
-    if let Some(arrival) = &arrival {
-        report.arrived(report.generation, arrival.waited);
-        report.not_observed.clone_from(&arrival.not_observed);
+        let arrived = cluster.wait(&name, record, &mut waiting).await?;
+        report.arrived(report.generation, arrived.waited);
+        report.not_observed.clone_from(&arrived.not_observed);
+        arrival = Some(arrived);
     }
     printer.report(&report)?;
     report_rollout(record, printer);
-    target::report_unseen(arrival.as_ref(), printer);
+    report_arrival(arrival.as_ref(), printer);
+    Ok(Outcome::Done)
+}
+
+/// Prints the proxies that are not known to run the weight, and that there are none.
+fn report_arrival(arrival: Option<&Arrival>, printer: &mut Printer) {
+    target::report_unseen(arrival, printer);
     if arrival.is_some_and(|arrival| arrival.proxies.is_empty() && arrival.not_observed.is_empty()) {
         printer.message("no proxy serves the release yet; proxies that start later have this weight");
     }
-    Ok(Outcome::Done)
 }
 
 /// Prints what a weight that is set by hand means for a rollout that goes on.

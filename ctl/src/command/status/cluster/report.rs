@@ -5,7 +5,7 @@ use crate::command::role_change;
 use crate::hint::{CALLS_OF_AMBIENT_PODS, Hint};
 use crate::report::{Report, Table, escape};
 use assignment::Weight;
-use assignment::contract::Role;
+use assignment::contract::{Role, VersionConfig};
 use canary_release::doctor::ClusterFinding;
 use canary_release::format::counted;
 use canary_release::metrics::{ReleaseGeneration, VersionTraffic};
@@ -116,24 +116,14 @@ impl ClusterStatus {
             .map(|(canary, traffic)| ObservedShare::of(canary, traffic, observation.counts_sessions));
         let problems = with_hints(&observation, share.as_ref(), seconds);
         let next = NextStep::of(&observation, seconds).filter(|_| problems.is_empty());
-        let not_live = observation.ready_but_not_live().into_iter();
-        let not_live = not_live.map(|(version, ready)| (version.to_owned(), ready)).collect();
         let embedded_at_scale = EmbeddedAtScale::observed(
             observation.objects.embedded_module.as_ref(),
             observation.proxies.len(),
         );
-        let Observation { record, ready, proxies, missing_right, coverage, traffic, remote_clusters, .. } =
-            observation;
-        let drains = |version: String| Draining {
-            until: record.draining.get(&version).copied(),
-            now: traffic.as_ref().map(|window| window.traffic.of(&version)).unwrap_or_default(),
-            seconds: traffic.as_ref().map(|window| window.time.as_secs()).unwrap_or_default(),
-            version,
-        };
-        let version = |(version, ready): (&assignment::contract::VersionConfig, &ReadyPods)| {
-            let (name, role, epoch) = (version.name.clone(), version.role, version.epoch);
-            Version { name, role, epoch, ready: ready.ready, pods: ready.all }
-        };
+        let (versions, draining) = (versions(&observation), draining(&observation));
+        let not_live = observation.ready_but_not_live().into_iter();
+        let not_live = not_live.map(|(version, ready)| (version.to_owned(), ready)).collect();
+        let Observation { record, proxies, missing_right, coverage, remote_clusters, .. } = observation;
         let state = &record.state;
         Self {
             release: name.to_string(),
@@ -142,9 +132,9 @@ impl ClusterStatus {
             until: state
                 .until
                 .and_then(|until| Timestamp::from_second(i64::try_from(until.at_seconds).ok()?).ok()),
-            versions: state.versions.iter().zip(&ready).map(version).collect(),
+            versions,
             not_live,
-            draining: record.draining_versions().into_iter().map(drains).collect(),
+            draining,
             history: record.history,
             paused: record.paused,
             rollout: record.rollout,
@@ -161,6 +151,26 @@ impl ClusterStatus {
     }
 }
 
+fn versions(observation: &Observation) -> Vec<Version> {
+    let versions = observation.record.state.versions.iter().zip(&observation.ready);
+    let version = |(version, pods): (&VersionConfig, &ReadyPods)| {
+        let VersionConfig { name, role, epoch, .. } = version;
+        Version { name: name.clone(), role: *role, epoch: *epoch, ready: pods.ready, pods: pods.all }
+    };
+    versions.map(version).collect()
+}
+
+fn draining(observation: &Observation) -> Vec<Draining> {
+    let Observation { record, traffic, .. } = observation;
+    let drains = |version: String| Draining {
+        until: record.draining.get(&version).copied(),
+        now: traffic.as_ref().map(|window| window.traffic.of(&version)).unwrap_or_default(),
+        seconds: traffic.as_ref().map(|window| window.time.as_secs()).unwrap_or_default(),
+        version,
+    };
+    record.draining_versions().into_iter().map(drains).collect()
+}
+
 /// What is wrong, with what can be done about it.
 fn with_hints(observation: &Observation, share: Option<&ObservedShare>, now_seconds: u64) -> Vec<Problem> {
     problems(observation, share, now_seconds)
@@ -170,6 +180,44 @@ fn with_hints(observation: &Observation, share: Option<&ObservedShare>, now_seco
 }
 
 impl ClusterStatus {
+    /// The weight, and whether the proxies run it.
+    fn text_of_weight(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let Share { asked, effective } = &self.weight;
+        let current = self.proxies.iter().filter(|proxy| proxy.runs(self.desired)).count();
+        let expired = if effective == asked { String::new() } else { format!(" ({asked} has expired)") };
+        writeln!(
+            out,
+            "{}: weight {effective}{expired}, generation {}",
+            self.release, self.desired.generation
+        )?;
+        match &self.missing_right {
+            Some(_) => writeln!(out, "the proxies cannot be asked what they run")?,
+            None => writeln!(out, "{current} of {} proxies run it", self.proxies.len())?,
+        }
+        Ok(())
+    }
+
+    /// What a person should know besides: the canary's share, clusters that are not seen, an embedded module, calls past the routes.
+    fn text_of_notices(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        if !self.remote_clusters.is_empty() {
+            let unseen = ClusterFinding::RemoteClusters { names: self.remote_clusters.clone() };
+            writeln!(out, "{unseen}\n  hint: {}", unseen.hint().unwrap_or_default())?;
+        }
+        if let Some(embedded) = &self.embedded_at_scale {
+            writeln!(out, "{embedded}\n  hint: {}", embedded.hint().unwrap_or_default())?;
+        }
+        if let Some(seen) = &self.seen {
+            writeln!(out, "{seen}")?;
+        }
+        if !self.without_sidecar.is_empty() {
+            writeln!(out, "{}", self.without_sidecar)?;
+        }
+        if !self.ambient.is_empty() {
+            writeln!(out, "{}\n  hint: {CALLS_OF_AMBIENT_PODS}", self.ambient)?;
+        }
+        Ok(())
+    }
+
     /// What the record says beside the weight.
     fn text_of_record(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         if let Some(until) = self.until {
@@ -209,47 +257,26 @@ impl ClusterStatus {
         }
         Ok(())
     }
-}
 
-impl Report for ClusterStatus {
-    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        let Share { asked, effective } = &self.weight;
-        let current = self.proxies.iter().filter(|proxy| proxy.runs(self.desired)).count();
-        let expired = if effective == asked { String::new() } else { format!(" ({asked} has expired)") };
-        writeln!(
-            out,
-            "{}: weight {effective}{expired}, generation {}",
-            self.release, self.desired.generation
-        )?;
-        match &self.missing_right {
-            Some(_) => writeln!(out, "the proxies cannot be asked what they run")?,
-            None => writeln!(out, "{current} of {} proxies run it", self.proxies.len())?,
-        }
-        if !self.remote_clusters.is_empty() {
-            let unseen = ClusterFinding::RemoteClusters { names: self.remote_clusters.clone() };
-            writeln!(out, "{unseen}\n  hint: {}", unseen.hint().unwrap_or_default())?;
-        }
-        if let Some(embedded) = &self.embedded_at_scale {
-            writeln!(out, "{embedded}\n  hint: {}", embedded.hint().unwrap_or_default())?;
-        }
-        if let Some(seen) = &self.seen {
-            writeln!(out, "{seen}")?;
-        }
-        if !self.without_sidecar.is_empty() {
-            writeln!(out, "{}", self.without_sidecar)?;
-        }
-        if !self.ambient.is_empty() {
-            writeln!(out, "{}\n  hint: {CALLS_OF_AMBIENT_PODS}", self.ambient)?;
-        }
-        self.text_of_record(out)?;
-        self.text_of_versions(out)?;
+    /// The generation that each proxy runs.
+    fn text_of_proxies(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         let mut table = Table::new(["PROXY", "GENERATION"]);
         for proxy in &self.proxies {
             let generation =
                 proxy.active.map_or_else(|| "-".to_owned(), |active| active.generation.to_string());
             table.row([format!("{}/{}", proxy.namespace, proxy.pod), generation]);
         }
-        write!(out, "\n{table}\n")?;
+        write!(out, "\n{table}\n")
+    }
+}
+
+impl Report for ClusterStatus {
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        self.text_of_weight(out)?;
+        self.text_of_notices(out)?;
+        self.text_of_record(out)?;
+        self.text_of_versions(out)?;
+        self.text_of_proxies(out)?;
         for entry in self.history.entries().iter().rev().take(LAST) {
             writeln!(out, "{}", escape::line(&entry.to_string()))?;
         }
