@@ -8,7 +8,7 @@ use http_body_util::Limited;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use kube::api::PostParams;
 use kube::client::ClientBuilder;
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Api, Client, Config};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -50,7 +50,7 @@ impl Access {
         let mut config = config(self).await?;
         let address = config.cluster_url.to_string();
         config.read_timeout = Some(self.request_timeout.unwrap_or(DEFAULT_REQUEST_TIMEOUT));
-        let client = client(config).map_err(|source| Error::unreachable(&address, source))?;
+        let client = client(config).map_err(|source| unreachable(&address, source))?;
         Ok((client, address))
     }
 }
@@ -74,16 +74,30 @@ async fn config(access: &Access) -> Result<Config, Error> {
     let options = KubeConfigOptions { context: access.context.clone(), ..KubeConfigOptions::default() };
     match &access.kubeconfig {
         Some(path) => {
-            let unusable = |error| Error::kubeconfig(Some(path.clone()), error);
+            let unusable = |error| kubeconfig_error(Some(path.clone()), error);
             let file = Kubeconfig::read_from(path).map_err(unusable)?;
             Config::from_custom_kubeconfig(file, &options).await.map_err(unusable)
         }
         None => match Config::from_kubeconfig(&options).await {
             Ok(config) => Ok(config),
-            Err(error) if access.context.is_some() => Err(Error::kubeconfig(None, error)),
-            Err(error) => Config::incluster().map_err(|_| Error::kubeconfig(None, error)),
+            Err(error) if access.context.is_some() => Err(kubeconfig_error(None, error)),
+            Err(error) => Config::incluster().map_err(|_| kubeconfig_error(None, error)),
         },
     }
+}
+
+/// `kube` names a file that cannot be read with its quotes escaped: the message here names it once.
+fn kubeconfig_error(path: Option<PathBuf>, error: KubeconfigError) -> Error {
+    match error {
+        KubeconfigError::ReadConfig(source, found) => {
+            Error::Kubeconfig { path: path.or(Some(found)), source: Box::new(source) }
+        }
+        other => Error::Kubeconfig { path, source: Box::new(other) },
+    }
+}
+
+fn unreachable(address: &str, source: kube::Error) -> Error {
+    Error::Unreachable { address: address.to_owned(), source: Box::new(source) }
 }
 
 /// The user that the API server authenticates; `None` if it does not say.
@@ -100,7 +114,7 @@ pub(crate) async fn whoami(client: &Client, address: &str) -> Result<Option<Stri
         }
         // An API server without the API, or one that does not allow it.
         Err(kube::Error::Api(status)) if status.is_not_found() || status.is_forbidden() => Ok(None),
-        Err(source) => Err(Error::unreachable(address, source)),
+        Err(source) => Err(unreachable(address, source)),
     }
 }
 

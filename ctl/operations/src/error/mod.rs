@@ -1,16 +1,16 @@
 //! Why a cluster cannot be steered, as data: what a person can do about it is said at the edge.
 
+mod category;
+
 use crate::{Protected, ReadinessError};
 use canary_release::metrics::ReleaseGeneration;
 use canary_release::plan::{LabelRefusal, Reference};
-use canary_release::rbac::Right;
 use canary_release::record::Record;
 use canary_release::rollout::VerbError;
 use canary_release::spec::ReleaseName;
 use canary_release::status::ProxyStatus;
 use canary_release::train::TrainError;
 use canary_release::{config, manifest, plan, preflight};
-use kube::config::KubeconfigError;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -327,9 +327,6 @@ fn pods(behind: &[(String, String)]) -> String {
     behind.iter().map(|(namespace, pod)| format!("{namespace}/{pod}")).collect::<Vec<_>>().join(", ")
 }
 
-/// What has to be readable so that proxies can be asked what they run.
-const PROXY_RESOURCES: [&str; 3] = ["pods", "pods/proxy", "pods/portforward"];
-
 impl Error {
     /// The error of a write after that of the record: a refusal says what the record says now.
     pub(super) fn after_record(self, release: &ReleaseName, record: &Record) -> Self {
@@ -341,73 +338,5 @@ impl Error {
             },
             other => other,
         }
-    }
-
-    /// Whether the same may succeed a moment later: the API server does not answer, another client is writing, or proxies are
-    /// late.
-    pub fn is_transient(&self) -> bool {
-        if let Self::InTrain { source, .. } = self {
-            return source.is_transient();
-        }
-        matches!(
-            self,
-            Self::Unreachable { .. }
-                | Self::Unanswered { .. }
-                | Self::Unable { .. }
-                | Self::Stale { .. }
-                | Self::ConcurrentChange { .. }
-                | Self::Held { .. }
-                | Self::LostLease { .. }
-                | Self::Late { .. }
-        )
-    }
-
-    /// Whether a check has refused an operation: nothing of it was written, and a person can change what it found. For a release of a train a missing
-    /// right is such a check: its operator may have others.
-    pub fn is_refusal(&self) -> bool {
-        match self {
-            Self::Preflight(_) | Self::Train(_) => true,
-            Self::InTrain { source, .. } => source.is_refusal() || matches!(**source, Self::Forbidden { .. }),
-            _ => false,
-        }
-    }
-
-    /// Whether nothing was refused: the proxies do not run what was written, or cannot be asked.
-    pub fn is_about_proxies(&self) -> bool {
-        match self {
-            Self::Late { .. } => true,
-            Self::Forbidden { resource, .. } => PROXY_RESOURCES.contains(&resource.as_str()),
-            _ => false,
-        }
-    }
-
-    /// The right without which the proxies cannot be asked what they run, if this is about it.
-    ///
-    /// # Errors
-    ///
-    /// The error itself, if it is about something else.
-    pub(super) fn missing_right_about_proxies(self) -> Result<Right, Self> {
-        match self {
-            Self::Forbidden { verb, resource, group, namespace }
-                if PROXY_RESOURCES.contains(&resource.as_str()) =>
-            {
-                Ok(Right { namespace, group, resource, name: None, verb })
-            }
-            other => Err(other),
-        }
-    }
-
-    /// That of a kubeconfig. `kube` names a file that cannot be read with its quotes escaped: the message here names it once.
-    pub(super) fn kubeconfig(path: Option<PathBuf>, error: KubeconfigError) -> Self {
-        match error {
-            KubeconfigError::ReadConfig(source, found) => {
-                Self::Kubeconfig { path: path.or(Some(found)), source: Box::new(source) }
-            }
-            other => Self::Kubeconfig { path, source: Box::new(other) },
-        }
-    }
-
-    pub(super) fn unreachable(address: &str, source: kube::Error) -> Self {
-        Self::Unreachable { address: address.to_owned(), source: Box::new(source) }
     }
 }
