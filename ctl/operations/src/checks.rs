@@ -1,6 +1,5 @@
 //! Preflight checks before users are sent somewhere else: those of `plan`, with what they need from the cluster.
 
-use super::role_change_checks::now;
 use crate::apply::Planned;
 use crate::client::ServicePods;
 use crate::{Cluster, Error};
@@ -16,6 +15,7 @@ use canary_release::record::Record;
 use canary_release::routing::route_kinds;
 use canary_release::spec::{Release, ReleaseName, Routes};
 use canary_release::status::ReadyPods;
+use jiff::Timestamp;
 
 impl Cluster {
     /// Judges a weight. Taking users off a canary is refused by a pause alone, and taking all of them off by nothing. The ready pods of stable, where
@@ -191,4 +191,9 @@ pub(super) fn check_ready(
     let message = format!("version `{version}` has {} behind Service `{service}`", none_ready(pods.all));
     let alternative = Alternative::StartPods { version: version.to_owned() };
     Ok(PreflightCheck::NoReadyPods.refuse(skipped, message, alternative)?)
+}
+
+/// Seconds since 1970-01-01 UTC.
+pub(super) fn now() -> u64 {
+    u64::try_from(Timestamp::now().as_second()).unwrap_or_default()
 }

@@ -1,7 +1,7 @@
 //! A weight on a cluster: the record, then the objects that carry it, and nothing else.
 
-use super::role_change_checks::now;
 use crate::backoff::{MAX_CONFLICTS, backoff};
+use crate::checks::now;
 use crate::client::WriteMode;
 use crate::{Cluster, Error, StoredRecord};
 use assignment::Weight;
