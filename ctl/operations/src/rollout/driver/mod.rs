@@ -1,0 +1,176 @@
+//! The driver of a rollout: each reconciliation reads the record, observes the cluster, decides, and
+//! writes what follows.
+//!
+//! It keeps nothing that would be missed: two observations of the counters, which the next reconciliation compares with, and the versions
+//! of the objects that had the record's state. So it may be killed anywhere, and another one goes on. Two at once do no harm: each
+//! write names the version of the record that was read.
+//!
+//! ```text
+//! observe    what was counted, and what follows from it        Record    -> Found
+//! carry_out  writes the record, then what was decided          Found     -> Record
+//! ```
+
+mod carry_out;
+mod observe;
+
+use super::alerts::{AlertDispatcher, AlertSender};
+use super::analysis::MetricSource;
+use super::baseline::Baseline;
+use super::deployment::DeployedState;
+use super::hooks::{HookCaller, HookDispatcher};
+use super::report::RolloutReport;
+use super::send_error::FailedDelivery;
+use super::train::TrainScope;
+use crate::{Cluster, Error};
+use canary_release::rollout::{Decision, Ending, RolloutAction, RolloutPhase};
+use canary_release::spec::ReleaseName;
+use jiff::Timestamp;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Drives the rollout of one release.
+pub struct RolloutDriver<'c> {
+    cluster: &'c Cluster,
+    release: ReleaseName,
+    /// How long proxies are waited for at a promotion or a rollback.
+    timeout: Duration,
+    baseline: Option<Baseline>,
+    train_scope: TrainScope,
+    deployed: DeployedState,
+    alerts: AlertDispatcher,
+    metrics: Option<Arc<dyn MetricSource>>,
+    hooks: HookDispatcher,
+}
+
+impl<'c> RolloutDriver<'c> {
+    /// A driver that has observed nothing yet.
+    pub fn new(cluster: &'c Cluster, release: ReleaseName, timeout: Duration) -> Self {
+        let alerts = AlertDispatcher::new(cluster.client.client.clone(), release.clone());
+        let deployed = DeployedState::default();
+        let (hooks, train_scope) = (HookDispatcher::default(), TrainScope::default());
+        Self {
+            cluster,
+            release,
+            timeout,
+            baseline: None,
+            train_scope,
+            deployed,
+            alerts,
+            metrics: None,
+            hooks,
+        }
+    }
+
+    /// With a sender of its alerts. Without one they stay in the record until a driver that has one; Events are written anyway.
+    #[must_use]
+    pub fn with_alerts(mut self, sender: Arc<dyn AlertSender>) -> Self {
+        self.alerts.set_sender(sender);
+        self
+    }
+
+    /// With a source of its metrics. Without one nothing is measured.
+    #[must_use]
+    pub fn with_metrics(mut self, source: Arc<dyn MetricSource>) -> Self {
+        self.metrics = Some(source);
+        self
+    }
+
+    /// With a caller of its hooks. Without one none is called, and notifications stay in the record until a driver that has one.
+    #[must_use]
+    pub fn with_hooks(mut self, caller: Arc<dyn HookCaller>) -> Self {
+        self.alerts.set_hooks(Arc::clone(&caller));
+        self.hooks.set_caller(caller);
+        self
+    }
+
+    /// What would be done now. Writes nothing.
+    ///
+    /// # Errors
+    ///
+    /// If there is no rollout, and if the cluster cannot be read.
+    pub async fn observe(&mut self, now: Timestamp) -> Result<RolloutReport, Error> {
+        Ok(Box::pin(self.find(now)).await?.report)
+    }
+
+    /// Observes once, and does what is decided. What a preflight check refuses is not done: the rollout is held for that reason.
+    /// Where another client was first nothing is done either.
+    ///
+    /// # Errors
+    ///
+    /// If there is no rollout, and if the cluster refuses or does not answer. The next call continues what is left half done.
+    pub async fn reconcile(&mut self, now: Timestamp) -> Result<RolloutReport, Error> {
+        let found = Box::pin(self.find(now)).await?;
+        let mut report = found.report.clone();
+        let (observed, train, is_deployed) = (found.observed.clone(), found.train.clone(), found.is_deployed);
+        let as_read = found.as_read.clone();
+        let generation = report.record.state.generation;
+        match Box::pin(self.carry_out(found, now)).await {
+            Ok(record) => report.record = record,
+            Err(refusal) if refusal.is_refusal() => {
+                let reason = format!("{}: {refusal}", report.decision.reason);
+                report.decision = Decision::wait(RolloutPhase::Held, reason);
+                self.note_refusal(as_read, &report.decision, now).await?;
+                self.call_hooks(&mut report, now);
+                return Ok(report);
+            }
+            Err(Error::ConcurrentChange { .. }) => {
+                self.baseline = None;
+                let reason = "another client has changed the release meanwhile".to_owned();
+                report.decision = Decision::wait(RolloutPhase::Progressing, reason);
+                return Ok(report);
+            }
+            Err(error) => {
+                if report.decision.action == RolloutAction::Execute(Ending::Promote) && is_late(&error) {
+                    let reason = format!("{}: {error}", report.decision.reason);
+                    self.note_refusal(as_read, &Decision::wait(RolloutPhase::Held, reason), now).await?;
+                }
+                return Err(error);
+            }
+        }
+        self.call_hooks(&mut report, now);
+        let is_steady = is_deployed && report.record.state.generation == generation;
+        let earlier = self.baseline.take();
+        self.baseline = is_steady.then(|| Baseline::next(earlier, &report.record, observed, train));
+        Ok(report)
+    }
+
+    fn call_hooks(&mut self, report: &mut RolloutReport, now: Timestamp) {
+        let requests = report.record.hook_requests(&report.decision, &self.release, now);
+        if !self.hooks.start(requests) && report.decision.action == RolloutAction::Wait {
+            report.decision.reason.push_str("; this driver has no HTTP client for hooks");
+        }
+    }
+
+    /// Sends the alerts that are due, and records what became of earlier ones, without driving the rollout: for what is left at its end. The
+    /// number of alerts that not everybody has.
+    ///
+    /// # Errors
+    ///
+    /// If there is no record, and if the cluster refuses or does not answer.
+    pub async fn deliver_alerts(&mut self, now: Timestamp) -> Result<usize, Error> {
+        let mut stored = self.cluster.get_record(&self.release).await?;
+        let has_changed = self.alerts.record_results(&mut stored.record.alerts);
+        match self.save(&mut stored, has_changed, now).await {
+            Ok(()) | Err(Error::ConcurrentChange { .. }) => Ok(stored.record.alerts.pending().len()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Waits until no alert of this driver is in flight: at most as long as a request may take.
+    pub async fn settle_alerts(&mut self) {
+        self.alerts.settle().await;
+    }
+
+    /// The alerts that were not accepted since the last call.
+    pub fn failed_deliveries(&mut self) -> Vec<FailedDelivery> {
+        self.alerts.failures()
+    }
+}
+
+/// Whether a promotion waits for others: for proxies that are late, or for who holds the Lease.
+fn is_late(error: &Error) -> bool {
+    match error {
+        Error::InTrain { source, .. } => is_late(source),
+        error => matches!(error, Error::Late { .. } | Error::Held { .. }),
+    }
+}
