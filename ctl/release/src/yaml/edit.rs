@@ -1,8 +1,7 @@
 //! Fills in a manifest's fields and keeps its comments: only the bytes of the values that change are replaced.
 
 use super::comments::{above_comments, below_comments, shown};
-use super::{Node, SyntaxError, Value};
-use crate::yaml::tree;
+use super::{Node, SyntaxError, Value, parse};
 use serde::Serialize;
 use std::ops::Range;
 
@@ -57,7 +56,7 @@ impl Template {
     /// If it is no YAML, or more than one document.
     pub fn new(text: impl Into<String>) -> Result<Self, EditError> {
         let text = text.into();
-        tree::parse(&text)?;
+        parse(&text)?;
         Ok(Self { text })
     }
 
@@ -67,7 +66,7 @@ impl Template {
     ///
     /// If an edit has left no YAML.
     pub fn has(&self, path: &str) -> Result<bool, EditError> {
-        let root = tree::parse(&self.text)?;
+        let root = parse(&self.text)?;
         Ok(parent_of(&root, path).is_some_and(|(parent, name)| parent.get(name).is_some()))
     }
 
@@ -80,7 +79,7 @@ impl Template {
     pub fn set(&mut self, path: &str, value: impl Serialize) -> Result<&mut Self, EditError> {
         let failed = |reason: String| EditError::Value { path: path.to_owned(), reason };
         let value = serde_json::to_value(value).map_err(|error| failed(error.to_string()))?;
-        let root = tree::parse(&self.text)?;
+        let root = parse(&self.text)?;
         let slot = self.slot(&root, path, &value).ok_or_else(|| EditError::Missing(path.to_owned()))?;
         let rendered = render(&value, &slot).map_err(failed)?;
         self.text.replace_range(slot.range, &format!("{}{rendered}", slot.prefix));
@@ -93,7 +92,7 @@ impl Template {
     ///
     /// If it does not exist.
     pub fn remove(&mut self, path: &str) -> Result<&mut Self, EditError> {
-        let root = tree::parse(&self.text)?;
+        let root = parse(&self.text)?;
         let missing = || EditError::Missing(path.to_owned());
         let (parent, name) = parent_of(&root, path).ok_or_else(missing)?;
         let range = match &parent.value {
@@ -124,7 +123,7 @@ impl Template {
     ///
     /// If an edit has left no YAML.
     pub fn finish(self) -> Result<String, EditError> {
-        tree::parse(&self.text)?;
+        parse(&self.text)?;
         Ok(self.text)
     }
 
@@ -295,7 +294,7 @@ mod tests {
         ] {
             let mut template = Template::new("a:\n  b: 1\n").unwrap();
             template.set("a/b", text).unwrap();
-            let node = tree::parse(&template.finish().unwrap()).unwrap();
+            let node = parse(&template.finish().unwrap()).unwrap();
             let Value::Scalar(read, _) = &node.get("a").unwrap().get("b").unwrap().value else { panic!() };
             assert_eq!(read, text);
         }

@@ -5,9 +5,11 @@
 
 mod comments;
 mod edit;
+mod parse;
 mod section;
 mod tree;
 
 pub use edit::{EditError, Template, block};
+pub use parse::{SyntaxError, documents, documents_within, parse};
 pub use section::{Fault, Faults, Section};
-pub use tree::{Entry, Node, Place, SyntaxError, Value, documents, documents_within, parse};
+pub use tree::{Entry, Node, Place, Value};
