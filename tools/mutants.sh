@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Changes the code one expression at a time and runs the unit tests on each change; what no test notices is listed.
-# 3,814 changes of about 25 s each on two cores. Arguments go to cargo-mutants: `./x mutants --shard 0/200`, `./x mutants -F status/problem.rs`
+# 3,814 changes of about 25 s each on two cores. Arguments go to cargo-mutants: `./x mutants --shard 0/200`, `./x mutants -F status/problems.rs`
 # (`-F` is a regular expression over their names; `-f` is not obeyed, because .cargo/mutants.toml says which files are examined).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

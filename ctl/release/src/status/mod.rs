@@ -15,7 +15,8 @@
 //! template_drift  pods of a version that another template replaces    Deployments          -> TemplateDrift
 //! next_step    what comes next in the usual course                  Observation          -> NextStep
 //! unfinished_deployment  what a promotion leaves to Helm, Argo CD or Flux  Deployments -> UnfinishedDeployment
-//! problem      what is wrong, the worst first                            Observation, share   -> Problems
+//! problem      what may be wrong, as data
+//! problems     what is wrong, the worst first                            Observation, share   -> Problem
 //! ```
 
 mod adopted_template;
@@ -25,6 +26,7 @@ mod next_step;
 mod observation;
 mod open_fuse;
 mod problem;
+mod problems;
 mod proxy;
 mod proxy_fault;
 mod readiness;
@@ -39,7 +41,8 @@ pub use lost_cookies::LostCookies;
 pub use next_step::NextStep;
 pub use observation::{ObjectStatus, Observation, ReadyPods};
 pub use open_fuse::OpenFuse;
-pub use problem::{Problem, problems};
+pub use problem::Problem;
+pub use problems::problems;
 pub use proxy::ProxyStatus;
 pub use proxy_fault::ProxyFault;
 pub use readiness::{ReadinessFailure, VersionReadiness};

@@ -1,17 +1,18 @@
 //! Each fault of an observation is a problem, and nothing else is.
 
 use super::super::share::tests::observed as share;
-use super::super::{ObjectStatus, WindowTraffic};
+use super::super::{ObjectStatus, ProxyStatus, WindowTraffic};
 use super::*;
 use crate::manifest::Stage;
 use crate::metrics::{ProxyMetrics, Traffic};
-use crate::plan::MissingCause;
-use crate::record::{ReleaseState, ends_after};
-use crate::routing::{Bypass, Coverage};
+use crate::plan::{self, MissingCause, MissingObject, Reference};
+use crate::rbac::Right;
+use crate::record::{Operation, ReleaseState, ends_after};
+use crate::routing::{Bypass, Coverage, Gap};
 use crate::spec::{Seconds, load};
 use assignment::contract::{ExpiryAction, Until};
 use serde_json::json;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 const NOW: u64 = 1_800_000_000;
