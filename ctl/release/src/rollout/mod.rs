@@ -5,7 +5,8 @@
 //!
 //! ```text
 //! state         the rollout of a release, as its record keeps it
-//! verbs         what people do to it: start, approve, pause, resume, retry, abort, promote
+//! start         a plan of the file becomes a rollout   RolloutSpec, time            -> Record
+//! verbs         what people do to it: approve, pause, resume, retry, abort, promote
 //! decision      what a decision is made of, and what it says
 //! machine       what to do next, and why              Rollout, observation, time   -> Decision
 //! analysis      which metrics are measured now, and what they say  Record, time       -> MeasurementRequest
@@ -27,6 +28,7 @@ mod forecast;
 mod fuse;
 mod hooks;
 mod machine;
+mod start;
 mod state;
 mod train;
 mod transition;
