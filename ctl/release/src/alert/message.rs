@@ -1,54 +1,13 @@
 //! What an alert says.
 
-use crate::evidence::{Criteria, Evidence, FailureKind, GROUPS, GroupCounts, KindNumbers};
-use crate::rollout::{Rollout, RolloutResult};
-use crate::spec::{AlertSeverity, ReleaseName};
-use crate::stats::as_f64;
+use super::{AlertKind, KindCounts};
+use crate::spec::ReleaseName;
 use assignment::Weight;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// No reason of a rollout is longer; a message of an API server may be.
 const MAX_REASON: usize = 600;
-/// Kinds of failure of other releases that an alert has: a record keeps many alerts.
-const MAX_INNER_COUNTS: usize = 4;
-
-/// A transition of a rollout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum AlertKind {
-    /// It was started.
-    Started,
-    /// The weight of a step was set.
-    Step,
-    /// A step needs an approval.
-    Gate,
-    /// Somebody has paused it, or has set a weight.
-    Suspended,
-    /// Somebody lets it go on.
-    Resumed,
-    /// It was held, or has seen too little, for long.
-    Stalled,
-    /// The canary is worse, or has ended because no driver was there.
-    Failed,
-    /// The deadline has passed.
-    Deadline,
-    /// Somebody has ended it.
-    Aborted,
-    /// The canary is stable.
-    Promoted,
-    /// The canary is gone.
-    RolledBack,
-    /// The canary receives no new users.
-    Stopped,
-    /// All steps are done, and the weight stays.
-    Completed,
-    /// It only observed, and has ended.
-    Observed,
-    /// None: somebody tries the receivers.
-    Test,
-}
-
 /// One alert. Its id is the same however often it is sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -87,33 +46,6 @@ pub struct AlertStep {
     pub of: usize,
 }
 
-/// What was counted of both versions at the same time.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct KindCounts {
-    /// Another release of the train, whose versions these are.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub release: Option<ReleaseName>,
-    /// What counts as failed.
-    pub kind: FailureKind,
-    /// Of the canary.
-    pub canary: VersionCount,
-    /// Of stable.
-    pub stable: VersionCount,
-}
-
-/// What was counted of a version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct VersionCount {
-    /// The user groups with a response, of 16: the proxies count groups and not users.
-    pub user_groups: usize,
-    /// Responses; requests where a missing response is the failure.
-    pub responses: u64,
-    /// Those that failed.
-    pub failed: u64,
-}
-
 /// An alert, and the release that it is about.
 #[derive(Clone, Copy, Debug)]
 pub struct AlertMessage<'a> {
@@ -121,116 +53,6 @@ pub struct AlertMessage<'a> {
     pub release: &'a ReleaseName,
     /// What happened to it.
     pub alert: &'a Alert,
-}
-
-impl AlertKind {
-    /// How much it asks for attention.
-    pub const fn severity(self) -> AlertSeverity {
-        match self {
-            Self::Started
-            | Self::Step
-            | Self::Resumed
-            | Self::Promoted
-            | Self::Completed
-            | Self::Observed
-            | Self::Test => AlertSeverity::Info,
-            Self::Gate | Self::Suspended | Self::Stalled | Self::Aborted => AlertSeverity::Warning,
-            Self::Failed | Self::Deadline | Self::RolledBack | Self::Stopped => AlertSeverity::Error,
-        }
-    }
-
-    /// Whether the rollout has ended with it.
-    pub const fn is_end(self) -> bool {
-        matches!(self, Self::Promoted | Self::RolledBack | Self::Stopped | Self::Completed | Self::Observed)
-    }
-
-    /// The name that programs read: `rolledBack`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Started => "started",
-            Self::Step => "step",
-            Self::Gate => "gate",
-            Self::Suspended => "suspended",
-            Self::Resumed => "resumed",
-            Self::Stalled => "stalled",
-            Self::Failed => "failed",
-            Self::Deadline => "deadline",
-            Self::Aborted => "aborted",
-            Self::Promoted => "promoted",
-            Self::RolledBack => "rolledBack",
-            Self::Stopped => "stopped",
-            Self::Completed => "completed",
-            Self::Observed => "observed",
-            Self::Test => "test",
-        }
-    }
-}
-
-impl From<RolloutResult> for AlertKind {
-    fn from(result: RolloutResult) -> Self {
-        match result {
-            RolloutResult::Promoted => Self::Promoted,
-            RolloutResult::RolledBack => Self::RolledBack,
-            RolloutResult::Stopped => Self::Stopped,
-            RolloutResult::Completed => Self::Completed,
-            RolloutResult::Observed => Self::Observed,
-        }
-    }
-}
-
-impl KindCounts {
-    /// What a rollout has counted: of the other releases of its train what speaks against the canary.
-    pub fn of(rollout: &Rollout) -> Vec<Self> {
-        let criteria = rollout.criteria();
-        let inner = rollout
-            .train
-            .iter()
-            .flat_map(|(name, inner)| Self::of_evidence(Some(name), &inner.evidence, &criteria));
-        let mut counts: Vec<Self> = Self::of_evidence(None, &rollout.evidence, &criteria).collect();
-        counts.extend(inner.take(MAX_INNER_COUNTS));
-        counts
-    }
-
-    fn of_evidence<'e>(
-        release: Option<&'e ReleaseName>,
-        evidence: &'e Evidence,
-        criteria: &Criteria,
-    ) -> impl Iterator<Item = Self> + use<'e> {
-        let numbers = evidence.numbers(release, criteria);
-        let is_told =
-            move |index: usize| release.is_none() || numbers.get(index).is_some_and(KindNumbers::is_against);
-        let told = evidence.kinds().enumerate().filter(move |(index, _)| is_told(*index));
-        told.map(move |(_, (kind, evidence))| {
-            let counts = evidence.test.counts();
-            let [canary, stable] = [&counts.canary, &counts.stable].map(VersionCount::of);
-            Self { release: release.cloned(), kind, canary, stable }
-        })
-    }
-}
-
-impl VersionCount {
-    fn of(counts: &GroupCounts) -> Self {
-        let total = counts.total();
-        Self { user_groups: counts.groups_seen(), responses: total.responses, failed: total.failed }
-    }
-}
-
-impl KindCounts {
-    /// `3 of 120 responses (2.50%), users of 14 of 16 groups`.
-    fn said(&self, of: fn(&Self) -> VersionCount) -> String {
-        let VersionCount { user_groups, responses, failed } = of(self);
-        let counted = match self.kind {
-            FailureKind::Unanswered => "requests",
-            FailureKind::ServerErrors | FailureKind::ClientErrors | FailureKind::SlowResponses => "responses",
-        };
-        if responses == 0 {
-            return format!("no {counted}");
-        }
-        let percent = as_f64(failed) / as_f64(responses) * 100.0;
-        format!(
-            "{failed} of {responses} {counted} ({percent:.2}%), users of {user_groups} of {GROUPS} groups"
-        )
-    }
 }
 
 impl Alert {

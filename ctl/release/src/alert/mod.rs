@@ -6,18 +6,24 @@
 //! and the next one sends it under the same id: at least once, and a receiver that knows the id sees it once.
 //!
 //! ```text
+//! kind              the transitions that people are told of            AlertKind
+//! counts            what was counted of both versions                  Rollout      -> KindCounts
 //! message           what an alert says                                 Alert
 //! outbox            the alerts that not everybody has yet              AlertOutbox  -> DueDelivery
 //! payload           an alert in the format of a receiver, a file each  AlertMessage -> Payload
 //! kubernetes_event  an alert as an Event of the record's ConfigMap     AlertMessage -> JSON
 //! ```
 
+mod counts;
+mod kind;
 mod kubernetes_event;
 mod message;
 mod outbox;
 mod payload;
 
+pub use counts::{KindCounts, VersionCount};
+pub use kind::AlertKind;
 pub use kubernetes_event::kubernetes_event;
-pub use message::{Alert, AlertKind, AlertMessage, AlertStep, KindCounts, VersionCount};
+pub use message::{Alert, AlertMessage, AlertStep};
 pub use outbox::{AlertOutbox, DueDelivery, PendingAlert, Recipient, UndeliveredAlert};
 pub use payload::Payload;
