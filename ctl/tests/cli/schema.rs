@@ -1,4 +1,4 @@
-//! The schema that editors get is the one in the docs. That it is what the parser reads: `ctl/release/tests/schema.rs`.
+//! The schema that editors get is the one in the docs. That it is what the parser reads: `ctl/release/tests/schema/`.
 
 use crate::cli_fixture::{CliFixture, repository};
 

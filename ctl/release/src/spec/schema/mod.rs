@@ -5,7 +5,7 @@
 //! are valid here.
 //!
 //! Ours and not `schemars`: there is no type to derive it from. `read` collects every fault with its place, which `serde` cannot, so its
-//! fields are calls; `ctl/release/tests/schema.rs` compares each name, word and type with what those calls say.
+//! fields are calls; `ctl/release/tests/schema/` compares each name, word and type with what those calls say.
 
 mod analysis;
 mod build;
