@@ -1,7 +1,7 @@
 //! What becomes of the features of charts, one at a time, as the real Helm 3 and Helm 4 render them; and of what `helm create` writes, with
 //! a subchart. No cluster is needed.
 
-use super::{AUTOSCALER, TEMPLATE};
+use super::templates::{AUTOSCALER, shop_with};
 use mesh_lab::Helm;
 use programs::artifact;
 use serde_json::Value;
@@ -67,7 +67,7 @@ fn each_feature_of_a_chart_becomes_what_the_guide_says_with_both_helms() {
         for (more, volumes, decisions, expected) in FEATURES {
             let chart = Chart::new(helm, "shop");
             chart.write("chart/Chart.yaml", "apiVersion: v2\nname: shop\nversion: 0.1.0\n");
-            chart.write("chart/templates/shop.yaml", &format!("{TEMPLATE}{more}"));
+            chart.write("chart/templates/shop.yaml", &shop_with(more));
             let volumes = if volumes.is_empty() { "[]" } else { volumes };
             let set = |version: &str| [format!("version={version}"), format!("volumes={volumes}")];
             for (file, version) in [("v1", "v1"), ("v2", "v2"), ("again", "v2")] {

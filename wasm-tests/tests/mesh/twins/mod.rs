@@ -11,6 +11,7 @@
 //! rollbacks      Helm's own rollback: of a canary that does not get ready, and in each phase
 //! running_chart  an application that runs already, from there to the end of its first promotion, under load
 //! same_objects   what Helm 3, Helm 4, Argo CD and Flux make of one chart, byte for byte
+//! templates      what the charts consist of
 //! twin_chart     a chart and its commands
 //! walks          charts of one feature each, from there to the next version and back, under load, side by side
 //! ```
@@ -25,6 +26,7 @@ mod interrupted;
 mod rollbacks;
 mod running_chart;
 mod same_objects;
+mod templates;
 mod twin_chart;
 pub(crate) mod walks;
 
@@ -33,57 +35,8 @@ use mesh_lab::{Helm, documents};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use templates::AUTOSCALER;
 use twin_chart::TwinChart;
-
-/// A chart as its author wrote it: one Deployment behind one Service, its configuration, a disruption budget.
-const TEMPLATE: &str = r#"apiVersion: v1
-kind: Service
-metadata: {name: {{ .Release.Name }}, labels: {helm.sh/chart: shop-{{ .Values.version }}}}
-spec:
-  selector: {app: {{ .Release.Name }}}
-  ports: [{name: http, port: 80, targetPort: 8080}]
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: {{ .Release.Name }}-config}
-data: {greeting: 'this is {{ .Values.version }}'}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: {{ .Release.Name }}, labels: {helm.sh/chart: shop-{{ .Values.version }}}}
-spec:
-  selector: {matchLabels: {app: {{ .Release.Name }}}}
-  template:
-    metadata: {labels: {app: {{ .Release.Name }}}}
-    spec:
-      containers:
-        - name: shop
-          image: demo-shop
-          args: [--listen=0.0.0.0:8080, --version={{ .Values.version }}, --pod=$(POD_NAME)]
-          env:
-            - {name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
-            - {name: GREETING, valueFrom: {configMapKeyRef: {name: {{ .Release.Name }}-config, key: greeting}}}
-          ports: [{name: http, containerPort: 8080}]
-          readinessProbe: {httpGet: {path: {{ .Values.probe | default "/healthz" }}, port: http}, periodSeconds: 1}
-      volumes: {{ .Values.volumes | default list | toJson }}
----
-apiVersion: policy/v1
-kind: PodDisruptionBudget
-metadata: {name: {{ .Release.Name }}}
-spec: {maxUnavailable: 1, selector: {matchLabels: {app: {{ .Release.Name }}}}}
-"#;
-
-/// What it may have besides.
-const AUTOSCALER: &str = r"---
-apiVersion: autoscaling/v2
-kind: HorizontalPodAutoscaler
-metadata: {name: {{ .Release.Name }}}
-spec:
-  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: {{ .Release.Name }}}
-  minReplicas: 1
-  maxReplicas: 3
-  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 80}}}]
-";
 
 /// What Kubernetes and Istio put into each namespace.
 const IN_EACH_NAMESPACE: [&str; 3] =

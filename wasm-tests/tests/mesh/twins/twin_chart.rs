@@ -1,6 +1,7 @@
 //! A chart, the commands of Helm and of `canary-ctl` that release it, and what is there of it.
 
-use super::{HELMS, IN_EACH_NAMESPACE, LISTED, TEMPLATE, sorted, text};
+use super::templates::shop_with;
+use super::{HELMS, IN_EACH_NAMESPACE, LISTED, sorted, text};
 use mesh_lab::{Helm, Lab, LabError, documents};
 use programs::artifact;
 use serde_json::Value;
@@ -27,7 +28,7 @@ impl<'l> TwinChart<'l> {
     /// A chart with these objects besides.
     pub(super) async fn new(lab: &'l Lab, namespace: &str, helm: Helm, more: &str) -> Self {
         let chart = Self::without_templates(lab, namespace, helm).await;
-        chart.write_templates(&format!("{TEMPLATE}{more}"));
+        chart.write_templates(&shop_with(more));
         chart
     }
 

@@ -1,6 +1,6 @@
 //! Charts of one feature each, and what `helm create` writes.
 
-use super::super::AUTOSCALER;
+use super::super::templates::AUTOSCALER;
 use mesh_lab::{Helm, Image};
 use programs::artifact;
 use std::collections::BTreeMap;
@@ -76,6 +76,7 @@ pub(super) const CHARTS: [ChartCase; 11] = [
     ChartCase {
         name: AUTOSCALED,
         objects: Some(AUTOSCALER),
+        values: "resources: {requests: {cpu: 100m}}",
         twinned: &["Deployment shop", "HorizontalPodAutoscaler shop"],
         ..PLAIN
     },
@@ -159,34 +160,6 @@ const CONFIGURATION: &str = "---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {GREETING: '{{ .Values.version }}'}}
 ---
 {apiVersion: v1, kind: Secret, metadata: {name: api}, stringData: {TOKEN: 'token of {{ .Values.version }}'}}
-";
-
-/// The Deployment and its Service.
-pub(super) const WEB: &str = "apiVersion: v1
-kind: Service
-metadata: {name: {{ .Release.Name }}}
-spec:
-  selector: {app: {{ .Release.Name }}}
-  ports: [{name: http, port: 80, targetPort: 8080}]
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: {{ .Release.Name }}}
-spec:
-  selector: {matchLabels: {app: {{ .Release.Name }}}}
-  template:
-    metadata: {labels: {app: {{ .Release.Name }}}}
-    spec:
-      containers:
-        - name: shop
-          image: demo-shop
-          args: [--listen=0.0.0.0:8080, --version={{ .Values.version }}, --pod=$(POD_NAME)]
-          env: [{name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]
-          envFrom: {{ .Values.envFrom | default list | toJson }}
-          resources: {requests: {cpu: 100m}}
-          ports: [{name: http, containerPort: 8080}]
-          readinessProbe: {httpGet: {path: /healthz, port: http}, periodSeconds: 1}
-      volumes: {{ .Values.volumes | default list | toJson }}
 ";
 
 /// What `helm create` writes gives its containers no arguments: images of the shop that need none.

@@ -1,7 +1,8 @@
 //! One chart on its way.
 
+use super::super::templates::deployment_with;
 use super::super::{HELMS, IN_EACH_NAMESPACE, TwinChart};
-use super::charts::{AUTOSCALED, ChartCase, PODS, WEB};
+use super::charts::{AUTOSCALED, ChartCase, PODS};
 use browser::User;
 use mesh_lab::Lab;
 use serde_json::{Value, json};
@@ -79,7 +80,7 @@ impl<'p> Walk<'p> {
         let mut chart = TwinChart::without_templates(lab, namespace, case.helm).await;
         chart.decisions = case.decisions;
         if let Some(objects) = case.objects {
-            chart.write_templates(&format!("{WEB}{objects}"));
+            chart.write_templates(&deployment_with(objects));
             std::fs::write(chart.path("chart/values.yaml"), case.values).unwrap();
         } else {
             (chart.values, chart.selector) = (case.values, "app.kubernetes.io/name=shop");
