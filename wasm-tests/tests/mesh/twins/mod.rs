@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! adopting       the version label for the pods of a running Deployment
+//! chart_objects  what is there of a chart, on the cluster
 //! charts         what becomes of the features of charts, rendered by the real Helm
 //! copies         two versions by copies of the objects, and by twins: autoscalers and evictions
 //! forgotten      an upgrade without the post-renderer
@@ -17,6 +18,7 @@
 //! ```
 
 mod adopting;
+mod chart_objects;
 mod charts;
 mod copies;
 mod forgotten;
