@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// No reason of a rollout is longer; a message of an API server may be.
 const MAX_REASON: usize = 600;
+
 /// One alert. Its id is the same however often it is sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -3,13 +3,16 @@
 //! ```text
 //! control_plane  versions of istiod and proxies, and whether they go together
 //! examination  what was observed                      Service, Gateways, rights, proxies, keys
-//! finding      what is wrong, the worst first         Release, Examination -> ClusterFinding
+//! finding      what may be wrong, as data
+//! findings     what is wrong, the worst first         Release, Examination -> ClusterFinding
 //! ```
 
 mod control_plane;
 mod examination;
 mod finding;
+mod findings;
 
 pub use control_plane::{ControlPlane, Istiod};
 pub use examination::{Area, Examination, KeyState, ProxyExamination, Refusal, ServiceExamination};
-pub use finding::{ClusterFinding, Severity, findings};
+pub use finding::{ClusterFinding, Severity};
+pub use findings::findings;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::doctor::Refusal;
+use crate::doctor::{Area, Refusal, Severity};
 use crate::preflight::{Exposure, GatewayObservation, WasmRuntime};
 use crate::spec::load;
 use crate::status::ProxyFault;
