@@ -8,6 +8,7 @@
 //! policy     the same, checked and prepared for look-up                 FilterConfig -> Policy
 //! request    host, path, cookies and headers of a request               header pairs -> Request
 //! seal       pins, minted ids and tokens: signed text                   text        <-> Seal
+//! cohort_mark  what the edge says of a request besides its role         CohortMark   -> text or number
 //! decide     the decision table, first row that fits                    Request      -> Decision
 //! identity, bucket, weight   the algorithm itself                       key bytes    -> canary or not
 //! position   line and column of a byte, for messages                    bytes        -> place
@@ -27,6 +28,7 @@
 #![warn(clippy::missing_errors_doc)]
 
 pub mod bucket;
+mod cohort_mark;
 pub mod decide;
 mod hmac;
 pub mod identity;
@@ -36,6 +38,7 @@ pub mod request;
 pub mod seal;
 
 pub use bucket::{BUCKETS, Bucket, Salt};
+pub use cohort_mark::CohortMark;
 pub use contract::{self, FilterConfig, Weight, weight};
 pub use decide::{Decision, DecisionContext, Reason, decide};
 pub use identity::Identity;

@@ -7,10 +7,11 @@
 //! W3C Baggage §3.2 and §3.3 (several headers may be combined into one by commas).
 
 use crate::edit::HeaderEdits;
+use crate::labels;
 use assignment::policy::Release;
 use assignment::request::{BAGGAGE, baggage_members, baggage_value};
 use assignment::seal::Seal;
-use assignment::{Decision, Policy, Reason, Request};
+use assignment::{Decision, Policy, Request};
 
 /// Writes our baggage member, and removes what the client sent under our key.
 pub(crate) fn propagate(
@@ -44,9 +45,9 @@ pub(crate) fn value(
 ) -> Option<String> {
     policy.baggage.as_ref()?;
     let cohort = release.versions.get(decision.version)?.baggage_value.as_bytes();
-    let is_override = decision.reason == Reason::Override;
     let identity = decision.identity.filter(|_| !cohort.is_empty())?;
-    policy.baggage_ring.sign("", &Seal::baggage(cohort, is_override, identity, now()))
+    let mark = labels::cohort_mark(release, decision);
+    policy.baggage_ring.sign("", &Seal::baggage(cohort, mark, identity, now()))
 }
 
 /// Copies all members except ours. Returns whether ours was among them.

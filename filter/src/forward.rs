@@ -8,10 +8,9 @@ use crate::baggage;
 use crate::edit::HeaderEdits;
 use crate::labels;
 use assignment::contract::{OverrideMode, Position, TokenConfig};
-use assignment::decide::{NEW_MARK, OVERRIDE_MARK};
 use assignment::policy::Release;
 use assignment::request::{cookie_pairs, query_parameters};
-use assignment::{Decision, Policy, Reason, Request, position_of};
+use assignment::{CohortMark, Decision, Policy, Request, position_of};
 
 /// Edits a request that concerns a release. `now` is called only if something is signed.
 pub fn edit_matched(
@@ -75,13 +74,10 @@ fn propagate(
         None => {}
     }
     let cohort = release.versions.get(decision.version).filter(|_| release.train.is_some());
-    let mark = match decision.reason {
-        Reason::Override => Some(OVERRIDE_MARK),
-        _ => labels::is_counted_by_group(release, decision).then_some(NEW_MARK),
-    };
-    match (cohort.map(|version| version.cohort_value.as_bytes()), mark) {
+    match (cohort.map(|version| version.cohort_value.as_bytes()), labels::cohort_mark(release, decision)) {
         (Some(cohort), Some(mark)) => {
-            write(&policy.headers.cohort, &[cohort, b";", mark].concat(), request.cohort, edits);
+            let marked = [cohort, b";", mark.as_bytes()].concat();
+            write(&policy.headers.cohort, &marked, request.cohort, edits);
         }
         (Some(cohort), None) => write(&policy.headers.cohort, cohort, request.cohort, edits),
         (None, _) if request.cohort.is_some() => edits.remove(policy.headers.cohort.as_bytes()),

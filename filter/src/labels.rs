@@ -5,7 +5,7 @@
 //! (`canary_requests_total{component="shop/shop",tag="v2/canary/pin"}`).
 
 use assignment::policy::{Release, SessionAge, Version};
-use assignment::{Decision, Reason};
+use assignment::{CohortMark, Decision, Reason};
 
 /// Requests by release, version, role and reason. Counter.
 pub fn requests(release: &Release, version: &Version, reason: Reason) -> String {
@@ -77,6 +77,14 @@ pub fn is_counted_by_group(release: &Release, decision: &Decision) -> bool {
         _ => false,
     };
     is_in_rollout && decision.session_age == SessionAge::New
+}
+
+/// How the next services of a train count a request: like this proxy.
+pub fn cohort_mark(release: &Release, decision: &Decision) -> Option<CohortMark> {
+    match decision.reason {
+        Reason::Override => Some(CohortMark::Override),
+        _ => is_counted_by_group(release, decision).then_some(CohortMark::New),
+    }
 }
 
 /// Milliseconds from a request's headers to its response's, by release, version and role, if the release enables it.

@@ -44,8 +44,7 @@ fn verify<'a>(facts: &Facts<'_>, text: &'a [u8]) -> Option<Seal<'a>> {
     (facts.now().saturating_sub(seal.issued) <= MAX_BAGGAGE_AGE_SECONDS).then_some(seal)
 }
 
-/// The role that a propagated decision gives a train, and whether it is a tester's override.
-pub(super) fn cohort_of(seal: &Seal<'_>, train: &[u8]) -> Option<(Role, bool)> {
-    let role = seal.version.strip_prefix(train)?.strip_prefix(b".")?;
-    Some((Role::from_name(role)?, seal.epoch != 0))
+/// The role that a propagated decision gives a train.
+pub(super) fn role_of(seal: &Seal<'_>, train: &[u8]) -> Option<Role> {
+    Role::from_name(seal.version.strip_prefix(train)?.strip_prefix(b".")?)
 }

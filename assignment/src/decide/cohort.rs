@@ -2,15 +2,9 @@
 
 use super::baggage::{self, genuine_seal};
 use super::{Decision, Facts, Reason};
-use crate::Identity;
 use crate::contract::{Position, Role};
 use crate::policy::SessionAge;
-
-/// The mark of a tester's request in the cohort header: counted apart, like at the edge.
-pub const OVERRIDE_MARK: &[u8] = b"override";
-
-/// The mark of a request that the edge counts by user group: a rollout runs there, and the session is not older than it.
-pub const NEW_MARK: &[u8] = b"new";
+use crate::{CohortMark, Identity};
 
 pub(super) fn by_cohort(facts: &Facts<'_>) -> Option<Decision> {
     if facts.policy.position != Position::Mesh {
@@ -28,9 +22,9 @@ pub(super) fn by_cohort(facts: &Facts<'_>) -> Option<Decision> {
 #[derive(Debug, PartialEq, Eq)]
 struct Cohort {
     role: Role,
-    /// Whether it is a tester's override.
+    /// Whether it has [`CohortMark::Override`].
     is_override: bool,
-    /// Whether it has [`NEW_MARK`]. An edge that is older than the mark writes none, and baggage has no room for it.
+    /// Whether it has [`CohortMark::New`]. An edge that is older than the mark writes none.
     is_new: bool,
 }
 
@@ -42,8 +36,9 @@ fn by_header(facts: &Facts<'_>, train: &[u8]) -> Option<(Cohort, Option<Identity
 /// The second carrier: if the header was not forwarded, an application may have propagated the baggage.
 fn by_baggage(facts: &Facts<'_>, train: &[u8]) -> Option<(Cohort, Option<Identity>)> {
     let seal = genuine_seal(facts)?;
-    let (role, is_override) = baggage::cohort_of(&seal, train)?;
-    Some((Cohort { role, is_override, is_new: false }, Some(seal.identity)))
+    let has = |mark: CohortMark| seal.epoch == mark.number();
+    let (is_override, is_new) = (has(CohortMark::Override), has(CohortMark::New));
+    Some((Cohort { role: baggage::role_of(&seal, train)?, is_override, is_new }, Some(seal.identity)))
 }
 
 /// The cohort of a train in `<train>=<role>[;override][;new], …`.
@@ -54,8 +49,8 @@ fn cohort_of(header: &[u8], train: &[u8]) -> Option<Cohort> {
         let role = Role::from_name(parts.next()?)?;
         let mut cohort = Cohort { role, is_override: false, is_new: false };
         for mark in parts {
-            cohort.is_override |= mark == OVERRIDE_MARK;
-            cohort.is_new |= mark == NEW_MARK;
+            cohort.is_override |= mark == CohortMark::Override.as_bytes();
+            cohort.is_new |= mark == CohortMark::New.as_bytes();
         }
         Some(cohort)
     })

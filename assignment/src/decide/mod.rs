@@ -29,7 +29,6 @@ mod pinned;
 
 pub use baggage::MAX_BAGGAGE_AGE_SECONDS;
 pub use clock_skew::{MAX_CLOCK_SKEW_SECONDS, is_ahead};
-pub use cohort::{NEW_MARK, OVERRIDE_MARK};
 pub use facts::Facts;
 pub use overrides::MAX_TOKEN_LIFE_SECONDS;
 

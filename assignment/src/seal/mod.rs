@@ -4,7 +4,7 @@
 //! p1.<key id>.<version>.<epoch>.<identity>.<issued>.<mac>              a pin
 //! i1.<key id>..0.<identity>.<issued>.<mac>                             a minted id
 //! t1.<key id>.<version>.<epoch>.<identity>.<issued>.<expires>.<mac>    an override token
-//! b1.<key id>.<train>.<role>.<0|1>.<identity>.<issued>.<mac>           a decision for baggage; 1: a tester's
+//! b1.<key id>.<train>.<role>.<0|1|2>.<identity>.<issued>.<mac>         a decision for baggage; 1: a tester's, 2: a new session's
 //! ```
 //!
 //! The MAC is HMAC-SHA-256, cut to 128 bits, over kind ‖ format ‖ release uid ‖ version ‖ epoch ‖ identity ‖ issued
@@ -19,7 +19,7 @@ mod verified_cache;
 pub use key_ring::{KeyRing, baggage_keys};
 pub use verified_cache::VerifiedCache;
 
-use crate::Identity;
+use crate::{CohortMark, Identity};
 
 /// What a seal is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub struct Seal<'t> {
     pub kind: Kind,
     /// The version it names; empty for minted ids, `<train>.<role>` for baggage.
     pub version: &'t [u8],
-    /// The version's epoch; 0 for minted ids; for baggage 1 if it is a tester's override, else 0.
+    /// The version's epoch; 0 for minted ids; for baggage the number of its [`CohortMark`], 0 without one.
     pub epoch: u32,
     /// The user.
     pub identity: Identity,
@@ -87,15 +87,9 @@ impl Seal<'_> {
     }
 
     /// A decision for baggage: `cohort` is `<train>.<role>`.
-    pub const fn baggage(cohort: &[u8], is_override: bool, identity: Identity, issued: u64) -> Seal<'_> {
-        Seal {
-            kind: Kind::Baggage,
-            version: cohort,
-            epoch: is_override as u32,
-            identity,
-            issued,
-            expires: None,
-        }
+    pub fn baggage(cohort: &[u8], mark: Option<CohortMark>, identity: Identity, issued: u64) -> Seal<'_> {
+        let epoch = mark.map_or(0, CohortMark::number);
+        Seal { kind: Kind::Baggage, version: cohort, epoch, identity, issued, expires: None }
     }
 
     /// An override token. `identity` is a random number that distinguishes tokens in logs.

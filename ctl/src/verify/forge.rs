@@ -2,12 +2,12 @@
 //! there is one list.
 
 use super::expected::Expected;
-use assignment::Identity;
 use assignment::contract::{KeyUse, OverrideMode, RingKey, Secret};
 use assignment::decide::MAX_TOKEN_LIFE_SECONDS;
 use assignment::policy::Release;
 use assignment::request::BAGGAGE;
 use assignment::seal::{KeyRing, Seal};
+use assignment::{CohortMark, Identity};
 
 /// An attempt to reach the canary.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,7 +137,8 @@ impl Forger<'_> {
         }
         let train = self.release.train.as_deref().unwrap_or(&self.release.name);
         let cohort = format!("{train}.canary");
-        if let Some(text) = ring.sign("", &Seal::baggage(cohort.as_bytes(), true, self.lucky, now)) {
+        let seal = Seal::baggage(cohort.as_bytes(), Some(CohortMark::Override), self.lucky, now);
+        if let Some(text) = ring.sign("", &seal) {
             let member = format!("a=1,canary={text}");
             all.push(Forgery { name: format!("baggage {what}"), ..by_header(BAGGAGE, &member) });
         }

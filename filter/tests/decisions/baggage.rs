@@ -14,7 +14,7 @@ fn mesh() -> Proxy {
 }
 
 /// A proxy inside the mesh has the derived keys only.
-fn inside(proxy: Proxy) -> Proxy {
+pub fn inside(proxy: Proxy) -> Proxy {
     let keys = serde_json::to_value(baggage_keys(&proxy.config().keys)).unwrap();
     proxy.with_proxy("baggage", json!("canary")).with_proxy("keys", keys)
 }
@@ -26,7 +26,7 @@ fn carried(edge: &Proxy, canary: bool) -> String {
 
 /// A member that is genuine unless something about it is wrong.
 fn member(cohort: &str, issued: u64) -> String {
-    let seal = Seal::baggage(cohort.as_bytes(), false, identity_on(true), issued);
+    let seal = Seal::baggage(cohort.as_bytes(), None, identity_on(true), issued);
     format!("canary={}", edge().policy().baggage_ring.sign("", &seal).unwrap())
 }
 
@@ -125,7 +125,7 @@ fn the_header_wins() {
 fn nothing_forged_foreign_edited_late_or_of_another_train_counts() {
     let genuine = member("autumn.canary", NOW);
     assert_eq!(mesh().got(&with(&genuine)), is("v2", "cohort"));
-    let by_the_edges_own_key = Seal::baggage(b"autumn.canary", false, identity_on(true), NOW);
+    let by_the_edges_own_key = Seal::baggage(b"autumn.canary", None, identity_on(true), NOW);
     let pin = mesh().sign(&Seal::pin(b"autumn.canary", 0, identity_on(true), NOW));
     for forged in [
         genuine.replace("canary.0", "canary.1"),

@@ -1,5 +1,6 @@
 //! While a rollout runs a pin says whether its session is older than it; what counts by user group is that of new sessions.
 
+use crate::baggage::inside;
 use crate::fixture::{NOW, Proxy, Visit, WHO, get, is, key_on};
 use assignment::seal::Seal;
 use canary_filter::labels::is_counted_by_group;
@@ -123,7 +124,8 @@ fn a_group_is_the_last_digit_of_the_identity() {
 fn in_a_train_the_edge_marks_what_it_counts_and_the_mesh_counts_what_is_marked() {
     let with_train =
         |proxy: Proxy| proxy.with("train", json!("autumn")).with("override", json!({"mode": "open"}));
-    let (edge, mesh) = (with_train(rollout(SINCE)), with_train(Proxy::mesh()));
+    let edge_at = |since| with_train(rollout(since)).with_proxy("baggage", json!("canary"));
+    let (edge, mesh) = (edge_at(SINCE), inside(with_train(Proxy::mesh())));
     let new = get("/").cookie("S", &key_on(true));
     let older = get("/").cookie("S", "mine").cookie("__Host-pin", &edge.pin("v2", 2, SINCE - 1));
     let tester = get("/").cookie("S", &key_on(false)).header("x-canary-override", "canary");
@@ -131,13 +133,16 @@ fn in_a_train_the_edge_marks_what_it_counts_and_the_mesh_counts_what_is_marked()
         (&edge, &new, "autumn=canary;new"),
         (&edge, &older, "autumn=canary"),
         (&edge, &tester, "autumn=canary;override"),
-        (&with_train(rollout(0)), &new, "autumn=canary"),
+        (&edge_at(0), &new, "autumn=canary"),
     ] {
         let sent = proxy.send(visit);
         let cohort = sent.headers.get("x-canary-cohort").unwrap();
         assert_eq!(cohort, expected);
         let inner = get("/").header("x-canary-id", WHO.to_string()).header("x-canary-cohort", cohort);
         assert_eq!(is_counted(&mesh, &inner), expected.ends_with(";new"), "{expected}");
+        let by_baggage = get("/").header("baggage", sent.headers.get("baggage").unwrap());
+        assert_eq!(is_counted(&mesh, &by_baggage), expected.ends_with(";new"), "by baggage: {expected}");
+        assert_eq!(mesh.got(&by_baggage), mesh.got(&inner), "by baggage: {expected}");
     }
 }
 

@@ -2,9 +2,9 @@
 
 use crate::case::{Case, Lines};
 use crate::mutate::{damage, sometimes};
-use assignment::Identity;
 use assignment::contract::{KeyUse, RingKey, Secret};
 use assignment::seal::{KeyRing, Kind, Seal};
+use assignment::{CohortMark, Identity};
 use fastrand::Rng;
 use serde_json::{Value, json};
 
@@ -97,9 +97,10 @@ fn sealed(random: &mut Rng) -> Vec<u8> {
     let (epoch, who) = (one(random, &[1, 2, 2, 3, u32::MAX]), Identity::from_random(random.u64(..3)));
     let issued = one(random, &[NOW, NOW - 400, NOW - 90_000, 0, u64::MAX >> 1]);
     let expires = one(random, &[issued.saturating_add(60), NOW + 60, 0]);
+    let mark = one(random, &[None, Some(CohortMark::Override), Some(CohortMark::New)]);
     let seal = match random.u8(..5) {
         0 => Seal::id(who, issued),
-        4 => Seal::baggage(one(random, &[b"autumn.canary", b"autumn.stable"]), epoch == 1, who, issued),
+        4 => Seal::baggage(one(random, &[b"autumn.canary", b"autumn.stable"]), mark, who, issued),
         1 => Seal::token(version, epoch, who, issued, expires),
         _ => Seal::pin(version, epoch, who, issued),
     };

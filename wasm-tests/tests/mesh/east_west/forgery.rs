@@ -90,7 +90,7 @@ fn signed_by_nobody() -> String {
     let key = RingKey { id: "k1".to_owned(), key: Secret::new(vec![7; 32]), usage: KeyUse::Sign };
     let cohort = format!("{TRAIN}.canary");
     let somebody = Identity::from_random(0x0123_4567_89ab_cdef);
-    let seal = Seal::baggage(cohort.as_bytes(), false, somebody, now_seconds());
+    let seal = Seal::baggage(cohort.as_bytes(), None, somebody, now_seconds());
     KeyRing::new(&baggage_keys(&[key])).unwrap().sign("", &seal).unwrap()
 }
 

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
-use wasm_tests::mesh::ShopEnvOptions;
+use wasm_tests::mesh::{ShopEnv, ShopEnvOptions};
 use wasm_tests::scenario::{Document, HOST};
 
 /// Users who come at the same time.
@@ -30,14 +30,15 @@ const ROUNDS: usize = 6;
 /// What is said in the place of the shop's pod where the catalog's part of a page is missing.
 const MISSING: &str = "missing";
 
-/// A shop in front of a catalog whose versions fail so many of a hundred calls; nothing of it is rolled out yet.
+/// A shop in front of a catalog, to which it passes on `headers` or `baggage`, and whose versions fail so many of a hundred calls; nothing of it
+/// is rolled out yet.
 struct Train<'l> {
     loaded: LoadedFixture<'l>,
     cli: Cli,
 }
 
 impl<'l> Train<'l> {
-    async fn set_up(lab: &'l Lab, name: &str, failing: [u8; 2]) -> Self {
+    async fn set_up(lab: &'l Lab, name: &str, propagate: &str, failing: [u8; 2]) -> Self {
         let step = |weight: u32| json!({"weight": weight, "hold": "8s"});
         let rollout = json!({"plans": {"default": [step(25), step(50)]}, "deadline": "3m"});
         let with = |document: Document| {
@@ -46,7 +47,7 @@ impl<'l> Train<'l> {
             document.with("/spec/train", name)
         };
         let mut loaded = LoadedFixture::set_up_with(lab, name, &ShopEnvOptions::default(), with).await;
-        loaded.env.add_catalog(lab, "headers").await.unwrap();
+        loaded.env.add_catalog(lab, propagate).await.unwrap();
         loaded.env.set_shop(lab, &["SHOP_CATALOG_OPTIONAL=true"]).await.unwrap();
         for (version, percent) in ["v1", "v2"].into_iter().zip(failing) {
             let deployment = format!("deployment/catalog-{version}");
@@ -61,8 +62,9 @@ impl<'l> Train<'l> {
             catalog.with("/spec/train", name).with("/spec/weight", "0").with("/spec/maxStep", "100");
         let mut catalog = parse(Path::new("canary.yaml"), &catalog.text()).unwrap().release;
         catalog.delivery.module.embed(EmbeddedModule::new(&module).as_ref());
-        apply(&loaded, &catalog).await;
         loaded.apply().await;
+        copy_keys(lab, &loaded.env).await;
+        apply(&loaded, &catalog).await;
         loaded.answers(HOST).await;
         let cli = Cli::new(lab, &loaded.document);
         Self { loaded, cli }
@@ -83,6 +85,20 @@ impl<'l> Train<'l> {
             met.with_fault, met.users, met.requests, met.failed, output.stderr
         );
         Ended { code: output.code, result, reason, met }
+    }
+}
+
+/// Gives the catalog's namespace the gateway's keys, with which its callers' sidecars verify baggage: the commands of the guide of trains.
+async fn copy_keys(lab: &Lab, env: &ShopEnv) {
+    let get = ["get", "secret", "canary-ctl-keys", "-n", &env.ingress, "-o", "json"];
+    let server_fields = json!({"uid": null, "resourceVersion": null, "creationTimestamp": null});
+    let mut patch = json!({"metadata": server_fields});
+    patch["metadata"]["namespace"] = json!(env.namespace);
+    let patch = patch.to_string();
+    let patch = ["patch", "--local", "-f", "-", "-o", "json", "--type", "merge", "-p", &patch];
+    let mut secret = lab.kubectl(&get).await.unwrap();
+    for command in [&patch[..], &["create", "-f", "-"]] {
+        secret = lab.kubectl_as("admin", command, &secret).await.unwrap();
     }
 }
 
@@ -166,9 +182,9 @@ impl Met {
 }
 
 #[test]
-fn an_api_whose_canary_fails_ends_the_rollout_of_the_front_end_that_hides_it() {
+fn an_api_whose_canary_fails_ends_the_rollout_of_the_front_end_that_hides_it_and_passes_on_baggage_alone() {
     in_the_mesh(async |lab| {
-        let train = Train::set_up(lab, "train-bad", [0, 50]).await;
+        let train = Train::set_up(lab, "train-bad", "baggage", [0, 50]).await;
         let Ended { code, result, reason, met } = train.rolled_out().await;
         assert_eq!((code, result.as_str()), (Some(1), "rolledBack"), "{reason}");
         assert!(reason.starts_with("train-bad/catalog: 5xx: canary "), "{reason}");
@@ -184,7 +200,7 @@ fn an_api_whose_canary_fails_ends_the_rollout_of_the_front_end_that_hides_it() {
 #[test]
 fn an_api_that_fails_alike_in_both_versions_lets_the_front_end_go_on() {
     in_the_mesh(async |lab| {
-        let train = Train::set_up(lab, "train-alike", [10, 10]).await;
+        let train = Train::set_up(lab, "train-alike", "headers", [10, 10]).await;
         let Ended { code, result, reason, met } = train.rolled_out().await;
         assert_eq!((code, result.as_str()), (Some(0), "promoted"), "{reason}");
         assert!(reason.contains("train-alike/catalog: 5xx canary "), "the API was observed: {reason}");
