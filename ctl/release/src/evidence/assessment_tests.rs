@@ -52,6 +52,9 @@ fn at_a_fifth_of_the_line_it_holds() {
     let found = evidence(version(100, 3), version(900, 0));
     assert_eq!(verdict(&found), EvidenceVerdict::Hold, "{:?}", found.assess(&CRITERIA, ALL));
     assert_eq!(verdict(&evidence(version(100, 2), version(900, 0))), EvidenceVerdict::Advance);
+    // The lines 80 and 100.
+    let of_kinds = |kinds| found.assess(&Criteria { kinds, ..CRITERIA }, ALL).verdict;
+    assert_eq!((of_kinds(4), of_kinds(5)), (EvidenceVerdict::Hold, EvidenceVerdict::Advance));
 }
 
 #[test]
@@ -86,6 +89,11 @@ fn few_groups_wait_and_each_step_must_see_its_own_responses() {
     let found = few.assess(&CRITERIA, ALL);
     assert_eq!(found.verdict, EvidenceVerdict::Waiting);
     assert_eq!(found.reason, "expected users of 8 of 16 groups on the canary in this step, found 7");
+    responses[7] = 100;
+    assert_eq!(
+        verdict(&evidence(GroupCounts::new(responses, [0; GROUPS]), version(900, 0))),
+        EvidenceVerdict::Advance
+    );
     let mut enough = evidence(version(30, 0), version(170, 0));
     assert_eq!(verdict(&enough), EvidenceVerdict::Advance);
     enough.begin_step();
@@ -113,6 +121,37 @@ fn the_ceiling_holds_whatever_stable_does_and_not_for_one_group() {
     failed[7] = 90;
     let one = evidence(GroupCounts::new([100; GROUPS], failed), version(900, 0));
     assert_eq!(one.assess(&ceiling, ALL).verdict, EvidenceVerdict::Advance);
+}
+
+#[test]
+fn the_ceiling_is_about_this_step_of_either_kind_from_enough_responses_on_and_may_be_reached() {
+    let ceiling = Criteria { max_errors: Some(0.01), ..CRITERIA };
+    let verdict = |evidence: &Evidence| evidence.assess(&ceiling, ALL).verdict;
+    let few = evidence(version(10, 16), version(90, 144));
+    assert_eq!(verdict(&few), EvidenceVerdict::Waiting, "160 responses of 300");
+    // 15 of 1500 without the worst group.
+    let reached = evidence(version(100, 16), version(900, 144));
+    assert_eq!(verdict(&reached), EvidenceVerdict::Advance);
+
+    let failing = VersionCounts { canary: version(100, 160), stable: version(900, 1_440) };
+    let good = VersionCounts { canary: version(100, 0), stable: version(900, 0) };
+    for [server_errors, unanswered] in [[failing, good], [good, failing]] {
+        let mut evidence = Evidence::default();
+        evidence.add(&IntervalCounts { server_errors, unanswered, ..IntervalCounts::default() });
+        assert_eq!(verdict(&evidence), EvidenceVerdict::Rollback, "{unanswered:?}");
+        evidence.begin_step();
+        evidence.add(&IntervalCounts { server_errors: good, unanswered: good, ..IntervalCounts::default() });
+        assert_eq!(verdict(&evidence), EvidenceVerdict::Advance, "the step before was bad: {unanswered:?}");
+    }
+}
+
+#[test]
+fn of_several_reasons_with_one_verdict_the_first_is_said() {
+    let worse = VersionCounts { canary: version(100, 160), stable: version(900, 144) };
+    let mut evidence = Evidence::default();
+    evidence.add(&IntervalCounts { server_errors: worse, unanswered: worse, ..IntervalCounts::default() });
+    let reason = evidence.assess(&CRITERIA, ALL).reason;
+    assert!(reason.starts_with("5xx: "), "{reason}");
 }
 
 #[test]

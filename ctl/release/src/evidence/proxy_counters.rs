@@ -192,11 +192,15 @@ mod tests {
             ("kept", counters(1, 1, 0), counters(1, 1, 0)),
             ("restarted", counters(50, 50, 0), counters(9, 9, 0)),
             ("silent", counters(5, 5, 0), counters(5, 5, 0)),
+            ("stable fell", counters(0, 0, 0), counters(50, 50, 0)),
+            ("requests fell", counters(50, 1, 0), counters(50, 1, 0)),
         ]);
         let later = observed(&[
             ("kept", counters(2, 2, 0), counters(3, 3, 0)),
             ("restarted", counters(4, 4, 4), counters(90, 90, 0)),
             ("new", counters(7, 7, 7), counters(7, 7, 7)),
+            ("stable fell", counters(7, 7, 7), counters(9, 9, 9)),
+            ("requests fell", counters(9, 9, 9), counters(9, 9, 9)),
         ]);
         let interval = IntervalCounts::between(None, &earlier, &later);
         assert_eq!(interval.proxies, 1);
@@ -219,5 +223,14 @@ mod tests {
         // Each response is 5 requests late, as long as ever.
         let [first, second, third] = [at(10, 5), at(20, 15), at(30, 25)];
         assert_eq!(unanswered([&first, &second, &third]), ResponseCount { responses: 10, failed: 0 });
+        // 15 late, which is more than an interval.
+        let [first, second, third] = [at(20, 5), at(30, 15), at(40, 25)];
+        assert_eq!(unanswered([&first, &second, &third]), ResponseCount { responses: 10, failed: 0 });
+        // The requests that lack a response are those of the interval before: 20 of 20, and 10 later.
+        let [first, second, third] = [at(10, 10), at(30, 10), at(40, 10)];
+        assert_eq!(unanswered([&first, &second, &third]), ResponseCount { responses: 20, failed: 20 });
+        // The proxy was restarted after the first observation, and has had more requests since than before.
+        let restarted = observed(&[("a", counters(10, 10, 5), counters(0, 0, 0))]);
+        assert_eq!(unanswered([&restarted, &at(20, 10), &at(30, 10)]), ResponseCount::default());
     }
 }

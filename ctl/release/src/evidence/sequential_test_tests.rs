@@ -48,6 +48,23 @@ fn one_group_alone_is_no_evidence_however_often_it_fails() {
 }
 
 #[test]
+fn failures_of_few_users_are_less_evidence_than_as_many_of_many() {
+    // 24 are left in both without the group that has most.
+    let many: Vec<usize> = (0..26).map(|failure| failure % GROUPS).collect();
+    let few: Vec<usize> = (0..32).map(|failure| failure % 4).collect();
+    let evidence = |groups: &[usize]| test_of(&[at_share(100, 900, groups)]).log_evidence().nats();
+    assert!(evidence(&few) < evidence(&many) / 4.0, "{} of {}", evidence(&few), evidence(&many));
+}
+
+#[test]
+fn a_group_that_fails_far_more_does_not_hide_what_all_others_show() {
+    let others = (1..GROUPS).flat_map(|group| [group; 2]);
+    let groups: Vec<usize> = others.chain([0; 60]).collect();
+    let evidence = test_of(&[at_share(100, 900, &groups)]).log_evidence();
+    assert!(evidence.reaches(ROLLBACK), "two failures in each of 15 groups are enough: {evidence:?}");
+}
+
+#[test]
 fn failures_of_stable_speak_for_the_canary() {
     let failing = VersionCounts { canary: counts(50, &[]), stable: counts(50, &[0, 1, 2, 3, 4]) };
     assert!(test_of(&[failing]).log_evidence().nats() < -0.5);
