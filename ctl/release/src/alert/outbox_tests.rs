@@ -39,6 +39,11 @@ fn what_was_claimed_is_claimed_again_after_its_backoff_under_the_same_id_and_fiv
     let mut claimed = Vec::new();
     for seconds in 0..3_600 {
         claimed.extend(claim(&mut outbox, seconds).into_iter().map(|key| (seconds, key)));
+        assert_eq!(
+            outbox.has("uid-1-1", "team"),
+            seconds < 930,
+            "the last one has its time, too: {seconds} s"
+        );
     }
     let expected = [0, 30, 90, 210, 450].map(|seconds| (seconds, "team uid-1-1".to_owned()));
     assert_eq!(claimed, expected);
@@ -100,6 +105,26 @@ fn a_claim_of_a_clock_that_was_hours_ahead_holds_nothing_back() {
     let mut outbox = outbox(&[AlertKind::Started]);
     assert_eq!(claim(&mut outbox, 36_000), ["team uid-1-1"]);
     assert_eq!(claim(&mut outbox, 0), ["team uid-1-1"]);
+}
+
+#[test]
+fn what_is_on_its_way_is_not_given_up_and_what_was_given_up_is_noted_once() {
+    let mut outbox = outbox(&[AlertKind::Started]);
+    for seconds in [0, 30, 90, 210, 450] {
+        assert_eq!(claim(&mut outbox, seconds).len(), 1, "{seconds} s");
+    }
+    assert_eq!(outbox.claim(at(10_000), |_, _| true), [], "a driver waits for its response");
+    assert!(outbox.has("uid-1-1", "team"));
+    let given_up = [0, 1].map(|_| outbox.give_up("uid-1-1", "team", "404\nNot Found"));
+    assert_eq!((given_up, outbox.undelivered().len()), ([true, false], 1));
+    assert_eq!(outbox.undelivered()[0].reason, "404 Not Found", "in one line");
+}
+
+#[test]
+fn a_reason_is_cut_where_it_is_too_long() {
+    let reason = Alert::bounded(&"é".repeat(601));
+    assert_eq!((reason.chars().count(), reason.chars().last()), (601, Some('…')));
+    assert_eq!(Alert::bounded(&"é".repeat(600)), "é".repeat(600));
 }
 
 #[test]

@@ -69,9 +69,10 @@ mod tests {
             format!("{BUCKETS}{{component=\"shop/shop\",tag=\"v1/stable\",le=\"{edge}\"}} {count}\n")
         };
         ProxyMetrics::parse(&format!(
-            "{}{}{}{}{}{COUNT}{{component=\"shop/shop\",tag=\"v1/stable\"}} {all}\n\
+            "{}{}{}{}{}{}{COUNT}{{component=\"shop/shop\",tag=\"v1/stable\"}} {all}\n\
              {COUNT}{{component=\"shop/shop\",tag=\"v1/override\"}} 999\n\
              {BUCKETS}{{component=\"shop/web\",tag=\"v1/stable\",le=\"1\"}} 999\n",
+            bucket("0", all),
             bucket("0.5", 0),
             bucket("10", ten),
             bucket("25", twenty_five),

@@ -72,6 +72,12 @@ mod tests {
             groups(&["data/store<back", "shop/web", "back/api<shop"]),
             ["back/api data/store shop/web"]
         );
+        assert_eq!(
+            groups(&["one/web", "two/web", "one/api<two", "last/api<one"]),
+            ["last/api one/api one/web two/web"]
+        );
+        let joined = ["one/web<left", "two/web<right", "left/api<right", "last/store<two"];
+        assert_eq!(groups(&joined), ["last/store left/api one/web two/web"]);
         assert_eq!(groups(&["shop/web", "live/socket"]), ["live/socket", "shop/web"]);
         assert!(groups(&[]).is_empty());
     }

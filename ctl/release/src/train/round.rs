@@ -181,6 +181,29 @@ mod tests {
     }
 
     #[test]
+    fn a_version_that_is_a_canary_again_is_promoted_in_another_round() {
+        let mut train = train();
+        for version in &mut train[1].1.state.versions {
+            version.epoch += 1;
+        }
+        assert_eq!(round(&train).unwrap().name(), "shop/web v2#2");
+    }
+
+    #[test]
+    fn of_two_rounds_that_are_over_the_later_one_counts() {
+        let mut train = train();
+        for (index, (at, name)) in
+            ["2026-11-20T16:00:00Z", "2026-11-21T16:00:00Z"].iter().zip(["first", "last"]).enumerate()
+        {
+            let record = &mut train[index].1;
+            promote(record, None);
+            record.join_train_round(name);
+            record.role_change.as_mut().unwrap().at = at.parse().unwrap();
+        }
+        assert_eq!(round(&train).unwrap().name(), "last");
+    }
+
+    #[test]
     fn a_train_without_canary_and_role_change_has_no_round() {
         let train = ["api", "web"].map(|name| record(name, "stable: v1"));
         assert_eq!(round(&train), None);
