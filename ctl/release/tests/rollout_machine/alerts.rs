@@ -46,6 +46,9 @@ fn a_good_rollout_tells_its_start_each_step_its_gate_once_and_its_promotion() {
         .collect();
     let expected = [("1%", 1), ("10%", 2), ("10%", 2), ("50%", 3), ("0%", 3)];
     assert_eq!(steps, expected.map(|(weight, number)| (weight.to_owned(), number)));
+    let stable: Vec<Option<&str>> =
+        fixture.record.alerts.pending().iter().map(|pending| pending.alert.stable.as_deref()).collect();
+    assert_eq!(stable[4..], [Some("v1"), None], "no version is compared with itself");
 }
 
 #[test]
@@ -90,6 +93,21 @@ fn a_rollout_that_does_not_go_on_is_told_after_its_time_and_again_only_after_it_
     tick_for(&mut fixture, 100, EvidenceVerdict::Advance);
     tick_for(&mut fixture, 400, EvidenceVerdict::Hold);
     assert_eq!(fixture.told(), ["started", "step", "stalled", "step", "stalled"]);
+}
+
+#[test]
+fn within_a_step_too_a_rollout_stalls_again_after_it_went_on_and_not_when_it_goes_on() {
+    let plan = "  rollout:\n    plans: {default: [{weight: 10, hold: 5h}]}\n    stalledAfter: 5m\n";
+    let mut fixture = RolloutFixture::new(plan);
+    tick_for(&mut fixture, 10, EvidenceVerdict::Advance);
+    tick_for(&mut fixture, 300, EvidenceVerdict::Hold);
+    tick_for(&mut fixture, 60, EvidenceVerdict::Advance);
+    assert_eq!(fixture.told(), ["started", "step"], "it went on in time");
+    for _ in 0..2 {
+        tick_for(&mut fixture, 400, EvidenceVerdict::Hold);
+        tick_for(&mut fixture, 60, EvidenceVerdict::Advance);
+    }
+    assert_eq!(fixture.told(), ["started", "step", "stalled", "stalled"]);
 }
 
 #[test]

@@ -54,6 +54,15 @@ fn a_fuse_that_stays_open_for_two_minutes_fails_a_rollout_and_one_that_closed_me
 }
 
 #[test]
+fn the_fuse_of_one_proxy_does_not_hold_a_canary_that_the_evidence_is_against() {
+    let mut fixture = at_ten_percent(ROLLOUT);
+    fixture.record.note_fuses(1, fixture.now);
+    let seen = RolloutObservation { fused: 1, ..fixture.observe(EvidenceVerdict::Rollback) };
+    let decision = fixture.record.rollout.as_ref().unwrap().next(&seen, fixture.now);
+    assert_eq!(decision.action, RolloutAction::Decide(Ending::Rollback), "{}", decision.reason);
+}
+
+#[test]
 fn what_the_file_says_about_a_failure_is_done() {
     let mut fixture = at_ten_percent(&format!("{ROLLOUT}    onFailure: hold\n"));
     let decision = with_fused(&mut fixture, 2);

@@ -8,9 +8,12 @@ mod fixture;
 mod fuses;
 mod hooks;
 mod metrics;
+mod scaled_down;
 mod trains;
+mod verbs;
 mod windows;
 
+use assignment::contract::{ExpiryAction, Until};
 use canary_release::evidence::{
     EvidenceVerdict, GROUPS, GroupCounts, IntervalCounts, ProxyCoverage, TrainReport, VersionCounts,
 };
@@ -38,6 +41,7 @@ fn a_good_canary_goes_through_the_plan_and_is_promoted() {
     }
     assert_eq!(result(&fixture), Some(RolloutResult::Promoted), "{:?}", fixture.writes);
     assert_eq!(fixture.record.state.versions[0].name, "v2", "{:?}", fixture.record.state.versions);
+    assert_eq!(fixture.record.state.rollout_since_seconds, 0, "proxies count by user group no more");
     assert_eq!(fixture.decide(EvidenceVerdict::Advance).action, RolloutAction::Wait);
 }
 
@@ -59,6 +63,11 @@ fn a_step_says_what_its_traffic_can_show_in_its_time_and_more_traffic_shows_more
         fixture.record.rollout.as_ref().unwrap().forecast(fixture.now)
     };
     assert_eq!(forecast(0), None, "before the first response");
+    let mut alone = RolloutFixture::new(NO_GATE);
+    alone.tick(EvidenceVerdict::Advance);
+    alone.record.rollout.as_mut().unwrap().evidence.add(&interval(200, 0));
+    alone.pass(20);
+    assert_eq!(alone.record.rollout.as_ref().unwrap().forecast(alone.now), None, "nothing to compare with");
     let (little, much) = (forecast(2).unwrap(), forecast(200).unwrap());
     // 16 groups of 20 responses in 20 seconds.
     assert!((little.responses_per_second - 16.0).abs() < 1e-9, "{little:?}");
@@ -115,6 +124,8 @@ fn too_little_evidence_waits_until_the_deadline_which_is_a_failure() {
     let late = fixture.decide(EvidenceVerdict::Advance);
     assert_eq!(late.action, RolloutAction::Decide(Ending::Rollback));
     assert_eq!(late.reason, "the deadline of 1h has passed");
+    let held = fixture.decide(EvidenceVerdict::Hold);
+    assert_eq!(held.action, RolloutAction::Decide(Ending::Rollback), "a hold lasts no longer");
 }
 
 #[test]
@@ -133,6 +144,9 @@ fn a_worse_canary_is_rolled_back_stopped_or_held_as_the_file_says() {
         assert_eq!(result(&fixture), end, "{setting}: {:?}", fixture.writes);
         let weight = fixture.record.state.weight.to_string();
         assert_eq!(weight, if setting == "hold" { "10%" } else { "0%" }, "{setting}");
+        if setting == "stop" {
+            assert_eq!(fixture.record.state.until, None, "nothing more happens to a weight of 0");
+        }
         if setting == "hold" {
             assert_eq!(fixture.decide(EvidenceVerdict::Rollback).phase, RolloutPhase::Held);
         }
@@ -151,6 +165,12 @@ fn a_gate_needs_a_person_and_a_person_does_not_overrule_the_evidence() {
     assert_eq!(fixture.decide(EvidenceVerdict::Hold).phase, RolloutPhase::Held);
     // Few responses are no reason against: the person has decided that.
     assert_eq!(fixture.decide(EvidenceVerdict::Waiting).action, RolloutAction::EnterStep(2));
+}
+
+#[test]
+fn proxies_that_say_nothing_do_not_keep_a_rollout_from_its_first_step() {
+    let fixture = RolloutFixture::new(NO_GATE);
+    assert_eq!(fixture.decide(EvidenceVerdict::Hold).action, RolloutAction::EnterStep(0));
 }
 
 #[test]
@@ -176,13 +196,30 @@ fn a_weight_by_hand_suspends_and_resuming_sets_the_step_again() {
         assert_eq!(decision.reason, "suspended: ada has set a weight");
         fixture.pass(600);
     }
+    assert_eq!(fixture.decide(EvidenceVerdict::Rollback).phase, RolloutPhase::Suspended, "a person decides");
     let now = fixture.now;
     let rollout = fixture.record.active_rollout().unwrap();
     rollout.started_at = now;
     rollout.resume(now).unwrap();
+    assert_eq!(
+        fixture.decide(EvidenceVerdict::Hold).action,
+        RolloutAction::Wait,
+        "a weight by hand gets no expiry"
+    );
     let decision = fixture.tick(EvidenceVerdict::Waiting);
     assert_eq!(decision.action, RolloutAction::EnterStep(0), "{decision:?}");
     assert_eq!(fixture.record.state.weight.to_string(), "10%");
+}
+
+#[test]
+fn a_weight_is_renewed_when_half_of_its_time_is_over() {
+    let plan = "  rollout:\n    plans: {default: [{weight: 10, hold: 1h}]}\n    expiresIn: 10m\n";
+    let mut fixture = RolloutFixture::new(plan);
+    fixture.tick(EvidenceVerdict::Advance);
+    fixture.pass(299);
+    assert_eq!(fixture.decide(EvidenceVerdict::Advance).action, RolloutAction::Wait);
+    fixture.pass(1);
+    assert_eq!(fixture.decide(EvidenceVerdict::Advance).action, RolloutAction::Renew);
 }
 
 #[test]
@@ -214,7 +251,13 @@ fn a_pause_keeps_the_weight_from_expiring_and_goes_on_with_the_same_step() {
 fn a_step_whose_driver_died_expires_and_the_next_driver_sets_it_again() {
     let mut fixture = RolloutFixture::new(PLAN);
     fixture.tick(EvidenceVerdict::Advance);
-    fixture.pass(601);
+    fixture.pass(600);
+    assert_eq!(
+        fixture.decide(EvidenceVerdict::Waiting).action,
+        RolloutAction::EnterStep(0),
+        "in this very second"
+    );
+    fixture.pass(1);
     let until = fixture.record.state.until.unwrap();
     assert!(
         until.at_seconds <= u64::try_from(fixture.now.as_second()).unwrap(),
@@ -233,7 +276,13 @@ fn a_step_whose_driver_died_expires_and_the_next_driver_sets_it_again() {
 #[test]
 fn where_expiry_is_a_rollback_the_next_driver_does_not_bring_the_canary_back() {
     let mut fixture = RolloutFixture::new(&PLAN.replace("onExpiry: stop", "onExpiry: rollback"));
+    let expired = u64::try_from(fixture.now.as_second()).unwrap() - 1;
+    let mut before = fixture.clone();
+    before.record.state.until = Some(Until { at_seconds: expired, action: ExpiryAction::Rollback });
+    let decision = before.decide(EvidenceVerdict::Advance);
+    assert_eq!(decision.action, RolloutAction::EnterStep(0), "that was no weight of the rollout");
     fixture.tick(EvidenceVerdict::Advance);
+    assert_eq!(fixture.decide(EvidenceVerdict::Advance).action, RolloutAction::Wait, "not before");
     fixture.pass(601);
     for _ in 0..4 {
         fixture.tick(EvidenceVerdict::Advance);
@@ -299,6 +348,9 @@ fn abort_promote_and_retry_are_recorded_and_carried_out() {
     for fixture in [&mut fixture, &mut promoted] {
         let again = fixture.record.active_rollout().unwrap().pause("grace");
         assert!(matches!(again, Err(VerbError::Ending { .. })), "{again:?}");
+        let rollout = fixture.record.active_rollout().unwrap();
+        let again = [rollout.abort("grace", now), rollout.promote_now("grace")];
+        assert!(again.iter().all(|again| matches!(again, Err(VerbError::Ending { .. }))), "{again:?}");
         fixture.tick(EvidenceVerdict::Rollback);
         fixture.tick(EvidenceVerdict::Rollback);
     }
@@ -345,6 +397,18 @@ fn a_write_that_was_killed_before_the_objects_is_continued() {
     let decision = fixture.tick(EvidenceVerdict::Advance);
     assert_eq!(decision.action, RolloutAction::Deploy);
     assert_eq!(fixture.deployed, fixture.record.state.generation);
+}
+
+#[test]
+fn an_end_that_was_killed_before_the_objects_is_continued() {
+    let mut fixture = RolloutFixture::new(&format!("{NO_GATE}    onSuccess: wait\n"));
+    fixture.tick(EvidenceVerdict::Advance);
+    fixture.pass(60);
+    let read = fixture.read(EvidenceVerdict::Advance);
+    fixture.carry_out(read, Killed::BeforeTheObjects);
+    assert_eq!(result(&fixture), Some(RolloutResult::Completed));
+    assert_eq!(fixture.tick(EvidenceVerdict::Advance).action, RolloutAction::Deploy);
+    assert_eq!(fixture.tick(EvidenceVerdict::Advance).action, RolloutAction::Wait);
 }
 
 #[test]

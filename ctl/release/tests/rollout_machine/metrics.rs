@@ -3,6 +3,7 @@
 use crate::fixture::RolloutFixture;
 use canary_release::analysis::{MeasuredValues, QueryError};
 use canary_release::evidence::{Assessment, EvidenceVerdict, ProxyCoverage, TrainReport};
+use canary_release::record::Operation;
 use canary_release::rollout::{
     Decision, Ending, MeasurementRequest, MeasurementResult, RolloutAction, RolloutObservation, RolloutPhase,
 };
@@ -94,6 +95,31 @@ fn a_metric_is_measured_when_its_interval_has_passed_since_the_step_began_and_si
     assert_eq!(names(&fixture), Vec::<String>::new());
     fixture.pass(60);
     assert_eq!(names(&fixture), ["latency", "errors"]);
+}
+
+#[test]
+fn nothing_is_measured_at_a_weight_by_hand_nor_when_the_rollout_ends() {
+    let mut by_hand = at_ten_percent();
+    by_hand.pass(60);
+    let mut ending = by_hand.clone();
+    by_hand.record.set_weight("5".parse().unwrap(), None, "ada", Operation::Weight);
+    assert_eq!(names(&by_hand), Vec::<String>::new());
+    ending.record.active_rollout().unwrap().promote_now("ada").unwrap();
+    assert_eq!(names(&ending), Vec::<String>::new());
+}
+
+#[test]
+fn a_query_without_the_version_is_asked_once() {
+    let mut fixture = RolloutFixture::new(
+        &METRICS.replace("latency{v='{{ version }}'}\", max: 500, ratio: {max: 2}", "latency\", max: 500"),
+    );
+    fixture.tick(EvidenceVerdict::Advance);
+    fixture.record.active_rollout().unwrap().approve("ada").unwrap();
+    fixture.run_until_weight("10%", EvidenceVerdict::Advance);
+    fixture.pass(60);
+    let due = requests(&fixture);
+    let [latency] = &due[..] else { panic!("{due:?}") };
+    assert_eq!((latency.canary.as_str(), latency.stable.as_deref()), ("latency", None));
 }
 
 #[test]

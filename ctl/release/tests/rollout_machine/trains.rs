@@ -1,9 +1,13 @@
 //! What a record keeps of the other releases of the train.
 
 use crate::fixture::{PLAN, RolloutFixture};
-use canary_release::evidence::{EvidenceVerdict, IntervalCounts, ProxyCoverage, TrainReport};
+use canary_release::evidence::{
+    EvidenceVerdict, GROUPS, GroupCounts, IntervalCounts, ProxyCoverage, TrainReport, VersionCounts,
+};
 use canary_release::record::{Record, TrainMember};
-use canary_release::rollout::{InnerIntervals, InnerRelease, MAX_INNER_RELEASES};
+use canary_release::rollout::{
+    InnerIntervals, InnerRelease, MAX_INNER_RELEASES, RolloutEnd, RolloutResult, RolloutVerb,
+};
 use canary_release::spec::ReleaseName;
 use std::collections::BTreeMap;
 
@@ -87,8 +91,52 @@ fn evidence_about_versions_that_have_other_roles_by_now_is_forgotten_and_what_ca
     let mut without = fixture.clone();
     assert!(without.record.note_train(&observed(&[("api", None)])));
     assert_eq!(counted(&without.record), None, "it has no canary any more");
+    let mut other_stable = fixture.clone();
+    let release = InnerRelease { stable: "2026.09".to_owned(), ..inner("2026.11") };
+    assert!(other_stable.record.note_train(&observed(&[("api", Some(release))])));
+    assert_eq!(counted(&other_stable.record), Some(0), "compared with another stable version");
     assert!(fixture.record.note_train(&observed(&[("api", Some(inner("2026.12")))])));
     assert_eq!(counted(&fixture.record), Some(0), "of another canary");
+}
+
+#[test]
+fn the_release_in_front_observes_its_train_while_it_rolls_out_and_no_other_does() {
+    let mut fixture = counted_api();
+    let member = |is_inner| Some(Box::new(TrainMember { is_inner, ..inner("2026.11").member }));
+    assert_eq!(fixture.record.observed_train(), None, "outside a train");
+    fixture.record.train = member(true);
+    assert_eq!(fixture.record.observed_train(), None, "inside it");
+    fixture.record.train = member(false);
+    assert_eq!(fixture.record.observed_train(), Some("autumn"));
+    let now = fixture.now;
+    let rollout = fixture.record.rollout.as_mut().unwrap();
+    rollout.ended = Some(RolloutEnd { result: RolloutResult::Stopped, reason: String::new(), at: now });
+    let ended = fixture.record.clone();
+    assert_eq!(ended.observed_train(), None);
+    assert!(!fixture.record.note_train(&observed(&[("web", Some(inner("2026.11")))])), "it has ended");
+    assert!(!fixture.record.add_evidence(1, &crate::interval(1, 9), &InnerIntervals::new()), "it has ended");
+    assert_eq!(fixture.record, ended);
+}
+
+#[test]
+fn alerts_count_inner_releases_where_something_speaks_against_them_and_a_bounded_number() {
+    let told = |fixture: &mut RolloutFixture| {
+        let now = fixture.now;
+        fixture.record.change_rollout(RolloutVerb::Pause, "ada", now).unwrap();
+        let last = fixture.record.alerts.pending().last().unwrap();
+        last.alert.counts.iter().filter(|counts| counts.release.is_some()).count()
+    };
+    assert_eq!(told(&mut counted_api()), 0);
+    let mut failing = counted_api();
+    let names: Vec<String> = (0..7).map(|number| format!("api-{number}")).collect();
+    let many: Vec<_> = names.iter().map(|name| (name.as_str(), Some(inner("2026.11")))).collect();
+    assert!(failing.record.note_train(&observed(&many)));
+    let counts = |each, failed| GroupCounts::new([each; GROUPS], [failed; GROUPS]);
+    let server_errors = VersionCounts { canary: counts(40, 20), stable: counts(200, 0) };
+    let interval = IntervalCounts { server_errors, ..IntervalCounts::default() };
+    let all = names.iter().map(|of| (name(of), interval.clone())).collect();
+    assert!(failing.record.add_evidence(1, &crate::interval(1, 9), &all));
+    assert_eq!(told(&mut failing), 4, "seven fail");
 }
 
 #[test]

@@ -43,14 +43,27 @@ fn outside_its_windows_a_rollout_waits_for_the_next_one_and_says_when_it_begins(
 
 #[test]
 fn the_promotion_waits_for_a_window_too_and_somebody_may_promote_at_any_time() {
-    let mut fixture = RolloutFixture::new(OFFICE_HOURS);
+    let mut fixture =
+        RolloutFixture::new(&OFFICE_HOURS.replace("{weight: 10, hold: 10m}", "{weight: 10, hold: 30m}"));
     fixture.run_until_weight("10%", EvidenceVerdict::Advance);
-    fixture.pass(HOUR);
+    for _ in 0..12 {
+        fixture.pass(5 * MINUTE);
+        fixture.tick(EvidenceVerdict::Advance);
+    }
     let decision = fixture.decide(EvidenceVerdict::Advance);
     assert!(decision.reason.starts_with("outside the windows of the rollout"), "{}", decision.reason);
+    assert!(decision.reason.ends_with("; Advance"), "the weight has not expired: {}", decision.reason);
     let now = fixture.now;
     fixture.record.change_rollout(RolloutVerb::Promote, "ada", now).unwrap();
     assert_eq!(fixture.decide(EvidenceVerdict::Advance).action, RolloutAction::Execute(Ending::Promote));
+}
+
+#[test]
+fn one_open_window_of_several_is_enough() {
+    let two = OFFICE_HOURS
+        .replace("windows: [", "windows: [{days: [sun], from: 09:00, to: 10:00, timeZone: UTC}, ");
+    let fixture = RolloutFixture::new(&two);
+    assert_eq!(fixture.decide(EvidenceVerdict::Advance).action, RolloutAction::EnterStep(0));
 }
 
 #[test]

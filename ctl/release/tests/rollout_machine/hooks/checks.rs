@@ -114,3 +114,32 @@ fn of_two_drivers_that_called_a_test_in_one_interval_one_result_counts() {
     assert_eq!(Record::parse(&json).unwrap(), *record, "read as it was written");
     assert!(!json.contains("http://"), "a record never says whom a driver calls: {json}");
 }
+
+#[test]
+fn a_check_that_has_fallen_silent_is_waited_for() {
+    let mut driver = HookDriver::of(with_hooks("name: load, type: rollout, interval: 1m"));
+    driver.ticks(2, |_| Response::Ok);
+    driver.in_flight.clear();
+    driver.fixture.pass(150);
+    driver.serve_users();
+    assert_eq!(driver.decide(Advance).action, RolloutAction::EnterStep(1), "it may be late");
+    driver.fixture.pass(60);
+    let decision = driver.decide(Advance);
+    assert_eq!((decision.phase, decision.action), (RolloutPhase::Waiting, RolloutAction::Wait));
+    assert!(
+        decision.reason.starts_with("hook `load` (rollout): expected a response after"),
+        "{}",
+        decision.reason
+    );
+}
+
+#[test]
+fn a_check_whose_last_result_is_of_a_clock_far_ahead_is_made_again() {
+    let mut driver = HookDriver::of(with_hooks("name: load, type: rollout, interval: 1m"));
+    driver.tick(Advance, |_| Response::Ok);
+    let mut early = result(&driver.in_flight[0].clone(), |_| Response::Ok, &driver.fixture);
+    early.at += jiff::SignedDuration::from_hours(24);
+    driver.fixture.record.add_hook_results(&[early]);
+    let decision = driver.decide(Advance);
+    assert_eq!(driver.requests(&decision).len(), 1);
+}

@@ -1,6 +1,7 @@
 //! What is asked before a weight and before the promotion.
 
 use super::*;
+use canary_release::rollout::RolloutVerb;
 use serde_json::json;
 
 const ALL: &str = "name: start, type: confirm-rollout
@@ -154,6 +155,58 @@ fn a_driver_that_is_killed_before_it_has_written_a_response_lets_the_next_one_as
     assert_eq!(driver.weight(), "0%");
     driver.tick(Advance, |_| Response::Ok);
     assert_eq!(driver.weight(), "10%");
+}
+
+#[test]
+fn of_two_drivers_that_asked_a_gate_one_result_counts_and_one_that_passed_stays_open() {
+    let mut driver = HookDriver::of(with_hooks("name: gate, type: confirm-rollout"));
+    driver.tick(Advance, |_| Response::Ok);
+    let request = driver.in_flight[0].clone();
+    let closed = result(&request, |_| Response::Forbidden, &driver.fixture);
+    let record = &mut driver.fixture.record;
+    let added = [0, 1].map(|_| record.add_hook_results(std::slice::from_ref(&closed)));
+    assert_eq!((added, record.lacks_hook_result(&closed)), ([true, false], false));
+    driver.fixture.pass(120);
+    let passed = result(&request, |_| Response::Ok, &driver.fixture);
+    driver.fixture.pass(120);
+    let closed = result(&request, |_| Response::Forbidden, &driver.fixture);
+    let record = &mut driver.fixture.record;
+    assert_eq!([passed, closed].map(|result| record.add_hook_results(&[result])), [true, false]);
+}
+
+#[test]
+fn a_rollout_that_was_confirmed_is_not_asked_again_however_long_the_test_after_it_takes() {
+    let mut driver = HookDriver::of(with_hooks(ALL));
+    driver.ticks(60, |name| if name == "smoke" { Response::None } else { Response::Ok });
+    assert_eq!(driver.calls(), ["start", "smoke"]);
+    driver.ticks(12, |_| Response::Ok);
+    assert_eq!((driver.weight().as_str(), driver.calls()), ("10%", vec!["smoke".into(), "raise".into()]));
+}
+
+#[test]
+fn a_rollout_that_ends_asks_nobody() {
+    let mut driver = HookDriver::of(with_hooks("name: undo, type: rollback, interval: 10s"));
+    driver.tick(Advance, |_| Response::Forbidden);
+    driver.fixture.record.active_rollout().unwrap().promote_now("ada").unwrap();
+    let decision = driver.decide(Advance);
+    driver.fixture.pass(60);
+    assert_eq!(driver.requests(&decision), []);
+}
+
+#[test]
+fn a_gate_that_closes_after_an_approval_is_told_too() {
+    let plan = "[{weight: 10, hold: 1m, gate: manual}, {weight: 50, hold: 1m}]";
+    let mut driver = HookDriver::of(with_plan(plan, "name: raise, type: confirm-traffic-increase"));
+    let only_first = |driver: &HookDriver| driver.weight() == "0%";
+    for _ in 0..20 {
+        let opens = only_first(&driver);
+        driver.tick(Advance, |_| if opens { Response::Ok } else { Response::Forbidden });
+    }
+    assert_eq!(driver.fixture.told(), ["started", "step", "gate"], "the approval");
+    let now = driver.fixture.now;
+    driver.fixture.record.change_rollout(RolloutVerb::Approve, "ada", now).unwrap();
+    driver.ticks(4, |_| Response::Forbidden);
+    assert_eq!(driver.fixture.told(), ["started", "step", "gate", "gate"], "and the hook");
 }
 
 #[test]
