@@ -109,6 +109,23 @@ fn a_window_that_says_too_little_does_not_make_the_next_time_short() {
 }
 
 #[test]
+fn a_window_while_it_is_open_does_not_make_the_next_time_short() {
+    let mut fuse = Fuse::default();
+    assert!(fuse.add(&counts(20, 20, 5), 1_000));
+    // Sessions that stay on the canary are served well for one window.
+    assert!(!fuse.add(&counts(20, 0, 0), 1_010));
+    assert!(!fuse.add(&counts(1, 0, 0), 1_020));
+    assert!(fuse.add(&counts(20, 20, 5), 1_030));
+    assert_eq!(fuse.open_until_seconds, 1_090);
+}
+
+#[test]
+fn a_request_is_unanswered_after_five_seconds_and_after_two_if_its_client_goes_away() {
+    let first = |is_client_gone| (0..60).find(|seconds| is_unanswered(*seconds, is_client_gone));
+    assert_eq!((first(false), first(true)), (Some(5), Some(2)));
+}
+
+#[test]
 fn users_are_told_apart_by_the_first_six_bits_of_their_identity() {
     assert_eq!(user_bit(Identity::from_random(0)), 1);
     assert_eq!(user_bit(Identity::from_random(u64::MAX)), 1 << 63);

@@ -123,6 +123,19 @@ fn an_open_fuse_stays_open_for_a_worker_that_cannot_add_its_counts() {
 }
 
 #[test]
+fn a_worker_whose_write_another_one_has_overtaken_adds_its_counts_again() {
+    let proxy = Proxy::new();
+    let vm = worker_in(&proxy, VmOptions::default(), &with_fuse());
+    // There is something to overtake once a worker has written.
+    stable_is_well(&vm, 30);
+    vm.tick().unwrap();
+    canary_fails(&vm, 30);
+    proxy.overtake(1);
+    vm.tick().unwrap();
+    assert!(is_open(&vm));
+}
+
+#[test]
 fn it_stays_open_when_the_weight_changes() {
     let vm = worker_in(&Proxy::new(), VmOptions::default(), &with_fuse());
     stable_is_well(&vm, 10);
@@ -263,6 +276,26 @@ fn responses_that_do_not_speak_against_the_canary_do_not_open_it() {
     }
     vm.tick().unwrap();
     assert!(!is_open(&vm), "both versions fail");
+}
+
+#[test]
+fn many_users_who_are_served_do_not_make_the_failures_of_one_those_of_many() {
+    let vm = worker_in(&Proxy::new(), VmOptions::default(), &with_fuse());
+    stable_is_well(&vm, 60);
+    for user in 0..30 {
+        send(&vm, pinned_to("v2", 2, 7), 500);
+        send(&vm, pinned_to("v2", 2, user), 200);
+    }
+    vm.tick().unwrap();
+    assert!(!is_open(&vm));
+}
+
+#[test]
+fn testers_who_are_served_do_not_hide_that_the_canary_fails() {
+    let vm = after(("a tester", |_| new_on_canary().header("x-canary-override", "canary")), 200);
+    canary_fails(&vm, 40);
+    vm.tick().unwrap();
+    assert!(is_open(&vm), "60 responses of testers say nothing");
 }
 
 /// Who may open sessions at will and has the canary fail for them stops new sessions, and that is all.

@@ -107,13 +107,17 @@ fn what_does_not_speak_against_the_canary_does_not_open_it() {
     };
     let uploads: fn(u64) -> RequestHead = |user| to_canary(user).with_body();
     let of_stable: fn(u64) -> RequestHead = |user| pinned_to("v1", 1, user % 64);
-    for (what, request) in [
-        ("both versions hang", both),
-        ("bodies that take long to send", uploads),
-        ("stable hangs", of_stable),
+    for (what, request, is_stable_well) in [
+        ("both versions hang", both, false),
+        // With a stable version to compare with, since they alone keep the fuse closed.
+        ("bodies that take long to send", uploads, true),
+        ("stable hangs", of_stable, false),
     ] {
         let vm = worker();
         let hanging = requests(&vm, 120, request);
+        if is_stable_well {
+            stable_is_well(&vm, 30);
+        }
         pass(&vm, SECOND * 5);
         drop(hanging);
         vm.tick().unwrap();
@@ -126,6 +130,17 @@ fn what_does_not_speak_against_the_canary_does_not_open_it() {
     after(&vm, 1);
     assert!(!is_open(&vm), "no fuse");
     assert_eq!(vm.proxy().metric(UNANSWERED), None);
+}
+
+#[test]
+fn requests_of_testers_that_hang_are_not_counted() {
+    let mut release = release();
+    (release["fuse"], release["override"]) = (json!(true), json!({"mode": "open"}));
+    let vm = worker_in(&Proxy::new(), VmOptions::default(), &config(&json!({ "shop/web": release })));
+    let hanging = requests(&vm, 60, |_| new_on_canary().header("x-canary-override", "canary"));
+    after(&vm, 6);
+    assert_eq!(vm.proxy().metric(UNANSWERED), None);
+    drop(hanging);
 }
 
 /// Who attacks chooses when to go away, and whether to send the whole request.
