@@ -33,6 +33,7 @@ mod refused;
 mod rollouts;
 mod scraped;
 mod template_drift;
+mod train_checks;
 mod train_roles;
 mod trains;
 mod twin_rights;

@@ -90,7 +90,7 @@ fn stable(record: &canary_release::record::Record) -> String {
 }
 
 /// Name, `resourceVersion` and kind of everything that is kept.
-fn kept(api: &FakeApi) -> Vec<String> {
+pub(crate) fn kept(api: &FakeApi) -> Vec<String> {
     let state = api.state();
     let kinds = ["ConfigMap", "EnvoyFilter", "VirtualService", "DestinationRule"];
     let objects = kinds.iter().flat_map(|kind| state.store.of_kind(kind));

@@ -17,6 +17,8 @@ pub(crate) struct Access {
     /// The only rights that the user has, if they were counted.
     granted: Option<Vec<(String, String)>>,
     refused: Vec<String>,
+    /// Resources that the user may list in a namespace alone.
+    unlisted: Vec<String>,
 }
 
 impl Access {
@@ -29,6 +31,11 @@ impl Access {
     pub(crate) fn allow_only<'r>(&mut self, rights: impl IntoIterator<Item = &'r Right>) {
         let pair = |right: &Right| (right.verb.to_owned(), right.resource.clone());
         self.granted = Some(rights.into_iter().map(pair).collect());
+    }
+
+    /// Lets the user list a resource in a namespace alone.
+    pub(crate) fn deny_lists_of_all(&mut self, resource: &str) {
+        self.unlisted.push(resource.to_owned());
     }
 
     /// Lets an admission policy refuse each write of a resource.
@@ -53,7 +60,8 @@ impl Access {
         }
         let (resource, is_named) = resource(&request.path);
         let verb = verb(&request.method, is_named);
-        if !self.allows(verb, &resource) {
+        let is_of_all = verb == "list" && !request.path.contains("/namespaces/");
+        if !self.allows(verb, &resource) || (is_of_all && self.unlisted.contains(&resource)) {
             let message =
                 format!("{resource} is forbidden: User \"admin\" cannot {verb} resource \"{resource}\"");
             return Some(failure(403, "Forbidden", &message));

@@ -1,0 +1,139 @@
+//! What is asked of all releases of a train before the first write, and again of each before its own.
+
+use crate::fake_api::FakeApi;
+use crate::fixture::{apply, promote, release, run, set_weight, shop};
+use crate::train_roles::{TRAIN, called, finish_train, kept, promote_train, roll_train_back, steps, train};
+use canary_operations::{Error, PromoteOptions, WaitOptions};
+use canary_release::train::TrainError;
+use serde_json::json;
+use std::time::Duration;
+
+const POLICY: &str = "the platform says no";
+/// The configuration of the front end, in the namespace of its gateway.
+const FRONT_END: &str = "/namespaces/ingress/envoyfilters";
+/// That of the API, in the namespace of the sidecars that call it.
+const CALLED: &str = "/namespaces/shop/envoyfilters";
+
+#[test]
+fn a_train_of_which_the_api_server_refuses_the_last_write_is_left_as_it_is() {
+    run(async {
+        let (api, cluster, _) = train().await;
+        let before = kept(&api);
+        api.deny(FRONT_END, POLICY);
+        let refused = promote_train(&cluster).await.unwrap_err().to_string();
+        assert!(refused.starts_with("shop/shop: ") && refused.contains(POLICY), "{refused}");
+        assert_eq!(kept(&api), before, "promoted");
+        api.allow();
+        api.deny(CALLED, POLICY);
+        let refused = roll_train_back(&cluster).await.unwrap_err().to_string();
+        assert!(refused.starts_with("shop/api: ") && refused.contains(POLICY), "{refused}");
+        assert_eq!(kept(&api), before, "rolled back");
+    });
+}
+
+#[test]
+fn a_train_of_which_the_last_release_has_silent_proxies_is_left_as_it_is() {
+    run(async {
+        let (api, cluster, _) = train().await;
+        let before = kept(&api);
+        api.state().proxies.silence_pods(["gateway-1".to_owned()]);
+        let refused = promote_train(&cluster).await.unwrap_err().to_string();
+        assert!(refused.starts_with("shop/shop: "), "{refused}");
+        assert_eq!(kept(&api), before, "promoted");
+        api.state().proxies.silence_pods([]);
+        promote_train(&cluster).await.unwrap();
+        let before = kept(&api);
+        api.state().proxies.silence_pods(["v1", "v2"].map(|version| format!("shop-{version}")));
+        let refused = finish_train(&cluster).await.unwrap_err().to_string();
+        assert!(refused.starts_with("shop/api: "), "{refused}");
+        assert_eq!(kept(&api), before, "finished");
+    });
+}
+
+#[test]
+fn a_train_waits_for_the_weight_of_its_last_release_before_the_first_is_promoted() {
+    run(async {
+        let (api, cluster, [_, web]) = train().await;
+        api.state().proxies.stop_istiod();
+        set_weight(&cluster, &web, "20").await.unwrap();
+        let before = kept(&api);
+        let train = cluster.train(TRAIN, &[]).await.unwrap();
+        let checked = cluster.check_train_promotion(&train, PromoteOptions::default()).await.unwrap();
+        let mut waiting = WaitOptions { timeout: Duration::from_millis(300), progress: &mut |_, _| {} };
+        let late = Box::pin(cluster.promote_train(checked, &mut waiting, &mut |_| {})).await.unwrap_err();
+        assert!(late.to_string().starts_with("shop/shop: "), "{late}");
+        assert_eq!(kept(&api), before);
+    });
+}
+
+/// Somebody changes a record before another one is written.
+fn edit_before(api: &FakeApi, written: &'static str, record: &'static str) {
+    let mut is_done = false;
+    api.before_write(move |state, line| {
+        if line.contains(written) && !std::mem::replace(&mut is_done, true) {
+            state.edit_as("somebody", "ConfigMap", record, |map| {
+                map["metadata"]["labels"]["seen"] = json!("yes");
+            });
+        }
+    });
+}
+
+#[test]
+fn a_later_release_of_a_train_is_read_again_when_its_turn_comes() {
+    run(async {
+        let (api, cluster, _) = train().await;
+        edit_before(&api, "configmaps/api-canary", "shop-canary");
+        assert_eq!(steps(&promote_train(&cluster).await.unwrap()), ["shop/api: v2", "shop/shop: v2"]);
+        edit_before(&api, "configmaps/shop-canary", "api-canary");
+        assert_eq!(steps(&roll_train_back(&cluster).await.unwrap()), ["shop/shop: v1", "shop/api: v1"]);
+
+        let (api, cluster, _) = train().await;
+        promote_train(&cluster).await.unwrap();
+        edit_before(&api, "configmaps/shop-canary", "api-canary");
+        assert_eq!(steps(&finish_train(&cluster).await.unwrap()), ["shop/shop: v2", "shop/api: v2"]);
+    });
+}
+
+#[test]
+fn a_train_without_a_canary_has_nothing_to_promote_and_nothing_to_roll_back() {
+    run(async {
+        let api = shop();
+        let cluster = api.cluster().await;
+        let alone = json!({"versions": {"stable": "v1"}});
+        apply(&cluster, &called(&api, &alone)).await.unwrap();
+        apply(&cluster, &release(&json!({"train": TRAIN, "versions": {"stable": "v1"}}))).await.unwrap();
+        for refused in [promote_train(&cluster).await, roll_train_back(&cluster).await] {
+            assert!(matches!(refused, Err(Error::Train(TrainError::NothingToDo { .. }))), "{refused:?}");
+        }
+    });
+}
+
+/// Who may list no records of other namespaces promotes a front end all the same, and is told what is inside its own.
+#[test]
+fn with_the_rights_of_its_namespace_alone_a_promotion_by_itself_looks_inside_the_train_too() {
+    run(async {
+        let (api, cluster, [called, web]) = train().await;
+        {
+            let mut state = api.state();
+            state.access.deny_lists_of_all("configmaps");
+            state.access.deny("list", "namespaces");
+        }
+        let refused = promote(&cluster, &web).await.unwrap_err().to_string();
+        assert!(
+            refused.starts_with("expected no canary inside train `autumn`, found those of shop/api"),
+            "{refused}"
+        );
+        promote(&cluster, &called).await.unwrap();
+        promote(&cluster, &web).await.unwrap();
+    });
+}
+
+#[test]
+fn a_canary_of_another_teams_train_of_that_name_refuses_no_promotion() {
+    run(async {
+        let (api, cluster, [called, web]) = train().await;
+        apply(&cluster, &crate::train_roles::of_another_team(&api)).await.unwrap();
+        promote(&cluster, &called).await.unwrap();
+        promote(&cluster, &web).await.unwrap();
+    });
+}
