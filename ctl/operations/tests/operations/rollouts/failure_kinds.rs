@@ -132,3 +132,13 @@ fn a_canary_whose_container_restarts_again_and_again_is_rolled_back_and_not_for_
         assert_eq!(stable(&report.record), "v2");
     });
 }
+
+/// Requests whose responses never come, as an Envoy sees them.
+#[test]
+fn a_canary_that_hangs_is_rolled_back() {
+    run(async {
+        let report = drive_with(&json!({}), failing("requests", 8)).await;
+        assert_eq!(report.ended(), Some(RolloutResult::RolledBack), "{:?}", report.decision);
+        assert!(reason(&report).starts_with("unanswered: canary "), "{}", reason(&report));
+    });
+}

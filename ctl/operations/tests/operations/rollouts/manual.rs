@@ -1,7 +1,7 @@
 //! People who change a release while a rollout drives it.
 
 use super::{Canary, RolloutFixture, assert_is_over, observe};
-use crate::fixture::{promote, roll_back, run, set_weight};
+use crate::fixture::{promote, release, roll_back, run, set_weight};
 use canary_operations::Error;
 use canary_release::rollout::{RolloutPhase, RolloutResult, RolloutVerb};
 use serde_json::json;
@@ -64,5 +64,83 @@ fn a_rollout_that_only_observes_leaves_no_proxy_counting_when_it_is_aborted() {
         fixture.ask(RolloutVerb::Abort).await.unwrap();
         assert_is_over(&fixture, "aborted, without a driver").await;
         assert_eq!(fixture.drive().await.ended(), Some(RolloutResult::Observed));
+    });
+}
+
+const POLICY: &str = "the platform says no";
+
+/// Only a record that the objects can follow is written: a driver could not end what has begun.
+#[test]
+fn what_the_api_server_refuses_is_not_in_the_record() {
+    run(async {
+        let rollout = json!({"rollout": super::rollout(&json!({"observe": true}))});
+        let mut fixture = RolloutFixture::applied(Canary::Good, &release(&rollout)).await;
+        fixture.api.deny("canary-gateway-config", POLICY);
+        let refused = fixture.start().await.unwrap_err().to_string();
+        assert!(refused.contains(POLICY), "{refused}");
+        assert_eq!(fixture.record().await.rollout, None);
+        fixture.api.allow();
+        fixture.start().await.unwrap();
+        fixture.api.deny("canary-gateway-config", POLICY);
+        let refused = fixture.ask(RolloutVerb::Abort).await.unwrap_err().to_string();
+        assert!(refused.contains(POLICY), "{refused}");
+        assert!(fixture.record().await.rollout.unwrap().is_active());
+
+        let mut driven = RolloutFixture::started(Canary::Good).await;
+        driven.api.deny("canary-gateway-config", POLICY);
+        let cluster = driven.api.cluster().await;
+        let refused = driven.driver(&cluster).reconcile(driven.now).await;
+        assert!(format!("{refused:?}").contains(POLICY), "{refused:?}");
+        assert_eq!(driven.record().await.rollout.unwrap().step, None, "the first step has not begun");
+        driven.api.allow();
+        assert_eq!(driven.drive().await.ended(), Some(RolloutResult::Promoted));
+    });
+}
+
+#[test]
+fn what_somebody_else_has_paused_may_be_aborted_and_paused_and_nothing_more() {
+    run(async {
+        let fixture =
+            RolloutFixture::applied(Canary::Good, &release(&json!({"rollout": super::rollout(&json!({}))})))
+                .await;
+        let (cluster, name) = (&fixture.cluster, &fixture.release.name);
+        let paused = async || {
+            let mut stored = cluster.get_record(name).await.unwrap();
+            stored.record.pause("eve", None);
+            stored
+        };
+        let start = cluster.start_rollout(name, paused().await, (&fixture.release.rollout, "default"), &[]);
+        assert!(matches!(start.await, Err(Error::Preflight(_))), "started");
+        let stored = cluster.get_record(name).await.unwrap();
+        cluster.start_rollout(name, stored, (&fixture.release.rollout, "default"), &[]).await.unwrap();
+        for verb in [RolloutVerb::Approve, RolloutVerb::Resume, RolloutVerb::Retry, RolloutVerb::Promote] {
+            let refused = cluster.change_rollout(name, paused().await, verb, &[]).await;
+            assert!(matches!(refused, Err(Error::Preflight(_))), "{verb:?}: {refused:?}");
+        }
+        for verb in [RolloutVerb::Pause, RolloutVerb::Abort] {
+            cluster.change_rollout(name, paused().await, verb, &[]).await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn an_interval_in_which_somebody_set_a_weight_is_no_evidence() {
+    run(async {
+        let mut fixture = RolloutFixture::started(Canary::Good).await;
+        let cluster = fixture.api.cluster().await;
+        let mut driver = fixture.driver(&cluster);
+        for _ in 0..3 {
+            driver.reconcile(fixture.now).await.unwrap();
+            fixture.pass().await;
+        }
+        let counted =
+            |record: &canary_release::record::Record| record.rollout.as_ref().unwrap().evidence.intervals;
+        let before = counted(&fixture.record().await);
+        set_weight(&fixture.cluster, &fixture.release, "5").await.unwrap();
+        driver.reconcile(fixture.now).await.unwrap();
+        assert_eq!(counted(&fixture.record().await), before);
+        fixture.pass().await;
+        driver.reconcile(fixture.now).await.unwrap();
+        assert_eq!(counted(&fixture.record().await), before + 1, "the next one is");
     });
 }

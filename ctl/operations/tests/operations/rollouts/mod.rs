@@ -4,6 +4,7 @@
 //! ```text
 //! alerts, receiver  what is told of it, and who is told
 //! cost              requests and bytes of an observation
+//! deliveries        what is sent again, and what is not
 //! dependencies      other releases that have to be at a version
 //! drivers           killed after any write, and two at once
 //! failure_kinds     4xx, slow responses, and restarts of containers
@@ -20,6 +21,7 @@
 
 mod alerts;
 mod cost;
+mod deliveries;
 mod dependencies;
 mod drivers;
 mod failure_kinds;
