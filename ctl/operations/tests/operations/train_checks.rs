@@ -3,11 +3,14 @@
 use crate::fake_api::FakeApi;
 use crate::fixture::{apply, promote, release, run, set_weight, shop};
 use crate::train_roles::{TRAIN, called, finish_train, kept, promote_train, roll_train_back, steps, train};
-use canary_operations::{Error, PromoteOptions, WaitOptions};
+use assignment::contract::Role;
+use canary_operations::{Cluster, Error, PromoteOptions, RollbackOptions, TrainChanged, WaitOptions};
 use canary_release::train::TrainError;
 use serde_json::json;
 use std::time::Duration;
 
+/// Longer than istiod needs where it is there.
+const MOMENTS: Duration = Duration::from_millis(300);
 const POLICY: &str = "the platform says no";
 /// The configuration of the front end, in the namespace of its gateway.
 const FRONT_END: &str = "/namespaces/ingress/envoyfilters";
@@ -57,13 +60,51 @@ fn a_train_waits_for_the_weight_of_its_last_release_before_the_first_is_promoted
         api.state().proxies.stop_istiod();
         set_weight(&cluster, &web, "20").await.unwrap();
         let before = kept(&api);
-        let train = cluster.train(TRAIN, &[]).await.unwrap();
-        let checked = cluster.check_train_promotion(&train, PromoteOptions::default()).await.unwrap();
-        let mut waiting = WaitOptions { timeout: Duration::from_millis(300), progress: &mut |_, _| {} };
-        let late = Box::pin(cluster.promote_train(checked, &mut waiting, &mut |_| {})).await.unwrap_err();
+        let late = promote_within_moments(&cluster).await.unwrap_err();
         assert!(late.to_string().starts_with("shop/shop: "), "{late}");
         assert_eq!(kept(&api), before);
     });
+}
+
+#[test]
+fn a_promotion_that_proxies_have_not_yet_holds_that_of_the_caller_at_the_next_call_too() {
+    run(async {
+        let (api, cluster, _) = train().await;
+        api.before_write(|state, line| {
+            if line.contains("configmaps/api-canary") {
+                state.proxies.stop_istiod();
+            }
+        });
+        for call in ["first", "second"] {
+            let late = promote_within_moments(&cluster).await.unwrap_err();
+            assert!(late.to_string().starts_with("shop/api: "), "{call}: {late}");
+        }
+        let found = cluster.train(TRAIN, &[]).await.unwrap();
+        let stable = found.releases.iter().map(|found| found.stored.record.state.version_of(Role::Stable));
+        assert_eq!(stable.collect::<Vec<_>>(), [Some("v2"), Some("v1")]);
+    });
+}
+
+#[test]
+fn a_rollback_stops_where_proxies_have_not_the_step_before_and_says_what_has_not_begun() {
+    run(async {
+        let (api, cluster, _) = train().await;
+        promote_train(&cluster).await.unwrap();
+        api.state().proxies.stop_istiod();
+        let train = cluster.train(TRAIN, &[]).await.unwrap();
+        let checked = cluster.check_train_rollback(&train, RollbackOptions::default()).await.unwrap();
+        let mut waiting = WaitOptions { timeout: MOMENTS, progress: &mut |_, _| {} };
+        let changed = Box::pin(cluster.roll_train_back(checked, &mut waiting, &mut |_| {})).await.unwrap();
+        assert_eq!(steps(&changed), ["shop/shop: v1"]);
+        assert_eq!(changed.not_begun, ["shop/api".parse().unwrap()]);
+    });
+}
+
+async fn promote_within_moments(cluster: &Cluster) -> Result<TrainChanged, Error> {
+    let train = cluster.train(TRAIN, &[]).await?;
+    let checked = cluster.check_train_promotion(&train, PromoteOptions::default()).await?;
+    let mut waiting = WaitOptions { timeout: MOMENTS, progress: &mut |_, _| {} };
+    Box::pin(cluster.promote_train(checked, &mut waiting, &mut |_| {})).await
 }
 
 /// Somebody changes a record before another one is written.
