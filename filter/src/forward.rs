@@ -10,7 +10,7 @@ use crate::labels;
 use assignment::contract::{OverrideMode, Position, TokenConfig};
 use assignment::policy::Release;
 use assignment::request::{cookie_pairs, query_parameters};
-use assignment::{CohortMark, Decision, Policy, Request, position_of};
+use assignment::{Decision, Policy, Request, position_of};
 
 /// Edits a request that concerns a release. `now` is called only if something is signed.
 pub fn edit_matched(

@@ -14,7 +14,7 @@ fn mesh() -> Proxy {
 }
 
 /// A proxy inside the mesh has the derived keys only.
-pub fn inside(proxy: Proxy) -> Proxy {
+pub(crate) fn inside(proxy: Proxy) -> Proxy {
     let keys = serde_json::to_value(baggage_keys(&proxy.config().keys)).unwrap();
     proxy.with_proxy("baggage", json!("canary")).with_proxy("keys", keys)
 }
