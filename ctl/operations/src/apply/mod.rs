@@ -247,7 +247,7 @@ impl Cluster {
         };
         self.check_apply(release, planned, &pods, skipped)?;
         if planned.promotes() {
-            self.check_promoted_inside(&release.name, record, skipped).await?;
+            self.check_promoted_inside(&release.name, record, &[], skipped).await?;
         }
         self.check_exposure(release, skipped).await?;
         check_edits(&planned.plan, &planned.snapshot.observed.objects, self.options.take_ownership)?;

@@ -89,7 +89,7 @@ impl Cluster {
     ) -> Result<CheckedPromotion<'a>, Error> {
         let checked = self.check_own_promotion(release, stored, options).await?;
         if checked.canary.is_some() {
-            self.check_promoted_inside(release, checked.record(), options.skipped).await?;
+            self.check_promoted_inside(release, checked.record(), &[], options.skipped).await?;
         }
         Ok(checked)
     }

@@ -1,5 +1,5 @@
-//! Whether the releases inside a train still have a canary when the release in front of them is promoted by itself: the users of its new version follow
-//! the role of stable then, and would get the old versions of these.
+//! Whether the releases inside a train still have a canary when the release in front of them is promoted without them: the users of its new version
+//! follow the role of stable then, and would get the old versions of these.
 
 use super::of_one_train;
 use crate::releases::FoundRelease;
@@ -10,8 +10,8 @@ use canary_release::record::Record;
 use canary_release::spec::ReleaseName;
 
 impl Cluster {
-    /// Refuses the promotion of a release behind gateways while one that follows its users has a canary. Where records may be listed in the release's
-    /// own namespace alone, those are looked at.
+    /// Refuses the promotion of a release behind gateways while one that follows its users, and is not among `promoted_before`, has a canary. Where
+    /// records may be listed in the release's own namespace alone, those are looked at.
     ///
     /// # Errors
     ///
@@ -20,6 +20,7 @@ impl Cluster {
         &self,
         release: &ReleaseName,
         record: &Record,
+        promoted_before: &[&ReleaseName],
         skipped: &[PreflightCheck],
     ) -> Result<(), Error> {
         let Some(member) = record.train.as_ref().filter(|member| !member.is_inner) else { return Ok(()) };
@@ -30,8 +31,9 @@ impl Cluster {
             }
             found => found?,
         };
-        let inside: Vec<String> =
-            of_one_train(found, release).into_iter().filter_map(canary_inside).collect();
+        let others = of_one_train(found, release).into_iter();
+        let others = others.filter(|(name, _)| !promoted_before.contains(&name));
+        let inside: Vec<String> = others.filter_map(canary_inside).collect();
         if inside.is_empty() {
             return Ok(());
         }

@@ -27,6 +27,7 @@ impl Cluster {
         options: PromoteOptions<'a>,
     ) -> Result<CheckedTrainPromotion<'a>, Error> {
         let round = train.round().map(|round| round.name().to_owned());
+        let all: Vec<&ReleaseName> = train.releases.iter().map(|release| &release.name).collect();
         let mut steps = Vec::new();
         for TrainRelease { name, stored } in &train.releases {
             let step = match stored.record.promotion_state() {
@@ -35,7 +36,12 @@ impl Cluster {
                     let (release, change) = (name.clone(), Box::new(change));
                     return Err(TrainError::RolledBack { release, change }.into());
                 }
-                PromotionState::Canary(_) | PromotionState::Promoted(_) => {
+                state @ (PromotionState::Canary(_) | PromotionState::Promoted(_)) => {
+                    // A train that was read from some namespaces may not be whole.
+                    if matches!(state, PromotionState::Canary(_)) {
+                        let checked = self.check_promoted_inside(name, &stored.record, &all, options.skipped);
+                        about(name, checked.await)?;
+                    }
                     let checked = self.check_promotion_step(name, stored.clone(), options).await;
                     CheckedStep::Change(about(name, checked)?.in_train(round.clone()))
                 }

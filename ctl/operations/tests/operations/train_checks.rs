@@ -169,6 +169,28 @@ fn with_the_rights_of_its_namespace_alone_a_promotion_by_itself_looks_inside_the
     });
 }
 
+/// Of the train only the releases of one namespace are promoted.
+#[test]
+fn a_namespace_that_does_not_hold_the_whole_train_is_not_promoted_without_the_rest() {
+    run(async {
+        let (api, cluster, [called, _]) = train().await;
+        let mut elsewhere = crate::train_roles::of_another_team(&api);
+        elsewhere.sidecars = called.sidecars;
+        apply(&cluster, &elsewhere).await.unwrap();
+        let before = kept(&api);
+        let part = cluster.train(TRAIN, &["shop".to_owned()]).await.unwrap();
+        let refused = cluster.check_train_promotion(&part, PromoteOptions::default()).await.unwrap_err();
+        let expected = "shop/shop: expected no canary inside train `autumn`, found those of other/api: the users of the new version of shop/shop \
+                        would get the old versions there";
+        assert_eq!(refused.to_string(), expected);
+        assert_eq!(kept(&api), before);
+        assert_eq!(
+            steps(&promote_train(&cluster).await.unwrap()),
+            ["other/api: v2", "shop/api: v2", "shop/shop: v2"]
+        );
+    });
+}
+
 #[test]
 fn a_canary_of_another_teams_train_of_that_name_refuses_no_promotion() {
     run(async {
