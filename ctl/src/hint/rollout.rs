@@ -13,6 +13,9 @@ impl Hint for VerbError {
             Self::NoPercentile { .. } => {
                 "wait until users have come since `latencyHistogram: true` was applied, or give `slowerThan` a time"
             }
+            Self::PastDeadline { .. } => {
+                "`canary-ctl rollout retry` gives it the whole time again, without the evidence so far; `rollout abort` ends it"
+            }
             Self::NoGate { .. } => "only a step with `gate: manual` needs an approval",
             Self::Ending { .. } => {
                 "`canary-ctl rollout run` carries it out; `rollout start` starts another one then"

@@ -69,6 +69,24 @@ fn each_danger_is_found_at_its_level_and_place() {
 }
 
 #[test]
+fn a_percentile_is_found_inside_a_train_and_not_behind_gateways() {
+    let text = "apiVersion: canary-ctl.io/v1alpha1\nkind: Release\nmetadata: {name: api, namespace: shop}\nspec:\n  service: {name: api, port: 80}\n  \
+                versions: {stable: v1, canary: v2}\n  hosts: [api]\n  PROXIES\n  stickiness: user\n  train: autumn\n  latencyHistogram: true\n  \
+                rollout: {slowerThan: SLOW}\n";
+    let sidecars = "sidecars: [{namespace: shop, selector: {app: web}}]";
+    let gateways =
+        "gateways: [{name: istio-ingress/shop, namespace: istio-ingress, selector: {istio: ingress}}]";
+    for (proxies, slow, expected) in
+        [(sidecars, "p95", true), (sidecars, "800ms", false), (gateways, "p95", false)]
+    {
+        let text = text.replace("PROXIES", proxies).replace("SLOW", slow);
+        let findings = lint::lint(&spec::parse(Path::new("canary.yaml"), &text).unwrap()).findings;
+        let found = findings.iter().any(|finding| finding.field == "spec.rollout.slowerThan");
+        assert_eq!(found, expected, "{proxies}, {slow}: {findings:#?}");
+    }
+}
+
+#[test]
 fn sessions_in_the_address_concern_servlet_cookies_alone() {
     let concerned = |cookie: &str| {
         let text = example().replace("JSESSIONID", cookie);

@@ -34,6 +34,18 @@ pub(super) fn metrics_of_both_versions_are_no_reason_against_one(release: &Relea
     found.collect()
 }
 
+/// The rollout of the release behind the gateways reads the times of the others from their records, and measures no percentile of theirs.
+pub(super) fn percentiles_inside_a_train_count_in_its_own_rollouts(release: &Release) -> Vec<RawFinding> {
+    let is_inside = release.train.is_some() && release.gateways.is_empty();
+    let Some(percentile) = release.rollout.slower_than_of_stable.filter(|_| is_inside) else {
+        return NOTHING;
+    };
+    let message = format!(
+        "inside a train `{percentile}` counts in the rollouts of this release alone: that of the release behind the gateways does not see slow responses of it"
+    );
+    raise(Level::Warning, "spec.rollout.slowerThan", message, "give a time, for example `800ms`")
+}
+
 /// Whoever has the URL of a webhook can write there.
 pub(super) fn urls_of_receivers_are_secrets(release: &Release) -> Vec<RawFinding> {
     let receivers = release.rollout.alerts.receivers.iter().enumerate();

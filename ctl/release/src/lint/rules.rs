@@ -3,7 +3,8 @@
 use super::Level;
 use super::findings::RawFinding;
 use super::rollout_rules::{
-    metrics_of_both_versions_are_no_reason_against_one, tokens_need_encryption, urls_of_receivers_are_secrets,
+    metrics_of_both_versions_are_no_reason_against_one, percentiles_inside_a_train_count_in_its_own_rollouts,
+    tokens_need_encryption, urls_of_receivers_are_secrets,
 };
 use crate::spec::{Mode, Release};
 use assignment::contract::{
@@ -13,7 +14,7 @@ use assignment::contract::{
 type Rule = fn(&Release) -> Vec<RawFinding>;
 
 /// Every rule, in the order of the fields they are about.
-pub(super) const ALL: [Rule; 19] = [
+pub(super) const ALL: [Rule; 20] = [
     sticky_sessions_need_their_cookie,
     servlet_sessions_in_the_address_are_not_seen,
     foreign_sessions_count_as_older,
@@ -29,6 +30,7 @@ pub(super) const ALL: [Rule; 19] = [
     urls_of_receivers_are_secrets,
     tokens_need_encryption,
     metrics_of_both_versions_are_no_reason_against_one,
+    percentiles_inside_a_train_count_in_its_own_rollouts,
     pods_forget_sessions_without_affinity,
     shared_caches_mix_versions,
     pins_outlive_an_expiry,

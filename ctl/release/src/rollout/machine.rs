@@ -81,7 +81,7 @@ impl Rollout {
     /// The deadline has passed.
     fn past_deadline(&self, now: Timestamp) -> Option<Decision> {
         let reason = format!("the deadline of {} has passed", self.policy.deadline);
-        (now > after(self.started_at, self.policy.deadline)).then(|| {
+        self.is_past_deadline(now).then(|| {
             if self.policy.observe {
                 return Decision::new(
                     RolloutPhase::Ended,
@@ -91,6 +91,10 @@ impl Rollout {
             }
             self.failed(reason).told_as(AlertKind::Deadline)
         })
+    }
+
+    pub(super) fn is_past_deadline(&self, now: Timestamp) -> bool {
+        now > after(self.started_at, self.policy.deadline)
     }
 
     /// The weight has ended because no driver was there, and with it the canary: its users are on stable.

@@ -4,7 +4,7 @@ use super::state::CurrentStep;
 use super::{Ending, Rollout, RolloutEnd, RolloutResult, Suspension};
 use crate::alert::AlertKind;
 use crate::record::Record;
-use crate::spec::{FailureAction, Gate, LatencyPercentile};
+use crate::spec::{FailureAction, Gate, LatencyPercentile, Seconds};
 use jiff::Timestamp;
 
 /// What people do to a rollout that goes on.
@@ -65,6 +65,14 @@ pub enum VerbError {
         expected: u64,
         /// Those that were counted since the proxies started, or have `latencyHistogram`.
         found: u64,
+    },
+    /// The deadline has passed while the rollout was suspended.
+    #[error(
+        "expected a rollout within its deadline of {deadline}, found one that would end at once: a suspension counts"
+    )]
+    PastDeadline {
+        /// The deadline.
+        deadline: Seconds,
     },
     /// The present step has no gate.
     #[error("expected a step with `gate: manual`, found {found}")]
@@ -183,9 +191,12 @@ impl Rollout {
     ///
     /// # Errors
     ///
-    /// If the rollout ends.
+    /// If the rollout ends, or would end at once: its deadline has passed while it was suspended. One that only observes ends so without harm.
     pub fn resume(&mut self, now: Timestamp) -> Result<(), VerbError> {
         self.not_ending()?;
+        if self.suspended.is_some() && !self.policy.observe && self.is_past_deadline(now) {
+            return Err(VerbError::PastDeadline { deadline: self.policy.deadline });
+        }
         if self.suspended.take().is_some() {
             self.restart_step(now);
         }

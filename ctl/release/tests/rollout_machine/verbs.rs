@@ -45,6 +45,40 @@ fn an_abort_where_a_failure_is_left_to_a_person_stops_the_canary() {
 }
 
 #[test]
+fn past_the_deadline_a_pause_is_ended_by_a_retry_and_a_resume_is_refused() {
+    let mut fixture = RolloutFixture::new(&format!("{NO_GATE}    deadline: 1h\n"));
+    fixture.tick(EvidenceVerdict::Advance);
+    fixture.record.active_rollout().unwrap().pause("ada").unwrap();
+    fixture.pass(3_600);
+    fixture.clone().record.active_rollout().unwrap().resume(fixture.now).unwrap();
+    fixture.pass(1);
+    let now = fixture.now;
+    let rollout = fixture.record.active_rollout().unwrap();
+    let before = rollout.clone();
+    let refused = rollout.resume(now).unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "expected a rollout within its deadline of 1h, found one that would end at once: a suspension counts"
+    );
+    assert_eq!(*rollout, before);
+    rollout.retry(now).unwrap();
+    let decision = fixture.decide(EvidenceVerdict::Waiting);
+    assert_eq!(decision.action, RolloutAction::EnterStep(0), "{decision:?}");
+}
+
+#[test]
+fn a_rollout_that_observes_is_resumed_past_its_deadline_too() {
+    let mut fixture = RolloutFixture::new(&format!("{NO_GATE}    observe: true\n    deadline: 1h\n"));
+    fixture.tick(EvidenceVerdict::Advance);
+    fixture.record.active_rollout().unwrap().pause("ada").unwrap();
+    fixture.pass(3_601);
+    let now = fixture.now;
+    fixture.record.active_rollout().unwrap().resume(now).unwrap();
+    let decision = fixture.decide(EvidenceVerdict::Waiting);
+    assert_eq!(decision.action, RolloutAction::End(RolloutResult::Observed), "{decision:?}");
+}
+
+#[test]
 fn a_retry_has_all_of_its_time_and_goes_on_though_it_was_paused() {
     let mut fixture = RolloutFixture::new(&format!("{NO_GATE}    deadline: 1h\n"));
     fixture.tick(EvidenceVerdict::Advance);
