@@ -3,7 +3,8 @@
 use super::receiver::{Receiver, TestSender};
 use super::{Canary, RolloutFixture, rollout};
 use crate::fixture::{release, run};
-use serde_json::json;
+use canary_release::rollout::RolloutPhase;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// Longer than the backoff of any attempt.
@@ -58,5 +59,52 @@ fn after_a_failure_no_later_alert_is_sent_before_it() {
         driver.deliver_alerts(fixture.now).await.unwrap();
         driver.settle_alerts().await;
         assert_eq!(failing.kinds(), ["started"]);
+    });
+}
+
+/// Another client writes the record before each write of a driver.
+fn write_first(fixture: &RolloutFixture) {
+    let mut writes = 0;
+    fixture.api.before_write(move |state, line| {
+        if line.contains("/configmaps/shop-canary") {
+            writes += 1;
+            let note =
+                |record: &mut Value| record["metadata"]["annotations"]["note"] = json!(writes.to_string());
+            state.store.edit_as_owner("ConfigMap", "shop-canary", note);
+        }
+    });
+}
+
+#[test]
+fn alerts_whose_claim_another_client_was_before_are_sent_by_nobody_and_stay_until_the_next_call() {
+    run(async {
+        let receiver = Receiver::start().await;
+        let fixture = started().await;
+        let mut driver = fixture.driver(&fixture.cluster).with_alerts(TestSender::to(&[("team", &receiver)]));
+        write_first(&fixture);
+        assert_eq!(driver.deliver_alerts(fixture.now).await.unwrap(), 1);
+        driver.settle_alerts().await;
+        assert_eq!(receiver.kinds().len(), 0);
+        fixture.api.before_write(|_, _| {});
+        assert_eq!(driver.deliver_alerts(fixture.now).await.unwrap(), 1);
+        driver.settle_alerts().await;
+        assert_eq!(driver.deliver_alerts(fixture.now).await.unwrap(), 0);
+        assert_eq!(receiver.kinds(), ["started"]);
+    });
+}
+
+#[test]
+fn a_refusal_that_another_client_wrote_before_is_noted_at_the_next_observation() {
+    run(async {
+        let fixture = started().await;
+        fixture.api.state().store.remove("Pod", "shop-v2");
+        let mut driver = fixture.driver(&fixture.cluster);
+        write_first(&fixture);
+        let held = driver.reconcile(fixture.now).await.unwrap();
+        assert_eq!(held.decision.phase, RolloutPhase::Held, "{:?}", held.decision);
+        let before = fixture.record().await;
+        fixture.api.before_write(|_, _| {});
+        driver.reconcile(fixture.now).await.unwrap();
+        assert_ne!(fixture.record().await, before);
     });
 }

@@ -4,6 +4,7 @@ use super::{
     Canary, MANY, MANY_WRITES, RolloutFixture, assert_evidence_is_bounded, assert_is_over, ended_of,
 };
 use crate::fixture::run;
+use canary_release::delivery::deployed_config;
 use canary_release::rollout::RolloutResult;
 
 /// Drives a rollout in a process that is killed after so many writes, and then in another one. `None` if it was not killed.
@@ -24,10 +25,28 @@ async fn killed_and_continued(canary: Canary, writes: u32) -> Option<RolloutFixt
     if killed.await.is_some() {
         return None;
     }
+    assert_record_is_first(&fixture, &format!("{canary:?}, killed after {writes} writes")).await;
     let report = fixture.drive().await;
     let expected = if canary == Canary::Good { RolloutResult::Promoted } else { RolloutResult::RolledBack };
     assert_eq!(report.ended(), Some(expected), "killed after {writes} writes: {:?}", report.decision);
     Some(fixture)
+}
+
+/// Nothing was begun that the record does not say: what the objects have, it has too.
+async fn assert_record_is_first(fixture: &RolloutFixture, context: &str) {
+    let recorded = fixture.record().await.state;
+    let name = fixture.release.name.to_string();
+    let state = fixture.api.state();
+    for object in state.store.of_kind("EnvoyFilter") {
+        let Some(config) = deployed_config(object).unwrap() else { continue };
+        let Some(deployed) = config.releases.get(&name) else { continue };
+        assert!(
+            deployed.generation <= recorded.generation,
+            "{context}: generation {} is deployed, the record has {}",
+            deployed.generation,
+            recorded.generation
+        );
+    }
 }
 
 #[test]

@@ -144,3 +144,16 @@ fn an_interval_in_which_somebody_set_a_weight_is_no_evidence() {
         assert_eq!(counted(&fixture.record().await), before + 1, "the next one is");
     });
 }
+
+/// Who starts a rollout agrees to the steps of its plan.
+#[test]
+fn a_rollout_takes_steps_and_a_promotion_above_the_largest_step_of_a_weight_set_by_hand() {
+    run(async {
+        let release = release(&json!({"maxStep": 5, "rollout": super::rollout(&json!({}))}));
+        let mut fixture = RolloutFixture::started_as(Canary::Good, &release).await;
+        let by_hand = set_weight(&fixture.cluster, &fixture.release, "10").await;
+        assert!(matches!(by_hand, Err(Error::Preflight(_))), "{by_hand:?}");
+        assert_eq!(fixture.drive().await.ended(), Some(RolloutResult::Promoted));
+        assert_eq!(fixture.weights, ["1%", "10%", "50%", "0%"]);
+    });
+}

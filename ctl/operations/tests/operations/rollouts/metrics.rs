@@ -4,7 +4,7 @@ use super::{Canary, INTERVAL, MANY, RolloutFixture, assert_is_over};
 use crate::fixture::run;
 use canary_operations::{MetricSource, RolloutDriver, RolloutReport};
 use canary_release::analysis::QueryError;
-use canary_release::rollout::{RolloutPhase, RolloutResult};
+use canary_release::rollout::{RolloutAction, RolloutPhase, RolloutResult};
 use canary_release::spec::FiniteNumber;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// A server that knows the latency of each version, in milliseconds.
 #[derive(Default)]
-struct FakePrometheus {
+pub(super) struct FakePrometheus {
     state: Mutex<PrometheusState>,
 }
 
@@ -25,7 +25,7 @@ struct PrometheusState {
 }
 
 impl FakePrometheus {
-    fn with_latency(canary: f64) -> Arc<Self> {
+    pub(super) fn with_latency(canary: f64) -> Arc<Self> {
         let prometheus = Arc::new(Self::default());
         prometheus.set(|state| state.latency = BTreeMap::from([("v1", 120.0), ("v2", canary)]));
         prometheus
@@ -56,7 +56,7 @@ impl MetricSource for FakePrometheus {
 }
 
 /// A good canary whose latency must not be above 500 ms, measured with each observation.
-async fn started() -> RolloutFixture {
+pub(super) async fn started() -> RolloutFixture {
     let metric = json!({"name": "latency", "query": "latency{version=\"{{ version }}\"}", "interval": "30s", "max": 500});
     started_with(&metric).await
 }
@@ -186,5 +186,26 @@ fn an_observation_measures_and_writes_nothing() {
             "metric `latency`: expected at most 500, found 812, 2 of 3 times in a row, stable 120"
         );
         assert_eq!(fixture.record().await, before);
+    });
+}
+
+#[test]
+fn nothing_is_measured_while_the_weight_of_the_step_is_not_in_the_objects() {
+    run(async {
+        let mut fixture = started().await;
+        let prometheus = FakePrometheus::with_latency(110.0);
+        let asked = || prometheus.set(|state| state.asked);
+        let cluster = fixture.api.cluster().await;
+        let source = || Arc::clone(&prometheus) as Arc<dyn MetricSource>;
+        fixture.api.deny_after_dry_run("canary-gateway-config", "the platform says no");
+        fixture.driver(&cluster).with_metrics(source()).reconcile(fixture.now).await.unwrap_err();
+        fixture.api.allow();
+        fixture.pass().await;
+        let mut driver = fixture.driver(&cluster).with_metrics(source());
+        let report = driver.reconcile(fixture.now).await.unwrap();
+        assert_eq!((report.decision.action, asked()), (RolloutAction::Deploy, 0));
+        fixture.pass().await;
+        driver.reconcile(fixture.now).await.unwrap();
+        assert_eq!(asked(), 2, "both versions, when it is");
     });
 }

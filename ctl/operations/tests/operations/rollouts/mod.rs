@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! alerts, receiver  what is told of it, and who is told
+//! baseline          which intervals are evidence
 //! cost              requests and bytes of an observation
 //! deliveries        what is sent again, and what is not
 //! dependencies      other releases that have to be at a version
@@ -16,10 +17,12 @@
 //! last_alerts       a promotion that late proxies hold, and a release that is uninstalled
 //! trains            the promotion of a front end and the API behind it
 //! train_evidence    what the API does, where the front end hides it
+//! waits             what a rollout that waits writes, whoever drives
 //! manual            people who change the release meanwhile
 //! ```
 
 mod alerts;
+mod baseline;
 mod cost;
 mod deliveries;
 mod dependencies;
@@ -36,6 +39,7 @@ mod scaled_down;
 mod silence;
 mod train_evidence;
 mod trains;
+mod waits;
 
 use crate::fake_api::FakeApi;
 use crate::fixture::{INGRESS, apply, pod, release, run, shop};

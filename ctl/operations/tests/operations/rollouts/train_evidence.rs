@@ -358,3 +358,37 @@ fn an_observation_of_a_train_costs_a_request_for_each_release_and_proxy_and_one_
         assert!(three - one <= 2 * (20 + 1), "{three} requests, {one} with one release");
     });
 }
+
+/// Another version of the API, which is its canary from now on.
+async fn replace_canary(fixture: &TrainFixture) {
+    let labels = json!({"app": "api", "version": "v3"});
+    fixture.fake().state().create(&pod(SHOP, "api-v3", &labels));
+    let mut next = inner(&fixture.fake(), "api", &json!({"versions": {"stable": "v1", "canary": "v3"}}));
+    next.name = api_name();
+    apply(&fixture.rollout.cluster, &next).await.unwrap();
+}
+
+#[test]
+fn what_was_counted_of_another_canary_of_the_api_is_not_compared_with_its_present_one() {
+    run(async {
+        let mut fixture = TrainFixture::started(Api::Alike).await;
+        let cluster = fixture.rollout.api.cluster().await;
+        let mut driver = fixture.rollout.driver(&cluster);
+        for _ in 0..3 {
+            driver.reconcile(fixture.rollout.now).await.unwrap();
+            fixture.pass().await;
+        }
+        assert!(fixture.counted().await > 0);
+        replace_canary(&fixture).await;
+        // More than the one before: the counters seem to rise.
+        fixture.fake().state().proxies.respond_inside("shop/api", "v3", 4_000, 4_000);
+        let mut counted = Vec::new();
+        for _ in 0..2 {
+            driver.reconcile(fixture.rollout.now).await.unwrap();
+            counted.push(fixture.counted().await);
+            fixture.fake().state().proxies.respond_inside("shop/api", "v3", 10, 0);
+            fixture.rollout.pass().await;
+        }
+        assert_eq!(counted, [0, 2 * 16 * 10], "from the second observation on");
+    });
+}

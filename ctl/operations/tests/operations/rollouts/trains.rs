@@ -1,19 +1,29 @@
 //! The rollout of a front end whose API is in the same train: at its end the API is promoted first.
 
-use super::{Canary, RolloutFixture, observe, rollout, stable};
+use super::receiver::{Receiver, TestSender};
+use super::{Canary, INTERVAL, RolloutFixture, observe, rollout, stable};
 use crate::fixture::{SHOP, apply, pod, release, roll_back, run};
 use crate::train_roles::{TRAIN, called, of_another_team};
+use canary_operations::{Error, RolloutDriver};
 use canary_release::record::{Operation, Record};
 use canary_release::rollout::{Ending, RolloutAction, RolloutPhase, RolloutResult};
 use canary_release::spec::Release;
-use serde_json::json;
+use serde_json::{Value, json};
+use std::time::Duration;
 
 /// More writes than a promotion of both makes.
 const MANY: u32 = 30;
+/// For proxies that do not get what they wait for.
+const SHORT: Duration = Duration::from_millis(50);
 
 /// The rollout of the shop, and the API that its pods call.
 async fn train() -> (RolloutFixture, Release) {
-    let web = release(&json!({"train": TRAIN, "rollout": rollout(&json!({}))}));
+    train_with(&json!({})).await
+}
+
+/// The same with changes to the rollout.
+async fn train_with(changes: &Value) -> (RolloutFixture, Release) {
+    let web = release(&json!({"train": TRAIN, "rollout": rollout(changes)}));
     let fixture = Box::pin(RolloutFixture::started_as(Canary::Good, &web)).await;
     let called = called(&fixture.api, &json!({}));
     apply(&fixture.cluster, &called).await.unwrap();
@@ -126,5 +136,56 @@ fn the_promotion_at_the_end_of_a_rollout_is_continued_by_another_driver_after_an
             }
         }
         panic!("more than {MANY} writes");
+    });
+}
+
+/// From the write of this record on nothing reaches the proxies.
+fn stop_istiod_at(fixture: &RolloutFixture, record: &'static str) {
+    fixture.api.before_write(move |state, line| {
+        if line.contains(record) {
+            state.proxies.stop_istiod();
+        }
+    });
+}
+
+#[test]
+fn an_api_whose_promotion_is_late_in_the_proxies_holds_the_front_end_and_is_told_once() {
+    run(async {
+        let receiver = Receiver::start().await;
+        let sender = TestSender::to(&[("team", &receiver)]);
+        let team = json!([{"name": "team", "type": "webhook", "url": "http://a/"}]);
+        let (mut fixture, api) = train_with(&json!({"stalledAfter": "5m", "alerts": team})).await;
+        drive_to_promotion(&mut fixture).await;
+        stop_istiod_at(&fixture, "/configmaps/api-canary");
+        let cluster = fixture.api.cluster().await;
+        for _ in 0..14 {
+            // Another process each time.
+            let driver = RolloutDriver::new(&cluster, fixture.release.name.clone(), SHORT);
+            let mut driver = driver.with_alerts(sender.clone());
+            let late = driver.reconcile(fixture.now).await.unwrap_err();
+            let Error::InTrain { release, source } = &late else { panic!("{late:?}") };
+            assert_eq!(release, "shop/api");
+            assert!(matches!(**source, Error::Late { .. }), "{late:?}");
+            driver.settle_alerts().await;
+            driver.deliver_alerts(fixture.now).await.unwrap();
+            driver.settle_alerts().await;
+            fixture.now += INTERVAL;
+        }
+        assert_eq!([stable(&fixture.record_of(&api).await), stable(&fixture.record().await)], ["v2", "v1"]);
+        assert_eq!(receiver.kinds(), ["started", "step", "step", "step", "stalled"]);
+    });
+}
+
+#[test]
+fn a_front_end_whose_promotion_is_late_in_the_proxies_has_not_ended_its_rollout() {
+    run(async {
+        let (mut fixture, api) = train().await;
+        drive_to_promotion(&mut fixture).await;
+        stop_istiod_at(&fixture, "/configmaps/shop-canary");
+        let cluster = fixture.api.cluster().await;
+        let mut driver = RolloutDriver::new(&cluster, fixture.release.name.clone(), SHORT);
+        let late = driver.reconcile(fixture.now).await;
+        assert!(matches!(late, Err(Error::Late { .. })), "{late:?}");
+        assert_eq!([stable(&fixture.record_of(&api).await), stable(&fixture.record().await)], ["v2", "v2"]);
     });
 }
