@@ -4,6 +4,7 @@ use crate::client::{Access, ApiClient, whoami};
 use crate::key_store::KeyStore;
 use crate::lease_manager::{LeaseManager, LeaseTiming};
 use crate::metrics_reader::{MetricsReader, ScrapedMetrics};
+use crate::record_key_store::RecordKeyStore;
 use crate::record_store::RecordStore;
 use crate::{Error, StoredRecord};
 use canary_release::record::ServiceRef;
@@ -91,12 +92,14 @@ impl Cluster {
     ) -> Result<Self, Error> {
         let user = whoami(&client, address).await?;
         let user = user.or_else(|| std::env::var("USER").ok()).unwrap_or_else(|| "unknown".to_owned());
+        let objects = ApiClient { client: client.clone(), force_conflicts: options.force_conflicts };
+        let record_keys = RecordKeyStore::new(client.clone());
         Ok(Self {
-            records: RecordStore::new(client.clone()),
+            records: RecordStore::new(client.clone(), record_keys, objects.clone()),
             keys: KeyStore::new(client.clone()),
             leases: LeaseManager::new(client.clone(), user.clone(), options.lease_timing),
-            metrics_reader: MetricsReader::new(client.clone()),
-            client: ApiClient { client, force_conflicts: options.force_conflicts },
+            metrics_reader: MetricsReader::new(client),
+            client: objects,
             options,
             user,
         })
@@ -113,7 +116,7 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// If a newer version of this library wrote it.
+    /// [`Error::Untrusted`] if it is not to be obeyed.
     pub async fn find_record(&self, release: &ReleaseName) -> Result<Option<StoredRecord>, Error> {
         self.records.find(release).await
     }

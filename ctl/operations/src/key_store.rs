@@ -14,7 +14,6 @@ use futures_util::future::try_join_all;
 use jiff::Timestamp;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::PostParams;
 use kube::{Api, Client};
 use std::collections::BTreeMap;
@@ -139,17 +138,29 @@ impl KeyStore {
         let json = json(ring, namespace)?;
         let mut labels = given.labels.clone();
         labels.insert("app.kubernetes.io/managed-by".to_owned(), FIELD_MANAGER.to_owned());
-        let metadata = ObjectMeta {
-            name: Some(NAME.to_owned()),
-            labels: Some(labels),
-            annotations: Some(given.annotations.clone()).filter(|annotations| !annotations.is_empty()),
-            ..ObjectMeta::default()
-        };
-        let data = Some(BTreeMap::from([(KEY.to_owned(), ByteString(json))]));
-        let secret = Secret { metadata, data, ..Secret::default() };
+        let api = self.api(namespace);
+        let found = api.get_opt(NAME).await.map_err(|error| request("get", namespace).error(error))?;
+        if found
+            .as_ref()
+            .is_some_and(|secret| secret.data.as_ref().is_some_and(|data| data.contains_key(KEY)))
+        {
+            return Err(Error::Stale { object: format!("Secret {namespace}/{NAME}") });
+        }
+        let exists = found.is_some();
+        let mut secret = found.unwrap_or_default();
+        secret.metadata.name = Some(NAME.to_owned());
+        secret.metadata.labels.get_or_insert_default().extend(labels);
+        if !given.annotations.is_empty() {
+            secret.metadata.annotations.get_or_insert_default().extend(given.annotations.clone());
+        }
+        secret.data.get_or_insert_default().insert(KEY.to_owned(), ByteString(json));
         let how = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), dry_run };
-        let made = self.api(namespace).create(&how, &secret).await;
-        made.map(drop).map_err(|error| request("create", namespace).error(error))
+        let (verb, written) = if exists {
+            ("update", api.replace(NAME, &how, &secret).await)
+        } else {
+            ("create", api.create(&how, &secret).await)
+        };
+        written.map(drop).map_err(|error| request(verb, namespace).error(error))
     }
 
     /// The Secrets of a release, of which there has to be one in each of its namespaces.
@@ -192,8 +203,9 @@ impl KeyStore {
         let Some(object) = found.map_err(|error| request("get", namespace).error(error))? else {
             return Ok(None);
         };
-        let json = object.data.as_ref().and_then(|data| data.get(KEY)).map_or(&[][..], |json| &json.0);
-        let ring = serde_json::from_slice(json).map_err(|source| unusable(namespace, source))?;
+        // One that `generate rbac` has printed has no keys yet.
+        let Some(json) = object.data.as_ref().and_then(|data| data.get(KEY)) else { return Ok(None) };
+        let ring = serde_json::from_slice(&json.0).map_err(|source| unusable(namespace, source))?;
         let since = object.metadata.annotations.as_ref().and_then(|all| all.get(SIGNING_SINCE)?.parse().ok());
         Ok(Some(KeySecret { namespace: namespace.to_owned(), ring, signing_since: since, object }))
     }

@@ -5,13 +5,15 @@
 //! cluster           a cluster with its stores, and the user              Access          -> Cluster
 //! error, protected  why an operation failed, as data                     Error
 //! backoff           how long to wait after a conflict                    attempt         -> Duration
-//! record_store      one ConfigMap for each release                       Record          -> ConfigMap
+//! record_store      one sealed ConfigMap for each release                Record          -> ConfigMap
+//! record_key_store  the Secrets of its seals                             namespaces      -> RecordKeys
 //! recover           a record that was deleted, from the objects         ReleaseName     -> StoredRecord
 //! releases          the releases of a cluster, by their records         namespaces      -> Record
 //! key_store         the Secrets of signing keys                          namespaces      -> SigningKeys
 //! lease_manager     one operator at a time                               places          -> Lease
 //! apply             the desired state of a release, make before break    Release         -> Applied
 //! checks            preflight checks that need the cluster               Record          -> CheckFailed
+//! emergency         a rollback and the like, whoever writes the record  Record          -> StoredRecord
 //! dry_run           the API server validates a plan                      Plan            -> Refused
 //! set_weight        checks and writes a weight, and nothing else         WeightRequest   -> WeightUpdate
 //! role_change       promotion, rollback, end of a drain, with checks     Record          -> RoleChanged
@@ -53,6 +55,7 @@ mod discover;
 mod doctor;
 mod dry_run;
 mod effective_config;
+mod emergency;
 mod error;
 mod exposure;
 mod key_store;
@@ -63,6 +66,7 @@ mod prepare;
 mod protected;
 mod proxies;
 mod readiness;
+mod record_key_store;
 mod record_store;
 mod recover;
 mod releases;

@@ -17,6 +17,7 @@ impl Cluster {
         reason: Option<String>,
         skipped: &[PreflightCheck],
     ) -> Result<StoredRecord, Error> {
+        stored.ensure_trusted(release)?;
         self.check_pause(&stored.record, skipped)?;
         stored.record.pause(&self.user, reason);
         self.records.save(release, &mut stored).await?;
@@ -34,6 +35,7 @@ impl Cluster {
         mut stored: StoredRecord,
         skipped: &[PreflightCheck],
     ) -> Result<StoredRecord, Error> {
+        stored.ensure_trusted(release)?;
         self.check_pause(&stored.record, skipped)?;
         if stored.record.paused.is_some() {
             stored.record.resume(&self.user);

@@ -5,43 +5,74 @@
 //! the second would not notice the first.
 
 use crate::Error;
-use crate::client::ApiRequest;
+use crate::client::{ApiClient, ApiRequest};
+use crate::record_key_store::RecordKeyStore;
+use crate::releases::FoundObject;
 use canary_release::ownership::FIELD_MANAGER;
-use canary_release::record::{Record, TRAIN_LABEL};
+use canary_release::plan::Reference;
+use canary_release::record::{
+    Record, RecordFault, RecordKeys, RecordSeals, RecordTrust, SealContext, TRAIN_LABEL,
+};
 use canary_release::spec::{ObjectMetadata, ReleaseName};
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DeleteParams, PostParams, Preconditions};
 use kube::{Api, Client};
-use std::collections::BTreeMap;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The key under which the record stands.
 pub(crate) const KEY: &str = "release.json";
 /// The annotation that names the last write. Two clients may write equal records, so the record does not tell whose write it was.
 const WRITE_ID: &str = "canary-ctl.io/write-id";
 
-/// A record, and the object that it is kept in.
+/// The key under which its seals are.
+const SEALS: &str = "seals.json";
+
+/// A record that may be obeyed, and the object that it is kept in: one whose seals are genuine, or one that was read back from the objects of the
+/// release.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredRecord {
     /// The record.
     pub record: Record,
     object: Option<ConfigMap>,
+    trust: RecordTrust,
+    unsaved: Option<String>,
+    /// The generation of the record as it was read or written: the objects are not newer.
+    generation: u64,
+}
+
+/// The record of a release as it was found.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum FoundRecord {
+    /// Its seals are genuine, and it is not older than the objects.
+    Genuine(Box<StoredRecord>),
+    /// It is not obeyed.
+    Refused(ConfigMap, RecordFault),
 }
 
 impl StoredRecord {
     /// A record that is nowhere yet.
     pub(crate) const fn new(record: Record) -> Self {
-        Self { record, object: None }
+        let generation = record.state.generation;
+        Self { record, object: None, trust: RecordTrust::Absent, unsaved: None, generation }
+    }
+
+    /// A record that was read back, and replaces one that is not obeyed.
+    pub(crate) fn in_place_of(record: Record, object: ConfigMap, fault: RecordFault) -> Self {
+        let (generation, trust) = (record.state.generation, RecordTrust::Refused(fault));
+        Self { record, object: Some(object), trust, unsaved: None, generation }
+    }
+
+    /// A record whose seals could not be checked. It is written nowhere.
+    pub(crate) fn unverified(record: Record, reason: String) -> Self {
+        let (generation, unsaved) = (record.state.generation, Some(reason.clone()));
+        Self { record, object: None, trust: RecordTrust::Unverified(reason), unsaved, generation }
     }
 
     /// The uid of its object.
     pub(crate) fn uid(&self) -> Option<&str> {
         self.object.as_ref()?.metadata.uid.as_deref()
-    }
-
-    /// The id of the write that made this version, unless it was written by hand or by an earlier release of the tool.
-    fn write_id(&self) -> Option<&String> {
-        self.object.as_ref()?.metadata.annotations.as_ref()?.get(WRITE_ID)
     }
 
     /// Whether both are the same version of the object.
@@ -50,32 +81,133 @@ impl StoredRecord {
         version(self).is_some() && version(self) == version(other)
     }
 
-    /// Whether it is on the cluster.
-    pub const fn is_there(&self) -> bool {
-        self.object.is_some()
+    /// Whether it is on the cluster; not if it was read back from the objects.
+    pub fn is_there(&self) -> bool {
+        self.trust == RecordTrust::Genuine
+    }
+
+    /// Fails if the record on the cluster is not obeyed: only emergencies act in its place.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Untrusted`].
+    pub(crate) fn ensure_trusted(&self, release: &ReleaseName) -> Result<(), Error> {
+        match &self.trust {
+            RecordTrust::Refused(fault) => Err(untrusted(release, fault.clone())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Where it comes from.
+    pub const fn trust(&self) -> &RecordTrust {
+        &self.trust
+    }
+
+    /// Why an emergency went on without writing it. The record on the cluster is older than the objects since, and is not obeyed.
+    pub fn unsaved(&self) -> Option<&str> {
+        self.unsaved.as_deref()
+    }
+
+    /// Compares it with the configurations of its proxies.
+    ///
+    /// # Errors
+    ///
+    /// If they are newer than the record was when it was read or written: it was put back.
+    pub(crate) fn check_against<'o>(
+        &self,
+        release: &ReleaseName,
+        observed: impl IntoIterator<Item = (&'o Reference, &'o Value)>,
+    ) -> Result<(), RecordFault> {
+        let generation = if self.unsaved.is_some() { self.record.state.generation } else { self.generation };
+        self.record.check_against(release, generation, observed)
+    }
+
+    /// Lets an emergency go on without writing the record, which failed for this reason.
+    pub(crate) fn go_on_unsaved(&mut self, reason: String) {
+        self.unsaved = Some(reason);
     }
 }
 
 /// The records of a cluster's releases.
 pub(crate) struct RecordStore {
     pub(crate) client: Client,
+    pub(crate) keys: RecordKeyStore,
+    objects: ApiClient,
 }
 
 impl RecordStore {
-    pub(crate) const fn new(client: Client) -> Self {
-        Self { client }
+    pub(crate) const fn new(client: Client, keys: RecordKeyStore, objects: ApiClient) -> Self {
+        Self { client, keys, objects }
     }
 
-    /// The record of a release, if there is one. Fails if it was written by a newer tool.
+    /// The record of a release, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Untrusted`] if it is not to be obeyed.
     pub(crate) async fn find(&self, release: &ReleaseName) -> Result<Option<StoredRecord>, Error> {
-        let found = self.config_maps(release).get_opt(&name(release)).await;
-        let found = found.map_err(|error| request("get", release, &name(release)).error(error))?;
-        let Some(object) = found else { return Ok(None) };
-        let text = object.data.as_ref().and_then(|data| data.get(KEY)).map_or("", String::as_str);
-        Ok(Some(StoredRecord { record: Record::parse(text)?, object: Some(object) }))
+        match self.observe(release).await? {
+            None => Ok(None),
+            Some(FoundRecord::Genuine(stored)) => Ok(Some(*stored)),
+            Some(FoundRecord::Refused(_, fault)) => Err(untrusted(release, fault)),
+        }
     }
 
-    /// The same; fails if there is no record.
+    /// The record of a release as it is, whoever wrote it.
+    pub(crate) async fn observe(&self, release: &ReleaseName) -> Result<Option<FoundRecord>, Error> {
+        let stored = match self.observe_sealed(release).await? {
+            Some(FoundRecord::Genuine(stored)) => stored,
+            found => return Ok(found),
+        };
+        let observed = self.objects.get_all(stored.record.config_objects()).await?;
+        Ok(Some(match (stored.check_against(release, &observed), stored.object.clone()) {
+            (Err(fault), Some(object)) => FoundRecord::Refused(object, fault),
+            _ => FoundRecord::Genuine(stored),
+        }))
+    }
+
+    /// The same without a look at the objects: whatever is written to them is compared with them.
+    async fn observe_sealed(&self, release: &ReleaseName) -> Result<Option<FoundRecord>, Error> {
+        let Some(object) = self.read(release).await? else { return Ok(None) };
+        let objects = vec![(release.clone(), object)];
+        let keys = self.keys.find(&sealing_namespaces(&objects)).await?;
+        Ok(sealed(objects, &keys).into_iter().next().map(|(_, found)| found))
+    }
+
+    /// A record whose seals are genuine, for a driver, which reads it again and again.
+    pub(crate) async fn get_sealed(&self, release: &ReleaseName) -> Result<StoredRecord, Error> {
+        match self.observe_sealed(release).await? {
+            Some(FoundRecord::Genuine(stored)) => Ok(*stored),
+            Some(FoundRecord::Refused(_, fault)) => Err(untrusted(release, fault)),
+            None => Err(Error::Unknown { release: release.to_string(), known: self.names(release).await }),
+        }
+    }
+
+    /// Whether the seals of each of these records are genuine. The keys of a namespace are read once; one whose keys may not be read is not.
+    pub(crate) async fn all_sealed(
+        &self,
+        objects: Vec<FoundObject>,
+    ) -> Result<Vec<(ReleaseName, FoundRecord)>, Error> {
+        let keys = self.keys.find_readable(&sealing_namespaces(&objects)).await?;
+        Ok(sealed(objects, &keys))
+    }
+
+    /// The record as it is written there, its seals unchecked: for what is shown, and for questions whose answer only holds something up.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    pub(crate) async fn find_unverified(&self, release: &ReleaseName) -> Result<Option<Record>, Error> {
+        let object = self.read(release).await?;
+        let text = object.as_ref().and_then(|object| object.data.as_ref()?.get(KEY));
+        Ok(text.map(|text| Record::parse(release, text)).transpose()?)
+    }
+
+    /// The record of a release.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, and as [`find`](Self::find).
     pub(crate) async fn get(&self, release: &ReleaseName) -> Result<StoredRecord, Error> {
         match self.find(release).await? {
             Some(found) => Ok(found),
@@ -93,66 +225,133 @@ impl RecordStore {
         release: &ReleaseName,
         stored: &StoredRecord,
     ) -> Result<(), Error> {
-        let now = self.find(release).await?;
-        if now.as_ref().is_some_and(|now| now.has_version_of(stored)) || now.is_none() && !stored.is_there() {
+        if stored.unsaved.is_some() {
             return Ok(());
         }
-        Err(concurrent_change(release, now))
+        let now = self.read(release).await?;
+        let version = |object: &ConfigMap| object.metadata.resource_version.clone();
+        let is_current = match (&now, &stored.object) {
+            (Some(now), Some(object)) => version(now).is_some() && version(now) == version(object),
+            (now, None) => now.as_ref().is_none_or(is_empty),
+            (None, Some(_)) => false,
+        };
+        if is_current { Ok(()) } else { Err(concurrent_change(release, now.as_ref())) }
     }
 
-    /// Writes a record. Fails if another client has written it since it was read; the error names its user.
+    /// Seals and writes a record. Fails if another client has written it since it was read; the error names its user.
+    /// Does nothing for an emergency that goes on without it.
     pub(crate) async fn save(&self, release: &ReleaseName, stored: &mut StoredRecord) -> Result<(), Error> {
-        let api = self.config_maps(release);
-        let how = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
-        let before = stored.object.clone().unwrap_or_else(|| empty(release));
-        let mut object = with_metadata(before, &stored.record);
-        object.data = Some(BTreeMap::from([(KEY.to_owned(), stored.record.to_json()?)]));
+        if stored.unsaved.is_some() {
+            return Ok(());
+        }
+        let namespaces = stored.record.sealing_namespaces(release);
+        let keys = self.keys.find_or_create(&namespaces).await?;
+        let before = self.writable(release, stored.object.clone()).await?;
+        let text = stored.record.to_json()?;
+        let context = SealContext { release, uid: before.metadata.uid.as_deref().unwrap_or_default() };
+        let seals = RecordSeals::of(&text, context, &keys, &namespaces);
+        let seals = seals.map_err(|fault| untrusted(release, fault))?;
+        let mut object = with_metadata(release, before, &stored.record);
+        let seals = serde_json::to_string(&seals).map_err(canary_release::plan::Error::NoRecord)?;
+        object.data = Some(BTreeMap::from([(KEY.to_owned(), text), (SEALS.to_owned(), seals)]));
         let write_id = random_id();
         if let Some(id) = write_id.clone() {
             object.metadata.annotations.get_or_insert_default().insert(WRITE_ID.to_owned(), id);
         }
-        let (verb, written) = if stored.is_there() {
-            ("update", api.replace(&name(release), &how, &object).await)
-        } else {
-            ("create", api.create(&how, &object).await)
-        };
-        match written.map_err(|error| request(verb, release, &name(release)).error(error)) {
+        let how = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+        let written = self.config_maps(release).replace(&name(release), &how, &object).await;
+        match written.map_err(|error| request("update", release, &name(release)).error(error)) {
             Ok(object) => stored.object = Some(object),
-            Err(Error::Stale { .. }) => match self.find(release).await? {
+            Err(Error::Stale { .. }) => match self.read(release).await? {
                 // Ours, by a request whose response was lost.
-                Some(now) if write_id.is_some() && now.write_id() == write_id.as_ref() => {
-                    stored.object = now.object;
+                Some(now) if write_id.is_some() && self::write_id(&now) == write_id.as_ref() => {
+                    stored.object = Some(now);
                 }
-                now => return Err(concurrent_change(release, now)),
+                now => return Err(concurrent_change(release, now.as_ref())),
             },
             Err(error) => return Err(error),
         }
+        stored.trust = RecordTrust::Genuine;
+        stored.generation = stored.record.state.generation;
         Ok(())
     }
 
-    /// Lets the API server validate a record that is not there yet, and discard it.
+    /// Seals a genuine record with the newest keys, if older ones have sealed it.
+    ///
+    /// # Errors
+    ///
+    /// If another client writes it at the same moment, or the API server refuses.
+    pub(crate) async fn reseal(&self, release: &ReleaseName) -> Result<(), Error> {
+        let Some(FoundRecord::Genuine(mut stored)) = self.observe(release).await? else { return Ok(()) };
+        let keys = self.keys.find(&stored.record.sealing_namespaces(release)).await?;
+        let is_current = stored.object.as_ref().is_some_and(|object| seals(object).are_current(&keys));
+        if is_current { Ok(()) } else { self.save(release, &mut stored).await }
+    }
+
+    /// The object that a record is written into. Its uid is under the seals, so a new one is created without a record first.
+    async fn writable(&self, release: &ReleaseName, before: Option<ConfigMap>) -> Result<ConfigMap, Error> {
+        if let Some(object) = &before
+            && object.immutable == Some(true)
+        {
+            // Whoever may write it may have made it so; it can be replaced alone.
+            self.delete_object(release, object).await?;
+        } else if let Some(object) = before {
+            return Ok(object);
+        }
+        let how = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+        let created = self.config_maps(release).create(&how, &empty(release)).await;
+        match created.map_err(|error| request("create", release, &name(release)).error(error)) {
+            // An earlier call was interrupted before it wrote the record, or the response of this one was lost.
+            Err(Error::Stale { .. }) => match self.read(release).await? {
+                Some(now) if is_empty(&now) => Ok(now),
+                now => Err(concurrent_change(release, now.as_ref())),
+            },
+            created => created,
+        }
+    }
+
+    /// Lets the API server validate a record that is not there yet, and the keys that it needs, and discard them.
     pub(crate) async fn dry_run(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<(), Error> {
+        self.keys.dry_run(&stored.record.sealing_namespaces(release)).await?;
         if stored.is_there() {
             return Ok(());
         }
         let data = BTreeMap::from([(KEY.to_owned(), stored.record.to_json()?)]);
         let how = PostParams { dry_run: true, field_manager: Some(FIELD_MANAGER.to_owned()) };
-        let object = ConfigMap { data: Some(data), ..with_metadata(empty(release), &stored.record) };
-        let made = self.config_maps(release).create(&how, &object).await;
-        made.map(drop).map_err(|error| request("create", release, &name(release)).error(error))
+        let object = with_metadata(release, empty(release), &stored.record);
+        let made = self.config_maps(release).create(&how, &ConfigMap { data: Some(data), ..object }).await;
+        match made.map_err(|error| request("create", release, &name(release)).error(error)) {
+            // One that is empty or not obeyed.
+            Err(Error::Stale { .. }) => Ok(()),
+            made => made.map(drop),
+        }
+    }
+
+    async fn read(&self, release: &ReleaseName) -> Result<Option<ConfigMap>, Error> {
+        let found = self.config_maps(release).get_opt(&name(release)).await;
+        found.map_err(|error| request("get", release, &name(release)).error(error))
+    }
+
+    async fn delete_object(&self, release: &ReleaseName, object: &ConfigMap) -> Result<(), Error> {
+        let version = object.metadata.resource_version.clone();
+        let condition = Preconditions { resource_version: version, ..Preconditions::default() };
+        let how = DeleteParams::default().preconditions(condition);
+        let gone = self.config_maps(release).delete(&name(release), &how).await;
+        gone.map(drop).map_err(|error| request("delete", release, &name(release)).error(error))
     }
 
     /// Deletes the record of a release. Fails if another client has changed it since it was read.
     pub(crate) async fn delete(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<(), Error> {
-        let version = stored.object.as_ref().and_then(|object| object.metadata.resource_version.clone());
-        let condition = Preconditions { resource_version: version, ..Preconditions::default() };
-        let how = DeleteParams::default().preconditions(condition);
-        let gone = self.config_maps(release).delete(&name(release), &how).await;
-        match gone.map_err(|error| request("delete", release, &name(release)).error(error)) {
-            Err(Error::Stale { .. }) => Err(concurrent_change(release, self.find(release).await?)),
+        let Some(object) = stored.object.as_ref() else { return Ok(()) };
+        let mut object = object.clone();
+        if stored.unsaved.is_some() {
+            object.metadata.resource_version = None;
+        }
+        match self.delete_object(release, &object).await {
+            Err(Error::Stale { .. }) => Err(concurrent_change(release, self.read(release).await?.as_ref())),
             // Deleted by an earlier request whose response was lost.
             Err(Error::Refused { code: 404, .. }) => Ok(()),
-            done => done.map(drop),
+            done => done,
         }
     }
 
@@ -161,8 +360,74 @@ impl RecordStore {
     }
 }
 
-fn concurrent_change(release: &ReleaseName, now: Option<StoredRecord>) -> Error {
-    Error::ConcurrentChange { release: release.to_string(), last: now.and_then(|now| now.record.last()) }
+/// What the last change was is said as it is written there: nothing follows from it.
+fn concurrent_change(release: &ReleaseName, now: Option<&ConfigMap>) -> Error {
+    let text = now.and_then(|now| now.data.as_ref()?.get(KEY));
+    let record = text.and_then(|text| Record::parse(release, text).ok());
+    Error::ConcurrentChange { release: release.to_string(), last: record.and_then(|record| record.last()) }
+}
+
+fn untrusted(release: &ReleaseName, fault: RecordFault) -> Error {
+    Error::Untrusted { release: release.clone(), fault }
+}
+
+/// The namespaces whose keys are needed: nothing is read in one that a record names and that has not sealed it.
+fn sealing_namespaces(objects: &[FoundObject]) -> BTreeSet<String> {
+    let of = |(name, object): &FoundObject| Some(read_sealed(name, object).ok()?.sealing_namespaces(name));
+    objects.iter().filter_map(of).flatten().collect()
+}
+
+/// Whether the seals of each record are genuine. An object without a record is left by a first write that was interrupted.
+fn sealed(objects: Vec<FoundObject>, keys: &BTreeMap<String, RecordKeys>) -> Vec<(ReleaseName, FoundRecord)> {
+    let verified = |name: &ReleaseName, object: &ConfigMap| {
+        let record = read_sealed(name, object)?;
+        let text = object.data.as_ref().and_then(|data| data.get(KEY)).map_or("", String::as_str);
+        let uid = object.metadata.uid.as_deref().unwrap_or_default();
+        let (context, namespaces) = (SealContext { release: name, uid }, record.sealing_namespaces(name));
+        seals(object).verify(text, context, keys, &namespaces)?;
+        Ok(record)
+    };
+    let found = objects.into_iter().filter(|(_, object)| !is_empty(object)).map(|(name, object)| {
+        let found = match verified(&name, &object) {
+            Ok(record) => {
+                let (object, trust) = (Some(object), RecordTrust::Genuine);
+                FoundRecord::Genuine(Box::new(StoredRecord { object, trust, ..StoredRecord::new(record) }))
+            }
+            Err(fault) => FoundRecord::Refused(object, fault),
+        };
+        (name, found)
+    });
+    found.collect()
+}
+
+/// The record in an object, if each namespace in which it decides has sealed it; the seals are not checked.
+fn read_sealed(release: &ReleaseName, object: &ConfigMap) -> Result<Record, RecordFault> {
+    let text = object.data.as_ref().and_then(|data| data.get(KEY)).map_or("", String::as_str);
+    let record = Record::parse(release, text).map_err(|error| RecordFault::Malformed(chain(&error)))?;
+    match seals(object).missing(&record.sealing_namespaces(release)) {
+        Some(namespace) => Err(RecordFault::Unsealed { namespace }),
+        None => Ok(record),
+    }
+}
+
+/// None that are genuine where they have another form.
+fn seals(object: &ConfigMap) -> RecordSeals {
+    let seals = object.data.as_ref().and_then(|data| serde_json::from_str(data.get(SEALS)?).ok());
+    seals.unwrap_or_default()
+}
+
+fn is_empty(object: &ConfigMap) -> bool {
+    object.data.as_ref().is_none_or(|data| !data.contains_key(KEY))
+}
+
+fn write_id(object: &ConfigMap) -> Option<&String> {
+    object.metadata.annotations.as_ref()?.get(WRITE_ID)
+}
+
+/// An error with its causes, in a line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 fn name(release: &ReleaseName) -> String {
@@ -181,9 +446,9 @@ fn empty(release: &ReleaseName) -> ConfigMap {
 }
 
 /// The object with the labels and annotations of a record, and without those that only the record in it has.
-fn with_metadata(mut object: ConfigMap, record: &Record) -> ConfigMap {
+fn with_metadata(release: &ReleaseName, mut object: ConfigMap, record: &Record) -> ConfigMap {
     let text = object.data.as_ref().and_then(|data| data.get(KEY));
-    let before = text.and_then(|text| Record::parse(text).ok());
+    let before = text.and_then(|text| Record::parse(release, text).ok());
     let before = before.as_ref().map(own_metadata).unwrap_or_default();
     let ObjectMetadata { labels, annotations } = own_metadata(record);
     exchange(&mut object.metadata.labels, &before.labels, labels);

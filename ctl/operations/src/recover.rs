@@ -1,9 +1,10 @@
-//! Reads the record of a release back from its objects, where the record was deleted.
+//! Reads the record of a release back from its objects, where the record was deleted or is not to be obeyed.
 
+use crate::record_store::FoundRecord;
 use crate::{Cluster, Error, StoredRecord};
 use canary_release::delivery::{config_kinds, deployed_config};
 use canary_release::plan::module_backup;
-use canary_release::record::{Record, recover};
+use canary_release::record::{Record, RecoveryScope, proxies, recover};
 use canary_release::routing::ROUTE_KIND;
 use canary_release::spec::{Release, ReleaseName};
 use serde_json::Value;
@@ -12,26 +13,103 @@ use std::collections::BTreeSet;
 const ISTIO: &str = "networking.istio.io/v1";
 
 impl Cluster {
-    /// The record of a release; where it was deleted, what the objects in all namespaces say. Without the right to list those,
-    /// `namespaces` and the release's own are searched. [`StoredRecord::is_there`] tells the two apart.
+    /// The record of a release; where it was deleted, or is not to be obeyed, what the objects say. [`StoredRecord::trust`]
+    /// tells these apart. `namespaces` are those of the proxies in the file of the release; without a file there are none,
+    /// and the objects of all namespaces have to agree.
+    ///
+    /// An operation that is no emergency refuses a record that was read back in the place of one that is not obeyed.
     ///
     /// # Errors
     ///
-    /// If there is neither a record nor an object, and as [`find_record`](Self::find_record).
+    /// If there is neither a record nor an object, and as [`canary_release::record::recover`].
     pub async fn get_or_recover_record(
         &self,
         release: &ReleaseName,
         namespaces: &BTreeSet<String>,
     ) -> Result<StoredRecord, Error> {
-        if let Some(stored) = self.records.find(release).await? {
-            return Ok(stored);
-        }
-        match self.recover_record(release, namespaces).await? {
-            Some(record) => Ok(StoredRecord::new(record)),
-            None => {
+        let found = match self.records.observe(release).await {
+            // Without the right to read the keys it is not known whether it is genuine.
+            Err(error @ Error::Forbidden { .. }) => {
+                return match self.recover_record(release, namespaces).await? {
+                    Some(record) => Ok(StoredRecord::new(record)),
+                    None => Err(error),
+                };
+            }
+            found => found?,
+        };
+        let (object, fault) = match found {
+            Some(FoundRecord::Genuine(stored)) => return Ok(*stored),
+            Some(FoundRecord::Refused(object, fault)) => (Some(object), Some(fault)),
+            None => (None, None),
+        };
+        match (self.recover_record(release, namespaces).await?, object, fault) {
+            (Some(record), Some(object), Some(fault)) => Ok(StoredRecord::in_place_of(record, object, fault)),
+            (Some(record), ..) => Ok(StoredRecord::new(record)),
+            (None, _, Some(fault)) => Err(Error::Untrusted { release: release.clone(), fault }),
+            (None, ..) => {
                 Err(Error::Unknown { release: release.to_string(), known: self.records.names(release).await })
             }
         }
+    }
+
+    /// The record of a release to be shown: where its seals may not be checked, it is what it says.
+    ///
+    /// # Errors
+    ///
+    /// As [`get_or_recover_record`](Self::get_or_recover_record).
+    pub async fn show_record(
+        &self,
+        release: &ReleaseName,
+        namespaces: &BTreeSet<String>,
+    ) -> Result<StoredRecord, Error> {
+        if let Err(error @ Error::Forbidden { .. }) = self.records.observe(release).await
+            && let Ok(Some(record)) = self.records.find_unverified(release).await
+        {
+            return Ok(StoredRecord::unverified(record, error.to_string()));
+        }
+        self.get_or_recover_record(release, namespaces).await
+    }
+
+    /// Accepts the state of a record whose seals are not genuine, because an operator has looked at it: that of an earlier version of this library, or
+    /// one that was copied from another cluster. What it says of objects, proxies, modules and rollouts is not accepted: that follows from the
+    /// objects and the file.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such record, or it cannot be read.
+    pub async fn accept_record(&self, release: &Release) -> Result<StoredRecord, Error> {
+        let name = &release.name;
+        let (object, fault) = match self.records.observe(name).await? {
+            Some(FoundRecord::Refused(object, fault)) => (object, fault),
+            Some(FoundRecord::Genuine(stored)) => return Ok(*stored),
+            None => return self.records.get(name).await,
+        };
+        let untrusted = || Error::Untrusted { release: name.clone(), fault: fault.clone() };
+        let found = self.records.find_unverified(name).await?.ok_or_else(untrusted)?;
+        let namespaces = proxies(release).into_iter().map(|proxies| proxies.namespace).collect();
+        let recovered = self.recover_record(name, &namespaces).await?;
+        let record = recovered.unwrap_or_else(|| {
+            let mut first = Record::first(release, found.state.clone());
+            first.draining.clone_from(&found.draining);
+            first
+        });
+        Ok(StoredRecord::in_place_of(record.with_memory_of(found), object, fault))
+    }
+
+    /// Writes the record that the objects say in the place of one that is not obeyed, or that was deleted.
+    ///
+    /// # Errors
+    ///
+    /// If another client has changed the record since it was read, and if the API server refuses.
+    pub async fn rebuild_record(
+        &self,
+        release: &ReleaseName,
+        mut stored: StoredRecord,
+    ) -> Result<StoredRecord, Error> {
+        if !stored.is_there() {
+            self.records.save(release, &mut stored).await?;
+        }
+        Ok(stored)
     }
 
     /// The record of the release of a file, if there is one: that of an earlier `apply` whose record was deleted is read back.
@@ -40,8 +118,8 @@ impl Cluster {
         if found.is_some() || !self.is_deployed(release).await? {
             return Ok(found);
         }
-        let namespaces = release.gateways.iter().map(|gateway| gateway.pods.namespace.to_string());
-        let record = self.recover_record(&release.name, &namespaces.collect()).await?;
+        let namespaces = proxies(release).into_iter().map(|proxies| proxies.namespace).collect();
+        let record = self.recover_record(&release.name, &namespaces).await?;
         Ok(record.map(StoredRecord::new))
     }
 
@@ -72,7 +150,8 @@ impl Cluster {
         }
         // What a module rollout that was interrupted has left.
         objects.extend(self.client.get_all([&module_backup(release)]).await?.into_values());
-        Ok(recover(release, &objects, &self.user))
+        let scope = if namespaces.is_empty() { RecoveryScope::All } else { RecoveryScope::File(namespaces) };
+        Ok(recover(release, &objects, scope, &self.user)?)
     }
 
     /// The objects of a kind in all namespaces, or in these where all may not be listed. None where the kind does not exist.

@@ -12,8 +12,11 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::Api;
 use kube::api::ListParams;
 
-/// A release, and its record; why it cannot be read if a newer version of this library wrote it.
+/// A release, and its record as it is, to be shown and not to be obeyed; why it cannot be read if a newer version of this library wrote it.
 pub type FoundRelease = (ReleaseName, Result<Record, plan::Error>);
+
+/// A release, and the object of its record.
+pub(crate) type FoundObject = (ReleaseName, ConfigMap);
 
 impl Cluster {
     /// The releases in these namespaces, sorted by name. Without one those of all namespaces or, if the user may not list the `ConfigMap`s
@@ -23,13 +26,23 @@ impl Cluster {
     ///
     /// If records may not be listed in a given namespace, or in none.
     pub async fn releases(&self, namespaces: &[String]) -> Result<Vec<FoundRelease>, Error> {
-        self.records.list(namespaces, "").await
+        self.records.list(namespaces).await
     }
 }
 
 impl RecordStore {
-    /// Those with these labels besides, each after a comma.
-    pub(crate) async fn list(&self, namespaces: &[String], labels: &str) -> Result<Vec<FoundRelease>, Error> {
+    /// The records in these namespaces, as they are; without one those in all that may be read.
+    pub(crate) async fn list(&self, namespaces: &[String]) -> Result<Vec<FoundRelease>, Error> {
+        let found = self.list_objects(namespaces, "").await?;
+        Ok(found.into_iter().map(|(name, object)| found_release(name, &object)).collect())
+    }
+
+    /// The objects of the records with these labels besides, each after a comma.
+    pub(crate) async fn list_objects(
+        &self,
+        namespaces: &[String],
+        labels: &str,
+    ) -> Result<Vec<FoundObject>, Error> {
         let mut found = if namespaces.is_empty() {
             match self.list_in(None, labels).await {
                 Err(denied @ Error::Forbidden { .. }) => self.list_where_allowed(denied, labels).await?,
@@ -46,7 +59,7 @@ impl RecordStore {
 
     /// The names of the releases that a user can see, for the error of one that is not there.
     pub(crate) async fn names(&self, asked: &ReleaseName) -> Vec<String> {
-        let found = match self.list(&[], "").await {
+        let found = match self.list_objects(&[], "").await {
             Ok(found) => found,
             Err(_) => self.list_in(Some(asked.namespace.as_str()), "").await.unwrap_or_default(),
         };
@@ -54,7 +67,7 @@ impl RecordStore {
     }
 
     /// Those of the namespaces in which the user may list records; the error if there is none.
-    async fn list_where_allowed(&self, denied: Error, labels: &str) -> Result<Vec<FoundRelease>, Error> {
+    async fn list_where_allowed(&self, denied: Error, labels: &str) -> Result<Vec<FoundObject>, Error> {
         let namespaces: Api<Namespace> = Api::all(self.client.clone());
         let Ok(namespaces) = namespaces.list(&ListParams::default()).await else { return Err(denied) };
         let names = namespaces.items.into_iter().filter_map(|namespace| namespace.metadata.name);
@@ -71,11 +84,7 @@ impl RecordStore {
         if is_allowed { Ok(found) } else { Err(denied) }
     }
 
-    pub(crate) async fn list_in(
-        &self,
-        namespace: Option<&str>,
-        labels: &str,
-    ) -> Result<Vec<FoundRelease>, Error> {
+    async fn list_in(&self, namespace: Option<&str>, labels: &str) -> Result<Vec<FoundObject>, Error> {
         let api: Api<ConfigMap> = match namespace {
             Some(namespace) => Api::namespaced(self.client.clone(), namespace),
             None => Api::all(self.client.clone()),
@@ -85,14 +94,20 @@ impl RecordStore {
         let ours =
             ListParams::default().labels(&format!("app.kubernetes.io/managed-by={FIELD_MANAGER}{labels}"));
         let found = api.list(&ours).await.map_err(|error| request.error(error))?;
-        Ok(found.items.into_iter().filter_map(|object| release(&object)).collect())
+        Ok(found.items.into_iter().filter_map(|object| Some((release(&object)?, object))).collect())
     }
 }
 
 /// The release whose record a ConfigMap is.
-fn release(object: &ConfigMap) -> Option<FoundRelease> {
-    let record = object.data.as_ref()?.get(KEY)?;
+fn release(object: &ConfigMap) -> Option<ReleaseName> {
+    object.data.as_ref()?.get(KEY)?;
     let name = object.metadata.name.as_ref()?.strip_suffix("-canary")?;
     let namespace = object.metadata.namespace.as_ref()?;
-    Some((format!("{namespace}/{name}").parse().ok()?, Record::parse(record)))
+    format!("{namespace}/{name}").parse().ok()
+}
+
+pub(crate) fn found_release(release: ReleaseName, object: &ConfigMap) -> FoundRelease {
+    let text = object.data.as_ref().and_then(|data| data.get(KEY)).map_or("", String::as_str);
+    let record = Record::parse(&release, text);
+    (release, record)
 }

@@ -120,8 +120,8 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// Before the first write: if objects are missing or another operator has changed the release. That a proxy does not run the
-    /// new generation in time, or cannot be asked, is none: it is part of the result.
+    /// Before the first write: if objects are missing or another operator has promoted or rolled back the release. That the record cannot be written
+    /// is none, and neither is that a proxy does not run the new generation in time, or cannot be asked: it is part of the result.
     pub async fn roll_back(
         &self,
         checked: CheckedRollback,
@@ -129,12 +129,18 @@ impl Cluster {
     ) -> Result<RoleChanged, Error> {
         let CheckedRollback { release, mut stored, target, deadline, train_round, .. } = checked;
         if target != RollbackTarget::Done {
-            stored.record.roll_back(&target, deadline, &self.user);
-            if let Some(round) = train_round {
-                stored.record.join_train_round(&round);
-            }
-            self.check_config_update(&release, &stored).await?;
-            self.records.save(&release, &mut stored).await?;
+            let roll_back = |record: &mut Record| {
+                if record.to_roll_back().ok().as_ref() != Some(&target) {
+                    return false;
+                }
+                record.roll_back(&target, deadline, &self.user);
+                if let Some(round) = &train_round {
+                    record.join_train_round(round);
+                }
+                true
+            };
+            self.check_deployed(&release, &stored).await?;
+            self.save_in_emergency(&release, &mut stored, roll_back).await?;
         }
         self.write_weight(&release, &stored).await?;
         self.reroute(&release, &stored).await?;

@@ -48,6 +48,7 @@ impl Cluster {
         if ring.successor().is_none() && secrets.iter().all(|secret| secret.ring == ring) {
             self.check_rotation(release, how.skipped).await?;
             ring = ring.with_successor().map_err(config::Error::from)?;
+            self.rotate_record_keys(release).await?;
         }
         let RotateOptions { waiting: WaitOptions { timeout, progress }, skipped } = how;
         let mut brought = None;
@@ -78,6 +79,7 @@ impl Cluster {
             return Ok(Rotated { ring, retire_from: None, applied: None });
         };
         check_retirement(&ring, from, how.skipped)?;
+        self.retire_record_keys(release).await?;
         let ring = ring.without_superseded();
         self.keys.save(&mut secrets, &ring).await?;
         let applying =
@@ -112,6 +114,32 @@ impl Cluster {
             ring.succeeded()
         };
         Ok(Rotated { ring, retire_from, applied: None })
+    }
+
+    /// Another key seals records from now on. No proxy has these keys, so one step is enough: the old ones verify until they are retired.
+    async fn rotate_record_keys(&self, release: &Release) -> Result<(), Error> {
+        let record = self.records.get(&release.name).await?.record;
+        let namespaces = record.sealing_namespaces(&release.name);
+        self.records.keys.rotate(&namespaces).await?;
+        self.reseal(&namespaces).await
+    }
+
+    async fn retire_record_keys(&self, release: &Release) -> Result<(), Error> {
+        let record = self.records.get(&release.name).await?.record;
+        let namespaces = record.sealing_namespaces(&release.name);
+        self.reseal(&namespaces).await?;
+        self.records.keys.retire(&namespaces).await
+    }
+
+    /// Seals the records that these namespaces vouch for with their newest keys, as far as this user sees them.
+    async fn reseal(&self, namespaces: &BTreeSet<String>) -> Result<(), Error> {
+        for (release, record) in self.records.list(&[]).await? {
+            let record = record.map(|record| record.sealing_namespaces(&release));
+            if record.is_ok_and(|of| !of.is_disjoint(namespaces)) {
+                self.records.reseal(&release).await?;
+            }
+        }
+        Ok(())
     }
 
     /// When all seals of keys that no longer sign have expired. Computed from the deployed configuration of every

@@ -95,6 +95,9 @@ impl Cluster {
         stored: StoredRecord,
         request: WeightRequest<'_>,
     ) -> Result<CheckedWeight, Error> {
+        if request.weight > Weight::ZERO {
+            stored.ensure_trusted(release)?;
+        }
         let record = &stored.record;
         let found = record.state.generation;
         if let Some(expected) = request.expected_generation.filter(|expected| *expected != found) {
@@ -139,16 +142,34 @@ impl Cluster {
         new: NewWeight,
     ) -> Result<WeightUpdate, Error> {
         if !new.is_set(&stored) {
-            let before = stored.record.state.weight;
-            stored.record.set_weight(new.weight, new.until, &self.user, new.operation);
-            if let Some(ready) = new.stable_pods {
-                stored.record.note_stable_pods(before, ready);
+            let change = |record: &mut Record| {
+                let before = record.state.weight;
+                record.set_weight(new.weight, new.until, &self.user, new.operation.clone());
+                if let Some(ready) = new.stable_pods {
+                    record.note_stable_pods(before, ready);
+                }
+                record.state.version_of(Role::Canary).is_some()
+            };
+            self.check_deployed(release, &stored).await?;
+            if new.weight == Weight::ZERO && new.operation == Operation::Weight {
+                self.save_in_emergency(release, &mut stored, change).await?;
+            } else {
+                change(&mut stored.record);
+                self.check_config_update(release, &stored).await?;
+                self.records.save(release, &mut stored).await?;
             }
-            self.check_config_update(release, &stored).await?;
-            self.records.save(release, &mut stored).await?;
         }
         let plan = self.write_weight(release, &stored).await?;
         Ok(WeightUpdate { stored, plan })
+    }
+
+    /// Fails if no configuration contains the release: `apply` was not completed.
+    pub(super) async fn check_deployed(
+        &self,
+        release: &ReleaseName,
+        stored: &StoredRecord,
+    ) -> Result<(), Error> {
+        self.plan_weight(release, stored).await.map(drop)
     }
 
     /// Plans a record's state, and lets the API server validate the plan, before the record is written: a release without
@@ -169,6 +190,11 @@ impl Cluster {
     /// If the API server cannot be asked, or refuses. If a configuration object does not contain the release.
     pub async fn plan_weight(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<Plan, Error> {
         let observed = self.configurations(&stored.record).await?;
+        if let Err(fault) = stored.check_against(release, &observed) {
+            // Objects that another client has just written are newer, too.
+            self.records.ensure_current(release, stored).await?;
+            return Err(Error::Untrusted { release: release.clone(), fault });
+        }
         Ok(plan_config_update(&release.to_string(), &stored.record, &observed)?)
     }
 

@@ -52,7 +52,7 @@ impl Cluster {
         let record = record.clone();
         Ok(Observation {
             record,
-            is_recorded: stored.is_there(),
+            trust: stored.trust().clone(),
             ready,
             proxies,
             missing_right,

@@ -84,7 +84,7 @@ impl Cluster {
                 self.wait_for_istiod_push(&stored.record).await;
             }
             let mut lost_alerts = Vec::new();
-            if !stored.record.alerts.is_empty() {
+            if !stored.record.alerts.is_empty() && stored.unsaved().is_none() {
                 (stored, lost_alerts) = Box::pin(self.send_last_alerts(release, &options.alerts)).await?;
             }
             self.records.delete(release, &stored).await?;
@@ -121,14 +121,6 @@ impl Cluster {
         Ok(PreflightCheck::MovesUsers.refuse(skipped, message, Alternative::StopPods { version })?)
     }
 
-    /// Lets the API server validate a configuration without the canary, if there is one to change.
-    async fn check_removal(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<(), Error> {
-        match self.check_config_update(release, stored).await {
-            Err(Error::Plan(error)) if error.is_not_deployed() => Ok(()),
-            checked => checked,
-        }
-    }
-
     /// Deletes its objects, under the Leases of those that releases share; plans again if another release's weight was
     /// written meanwhile.
     async fn remove(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<Plan, Error> {
@@ -160,18 +152,21 @@ impl Cluster {
 
     /// Removes the canary from the live versions in every proxy that has it. Returns whether there was one.
     async fn end_canary(&self, release: &ReleaseName, stored: &mut StoredRecord) -> Result<bool, Error> {
-        let record = &mut stored.record;
-        let has_ended = record.end_rollout_by_uninstallation(&self.user, Timestamp::now());
         let is_stable = |version: &VersionConfig| version.role == Role::Stable;
-        if !record.state.versions.iter().all(is_stable) {
-            let from = record.state.weight;
-            record.state = record.state.with_roles(|version| is_stable(version).then_some(Role::Stable));
-            record.initial_weight = None;
-            record.append_history(&self.user, from, Operation::Uninstall);
-            self.check_removal(release, stored).await?;
-            self.records.save(release, stored).await?;
-        } else if has_ended {
-            self.records.save(release, stored).await?;
+        let end = |record: &mut Record| {
+            record.end_rollout_by_uninstallation(&self.user, Timestamp::now());
+            if !record.state.versions.iter().all(is_stable) {
+                let from = record.state.weight;
+                record.state = record.state.with_roles(|version| is_stable(version).then_some(Role::Stable));
+                record.initial_weight = None;
+                record.append_history(&self.user, from, Operation::Uninstall);
+            }
+            true
+        };
+        let mut ended = stored.record.clone();
+        end(&mut ended);
+        if ended != stored.record {
+            self.save_in_emergency(release, stored, end).await?;
         }
         match self.write_weight(release, stored).await {
             Ok(_) => Ok(true),

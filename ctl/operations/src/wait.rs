@@ -1,5 +1,6 @@
 //! Waits until every proxy that serves a release runs a generation of it.
 
+use crate::record_store::FoundRecord;
 use crate::{Cluster, Error};
 use canary_release::manifest::Stage;
 use canary_release::metrics::ReleaseGeneration;
@@ -137,8 +138,11 @@ impl Cluster {
         release: &ReleaseName,
         desired: ReleaseGeneration,
     ) -> Result<ReleaseGeneration, Error> {
-        let found = self.records.find(release).await?;
-        let recorded = found.map(|stored| stored.record.state.release_generation());
+        let recorded = match self.records.observe(release).await? {
+            Some(FoundRecord::Genuine(stored)) => Some(stored.record.state.release_generation()),
+            // What was written counts.
+            Some(FoundRecord::Refused(..)) | None => None,
+        };
         let is_same =
             |recorded: &ReleaseGeneration| recorded.installed_at_seconds == desired.installed_at_seconds;
         Ok(recorded.filter(is_same).unwrap_or(desired))

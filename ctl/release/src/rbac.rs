@@ -9,12 +9,15 @@ use crate::destination_rule::ROOT_NAMESPACE;
 use crate::manifest::{self, Options, ReleaseInstance};
 use crate::plan::{self, Object, Reference, module_backup};
 use crate::record::proxies;
-use crate::spec::{Module, Release, ReleaseName, Routes, SecretSource};
+use crate::spec::{Label, Module, Release, ReleaseName, Routes, SecretSource};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The Secret of the keys.
 pub const KEYS: &str = "canary-ctl-keys";
+
+/// The Secret of the keys of records.
+pub const RECORD_KEYS: &str = "canary-ctl-record-keys";
 
 /// The Lease under which the version label of running pods changes: one change in a namespace at a time.
 pub const ADOPTION_LEASE: &str = "canary-ctl-adoption";
@@ -65,6 +68,20 @@ pub fn rules(release: &Release) -> Result<BTreeMap<String, Vec<Rule>>, plan::Err
     Ok(rights(release, &objects))
 }
 
+/// The Secrets that the operations fill, by namespace. They are made with the Roles: who may create Secrets in a namespace, and read one, becomes
+/// any of its service accounts by a Secret of the type `kubernetes.io/service-account-token`
+/// ([RBAC good practices](https://kubernetes.io/docs/concepts/security/rbac-good-practices/#listing-secrets)).
+pub fn secrets(release: &Release) -> BTreeMap<String, BTreeSet<&'static str>> {
+    let mut all: BTreeMap<String, BTreeSet<&'static str>> = BTreeMap::new();
+    for namespace in release.signing_namespaces() {
+        all.entry(namespace).or_default().insert(KEYS);
+    }
+    for proxies in proxies(release) {
+        all.entry(proxies.namespace).or_default().insert(RECORD_KEYS);
+    }
+    all
+}
+
 /// The single rights of rules, each of which can be asked for.
 pub fn single_rights(rules: &BTreeMap<String, Vec<Rule>>) -> BTreeSet<Right> {
     let mut all = BTreeSet::new();
@@ -101,10 +118,10 @@ fn rights(release: &Release, objects: &[Reference]) -> BTreeMap<String, Vec<Rule
     for namespace in release.signing_namespaces() {
         let mut rules = Rules(&mut all, &namespace);
         rules.add("", "secrets", [KEYS], &["get", "update"]);
-        rules.add("", "secrets", [], &["create"]);
     }
     for namespace in proxies(release).into_iter().map(|proxies| proxies.namespace).collect::<BTreeSet<_>>() {
         let mut rules = Rules(&mut all, &namespace);
+        rules.add("", "secrets", [RECORD_KEYS], &["get", "update"]);
         rules.add("", "pods", [], &["list"]);
         // The metrics of proxies. The names of their pods are not known in advance.
         rules.add("", "pods/proxy", [], &["get"]);
@@ -147,13 +164,11 @@ pub fn add_rollout_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &Relea
     let mut rules = Rules(all, release.name.namespace.as_str());
     // Each Event is an object of its own.
     rules.add("events.k8s.io", "events", [], &["create"]);
-    if release.train.is_some() {
-        // A list cannot be limited to names.
-        rules.add("", "configmaps", [], &["list"]);
-    }
     if is_outer(release) {
         rules.add("", "pods/proxy", [], &["get"]);
     }
+    add_train_rights(all, release);
+    let mut rules = Rules(all, release.name.namespace.as_str());
     let urls = release.rollout.alerts.receivers.iter().map(|receiver| &receiver.url_from);
     let prometheus = release.rollout.analysis.prometheus.as_ref();
     let hooks = release.rollout.hooks.endpoints.values();
@@ -167,6 +182,20 @@ pub fn add_rollout_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &Relea
     for dependency in &release.rollout.depends_on {
         let record = record_name(&dependency.release);
         Rules(all, dependency.release.namespace.as_str()).add("", "configmaps", [record.as_str()], &["get"]);
+    }
+}
+
+/// Adds the rights to find the other releases of its train, and to check the seals of those that its own namespace calls.
+fn add_train_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &Release) {
+    if release.train.is_none() {
+        return;
+    }
+    let own = [release.name.namespace.as_str()];
+    for namespace in release.train_namespaces.iter().map(Label::as_str).chain(own) {
+        let mut rules = Rules(all, namespace);
+        // A list cannot be limited to names.
+        rules.add("", "configmaps", [], &["list", "get"]);
+        rules.add("", "secrets", [RECORD_KEYS], &["get"]);
     }
 }
 

@@ -130,7 +130,7 @@ fn the_bytes_of_an_old_embedded_module_are_in_a_config_map_and_not_in_the_record
     record.module_rollout = ModuleRollout::of(&new, &applied(&old), None);
     let backup = record.back_up_modules(&release, &contents).unwrap();
     let json = record.to_json().unwrap();
-    let record = Record::parse(&json).unwrap();
+    let record = Record::parse(&"shop/shop".parse().unwrap(), &json).unwrap();
     let base64 = |bytes| EmbeddedModule::new(bytes).unwrap().base64().to_owned();
     let (old_bytes, new_bytes) = (base64(b"\0asm old"), base64(b"\0asm new"));
     assert!(!json.contains(&old_bytes) && !json.contains(&new_bytes), "{json}");

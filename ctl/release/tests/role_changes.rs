@@ -224,7 +224,7 @@ fn roles_that_are_swapped_in_the_file_are_a_promotion_that_can_be_taken_back() {
 #[test]
 fn a_record_goes_there_and_back() {
     for record in [at_a_fifth(), promoted(), rolled_back(promoted(), None)] {
-        assert_eq!(Record::parse(&record.to_json().unwrap()).unwrap(), record);
+        assert_eq!(Record::parse(&"shop/shop".parse().unwrap(), &record.to_json().unwrap()).unwrap(), record);
     }
 }
 

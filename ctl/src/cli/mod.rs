@@ -22,6 +22,7 @@ mod pause;
 mod prepare;
 mod promote;
 mod rbac;
+mod recover;
 mod rollback;
 mod rollout;
 mod rotate_keys;
@@ -58,6 +59,7 @@ pub use pause::{Pause, Resume};
 pub use prepare::Prepare;
 pub use promote::Promote;
 pub use rbac::{Rbac, Subject};
+pub use recover::Recover;
 pub use rollback::Rollback;
 pub use rollout::{
     Rollout, RolloutChange, RolloutCommand, RolloutRun, RolloutStart, RolloutStatus, TestAlerts, TestHooks,
@@ -151,6 +153,8 @@ pub enum Verb {
     Rollback(Box<Rollback>),
     /// Let a new key sign pins, ids and tokens, without a user who notices
     RotateKeys(RotateKeys),
+    /// Write the record of a release again, from its objects on the cluster
+    Recover(Recover),
     /// Take a release off the cluster: only what `apply` has put there
     Uninstall(Uninstall),
     /// Say which version a request would get, and why

@@ -22,6 +22,7 @@ mod pause;
 mod prepare;
 mod promote;
 mod rbac;
+mod recover;
 mod release_context;
 mod revoke;
 mod role_change;
@@ -82,6 +83,7 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::Weight(arguments) => weight::run(&arguments, printer).await,
         Verb::Promote(arguments) => Box::pin(promote::run(&arguments, printer)).await,
         Verb::Rollback(arguments) => rollback::run(&arguments, printer).await,
+        Verb::Recover(arguments) => recover::run(&arguments, printer).await,
         Verb::RotateKeys(arguments) => Box::pin(rotate_keys::run(&arguments, printer)).await,
         Verb::Rollout(arguments) => Box::pin(rollout::run(&arguments, printer)).await,
         Verb::Pause(arguments) => pause::pause(&arguments, printer).await,

@@ -7,7 +7,7 @@ use crate::{Error, Outcome};
 use canary_release::destination_rule::ROOT_NAMESPACE;
 use canary_release::rbac::{
     Rule, add_adoption_rights, add_port_forward_rights, add_restart_rights, add_rollout_rights,
-    add_twin_rights, rules,
+    add_twin_rights, rules, secrets,
 };
 use canary_release::spec::{Mode, Release};
 use canary_release::yaml;
@@ -37,9 +37,14 @@ pub(super) fn run(arguments: &Rbac, printer: &mut Printer) -> Result<Outcome, Er
     if arguments.port_forward {
         add_port_forward_rights(&mut all, &release);
     }
+    let secrets = secrets(&release);
     for (namespace, rules) in all {
         if is_root_alone(&release, &namespace) {
             text += "# To see mesh-wide DestinationRules. Without it `apply` does not stop, and says that it does not see them.\n";
+        }
+        for name in secrets.get(&namespace).into_iter().flatten() {
+            text += "---\n# Empty: `canary-ctl apply` fills it, without the right to create Secrets.\n";
+            text += &yaml::block(&secret(name, &namespace)).map_err(report::Error::Yaml)?;
         }
         for object in [role(&name, &namespace, &rules), binding(&name, &namespace, &arguments.subject)] {
             text += "---\n";
@@ -60,6 +65,10 @@ fn is_root_alone(release: &Release, namespace: &str) -> bool {
 
 fn metadata(name: &str, namespace: &str) -> Value {
     json!({"name": name, "namespace": namespace})
+}
+
+fn secret(name: &str, namespace: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata(name, namespace), "type": "Opaque"})
 }
 
 fn role(name: &str, namespace: &str, rules: &[Rule]) -> Value {

@@ -20,6 +20,7 @@ pub(super) async fn run(arguments: &Rollback, printer: &mut Printer) -> Result<O
     let found = target::connect_release(&arguments.on).await?;
     inner_release::report(&found, InnerChange::Rollback, printer).await;
     let ReleaseTarget { name, cluster, stored } = found;
+    target::report_record(&stored, printer);
     let skipped = &arguments.on.checks.skipped;
     let options = RollbackOptions { now: arguments.now, drain: arguments.drain, skipped };
     let rollback = cluster.check_rollback(&name, stored, options).await?;
@@ -39,6 +40,7 @@ pub(super) async fn run(arguments: &Rollback, printer: &mut Printer) -> Result<O
         cluster.roll_back(rollback, &mut waiting).await?
     };
     printer.report(&role_change::Roles::of(&name, &changed).with_scaled_down(scaled_down))?;
+    target::report_record(&changed.stored, printer);
     target::report_unseen(changed.arrival.as_ref(), printer);
     afterwards(&changed.stored.record, printer);
     let Some(error) = changed.not_observed else { return Ok(Outcome::Done) };

@@ -9,7 +9,7 @@ use crate::scraped_metrics::HttpScrapedMetrics;
 use canary_operations::{Arrival, Cluster, StoredRecord, WaitOptions, WriteOptions};
 use canary_release::format::seconds;
 use canary_release::preflight::PreflightCheck;
-use canary_release::record::ScaledDown;
+use canary_release::record::{RecordTrust, ScaledDown};
 use canary_release::spec::{Document, Mode, ReleaseName, Seconds};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -98,7 +98,7 @@ pub(super) async fn connect_release(on: &OnCluster) -> Result<ReleaseTarget, Err
     Ok(ReleaseTarget { name, cluster, stored })
 }
 
-/// The record of a release; where it was deleted, what its objects say. The file names where the objects may be.
+/// The record of a release; where it was deleted or is not obeyed, what its objects say. The file names where the objects may be.
 pub(super) async fn get_record(
     cluster: &Cluster,
     name: &ReleaseName,
@@ -137,6 +137,17 @@ pub(super) fn report_unseen(arrival: Option<&Arrival>, printer: &mut Printer) {
             "what is listed had {}, and is not known to run it: `canary-ctl status` says it once it can be asked",
             seconds(*waited)
         ));
+    }
+}
+
+/// Prints why an emergency did not obey the record, or did not write it.
+pub(super) fn report_record(stored: &StoredRecord, printer: &mut Printer) {
+    if let RecordTrust::Refused(fault) = stored.trust() {
+        printer.message(&format!("the record is not obeyed: {fault}; the objects on the cluster are"));
+    }
+    if let Some(reason) = stored.unsaved() {
+        printer.message(&format!("the record was not written: {reason}"));
+        printer.hint("`canary-ctl recover` writes it again");
     }
 }
 

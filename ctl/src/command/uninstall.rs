@@ -27,6 +27,7 @@ pub(super) async fn run(arguments: &Uninstall, printer: &mut Printer) -> Result<
         return from_directory(arguments, document, printer).await;
     }
     let ReleaseTarget { name, cluster, stored } = target::connect_release(&arguments.on).await?;
+    target::report_record(&stored, printer);
     if arguments.dry_run {
         let plan = cluster.removal(&name, &stored).await?;
         printer.report(&PlanReport::new(&plan))?;

@@ -202,7 +202,7 @@ fn seconds(now: Timestamp) -> u64 {
 mod tests {
     use super::*;
     use canary_release::metrics::ProxyMetrics;
-    use canary_release::record::Record;
+    use canary_release::record::{Record, RecordTrust};
     use canary_release::routing::Coverage;
     use canary_release::spec::load;
     use canary_release::status::ObjectStatus;
@@ -224,7 +224,7 @@ mod tests {
         let traffic = Traffic::of_release([(pod, &ProxyMetrics::parse(text))], "shop/shop");
         Observation {
             record,
-            is_recorded: true,
+            trust: RecordTrust::Genuine,
             ready: vec![ReadyPods { ready: 2, all: 2 }, ReadyPods { ready: 0, all: 1 }],
             proxies: Vec::new(),
             missing_right: None,

@@ -105,6 +105,12 @@ const fn constant(problem: &Problem<'_>) -> &'static str {
         Problem::NoReadyPod { .. } => {
             "start its pods; `canary-ctl weight 0` assigns no new users to a canary"
         }
+        Problem::RefusedRecord { .. } => {
+            "`canary-ctl recover` writes what the objects say; history, pause and rollout are lost. `rollback`, `weight 0` and `uninstall` act without it"
+        }
+        Problem::UnverifiedRecord { .. } => {
+            "`canary-ctl generate rbac` prints the right to read the keys of records"
+        }
         Problem::NoRecord => "`canary-ctl apply` writes it again; every other operation does so too",
         Problem::NoFilter { .. } => "`canary-ctl apply` writes it again",
         Problem::Missing { object } => writes(object.cause),

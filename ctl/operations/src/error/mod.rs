@@ -5,7 +5,7 @@ mod category;
 use crate::{Protected, ReadinessError};
 use canary_release::metrics::ReleaseGeneration;
 use canary_release::plan::{LabelRefusal, Reference};
-use canary_release::record::Record;
+use canary_release::record::{Record, RecordFault, RecoverError};
 use canary_release::rollout::VerbError;
 use canary_release::spec::ReleaseName;
 use canary_release::status::ProxyStatus;
@@ -123,6 +123,17 @@ pub enum Error {
         /// The releases that the user can see.
         known: Vec<String>,
     },
+    /// The record on the cluster is not obeyed.
+    #[error("the record of `{release}` is not obeyed: {fault}")]
+    Untrusted {
+        /// The release.
+        release: ReleaseName,
+        /// Why.
+        fault: RecordFault,
+    },
+    /// No record can be read back from the objects.
+    #[error(transparent)]
+    Recover(#[from] RecoverError),
     /// The API server rejects an object: admission, quota, validation.
     #[error("the API server refuses to {verb} {object}: {message}")]
     Refused {

@@ -52,6 +52,7 @@ impl Cluster {
         stored: StoredRecord,
         skipped: &[PreflightCheck],
     ) -> Result<CheckedFinish, Error> {
+        stored.ensure_trusted(release)?;
         let (versions, early) = (stored.record.draining_versions(), early(&stored.record, Timestamp::now()));
         for (message, deadline) in &early {
             let alternative = Alternative::WaitUntil { time: *deadline };

@@ -102,6 +102,7 @@ impl Cluster {
         options: PromoteOptions<'a>,
     ) -> Result<CheckedPromotion<'a>, Error> {
         let PromoteOptions { drain, skipped } = options;
+        stored.ensure_trusted(release)?;
         self.check_pause(&stored.record, skipped)?;
         let settings = self.effective_settings(release, &stored).await?;
         let drain = drain.or_else(|| drains_for(settings.stickiness, settings.max_age));

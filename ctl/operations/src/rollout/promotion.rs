@@ -40,16 +40,8 @@ impl Cluster {
         let Some(member) = stored.record.train.as_ref().filter(|member| !member.is_inner) else {
             return Ok(None);
         };
-        let mut train = match self.train_of(release, &member.name, &[]).await {
-            // Who drives a rollout may have no rights in other namespaces.
-            Err(Error::Forbidden { .. }) => {
-                let namespace = release.namespace.to_string();
-                let found = self.train_of(release, &member.name, &[namespace]).await;
-                let about = |error| Error::InTrain { release: release.to_string(), source: Box::new(error) };
-                found.map_err(about)?
-            }
-            found => found?,
-        };
+        let about = |error| Error::InTrain { release: release.to_string(), source: Box::new(error) };
+        let mut train = self.train_of(release, member).await.map_err(about)?;
         train.releases.retain(|found| {
             let is_inner = found.stored.record.train.as_ref().is_some_and(|member| member.is_inner);
             is_inner || found.name == *release

@@ -2,9 +2,8 @@
 
 use super::baseline::Interval;
 use super::counters::version_counters;
-use crate::releases::FoundRelease;
-use crate::train::of_one_train;
-use crate::{Cluster, Error};
+use crate::Cluster;
+use crate::train::TrainRelease;
 use canary_release::evidence::{InnerReport, ProxyCounters, ProxyCoverage, TrainReport};
 use canary_release::metrics::MetricFilter;
 use canary_release::record::Record;
@@ -15,16 +14,6 @@ use std::collections::BTreeMap;
 
 /// The parts of the names of these metrics in the proxy.
 const COUNTERS: &str = "canary_group_";
-
-/// Where the records of a train are looked for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum TrainScope {
-    /// In all namespaces.
-    #[default]
-    All,
-    /// In the release's own: the user may not list those of all, for this reason.
-    Own(String),
-}
 
 /// The counters of the other releases of a train.
 #[derive(Clone, Debug, Default)]
@@ -54,26 +43,17 @@ pub(super) struct InnerCounters {
 impl Cluster {
     /// What the proxies that call the other releases of the train have counted of both versions. Releases with gateways of their own are none of
     /// them: their users are others.
-    pub(super) async fn train_counters(
-        &self,
-        release: &ReleaseName,
-        record: &Record,
-        scope: &mut TrainScope,
-    ) -> TrainCounters {
-        let Some(train) = record.observed_train() else { return TrainCounters::default() };
+    pub(super) async fn train_counters(&self, release: &ReleaseName, record: &Record) -> TrainCounters {
+        let Some(member) = record.observed_train() else { return TrainCounters::default() };
         let mut all = TrainCounters::default();
-        match self.find_train(train, release, scope).await {
+        match self.members_of(release, member).await {
             Ok(found) => {
-                let others = found.into_iter().filter(|(name, _)| name != release);
-                let counted = others.map(async |(name, record)| (self.inner(&name, record).await, name));
+                let others = found.into_iter().filter(|other| other.name != *release);
+                let counted = others.map(async |TrainRelease { name, stored }| {
+                    (self.inner(&name, &stored.record).await, name)
+                });
                 let counted = join_all(counted).await;
                 all.releases = counted.into_iter().filter_map(|(inner, name)| Some((name, inner?))).collect();
-                all.unread = match scope {
-                    TrainScope::All => None,
-                    TrainScope::Own(reason) => {
-                        Some(format!("those of namespace `{}` alone: {reason}", release.namespace))
-                    }
-                };
             }
             Err(error) => all.unread = Some(error.to_string()),
         }
@@ -92,37 +72,12 @@ impl Cluster {
         all
     }
 
-    /// The records of the release's train: one request, after the first observation. Another team's train of that name is another one.
-    async fn find_train(
-        &self,
-        train: &str,
-        release: &ReleaseName,
-        scope: &mut TrainScope,
-    ) -> Result<Vec<FoundRelease>, Error> {
-        if *scope == TrainScope::All {
-            match self.records.list_train(train, None).await {
-                Err(denied @ Error::Forbidden { .. }) => *scope = TrainScope::Own(denied.to_string()),
-                found => return Ok(of_one_train(found?, release)),
-            }
-        }
-        let found = self.records.list_train(train, Some(release.namespace.as_str())).await?;
-        Ok(of_one_train(found, release))
-    }
-
     /// `None` for a release with gateways.
-    async fn inner(
-        &self,
-        name: &ReleaseName,
-        record: Result<Record, canary_release::plan::Error>,
-    ) -> Option<Inner> {
-        let record = match record {
-            Ok(record) => record,
-            Err(error) => return Some(Inner::Unread(error.to_string())),
-        };
+    async fn inner(&self, name: &ReleaseName, record: &Record) -> Option<Inner> {
         record.train.as_ref().filter(|member| member.is_inner)?;
-        let Some(release) = InnerRelease::of(&record) else { return Some(Inner::WithoutCanary) };
+        let Some(release) = InnerRelease::of(record) else { return Some(Inner::WithoutCanary) };
         let filter = MetricFilter::of_release(&name.to_string(), COUNTERS);
-        Some(match self.metrics(&record, filter).await {
+        Some(match self.metrics(record, filter).await {
             Ok(reported) => {
                 let counters = version_counters(&reported, name, [&release.canary, &release.stable]);
                 Inner::Counted(InnerCounters { release, counters, proxies: reported.len() })

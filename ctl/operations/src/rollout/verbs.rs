@@ -21,6 +21,7 @@ impl Cluster {
         (spec, plan): (&RolloutSpec, &str),
         skipped: &[PreflightCheck],
     ) -> Result<StoredRecord, Error> {
+        stored.ensure_trusted(release)?;
         self.check_pause(&stored.record, skipped)?;
         let spec = self.resolve_slower_than(release, &stored.record, spec).await?;
         stored.record.start_rollout(&spec, plan, &self.user, Timestamp::now())?;
@@ -43,6 +44,7 @@ impl Cluster {
         verb: RolloutVerb,
         skipped: &[PreflightCheck],
     ) -> Result<StoredRecord, Error> {
+        stored.ensure_trusted(release)?;
         if !matches!(verb, RolloutVerb::Abort | RolloutVerb::Pause) {
             self.check_pause(&stored.record, skipped)?;
         }

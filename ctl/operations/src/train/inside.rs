@@ -1,8 +1,7 @@
 //! Whether the releases inside a train still have a canary when the release in front of them is promoted without them: the users of its new version
 //! follow the role of stable then, and would get the old versions of these.
 
-use super::of_one_train;
-use crate::releases::FoundRelease;
+use super::TrainRelease;
 use crate::{Cluster, Error};
 use assignment::contract::Role;
 use canary_release::preflight::{Alternative, PreflightCheck};
@@ -10,8 +9,7 @@ use canary_release::record::Record;
 use canary_release::spec::ReleaseName;
 
 impl Cluster {
-    /// Refuses the promotion of a release behind gateways while one that follows its users, and is not among `promoted_before`, has a canary. Where
-    /// records may be listed in the release's own namespace alone, those are looked at.
+    /// Refuses the promotion of a release behind gateways while one that follows its users, and is not among `promoted_before`, has a canary.
     ///
     /// # Errors
     ///
@@ -25,14 +23,8 @@ impl Cluster {
     ) -> Result<(), Error> {
         let Some(member) = record.train.as_ref().filter(|member| !member.is_inner) else { return Ok(()) };
         let train = &member.name;
-        let found = match self.train_releases(train, &[]).await {
-            Err(Error::Forbidden { .. }) => {
-                self.train_releases(train, &[release.namespace.to_string()]).await?
-            }
-            found => found?,
-        };
-        let others = of_one_train(found, release).into_iter();
-        let others = others.filter(|(name, _)| !promoted_before.contains(&name));
+        let others = self.members_of(release, member).await?.into_iter();
+        let others = others.filter(|other| !promoted_before.contains(&&other.name));
         let inside: Vec<String> = others.filter_map(canary_inside).collect();
         if inside.is_empty() {
             return Ok(());
@@ -47,8 +39,8 @@ impl Cluster {
 }
 
 /// The name of a release inside a train that has a canary.
-fn canary_inside((name, record): FoundRelease) -> Option<String> {
-    let record = record.ok()?;
+fn canary_inside(TrainRelease { name, stored }: TrainRelease) -> Option<String> {
+    let record = stored.record;
     let is_inner = record.train.as_ref().is_some_and(|member| member.is_inner);
     (is_inner && record.state.version_of(Role::Canary).is_some()).then(|| name.to_string())
 }

@@ -1,12 +1,11 @@
 //! The releases of a train with their records, in the order of their promotion: who calls whom follows from the pods that `sidecars` select.
 
-use crate::releases::FoundRelease;
+use super::selector;
+use crate::record_store::FoundRecord;
 use crate::{Cluster, Error, StoredRecord};
-use canary_release::record::{Proxies, Record};
+use canary_release::record::{Proxies, Record, TrainMember};
 use canary_release::spec::ReleaseName;
-use canary_release::train::{
-    CalledRelease, ReleaseNamespaces, TrainError, TrainRound, connected, promotion_order, release_namespaces,
-};
+use canary_release::train::{CalledRelease, TrainError, TrainPlace, TrainRound, connected, promotion_order};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A release of a train, as it was read.
@@ -46,37 +45,69 @@ impl Cluster {
     ///
     /// If there is none, one of them cannot be read, or they call each other. Without a namespace if there are two trains of that name.
     pub async fn train(&self, name: &str, namespaces: &[String]) -> Result<Train, Error> {
-        let found = self.train_releases(name, namespaces).await?;
-        let groups = connected(found.iter().map(namespaces_of));
+        let members = self.members(name, namespaces).await?;
+        let groups = connected(&members.iter().filter_map(place).collect::<Vec<_>>());
         if namespaces.is_empty() && groups.len() > 1 {
             let groups = groups.into_iter().map(|group| group.into_iter().collect()).collect();
             return Err(TrainError::Ambiguous { train: name.to_owned(), groups }.into());
         }
-        self.in_order(name, found).await
+        self.in_order(name, members).await
     }
 
-    /// The same for those that are one train with this release.
-    pub(crate) async fn train_of(
+    /// The train of a release: with it those of its namespace and, where it is behind gateways, of the namespaces that its file names.
+    pub(crate) async fn train_of(&self, release: &ReleaseName, member: &TrainMember) -> Result<Train, Error> {
+        let members = self.members_of(release, member).await?;
+        self.in_order(&member.name, members).await
+    }
+
+    /// The same, unordered.
+    pub(crate) async fn members_of(
         &self,
         release: &ReleaseName,
-        name: &str,
-        namespaces: &[String],
-    ) -> Result<Train, Error> {
-        let found = self.train_releases(name, namespaces).await?;
-        self.in_order(name, of_one_train(found, release)).await
+        member: &TrainMember,
+    ) -> Result<Vec<TrainRelease>, Error> {
+        let namespaces: Vec<String> = TrainPlace::of(release, member).namespaces.into_iter().collect();
+        let members = self.members(&member.name, &namespaces).await?;
+        let places: Vec<TrainPlace> = members.iter().filter_map(place).collect();
+        let groups = connected(&places).into_iter().filter(|group| group.contains(release));
+        let own: BTreeSet<ReleaseName> = groups.flatten().collect();
+        Ok(members.into_iter().filter(|member| own.contains(&member.name)).collect())
     }
 
-    async fn in_order(&self, name: &str, found: Vec<FoundRelease>) -> Result<Train, Error> {
+    /// The releases in these namespaces whose records name the train: a label is not believed, and neither is a record without genuine seals. What is
+    /// not obeyed is read back from the objects of the release; where there are none it is no release.
+    async fn members(&self, train: &str, namespaces: &[String]) -> Result<Vec<TrainRelease>, Error> {
+        let found = self.records.list_objects(namespaces, &selector(train)).await?;
+        let mut members = Vec::new();
+        for (name, found) in self.records.all_sealed(found).await? {
+            let stored = match found {
+                FoundRecord::Genuine(stored) => *stored,
+                FoundRecord::Refused(..) => match self.get_or_recover_record(&name, &BTreeSet::new()).await {
+                    Err(
+                        Error::Untrusted { .. }
+                        | Error::Recover(_)
+                        | Error::Unknown { .. }
+                        | Error::Forbidden { .. },
+                    ) => continue,
+                    stored => stored?,
+                },
+            };
+            if stored.record.train.as_ref().is_some_and(|member| member.name == train) {
+                members.push(TrainRelease { name, stored });
+            }
+        }
+        Ok(members)
+    }
+
+    async fn in_order(&self, name: &str, members: Vec<TrainRelease>) -> Result<Train, Error> {
         let mut called = Vec::new();
         let mut releases = BTreeMap::new();
-        let pods = self.pods_of_all(&found).await?;
-        for (release, record) in found {
-            record?;
-            let stored = self.records.get(&release).await?;
-            let callers = callers(&stored.record, &pods);
-            let is_behind_gateway = !stored.record.train.as_ref().is_some_and(|train| train.is_inner);
-            called.push(CalledRelease { name: release.clone(), is_behind_gateway, callers });
-            releases.insert(release.clone(), TrainRelease { name: release, stored });
+        let pods = self.pods_of_all(&members).await?;
+        for member in members {
+            let callers = callers(&member.stored.record, &pods);
+            let is_behind_gateway = !member.stored.record.train.as_ref().is_some_and(|train| train.is_inner);
+            called.push(CalledRelease { name: member.name.clone(), is_behind_gateway, callers });
+            releases.insert(member.name.clone(), member);
         }
         if releases.is_empty() {
             return Err(TrainError::NoRelease { train: name.to_owned() }.into());
@@ -87,10 +118,12 @@ impl Cluster {
     }
 
     /// The labels of the pods behind each release. Where it has no pods those that its Service selects.
-    async fn pods_of_all(&self, found: &[FoundRelease]) -> Result<BTreeMap<ReleaseName, Vec<Labels>>, Error> {
+    async fn pods_of_all(
+        &self,
+        members: &[TrainRelease],
+    ) -> Result<BTreeMap<ReleaseName, Vec<Labels>>, Error> {
         let mut all = BTreeMap::new();
-        for (release, record) in found {
-            let Ok(record) = record else { continue };
+        for TrainRelease { name: release, stored: StoredRecord { record, .. } } in members {
             let pods = self.client.service_pods(release.namespace.as_str(), &record.service).await?;
             let mut labels: Vec<Labels> = pods.labels().cloned().collect();
             labels.push(pods.selector);
@@ -100,15 +133,8 @@ impl Cluster {
     }
 }
 
-/// Those that are one train with this release.
-pub(crate) fn of_one_train(found: Vec<FoundRelease>, release: &ReleaseName) -> Vec<FoundRelease> {
-    let groups = connected(found.iter().map(namespaces_of));
-    let own = groups.into_iter().find(|group| group.contains(release)).unwrap_or_default();
-    found.into_iter().filter(|(name, _)| own.contains(name)).collect()
-}
-
-fn namespaces_of((release, record): &FoundRelease) -> ReleaseNamespaces {
-    release_namespaces(release, record.as_ref().ok())
+fn place(member: &TrainRelease) -> Option<TrainPlace> {
+    Some(TrainPlace::of(&member.name, member.stored.record.train.as_ref()?))
 }
 
 type Labels = BTreeMap<String, String>;

@@ -20,14 +20,12 @@ mod step;
 
 pub use checked::CheckedTrain;
 pub use finish::CheckedTrainFinish;
-pub(crate) use members::of_one_train;
 pub use members::{Train, TrainRelease};
 pub use promotion::CheckedTrainPromotion;
 pub use rollback::CheckedTrainRollback;
 pub use step::{LeftReason, TrainChange, TrainChanged, TrainStep};
 
-use crate::record_store::RecordStore;
-use crate::releases::FoundRelease;
+use crate::releases::{FoundRelease, found_release};
 use crate::{Cluster, Error};
 use canary_release::record::TRAIN_LABEL;
 
@@ -44,18 +42,8 @@ impl Cluster {
         train: &str,
         namespaces: &[String],
     ) -> Result<Vec<FoundRelease>, Error> {
-        self.records.list(namespaces, &selector(train)).await
-    }
-}
-
-impl RecordStore {
-    /// The records of a train in a namespace, or in all.
-    pub(crate) async fn list_train(
-        &self,
-        train: &str,
-        namespace: Option<&str>,
-    ) -> Result<Vec<FoundRelease>, Error> {
-        self.list_in(namespace, &selector(train)).await
+        let found = self.records.list_objects(namespaces, &selector(train)).await?;
+        Ok(found.into_iter().map(|(name, object)| found_release(name, &object)).collect())
     }
 }
 

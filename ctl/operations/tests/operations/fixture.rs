@@ -8,7 +8,9 @@ use canary_operations::{
 };
 use canary_release::EmbeddedModule;
 use canary_release::preflight::PreflightCheck;
-use canary_release::spec::{Release, parse};
+use canary_release::record::{Record, RecordKeys, RecordSeals, SealContext};
+use canary_release::spec::{Release, ReleaseName, parse};
+use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
@@ -241,4 +243,43 @@ async fn uninstalled(timeout: Duration, cluster: &Cluster, release: &Release) ->
 /// How objects are written: the istiod of the fake sends a change at once.
 pub(crate) fn options() -> WriteOptions {
     WriteOptions { istiod_push_delay: Duration::from_millis(1), ..WriteOptions::default() }
+}
+
+/// Changes the record of the shop as another process of the tool would: it is sealed with the keys of the gateway's namespace.
+pub(crate) fn edit_record(api: &FakeApi, change: impl FnOnce(&mut Value)) {
+    api.state().store.edit("ConfigMap", "shop-canary", |object| {
+        let mut record = record_in(object);
+        change(&mut record);
+        object["data"]["release.json"] = json!(record.to_string());
+    });
+    seal_record(api);
+}
+
+/// The same without the keys, as who may write ConfigMaps can.
+pub(crate) fn forge_record(api: &FakeApi, change: impl FnOnce(&mut Value)) {
+    api.state().store.edit("ConfigMap", "shop-canary", |object| {
+        let mut record = record_in(object);
+        change(&mut record);
+        object["data"]["release.json"] = json!(record.to_string());
+    });
+}
+
+/// The record in a ConfigMap.
+pub(crate) fn record_in(config_map: &Value) -> Value {
+    serde_json::from_str(config_map["data"]["release.json"].as_str().unwrap()).unwrap()
+}
+
+fn seal_record(api: &FakeApi) {
+    let release: ReleaseName = "shop/shop".parse().unwrap();
+    let secret = api.state().store.find("Secret", "canary-ctl-record-keys").unwrap().clone();
+    let json: ByteString = serde_json::from_value(secret["data"]["record-keys.json"].clone()).unwrap();
+    let keys: RecordKeys = serde_json::from_slice(&json.0).unwrap();
+    api.state().store.edit("ConfigMap", "shop-canary", |object| {
+        let text = object["data"]["release.json"].as_str().unwrap().to_owned();
+        let namespaces = Record::parse(&release, &text).unwrap().sealing_namespaces(&release);
+        let keys = namespaces.iter().map(|namespace| (namespace.clone(), keys.clone())).collect();
+        let context = SealContext { release: &release, uid: object["metadata"]["uid"].as_str().unwrap() };
+        let seals = RecordSeals::of(&text, context, &keys, &namespaces).unwrap();
+        object["data"]["seals.json"] = json!(serde_json::to_string(&seals).unwrap());
+    });
 }

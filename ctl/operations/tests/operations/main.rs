@@ -39,3 +39,4 @@ mod trains;
 mod twin_rights;
 mod two_clusters;
 mod unobserved;
+mod untrusted_records;

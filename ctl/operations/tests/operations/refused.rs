@@ -1,23 +1,14 @@
 //! What an operation refuses before its first write.
 
-use crate::fake_api::FakeApi;
-use crate::fixture::{INGRESS, apply, finish, gateway, pod, promote, release, run, set_weight, shop, weight};
+use crate::fixture::{
+    INGRESS, apply, edit_record, finish, gateway, pod, promote, release, run, set_weight, shop, weight,
+};
 use assignment::contract::Until;
 use canary_operations::{Cluster, Error, Protected, WeightRequest};
 use canary_release::preflight::PreflightCheck;
 use canary_release::record::Expiry;
 use canary_release::spec::{Release, Seconds};
 use serde_json::{Value, json};
-
-/// Changes the record of the shop, as another process would.
-fn edit_record(api: &FakeApi, change: impl FnOnce(&mut Value)) {
-    api.state().store.edit("ConfigMap", "shop-canary", |object| {
-        let mut record: Value =
-            serde_json::from_str(object["data"]["release.json"].as_str().unwrap()).unwrap();
-        change(&mut record);
-        object["data"]["release.json"] = json!(record.to_string());
-    });
-}
 
 /// Sets 20 % for an hour; returns its end.
 async fn set_expiring_weight(cluster: &Cluster, release: &Release) -> Option<Until> {

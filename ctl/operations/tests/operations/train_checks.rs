@@ -173,10 +173,12 @@ fn with_the_rights_of_its_namespace_alone_a_promotion_by_itself_looks_inside_the
 #[test]
 fn a_namespace_that_does_not_hold_the_whole_train_is_not_promoted_without_the_rest() {
     run(async {
-        let (api, cluster, [called, _]) = train().await;
+        let (api, cluster, [called, mut web]) = train().await;
         let mut elsewhere = crate::train_roles::of_another_team(&api);
         elsewhere.sidecars = called.sidecars;
         apply(&cluster, &elsewhere).await.unwrap();
+        web.train_namespaces = ["other".parse().unwrap()].into();
+        apply(&cluster, &web).await.unwrap();
         let before = kept(&api);
         let part = cluster.train(TRAIN, &["shop".to_owned()]).await.unwrap();
         let refused = cluster.check_train_promotion(&part, PromoteOptions::default()).await.unwrap_err();

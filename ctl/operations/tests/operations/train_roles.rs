@@ -202,7 +202,7 @@ fn two_trains_of_one_name_are_refused_unless_a_namespace_takes_one_of_them() {
         let (api, cluster, _) = train().await;
         apply(&cluster, &of_another_team(&api)).await.unwrap();
         let refused = promote_train(&cluster).await.unwrap_err().to_string();
-        assert_eq!(refused, "expected one train `autumn`, found other/api; shop/api, shop/shop");
+        assert_eq!(refused, "expected one train `autumn`, found shop/api, shop/shop; other/api");
         let found = cluster.train(TRAIN, &["shop".to_owned()]).await.unwrap();
         let names: Vec<String> = found.releases.iter().map(|release| release.name.to_string()).collect();
         assert_eq!(names, ["shop/api", "shop/shop"]);

@@ -74,6 +74,10 @@ fn keys_that_rotate_by_the_recipe_are_those_of_both_clusters_and_none_retires_ea
         for (kind, name) in [("Secret", "canary-ctl-keys"), ("ConfigMap", "shop-canary")] {
             second.state().create(&printed(&first, kind, name));
         }
+        let refused = apply(&in_second, &release).await.unwrap_err();
+        assert!(matches!(refused, Error::Untrusted { .. }), "the record of another cluster: {refused:?}");
+        let accepted = in_second.accept_record(&release).await.unwrap();
+        in_second.rebuild_record(&release.name, accepted).await.unwrap();
         apply(&in_second, &release).await.unwrap();
         assert!(reads(&second, &first) && reads(&first, &second), "after the copy of the keys");
 

@@ -93,6 +93,11 @@ impl ModuleRollout {
         }
     }
 
+    /// The objects whose module is changed.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = &Reference> {
+        self.0.iter().map(|change| &change.object)
+    }
+
     /// The modules that the objects named before.
     pub(super) fn old_modules(&self) -> impl Iterator<Item = &ModuleSource> {
         self.0.iter().map(|change| &change.from)

@@ -8,6 +8,8 @@
 //! expiry          when a weight ends by itself                        Expiry         -> Until
 //! release_record  the state, the objects and the settings of a release   ConfigMap      -> Record
 //! role_change     promotion and rollback of a record                     Record         -> Record
+//! names           each name in it is one that a release can have         Record         -> check
+//! seal            each namespace vouches for what is written there      Record         -> RecordSeals
 //! recover         a record that was deleted, from the objects            objects        -> Record
 //! pause           the pause of a release, with its pauser
 //! train           the place of a release in its train
@@ -16,12 +18,14 @@
 
 mod expiry;
 mod history;
+mod names;
 mod operation;
 mod pause;
 mod recover;
 mod release_record;
 mod role_change;
 mod scaled_down;
+mod seal;
 mod state;
 mod train;
 mod version_roles;
@@ -30,10 +34,11 @@ pub use expiry::Expiry;
 pub use history::{History, HistoryEntry};
 pub use operation::Operation;
 pub use pause::Pause;
-pub use recover::recover;
+pub use recover::{RecoverError, RecoveryScope, recover};
 pub(crate) use release_record::FORMAT;
 pub use release_record::{OwnedObject, Proxies, Record, ServiceRef, proxies};
 pub use role_change::{RoleChange, RoleChangeKind, RollbackTarget, drains_for, ends_after};
 pub use scaled_down::ScaledDown;
+pub use seal::{RecordFault, RecordKeys, RecordSeals, RecordTrust, SealContext};
 pub use state::{ReleaseState, new_uid};
 pub use train::{TRAIN_LABEL, TrainMember};

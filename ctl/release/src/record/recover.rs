@@ -1,11 +1,15 @@
 //! The record of a release, read back from its objects where the record itself was deleted.
 //!
 //! The objects have everything that a proxy depends on: versions, roles, epochs, weight, generation and installation. What they do not
-//! have is given up: the history, a pause, the last promotion or rollback, and the deadlines of drains, which begin again.
+//! have is given up: the history, a pause, a rollout, and the deadlines of drains, which begin again.
+//!
+//! An object decides what is written in its own namespace. A configuration in another namespace counts only if the file of the release names
+//! proxies there, or if all namespaces say the same: else who may write an `EnvoyFilter` in one could change the release in the others.
 
 use super::release_record::FORMAT;
 use super::{
-    History, Operation, OwnedObject, Proxies, Record, ReleaseState, ServiceRef, TrainMember, ends_after,
+    History, Operation, OwnedObject, Proxies, Record, ReleaseState, RoleChange, ServiceRef, TrainMember,
+    ends_after,
 };
 use crate::alert::AlertOutbox;
 use crate::delivery::{deployed_config, selected_pods};
@@ -29,15 +33,48 @@ struct Deployed<'o> {
     entry: ReleaseConfig,
 }
 
+/// The namespaces whose configurations a record is read back from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryScope<'n> {
+    /// Those of the proxies in the file of the release.
+    File(&'n BTreeSet<String>),
+    /// All: there is no file. They have to agree.
+    All,
+}
+
+/// Why no record can be read back.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RecoverError {
+    /// Two namespaces have different configurations of the release, and no file says which of them count.
+    #[error(
+        "expected one state of release `{release}` in all namespaces, found different ones in {}",
+        namespaces.iter().map(|namespace| format!("`{namespace}`")).collect::<Vec<_>>().join(" and ")
+    )]
+    Ambiguous {
+        /// The release.
+        release: String,
+        /// The namespaces.
+        namespaces: BTreeSet<String>,
+    },
+}
+
 /// The record that these objects were written for; `None` if none of them contains a configuration of the release that `apply` has
 /// written. `by` is the operator who needs it.
 ///
 /// Objects of other releases are ignored, so whole lists can be given.
-pub fn recover(release: &ReleaseName, objects: &[Value], by: &str) -> Option<Record> {
-    let deployed: Vec<Deployed<'_>> =
-        objects.iter().filter_map(|object| deployed_in(object, release)).collect();
+///
+/// # Errors
+///
+/// If there is no file and the namespaces do not agree.
+pub fn recover(
+    release: &ReleaseName,
+    objects: &[Value],
+    scope: RecoveryScope<'_>,
+    by: &str,
+) -> Result<Option<Record>, RecoverError> {
+    let deployed = deployed_in_scope(release, objects, scope)?;
     // An operation that was interrupted leaves some behind.
-    let latest = deployed.iter().max_by_key(|one| one.entry.generation)?;
+    let Some(latest) = deployed.iter().max_by_key(|one| one.entry.generation) else { return Ok(None) };
     let state = state_of(&latest.entry);
     let own = own_objects(release, objects);
     let service = own.iter().find_map(|(stage, _, object)| {
@@ -59,7 +96,7 @@ pub fn recover(release: &ReleaseName, objects: &[Value], by: &str) -> Option<Rec
         initial_weight: None,
         leaving: state.gone.iter().filter(leaves).map(|gone| gone.name.clone()).collect(),
         draining: draining.map(|version| (version.name.clone(), ends_after(drain))).collect(),
-        role_change: None,
+        role_change: last_promotion(&state, by),
         module_rollout: None,
         rollout: None,
         alerts: AlertOutbox::default(),
@@ -78,7 +115,68 @@ pub fn recover(release: &ReleaseName, objects: &[Value], by: &str) -> Option<Rec
         state,
     };
     record.append_history(by, record.state.weight, Operation::Recover);
-    Some(record)
+    Ok(Some(record))
+}
+
+impl Record {
+    /// The same with what the objects do not say, as an operator accepts it from a record whose seals are not genuine: the history, a pause, the last
+    /// promotion or rollback, and the deadlines of drains.
+    #[must_use]
+    pub fn with_memory_of(mut self, other: Self) -> Self {
+        let is_live = |state: &ReleaseState, name: &str| state.versions.iter().any(|one| one.name == name);
+        let mut draining = other.draining;
+        draining.retain(|name, _| self.draining.contains_key(name));
+        self.draining.extend(draining);
+        self.role_change = other.role_change.filter(|change| is_live(&self.state, &change.to));
+        self.paused = other.paused;
+        self.stable_pods = other.stable_pods;
+        let recovered = std::mem::replace(&mut self.history, other.history);
+        if let Some(entry) = recovered.last() {
+            self.history.append(&self.state, &entry.by, entry.from, Operation::Recover);
+        }
+        self
+    }
+}
+
+/// The configurations that count.
+fn deployed_in_scope<'o>(
+    release: &ReleaseName,
+    objects: &'o [Value],
+    scope: RecoveryScope<'_>,
+) -> Result<Vec<Deployed<'o>>, RecoverError> {
+    let mut deployed: Vec<Deployed<'o>> =
+        objects.iter().filter_map(|object| deployed_in(object, release)).collect();
+    let namespace = |one: &Deployed<'_>| one.reference.namespace.clone();
+    let is_of_file = |one: &Deployed<'_>| match scope {
+        RecoveryScope::File(namespaces) => namespaces.contains(&one.reference.namespace),
+        RecoveryScope::All => false,
+    };
+    if deployed.iter().any(is_of_file) {
+        deployed.retain(is_of_file);
+        return Ok(deployed);
+    }
+    let agrees = |one: &Deployed<'_>, other: &Deployed<'_>| {
+        namespace(one) == namespace(other)
+            || (one.entry.generation == other.entry.generation
+                && state_of(&one.entry) == state_of(&other.entry))
+    };
+    let Some(first) = deployed.first() else { return Ok(deployed) };
+    if deployed.iter().all(|other| agrees(first, other)) {
+        return Ok(deployed);
+    }
+    let namespaces = deployed.iter().map(namespace).collect();
+    Err(RecoverError::Ambiguous { release: release.to_string(), namespaces })
+}
+
+/// The promotion whose old version drains: versions are listed by age, so a version that drains and is older than stable was stable before it.
+fn last_promotion(state: &ReleaseState, by: &str) -> Option<RoleChange> {
+    let stable = state.versions.iter().position(|version| version.role == Role::Stable)?;
+    let mut draining =
+        state.versions.iter().enumerate().filter(|(_, version)| version.role == Role::Draining);
+    let (Some((at, from)), None) = (draining.next(), draining.next()) else { return None };
+    let has_canary = state.version_of(Role::Canary).is_some();
+    let to = state.version_of(Role::Stable)?;
+    (at < stable && !has_canary).then(|| RoleChange::promotion_read_back(&from.name, to, by))
 }
 
 /// The configuration of the release in an object. One that `generate` has printed has no time of installation: no record was
@@ -91,12 +189,13 @@ fn deployed_in<'o>(object: &'o Value, release: &ReleaseName) -> Option<Deployed<
     (entry.installed_at_seconds > 0).then_some(Deployed { reference, object, position, entry })
 }
 
-/// The train of a release. Which 4xx count as failures stands in its file alone.
+/// The train of a release. Its other namespaces, and which 4xx count as failures, are in its file alone.
 fn train(deployed: &[Deployed<'_>], entry: &ReleaseConfig) -> Option<TrainMember> {
     let name = entry.train.clone()?;
     let is_inner = deployed.iter().all(|one| one.position == Position::Mesh);
     let slower_than = Milliseconds::try_from(entry.slower_than_milliseconds).ok();
-    Some(TrainMember { name, is_inner, client_errors: false, slower_than })
+    let namespaces = BTreeSet::new();
+    Some(TrainMember { name, is_inner, namespaces, client_errors: false, slower_than })
 }
 
 /// The labels and annotations that the release gives an object which it shares with others.

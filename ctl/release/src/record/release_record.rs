@@ -8,7 +8,7 @@ use crate::alert::{AlertKind, AlertOutbox};
 use crate::manifest::Stage;
 use crate::plan::{Error, ModuleRollout, Reference};
 use crate::rollout::{Rollout, Suspension};
-use crate::spec::{ObjectMetadata, Release, Routes, Selector};
+use crate::spec::{ObjectMetadata, Release, ReleaseName, Routes, Selector};
 use assignment::Weight;
 use assignment::contract::{ExpiryAction, Role, Until};
 use serde::{Deserialize, Serialize};
@@ -124,18 +124,19 @@ impl Record {
         }
     }
 
-    /// Reads a record.
+    /// Reads the record of a release.
     ///
     /// # Errors
     ///
-    /// If its format is another one.
-    pub fn parse(json: &str) -> Result<Self, Error> {
+    /// If its format is another one, or a name in it is none that a release can have.
+    pub fn parse(release: &ReleaseName, json: &str) -> Result<Self, Error> {
         let record: Self = serde_json::from_str(json).map_err(Error::NoRecord)?;
-        if record.format == FORMAT {
-            return Ok(record);
+        let fault = |found: String| Error::NoRecord(serde::de::Error::custom(found));
+        if record.format != FORMAT {
+            return Err(fault(format!("found format {}", record.format)));
         }
-        let found = format!("found format {}", record.format);
-        Err(Error::NoRecord(serde::de::Error::custom(found)))
+        record.check_names(release).map_err(fault)?;
+        Ok(record)
     }
 
     /// The record as JSON.

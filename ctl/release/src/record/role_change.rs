@@ -50,6 +50,14 @@ pub enum RollbackTarget {
     Done,
 }
 
+impl RoleChange {
+    /// A promotion that is read back from the objects, which do not say when it was.
+    pub(super) fn promotion_read_back(from: &str, to: &str, by: &str) -> Self {
+        let [from, to, by] = [from, to, by].map(str::to_owned);
+        Self { kind: RoleChangeKind::Promoted, from, to, by, at: Timestamp::now(), train_round: None }
+    }
+}
+
 impl Record {
     /// The version that a promotion makes stable; `None` if the last one has done it.
     ///

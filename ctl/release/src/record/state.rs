@@ -116,6 +116,9 @@ impl ReleaseState {
                 gone.push(GoneVersion { name: version.name.clone(), epoch: version.epoch });
             }
         }
+        // By age: whether the version that drains was stable before is known of the objects alone, too.
+        let age = |name: &str| self.versions.iter().position(|version| version.name == name);
+        versions.sort_by_key(|version| age(&version.name).unwrap_or(usize::MAX));
         let until = self.until.filter(|_| same_canary);
         Self { generation: self.generation + 1, weight, until, versions, gone, ..self.clone() }
     }

@@ -2,6 +2,7 @@
 
 use crate::spec::{Milliseconds, Release};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// The label of a record that names the train, so that the records of a train are found by one request.
 pub const TRAIN_LABEL: &str = "canary-ctl.io/train";
@@ -15,6 +16,9 @@ pub struct TrainMember {
     /// Whether sidecars alone serve it: it follows the gateways' decisions, and has no users of its own.
     #[serde(default)]
     pub is_inner: bool,
+    /// The other namespaces whose releases belong to the train, if it is behind gateways.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub namespaces: BTreeSet<String>,
     /// Whether its responses with a status of 400 to 499 count as failed.
     #[serde(default)]
     pub client_errors: bool,
@@ -30,6 +34,7 @@ impl TrainMember {
         release.train.clone().map(|name| Self {
             name,
             is_inner: release.gateways.is_empty() && !release.sidecars.is_empty(),
+            namespaces: release.train_namespaces.iter().map(ToString::to_string).collect(),
             client_errors: policy.client_errors,
             slower_than: policy.slower_than,
         })

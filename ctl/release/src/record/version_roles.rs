@@ -19,8 +19,6 @@ impl ReleaseState {
                 gone.push(GoneVersion { name: version.name.clone(), epoch: version.epoch });
             }
         }
-        // In the order of a file with the same roles.
-        versions.sort_by_key(|version| version.role as u8);
         let has_canary = versions.iter().any(|version| version.role == Role::Canary);
         Self {
             generation: self.generation + 1,
@@ -87,7 +85,7 @@ mod tests {
     #[test]
     fn a_promotion_swaps_roles_keeps_epochs_and_leaves_no_weight() {
         let promoted = at_a_fifth().with_stable("v2");
-        assert_eq!(roles(&promoted), [("v2", Role::Stable, 3), ("v1", Role::Draining, 3)]);
+        assert_eq!(roles(&promoted), [("v1", Role::Draining, 3), ("v2", Role::Stable, 3)]);
         assert_eq!((promoted.weight, promoted.until, promoted.generation), (Weight::ZERO, None, 8));
         let back = promoted.with_stable("v1");
         assert_eq!(roles(&back), [("v1", Role::Stable, 3), ("v2", Role::Draining, 3)]);

@@ -45,10 +45,9 @@ impl InnerRelease {
 
 impl Record {
     /// The train whose other releases its rollout observes: that of a release behind gateways, while the rollout goes on.
-    pub fn observed_train(&self) -> Option<&str> {
+    pub fn observed_train(&self) -> Option<&TrainMember> {
         let is_active = self.rollout.as_ref().is_some_and(|rollout| rollout.is_active());
-        let member = self.train.as_ref().filter(|member| is_active && !member.is_inner)?;
-        Some(&member.name)
+        self.train.as_deref().filter(|member| is_active && !member.is_inner)
     }
 
     /// Notes which releases of the train were observed (`None`: one without a canary). Evidence about versions that have other roles by now is

@@ -31,7 +31,7 @@ pub use duration::{Milliseconds, MillisecondsError, Seconds, SecondsError};
 pub use hook::{HookEndpoint, HookSpec, HookType, RolloutHook};
 pub use load::{Document, Error, Origin, load, parse};
 pub use names::{Label, LabelError, ReleaseName, version_subset};
-pub(crate) use object_metadata::{MANAGED_BY, REVISION};
+pub(crate) use object_metadata::{MANAGED_BY, REVISION, is_label_name, is_label_value};
 pub use object_metadata::{MetadataError, ObjectMetadata};
 pub use percentage::{Percentage, PercentageError};
 pub use release::{

@@ -82,7 +82,7 @@ impl ObjectMetadata {
 /// Checks a label.
 pub(super) fn check_label(name: &str, value: &str) -> Result<(), MetadataError> {
     check_name(name)?;
-    if value.is_empty() || is_name(value) {
+    if is_label_value(value) {
         return Ok(());
     }
     Err(MetadataError::Value { name: name.to_owned(), value: value.to_owned() })
@@ -93,12 +93,27 @@ pub(super) fn check_annotation(name: &str, _value: &str) -> Result<(), MetadataE
     check_name(name)
 }
 
+/// Whether a text can be the name of a label or an annotation.
+///
+/// # Source
+/// [Labels: syntax](https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set)
+pub(crate) fn is_label_name(name: &str) -> bool {
+    match name.split_once('/') {
+        Some((prefix, short)) => is_subdomain(prefix) && is_name(short),
+        None => is_name(name),
+    }
+}
+
+/// Whether a text can be the value of a label.
+pub(crate) fn is_label_value(value: &str) -> bool {
+    value.is_empty() || is_name(value)
+}
+
 fn check_name(name: &str) -> Result<(), MetadataError> {
-    let (prefix, short) = name.split_once('/').map_or((None, name), |(prefix, short)| (Some(prefix), short));
-    if !is_name(short) || prefix.is_some_and(|prefix| !is_subdomain(prefix)) {
+    if !is_label_name(name) {
         return Err(MetadataError::Name(name.to_owned()));
     }
-    match owner(name, prefix.unwrap_or_default()) {
+    match owner(name, name.split_once('/').map_or("", |(prefix, _)| prefix)) {
         Some(owner) => Err(MetadataError::Reserved { name: name.to_owned(), owner }),
         None => Ok(()),
     }

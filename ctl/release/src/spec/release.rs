@@ -52,6 +52,8 @@ pub struct Release {
     pub salt: Option<String>,
     /// The train, if any.
     pub train: Option<String>,
+    /// The other namespaces whose releases belong to the train: what they are counts for this release.
+    pub train_namespaces: BTreeSet<Label>,
     /// The share to begin with.
     pub weight: Weight,
     /// The largest raise that is done without being asked twice.

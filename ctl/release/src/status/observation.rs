@@ -5,7 +5,7 @@ use crate::ModuleDigest;
 use crate::destination_rule::LostSubset;
 use crate::plan::{self, MissingObject, Reference};
 use crate::rbac::Right;
-use crate::record::Record;
+use crate::record::{Record, RecordTrust};
 use crate::routing::Coverage;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,8 +24,8 @@ pub struct ReadyPods {
 pub struct Observation {
     /// Its record.
     pub record: Record,
-    /// Whether the record is on the cluster; else it was deleted, and read back from the objects.
-    pub is_recorded: bool,
+    /// Whether the record is the one on the cluster, or was read back from the objects.
+    pub trust: RecordTrust,
     /// The pods of each version, in the record's order.
     pub ready: Vec<ReadyPods>,
     /// The proxies that serve it and are ready; none where [`missing_right`](Self::missing_right) keeps them from being asked.

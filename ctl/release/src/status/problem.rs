@@ -6,7 +6,7 @@ use crate::format::{counted, none_ready};
 use crate::metrics::ReleaseGeneration;
 use crate::plan::{self, MissingObject, ModuleRollout, Reference};
 use crate::rbac::Right;
-use crate::record::{Operation, ScaledDown};
+use crate::record::{Operation, RecordFault, ScaledDown};
 use crate::routing::{Gap, route_kinds};
 use crate::spec::Routes;
 use assignment::Weight;
@@ -38,6 +38,18 @@ pub enum Problem<'o> {
     /// The record does not exist.
     #[error("the record of the release was deleted: this is what its objects say")]
     NoRecord,
+    /// The record on the cluster is not obeyed.
+    #[error("the record of the release is not obeyed: {fault}; this is what its objects say")]
+    RefusedRecord {
+        /// Why.
+        fault: &'o RecordFault,
+    },
+    /// The seals of the record could not be checked.
+    #[error("the seals of the record were not checked: {reason}; this is what it says")]
+    UnverifiedRecord {
+        /// Why.
+        reason: &'o str,
+    },
     /// An object of the filter does not exist.
     #[error("expected {object}, found no such object: no proxy decides, and clients can name a version")]
     NoFilter {

@@ -2,7 +2,7 @@
 
 use super::{LostCookies, Observation, ObservedShare, OpenFuse, Problem, ReadyPods};
 use crate::preflight::WasmRuntime;
-use crate::record::{Record, ScaledDown};
+use crate::record::{Record, RecordTrust, ScaledDown};
 use assignment::Weight;
 use assignment::contract::Role;
 use jiff::Timestamp;
@@ -18,7 +18,7 @@ pub fn problems<'o>(
     let drift = observation.template_drift.iter().map(|drift| Problem::TemplateDrift { drift });
     let mut problems: Vec<Problem<'o>> = drift.chain(pods(observation)).collect();
     problems.extend(scaled_down(observation, now).map(Problem::ScaledDown));
-    problems.extend((!observation.is_recorded).then_some(Problem::NoRecord));
+    problems.extend(untrusted(&observation.trust));
     problems.extend(observation.objects.missing.iter().map(|object| Problem::NoFilter { object }));
     problems.extend(observation.objects.missing_others.iter().map(|object| Problem::Missing { object }));
     problems.extend(observation.objects.not_deployed.as_ref().map(|error| Problem::NotDeployed { error }));
@@ -48,6 +48,15 @@ pub fn problems<'o>(
     problems.extend(overdue(&observation.record, now));
     problems.extend(not_pruned(&observation.record));
     problems
+}
+
+fn untrusted(trust: &RecordTrust) -> Option<Problem<'_>> {
+    match trust {
+        RecordTrust::Genuine => None,
+        RecordTrust::Absent => Some(Problem::NoRecord),
+        RecordTrust::Refused(fault) => Some(Problem::RefusedRecord { fault }),
+        RecordTrust::Unverified(reason) => Some(Problem::UnverifiedRecord { reason }),
+    }
 }
 
 fn pods(observation: &Observation) -> impl Iterator<Item = Problem<'_>> {

@@ -38,7 +38,7 @@ fn healthy() -> Observation {
     Observation {
         proxies: vec![gateway(&record)],
         record,
-        is_recorded: true,
+        trust: RecordTrust::Genuine,
         ready: vec![ReadyPods { ready: 1, all: 1 }; 2],
         missing_right: None,
         objects: ObjectStatus::default(),

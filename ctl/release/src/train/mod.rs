@@ -10,7 +10,7 @@ mod connected;
 mod order;
 mod round;
 
-pub use connected::{ReleaseNamespaces, connected, release_namespaces};
+pub use connected::{TrainPlace, connected};
 pub use order::{CalledRelease, promotion_order};
 pub use round::{PromotionState, TrainRound};
 

@@ -434,5 +434,8 @@ fn a_record_with_a_rollout_is_read_as_it_was_written() {
     let mut fixture = RolloutFixture::new(PLAN);
     fixture.run_until_weight("10%", EvidenceVerdict::Advance);
     let json = fixture.record.to_json().unwrap();
-    assert_eq!(canary_release::record::Record::parse(&json).unwrap(), fixture.record);
+    assert_eq!(
+        canary_release::record::Record::parse(&"shop/shop".parse().unwrap(), &json).unwrap(),
+        fixture.record
+    );
 }

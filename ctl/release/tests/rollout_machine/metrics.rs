@@ -238,6 +238,9 @@ fn what_was_measured_is_read_from_the_record_as_it_was_written() {
     let mut fixture = at_ten_percent();
     minutes(&mut fixture, 2, 812.5, 0.1);
     let json = fixture.record.to_json().unwrap();
-    assert_eq!(canary_release::record::Record::parse(&json).unwrap(), fixture.record);
+    assert_eq!(
+        canary_release::record::Record::parse(&"shop/shop".parse().unwrap(), &json).unwrap(),
+        fixture.record
+    );
     assert!(!json.contains("prometheus:9090"), "a record never says whom a driver asks");
 }

@@ -9,7 +9,7 @@ use canary_release::rollout::{
     InnerIntervals, InnerRelease, MAX_INNER_RELEASES, RolloutEnd, RolloutResult, RolloutVerb,
 };
 use canary_release::spec::ReleaseName;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const ALL: ProxyCoverage = ProxyCoverage { observed: 1, of: 1 };
 
@@ -21,6 +21,7 @@ fn inner(canary: &str) -> InnerRelease {
     let member = TrainMember {
         name: "autumn".to_owned(),
         is_inner: true,
+        namespaces: BTreeSet::new(),
         client_errors: true,
         slower_than: "1s".parse().ok(),
     };
@@ -53,7 +54,7 @@ fn counted_api() -> RolloutFixture {
 fn a_record_keeps_evidence_of_each_release_and_is_read_as_it_was_written() {
     let fixture = counted_api();
     let json = fixture.record.to_json().unwrap();
-    assert_eq!(Record::parse(&json).unwrap(), fixture.record);
+    assert_eq!(Record::parse(&"shop/shop".parse().unwrap(), &json).unwrap(), fixture.record);
 }
 
 #[test]
@@ -66,7 +67,7 @@ fn a_record_from_before_there_was_such_evidence_is_read() {
     );
     before.as_object_mut().unwrap().remove("train");
     before["rollout"].as_object_mut().unwrap().remove("train");
-    assert_eq!(Record::parse(&before.to_string()).unwrap(), fixture.record);
+    assert_eq!(Record::parse(&"shop/shop".parse().unwrap(), &before.to_string()).unwrap(), fixture.record);
 }
 
 #[test]
@@ -107,7 +108,7 @@ fn the_release_in_front_observes_its_train_while_it_rolls_out_and_no_other_does(
     fixture.record.train = member(true);
     assert_eq!(fixture.record.observed_train(), None, "inside it");
     fixture.record.train = member(false);
-    assert_eq!(fixture.record.observed_train(), Some("autumn"));
+    assert_eq!(fixture.record.observed_train().map(|member| member.name.as_str()), Some("autumn"));
     let now = fixture.now;
     let rollout = fixture.record.rollout.as_mut().unwrap();
     rollout.ended = Some(RolloutEnd { result: RolloutResult::Stopped, reason: String::new(), at: now });

@@ -62,7 +62,7 @@ impl ClusterSource {
         let now = Timestamp::now();
         let found = match &self.scope {
             ReleaseScope::One(name, namespaces) => {
-                let stored = self.cluster.get_or_recover_record(name, namespaces).await?;
+                let stored = self.cluster.show_record(name, namespaces).await?;
                 vec![row(name, &stored.record, now)]
             }
             ReleaseScope::All(namespaces) => {

@@ -50,7 +50,7 @@ impl Watch {
 
     /// The same as data.
     pub(in crate::command) async fn observe(&mut self, cluster: &Cluster) -> Result<Observation, Error> {
-        let stored = cluster.get_or_recover_record(&self.name, &self.namespaces).await?;
+        let stored = cluster.show_record(&self.name, &self.namespaces).await?;
         let generation = stored.record.state.generation;
         if self.generation.replace(generation) != Some(generation) {
             self.window.clear();

@@ -19,6 +19,7 @@ pub(super) async fn run(
     let cluster =
         target::connect_as(&arguments.cluster, target::write_options(&arguments.checks.skipped)).await?;
     let stored = target::get_record(&cluster, &name, document).await?;
+    target::report_record(&stored, printer);
     inner_release::report_of(&cluster, &name, &stored, InnerChange::Weight, printer).await;
     let before = stored.record.state.clone();
     let request = WeightRequest {
@@ -53,6 +54,7 @@ pub(super) async fn run(
         arrival = Some(arrived);
     }
     printer.report(&report)?;
+    target::report_record(&update.stored, printer);
     report_rollout(record, printer);
     report_arrival(arrival.as_ref(), printer);
     Ok(Outcome::Done)

@@ -20,7 +20,6 @@ use super::deployment::DeployedState;
 use super::hooks::{HookCaller, HookDispatcher};
 use super::report::RolloutReport;
 use super::send_error::FailedDelivery;
-use super::train::TrainScope;
 use crate::{Cluster, Error};
 use canary_release::rollout::{Decision, Ending, RolloutAction, RolloutPhase};
 use canary_release::spec::ReleaseName;
@@ -35,7 +34,6 @@ pub struct RolloutDriver<'c> {
     /// How long proxies are waited for at a promotion or a rollback.
     timeout: Duration,
     baseline: Option<Baseline>,
-    train_scope: TrainScope,
     deployed: DeployedState,
     alerts: AlertDispatcher,
     metrics: Option<Arc<dyn MetricSource>>,
@@ -47,18 +45,8 @@ impl<'c> RolloutDriver<'c> {
     pub fn new(cluster: &'c Cluster, release: ReleaseName, timeout: Duration) -> Self {
         let alerts = AlertDispatcher::new(cluster.client.client.clone(), release.clone());
         let deployed = DeployedState::default();
-        let (hooks, train_scope) = (HookDispatcher::default(), TrainScope::default());
-        Self {
-            cluster,
-            release,
-            timeout,
-            baseline: None,
-            train_scope,
-            deployed,
-            alerts,
-            metrics: None,
-            hooks,
-        }
+        let hooks = HookDispatcher::default();
+        Self { cluster, release, timeout, baseline: None, deployed, alerts, metrics: None, hooks }
     }
 
     /// With a sender of its alerts. Without one they stay in the record until a driver that has one; Events are written anyway.
@@ -148,7 +136,7 @@ impl<'c> RolloutDriver<'c> {
     ///
     /// If there is no record, and if the cluster refuses or does not answer.
     pub async fn deliver_alerts(&mut self, now: Timestamp) -> Result<usize, Error> {
-        let mut stored = self.cluster.get_record(&self.release).await?;
+        let mut stored = self.cluster.records.get_sealed(&self.release).await?;
         let has_changed = self.alerts.record_results(&mut stored.record.alerts);
         match self.save(&mut stored, has_changed, now).await {
             Ok(()) | Err(Error::ConcurrentChange { .. }) => Ok(stored.record.alerts.pending().len()),

@@ -29,7 +29,7 @@ pub(super) struct Found {
 impl RolloutDriver<'_> {
     /// Reads the record, observes the cluster, and decides. Writes nothing.
     pub(super) async fn find(&mut self, now: Timestamp) -> Result<Found, Error> {
-        let mut stored = self.cluster.get_record(&self.release).await?;
+        let mut stored = self.cluster.records.get_sealed(&self.release).await?;
         if stored.record.rollout.is_none() {
             return Err(VerbError::NotActive { found: "none".to_owned() }.into());
         }
@@ -38,7 +38,7 @@ impl RolloutDriver<'_> {
         let source = self.metrics.as_deref().filter(|_| is_deployed);
         let (observed, train, measured) = tokio::join!(
             self.cluster.group_counters(&self.release, &stored.record, now),
-            self.cluster.train_counters(&self.release, &stored.record, &mut self.train_scope),
+            self.cluster.train_counters(&self.release, &stored.record),
             measure(source, &stored.record, now),
         );
         let observed = observed?;

@@ -34,9 +34,8 @@ fn an_adoption_is_continued_after_any_write() {
             assert_eq!(rule["spec"]["trafficPolicy"], Value::Null, "killed after {writes} writes: {rule}");
             true
         };
-        let expected =
-            "keys, record, two writes for each of six objects, a Lease, and twice that of the shared objects";
-        assert_eq!(count_writes(case).await, 20, "{expected}");
+        let expected = "keys, those of records, the record and before it its object, two writes for each of six objects, a Lease, and twice that of the shared objects";
+        assert_eq!(count_writes(case).await, 22, "{expected}");
     });
 }
 

@@ -44,8 +44,11 @@ fn generation(api: &FakeApi) -> Option<u64> {
     record(api.state().store.find("ConfigMap", "shop-canary")?)["state"]["generation"].as_u64()
 }
 
+/// Null before the record is in its object.
 fn record(config_map: &Value) -> Value {
-    serde_json::from_str(config_map["data"]["release.json"].as_str().unwrap()).unwrap()
+    config_map["data"]["release.json"]
+        .as_str()
+        .map_or(Value::Null, |text| serde_json::from_str(text).unwrap())
 }
 
 /// Fails if a route leads to a subset that does not exist.

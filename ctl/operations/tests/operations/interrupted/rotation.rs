@@ -37,8 +37,8 @@ fn a_rotation_is_continued_after_any_write_and_each_gateway_verifies_what_others
             assert!(left.is_empty(), "{context}: {left:?} is left");
             true
         };
-        let expected = "two steps, each: two Secrets; a Lease, the record, two Leases, two configurations, three Leases back";
-        assert_eq!(count_writes(case).await, 22, "{expected}");
+        let expected = "the keys of records in two Secrets, the record; two steps, each: two Secrets; a Lease, the record, two Leases, two configurations, three Leases back";
+        assert_eq!(count_writes(case).await, 25, "{expected}");
     });
 }
 

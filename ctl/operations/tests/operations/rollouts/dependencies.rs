@@ -42,7 +42,7 @@ fn a_record_that_cannot_be_read_is_waited_for_and_the_reason_says_why() {
     run(async {
         let fixture = after_the_blog().await;
         let record = json!({
-            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "shop", "name": "blog-canary"}, "data": {"record": "{"},
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "shop", "name": "blog-canary"}, "data": {"release.json": "{"},
         });
         fixture.api.state().create(&record);
         let found = reason(&fixture).await;

@@ -143,6 +143,7 @@ fn spec(mut spec: Section<'_>, folder: &Path, Metadata { name, uid, objects }: M
         salt: users.salt,
         fuse: responses.fuse.unwrap_or(users.train.is_none()),
         train: users.train,
+        train_namespaces: users.train_namespaces,
         name,
         uid,
         metadata: objects,

@@ -1,10 +1,12 @@
 //! How users are identified, how they stay on a version, and how testers choose one.
 
 use crate::spec::duration::Seconds;
+use crate::spec::names::Label;
 use crate::spec::read::keys;
 use crate::spec::release::{Overrides, Session};
 use crate::yaml::Section;
 use assignment::contract::{Fallback, IdentityMode, KeySource, MintPolicy, OverrideMode, Stickiness};
+use std::collections::BTreeSet;
 
 pub(in crate::spec) const STICKINESS: [(&str, Stickiness); 2] =
     [("session", Stickiness::Session), ("user", Stickiness::User)];
@@ -27,6 +29,7 @@ pub(super) struct Users {
     pub(super) identity: IdentityMode,
     pub(super) salt: Option<String>,
     pub(super) train: Option<String>,
+    pub(super) train_namespaces: BTreeSet<Label>,
 }
 
 /// Reads it from the fields of `spec`.
@@ -38,8 +41,24 @@ pub(super) fn users(spec: &mut Section<'_>) -> Option<Users> {
     let mint = spec.choice("mint", &MINT).unwrap_or_default();
     let fallback = spec.choice("fallback", &FALLBACKS).unwrap_or_default();
     let identity = spec.choice("identity", &IDENTITIES).unwrap_or_default();
-    let (salt, train) = (spec.text("salt"), spec.text("train"));
-    Some(Users { stickiness: stickiness?, session, keys, mint, fallback, identity, salt, train })
+    let salt = spec.text("salt");
+    let (train, train_namespaces) = train(spec);
+    let stickiness = stickiness?;
+    Some(Users { stickiness, session, keys, mint, fallback, identity, salt, train, train_namespaces })
+}
+
+/// `train: autumn`, or `train: {name: autumn, namespaces: [back]}`.
+fn train(spec: &mut Section<'_>) -> (Option<String>, BTreeSet<Label>) {
+    let Some(node) = spec.node("train") else { return (None, BTreeSet::new()) };
+    if crate::spec::read::is_word(node) {
+        return (spec.scalar(node).map(str::to_owned), BTreeSet::new());
+    }
+    let mut section = Section::new(spec.faults(), "spec.train", node);
+    let name = section.required_text("name");
+    let namespaces = section.list("namespaces").unwrap_or_default();
+    let namespaces = namespaces.into_iter().filter_map(|(_, node)| section.parse::<Label>(node)).collect();
+    section.finish();
+    (name, namespaces)
 }
 
 fn session(mut section: Section<'_>) -> Session {

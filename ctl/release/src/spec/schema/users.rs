@@ -28,8 +28,21 @@ pub(super) fn fields() -> Vec<SchemaField> {
                 "Makes the users of this release independent of those of others (default: other users for every version).",
             ),
         ),
-        optional("train", text("Releases of one train agree on the user.")),
+        optional("train", train()),
     ]
+}
+
+fn train() -> Value {
+    let name = || text("Releases of one train agree on the user.");
+    let namespaces = list(
+        "The other namespaces whose releases belong to the train (default: none).",
+        text("A namespace."),
+    );
+    let whole = mapping(
+        "A train with releases in several namespaces.",
+        vec![required("name", name()), optional("namespaces", namespaces)],
+    );
+    json!({"description": "Releases of one train agree on the user: the name of the train, or its name and namespaces.", "anyOf": [name(), whole]})
 }
 
 fn session() -> Value {

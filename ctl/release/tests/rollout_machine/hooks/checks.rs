@@ -111,7 +111,11 @@ fn of_two_drivers_that_called_a_test_in_one_interval_one_result_counts() {
         [true, false]
     );
     let json = record.to_json().unwrap();
-    assert_eq!(Record::parse(&json).unwrap(), *record, "read as it was written");
+    assert_eq!(
+        Record::parse(&"shop/shop".parse().unwrap(), &json).unwrap(),
+        *record,
+        "read as it was written"
+    );
     assert!(!json.contains("http://"), "a record never says whom a driver calls: {json}");
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use canary_release::preflight::WasmRuntime;
-use canary_release::record::{Record, ReleaseState};
+use canary_release::record::{Record, RecordTrust, ReleaseState};
 use canary_release::routing::Coverage;
 use canary_release::spec::load;
 use canary_release::status::ObjectStatus;
@@ -24,7 +24,7 @@ fn healthy() -> Observation {
     Observation {
         proxies: vec![gateway],
         record,
-        is_recorded: true,
+        trust: RecordTrust::Genuine,
         ready: vec![ReadyPods { ready: 1, all: 1 }; 2],
         missing_right: None,
         objects: ObjectStatus::default(),
@@ -106,7 +106,7 @@ fn what_comes_next_follows_from_the_pods_of_the_canary_its_weight_and_the_roles(
 #[test]
 fn where_something_is_wrong_that_comes_first() {
     let mut observation = healthy();
-    observation.is_recorded = false;
+    observation.trust = RecordTrust::Absent;
     let found = text(observation);
     assert!(found.contains("problem: ") && !found.contains("next: "), "{found}");
 }
