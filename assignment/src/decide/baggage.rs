@@ -5,12 +5,13 @@
 //! its MAC instead: no client can forge one, also while the filter is missing at the edge.
 
 use super::Facts;
+use super::clock_skew::is_ahead;
 use crate::contract::{Position, Role};
 use crate::request::{BAGGAGE, baggage_members, baggage_value};
 use crate::seal::{Kind, Seal};
 
 /// The longest age of a propagated decision, in seconds. Long enough for a queue between two services; an older one
-/// could name a role that other pods have by then.
+/// could name a role that other pods have by then. One that was issued ahead of any believable clock would live longer, and is none.
 pub const MAX_BAGGAGE_AGE_SECONDS: u64 = 3600;
 
 /// The most members with our key that are read: the edge leaves one.
@@ -41,7 +42,8 @@ pub(super) fn genuine_seal<'a>(facts: &Facts<'a>) -> Option<Seal<'a>> {
 
 fn verify<'a>(facts: &Facts<'_>, text: &'a [u8]) -> Option<Seal<'a>> {
     let seal = facts.policy.baggage_ring.verify(Kind::Baggage, "", text)?;
-    (facts.now().saturating_sub(seal.issued) <= MAX_BAGGAGE_AGE_SECONDS).then_some(seal)
+    let (issued, now) = (seal.issued, facts.now());
+    (!is_ahead(issued, now) && now.saturating_sub(issued) <= MAX_BAGGAGE_AGE_SECONDS).then_some(seal)
 }
 
 /// The role that a propagated decision gives a train.

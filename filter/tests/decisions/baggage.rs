@@ -1,7 +1,7 @@
 //! The second carrier: the edge's decision as a signed member of W3C baggage.
 
 use crate::fixture::{Lines, NOW, Proxy, Visit, get, identity_on, is, key_on};
-use assignment::decide::MAX_BAGGAGE_AGE_SECONDS;
+use assignment::decide::{MAX_BAGGAGE_AGE_SECONDS, MAX_CLOCK_SKEW_SECONDS};
 use assignment::seal::{Seal, baggage_keys};
 use serde_json::{Value, json};
 
@@ -144,6 +144,23 @@ fn nothing_forged_foreign_edited_late_or_of_another_train_counts() {
         "hash",
         "another train's names the user only"
     );
+}
+
+/// A gateway whose clock is ahead writes members that would otherwise live until then, and an hour more.
+#[test]
+fn a_member_issued_more_than_5_minutes_ahead_is_none() {
+    for (ahead, expected) in [
+        (1, is("v2", "cohort")),
+        (MAX_CLOCK_SKEW_SECONDS, is("v2", "cohort")),
+        (MAX_CLOCK_SKEW_SECONDS + 1, is("v1", "fallback")),
+        (1_000_000, is("v1", "fallback")),
+        (u64::MAX - NOW, is("v1", "fallback")),
+    ] {
+        let issued = NOW + ahead;
+        assert_eq!(mesh().got(&with(member("autumn.canary", issued))), expected, "{ahead} s ahead");
+    }
+    let line = format!("{},{}", member("autumn.stable", NOW + 1_000_000), member("autumn.canary", NOW));
+    assert_eq!(mesh().got(&with(line)), is("v2", "cohort"), "one that is none contradicts nothing");
 }
 
 #[test]

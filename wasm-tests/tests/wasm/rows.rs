@@ -3,7 +3,8 @@
 use crate::fixture::{
     NOW, WHO, config, count, pass, pin, release, routed, session_on, sign, standard, with, worker,
 };
-use assignment::seal::Seal;
+use assignment::contract::FilterConfig;
+use assignment::seal::{KeyRing, Seal, baggage_keys};
 use serde_json::{Value, json};
 use std::time::Duration;
 use wasm_host::{RequestHead, Vm};
@@ -71,6 +72,31 @@ fn row_4_the_cohort_inside_the_mesh() {
     check(&vm, get().header("x-canary-cohort", "autumn=canary"), "v2", "v2/canary/cohort");
     check(&vm, get().header("x-canary-cohort", "autumn=canary;override"), "v2", "v2/canary/override");
     check(&vm, get().header("x-canary-cohort", "spring=canary"), "v1", "v1/stable/fallback");
+}
+
+#[test]
+fn row_4_the_cohort_in_baggage_while_it_is_younger_than_an_hour_and_not_ahead() {
+    let mut release = release();
+    for (field, value) in [("stickiness", json!("user")), ("pin", Value::Null), ("train", json!("autumn"))] {
+        release[field] = value;
+    }
+    let mut config = config(&json!({ "shop/web": release }));
+    let keys = baggage_keys(&FilterConfig::from_json(config.to_string().as_bytes()).unwrap().keys);
+    (config["position"], config["baggage"]) = (json!("mesh"), json!("canary"));
+    config["keys"] = serde_json::to_value(&keys).unwrap();
+    let ring = KeyRing::new(&keys).unwrap();
+    let vm = worker(&config);
+    for (issued, version, tag) in [
+        (NOW - 3_600, "v2", "v2/canary/cohort"),
+        (NOW - 3_601, "v1", "v1/stable/fallback"),
+        (NOW + 300, "v2", "v2/canary/cohort"),
+        (NOW + 301, "v1", "v1/stable/fallback"),
+        (NOW + 1_000_000, "v1", "v1/stable/fallback"),
+    ] {
+        let seal = Seal::baggage(b"autumn.canary", None, WHO, issued);
+        let member = format!("canary={}", ring.sign("", &seal).unwrap());
+        check(&vm, get().header("baggage", member), version, tag);
+    }
 }
 
 #[test]
