@@ -1,83 +1,254 @@
 //! The fuse of a release: a proxy that sees its canary fail, and stable not, sends new sessions to stable for a time.
 //!
-//! It opens when of at least [`MIN_RESPONSES`] responses of the canary within [`WINDOW_SECONDS`] half have failed, for at least
-//! [`MIN_USERS`] users, while stable failed less than half as often. So one user who retries does not open it, nor a failure that both
-//! versions share, nor testers, whose responses are counted apart. Without a response of stable nothing can be compared, and it
-//! stays closed.
+//! It counts by user. The share that fails is the mean, over the users of a version, of the share of each one's responses that have
+//! failed. So a session counts as one user, by one request or by thousands: none opens the fuse of a canary that is well, and none
+//! keeps that of a broken one closed by what the version serves it well, or by failures of stable.
 //!
-//! A request without a response counts as a failed one ([`is_unanswered`]): Istio sets no timeout of a route, so a canary that hangs
+//! It opens when of at least [`MIN_RESPONSES`] responses of the canary within [`WINDOW_SECONDS`] this share is half, with failures of
+//! at least [`MIN_USERS`] users, while that of stable is less than half as large. So one user who retries does not open it, nor a
+//! failure that both versions share, nor testers, whose responses are counted apart. Without a response of stable nothing can be
+//! compared, and it stays closed.
+//!
+//! A request without a response counts as a failed one ([`Waiting`]): Istio sets no timeout of a route, so a canary that hangs
 //! has no status.
 //!
 //! While it is open no new session gets to the canary, and no session is moved: pins, cohorts and overrides go on. It closes
 //! after [`FIRST_OPEN_SECONDS`]; each time that it opens again it stays open twice as long, up to [`MAX_OPEN_SECONDS`], until the
-//! canary has gone through a window without failing.
+//! canary has gone through a window that says that it is well, by as many users and responses.
 //!
 //! The workers of a proxy share it: one worker alone sees too few responses at a small weight.
 
-use assignment::Identity;
+use assignment::{Decision, Identity, Reason};
 
 /// The responses of the last so many seconds count. The windows do not overlap: that keeps the shared state small.
 pub const WINDOW_SECONDS: u64 = 10;
 /// The fewest responses of the canary that say something.
-pub const MIN_RESPONSES: u64 = 20;
+pub const MIN_RESPONSES: u32 = 20;
 /// The fewest users whose responses have failed. 1 % of failed responses in runs of five of one user opened a fuse without this bound in
 /// 98 of 100 simulated runs.
 pub const MIN_USERS: u32 = 5;
-/// The seconds after which a request that still has no response counts as a failed one.
-pub const HANGING_SECONDS: u64 = 5;
-/// The seconds after which one does whose client goes away. Less than [`HANGING_SECONDS`], for clients with short timeouts; more than the
-/// second that the clock is behind, so that a page that is left at once says nothing.
-pub const ABANDONED_SECONDS: u64 = 2;
+/// The seconds, of those that a worker can vouch for, after which a request that still has no response counts as a failed one: four to
+/// five seconds after it came.
+pub const HANGING_SECONDS: u32 = 4;
+/// The seconds after which one does whose client goes away: two to three seconds after it came. Less than for others, for clients with
+/// short timeouts.
+pub const ABANDONED_SECONDS: u32 = 2;
 /// How long it stays open the first time.
 pub const FIRST_OPEN_SECONDS: u64 = 30;
 /// How long it stays open at most.
 pub const MAX_OPEN_SECONDS: u64 = 600;
 
-/// Responses of both versions, testers' left out.
+/// How many users of a version are told apart. More of them share these places: the state must not grow with users.
+const USERS: usize = 64;
+/// A share of responses of 1, in [`Failures::shares`].
+const WHOLE: u32 = 10_000;
+const MILLISECONDS: u32 = 1_000;
+
+/// The user of a request: its identity, unless that was drawn for this request alone. A client that keeps no cookies would be another
+/// user with each request otherwise.
+pub fn user_of(decision: &Decision) -> Option<Identity> {
+    let is_drawn = match decision.reason {
+        Reason::Fallback => decision.bucket.is_none(),
+        Reason::Conflict => true,
+        _ => false,
+    };
+    decision.identity.filter(|_| !is_drawn)
+}
+
+/// The wait of a request for its response.
+///
+/// A worker reads the clock once a second, at a tick. When a request came it knows by a second, and not at all after it was busy for
+/// longer. So the wait is measured from the first tick after the request, and is never less than what counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Waiting {
+    /// That it has no response says nothing, or not yet.
+    #[default]
+    Uncounted,
+    /// It came after the last tick.
+    New,
+    /// The first tick after it came: the low half of the milliseconds since 1970-01-01 UTC, which is enough for differences and keeps
+    /// what a stream needs small.
+    Since(u32),
+    /// It has been counted as one without a response; a late one does not count again.
+    Unanswered,
+}
+
+impl Waiting {
+    /// At a tick. Returns whether the request has to be counted as one without a response now.
+    pub const fn tick(&mut self, now_milliseconds: u64) -> bool {
+        match *self {
+            Self::New => *self = Self::Since(low_half(now_milliseconds)),
+            Self::Since(since) if has_passed(HANGING_SECONDS, since, now_milliseconds) => {
+                *self = Self::Unanswered;
+                return true;
+            }
+            _ => {}
+        }
+        false
+    }
+
+    /// When its client goes away. Returns whether the request has to be counted as one without a response. `now_milliseconds` is called
+    /// only where it says something.
+    pub fn client_gone(&mut self, now_milliseconds: impl FnOnce() -> u64) -> bool {
+        let Self::Since(since) = *self else { return false };
+        let is_unanswered = has_passed(ABANDONED_SECONDS, since, now_milliseconds());
+        *self = if is_unanswered { Self::Unanswered } else { Self::Uncounted };
+        is_unanswered
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "that is what it is for")]
+const fn low_half(milliseconds: u64) -> u32 {
+    milliseconds as u32
+}
+
+/// Whether so many seconds have passed. A clock that was set back says that none have.
+const fn has_passed(seconds: u32, since: u32, now_milliseconds: u64) -> bool {
+    let passed = low_half(now_milliseconds).wrapping_sub(since);
+    passed.cast_signed() >= 0 && passed >= seconds * MILLISECONDS
+}
+
+/// Responses of both versions, testers' left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResponseCounts {
     /// The canary's.
-    pub canary: u64,
-    /// The canary's with a status of 500 and up, and its requests without a response.
-    pub canary_failed: u64,
+    pub canary: VersionCounts,
     /// Stable's.
-    pub stable: u64,
-    /// The same of stable.
-    pub stable_failed: u64,
-    /// The users of [`Self::canary_failed`], as a set of 64: [`user_bit`].
-    pub failed_users: u64,
+    pub stable: VersionCounts,
 }
 
-/// Whether a request without a response counts as failed, so long after it came. It does so once; for the ratio it is a response.
-pub const fn is_unanswered(waited_seconds: u64, is_client_gone: bool) -> bool {
-    waited_seconds >= if is_client_gone { ABANDONED_SECONDS } else { HANGING_SECONDS }
+/// Responses of one version by user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VersionCounts {
+    users: [UserCounts; USERS],
 }
 
-/// A user in [`ResponseCounts::failed_users`]. Two users may share a bit, so a set has at least as many users as bits.
-pub const fn user_bit(identity: Identity) -> u64 {
-    1 << (identity.as_u64() >> 58)
+/// Responses to one user, or to several who share a place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct UserCounts {
+    responses: u16,
+    /// Those with a status of 500 and up, and requests without a response.
+    failed: u16,
+}
+
+/// What the responses of a version say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Failures {
+    responses: u32,
+    users: u32,
+    failed_users: u32,
+    /// The sum of the failed shares of the users, each up to [`WHOLE`].
+    shares: u32,
+}
+
+impl Default for VersionCounts {
+    fn default() -> Self {
+        Self { users: [UserCounts::default(); USERS] }
+    }
+}
+
+impl VersionCounts {
+    /// Counts a response, or a request without one. Two users may share a place, so there are at least as many users as places with
+    /// responses. Requests without a user ([`user_of`]) have one place together.
+    pub fn count(&mut self, user: Option<Identity>, has_failed: bool) {
+        let place = user.map_or(0, |user| user.as_u64() >> (u64::BITS - USERS.ilog2()));
+        let user = usize::try_from(place).ok().and_then(|place| self.users.get_mut(place));
+        if let Some(user) = user {
+            user.add(UserCounts { responses: 1, failed: has_failed.into() });
+        }
+    }
+
+    fn add(&mut self, more: &Self) {
+        for (user, more) in self.users.iter_mut().zip(&more.users).filter(|(_, more)| more.responses > 0) {
+            user.add(*more);
+        }
+    }
+
+    fn failures(&self) -> Failures {
+        let mut sum = Failures::default();
+        for user in self.users.iter().filter(|user| user.responses > 0) {
+            sum.responses += u32::from(user.responses);
+            sum.users += 1;
+            // Nearly always none has failed.
+            if user.failed > 0 {
+                sum.failed_users += 1;
+                sum.shares += user.share();
+            }
+        }
+        sum
+    }
+
+    /// The bytes of [`Self::write`].
+    const LEN: usize = USERS * size_of::<UserCounts>();
+
+    fn write(&self, bytes: &mut [u8]) {
+        for (place, user) in bytes.chunks_exact_mut(size_of::<UserCounts>()).zip(&self.users) {
+            let number = u32::from(user.failed) << u16::BITS | u32::from(user.responses);
+            place.copy_from_slice(&number.to_le_bytes());
+        }
+    }
+
+    fn read(&mut self, bytes: &[u8]) {
+        for (user, bytes) in self.users.iter_mut().zip(bytes.chunks_exact(size_of::<UserCounts>())) {
+            if let [a, b, c, d] = *bytes {
+                user.responses = u16::from_le_bytes([a, b]);
+                user.failed = u16::from_le_bytes([c, d]);
+            }
+        }
+    }
+}
+
+impl UserCounts {
+    /// A place whose numbers have come to their end says less than it could, of itself alone.
+    const fn add(&mut self, more: Self) {
+        self.responses = self.responses.saturating_add(more.responses);
+        self.failed = self.failed.saturating_add(more.failed);
+    }
+
+    /// The share of its responses that have failed, rounded.
+    fn share(self) -> u32 {
+        let responses = u32::from(self.responses).max(1);
+        (u32::from(self.failed) * WHOLE + responses / 2) / responses
+    }
+}
+
+impl Failures {
+    /// Whether there is enough to say that a version fails or does not.
+    const fn is_enough(&self) -> bool {
+        self.responses >= MIN_RESPONSES && self.users >= MIN_USERS
+    }
+
+    /// Whether half of what its users get has failed.
+    const fn are_half(&self) -> bool {
+        2 * self.shares >= self.users * WHOLE
+    }
 }
 
 impl ResponseCounts {
     /// Whether the canary fails, and stable does not.
     fn is_failing(&self) -> bool {
-        self.canary >= MIN_RESPONSES
-            && 2 * self.canary_failed >= self.canary
-            && self.failed_users.count_ones() >= MIN_USERS
-            && 2 * self.stable_failed * self.canary < self.canary_failed * self.stable
+        let canary = self.canary.failures();
+        if !canary.is_enough() || canary.failed_users < MIN_USERS || !canary.are_half() {
+            return false;
+        }
+        let stable = self.stable.failures();
+        2 * stable.shares * canary.users < canary.shares * stable.users
+    }
+
+    /// Whether the canary is well.
+    fn is_canary_well(&self) -> bool {
+        let canary = self.canary.failures();
+        canary.is_enough() && !canary.are_half()
     }
 
     fn add(&mut self, more: &Self) {
-        self.canary += more.canary;
-        self.canary_failed += more.canary_failed;
-        self.stable += more.stable;
-        self.stable_failed += more.stable_failed;
-        self.failed_users |= more.failed_users;
+        self.canary.add(&more.canary);
+        self.stable.add(&more.stable);
     }
 }
 
 /// The state of a fuse, as the workers of a proxy share it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fuse {
     /// The number of the window that `counts` are of.
     window: u64,
@@ -90,8 +261,8 @@ pub struct Fuse {
 
 impl Fuse {
     /// The bytes of [`Self::to_bytes`].
-    pub const LEN: usize = 8 * Self::NUMBERS;
-    const NUMBERS: usize = 8;
+    pub const LEN: usize = Self::NUMBERS * size_of::<u64>() + 2 * VersionCounts::LEN;
+    const NUMBERS: usize = 3;
 
     /// Adds what a worker has counted. Returns whether the fuse has opened by it.
     pub fn add(&mut self, more: &ResponseCounts, now_seconds: u64) -> bool {
@@ -99,7 +270,7 @@ impl Fuse {
         let window = now_seconds / WINDOW_SECONDS;
         // A worker whose clock is a moment behind counts for the window that has begun.
         if window > self.window {
-            if self.counts.canary >= MIN_RESPONSES && !is_open && !self.counts.is_failing() {
+            if !is_open && self.counts.is_canary_well() {
                 self.opened = 0;
             }
             self.window = window;
@@ -117,27 +288,33 @@ impl Fuse {
 
     /// The state in the form in which it is shared: little-endian numbers.
     pub fn to_bytes(&self) -> [u8; Self::LEN] {
-        let Self { window, counts, opened, open_until_seconds } = *self;
-        let ResponseCounts { canary, canary_failed, stable, stable_failed, failed_users } = counts;
-        let numbers: [u64; Self::NUMBERS] =
-            [window, canary, canary_failed, stable, stable_failed, failed_users, opened, open_until_seconds];
         let mut bytes = [0; Self::LEN];
-        for (place, number) in bytes.chunks_exact_mut(8).zip(numbers) {
+        let (numbers, users) = bytes.split_at_mut(Self::NUMBERS * size_of::<u64>());
+        let all = [self.window, self.opened, self.open_until_seconds];
+        for (place, number) in numbers.chunks_exact_mut(size_of::<u64>()).zip(all) {
             place.copy_from_slice(&number.to_le_bytes());
         }
+        let (canary, stable) = users.split_at_mut(VersionCounts::LEN);
+        self.counts.canary.write(canary);
+        self.counts.stable.write(stable);
         bytes
     }
 
-    /// The inverse of [`Self::to_bytes`]. What is missing is 0: a fuse that nobody has shared yet is closed.
+    /// The inverse of [`Self::to_bytes`]. What has another length is no such form: a fuse that nobody has shared yet is closed.
     pub fn from_bytes(bytes: &[u8]) -> Self {
-        let mut numbers = [0; Self::NUMBERS];
-        for (number, bytes) in numbers.iter_mut().zip(bytes.chunks_exact(8)) {
+        let mut fuse = Self::default();
+        if bytes.len() != Self::LEN {
+            return fuse;
+        }
+        let (numbers, users) = bytes.split_at(Self::NUMBERS * size_of::<u64>());
+        let all = [&mut fuse.window, &mut fuse.opened, &mut fuse.open_until_seconds];
+        for (number, bytes) in all.into_iter().zip(numbers.chunks_exact(size_of::<u64>())) {
             *number = bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
         }
-        let [window, canary, canary_failed, stable, stable_failed, failed_users, opened, open_until_seconds] =
-            numbers;
-        let counts = ResponseCounts { canary, canary_failed, stable, stable_failed, failed_users };
-        Self { window, counts, opened, open_until_seconds }
+        let (canary, stable) = users.split_at(VersionCounts::LEN);
+        fuse.counts.canary.read(canary);
+        fuse.counts.stable.read(stable);
+        fuse
     }
 }
 

@@ -94,7 +94,7 @@ pub fn latency(release: &Release, version: &Version, is_override: bool) -> Strin
     format!("canary_latency.component.{}.tag.{}/{role};.milliseconds", release.name, version.name)
 }
 
-/// Requests that count for the fuse as failed because they have no response ([`crate::fuse::is_unanswered`]), by release, version and
+/// Requests that count for the fuse as failed because they have no response ([`crate::fuse::Waiting`]), by release, version and
 /// role. Counter.
 pub fn unanswered(release: &Release, version: &Version) -> String {
     let (name, role) = (&release.name, version.role.as_str());

@@ -6,16 +6,24 @@
 use crate::abi;
 use std::cell::Cell;
 
-const NANOSECONDS: u64 = 1_000_000_000;
+pub(crate) const NANOSECONDS_PER_MILLISECOND: u64 = 1_000_000;
+const MILLISECONDS: u64 = 1_000;
 
 thread_local! {
     /// (A VM has one thread.)
     static NOW_SECONDS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Reads the proxy's clock.
-pub(crate) fn update() {
-    NOW_SECONDS.set(abi::now_nanoseconds() / NANOSECONDS);
+/// Reads the proxy's clock. Returns what it showed, in milliseconds since 1970-01-01 UTC.
+pub(crate) fn update() -> u64 {
+    let milliseconds = read_milliseconds();
+    NOW_SECONDS.set(milliseconds / MILLISECONDS);
+    milliseconds
+}
+
+/// Milliseconds since 1970-01-01 UTC, now: a host call, for what is rare.
+pub(crate) fn read_milliseconds() -> u64 {
+    abi::now_nanoseconds() / NANOSECONDS_PER_MILLISECOND
 }
 
 /// Seconds since 1970-01-01 UTC, up to a second ago.

@@ -39,15 +39,15 @@ impl Contexts {
 
     /// Reads the clock, counts the requests that have no response, of whatever configuration, and lets a root flush what was counted.
     pub(crate) fn tick(&mut self, root: u32) {
-        clock::update();
-        self.streams.values_mut().for_each(|stream| stream.count_unanswered(false));
+        let now_milliseconds = clock::update();
+        self.streams.values_mut().for_each(|stream| stream.tick(now_milliseconds));
         self.root(root).inspect(|root| root.tick());
     }
 
     /// Removes a context; an unknown id is ignored.
     pub(crate) fn delete(&mut self, context: u32) {
         if let Some(mut stream) = self.streams.remove(context) {
-            stream.count_unanswered(true);
+            stream.client_gone();
         } else {
             // It gets no more ticks.
             self.root(context).inspect(|root| root.flush());

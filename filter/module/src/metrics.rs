@@ -8,7 +8,7 @@ use assignment::Identity;
 use assignment::contract::Role;
 use assignment::policy::Release;
 use assignment::{Decision, Policy, Reason};
-use canary_filter::fuse::{ResponseCounts, user_bit};
+use canary_filter::fuse::{ResponseCounts, user_of};
 use canary_filter::labels::{self, GroupCounter, StatusClass};
 use fnv::FnvHashMap;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -89,8 +89,8 @@ pub(crate) struct Counters {
 /// The counters of one release, made at its first request.
 struct ReleaseCounters {
     slots: Box<[Slot]>,
-    /// What was counted for the fuse since the last flush.
-    for_fuse: Cell<ResponseCounts>,
+    /// What was counted for the fuse since the last flush. Boxed: it is half a kilobyte, and most releases are quiet most of the time.
+    for_fuse: Cell<Option<Box<ResponseCounts>>>,
     /// The second at which the fuse closes, as it was shared last.
     fused_until: Cell<u64>,
     /// The second in which that was read.
@@ -157,21 +157,15 @@ impl Counters {
             return;
         }
         let Some(counters) = self.releases.get(decision.release).and_then(OnceCell::get) else { return };
-        let (mut counts, failed) = (counters.for_fuse.get(), u64::from(has_failed));
-        match release.versions.get(decision.version).map(|version| version.role) {
-            Some(Role::Canary) => {
-                counts.canary += 1;
-                counts.canary_failed += failed;
-                let user = decision.identity.filter(|_| has_failed);
-                counts.failed_users |= user.map_or(0, user_bit);
-            }
-            Some(Role::Stable) => {
-                counts.stable += 1;
-                counts.stable_failed += failed;
-            }
+        let is_canary = match release.versions.get(decision.version).map(|version| version.role) {
+            Some(Role::Canary) => true,
+            Some(Role::Stable) => false,
             _ => return,
-        }
-        counters.for_fuse.set(counts);
+        };
+        let mut counts = counters.for_fuse.take().unwrap_or_default();
+        let version = if is_canary { &mut counts.canary } else { &mut counts.stable };
+        version.count(user_of(decision), has_failed);
+        counters.for_fuse.set(Some(counts));
     }
 
     /// Whether the fuse of a release is open. What the workers share is read once a second at most.
@@ -180,7 +174,7 @@ impl Counters {
         let Some(counters) = self.release(index, release) else { return false };
         let now = now_seconds();
         if counters.fuse_read_at.replace(now) != now {
-            counters.fused_until.set(fuse::add(release, &ResponseCounts::default(), now));
+            counters.fused_until.set(fuse::add(release, None, now));
         }
         now < counters.fused_until.get()
     }
@@ -251,13 +245,12 @@ impl Counters {
             if let Some(id) = id {
                 abi::increment_metric(id, counted.into());
             }
-            let counts = counters.for_fuse.take();
-            if counts != ResponseCounts::default() {
+            if let Some(counts) = counters.for_fuse.take() {
                 fused.push((release, counters, counts));
             }
         }
         for (release, counters, counts) in fused {
-            counters.fused_until.set(fuse::add(release, &counts, now_seconds()));
+            counters.fused_until.set(fuse::add(release, Some(&counts), now_seconds()));
         }
     }
 

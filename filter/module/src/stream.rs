@@ -1,7 +1,7 @@
 //! One request and its response.
 
 use crate::abi::{self, Map};
-use crate::clock::now_seconds;
+use crate::clock::{self, NANOSECONDS_PER_MILLISECOND, now_seconds};
 use crate::health;
 use crate::host_environment::HostEnvironment;
 use crate::root::ActiveConfig;
@@ -9,14 +9,11 @@ use assignment::policy::Release;
 use assignment::request::Headers;
 use assignment::{Policy, Reason, Request, decide};
 use canary_filter::edit::HeaderEdits;
-use canary_filter::fuse;
+use canary_filter::fuse::Waiting;
 use canary_filter::labels::StatusClass;
 use canary_filter::response::{Outcome, RequestState, ResponseSummary};
 use canary_filter::{forward, labels, response};
-use std::num::NonZeroU64;
 use std::rc::Rc;
-
-const NANOSECONDS_PER_MILLISECOND: u64 = 1_000_000;
 
 /// The state between a request and its response.
 pub(crate) struct Stream {
@@ -59,18 +56,28 @@ impl Stream {
         let decided_at = is_timed.then(abi::now_nanoseconds);
         let mut state = RequestState::new(decision, &request);
         state.decided_at = decided_at;
-        state.waiting_since_seconds = NonZeroU64::new(now_seconds()).filter(|_| is_whole && is_awaited);
+        if is_whole && is_awaited {
+            state.waiting = Waiting::New;
+        }
         self.state = Some(Box::new(state));
     }
 
-    /// Counts the request if it has waited for its response for too long, or if its client has gone.
-    pub(crate) fn count_unanswered(&mut self, is_client_gone: bool) {
-        let Some(state) = &mut self.state else { return };
-        let Some(since) = state.waiting_since_seconds else { return };
-        if !fuse::is_unanswered(now_seconds().saturating_sub(since.get()), is_client_gone) {
-            return;
+    /// Counts the request if it has waited for its response for too long.
+    pub(crate) fn tick(&mut self, now_milliseconds: u64) {
+        if self.state.as_mut().is_some_and(|state| state.waiting.tick(now_milliseconds)) {
+            self.count_unanswered();
         }
-        (state.waiting_since_seconds, state.is_unanswered) = (None, true);
+    }
+
+    /// Counts the request if its client has waited for its response for long enough.
+    pub(crate) fn client_gone(&mut self) {
+        if self.state.as_mut().is_some_and(|state| state.waiting.client_gone(clock::read_milliseconds)) {
+            self.count_unanswered();
+        }
+    }
+
+    fn count_unanswered(&self) {
+        let Some(state) = &self.state else { return };
         let ActiveConfig { policy, counters, .. } = &*self.config;
         if let Some(release) = policy.release(state.decision.release) {
             counters.count_unanswered(release, &state.decision);
@@ -86,7 +93,7 @@ impl Stream {
         let outcome = outcome(policy, &state);
         if let Some(release) = policy.release(state.decision.release) {
             counters.count_response(release, &state.decision, outcome.class);
-            if !state.is_unanswered {
+            if state.waiting != Waiting::Unanswered {
                 let has_failed = outcome.class == StatusClass::ServerError;
                 counters.count_for_fuse(release, &state.decision, has_failed);
             }

@@ -8,6 +8,7 @@ mod date;
 mod set_cookie;
 
 use crate::edit::HeaderEdits;
+use crate::fuse::Waiting;
 use crate::labels::{self, StatusClass};
 use assignment::contract::{CacheControl, PinConfig, Position};
 use assignment::decide::{PinAction, Reason};
@@ -17,7 +18,6 @@ use assignment::seal::Seal;
 use assignment::{Decision, Identity, Policy, Request};
 use caching::Caching;
 use set_cookie::SessionChange;
-use std::num::NonZeroU64;
 
 /// The state of a request that its response needs.
 #[derive(Clone, Debug)]
@@ -26,10 +26,8 @@ pub struct RequestState {
     pub decision: Decision,
     /// When, in nanoseconds since 1970-01-01 UTC, where the release keeps latencies.
     pub decided_at: Option<u64>,
-    /// Since which second it waits for a response whose absence is a failure; `None` where it is none, and once it has been counted.
-    pub waiting_since_seconds: Option<NonZeroU64>,
-    /// Whether it has been counted as one without a response, so that a late one does not count again.
-    pub is_unanswered: bool,
+    /// Whether it waits for a response whose absence is a failure.
+    pub waiting: Waiting,
     is_navigation: bool,
     is_cacheable_method: bool,
 }
@@ -40,8 +38,7 @@ impl RequestState {
         Self {
             decision,
             decided_at: None,
-            waiting_since_seconds: None,
-            is_unanswered: false,
+            waiting: Waiting::default(),
             is_navigation: request.is_navigation(),
             is_cacheable_method: request.is_cacheable_method(),
         }

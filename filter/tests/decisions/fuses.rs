@@ -1,7 +1,8 @@
 //! An open fuse: new sessions get stable, and no other request is decided otherwise.
 
-use crate::fixture::{NOW, Proxy, get, identity_on, is, key_on, page};
+use crate::fixture::{NOW, Proxy, Visit, get, identity_on, is, key_on, page};
 use assignment::seal::Seal;
+use canary_filter::fuse::user_of;
 use serde_json::json;
 
 fn with_fuse(proxy: Proxy, is_open: bool) -> Proxy {
@@ -29,6 +30,26 @@ fn while_the_fuse_is_open_a_new_session_gets_stable_by_every_row_that_goes_by_th
     assert_eq!(minting(true).got(&page("/")), is("v1", "fused"));
     assert_eq!(by_address(false).got(&get("/")), is("v2", "fallback"));
     assert_eq!(by_address(true).got(&get("/")), is("v1", "fused"));
+}
+
+/// Else one client that keeps no cookies would be another user of stable with each request.
+#[test]
+fn an_identity_that_is_drawn_for_one_request_is_no_user() {
+    let user_of = |proxy: &Proxy, visit: &Visit| {
+        let decision = proxy.send(visit).state.unwrap().decision;
+        (decision.reason.as_str(), decision.identity.is_some(), user_of(&decision).is_some())
+    };
+    let proxy = with_fuse(Proxy::session(), false);
+    assert_eq!(user_of(&proxy, &get("/")), ("fallback", true, false));
+    let [stable, canary] = [proxy.pin("v1", 1, NOW), proxy.pin("v2", 2, NOW)];
+    let both = get("/").cookie("__Host-pin", &stable).cookie("__Host-pin", &canary);
+    assert_eq!(user_of(&proxy, &both), ("conflict", true, false));
+    assert_eq!(user_of(&proxy, &page("/")), ("minted", true, true));
+    assert_eq!(user_of(&proxy, &get("/").cookie("S", &key_on(true))), ("hash", true, true));
+    assert_eq!(user_of(&proxy, &get("/").cookie("__Host-pin", &canary)), ("pin", true, true));
+    let mut by_address = with_fuse(Proxy::session().with("fallback", json!("clientAddress")), false);
+    by_address.context.address = Some(key_on(true).into_bytes());
+    assert_eq!(user_of(&by_address, &get("/")), ("fallback", true, true));
 }
 
 #[test]

@@ -81,6 +81,12 @@ impl Proxy {
         self.held().shared_data.get(key.as_ref()).map(|(value, _)| value.to_vec())
     }
 
+    /// Sets a value of the shared data, as another VM of the process does.
+    pub fn share(&self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) {
+        // Without a number it always succeeds.
+        let _ = self.held().shared_data.set(key.as_ref(), value.as_ref(), 0);
+    }
+
     /// From now on so many compare-and-swaps of shared data meet a write of another VM in between, of the same value.
     pub fn overtake(&self, writes: u32) {
         self.held().shared_data.overtaken = writes;

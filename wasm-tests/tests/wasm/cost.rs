@@ -11,9 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use wasm_host::{Fuel, RequestHead, Vm};
 
 /// What one path may cost: instructions of a request and its response, all four entries together, measured + 10 %.
-const BOUNDS: [(&str, u64); 6] = [
+const BOUNDS: [(&str, u64); 7] = [
     ("pinned", 10_600),
     ("pinned in a rollout", 10_900),
+    ("pinned beside a fuse", 10_900),
     ("pinned anew", 35_600),
     ("hashed", 10_350),
     ("minted", 46_300),
@@ -45,7 +46,7 @@ fn browser(path: &str) -> RequestHead {
 fn request(path: &str) -> RequestHead {
     let session = session_on(true);
     match path {
-        "pinned" | "pinned in a rollout" => browser("/")
+        "pinned" | "pinned in a rollout" | "pinned beside a fuse" => browser("/")
             .header("cookie", format!("lang=de; S={session}; theme=dark; __Host-pin={}", pin("v2", 2))),
         // No worker has verified this pin before.
         "pinned anew" => {
@@ -65,6 +66,7 @@ fn request(path: &str) -> RequestHead {
 fn worker_for(path: &str) -> Vm {
     worker(&match path {
         "hashed" => with("stickiness", json!("user")),
+        "pinned beside a fuse" => with("fuse", json!(true)),
         // The pin's session began during it.
         "pinned in a rollout" => with("rolloutSinceSeconds", json!(NOW - 3_600)),
         _ => standard(),

@@ -236,12 +236,16 @@ fn stable_session(number: u64) -> String {
     (0..100).map(|more| format!("stable-{number}-{more}")).find(is_stable).unwrap()
 }
 
+/// A worker with a fuse whose testers choose by header.
+fn open_to_testers() -> Vm {
+    let mut release = release();
+    (release["fuse"], release["override"]) = (json!(true), json!({"mode": "open"}));
+    worker_in(&Proxy::new(), VmOptions::default(), &config(&json!({ "shop/web": release })))
+}
+
 /// What is left of a proxy after an attack in which each response had this status.
 fn after(attack: Attack, status: u16) -> Vm {
-    let open = json!({"mode": "open"});
-    let mut release = release();
-    (release["fuse"], release["override"]) = (json!(true), open);
-    let vm = worker_in(&Proxy::new(), VmOptions::default(), &config(&json!({ "shop/web": release })));
+    let vm = open_to_testers();
     stable_is_well(&vm, 200);
     for request in 0..60 {
         send(&vm, (attack.1)(request), status);
@@ -261,6 +265,105 @@ fn no_attack_opens_the_fuse_of_a_canary_that_is_well() {
         }
     }
     assert!(attacks >= 50, "{attacks}");
+}
+
+/// A session counts as one user, so what it is served hides no other user's failure.
+#[test]
+fn no_attack_keeps_the_fuse_of_a_canary_that_fails_closed() {
+    for attack in ATTACKS {
+        let vm = after(attack, 200);
+        canary_fails(&vm, 40);
+        vm.tick().unwrap();
+        assert!(is_open(&vm), "60 good responses: {}", attack.0);
+    }
+}
+
+/// What somebody may send to stable, to have it look as bad as the canary.
+const ATTACKS_ON_STABLE: [Attack; 4] = [
+    ("a pinned user retries", |_| pinned_to("v1", 1, 63)),
+    ("a session without a pin retries", |_| {
+        RequestHead::get("/").header("cookie", format!("S={}", stable_session(0)))
+    }),
+    ("clients without cookies", |_| RequestHead::get("/")),
+    ("a pin with one session cookie after the other", |request| {
+        let pin = sign(&Seal::pin(b"v1", 1, who(7), NOW - 60));
+        RequestHead::get("/").header("cookie", format!("S=session-{request}; __Host-pin={pin}"))
+    }),
+];
+
+#[test]
+fn no_attack_on_stable_keeps_the_fuse_of_a_canary_that_fails_closed() {
+    for (what, request) in ATTACKS_ON_STABLE {
+        for hangs in [false, true] {
+            let vm = open_to_testers();
+            stable_is_well(&vm, 60);
+            let waiting = (0..200).map(|number| vm.request(request(number)).unwrap());
+            if hangs {
+                let waiting: Vec<_> = waiting.collect();
+                (0..5).for_each(|_| pass(&vm, SECOND));
+                drop(waiting);
+            } else {
+                waiting.for_each(|exchange| drop(respond(exchange, ResponseHead::status(503))));
+            }
+            canary_fails(&vm, 40);
+            vm.tick().unwrap();
+            assert!(is_open(&vm), "{what}, hangs: {hangs}");
+        }
+    }
+}
+
+#[test]
+fn a_session_that_fails_does_not_make_the_errors_of_many_users_those_of_the_canary() {
+    let vm = open_to_testers();
+    stable_is_well(&vm, 64);
+    for user in 0..64 {
+        for request in 0..10 {
+            let status = if request == 0 && user < 8 { 500 } else { 200 };
+            send(&vm, pinned_to("v2", 2, user), status);
+        }
+    }
+    for _ in 0..2_000 {
+        send(&vm, pinned_to("v2", 2, 63), 500);
+    }
+    vm.tick().unwrap();
+    assert!(!is_open(&vm));
+}
+
+#[test]
+fn a_failure_of_both_versions_opens_no_fuse_though_one_session_is_served_well_by_stable() {
+    let vm = open_to_testers();
+    for user in 0..40 {
+        send(&vm, pinned_to("v1", 1, user), 503);
+        send(&vm, pinned_to("v2", 2, user), 503);
+    }
+    for _ in 0..400 {
+        send(&vm, pinned_to("v1", 1, 63), 200);
+    }
+    vm.tick().unwrap();
+    assert!(!is_open(&vm));
+}
+
+/// Both modules run in one process while one replaces the other.
+#[test]
+fn a_state_that_an_older_module_has_shared_is_neither_read_nor_replaced() {
+    let proxy = Proxy::new();
+    // Window, responses and failures of both versions, users, how often it opened, and until when it is open.
+    let old: Vec<u8> = [NOW / 10, 60, 60, 60, 0, u64::MAX, 4, NOW + 600]
+        .iter()
+        .flat_map(|number| number.to_le_bytes())
+        .collect();
+    proxy.share(GAUGE, &old);
+    let vm = worker_in(&proxy, VmOptions::default(), &with_fuse());
+    assert!(!is_open(&vm));
+    stable_is_well(&vm, 30);
+    canary_fails(&vm, 19);
+    vm.tick().unwrap();
+    assert!(!is_open(&vm), "19 responses");
+    canary_fails(&vm, 1);
+    vm.tick().unwrap();
+    assert!(is_open(&vm));
+    assert_eq!(proxy.metric(GAUGE), Some(NOW + 30));
+    assert_eq!(proxy.shared_data(GAUGE), Some(old));
 }
 
 #[test]

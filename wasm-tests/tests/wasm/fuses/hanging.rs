@@ -3,6 +3,7 @@
 use super::{ATTACKS, SECOND, canary_fails, is_open, new_on_canary, pinned_to, stable_is_well, with_fuse};
 use crate::fixture::{config, pass, pinned, release, respond, routed, uncacheable, with, worker_in};
 use serde_json::json;
+use std::time::Duration;
 use wasm_host::{Exchange, Proxy, RequestHead, Vm, VmOptions};
 
 const UNANSWERED: &str = "canary_unanswered.component.shop/web.tag.v2/canary;.total";
@@ -19,10 +20,15 @@ fn to_canary(user: u64) -> RequestHead {
     pinned_to("v2", 2, user % 64)
 }
 
+/// So many seconds, each with its tick.
+fn wait(vm: &Vm, seconds: u32) {
+    (0..seconds).for_each(|_| pass(vm, SECOND));
+}
+
 /// After so many seconds, in which stable has responded.
 fn after(vm: &Vm, seconds: u32) {
     stable_is_well(vm, 30);
-    pass(vm, SECOND * seconds);
+    wait(vm, seconds);
 }
 
 #[test]
@@ -41,17 +47,56 @@ fn a_canary_that_hangs_opens_the_fuse_after_five_seconds_and_each_request_counts
     assert_eq!(vm.proxy().metric(UNANSWERED), Some(20));
 }
 
+/// Whether requests count that come so long after a tick and whose clients go away after so long. Milliseconds.
+fn count_if_left(came: u64, waited: u64) -> bool {
+    let vm = worker();
+    stable_is_well(&vm, 30);
+    let mut now = 0;
+    let mut go_to = |then: u64| {
+        while now < then {
+            let next = then.min((now / 1_000 + 1) * 1_000);
+            vm.proxy().advance(Duration::from_millis(next - now));
+            now = next;
+            if now.is_multiple_of(1_000) {
+                vm.tick().unwrap();
+            }
+        }
+    };
+    go_to(came);
+    let hanging = requests(&vm, 30, to_canary);
+    go_to(came + waited);
+    assert!(!is_open(&vm), "they wait");
+    drop(hanging);
+    vm.tick().unwrap();
+    is_open(&vm)
+}
+
+/// The clock is read once a second; two seconds are two all the same.
 #[test]
-fn a_client_that_goes_away_after_two_seconds_counts_and_one_that_goes_at_once_does_not() {
-    for (seconds, opens) in [(1, false), (2, true)] {
-        let vm = worker();
-        let hanging = requests(&vm, 30, to_canary);
-        after(&vm, seconds);
-        assert!(!is_open(&vm), "they wait");
-        drop(hanging);
-        after(&vm, 1);
-        assert_eq!(is_open(&vm), opens, "after {seconds} s");
+fn a_client_that_goes_away_counts_after_three_seconds_and_before_two_it_never_does() {
+    for came in [1, 10, 500, 850, 990, 999] {
+        for waited in [0, 900, 1_000, 1_150, 1_500, 1_990, 1_999] {
+            assert!(!count_if_left(came, waited), "{came} ms after a tick, away after {waited} ms");
+        }
+        for waited in [3_000, 3_500, 3_900] {
+            assert!(count_if_left(came, waited), "{came} ms after a tick, away after {waited} ms");
+        }
     }
+}
+
+#[test]
+fn a_client_that_goes_away_at_once_does_not_count_after_the_worker_was_busy() {
+    let vm = worker();
+    stable_is_well(&vm, 30);
+    // Five seconds without a tick; then the requests, the tick, and no client any more.
+    vm.proxy().advance(SECOND * 5);
+    let hanging = requests(&vm, 30, to_canary);
+    vm.tick().unwrap();
+    vm.proxy().advance(Duration::from_millis(50));
+    drop(hanging);
+    vm.tick().unwrap();
+    assert!(!is_open(&vm));
+    assert_eq!(vm.proxy().metric(UNANSWERED), None);
 }
 
 #[test]
@@ -88,7 +133,7 @@ fn a_response_that_comes_late_does_not_count_again() {
 fn a_response_that_comes_in_time_counts_as_what_it_is_and_an_open_stream_counts_no_more() {
     let vm = worker();
     let mut streams = requests(&vm, 40, to_canary);
-    pass(&vm, SECOND * 4);
+    wait(&vm, 4);
     for stream in &mut streams {
         stream.respond(uncacheable()).unwrap();
     }
@@ -118,7 +163,7 @@ fn what_does_not_speak_against_the_canary_does_not_open_it() {
         if is_stable_well {
             stable_is_well(&vm, 30);
         }
-        pass(&vm, SECOND * 5);
+        wait(&vm, 5);
         drop(hanging);
         vm.tick().unwrap();
         assert!(!is_open(&vm), "{what}");
