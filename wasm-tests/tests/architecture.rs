@@ -165,6 +165,39 @@ fn no_text_of_the_libraries_names_a_command_or_a_flag_of_the_terminal_tool() {
     }
 }
 
+/// What stands between backticks in a string literal, continued lines as one.
+fn code_spans(literal: &str) -> Vec<String> {
+    let lines = literal.split("\\\n").map(str::trim_start).collect::<String>();
+    lines.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// Names come from the cluster, and a shell obeys what is copied into it: `ShellCommand` (`ctl/src/hint/command.rs`) quotes a name, or leaves it out.
+#[test]
+fn a_command_with_a_name_in_it_is_built_by_its_type_and_not_by_a_format_string() {
+    let programs = ["kubectl ", "helm ", "canary-ctl ", "docker ", "envoy ", "chmod ", "curl "];
+    let mut files = Vec::new();
+    for folder in ["ctl/src", "ctl/release/src", "ctl/operations/src", "ctl/twins/src"] {
+        sources(&root().join(folder), &mut files);
+    }
+    files.retain(|path| !path.to_string_lossy().ends_with("_tests.rs"));
+    let mut count = 0;
+    for path in files {
+        for literal in string_literals(code(&path).parse().unwrap()) {
+            let spans = code_spans(&literal);
+            let commands = spans.iter().filter(|span| programs.iter().any(|name| span.starts_with(name)));
+            for command in commands {
+                assert!(
+                    !command.contains('{'),
+                    "{}: expected `ShellCommand`, found `{command}`",
+                    path.display()
+                );
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 50, "the sources have commands: {count}");
+}
+
 /// Every Rust file below a folder of the repository.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {

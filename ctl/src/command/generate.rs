@@ -1,6 +1,7 @@
 //! `generate`: read, make everything, and only then print it or write it.
 
 use crate::cli::{Generate, Instead};
+use crate::hint::ShellCommand;
 use crate::local::{Bootstrap, Environment, Layout, Lock, Plan, bootstrap};
 use crate::module;
 use crate::report::Printer;
@@ -135,14 +136,22 @@ async fn generate_local(
     let plan = environment.plan_all(releases)?;
     let restarts = environment.write_bootstrap(&Bootstrap::new(local.listen, local.admin))?;
     let applied = environment.apply(&lock, &plan).await?;
-    let directory = environment.layout().directory().display();
+    let directory = environment.layout().directory();
     for release in releases {
         let generation = plan.generation(&release.name);
-        printer.message(&format!("{}: generation {generation} written to {directory}", release.name));
+        printer.message(&format!(
+            "{}: generation {generation} written to {}",
+            release.name,
+            directory.display()
+        ));
     }
     match (applied.running, restarts) {
         (true, true) => printer.hint("envoy.yaml has changed: start Envoy anew"),
-        (false, _) => printer.hint(&format!("envoy --config-path {directory}/envoy.yaml")),
+        (false, _) => {
+            let bootstrap = directory.join("envoy.yaml").display().to_string();
+            let start = ShellCommand::new("envoy --config-path").quoted(&bootstrap, "FILE");
+            printer.hint(&format!("{start} starts Envoy"));
+        }
         (true, false) => {}
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! The file of signing keys that a command was given: who can read it can forge pins and tokens.
 
 use crate::cli::{TokenVerb, Verb};
+use crate::hint::ShellCommand;
 use crate::report::Printer;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,9 +12,10 @@ pub(super) fn check_readers(verb: &Verb, printer: &mut Printer) {
     let Some(path) = path(verb) else { return };
     let mode = fs::metadata(path).map_or(0, |metadata| metadata.permissions().mode());
     if mode & 0o077 != 0 {
-        let path = path.display();
+        let path = path.display().to_string();
         printer.message(&format!("{path} can be read by other users: they can forge pins and tokens"));
-        printer.hint(&format!("`chmod 600 {path}`, and `canary-ctl rotate-keys` if others had access"));
+        let command = ShellCommand::new("chmod 600").quoted(&path, "FILE");
+        printer.hint(&format!("{command}, and `canary-ctl rotate-keys` if others had access"));
     }
 }
 

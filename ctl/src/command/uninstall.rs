@@ -3,6 +3,7 @@
 use super::target::{self, ReleaseTarget};
 use crate::alert::HttpAlertSender;
 use crate::cli::Uninstall;
+use crate::hint::ShellCommand;
 use crate::hook::HttpHookCaller;
 use crate::local::{Environment, Lock};
 use crate::report::{PlanReport, Printer, Report};
@@ -67,7 +68,13 @@ fn last_alerts(cluster: &Cluster, name: &ReleaseName, release: Option<&Release>)
 
 /// When the keys that stay can be deleted, and how.
 fn keys_hint(namespaces: Option<&BTreeSet<String>>) -> String {
-    let command = |namespace: &str| format!("`kubectl -n {namespace} delete secret {KEYS}`");
+    let command = |namespace: &str| {
+        ShellCommand::new("kubectl -n")
+            .name(namespace, "NAMESPACE")
+            .words("delete secret")
+            .words(KEYS)
+            .to_string()
+    };
     let commands: Vec<String> = match namespaces {
         Some(namespaces) => namespaces.iter().map(|namespace| command(namespace)).collect(),
         None => vec![command("NAMESPACE")],

@@ -1,13 +1,14 @@
 //! About running Deployments that do not get the version label, or do not lose it.
 
 use super::Hint;
+use super::command::{ShellCommand, shown};
 use canary_release::plan::LabelRefusal;
 
 impl Hint for LabelRefusal {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Paused { deployment, .. } => {
-                format!("let its owner resume it, or `{}`", kubectl("rollout resume", deployment))
+                format!("let its owner resume it, or {}", kubectl("kubectl rollout resume", deployment))
             }
             Self::Terminating { .. } => "deploy it again first".to_owned(),
             Self::NoReplicas { .. } => {
@@ -15,22 +16,24 @@ impl Hint for LabelRefusal {
                     .to_owned()
             }
             Self::Incomplete { deployment, .. } => {
-                format!("wait for `{}`, and call again", kubectl("rollout status", deployment))
+                format!("wait for {}, and call again", kubectl("kubectl rollout status", deployment))
             }
             Self::NoReplicaSet { .. } => "its controller may not have observed the last change: call again".to_owned(),
             Self::OtherPods { .. } => "wait until they have ended, and call again".to_owned(),
             Self::OtherValue { found, .. } => format!(
-                "name `{found}` as the stable version, or choose another label in `versions.label` of canary.yaml"
+                "name `{}` as the stable version, or choose another label in `versions.label` of canary.yaml",
+                shown(found)
             ),
             Self::Selector { .. } => {
                 "choose another label in `versions.label` of canary.yaml: pods that a selector does not match are replaced".to_owned()
             }
             Self::SameTemplate { replica_set, .. } => {
-                format!("delete the other one, which is the history of an earlier rollout: `{}`", kubectl("delete", replica_set))
+                format!("delete the other one, which is the history of an earlier rollout: {}", kubectl("kubectl delete", replica_set))
             }
             Self::OtherLabel { label, found, .. } => format!(
-                "call again with the label for which it was paused, {}, and not with `{label}`",
-                found.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ")
+                "call again with the label for which it was paused, {}, and not with `{}`",
+                found.iter().map(|name| format!("`{}`", shown(name))).collect::<Vec<_>>().join(" or "),
+                shown(label)
             ),
             Self::Foreign { .. } => {
                 "a label that is deployed goes with the next deployment that lacks it, and that replaces the pods".to_owned()
@@ -41,10 +44,11 @@ impl Hint for LabelRefusal {
 }
 
 /// A `kubectl` command about an object that is called `Kind namespace/name`.
-fn kubectl(verb: &str, object: &str) -> String {
+fn kubectl(verb: &'static str, object: &str) -> ShellCommand {
     let (kind, place) = object.split_once(' ').unwrap_or(("", object));
     let (namespace, name) = place.split_once('/').unwrap_or(("", place));
-    format!("kubectl {verb} -n {namespace} {}/{name}", kind.to_ascii_lowercase())
+    let object = format!("{}/{name}", kind.to_ascii_lowercase());
+    ShellCommand::new(verb).words("-n").name(namespace, "NAMESPACE").name(&object, "KIND/NAME")
 }
 
 #[cfg(test)]

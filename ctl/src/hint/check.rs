@@ -1,6 +1,7 @@
 //! What to do instead of skipping a preflight check.
 
 use super::Hint;
+use super::command::{ShellCommand, shown};
 use super::status::{NO_ENVOY, unreadable};
 use canary_release::preflight::{Alternative, CheckFailed, PreflightCheck};
 use canary_release::routing::{Bypass, Gap};
@@ -32,7 +33,8 @@ fn instead(alternative: &Alternative) -> String {
         Alternative::StartPods { .. } => "start its pods",
         Alternative::StopPods { version } => {
             return format!(
-                "scale the Deployment of `{version}` to 0 replicas, and wait until its pods have ended"
+                "scale the Deployment of `{}` to 0 replicas, and wait until its pods have ended",
+                shown(version)
             );
         }
         Alternative::StartProcess { .. } => "start it",
@@ -47,7 +49,7 @@ fn instead(alternative: &Alternative) -> String {
         }
         Alternative::SelectProxies { labels } => return selector(labels),
         Alternative::ServeHost { host } => {
-            return format!("add `{host}` to `servers[].hosts` of the Gateway, or correct `hosts`");
+            return format!("add `{}` to `servers[].hosts` of the Gateway, or correct `hosts`", shown(host));
         }
         Alternative::StateTls => {
             "set `cookies: {tls: true}` where something in front of the gateway speaks TLS with browsers, `{tls: false}` where \
@@ -56,9 +58,10 @@ fn instead(alternative: &Alternative) -> String {
         Alternative::NameModule => "name where the module is in `delivery.module`",
         Alternative::CloseGap { gap } => closes(gap.bypass),
         Alternative::PromoteTrain { train } => {
-            return format!("`canary-ctl promote --train {train}` promotes them before it");
+            let command = ShellCommand::new("canary-ctl promote --train").name(train, "TRAIN");
+            return format!("{command} promotes them before it");
         }
-        Alternative::AskPauser { by } => return format!("ask `{by}`"),
+        Alternative::AskPauser { by } => return format!("ask `{}`", shown(by)),
         Alternative::SmallerSteps { .. } => "take smaller steps, change `maxStep`",
         Alternative::AddUserKey => "add one to `identifyBy`, or set `mint: navigation`",
         Alternative::NameSessionCookie => "name the application's cookie in `session.cookie`",
@@ -84,7 +87,7 @@ fn selector(labels: &BTreeMap<String, String>) -> String {
     let labels: Vec<String> = labels.iter().map(|(name, value)| format!("{name}: {value}")).collect();
     format!(
         "set `gateways[].selector: {{{}}}`, as the Gateway has it, and `gateways[].namespace` to where its pods run",
-        labels.join(", ")
+        shown(&labels.join(", "))
     )
 }
 

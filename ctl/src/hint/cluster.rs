@@ -1,6 +1,7 @@
 //! Why an operation on a cluster failed.
 
 use super::Hint;
+use super::command::{ShellCommand, shown};
 use super::rights::right_to_add;
 use canary_operations::{Error, Protected, ReadinessError};
 use canary_release::rbac::Right;
@@ -39,7 +40,9 @@ impl Hint for Error {
                 Some(right_to_add(&right))
             }
             Self::Missing { object } => {
-                Some(format!("`kubectl get {}s -n {}` lists them", object.kind.to_ascii_lowercase(), object.namespace))
+                let kind = object.kind.to_ascii_lowercase();
+                let command = ShellCommand::new("kubectl get").name(&kind, "KIND").words("-n");
+                Some(format!("{} lists them", command.name(&object.namespace, "NAMESPACE")))
             }
             Self::Unknown { known, .. } => Some(unknown(known)),
             other => of_access(other).or_else(|| of_proxies(other)).map(str::to_owned),
@@ -65,7 +68,8 @@ impl Hint for Protected {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::RoutedVersion { version, .. } => format!(
-                "take the subset of `{version}` out of its routes; the next call takes the subset away"
+                "take the subset of `{}` out of its routes; the next call takes the subset away",
+                shown(version)
             ),
             Self::RoutedSubset { .. } => {
                 "all users are on stable; let its routes lead to the Service without subsets, and call again"
@@ -84,7 +88,7 @@ fn unknown(known: &[String]) -> String {
     match known {
         [] => apply.to_owned(),
         known if known.len() > MAX_KNOWN => format!("{apply}; `canary-ctl list` says which there are"),
-        known => format!("{apply}; there are: {}", known.join(", ")),
+        known => format!("{apply}; there are: {}", shown(&known.join(", "))),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What to do about the findings of an examination.
 
+use super::command::shown;
 use super::status::without_report;
 use super::{Hint, missing_rights};
 use canary_release::doctor::ClusterFinding;
@@ -10,7 +11,7 @@ impl Hint for ClusterFinding {
             Self::CheckFails(failed) => return failed.hint(),
             Self::NoService { .. } => "name the application's Service in `service.name`, or create it first".to_owned(),
             Self::Unlabelled { label, .. } => {
-                format!("give the pods of each Deployment a label `{label}` with their version, or name it in `versions.label`")
+                format!("give the pods of each Deployment a label `{}` with their version, or name it in `versions.label`", shown(label))
             }
             Self::CanaryNotStarted { .. } => {
                 "start its pods after `canary-ctl apply`, and before `canary-ctl weight`".to_owned()

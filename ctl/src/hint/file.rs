@@ -1,6 +1,7 @@
 //! About `canary.yaml`, keys, and what is made of them.
 
 use super::Hint;
+use super::command::shown;
 use canary_release::config::{self, Disagreement, KeyError, REVISION_FIELD};
 use canary_release::{manifest, spec};
 use std::io::ErrorKind;
@@ -42,6 +43,7 @@ impl Hint for config::Error {
 /// What the files of both releases have to say.
 fn shared_field(disagreement: &Disagreement) -> String {
     let Disagreement { field, first: (first, _), second: (second, _) } = disagreement;
+    let (first, second) = (shown(first), shown(second));
     let same = format!("set `{field}` to the same value in the files of `{first}` and `{second}`");
     if *field == REVISION_FIELD {
         return format!(

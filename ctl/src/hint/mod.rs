@@ -5,6 +5,7 @@
 //! file      a file that is no release, keys, configurations and manifests  spec, config, manifest
 //! survey    a cluster that no release can be derived from                  discover
 //! plan      why there is no plan                                           plan, destination_rule, routing
+//! command   a command for people to copy, with names as words of it
 //! check     preflight checks and what to do instead of skipping them       preflight, routing
 //! status    what is wrong with a release                                   status
 //! cluster   why an operation failed                                        canary-operations
@@ -20,6 +21,7 @@
 mod adopt;
 mod check;
 mod cluster;
+mod command;
 mod doctor;
 mod file;
 mod next_step;
@@ -31,6 +33,7 @@ mod survey;
 mod train;
 mod twin;
 
+pub(crate) use command::ShellCommand;
 pub use rights::{missing_rights, printed_for};
 pub use status::CALLS_OF_AMBIENT_PODS;
 

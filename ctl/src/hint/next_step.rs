@@ -1,6 +1,7 @@
 //! The commands of what comes next.
 
 use super::Hint;
+use super::command::{ShellCommand, shown};
 use canary_release::status::NextStep;
 
 impl Hint for NextStep {
@@ -11,24 +12,31 @@ impl Hint for NextStep {
                     .to_owned()
             }
             Self::DeployCanary { version } => {
-                format!("start the pods of `{version}`; those of a Helm chart with `canary-ctl twin`")
+                format!(
+                    "start the pods of `{}`; those of a Helm chart with `canary-ctl twin`",
+                    shown(version)
+                )
             }
             Self::WaitForCanary { version } => {
                 format!(
-                    "`canary-ctl twin wait` until a pod of `{version}` is ready; it says what keeps them from it"
+                    "`canary-ctl twin wait` until a pod of `{}` is ready; it says what keeps them from it",
+                    shown(version)
                 )
             }
             Self::TestCanary { version } => format!(
-                "`canary-ctl token create --version {version}` for testers; then `canary-ctl rollout start`, or `canary-ctl weight 5 --wait`"
+                "{} for testers; then `canary-ctl rollout start`, or `canary-ctl weight 5 --wait`",
+                ShellCommand::new("canary-ctl token create --version").name(version, "VERSION")
             ),
             Self::RaiseWeight { version } => format!(
-                "`canary-ctl weight +10 --wait`, or `canary-ctl promote`; `canary-ctl rollback` takes `{version}` away from its users"
+                "`canary-ctl weight +10 --wait`, or `canary-ctl promote`; `canary-ctl rollback` takes `{}` away from its users",
+                shown(version)
             ),
-            Self::Promote { version } => format!("`canary-ctl promote` makes `{version}` stable"),
+            Self::Promote { version } => format!("`canary-ctl promote` makes `{}` stable", shown(version)),
             Self::FollowRollout => "`canary-ctl rollout status` says what the rollout waits for".to_owned(),
             Self::FinishPromotion { version } => {
                 format!(
-                    "`canary-ctl promote --finish` when the sessions of `{version}` have ended; `canary-ctl rollback` is possible until then"
+                    "`canary-ctl promote --finish` when the sessions of `{}` have ended; `canary-ctl rollback` is possible until then",
+                    shown(version)
                 )
             }
         })

@@ -1,6 +1,7 @@
 //! Why there is no plan.
 
 use super::Hint;
+use super::command::shown;
 use super::status::writes;
 use canary_release::destination_rule::RuleConflict;
 use canary_release::plan::{Error, Reference};
@@ -19,12 +20,13 @@ impl Hint for Error {
             Self::MissingModule(_) => "`canary-ctl apply` writes the module that this tool carries".to_owned(),
             Self::NoCanary { .. } => "name one in `versions.canary`, and `canary-ctl apply`".to_owned(),
             Self::NoWayBack { version } => format!(
-                "name `{version}` in `versions.canary`, `canary-ctl apply`, give it its users, and promote it"
+                "name `{}` in `versions.canary`, `canary-ctl apply`, give it its users, and promote it",
+                shown(version)
             ),
             Self::OldStable { stable, turn, .. } => old_stable(stable, turn.as_deref()),
             Self::OldCanary { turn } => format!(
                 "take `versions.canary` out of the file; or give `--allow-rolled-back` where `{}` is another build now: it comes at the file's weight, and old pins do not count",
-                turn.from
+                shown(&turn.from)
             ),
             Self::NothingToEdit { .. } => {
                 "set `routes: managed`, and `apply` makes one; or write one first".to_owned()
@@ -34,16 +36,18 @@ impl Hint for Error {
                 "set `routes: inject`: ours go before theirs, and `uninstall` takes them out; or `external`: you put them in; or `managed`: one of ours beside it".to_owned()
             }
             Self::Hidden { by, .. } => {
-                format!("set `routes: inject`, and ours go into {by}; or `external`, and put them there")
+                format!("set `routes: inject`, and ours go into {}; or `external`, and put them there", shown(by))
             }
             Self::NotOurs { owner, .. } => format!(
-                "set `routes: external`, and put the routes that `canary-ctl generate routes` prints into what {owner} applies; or take it with `apply --take-ownership` until {owner} writes it again"
+                "set `routes: external`, and put the routes that `canary-ctl generate routes` prints into what {owner} applies; or take it with `apply --take-ownership` until {owner} writes it again",
+                owner = shown(owner)
             ),
             Self::NoRollingUpdate { .. } => {
                 "let its strategy be `RollingUpdate` with fewer unavailable pods than replicas, or add a replica".to_owned()
             }
             Self::Claimed { owner, .. } => format!(
-                "`apply --force-conflicts` makes it ours, and takes out what only {owner} has set (`diff` shows it); after that, take it out of what {owner} applies"
+                "`apply --force-conflicts` makes it ours, and takes out what only {owner} has set (`diff` shows it); after that, take it out of what {owner} applies",
+                owner = shown(owner)
             ),
             Self::NoObject { .. } | Self::NoYaml(_) => return None,
         })
@@ -52,8 +56,10 @@ impl Hint for Error {
 
 /// What the file has to name. Otherwise applying it would move all users back.
 fn old_stable(stable: &str, turn: Option<&RoleChange>) -> String {
-    let file =
-        format!("set `versions.stable: {stable}`, and take `versions.canary` out or name the next one there");
+    let file = format!(
+        "set `versions.stable: {}`, and take `versions.canary` out or name the next one there",
+        shown(stable)
+    );
     match turn.map(|turn| turn.kind) {
         Some(RoleChangeKind::Promoted) => format!("{file}; `canary-ctl rollback` takes the promotion back"),
         _ => file,
@@ -79,17 +85,19 @@ impl Hint for RuleConflict {
         Some(match self {
             Self::Hidden { ours, by, .. } => format!(
                 "delete {}, or move its settings to a rule for the host in namespace `{}`: `canary-ctl apply` takes them over",
-                list(by),
-                ours.namespace
+                shown(&list(by)),
+                shown(&ours.namespace)
             ),
             Self::Subset { theirs, wanted, .. } => {
                 format!(
-                    "make it {wanted} in {theirs}, or give it another name there and in the routes that name it"
+                    "make it {} in {}, or give it another name there and in the routes that name it",
+                    shown(wanted),
+                    shown(&theirs.to_string())
                 )
             }
             Self::Policies { ours, .. } => format!(
                 "let one rule in namespace `{}` without `exportTo` hold for all of them",
-                ours.namespace
+                shown(&ours.namespace)
             ),
         })
     }

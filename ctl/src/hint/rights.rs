@@ -1,5 +1,6 @@
 //! Rights that are missing, and the command that prints them as Roles.
 
+use super::command::{ShellCommand, shown};
 use canary_release::format::counted;
 use canary_release::rbac::Right;
 use std::collections::BTreeMap;
@@ -14,15 +15,17 @@ pub fn missing_rights(user: &str, missing: &[Right]) -> String {
     }
     let lists: Vec<String> = by_namespace
         .into_iter()
-        .map(|(namespace, rights)| format!("in `{namespace}`: {}", rights.join(", ")))
+        .map(|(namespace, rights)| format!("in `{}`: {}", shown(namespace), shown(&rights.join(", "))))
         .collect();
     let rights = counted(missing.len(), "right", "rights");
-    format!("{}; `{user}` lacks {rights}: {}", printed_for(user), lists.join("; "))
+    format!("{}; `{}` lacks {rights}: {}", printed_for(user), shown(user), lists.join("; "))
 }
 
 /// The rule that gives a right.
 pub(super) fn right_to_add(right: &Right) -> String {
-    let Right { namespace, group, resource, verb, .. } = right;
+    let Right { verb, .. } = right;
+    let [namespace, group, resource] =
+        [&right.namespace, &right.group, &right.resource].map(|text| shown(text));
     format!(
         "add to a Role in `{namespace}`: {{apiGroups: [\"{group}\"], resources: [\"{resource}\"], verbs: [\"{verb}\"]}}; \
          `canary-ctl generate rbac` prints all rights"
@@ -32,12 +35,12 @@ pub(super) fn right_to_add(right: &Right) -> String {
 /// The command that prints all rights of a release as Roles for a user.
 pub fn printed_for(user: &str) -> String {
     let account = user.strip_prefix("system:serviceaccount:").and_then(|account| account.split_once(':'));
-    match account {
-        Some((namespace, name)) => {
-            format!("`canary-ctl generate rbac --service-account {namespace}/{name}` prints all rights")
-        }
-        None => format!("`canary-ctl generate rbac --user {user}` prints all rights"),
-    }
+    let command = match account {
+        Some((namespace, name)) => ShellCommand::new("canary-ctl generate rbac --service-account")
+            .name(&format!("{namespace}/{name}"), "NAMESPACE/NAME"),
+        None => ShellCommand::new("canary-ctl generate rbac --user").quoted(user, "USER"),
+    };
+    format!("{command} prints all rights")
 }
 
 #[cfg(test)]

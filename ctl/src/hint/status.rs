@@ -1,6 +1,7 @@
 //! What a person can do about each problem of a release, and about a proxy that lags.
 
 use super::Hint;
+use super::command::{ShellCommand, shown};
 use super::rights::right_to_add;
 use assignment::contract::Role;
 use canary_release::plan::{MissingCause, Reference};
@@ -23,8 +24,8 @@ impl Hint for Problem<'_> {
             Self::NotObserved { right } => right_to_add(right),
             Self::NotWritten { operation, .. } => {
                 format!(
-                    "an operation was interrupted: `canary-ctl {}` continues it",
-                    continued_by(*operation)
+                    "an operation was interrupted: {} continues it",
+                    ShellCommand::new("canary-ctl").words(continued_by(*operation))
                 )
             }
             other => constant(other).to_owned(),
@@ -36,15 +37,21 @@ impl Hint for ProxyStatus {
     /// The likely cause, and where to look, if it does not run what it should.
     fn hint(&self) -> Option<String> {
         let Self { namespace, pod, active, fault, .. } = self;
+        let logs = || {
+            let command = ShellCommand::new("kubectl -n").name(namespace, "NAMESPACE").words("logs");
+            command.name(pod, "POD").words("-c istio-proxy")
+        };
         Some(match (fault, active) {
             (Some(fault), _) => without_report(namespace, pod, fault),
             (None, None) => format!(
-                "the filter is not in pod `{pod}`, or could not be fetched: `kubectl -n {namespace} logs {pod} -c istio-proxy` says why; if it \
-                 says nothing, does this control plane honour EnvoyFilter?"
+                "the filter is not in pod `{}`, or could not be fetched: {} says why; if it says nothing, does this control plane honour \
+                 EnvoyFilter?",
+                shown(pod),
+                logs()
             ),
-            (None, Some(_)) => format!(
-                "istiod may be away, or the proxy refused the configuration: `kubectl -n {namespace} logs {pod} -c istio-proxy`"
-            ),
+            (None, Some(_)) => {
+                format!("istiod may be away, or the proxy refused the configuration: {}", logs())
+            }
         })
     }
 }
@@ -53,8 +60,9 @@ impl Hint for ScaledDown {
     fn hint(&self) -> Option<String> {
         let Self { version, expected, .. } = self;
         Some(format!(
-            "scale the Deployment of `{version}` up to {expected} replicas or more, or set `minReplicas` of its autoscaler: until they are ready, \
-             users who come back may overload it"
+            "scale the Deployment of `{}` up to {expected} replicas or more, or set `minReplicas` of its autoscaler: until they are ready, \
+             users who come back may overload it",
+            shown(version)
         ))
     }
 }
@@ -85,11 +93,13 @@ pub(super) fn without_report(namespace: &str, pod: &str, fault: &ProxyFault) -> 
 
 /// What keeps the metrics of a proxy from being read.
 pub(super) fn unreadable(namespace: &str, pod: &str) -> String {
+    let forward = ShellCommand::new("kubectl -n").name(namespace, "NAMESPACE").words("port-forward");
     format!(
-        "has pod `{pod}` an istio-proxy? does a NetworkPolicy or a firewall close its port 15090 to the API server, and 10250 of its node? \
-         `kubectl -n {namespace} port-forward {pod} 15090` tries the second way, \
-         `canary-ctl generate rbac --port-forward` prints its rights, \
-         and `--prometheus URL` asks a Prometheus that scrapes it"
+        "has pod `{}` an istio-proxy? does a NetworkPolicy or a firewall close its port 15090 to the API server, and 10250 of its node? \
+         {} tries the second way, `canary-ctl generate rbac --port-forward` prints its rights, \
+         and `--prometheus URL` asks a Prometheus that scrapes it",
+        shown(pod),
+        forward.name(pod, "POD").words("15090")
     )
 }
 
@@ -154,21 +164,24 @@ fn close(gap: &Gap, reached: &BTreeMap<String, usize>) -> String {
     if reached.is_empty() {
         return closed;
     }
-    let versions: Vec<String> = reached.keys().map(|version| format!("`{version}`")).collect();
+    let versions: Vec<String> = reached.keys().map(|version| format!("`{}`", shown(version))).collect();
     format!("{closed}; until then, scale the Deployment of {} to 0 replicas", versions.join(" and "))
 }
 
 /// How a Deployment gets the pods of its version back.
 fn rendered_again(drift: &TemplateDrift) -> String {
     let Reference { namespace, .. } = &drift.deployment;
-    match &drift.helm_release {
-        Some(release) if drift.is_adopted => format!(
-            "if `helm upgrade` was not meant to replace these pods, `helm rollback {release} -n {namespace}` brings those before back; if it was, \
+    let rollback = drift.helm_release.as_ref().map(|release| {
+        ShellCommand::new("helm rollback").name(release, "RELEASE").words("-n").name(namespace, "NAMESPACE")
+    });
+    match rollback {
+        Some(rollback) if drift.is_adopted => format!(
+            "if `helm upgrade` was not meant to replace these pods, {rollback} brings those before back; if it was, \
              `helm upgrade` of the same with `--post-renderer` and its arguments `--deployed` and `--alone` makes them `{}` (docs/helm.md)",
-            drift.version
+            shown(&drift.version)
         ),
-        Some(release) => format!(
-            "if `helm upgrade` has run without the post-renderer, `helm rollback {release} -n {namespace}` brings back what it has replaced and \
+        Some(rollback) => format!(
+            "if `helm upgrade` has run without the post-renderer, {rollback} brings back what it has replaced and \
              deleted; then upgrade with `--post-renderer` (docs/helm.md)"
         ),
         None => "deploy what `canary-ctl twin render` prints (docs/helm.md)".to_owned(),
@@ -190,7 +203,7 @@ fn restore(by: &[String]) -> String {
         [] => "`canary-ctl apply` restores it".to_owned(),
         by => format!(
             "`canary-ctl diff` shows what {} has changed, `apply --force-conflicts` reverts it",
-            by.join(", ")
+            shown(&by.join(", "))
         ),
     }
 }
@@ -212,15 +225,15 @@ mod tests {
     #[test]
     fn an_interrupted_operation_is_continued_by_itself() {
         for (operation, verb) in [
-            (None, "apply"),
-            (Some(Operation::Weight), "apply"),
-            (Some(Operation::Promote), "promote"),
-            (Some(Operation::Rollback), "rollback"),
-            (Some(Operation::Finish), "promote --finish"),
+            (None, "canary-ctl apply"),
+            (Some(Operation::Weight), "canary-ctl apply"),
+            (Some(Operation::Promote), "canary-ctl promote"),
+            (Some(Operation::Rollback), "canary-ctl rollback"),
+            (Some(Operation::Finish), "canary-ctl promote --finish"),
         ] {
             let object = "EnvoyFilter shop/canary";
             let problem = Problem::NotWritten { object, generation: 3, operation: operation.as_ref() };
-            let expected = format!("an operation was interrupted: `canary-ctl {verb}` continues it");
+            let expected = format!("an operation was interrupted: `{verb}` continues it");
             assert_eq!(problem.hint(), Some(expected));
         }
     }

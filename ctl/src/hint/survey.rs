@@ -1,6 +1,7 @@
 //! About a Service of which no first `canary.yaml` can be derived.
 
 use super::Hint;
+use super::command::shown;
 use assignment::contract::Role;
 use canary_release::discover::Error;
 
@@ -16,7 +17,8 @@ impl Hint for Error {
             }
             Self::OneVersion { label, .. } => {
                 return Some(format!(
-                    "take `{label}` out of its selector when the routes are there: subsets choose the version"
+                    "take `{}` out of its selector when the routes are there: subsets choose the version",
+                    shown(label)
                 ));
             }
             Self::NoPort { .. } => "name the port `http`, or give it `appProtocol: http`",

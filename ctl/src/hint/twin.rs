@@ -1,6 +1,8 @@
 //! About charts that are refused, and what a promotion leaves of one.
 
 use super::Hint;
+use super::command::{ShellCommand, shown};
+use canary_release::plan::Reference;
 use canary_release::status::{HelmRelease, UnfinishedDeployment};
 use helm_twins::{Check, Refusal};
 
@@ -54,24 +56,37 @@ impl Hint for UnfinishedDeployment {
     /// How to tell who deploys it, so that its record and the cluster agree.
     fn hint(&self) -> Option<String> {
         let Self { deployment, version, stable, helm } = self;
-        let namespace = &deployment.namespace;
+        let [name, version, stable] =
+            [&deployment.to_string(), version, stable].map(|name| shown(name).into_owned());
         Some(match helm {
-            Some(HelmRelease { name, chart }) => {
-                let chart_version =
-                    chart.as_ref().map(|chart| format!(" (CHART is {chart})")).unwrap_or_default();
+            Some(helm) => {
+                let chart = helm.chart.as_deref().map(shown);
+                let chart = chart.map(|chart| format!(" (CHART is {chart})")).unwrap_or_default();
                 format!(
-                    "Helm deploys {deployment} of `{version}` still. With the chart and the values of `{stable}` its record and the cluster \
-                     agree{chart_version}: `helm get manifest {name} -n {namespace} > deployed.yaml`, then `helm get values {name} -n {namespace} -o \
-                     yaml > values.yaml`, then `helm upgrade {name} CHART -n {namespace} -f values.yaml --post-renderer canary-twin \
-                     --post-renderer-args --deployed=deployed.yaml --post-renderer-args --finish`, with the `--hooks` and `--share` of the \
-                     canary, if there were any; Helm 3 takes `--post-renderer canary-ctl --post-renderer-args twin --post-renderer-args \
-                     post-render` instead of `--post-renderer canary-twin`"
+                    "Helm deploys {name} of `{version}` still. With the chart and the values of `{stable}` its record and the cluster \
+                     agree{chart}: {}",
+                    upgrade(helm, deployment)
                 )
             }
             None => format!(
-                "{deployment} of `{version}` is deployed still: give who deploys it what `canary-ctl twin render --finish` makes of the render \
+                "{name} of `{version}` is deployed still: give who deploys it what `canary-ctl twin render --finish` makes of the render \
                  of `{stable}`"
             ),
         })
     }
+}
+
+/// The commands after which Helm has stable alone.
+fn upgrade(helm: &HelmRelease, deployment: &Reference) -> String {
+    let named = |words| ShellCommand::new(words).name(&helm.name, "RELEASE");
+    let placed = |command: ShellCommand| command.words("-n").name(&deployment.namespace, "NAMESPACE");
+    let manifest = placed(named("helm get manifest")).words("> deployed.yaml");
+    let values = placed(named("helm get values")).words("-o yaml > values.yaml");
+    let upgrade = placed(named("helm upgrade").words("CHART")).words(
+        "-f values.yaml --post-renderer canary-twin --post-renderer-args --deployed=deployed.yaml --post-renderer-args --finish",
+    );
+    format!(
+        "{manifest}, then {values}, then {upgrade}, with the `--hooks` and `--share` of the canary, if there were any; Helm 3 takes \
+         `--post-renderer canary-ctl --post-renderer-args twin --post-renderer-args post-render` instead of `--post-renderer canary-twin`"
+    )
 }

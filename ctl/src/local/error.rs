@@ -1,6 +1,6 @@
 //! Why the local target cannot be steered, and what to do about it.
 
-use crate::hint::Hint as _;
+use crate::hint::{Hint as _, ShellCommand};
 use canary_release::config;
 use canary_release::yaml::EditError;
 use std::path::PathBuf;
@@ -106,9 +106,10 @@ pub enum Error {
 
 /// What can be done where one release of a directory is about to have other settings than the rest.
 fn other_envoy(other: &str) -> String {
+    let uninstall = ShellCommand::new("canary-ctl uninstall -r").name(other, "NAMESPACE/NAME");
     format!(
         "change it in the files of all releases and give them in one call (`canary-ctl generate -f FILE -f FILE`), take the other \
-         release out (`canary-ctl uninstall -r {other}`), or give this one a `delivery.local.directory` of its own"
+         release out ({uninstall}), or give this one a `delivery.local.directory` of its own"
     )
 }
 

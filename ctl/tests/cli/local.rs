@@ -22,7 +22,7 @@ fn generated() -> CliFixture {
     cli.run("generate").expect_output(
         0,
         "",
-        "shop/shop: generation 1 written to local\n  hint: envoy --config-path local/envoy.yaml\n",
+        "shop/shop: generation 1 written to local\n  hint: `envoy --config-path local/envoy.yaml` starts Envoy\n",
     );
     cli
 }
@@ -217,7 +217,8 @@ fn what_releases_of_a_directory_share_is_changed_with_all_files_in_one_call() {
     let [_, blog] = two_releases("x-new");
     cli.write("blog.yaml", &blog.replace("/opt/canary_filter.wasm", "/opt/new.wasm"));
     let both = cli.run("generate -f canary.yaml -f blog.yaml");
-    let (written, start) = ("generation 2 written to local", "  hint: envoy --config-path local/envoy.yaml");
+    let (written, start) =
+        ("generation 2 written to local", "  hint: `envoy --config-path local/envoy.yaml` starts Envoy");
     both.expect_output(0, "", &format!("shop/shop: {written}\nshop/blog: {written}\n{start}\n"));
     assert_eq!(configuration(&cli).debug_header.as_deref(), Some("x-new"));
     assert!(cli.read("local/ecds.yaml").contains("/opt/new.wasm"), "the new module");

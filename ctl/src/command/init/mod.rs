@@ -6,6 +6,7 @@ mod fill;
 mod init_options;
 
 use crate::cli::Init;
+use crate::hint::ShellCommand;
 use crate::local::{Environment, Readers, replace_for, write_keys};
 use crate::report::Printer;
 use crate::{Error, Outcome};
@@ -53,9 +54,11 @@ pub(super) async fn run(arguments: &Init, printer: &mut Printer) -> Result<Outco
         draw_keys(&arguments.keys)?;
         printer
             .message(&format!("signing keys are in {}: keep the file secret and safe; without it all pins and tokens are invalid", arguments.keys.display()));
+        let generate = ShellCommand::new("canary-ctl generate --signing-keys")
+            .quoted(&arguments.keys.display().to_string(), "FILE")
+            .words("| kubectl apply --server-side -f -");
         printer.hint(&format!(
-            "`canary-ctl prepare` makes running proxies ready for a first filter; then `canary-ctl generate --signing-keys {} | kubectl apply --server-side -f -`",
-            arguments.keys.display()
+            "`canary-ctl prepare` makes running proxies ready for a first filter; then {generate}"
         ));
     }
     Ok(Outcome::Done)

@@ -2,7 +2,7 @@
 
 use crate::cli::Rollback;
 use crate::command::rollback;
-use crate::hint::Hint;
+use crate::hint::{Hint, ShellCommand};
 use crate::report::Printer;
 use crate::{Error, Outcome};
 use canary_operations::{RollbackOptions, TrainChange};
@@ -41,6 +41,7 @@ pub(in crate::command) async fn run(
     let Some((release, error)) = late else { return Ok(Outcome::Done) };
     printer.message(&format!("{release}: written, and not observed in every proxy: {error}"));
     error.hint().iter().for_each(|hint| printer.hint(hint));
-    printer.hint(&format!("`canary-ctl rollback --train {name}` again goes on, once every proxy runs it"));
+    let again = ShellCommand::new("canary-ctl rollback --train").name(name, "TRAIN");
+    printer.hint(&format!("{again} again goes on, once every proxy runs it"));
     Ok(Outcome::Differences)
 }

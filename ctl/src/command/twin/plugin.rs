@@ -1,6 +1,7 @@
 //! The plugin that Helm 4 runs as a post-renderer.
 
 use crate::cli::TwinPlugin;
+use crate::hint::ShellCommand;
 use crate::local::{Readers, replace_for};
 use crate::report::Printer;
 use crate::{Error, Outcome};
@@ -28,9 +29,8 @@ pub(super) fn run(arguments: &TwinPlugin, printer: &mut Printer) -> Result<Outco
     std::fs::create_dir_all(directory).map_err(failed)?;
     replace_for(Readers::Everyone, &directory.join("plugin.yaml"), PLUGIN)?;
     printer.message(&format!("{} written", directory.join("plugin.yaml").display()));
-    printer.hint(&format!(
-        "`helm plugin install {}`, then `helm upgrade … --post-renderer canary-twin`",
-        directory.display()
-    ));
+    let install =
+        ShellCommand::new("helm plugin install").quoted(&directory.display().to_string(), "DIRECTORY");
+    printer.hint(&format!("{install}, then `helm upgrade … --post-renderer canary-twin`"));
     Ok(Outcome::Done)
 }
