@@ -9,7 +9,7 @@ use hyper::header::{CONTENT_LENGTH, HeaderName, HeaderValue};
 use hyper::{Method, Response, Uri};
 use serde::Deserialize;
 use std::time::Duration;
-use url::Url;
+use url::{Host, Url};
 
 /// A module has 150 kB; a registry takes manifests of 4 MiB at most.
 const LIMITS: Limits = Limits { timeout: Duration::from_mins(1), body_bytes: MAX_BODY_BYTES };
@@ -85,6 +85,16 @@ pub(super) fn no_response(uri: &Uri, error: HttpError) -> RegistryError {
 /// Scheme, host and port, the usual port left out.
 pub(super) fn origin_of(uri: &Uri) -> String {
     Url::parse(&uri.to_string()).map(|url| url.origin().ascii_serialization()).unwrap_or_default()
+}
+
+/// Whether an address is on this machine, by its name.
+pub(super) fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
 }
 
 /// A query may have a signature that lets anybody read.

@@ -93,9 +93,11 @@ impl RegistryClient {
     ) -> Result<String, RegistryError> {
         let wrong = || RegistryError::Url(realm.chars().take(200).collect());
         let mut url = Url::parse(realm).map_err(|_| wrong())?;
-        // What is encrypted on the way to the registry stays so on the way to its server of tokens.
-        if !(url.scheme() == "https" || url.scheme() == "http" && self.is_plain()) {
-            return Err(wrong());
+        match url.scheme() {
+            "https" => {}
+            "http" if self.allows_plain(&url) => {}
+            "http" => return Err(RegistryError::PlainTokens(realm.chars().take(200).collect())),
+            _ => return Err(wrong()),
         }
         let scope = self.scope();
         let mut fields = vec![("scope", scope.as_str())];

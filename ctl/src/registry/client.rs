@@ -1,6 +1,8 @@
 //! Blobs and manifests of one repository.
 
-use super::call::{Call, follow, http_client, no_response, origin_of, refused, said, without_query};
+use super::call::{
+    Call, follow, http_client, is_loopback, no_response, origin_of, refused, said, without_query,
+};
 use super::credential::{CredentialSource, RegistryCredential};
 use super::error::RegistryError;
 use crate::http::{HttpClient, RedirectError, TlsConnector, location};
@@ -217,9 +219,12 @@ impl RegistryClient {
         self.reference.api_host()
     }
 
-    /// Whether the registry is used without TLS.
-    pub(super) fn is_plain(&self) -> bool {
-        self.origin.starts_with("http://")
+    /// Whether a server of tokens may be asked without TLS: on this machine where the registry is, too, or on the host of a registry that
+    /// is used without.
+    pub(super) fn allows_plain(&self, server: &Url) -> bool {
+        let Ok(registry) = Url::parse(&self.origin) else { return false };
+        let is_same_host = registry.host() == server.host();
+        registry.scheme() == "http" && (is_same_host || is_loopback(&registry) && is_loopback(server))
     }
 
     /// What a token has to allow.

@@ -66,6 +66,9 @@ pub enum RegistryError {
         /// What would be possible.
         expected: &'static str,
     },
+    /// A password would go to another host without TLS.
+    #[error("expected a server of tokens with TLS, found `{0}`: a password is sent to no other host without")]
+    PlainTokens(String),
     /// An upload would go to another host.
     #[error("expected an upload to {expected}, found {found}: credentials are sent to no other host")]
     OtherHost {
@@ -114,7 +117,7 @@ impl RegistryError {
             Self::NoResponse { .. } => Some(
                 "is the address right? A registry without TLS needs `--plain-http`, unless it is on this machine",
             ),
-            Self::OtherHost { .. } | Self::Redirect(RedirectError::Plain(_)) => Some(
+            Self::OtherHost { .. } | Self::PlainTokens(_) | Self::Redirect(RedirectError::Plain(_)) => Some(
                 "behind a proxy with TLS a registry needs `X-Forwarded-Proto` and the `Host` that clients use",
             ),
             Self::Tls(_) => Some("install the system's CA certificates, or set SSL_CERT_FILE"),

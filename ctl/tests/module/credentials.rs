@@ -2,6 +2,7 @@
 
 use crate::fake_registry::{Auth, FakeRegistry, Fault, IDENTITY_TOKEN};
 use crate::{ModuleFixture, image};
+use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt as _;
 
 /// A fixture with this configuration of Docker; `HOST` stands for the registry, and `user:secret` is the login.
@@ -111,4 +112,43 @@ fn without_tls_a_registry_is_used_on_this_machine_or_where_that_was_asked_for() 
     fixture.run_with_stdin(&line, "secret").expect(2, &[refused, "needs `--plain-http`"]);
     assert_eq!(registry.authorizations(), Vec::<String>::new(), "nothing is sent without TLS");
     fixture.run_with_stdin(&format!("{line} --plain-http"), "secret").expect(0, &["delivery.module: "]);
+}
+
+/// A registry whose server of tokens is another server at this address; the registry is called by `host`.
+fn with_token_server(host: &str, tokens_at: &str, flag: &str) -> (crate::CallOutput, FakeRegistry) {
+    let tokens = FakeRegistry::start(Auth::Bearer, Fault::None);
+    let address: SocketAddr = format!("{tokens_at}:{}", tokens.address.port()).parse().unwrap();
+    let registry = FakeRegistry::start(Auth::Bearer, Fault::TokensAt(address));
+    let line =
+        format!("push oci://{host}:{}/canary/filter:1.0 --username user {flag}", registry.address.port());
+    (ModuleFixture::new().run_with_stdin(line.trim_end(), "secret"), tokens)
+}
+
+#[test]
+fn a_password_goes_to_no_other_host_without_tls() {
+    // `0.0.0.0` leads to this machine, and is not known as one of it.
+    for (registry, tokens, flag) in [
+        ("127.0.0.1", "0.0.0.0", ""),
+        ("localhost", "0.0.0.0", ""),
+        ("127.0.0.1", "0.0.0.0", "--plain-http"),
+        ("0.0.0.0", "127.0.0.1", "--plain-http"),
+    ] {
+        let (ran, other) = with_token_server(registry, tokens, flag);
+        let expected = format!("expected a server of tokens with TLS, found `http://{tokens}:");
+        ran.expect(2, &[&expected, "hint: "]);
+        assert_eq!(other.requests(), Vec::<String>::new(), "{registry} {tokens} {flag}");
+    }
+}
+
+#[test]
+fn a_password_goes_without_tls_to_a_token_server_of_this_machine_or_of_the_host_that_was_allowed() {
+    for (registry, tokens, flag) in [
+        ("127.0.0.1", "127.0.0.1", ""),
+        ("localhost", "127.0.0.1", ""),
+        ("0.0.0.0", "0.0.0.0", "--plain-http"),
+    ] {
+        let (ran, other) = with_token_server(registry, tokens, flag);
+        ran.expect(0, &["delivery.module: "]);
+        assert!(!other.authorizations().is_empty(), "{registry} {tokens} {flag}");
+    }
 }

@@ -41,6 +41,8 @@ pub(crate) enum Fault {
     OtherManifest,
     /// Blobs are at this address.
     BlobsAt(SocketAddr),
+    /// The server of tokens is at this address.
+    TokensAt(SocketAddr),
     /// Uploads go to this address.
     UploadsAt(SocketAddr),
     /// Every blob is somewhere else.
@@ -228,7 +230,8 @@ impl FakeRegistry {
         match self.auth {
             Auth::Basic if given != Some(BASIC) => Some("Basic realm=\"registry\"".to_owned()),
             Auth::Bearer if given != Some(TOKEN) => {
-                Some(format!("Bearer realm=\"http://{}/token\",service=\"of the test\"", self.address))
+                let server = if let Fault::TokensAt(address) = self.fault { address } else { self.address };
+                Some(format!("Bearer realm=\"http://{server}/token\",service=\"of the test\""))
             }
             Auth::Negotiate => Some("Negotiate".to_owned()),
             _ => None,
