@@ -5,6 +5,7 @@ use crate::report::with_causes;
 use canary_operations::{AlertSender, SendError};
 use canary_release::alert::Payload;
 use canary_release::input_file;
+use canary_release::redaction::Redaction;
 use canary_release::spec::{AlertReceiver, SecretSource, SecretUrl};
 use http_body_util::Full;
 use hyper::body::Bytes;
@@ -57,7 +58,7 @@ impl AlertSender for HttpAlertSender {
     ) -> Pin<Box<dyn Future<Output = Result<(), SendError>> + Send + 'a>> {
         Box::pin(async move {
             let sent = self.post(url, payload, id).await;
-            sent.map_err(|error| SendError { reason: without(url, &error.reason), ..error })
+            sent.map_err(|error| SendError { reason: secrets_of(url).redact(&error.reason), ..error })
         })
     }
 }
@@ -110,14 +111,15 @@ pub(crate) fn is_temporary(status: StatusCode) -> bool {
             .contains(&status)
 }
 
-/// A text without a URL, and without what follows the host in it.
-pub(crate) fn without(url: &SecretUrl, text: &str) -> String {
-    let text = text.replace(url.expose(), "(redacted)");
+/// A part of a URL from this length on is taken for random.
+const MIN_RANDOM: usize = 12;
+
+/// A URL, what follows the host in it, and the random parts of that.
+pub(crate) fn secrets_of(url: &SecretUrl) -> Redaction {
     let rest = url.expose().split_once("://").map_or("", |(_, rest)| rest);
-    match rest.find('/').and_then(|at| rest.get(at..)).filter(|path| path.len() > 1) {
-        Some(path) => text.replace(path, "/(redacted)"),
-        None => text,
-    }
+    let path = rest.split_once('/').map_or("", |(_, path)| path);
+    let parts = path.split(['/', '?', '&', '=', '#']).filter(|part| part.len() >= MIN_RANDOM);
+    Redaction::of([url.expose(), path].into_iter().chain(parts))
 }
 
 #[cfg(test)]

@@ -7,6 +7,16 @@ use tokio::net::TcpListener;
 
 pub(crate) const SECRET: &str = "/services/T0/B0/secret";
 
+/// In the place of a text: an error with the target and the signature of the request.
+pub(crate) const ECHO: &str = "(echo)";
+
+fn echo(request: &str) -> String {
+    let signature = request.lines().find_map(|line| line.strip_prefix("webhook-signature: "));
+    let target = request.split(' ').nth(1).unwrap_or_default();
+    let body = format!("no room {target} for {}", signature.unwrap_or_default());
+    format!("HTTP/1.1 400 Bad Request\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+}
+
 /// A receiver that answers each request with this text, and what it was sent.
 pub(crate) struct FakeReceiver {
     pub(crate) url: SecretUrl,
@@ -37,8 +47,10 @@ impl FakeReceiver {
                         _ => break,
                     }
                 }
-                kept.lock().unwrap().push(String::from_utf8(read).unwrap());
-                let _ = stream.write_all(text.as_bytes()).await;
+                let request = String::from_utf8(read).unwrap();
+                let response = if text == ECHO { echo(&request) } else { text.to_owned() };
+                kept.lock().unwrap().push(request);
+                let _ = stream.write_all(response.as_bytes()).await;
                 if text.is_empty() {
                     std::future::pending::<()>().await;
                 }
@@ -129,7 +141,10 @@ async fn a_receiver_that_is_down_is_a_failure_that_may_be_gone_later_and_does_no
 fn no_part_of_a_url_that_is_secret_is_in_a_reason() {
     let url: SecretUrl = format!("https://hooks.example{SECRET}?token=other").parse().unwrap();
     let text = format!("cannot reach https://hooks.example{SECRET}?token=other: {SECRET}?token=other is odd");
-    assert_eq!(without(&url, &text), "cannot reach (redacted): /(redacted) is odd");
+    assert_eq!(secrets_of(&url).redact(&text), "cannot reach (redacted): /(redacted) is odd");
+    let url: SecretUrl = "https://hooks.example/v1/rooms/team/0123456789abcdef".parse().unwrap();
+    let text = "no room for key 0123456789abcdef of team";
+    assert_eq!(secrets_of(&url).redact(text), "no room for key (redacted) of team");
 }
 
 #[test]

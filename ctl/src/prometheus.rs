@@ -1,10 +1,12 @@
-//! Asks a Prometheus server for the metrics of a rollout. Its token is a secret: no error has it, and it is sent to no other server.
+//! Asks a Prometheus server for the metrics of a rollout. Its token is a secret: no error has it, also where a response repeats it, and it is
+//! sent to no other server.
 
 use crate::http::{HttpClient, HttpError, Limits, TlsConnector, connector};
 use crate::report::with_causes;
 use canary_operations::{MetricSource, SecretReader};
 use canary_release::analysis::{QueryError, Series, parse_response, parse_series};
 use canary_release::input_file;
+use canary_release::redaction::Redaction;
 use canary_release::spec::{FiniteNumber, PrometheusServer, SecretSource};
 use futures_util::future::{BoxFuture, join_all};
 use http_body_util::Full;
@@ -57,14 +59,17 @@ impl HttpMetricSource {
 
     /// With the token as it stands there now: whoever renews it need not restart the driver.
     async fn client(&self) -> Result<Client<'_>, QueryError> {
-        let authorization = match &self.server.bearer_token_from {
-            Some(source) => Some(bearer(&self.token(source).await?, source)?),
+        let token = match &self.server.bearer_token_from {
+            Some(source) => Some((self.token(source).await?, source)),
             None => None,
         };
+        let authorization = token.as_ref().map(|(token, source)| bearer(token, source)).transpose()?;
+        let redaction = Redaction::of(token.iter().map(|(token, _)| token.trim()));
         let is_tls = self.server.address.join("").starts_with("https://");
         let connector =
             connector(is_tls, None).map_err(|error| QueryError::NoResponse(with_causes(&error)))?;
-        Ok(Client { server: &self.server, authorization, http: HttpClient::new(connector, self.limits) })
+        let http = HttpClient::new(connector, self.limits);
+        Ok(Client { server: &self.server, authorization, redaction, http })
     }
 
     async fn token(&self, source: &SecretSource) -> Result<String, QueryError> {
@@ -107,12 +112,22 @@ fn bearer(token: &str, source: &SecretSource) -> Result<HeaderValue, QueryError>
 struct Client<'s> {
     server: &'s PrometheusServer,
     authorization: Option<HeaderValue>,
+    redaction: Redaction,
     http: HttpClient<TlsConnector>,
 }
 
 impl Client<'_> {
-    /// What a query has found, as `parse` reads it. A redirect is not followed: the token is for this server alone.
+    /// What a query has found, as `parse` reads it, or why not, without the token.
     async fn query<T>(
+        &self,
+        query: &str,
+        parse: fn(u16, &[u8]) -> Result<T, QueryError>,
+    ) -> Result<T, QueryError> {
+        self.exchange(query, parse).await.map_err(|error| error.redacted(&self.redaction))
+    }
+
+    /// A redirect is not followed: the token is for this server alone.
+    async fn exchange<T>(
         &self,
         query: &str,
         parse: fn(u16, &[u8]) -> Result<T, QueryError>,

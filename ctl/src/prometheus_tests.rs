@@ -147,6 +147,35 @@ async fn a_token_is_read_when_it_is_needed_and_stands_in_no_error() {
 }
 
 #[tokio::test]
+async fn a_token_that_a_server_repeats_stands_in_no_error() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), TOKEN).unwrap();
+    let encoded = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, TOKEN);
+    let long = format!("{}{TOKEN}", "x".repeat(290));
+    for (status, body) in [
+        (
+            "401 Unauthorized",
+            json!({"status": "error", "errorType": "auth", "error": format!("Bearer {TOKEN}")}),
+        ),
+        ("400 Bad Request", json!({"status": "error", "error": encoded})),
+        ("400 Bad Request", json!({"status": "error", "error": long})),
+        ("200 OK", json!({"status": "success", "data": {"resultType": "scalar", "result": [1, TOKEN]}})),
+        (
+            "200 OK",
+            json!({"status": "success", "warnings": [TOKEN], "data": {"resultType": "scalar", "result": [1, "1"]}}),
+        ),
+    ] {
+        let body = body.to_string();
+        let text = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        let prometheus = FakePrometheus::answering(text.leak()).await;
+        let source = prometheus.source(Some(SecretSource::File(file.path().to_owned())));
+        let error = values(&source, &["up"]).await.remove(0).unwrap_err();
+        assert!(error.contains("(redacted)") && !error.contains(&TOKEN[..6]), "{body}: {error}");
+        assert!(!error.contains(&encoded[..8]), "{body}: {error}");
+    }
+}
+
+#[tokio::test]
 async fn series_are_read_with_their_labels_times_and_values() {
     let body = r#"{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"__name__":"envoy_server_live","pod":"a"},"values":[[1.5,"1"]]}]}}"#;
     let text = format!("{OK}\r\ncontent-length: {}\r\n\r\n{body}", body.len());

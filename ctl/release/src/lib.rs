@@ -32,6 +32,7 @@
 //! label_selector    which labels a selector matches
 //! format            human-readable quantities
 //! input_file        the text of a file, up to a limit
+//! redaction         secrets are taken out of texts of servers
 //! embedded_module   a module that travels in the configuration, and its digest
 //! ```
 
@@ -59,6 +60,7 @@ pub mod plan;
 pub mod preflight;
 pub mod rbac;
 pub mod record;
+pub mod redaction;
 pub mod rollout;
 pub mod routing;
 pub mod spec;

@@ -2,12 +2,13 @@
 
 mod signature;
 
-use crate::alert::{IDEMPOTENCY_KEY, is_temporary, url_of, without};
+use crate::alert::{IDEMPOTENCY_KEY, is_temporary, secrets_of, url_of};
 use crate::http::{HttpClient, HttpError, Limits, connector};
 use crate::report::with_causes;
 use canary_operations::{HookCaller, SecretReader};
 use canary_release::hook::{HookError, HookPayload};
 use canary_release::input_file;
+use canary_release::redaction::Redaction;
 use canary_release::spec::{HookEndpoint, RolloutHook, SecretSource, SecretUrl};
 use futures_util::future::BoxFuture;
 use http_body_util::Full;
@@ -75,8 +76,7 @@ impl HttpHookCaller {
         let body = Self::body(endpoint, payload)?;
         let timeout = Duration::from_secs(endpoint.timeout.get());
         let call = Call { url: &url, timeout, body, id, signature };
-        let called = self.attempts(&call, endpoint.retries).await;
-        called.map_err(|error| HookError { reason: without(&url, &error.reason), ..error })
+        self.attempts(&call, endpoint.retries).await
     }
 
     /// The URL as it stands there now.
@@ -149,13 +149,21 @@ struct Call<'c> {
 }
 
 impl Call<'_> {
+    /// One attempt. Its error has neither the URL nor the signatures, also where a response repeats them.
     async fn attempt(&self) -> Result<(), HookError> {
+        let mut redaction = secrets_of(self.url);
+        let sent = self.send(&mut redaction).await;
+        sent.map_err(|error| HookError { reason: redaction.redact(&error.reason), ..error })
+    }
+
+    async fn send(&self, redaction: &mut Redaction) -> Result<(), HookError> {
         let wrong = |reason| HookError { is_final: true, ..HookError::no_response(reason) };
         let is_tls = self.url.expose().starts_with("https://");
         let connector = connector(is_tls, None).map_err(|error| wrong(with_causes(&error)))?;
         let request = self
             .request()
             .map_err(|_| wrong("expected a URL that HTTP can carry, found another text".to_owned()))?;
+        signature::signatures(request.headers()).for_each(|signature| redaction.add(signature));
         let http = HttpClient::new(connector, Limits { timeout: self.timeout, body_bytes: BODY_BYTES });
         let response = http.send(request).await.map_err(|error| match error {
             HttpError::TooLarge(_) => wrong(with_causes(&error)),

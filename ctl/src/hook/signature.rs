@@ -7,6 +7,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use hyper::HeaderMap;
 use hyper::http::request::Builder;
 use jiff::Timestamp;
 use sha2::Sha256;
@@ -62,6 +63,12 @@ impl SignatureKeys {
         let signatures: Vec<String> = signatures.collect();
         request.header(ID, id).header(TIMESTAMP, at).header(SIGNATURE, signatures.join(" "))
     }
+}
+
+/// The signatures of a request: who has one can send the same request again, for some minutes.
+pub(super) fn signatures(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let values = headers.get_all(SIGNATURE).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(' ')).map(|value| value.trim_start_matches("v1,"))
 }
 
 impl fmt::Debug for SignatureKeys {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::alert::tests::{FakeReceiver, SECRET};
+use crate::alert::tests::{ECHO, FakeReceiver, SECRET};
 use canary_release::alert::{Alert, AlertMessage};
 use canary_release::spec::HookType;
 use serde_json::{Value, json};
@@ -86,6 +86,20 @@ async fn a_signature_covers_the_body_and_the_time_of_each_attempt_and_its_id_sta
     let [first, second, third] = &ids[..] else { panic!("{ids:?}") };
     assert_eq!((first, third.as_str()), (second, "uid-1-1"));
     assert!(first.contains("-load-"), "{first}");
+}
+
+#[tokio::test]
+async fn a_url_and_a_signature_that_a_receiver_repeats_stand_in_no_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("keys");
+    std::fs::write(&file, KEY).unwrap();
+    let receiver = FakeReceiver::answering(ECHO).await;
+    let endpoint = HookEndpoint {
+        signature_key_from: Some(SecretSource::File(file)),
+        ..endpoint(SecretSource::Inline, Some(receiver.url.clone()))
+    };
+    let error = call(&caller(endpoint), None).await.unwrap_err();
+    assert_eq!(error.reason, "400 Bad Request: no room /(redacted) for v1,(redacted)");
 }
 
 /// The key of the specification's examples.

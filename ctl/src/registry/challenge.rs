@@ -65,11 +65,15 @@ fn parameter(challenge: &ChallengeRef<'_>, name: &str) -> Option<String> {
 
 impl RegistryClient {
     /// The `Authorization` that a refused response asks for.
-    pub(super) async fn authenticate(&self, refusal: &Response<Bytes>) -> Result<HeaderValue, RegistryError> {
+    pub(super) async fn authenticate(
+        &mut self,
+        refusal: &Response<Bytes>,
+    ) -> Result<HeaderValue, RegistryError> {
         let credential = self.credential()?;
         match (AuthChallenge::of(refusal), credential) {
             (AuthChallenge::Bearer { realm, service }, credential) => {
                 let token = self.token(&realm, service.as_deref(), credential.as_ref()).await?;
+                self.secrets.add(&token);
                 secret(&format!("Bearer {token}")).ok_or_else(|| no_token(&realm))
             }
             (AuthChallenge::Basic, Some(credential)) => basic(&credential)

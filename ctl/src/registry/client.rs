@@ -8,6 +8,7 @@ use super::error::RegistryError;
 use crate::http::{HttpClient, RedirectError, TlsConnector, location};
 use crate::module::{ImageBlob, ImageReference, MANIFEST, digest};
 use canary_release::ModuleDigest;
+use canary_release::redaction::Redaction;
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
@@ -35,6 +36,8 @@ pub(crate) struct RegistryClient {
     credentials: CredentialSource,
     /// What the registry has asked for.
     authorization: Option<HeaderValue>,
+    /// What it was sent, or its server of tokens.
+    pub(super) secrets: Redaction,
 }
 
 impl RegistryClient {
@@ -60,6 +63,7 @@ impl RegistryClient {
             access,
             credentials,
             authorization: None,
+            secrets: Redaction::default(),
         })
     }
 
@@ -69,6 +73,11 @@ impl RegistryClient {
     ///
     /// If the registry does not give it, or gives another one than the digest names.
     pub(crate) async fn manifest(&mut self, version: &str) -> Result<Option<Bytes>, RegistryError> {
+        let done = self.read_manifest(version).await;
+        self.without_secrets(done)
+    }
+
+    async fn read_manifest(&mut self, version: &str) -> Result<Option<Bytes>, RegistryError> {
         let call = Call::new(Method::GET, self.uri(&format!("manifests/{version}"))?);
         let call = call.with(ACCEPT, HeaderValue::from_static(MANIFESTS));
         let response = self.send(&call).await?;
@@ -91,6 +100,11 @@ impl RegistryClient {
     ///
     /// If they are not there, or others.
     pub(crate) async fn blob(&mut self, wanted: &ModuleDigest) -> Result<Bytes, RegistryError> {
+        let done = self.read_blob(wanted).await;
+        self.without_secrets(done)
+    }
+
+    async fn read_blob(&mut self, wanted: &ModuleDigest) -> Result<Bytes, RegistryError> {
         let call = Call::new(Method::GET, self.uri(&format!("blobs/sha256:{}", wanted.sha256))?);
         let first = self.send(&call).await?;
         let (call, response) = follow(call, first, async |call| self.exchange(call).await).await?;
@@ -115,6 +129,11 @@ impl RegistryClient {
     ///
     /// If the registry does not take it, or has another host take it.
     pub(crate) async fn upload(&mut self, blob: &ImageBlob) -> Result<bool, RegistryError> {
+        let done = self.send_blob(blob).await;
+        self.without_secrets(done)
+    }
+
+    async fn send_blob(&mut self, blob: &ImageBlob) -> Result<bool, RegistryError> {
         let look = Call::new(Method::HEAD, self.uri(&format!("blobs/{}", blob.digest))?);
         match self.send(&look).await? {
             response if response.status() == StatusCode::OK => return Ok(false),
@@ -139,6 +158,11 @@ impl RegistryClient {
     ///
     /// If the registry does not take it, or keeps other bytes.
     pub(crate) async fn tag(&mut self, manifest: &ImageBlob, tag: &str) -> Result<(), RegistryError> {
+        let done = self.set_tag(manifest, tag).await;
+        self.without_secrets(done)
+    }
+
+    async fn set_tag(&mut self, manifest: &ImageBlob, tag: &str) -> Result<(), RegistryError> {
         let put = Call::new(Method::PUT, self.uri(&format!("manifests/{tag}"))?);
         let put = put.with(CONTENT_TYPE, HeaderValue::from_static(MANIFEST)).body(manifest.bytes.clone());
         let done = self.send(&put).await?;
@@ -168,6 +192,11 @@ impl RegistryClient {
         let mut url = Url::parse(&place.to_string()).map_err(|_| none())?;
         url.query_pairs_mut().append_pair("digest", digest);
         url.as_str().parse().map_err(|_| none())
+    }
+
+    /// A registry that repeats what it was sent has no secret of ours printed.
+    fn without_secrets<T>(&self, done: Result<T, RegistryError>) -> Result<T, RegistryError> {
+        done.map_err(|error| error.redacted(&self.secrets))
     }
 
     /// Sends a request, and once more with an authorization if the registry asks for one.
@@ -206,9 +235,19 @@ impl RegistryClient {
     }
 
     /// Who somebody is. A credential helper may wait for a person; other tasks go on meanwhile.
-    pub(super) fn credential(&self) -> Result<Option<RegistryCredential>, RegistryError> {
+    pub(super) fn credential(&mut self) -> Result<Option<RegistryCredential>, RegistryError> {
         let server = self.reference.credential_server().to_owned();
-        tokio::task::block_in_place(|| Ok(self.credentials.credential(&server)?))
+        let found = tokio::task::block_in_place(|| self.credentials.credential(&server))?;
+        match &found {
+            Some(
+                RegistryCredential::Password { password: secret, .. }
+                | RegistryCredential::IdentityToken(secret),
+            ) => {
+                self.secrets.add(secret);
+            }
+            None => {}
+        }
+        Ok(found)
     }
 
     pub(super) fn no_credential(&self, response: &Response<Bytes>) -> RegistryError {

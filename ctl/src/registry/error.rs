@@ -3,6 +3,7 @@
 use super::credential::CredentialError;
 use crate::http::{RedirectError, TlsError};
 use crate::module::ImageError;
+use canary_release::redaction::Redaction;
 
 /// Why a registry, or a server of a file, did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -107,6 +108,30 @@ pub enum RegistryError {
 }
 
 impl RegistryError {
+    /// The same error without the secrets that a server may have repeated in its body or a header.
+    #[must_use]
+    pub(super) fn redacted(mut self, secrets: &Redaction) -> Self {
+        let texts: Vec<&mut String> = match &mut self {
+            Self::Url(text) | Self::PlainTokens(text) => vec![text],
+            Self::NoResponse { url, .. } => vec![url],
+            Self::Status { url, said, .. } => vec![url, said],
+            Self::NoCredential { said, .. } | Self::Refused { said, .. } => vec![said],
+            Self::Challenge { found, .. } | Self::OtherHost { found, .. } => vec![found],
+            Self::Content { what, expected, found } => vec![what, expected, found],
+            Self::Redirect(RedirectError::NoAddress(text) | RedirectError::Plain(text)) => vec![text],
+            Self::UserInUrl
+            | Self::Tls(_)
+            | Self::NoImage(_)
+            | Self::Image { .. }
+            | Self::Redirect(RedirectError::TooMany)
+            | Self::Credential(_) => Vec::new(),
+        };
+        for text in texts {
+            *text = secrets.redact(text);
+        }
+        self
+    }
+
     /// A hint: what the user can change.
     pub fn hint(&self) -> Option<&'static str> {
         match self {

@@ -152,3 +152,19 @@ fn a_password_goes_without_tls_to_a_token_server_of_this_machine_or_of_the_host_
         assert!(!other.authorizations().is_empty(), "{registry} {tokens} {flag}");
     }
 }
+
+#[test]
+fn what_a_registry_repeats_of_a_login_is_not_printed() {
+    for (auth, said) in [
+        (Auth::Basic, "expected 200 or 404, found 500: UNKNOWN who is Basic "),
+        (Auth::Bearer, "refuses the credentials (403): UNKNOWN who is Bearer (redacted)?"),
+    ] {
+        let registry = FakeRegistry::start(auth, Fault::Repeats);
+        let ran = ModuleFixture::new()
+            .run_with_stdin(&format!("verify {} --username user", image(&registry)), "secret");
+        ran.expect(2, &[said, "(redacted)"]);
+        for secret in ["secret", "c2VjcmV0", "zZWNyZX", "token-of-the-test"] {
+            assert!(!format!("{ran:?}").contains(secret), "{secret}: {ran:?}");
+        }
+    }
+}

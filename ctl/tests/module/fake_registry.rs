@@ -47,6 +47,8 @@ pub(crate) enum Fault {
     UploadsAt(SocketAddr),
     /// Every blob is somewhere else.
     Circle,
+    /// Every error repeats what it was sent as an authorization, in its text and in what it asks for.
+    Repeats,
     /// An upload that is taken and not kept.
     LosesUploads,
 }
@@ -133,6 +135,12 @@ impl FakeRegistry {
     fn respond(&self, request: &HttpRequest, stream: &mut TcpStream) -> std::io::Result<()> {
         if let Some(rest) = request.target.strip_prefix("/token") {
             return token(request, rest, stream);
+        }
+        if let (Fault::Repeats, Some(given)) = (self.fault, &request.authorization) {
+            let body = format!(r#"{{"errors":[{{"code":"UNKNOWN","message":"who is {given}?"}}]}}"#);
+            let status =
+                if self.auth == Auth::Bearer { "403 Forbidden" } else { "500 Internal Server Error" };
+            return write(stream, status, &[("www-authenticate", given)], body.as_bytes());
         }
         if let Some(challenge) = self.challenge(request) {
             let body = r#"{"errors":[{"code":"UNAUTHORIZED","message":"who are you?"}]}"#;

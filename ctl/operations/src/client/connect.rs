@@ -1,6 +1,7 @@
 //! The connection to the API server: kubeconfig and context as `kubectl` reads them, or the service account of the pod
 //! that the process runs in.
 
+use super::credentials::Credentials;
 use super::retry::RetryPolicy;
 use crate::Error;
 use http::Response;
@@ -14,7 +15,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tower::buffer::BufferLayer;
 use tower::retry::RetryLayer;
-use tower::util::MapResponseLayer;
+use tower::util::{AndThenLayer, MapResponseLayer};
 
 /// The default of [`Access::request_timeout`].
 const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -59,8 +60,11 @@ impl Access {
 /// call, and so is on top of a buffer.
 fn client(config: Config) -> Result<Client, kube::Error> {
     let again = RetryPolicy::new().map_err(|source| kube::Error::Service(source.into()))?;
+    let credentials = Credentials::of(&config.auth_info);
+    let redacted = move |response| credentials.clone().redacted(response);
     let builder = ClientBuilder::try_from(config)?
         .with_layer(&MapResponseLayer::new(limited))
+        .with_layer(&AndThenLayer::new(redacted))
         .with_layer(&BufferLayer::new(CALLS_AT_ONCE));
     Ok(builder.with_layer(&RetryLayer::new(again)).build())
 }

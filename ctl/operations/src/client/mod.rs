@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! connect    kubeconfig and context, as kubectl has them      Access        -> kube::Client
+//! credentials  an error response without the credentials of the kubeconfig
 //! retry      which failed requests are sent again             API error     -> RetryPolicy
 //! api_error  maps an API status to an error                   Status        -> Error
 //! objects    reads objects of any kind                        Reference     -> JSON
@@ -11,6 +12,7 @@
 
 mod api_error;
 mod connect;
+mod credentials;
 mod objects;
 pub(crate) mod pods;
 mod retry;

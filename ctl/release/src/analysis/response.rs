@@ -4,6 +4,7 @@
 //! [HTTP API](https://prometheus.io/docs/prometheus/latest/querying/api/): format overview, instant queries, expression query result
 //! formats.
 
+use crate::redaction::Redaction;
 use crate::spec::FiniteNumber;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -36,6 +37,22 @@ pub enum QueryError {
     /// A part of the data may be missing.
     #[error("Prometheus warns: {0}")]
     Warned(String),
+}
+
+impl QueryError {
+    /// The same error without the secrets that a server may have repeated.
+    #[must_use]
+    pub fn redacted(self, redaction: &Redaction) -> Self {
+        let redact = |text: String| redaction.redact(&text);
+        match self {
+            Self::NoResponse(text) => Self::NoResponse(redact(text)),
+            Self::Refused(text) => Self::Refused(redact(text)),
+            Self::Foreign(text) => Self::Foreign(redact(text)),
+            Self::NoNumber(text) => Self::NoNumber(redact(text)),
+            Self::Warned(text) => Self::Warned(redact(text)),
+            Self::Empty | Self::Several(_) => self,
+        }
+    }
 }
 
 #[derive(Deserialize)]
