@@ -12,6 +12,10 @@ use cookie::{Cookie, ParseError, SameSite};
 
 /// Browsers keep no name and value longer than this, in bytes.
 const MAX_PAIR: usize = 4096;
+/// Browsers keep so many cookies of a domain, and evict the oldest (RFC 6265bis, 5.7: 50 at least; Chromium and Firefox: 180).
+const MAX_COOKIES: usize = 180;
+/// So many refused lines are kept.
+const MAX_REFUSED: usize = 180;
 /// Browsers cap every age at this.
 const MAX_AGE: Duration = Duration::from_hours(400 * 24);
 
@@ -79,7 +83,8 @@ impl Jar {
     /// Keeps the cookie of one `Set-Cookie` line, deletes with it, or refuses it; refusals are kept for
     /// [`Jar::refused`].
     pub fn store(&mut self, line: &[u8], origin: Origin<'_>) {
-        if let Err(reason) = self.try_store(line, origin) {
+        let stored = self.try_store(line, origin);
+        if let (Err(reason), true) = (stored, self.refused.len() < MAX_REFUSED) {
             self.refused.push((String::from_utf8_lossy(line).into_owned(), reason));
         }
     }
@@ -149,7 +154,7 @@ impl Jar {
         self.ahead += by;
     }
 
-    /// The lines that a browser would not have kept, each with the reason.
+    /// The first lines that a browser would not have kept, each with the reason.
     pub fn refused(&self) -> &[(String, Refused)] {
         &self.refused
     }
@@ -172,10 +177,25 @@ impl Jar {
             new.created = self.cookies.remove(old).created;
         }
         if new.lives(self.now()) {
+            let domain = new.domain.clone();
             self.cookies.push(new);
             self.cookies.sort_by_key(|cookie| cookie.created);
+            self.evict(&domain);
         }
         Ok(())
+    }
+
+    /// Takes out what is too many of a domain, as browsers do: what has expired, then what is not `Secure`, the oldest first. All are taken to
+    /// be sent equally often.
+    fn evict(&mut self, domain: &str) {
+        let now = self.now();
+        self.cookies.retain(|cookie| cookie.domain != domain || cookie.lives(now));
+        while self.cookies.iter().filter(|cookie| cookie.domain == domain).count() > MAX_COOKIES {
+            let of_domain = |cookie: &Stored| cookie.domain == domain;
+            let insecure = self.cookies.iter().position(|cookie| of_domain(cookie) && !cookie.secure);
+            let Some(oldest) = insecure.or_else(|| self.cookies.iter().position(of_domain)) else { break };
+            self.cookies.remove(oldest);
+        }
     }
 
     fn stored(&mut self, cookie: &Cookie<'_>, origin: Origin<'_>) -> Result<Stored, Refused> {
