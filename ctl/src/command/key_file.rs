@@ -21,7 +21,6 @@ pub(super) fn check_readers(verb: &Verb, printer: &mut Printer) {
 
 fn path(verb: &Verb) -> Option<&Path> {
     match verb {
-        Verb::Init(arguments) if !arguments.from_cluster && !arguments.local => Some(&arguments.keys),
         Verb::Generate(arguments) => arguments.keys.as_deref(),
         Verb::Explain(arguments) => arguments.keys.keys.as_deref(),
         Verb::Simulate(arguments) => arguments.keys.keys.as_deref(),

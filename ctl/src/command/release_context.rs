@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::cli::{Keys, SpecFile};
-use crate::local::{Entry, Layout, State};
+use crate::local::{Entry, Layout, State, read_own_keys};
 use crate::module;
 use assignment::contract::{FilterConfig, Position, ReleaseConfig};
 use assignment::{Policy, Weight};
@@ -84,9 +84,7 @@ impl ReleaseContext {
 fn known(target: &Local, release: &Release) -> Result<(Option<Entry>, Option<SigningKeys>), Error> {
     let layout = Layout::new(&target.directory);
     let entry = State::read(&layout)?.releases.remove(&release.name.to_string());
-    let keys = layout.keys();
-    let ring = keys.exists().then(|| SigningKeys::read(&keys)).transpose().map_err(config::Error::from)?;
-    Ok((entry, ring))
+    Ok((entry, read_own_keys(&layout.keys())?))
 }
 
 /// Seconds since 1970-01-01 UTC.

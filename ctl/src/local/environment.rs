@@ -86,8 +86,8 @@ impl Environment {
     /// If the file cannot be read or written, or the system has no randomness.
     pub fn keys(&self) -> Result<SigningKeys, Error> {
         let path = self.layout.keys();
-        if path.exists() {
-            return Ok(SigningKeys::read(&path).map_err(canary_release::config::Error::from)?);
+        if let Some(keys) = super::read_own_keys(&path)? {
+            return Ok(keys);
         }
         let keys = SigningKeys::draw().map_err(canary_release::config::Error::from)?;
         super::files::create_directory(self.layout.directory())?;

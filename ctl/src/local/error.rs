@@ -35,6 +35,16 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// Keys that are used without being named, and that others know or have made.
+    #[error("expected signing keys of this user alone in {}, found a file of user {owner} with mode {mode:o}", path.display())]
+    SharedKeys {
+        /// The file.
+        path: PathBuf,
+        /// The number of its owner.
+        owner: u32,
+        /// Its permissions.
+        mode: u32,
+    },
     /// A file of the directory has another shape: another program wrote it, or a newer version.
     #[error("expected {what} in {}", path.display())]
     Malformed {
@@ -142,6 +152,13 @@ impl Error {
             }
             Self::Refused { .. } => "Envoy's log says why; most often the module cannot be loaded",
             Self::Late { .. } => "look at `canary-ctl status`, and at Envoy's log",
+            Self::SharedKeys { path, .. } => {
+                let own = ShellCommand::new("chmod 600").quoted(&path.display().to_string(), "FILE");
+                return Some(format!(
+                    "whoever has them can forge pins: delete a file that came with a repository or an archive, and new keys are drawn; {own} if \
+                     you have drawn them, and nobody else has read them"
+                ));
+            }
             Self::Config(error) => return error.hint(),
             Self::File { .. } | Self::Malformed { .. } | Self::Template(_) | Self::Prototype(_) => {
                 return None;

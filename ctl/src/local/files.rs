@@ -1,10 +1,14 @@
 //! Replaces files atomically by rename: readers get the old or the new content, and Envoy watches for the rename.
 
 use super::Error;
-use std::fs::{self, DirBuilder, File, Permissions};
-use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use nix::fcntl::OFlag;
+use std::fs::{DirBuilder, File, OpenOptions, Permissions};
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
+
+/// The largest file of a directory: the files of 10,000 releases have some 50 MB.
+const MAX_BYTES: u64 = 256 << 20;
 
 /// Who may read a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,16 +71,36 @@ fn sync_folder(folder: &Path) -> Result<(), Error> {
 
 /// Reads a file; `None` if there is none.
 pub(super) fn read_if_there(path: &Path) -> Result<Option<String>, Error> {
-    match fs::read_to_string(path) {
+    match open(path).and_then(read) {
         Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::file("read", path)(error)),
     }
+}
+
+/// Opens a file for reading. A pipe without a writer would be waited for, and a device is read for ever.
+pub(super) fn open(path: &Path) -> std::io::Result<File> {
+    let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
+    if file.metadata()?.is_file() {
+        return Ok(file);
+    }
+    Err(std::io::Error::new(ErrorKind::InvalidInput, "expected a regular file, found another kind"))
+}
+
+fn read(file: File) -> std::io::Result<String> {
+    let mut text = String::new();
+    let read = file.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+    if u64::try_from(read).is_ok_and(|read| read <= MAX_BYTES) {
+        return Ok(text);
+    }
+    let message = format!("expected at most {MAX_BYTES} bytes, found more");
+    Err(std::io::Error::new(ErrorKind::FileTooLarge, message))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn mode(path: &Path) -> u32 {
         fs::metadata(path).unwrap().permissions().mode() & 0o777
@@ -116,6 +140,26 @@ mod tests {
         replace_for(Readers::Everyone, &folder.path().join("canary.yaml"), "ours").unwrap();
         assert_eq!(fs::read_to_string(&theirs).unwrap(), "theirs");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no stray file is left");
+    }
+
+    #[test]
+    fn what_is_no_regular_file_and_what_is_too_large_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::os::unix::fs::symlink("/dev/zero", path("device")).unwrap();
+        nix::unistd::mkfifo(&path("pipe"), nix::sys::stat::Mode::S_IRUSR).unwrap();
+        File::create(path("large")).unwrap().set_len(MAX_BYTES + 1).unwrap();
+        for (name, expected) in [
+            ("device", "expected a regular file, found another kind"),
+            ("pipe", "expected a regular file, found another kind"),
+            (".", "expected a regular file, found another kind"),
+            ("large", "expected at most 268435456 bytes, found more"),
+        ] {
+            let error = read_if_there(&path(name)).unwrap_err();
+            let cause = std::error::Error::source(&error).unwrap().to_string();
+            assert_eq!(cause, expected, "{name}");
+        }
+        assert_eq!(read_if_there(&path("missing")).unwrap(), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! One writer at a time. The kernel releases the lock when the process ends, however it ends.
 
 use super::{Error, Layout, files};
+use nix::fcntl::OFlag;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::time::{Duration, Instant};
@@ -29,6 +30,8 @@ impl Lock {
             .create(true)
             .truncate(false)
             .mode(0o600)
+            // A link in its place could name any file, which would be created.
+            .custom_flags(OFlag::O_NOFOLLOW.bits() | OFlag::O_NONBLOCK.bits())
             .open(&path)
             .map_err(Error::file("open", &path))?;
         let deadline = Instant::now() + TIMEOUT;
@@ -42,5 +45,22 @@ impl Lock {
                 Err(TryLockError::Error(error)) => return Err(Error::file("lock", path)(error)),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_link_in_the_place_of_the_lock_creates_nothing_elsewhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let (layout, elsewhere) =
+            (Layout::new(&folder.path().join("local")), folder.path().join("elsewhere"));
+        files::create_directory(layout.directory()).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, layout.lock()).unwrap();
+        let error = Lock::take(&layout).await.unwrap_err();
+        assert_eq!(error.to_string(), format!("cannot open {}", layout.lock().display()));
+        assert!(!elsewhere.exists(), "nothing is created");
     }
 }

@@ -38,7 +38,7 @@ pub use ecds::{EMPTY_ECDS, RESOURCE_NAME, ecds};
 pub use environment::Environment;
 pub use error::Error;
 pub use files::{Readers, replace, replace_for};
-pub use keys::write_keys;
+pub use keys::{read_own_keys, write_keys};
 pub use layout::Layout;
 pub use lock::Lock;
 pub use state::{Entry, State, Upstream};

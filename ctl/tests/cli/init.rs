@@ -31,8 +31,29 @@ fn a_file_is_overwritten_only_by_force_and_keys_never() {
         "",
         "error: canary.yaml is there already\n  hint: give `--force` to overwrite it, or `-f FILE` for another\n",
     );
-    assert_eq!(cli.run(&format!("init {FLAGS} --force")).code, 0);
+    let again = cli.run(&format!("init {FLAGS} --force"));
+    assert_eq!(again.code, 0);
+    assert!(
+        again.stderr.contains("the signing keys that signing-keys.json had are kept\n"),
+        "{}",
+        again.stderr
+    );
     assert_eq!(cli.read("signing-keys.json"), keys);
+}
+
+/// Whoever has published them can forge pins.
+#[test]
+fn keys_that_came_with_a_repository_are_not_taken_for_ones_that_were_drawn() {
+    let theirs = CliFixture::new();
+    theirs.run(&format!("init {FLAGS}"));
+    let keys = theirs.read("signing-keys.json");
+    let cli = CliFixture::new();
+    cli.write("signing-keys.json", &keys);
+    let ran = cli.run(&format!("init {FLAGS}"));
+    let expected =
+        "error: expected signing keys of this user alone in signing-keys.json, found a file of user ";
+    assert!(ran.stderr.contains(expected) && ran.stderr.contains("with mode 644\n  hint: "), "{ran:?}");
+    assert_eq!((ran.code, cli.read("signing-keys.json")), (2, keys));
 }
 
 #[test]

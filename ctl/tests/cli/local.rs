@@ -4,6 +4,8 @@ use crate::cli_fixture::{CliFixture, golden, repository};
 use assignment::FilterConfig;
 use canary_ctl::local::{Environment, State};
 use canary_release::{spec, yaml};
+use std::fs::{Permissions, set_permissions};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 /// Nothing listens on port 9 (discard): no Envoy runs.
 fn release() -> String {
@@ -123,6 +125,35 @@ fn a_weight_for_a_while_ends_by_itself() {
     assert_eq!(i64::try_from(seconds).unwrap(), until.as_second());
     let left = until.duration_since(jiff::Timestamp::now()).as_secs();
     assert!((7100..=7200).contains(&left), "{left}");
+}
+
+/// A checkout gives its files the mode 644.
+#[test]
+fn keys_state_and_lock_of_a_checked_out_directory_are_not_followed() {
+    let cli = generated();
+    let keys = cli.path("local/signing-keys.json");
+    let refused = |verb: &str, expected: &str| {
+        let ran = cli.run(verb);
+        assert!(ran.code == 2 && ran.stderr.starts_with(&format!("error: {expected}")), "{verb}: {ran:?}");
+    };
+    set_permissions(&keys, Permissions::from_mode(0o644)).unwrap();
+    for verb in ["generate", "weight 30", "explain --host localhost", "token create --version v2"] {
+        refused(
+            verb,
+            "expected signing keys of this user alone in local/signing-keys.json, found a file of user ",
+        );
+    }
+    set_permissions(&keys, Permissions::from_mode(0o600)).unwrap();
+    let (state, lock) = (cli.path("local/state.json"), cli.path("local/lock"));
+    std::fs::remove_file(&state).unwrap();
+    symlink("/dev/zero", &state).unwrap();
+    for verb in ["generate", "weight 30", "status"] {
+        refused(verb, "cannot read local/state.json: expected a regular file, found another kind");
+    }
+    std::fs::remove_file(&lock).unwrap();
+    symlink(cli.path("elsewhere"), &lock).unwrap();
+    refused("generate", "cannot open local/lock: ");
+    assert!(!cli.path("elsewhere").exists());
 }
 
 #[test]

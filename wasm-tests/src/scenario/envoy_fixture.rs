@@ -229,7 +229,7 @@ impl Files {
         let directory = tempfile::tempdir()?;
         let [admin, listener] = free_ports().map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
         if let Some(keys) = keys {
-            std::fs::write(directory.path().join("signing-keys.json"), serde_json::to_string(keys)?)?;
+            canary_ctl::local::write_keys(keys, &directory.path().join("signing-keys.json"))?;
         }
         let mut environment = None;
         for document in &mut documents {

@@ -7,7 +7,7 @@ mod init_options;
 
 use crate::cli::Init;
 use crate::hint::ShellCommand;
-use crate::local::{Environment, Readers, replace_for, write_keys};
+use crate::local::{Environment, Readers, read_own_keys, replace_for, write_keys};
 use crate::report::Printer;
 use crate::{Error, Outcome};
 use canary_release::config::{self, SigningKeys};
@@ -15,7 +15,6 @@ use canary_release::manifest;
 use canary_release::record::new_uid;
 use canary_release::spec::{self, Mode};
 use init_options::InitOptions;
-use std::path::Path;
 
 pub(super) async fn run(arguments: &Init, printer: &mut Printer) -> Result<Outcome, Error> {
     let uid = new_uid().map_err(config::Error::from)?;
@@ -51,9 +50,14 @@ pub(super) async fn run(arguments: &Init, printer: &mut Printer) -> Result<Outco
             "`canary-ctl diff` shows what `canary-ctl apply` writes; it draws the keys, on the cluster",
         );
     } else {
-        draw_keys(&arguments.keys)?;
+        let place = arguments.keys.display();
+        // The cookies that existing ones have signed must stay valid.
+        match read_own_keys(&arguments.keys)? {
+            Some(_) => printer.message(&format!("the signing keys that {place} had are kept")),
+            None => write_keys(&SigningKeys::draw().map_err(config::Error::from)?, &arguments.keys)?,
+        }
         printer
-            .message(&format!("signing keys are in {}: keep the file secret and safe; without it all pins and tokens are invalid", arguments.keys.display()));
+            .message(&format!("signing keys are in {place}: keep the file secret and safe; without it all pins and tokens are invalid"));
         let generate = ShellCommand::new("canary-ctl generate --signing-keys")
             .quoted(&arguments.keys.display().to_string(), "FILE")
             .words("| kubectl apply --server-side -f -");
@@ -62,15 +66,4 @@ pub(super) async fn run(arguments: &Init, printer: &mut Printer) -> Result<Outco
         ));
     }
     Ok(Outcome::Done)
-}
-
-/// Existing keys are kept: the cookies that they have signed must stay valid.
-fn draw_keys(path: &Path) -> Result<(), Error> {
-    if path.exists() {
-        SigningKeys::read(path).map_err(config::Error::from)?;
-        return Ok(());
-    }
-    let keys = SigningKeys::draw().map_err(config::Error::from)?;
-    write_keys(&keys, path)?;
-    Ok(())
 }
