@@ -111,6 +111,7 @@ fn a_session_keeps_its_version_at_the_gateway_of_another_cluster_with_the_same_k
                 let second = Site::set_up(lab).await;
                 create(lab, &keys).await;
                 create(lab, &record).await;
+                second.run("recover --accept-record").await;
                 second.run("apply --skip-check moves-users --wait").await;
                 assert_eq!(second.moved(&mut sessions).await, [] as [String; 0], "after the recipe");
                 let mut begun = second.open().await;

@@ -129,7 +129,7 @@ fn an_object_of_another_owner_under_our_name_is_adopted_without_orphaned_fields(
                 assert_eq!(left.drain(..2).collect::<Vec<_>>(), STATIC, "{owner:?}: theirs");
                 delete_static(lab, "adopted-ingress").await;
             }
-            assert_eq!(left, ["Secret canary-ctl-keys"], "{owner:?}");
+            assert_eq!(left, ["Secret canary-ctl-keys", "Secret canary-ctl-record-keys"], "{owner:?}");
         }
     });
 }

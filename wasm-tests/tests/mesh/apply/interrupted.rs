@@ -17,7 +17,7 @@ fn an_apply_that_was_killed_is_continued() {
             apply(&cluster, &release).await.unwrap();
             assert!(cluster.plan(&release).await.unwrap().is_empty(), "killed after {writes} writes");
             uninstall(&cluster, &release).await.unwrap();
-            lab.kubectl(&["delete", "secret", "canary-ctl-keys", "-n", "killed-apply-ingress"])
+            lab.kubectl(&["delete", "secret", "canary-ctl-keys", "canary-ctl-record-keys", "-n", "killed-apply-ingress"])
                 .await
                 .unwrap();
         }
@@ -53,7 +53,7 @@ fn an_uninstall_that_was_killed_is_continued() {
             fixture.interrupt_uninstall(writes, &release).await;
             assert_eq!(
                 fixture.versions().await.into_keys().collect::<Vec<_>>(),
-                ["Secret canary-ctl-keys"],
+                ["Secret canary-ctl-keys", "Secret canary-ctl-record-keys"],
                 "killed after {writes} writes"
             );
         }

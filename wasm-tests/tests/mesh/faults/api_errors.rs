@@ -36,7 +36,7 @@ fn every_failed_read_is_retried() {
             apply(&cluster, &release).await.unwrap();
             uninstall(&cluster, &release).await.unwrap();
             proxy.is_done();
-            lab.kubectl(&["delete", "secret", "canary-ctl-keys", "-n", "failing-reads-ingress"])
+            lab.kubectl(&["delete", "secret", "canary-ctl-keys", "canary-ctl-record-keys", "-n", "failing-reads-ingress"])
                 .await
                 .unwrap();
         }
@@ -69,7 +69,7 @@ fn a_failed_write_is_retried_or_reported_and_then_continued() {
                 }
                 assert!(sane.plan(&release).await.unwrap().is_empty(), "{fault:?} of write {number}");
                 uninstall(&sane, &release).await.unwrap();
-                lab.kubectl(&["delete", "secret", "canary-ctl-keys", "-n", "failing-writes-ingress"])
+                lab.kubectl(&["delete", "secret", "canary-ctl-keys", "canary-ctl-record-keys", "-n", "failing-writes-ingress"])
                     .await
                     .unwrap();
                 if !was_injected {

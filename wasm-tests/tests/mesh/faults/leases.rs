@@ -50,8 +50,10 @@ fn two_releases_applied_to_one_gateway_at_once_are_both_installed() {
             let (first, second) = tokio::join!(uninstall(&one, &shop), uninstall(&other, &blog));
             first.unwrap();
             second.unwrap();
-            assert_eq!(fixture.versions().await.into_keys().collect::<Vec<_>>(), ["Secret canary-ctl-keys"]);
-            lab.kubectl(&["delete", "secret", "canary-ctl-keys", "-n", "same-moment-ingress"]).await.unwrap();
+            let keys = ["canary-ctl-keys", "canary-ctl-record-keys"];
+            let left: Vec<_> = fixture.versions().await.into_keys().collect();
+            assert_eq!(left, keys.map(|name| format!("Secret {name}")));
+            lab.kubectl(&["delete", "secret", keys[0], keys[1], "-n", "same-moment-ingress"]).await.unwrap();
         }
         assert_eq!(leases(&fixture).await, "");
     });

@@ -23,7 +23,7 @@ pub(crate) use charts::images;
 /// Of each chart, at a time.
 const SESSIONS: usize = 4;
 /// What `canary-ctl uninstall` leaves: the signing keys, with which sessions go on if the release is applied again.
-const KEYS: &str = "secret/canary-ctl-keys";
+const KEYS: [&str; 2] = ["secret/canary-ctl-keys", "secret/canary-ctl-record-keys"];
 
 #[test]
 fn charts_of_one_feature_each_go_to_the_next_version_and_back_without_a_lost_cart() {
@@ -60,7 +60,7 @@ async fn walk_all(lab: &Lab) {
     charts.end_releases().await;
     charts.each(async |walk| walk.uninstalls().await).await;
     for place in &places {
-        place.is_clean_but_for(KEYS).await;
+        place.is_clean_but_for(&KEYS).await;
     }
 }
 

@@ -45,9 +45,9 @@ impl<'l> Place<'l> {
     }
 
     /// Fails unless what there is beside the gateway is what there was, and this.
-    pub(super) async fn is_clean_but_for(&self, object: &str) {
+    pub(super) async fn is_clean_but_for(&self, objects: &[&str]) {
         let mut left = everything(self, &self.ingress).await;
-        left.remove(object);
+        left.retain(|object| !objects.contains(&object.as_str()));
         assert_eq!(left, self.before, "beside the gateway");
     }
 }
