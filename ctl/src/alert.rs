@@ -6,7 +6,7 @@ use canary_operations::{AlertSender, SendError};
 use canary_release::alert::Payload;
 use canary_release::input_file;
 use canary_release::redaction::Redaction;
-use canary_release::spec::{AlertReceiver, SecretSource, SecretUrl};
+use canary_release::spec::{ReceiverEndpoint, SecretSource, SecretUrl};
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, USER_AGENT};
@@ -25,15 +25,15 @@ const AGENT: &str = concat!("canary-ctl/", env!("CARGO_PKG_VERSION"));
 
 /// Sends over HTTP/1.1, with TLS where the URL says so. Alerts are rare, so no connection is kept.
 pub(crate) struct HttpAlertSender {
-    /// The URLs of the file of the release, by receiver.
-    urls: BTreeMap<String, SecretUrl>,
+    /// Those of the driver's file, by receiver.
+    endpoints: BTreeMap<String, ReceiverEndpoint>,
     limits: Limits,
 }
 
 impl HttpAlertSender {
-    /// With the URLs that stand in the file of the release.
-    pub(crate) const fn new(urls: BTreeMap<String, SecretUrl>) -> Self {
-        Self { urls, limits: LIMITS }
+    /// Sends to the receivers of a file.
+    pub(crate) const fn new(endpoints: BTreeMap<String, ReceiverEndpoint>) -> Self {
+        Self { endpoints, limits: LIMITS }
     }
 
     async fn post(&self, url: &SecretUrl, payload: &Payload, id: &str) -> Result<(), SendError> {
@@ -46,8 +46,12 @@ impl HttpAlertSender {
 }
 
 impl AlertSender for HttpAlertSender {
-    fn url(&self, receiver: &AlertReceiver) -> Result<SecretUrl, SendError> {
-        url_of(&receiver.url_from, self.urls.get(&receiver.name))
+    fn endpoint(&self, receiver: &str) -> Option<&ReceiverEndpoint> {
+        self.endpoints.get(receiver)
+    }
+
+    fn url(&self, endpoint: &ReceiverEndpoint) -> Result<SecretUrl, SendError> {
+        url_of(&endpoint.url_from, endpoint.url.as_ref())
     }
 
     fn send<'a>(
@@ -65,7 +69,7 @@ impl AlertSender for HttpAlertSender {
 
 /// The URL that stands there, unless that is a Secret; `inline` is the one of the file.
 pub(crate) fn url_of(source: &SecretSource, inline: Option<&SecretUrl>) -> Result<SecretUrl, SendError> {
-    // A driver on another machine, or with another file, may have it.
+    // A driver on another machine may have it.
     let missing = || SendError::later(format!("expected a URL in {source}, found none"));
     let text = match source {
         SecretSource::Inline => return inline.cloned().ok_or_else(missing),

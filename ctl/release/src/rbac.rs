@@ -169,7 +169,7 @@ pub fn add_rollout_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &Relea
     }
     add_train_rights(all, release);
     let mut rules = Rules(all, release.name.namespace.as_str());
-    let urls = release.rollout.alerts.receivers.iter().map(|receiver| &receiver.url_from);
+    let urls = release.rollout.alerts.endpoints.values().map(|endpoint| &endpoint.url_from);
     let prometheus = release.rollout.analysis.prometheus.as_ref();
     let hooks = release.rollout.hooks.endpoints.values();
     let hooks =

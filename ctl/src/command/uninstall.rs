@@ -46,6 +46,9 @@ pub(super) async fn run(arguments: &Uninstall, printer: &mut Printer) -> Result<
     for alert in &uninstalled.lost_alerts {
         printer.message(&alert.to_string());
     }
+    if release.is_none() && !uninstalled.lost_alerts.is_empty() {
+        printer.hint("`uninstall -f canary.yaml` sends what is left to the receivers of that file");
+    }
     printer.report(&PlanReport::written(&uninstalled.plan, arguments.verbose))?;
     printer.message(&format!("{name}: taken off the cluster; its keys stay"));
     printer.hint(&keys_hint(release.map(|release| release.signing_namespaces()).as_ref()));
@@ -55,12 +58,13 @@ pub(super) async fn run(arguments: &Uninstall, printer: &mut Printer) -> Result<
     Ok(Outcome::Done)
 }
 
-/// Who sends the alerts that are left. URLs and hooks are those of the file of the release, as in `rollout run`.
+/// Who sends the alerts that are left. Receivers and hooks are those of the file of the release, as in `rollout run`: without it each alert is
+/// given up at once, and named.
 fn last_alerts(cluster: &Cluster, name: &ReleaseName, release: Option<&Release>) -> LastAlerts {
     let spec = release.map(|release| release.rollout.clone()).unwrap_or_default();
     let secrets = cluster.secrets(name.namespace.as_str());
     LastAlerts {
-        sender: Some(Arc::new(HttpAlertSender::new(spec.alerts.urls))),
+        sender: Some(Arc::new(HttpAlertSender::new(spec.alerts.endpoints))),
         hooks: Some(Arc::new(HttpHookCaller::new(spec.hooks.endpoints, Some(secrets)))),
         timeout: LAST_ALERTS,
     }

@@ -8,7 +8,7 @@ use crate::secret_reader::SecretReader;
 use crate::{Cluster, Error, StoredRecord};
 use canary_release::alert::{AlertMessage, AlertOutbox, DueDelivery, Payload, Recipient, kubernetes_event};
 use canary_release::hook::HookError;
-use canary_release::spec::{AlertReceiver, ReleaseName, SecretSource, SecretUrl};
+use canary_release::spec::{AlertReceiver, ReceiverEndpoint, ReleaseName, SecretSource, SecretUrl};
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use k8s_openapi::api::events::v1::Event;
@@ -20,12 +20,16 @@ use tokio::task::JoinSet;
 
 /// Sends requests to receivers. This library has no HTTP client for them; a driver without a sender leaves their alerts in the record.
 pub trait AlertSender: Send + Sync {
+    /// How the receiver of that name is reached, by the driver's file; `None` if the file does not have it, and then it is sent nothing. A record
+    /// has names alone: who may write one chooses neither to whom a driver posts nor which secrets it reads.
+    fn endpoint(&self, receiver: &str) -> Option<&ReceiverEndpoint>;
+
     /// The URL of a receiver, unless it stands in a Secret.
     ///
     /// # Errors
     ///
     /// If there is none at that place.
-    fn url(&self, receiver: &AlertReceiver) -> Result<SecretUrl, SendError>;
+    fn url(&self, endpoint: &ReceiverEndpoint) -> Result<SecretUrl, SendError>;
 
     /// Sends a payload, and waits for the response for a bounded time. `id` is the same however often it is sent.
     ///
@@ -105,8 +109,10 @@ impl AlertDispatcher {
         has_changed
     }
 
-    /// Claims what is to be sent now, for the write of the record that follows.
-    pub(super) fn claim(&self, outbox: &mut AlertOutbox, now: Timestamp) -> Vec<DueDelivery> {
+    /// Claims what is to be sent now, for the write of the record that follows; what is for receivers that the driver's file does not have is given
+    /// up with it.
+    pub(super) fn claim(&mut self, outbox: &mut AlertOutbox, now: Timestamp) -> Vec<DueDelivery> {
+        self.give_up_unknown(outbox);
         let is_skipped = |id: &str, to: &Recipient| {
             let key = (id.to_owned(), to.name().to_owned());
             let has_no_sender = match to {
@@ -117,6 +123,30 @@ impl AlertDispatcher {
             has_no_sender || self.in_flight.contains(&key) || self.unrecorded.contains_key(&key)
         };
         outbox.claim(now, is_skipped)
+    }
+
+    fn give_up_unknown(&mut self, outbox: &mut AlertOutbox) {
+        let Some(sender) = &self.sender else { return };
+        let unknown = |to: &Recipient| match to {
+            Recipient::Receiver(receiver) if sender.endpoint(&receiver.name).is_none() => {
+                Some(not_in_file(receiver))
+            }
+            _ => None,
+        };
+        let mut given_up = Vec::new();
+        for pending in outbox.pending() {
+            let unknown =
+                pending.recipients().filter_map(|(to, _)| Some((to.name().to_owned(), unknown(to)?)));
+            given_up.extend(unknown.map(|(to, error)| ((pending.alert.id.clone(), to), error)));
+        }
+        for (key, error) in given_up {
+            let (id, to) = key.clone();
+            outbox.give_up(&id, &to, &error.reason);
+            // Told once, also where the write is repeated.
+            if self.unrecorded.insert(key, Err(error.clone())).is_none() {
+                self.failures.push(FailedDelivery { id, to, error });
+            }
+        }
     }
 
     /// Sends what was claimed and recorded: to each recipient one after the other, until one fails.
@@ -200,8 +230,9 @@ impl DeliveryContext {
             Recipient::Events => self.create_event(message).await,
             Recipient::Receiver(receiver) => {
                 let sender = self.sender.as_deref().ok_or_else(|| SendError::later("no sender of alerts"))?;
-                let url = receiver_url(&self.client, &self.release, receiver, sender).await?;
-                sender.send(&url, &message.payload(receiver.format), &alert.id).await
+                let endpoint = sender.endpoint(&receiver.name).ok_or_else(|| not_in_file(receiver))?;
+                let url = receiver_url(&self.client, &self.release, endpoint, sender).await?;
+                sender.send(&url, &message.payload(endpoint.format), &alert.id).await
             }
             Recipient::Hook(hook) => {
                 let hooks = self.hooks.as_deref().ok_or_else(|| SendError::later("no caller of hooks"))?;
@@ -237,25 +268,30 @@ impl Cluster {
     pub async fn receiver_url(
         &self,
         release: &ReleaseName,
-        receiver: &AlertReceiver,
+        endpoint: &ReceiverEndpoint,
         sender: &dyn AlertSender,
     ) -> Result<SecretUrl, SendError> {
-        receiver_url(&self.client.client, release, receiver, sender).await
+        receiver_url(&self.client.client, release, endpoint, sender).await
     }
+}
+
+/// A further attempt of the same driver finds none either.
+fn not_in_file(AlertReceiver { name, .. }: &AlertReceiver) -> SendError {
+    SendError::last(format!("expected receiver `{name}` in the driver's file, found none"))
 }
 
 async fn receiver_url(
     client: &Client,
     release: &ReleaseName,
-    receiver: &AlertReceiver,
+    endpoint: &ReceiverEndpoint,
     sender: &dyn AlertSender,
 ) -> Result<SecretUrl, SendError> {
-    let SecretSource::Secret { name, key } = &receiver.url_from else { return sender.url(receiver) };
+    let SecretSource::Secret { name, key } = &endpoint.url_from else { return sender.url(endpoint) };
     let secrets = SecretReader::new(client.clone(), release.namespace.as_str());
     let missing = || {
         let namespace = secrets.namespace();
-        SendError::last(format!("expected {} in namespace `{namespace}`, found none", receiver.url_from))
+        SendError::last(format!("expected {} in namespace `{namespace}`, found none", endpoint.url_from))
     };
     let text = secrets.read(name, key).await?.ok_or_else(missing)?;
-    text.parse::<SecretUrl>().map_err(|error| SendError::last(format!("{}: {error}", receiver.url_from)))
+    text.parse::<SecretUrl>().map_err(|error| SendError::last(format!("{}: {error}", endpoint.url_from)))
 }

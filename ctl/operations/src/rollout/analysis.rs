@@ -2,40 +2,59 @@
 
 use canary_release::analysis::{MeasuredValues, QueryError};
 use canary_release::record::Record;
-use canary_release::rollout::{MeasurementRequest, MeasurementResult};
-use canary_release::spec::FiniteNumber;
+use canary_release::rollout::{MeasurementQueries, MeasurementRequest, MeasurementResult};
+use canary_release::spec::{FiniteNumber, MetricQuery};
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-/// Answers queries of rollouts. This library has no HTTP client for them; a driver without a source measures nothing, and a rollout with metrics
-/// waits.
+/// Answers queries of rollouts. This library has no HTTP client for them.
 pub trait MetricSource: Send + Sync {
     /// The present values of queries, in their order. The future ends in a bounded time, however long the server takes.
     fn query<'a>(&'a self, queries: &'a [String]) -> BoxFuture<'a, Vec<Result<FiniteNumber, QueryError>>>;
 }
 
+/// What the driver's file says of metrics. A record has names alone: who may write one chooses neither whom a driver asks nor what.
+pub(super) struct MetricAnalysis {
+    /// By the names of the metrics.
+    pub(super) queries: BTreeMap<String, MetricQuery>,
+    /// Who answers them.
+    pub(super) source: Option<Arc<dyn MetricSource>>,
+}
+
 /// Measures what is due.
 pub(super) async fn measure(
-    source: Option<&dyn MetricSource>,
+    analysis: Option<&MetricAnalysis>,
     record: &Record,
     now: Timestamp,
 ) -> Vec<MeasurementResult> {
-    let Some(source) = source else { return Vec::new() };
-    let requests = record.measurement_requests(now);
-    let queries: Vec<String> = requests.iter().flat_map(queries).cloned().collect();
-    if queries.is_empty() {
-        return Vec::new();
-    }
-    let mut values = source.query(&queries).await.into_iter();
+    let Some(analysis) = analysis else { return Vec::new() };
+    let requests = record.measurement_requests(&analysis.queries, now);
+    let asked = requests.iter().filter_map(|request| request.queries.as_ref().ok());
+    let queries: Vec<String> = asked.flat_map(MeasurementQueries::iter).cloned().collect();
+    let mut values = analysis.ask(&queries).await.into_iter();
     let mut next = || values.next().unwrap_or_else(|| Err(QueryError::NoResponse("no response".to_owned())));
-    let result = |MeasurementRequest { metric, stable, .. }: MeasurementRequest| {
-        let canary = next();
-        let stable = stable.map(|_| next());
-        MeasurementResult { metric, values: MeasuredValues { canary, stable } }
+    let result = |MeasurementRequest { metric, queries }: MeasurementRequest| {
+        let values = queries.map(|queries| {
+            let canary = next();
+            let stable = queries.stable.map(|_| next());
+            MeasuredValues { canary, stable }
+        });
+        MeasurementResult { metric, values }
     };
     requests.into_iter().map(result).collect()
 }
 
-fn queries(request: &MeasurementRequest) -> impl Iterator<Item = &String> {
-    [&request.canary].into_iter().chain(&request.stable)
+impl MetricAnalysis {
+    async fn ask(&self, queries: &[String]) -> Vec<Result<FiniteNumber, QueryError>> {
+        match &self.source {
+            _ if queries.is_empty() => Vec::new(),
+            Some(source) => source.query(queries).await,
+            None => {
+                let reason = "expected a Prometheus in the driver's file, found none";
+                queries.iter().map(|_| Err(QueryError::NoResponse(reason.to_owned()))).collect()
+            }
+        }
+    }
 }

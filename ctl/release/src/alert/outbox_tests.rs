@@ -1,10 +1,9 @@
 use super::*;
 use crate::alert::AlertKind;
-use crate::spec::{AlertFormat, AlertSeverity, SecretSource};
+use crate::spec::AlertSeverity;
 
 fn receiver(name: &str, severity: AlertSeverity) -> AlertReceiver {
-    let url_from = SecretSource::Env("URL".to_owned());
-    AlertReceiver { name: name.to_owned(), format: AlertFormat::Webhook, severity, url_from }
+    AlertReceiver { name: name.to_owned(), severity }
 }
 
 fn alert(number: usize, kind: AlertKind) -> Alert {

@@ -6,7 +6,6 @@ use crate::spec::{MetricBounds, RolloutMetric, Seconds};
 pub(super) fn latency(canary: MetricBounds) -> RolloutMetric {
     RolloutMetric {
         name: "latency".to_owned(),
-        query: "latency{version=\"{{ version }}\"}".to_owned(),
         interval: Seconds::MINUTE,
         failure_threshold: 3,
         canary,

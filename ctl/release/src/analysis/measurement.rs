@@ -42,6 +42,13 @@ pub struct Measurement {
     pub stable: Option<FiniteNumber>,
 }
 
+impl Measurement {
+    /// One without a value.
+    pub(crate) const fn without_value(reason: String) -> Self {
+        Self { outcome: Outcome::Unknown, reason, canary: None, stable: None }
+    }
+}
+
 impl RolloutMetric {
     /// What values say. Stable is compared with where it was asked for.
     pub fn measure(&self, values: &MeasuredValues) -> Measurement {

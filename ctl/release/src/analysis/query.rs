@@ -28,6 +28,9 @@ pub enum TemplateError {
         /// Those that there are.
         known: Vec<String>,
     },
+    /// A version that is no label value: in a query it could be more than a text.
+    #[error("expected a version of letters, digits, `-`, `_` and `.`, found `{0}`")]
+    Version(String),
 }
 
 impl QueryTemplate<'_> {
@@ -54,15 +57,27 @@ impl QueryTemplate<'_> {
     }
 
     /// The query for one version.
-    pub fn for_version(&self, version: &str) -> String {
-        // A template that was read has no other variables.
-        self.fill(&[(VERSION, version)]).unwrap_or_else(|_| self.0.to_owned())
+    ///
+    /// # Errors
+    ///
+    /// If the version is no label value, or there is another variable.
+    pub fn for_version(&self, version: &str) -> Result<String, TemplateError> {
+        // A version may be a record's word, and whoever can write it must not write the query.
+        if version.bytes().all(is_of_label_value) {
+            self.fill(&[(VERSION, version)])
+        } else {
+            Err(TemplateError::Version(version.to_owned()))
+        }
     }
 
     /// Whether it differs between versions.
     pub fn names_version(&self) -> bool {
         self.for_version("a") != self.for_version("b")
     }
+}
+
+const fn is_of_label_value(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')
 }
 
 fn unknown(name: &str, values: &[(&str, &str)]) -> TemplateError {
@@ -178,7 +193,7 @@ mod tests {
         assert_eq!(filled, "sum(rate(x{ns=\"shop\", r=\"web\", s=\"shop-svc\", v=\"{{ version }}\"}[1m]))");
         let template = QueryTemplate(&filled);
         assert!(template.names_version());
-        assert!(template.for_version("v2").contains("v=\"v2\""));
+        assert!(template.for_version("v2").unwrap().contains("v=\"v2\""));
         assert!(!QueryTemplate("up{a=\"b\"}").names_version());
     }
 
@@ -191,6 +206,16 @@ mod tests {
         );
         let open = variables().fill("up{a=\"{{ target\"}").unwrap_err().to_string();
         assert_eq!(open, "expected `}}` after `{{`, found none");
+    }
+
+    #[test]
+    fn a_version_is_no_more_than_a_text_in_a_query() {
+        let template = QueryTemplate("latency{version=\"{{ version }}\"}");
+        assert_eq!(template.for_version("2026.11_A-1").unwrap(), "latency{version=\"2026.11_A-1\"}");
+        for version in ["v2\"} or revenue{a=\"", "v2'", "v2`", "v2\\", "v2 or up", "{{ version }}"] {
+            let error = template.for_version(version).unwrap_err();
+            assert_eq!(error, TemplateError::Version(version.to_owned()));
+        }
     }
 
     #[test]
@@ -211,6 +236,7 @@ mod tests {
             "100 * (1 - (sum(rate(istio_requests_total{{{labels},response_code=~\"5..\"}}[1m])) or vector(0)) / \
              (sum(rate(istio_requests_total{{{labels}}}[1m])) and sum(increase(istio_requests_total{{{labels}}}[1m])) >= 30))"
         );
-        assert_eq!(QueryTemplate(&variables().fill(&query).unwrap()).for_version("v2"), expected);
+        let filled = variables().fill(&query).unwrap();
+        assert_eq!(QueryTemplate(&filled).for_version("v2"), Ok(expected));
     }
 }

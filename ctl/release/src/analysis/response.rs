@@ -4,8 +4,9 @@
 //! [HTTP API](https://prometheus.io/docs/prometheus/latest/querying/api/): format overview, instant queries, expression query result
 //! formats.
 
+use super::TemplateError;
 use crate::redaction::Redaction;
-use crate::spec::FiniteNumber;
+use crate::spec::{FiniteNumber, Seconds};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
@@ -16,6 +17,24 @@ const MAX_TEXT: usize = 300;
 /// Why a query has no value. Whatever it is, it says nothing about a version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
+    /// The driver's file has no metric of that name: nothing is asked.
+    #[error("expected metric `{0}` in the driver's file, found none")]
+    NotInFile(String),
+    /// A value of the driver's file is about another time than a measurement of the rollout: nothing is asked.
+    #[error(
+        "expected an interval of {expected} for metric `{name}` in the driver's file, as the rollout began with it, found {found}"
+    )]
+    OtherInterval {
+        /// The name of the metric.
+        name: String,
+        /// That of the record.
+        expected: Seconds,
+        /// That of the file.
+        found: Seconds,
+    },
+    /// There is no query for a version: nothing is asked.
+    #[error(transparent)]
+    Template(#[from] TemplateError),
     /// No response came.
     #[error("{0}")]
     NoResponse(String),

@@ -4,7 +4,7 @@ use super::Level;
 use super::findings::RawFinding;
 use super::rules::{NOTHING, raise};
 use crate::analysis::QueryTemplate;
-use crate::spec::{Release, SecretSource};
+use crate::spec::{AlertReceiver, Release, RolloutMetric, SecretSource};
 
 /// A token in a request without TLS is read by whoever sees the request.
 pub(super) fn tokens_need_encryption(release: &Release) -> Vec<RawFinding> {
@@ -21,8 +21,12 @@ pub(super) fn tokens_need_encryption(release: &Release) -> Vec<RawFinding> {
 
 /// Whatever goes wrong in stable, or anywhere else, would roll the canary back.
 pub(super) fn metrics_of_both_versions_are_no_reason_against_one(release: &Release) -> Vec<RawFinding> {
-    let metrics = release.rollout.analysis.metrics.iter().enumerate();
-    let of_both = metrics.filter(|(_, metric)| !QueryTemplate(&metric.query).names_version());
+    let analysis = &release.rollout.analysis;
+    let is_of_both = |metric: &RolloutMetric| {
+        let query = analysis.queries.get(&metric.name);
+        query.is_some_and(|query| !QueryTemplate(&query.template).names_version())
+    };
+    let of_both = analysis.metrics.iter().enumerate().filter(|(_, metric)| is_of_both(metric));
     let found = of_both.flat_map(|(index, metric)| {
         let message = format!(
             "metric `{}` does not tell versions apart: what stable does can end the rollout of the canary",
@@ -48,8 +52,12 @@ pub(super) fn percentiles_inside_a_train_count_in_its_own_rollouts(release: &Rel
 
 /// Whoever has the URL of a webhook can write there.
 pub(super) fn urls_of_receivers_are_secrets(release: &Release) -> Vec<RawFinding> {
-    let receivers = release.rollout.alerts.receivers.iter().enumerate();
-    let inline = receivers.filter(|(_, receiver)| receiver.url_from == SecretSource::Inline);
+    let alerts = &release.rollout.alerts;
+    let is_inline = |receiver: &AlertReceiver| {
+        let endpoint = alerts.endpoints.get(&receiver.name);
+        endpoint.is_some_and(|endpoint| endpoint.url_from == SecretSource::Inline)
+    };
+    let inline = alerts.receivers.iter().enumerate().filter(|(_, receiver)| is_inline(receiver));
     let found = inline.flat_map(|(index, receiver)| {
         let field = format!("spec.rollout.alerts[{index}].url");
         let message = format!(

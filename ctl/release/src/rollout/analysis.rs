@@ -1,22 +1,32 @@
 //! The metrics of a rollout: which are measured now, and what they say of the next step. They count only while the users of the canary are those of
 //! the step: before its first step testers alone are there, and at a weight that has expired nobody.
+//!
+//! The record says which values are expected when; what is asked for them are the queries of the driver's file, by the names of the metrics.
 
 use super::Rollout;
 use super::decision::{after, seconds};
-use crate::analysis::{MeasuredValues, MetricReport, MetricState, QueryTemplate};
+use crate::analysis::{MeasuredValues, Measurement, MetricReport, MetricState, QueryError, QueryTemplate};
 use crate::evidence::{Assessment, EvidenceVerdict, ProxyCoverage, TrainReport};
 use crate::hook::HookReport;
 use crate::record::Record;
-use crate::spec::{HookType, RolloutMetric};
+use crate::spec::{HookType, MetricQuery, RolloutMetric};
 use assignment::Weight;
 use assignment::contract::Role;
 use jiff::Timestamp;
+use std::collections::BTreeMap;
 
-/// The queries of a metric that is to be measured.
+/// A metric that is to be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeasurementRequest {
     /// Its name.
     pub metric: String,
+    /// What is asked, or why nothing is.
+    pub queries: Result<MeasurementQueries, QueryError>,
+}
+
+/// The queries of a measurement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MeasurementQueries {
     /// The query for the canary.
     pub canary: String,
     /// The same for stable, where the query tells versions apart and stable has users.
@@ -28,27 +38,61 @@ pub struct MeasurementRequest {
 pub struct MeasurementResult {
     /// The name of the metric.
     pub metric: String,
-    /// The values.
-    pub values: MeasuredValues,
+    /// The values, or why nothing was asked.
+    pub values: Result<MeasuredValues, QueryError>,
+}
+
+impl MeasurementQueries {
+    /// Those of a metric of a file: for stable as well, where it is given and the query tells versions apart.
+    ///
+    /// # Errors
+    ///
+    /// If a version is no label value.
+    pub fn new(query: &MetricQuery, canary: &str, stable: Option<&str>) -> Result<Self, QueryError> {
+        let template = QueryTemplate(&query.template);
+        let stable = stable.filter(|_| template.names_version());
+        Ok(Self {
+            canary: template.for_version(canary)?,
+            stable: stable.map(|version| template.for_version(version)).transpose()?,
+        })
+    }
+
+    /// All of them, the canary's first.
+    pub fn iter(&self) -> impl Iterator<Item = &String> {
+        [&self.canary].into_iter().chain(&self.stable)
+    }
 }
 
 impl Record {
     /// What is to be measured now: a metric whose interval has passed since it was measured, or since the step began. So no measurement is about
-    /// the time before the step.
-    pub fn measurement_requests(&self, now: Timestamp) -> Vec<MeasurementRequest> {
+    /// the time before the step. The queries are those of the driver's file.
+    pub fn measurement_requests(
+        &self,
+        queries: &BTreeMap<String, MetricQuery>,
+        now: Timestamp,
+    ) -> Vec<MeasurementRequest> {
         let Some(rollout) = self.measured_rollout(now) else { return Vec::new() };
-        let stable = self.state.version_of(Role::Stable);
         let is_due = |metric: &&RolloutMetric| rollout.is_due(metric, now);
-        let request = |metric: &RolloutMetric| {
-            let query = QueryTemplate(&metric.query);
-            let of_stable = stable.filter(|_| self.state.weight != Weight::FULL && query.names_version());
-            MeasurementRequest {
-                metric: metric.name.clone(),
-                canary: query.for_version(&rollout.canary),
-                stable: of_stable.map(|version| query.for_version(version)),
-            }
+        let request = |metric: &RolloutMetric| MeasurementRequest {
+            metric: metric.name.clone(),
+            queries: self.queries_of(rollout, metric, queries.get(&metric.name)),
         };
         rollout.metrics.iter().filter(is_due).map(request).collect()
+    }
+
+    fn queries_of(
+        &self,
+        rollout: &Rollout,
+        metric: &RolloutMetric,
+        query: Option<&MetricQuery>,
+    ) -> Result<MeasurementQueries, QueryError> {
+        let query = query.ok_or_else(|| QueryError::NotInFile(metric.name.clone()))?;
+        if query.interval != metric.interval {
+            let (name, expected, found) = (metric.name.clone(), metric.interval, query.interval);
+            return Err(QueryError::OtherInterval { name, expected, found });
+        }
+        let stable = self.state.version_of(Role::Stable).filter(|_| self.state.weight != Weight::FULL);
+        MeasurementQueries::new(query, &rollout.canary, stable)
     }
 
     /// Adds what was measured. Whether there was anything to add.
@@ -57,7 +101,11 @@ impl Record {
         let mut has_changed = false;
         for MeasurementResult { metric: name, values } in results {
             let Some(metric) = rollout.metrics.iter().find(|metric| metric.name == *name) else { continue };
-            let state = MetricState::followed_by(rollout.measured.get(name), metric.measure(values), now);
+            let last = match values {
+                Ok(values) => metric.measure(values),
+                Err(error) => Measurement::without_value(error.to_string()),
+            };
+            let state = MetricState::followed_by(rollout.measured.get(name), last, now);
             rollout.measured.insert(name.clone(), state);
             has_changed = true;
         }

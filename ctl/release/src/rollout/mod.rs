@@ -9,7 +9,7 @@
 //! verbs         what people do to it: approve, pause, resume, retry, abort, promote
 //! decision      what a decision is made of, and what it says
 //! machine       what to do next, and why              Rollout, observation, time   -> Decision
-//! analysis      which metrics are measured now, and what they say  Record, time       -> MeasurementRequest
+//! analysis      which metrics are measured now, and what they say  Record, queries, time -> MeasurementRequest
 //! forecast      what the traffic of a step can show   Rollout, time                -> RolloutForecast
 //! dependency    whether the releases that it depends on are at their versions  Decision, observation -> Decision
 //! train         what is kept of the other releases of the train   Record, observation -> Record
@@ -36,7 +36,7 @@ mod verbs;
 mod window;
 
 pub use alerts::AlertState;
-pub use analysis::{MeasurementRequest, MeasurementResult};
+pub use analysis::{MeasurementQueries, MeasurementRequest, MeasurementResult};
 pub use decision::{CanaryRole, Decision, RolloutAction, RolloutObservation, RolloutPhase};
 pub use dependency::DependencyState;
 pub use forecast::RolloutForecast;

@@ -1,7 +1,8 @@
 //! Who is told of a rollout, and where the URL of each stands. A webhook's URL is a secret: whoever has it can write there. So it is
-//! never printed, and a record has the place where it stands at most.
+//! never printed, and a record has neither the URL nor the place where it stands.
 
 use super::SecretSource;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,23 +16,42 @@ const MAX_URL: usize = 2_048;
 pub struct AlertSpec {
     /// All of them.
     pub receivers: Vec<AlertReceiver>,
-    /// The URLs that stand in the file itself, by the receiver's name.
-    pub urls: BTreeMap<String, SecretUrl>,
+    /// How each is reached, by its name.
+    pub endpoints: BTreeMap<String, ReceiverEndpoint>,
 }
 
-/// Who is told of a rollout. It has no secret: it may be recorded and printed.
+/// Who is told of a rollout, as the record keeps it: what is told. How it is reached is not here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(from = "RecordedReceiver")]
 pub struct AlertReceiver {
     /// Its name, once in a release.
     pub name: String,
-    /// What it understands.
-    #[serde(rename = "type")]
-    pub format: AlertFormat,
     /// Alerts that are less severe are not sent to it.
     pub severity: AlertSeverity,
+}
+
+/// The same as records have it. Those of earlier versions have format and place of the URL, too, which are dropped.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RecordedReceiver {
+    name: String,
+    severity: AlertSeverity,
+    #[serde(default, rename = "type")]
+    _format: IgnoredAny,
+    #[serde(default, rename = "urlFrom")]
+    _url_from: IgnoredAny,
+}
+
+/// How a receiver is reached. A driver has it from its own file and never from a record: who may write records must not choose which secrets a
+/// driver reads, nor to whom it posts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReceiverEndpoint {
+    /// What it understands.
+    pub format: AlertFormat,
     /// Where its URL stands.
     pub url_from: SecretSource,
+    /// The URL, if it stands in the file itself.
+    pub url: Option<SecretUrl>,
 }
 
 /// What a receiver understands.
@@ -71,6 +91,12 @@ pub struct SecretUrl(String);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a URL without a user that begins with `https://` or `http://`, found another text")]
 pub struct UrlError;
+
+impl From<RecordedReceiver> for AlertReceiver {
+    fn from(RecordedReceiver { name, severity, .. }: RecordedReceiver) -> Self {
+        Self { name, severity }
+    }
+}
 
 impl SecretUrl {
     /// The text, for the request alone.
@@ -131,7 +157,10 @@ mod tests {
     fn a_url_is_printed_nowhere() {
         let url: SecretUrl = "https://hooks.example/T0/B0/secret\n".parse().unwrap();
         assert_eq!(url.expose(), "https://hooks.example/T0/B0/secret");
-        let spec = AlertSpec { urls: BTreeMap::from([("team".to_owned(), url)]), ..AlertSpec::default() };
+        let url_from = SecretSource::Inline;
+        let endpoint = ReceiverEndpoint { format: AlertFormat::Slack, url_from, url: Some(url) };
+        let endpoints = BTreeMap::from([("team".to_owned(), endpoint)]);
+        let spec = AlertSpec { endpoints, ..AlertSpec::default() };
         assert!(!format!("{spec:?}").contains("hooks"), "{spec:?}");
     }
 

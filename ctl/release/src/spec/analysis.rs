@@ -1,7 +1,9 @@
 //! What a rollout asks a Prometheus server, and what it expects of the values.
 
 use super::{Seconds, SecretSource, SecretUrl};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -11,8 +13,20 @@ pub struct AnalysisSpec {
     /// Who answers them. A driver takes it from its own file and never from a record: who writes records must not choose to whom a token is
     /// sent.
     pub prometheus: Option<PrometheusServer>,
-    /// The queries, each with what is expected of its value.
+    /// What is expected of their values.
     pub metrics: Vec<RolloutMetric>,
+    /// What is asked, by the name of the metric.
+    pub queries: BTreeMap<String, MetricQuery>,
+}
+
+/// The query of a metric. A driver has it from its own file and never from a record: who may write records must not choose what a server is
+/// asked with the driver's token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MetricQuery {
+    /// `PromQL` whose result is one value, with `{{ version }}` for the version that it is about.
+    pub template: String,
+    /// The time that a value is about: that of `{{ interval }}`.
+    pub interval: Seconds,
 }
 
 /// A server with the HTTP API of Prometheus.
@@ -35,14 +49,12 @@ pub struct ServerAddress(String);
 )]
 pub struct AddressError;
 
-/// A query, and what is expected of its value for the canary.
+/// A metric as the record keeps it: what is expected of its value for the canary. The query is not here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase", from = "RecordedMetric")]
 pub struct RolloutMetric {
     /// Its name, once in a release.
     pub name: String,
-    /// `PromQL` whose result is one value, with `{{ version }}` for the version that it is about.
-    pub query: String,
     /// The least time between two measurements, and the time that each is about.
     pub interval: Seconds,
     /// So many measurements in a row fail before the canary has failed.
@@ -56,6 +68,23 @@ pub struct RolloutMetric {
     /// What the canary's value minus stable's may be.
     #[serde(default, skip_serializing_if = "MetricBounds::is_empty")]
     pub difference: MetricBounds,
+}
+
+/// The same as records have it. Those of earlier versions have the query, too, which is dropped.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct RecordedMetric {
+    name: String,
+    interval: Seconds,
+    failure_threshold: u32,
+    #[serde(default)]
+    canary: MetricBounds,
+    #[serde(default)]
+    ratio: MetricBounds,
+    #[serde(default)]
+    difference: MetricBounds,
+    #[serde(default, rename = "query")]
+    _query: IgnoredAny,
 }
 
 /// The least and the greatest value, both allowed.
@@ -89,6 +118,13 @@ impl RolloutMetric {
     /// Whether stable's value is needed.
     pub const fn compares(&self) -> bool {
         !(self.ratio.is_empty() && self.difference.is_empty())
+    }
+}
+
+impl From<RecordedMetric> for RolloutMetric {
+    fn from(recorded: RecordedMetric) -> Self {
+        let RecordedMetric { name, interval, failure_threshold, canary, ratio, difference, .. } = recorded;
+        Self { name, interval, failure_threshold, canary, ratio, difference }
     }
 }
 

@@ -21,10 +21,12 @@ mod service_host;
 mod slower_than;
 mod window;
 
-pub use alert::{AlertFormat, AlertReceiver, AlertSeverity, AlertSpec, SecretUrl, UrlError};
+pub use alert::{
+    AlertFormat, AlertReceiver, AlertSeverity, AlertSpec, ReceiverEndpoint, SecretUrl, UrlError,
+};
 pub use analysis::{
-    AddressError, AnalysisSpec, FiniteNumber, MetricBounds, NumberError, PrometheusServer, RolloutMetric,
-    ServerAddress,
+    AddressError, AnalysisSpec, FiniteNumber, MetricBounds, MetricQuery, NumberError, PrometheusServer,
+    RolloutMetric, ServerAddress,
 };
 pub use dependency::ReleaseDependency;
 pub use duration::{Milliseconds, MillisecondsError, Seconds, SecondsError};

@@ -1,12 +1,11 @@
 //! Where a secret stands that a driver needs.
 
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 
-/// Where a secret stands: the URL of a receiver, a token. It may be recorded and printed, and the secret is not.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+/// Where a secret stands: the URL of a receiver, a token. It may be printed, and the secret is not. It is read from a file alone, so it is not
+/// deserialized: who may write records must not choose which secrets a driver reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SecretSource {
     /// In the file of the release.
     Inline,
@@ -15,7 +14,6 @@ pub enum SecretSource {
     /// In a file of the driver.
     File(PathBuf),
     /// In a Secret of the release's namespace.
-    #[serde(rename_all = "camelCase")]
     Secret {
         /// Its name.
         name: String,

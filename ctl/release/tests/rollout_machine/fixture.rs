@@ -5,8 +5,9 @@ use canary_release::record::{Record, ReleaseState};
 use canary_release::rollout::{
     CanaryRole, Decision, DependencyState, Ending, RolloutAction, RolloutObservation,
 };
-use canary_release::spec;
+use canary_release::spec::{self, MetricQuery};
 use jiff::{SignedDuration, Timestamp};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 const HEAD: &str = "\
@@ -50,6 +51,8 @@ pub(crate) struct RolloutFixture {
     pub(crate) now: Timestamp,
     /// The weights that were written, each with its reason.
     pub(crate) writes: Vec<(String, String)>,
+    /// Those of the driver's file.
+    pub(crate) queries: BTreeMap<String, MetricQuery>,
     /// What is observed of the releases that it depends on.
     pub(crate) dependencies: Vec<DependencyState>,
 }
@@ -69,7 +72,8 @@ impl RolloutFixture {
         let now = "2026-11-20T16:00:00Z".parse().unwrap();
         record.start_rollout(&release.rollout, "default", "ada", now).unwrap();
         let deployed = record.state.generation;
-        Self { record, version: 0, deployed, now, writes: Vec::new(), dependencies: Vec::new() }
+        let queries = release.rollout.analysis.queries;
+        Self { record, version: 0, deployed, now, writes: Vec::new(), queries, dependencies: Vec::new() }
     }
 
     pub(crate) fn observe(&self, verdict: EvidenceVerdict) -> RolloutObservation {

@@ -4,6 +4,7 @@
 mod alerts;
 mod any_order;
 mod dependencies;
+mod earlier_records;
 mod fixture;
 mod fuses;
 mod hooks;

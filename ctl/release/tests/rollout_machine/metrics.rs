@@ -1,11 +1,12 @@
 //! Metrics of a rollout: when they are measured, and what the machine makes of what was found.
 
 use crate::fixture::RolloutFixture;
-use canary_release::analysis::{MeasuredValues, QueryError};
+use canary_release::analysis::{MeasuredValues, QueryError, TemplateError};
 use canary_release::evidence::{Assessment, EvidenceVerdict, ProxyCoverage, TrainReport};
 use canary_release::record::Operation;
 use canary_release::rollout::{
-    Decision, Ending, MeasurementRequest, MeasurementResult, RolloutAction, RolloutObservation, RolloutPhase,
+    Decision, Ending, MeasurementQueries, MeasurementRequest, MeasurementResult, RolloutAction,
+    RolloutObservation, RolloutPhase,
 };
 use canary_release::spec::FiniteNumber;
 
@@ -27,7 +28,7 @@ fn at_ten_percent() -> RolloutFixture {
 }
 
 fn requests(fixture: &RolloutFixture) -> Vec<MeasurementRequest> {
-    fixture.record.measurement_requests(fixture.now)
+    fixture.record.measurement_requests(&fixture.queries, fixture.now)
 }
 
 fn names(fixture: &RolloutFixture) -> Vec<String> {
@@ -39,9 +40,12 @@ fn measure(fixture: &mut RolloutFixture, canary: f64, stable: f64) {
     let value = |value| FiniteNumber::new(value).ok_or(QueryError::Empty);
     let results: Vec<MeasurementResult> = requests(fixture)
         .into_iter()
-        .map(|MeasurementRequest { metric, stable: of_stable, .. }| MeasurementResult {
+        .map(|MeasurementRequest { metric, queries }| MeasurementResult {
             metric,
-            values: MeasuredValues { canary: value(canary), stable: of_stable.map(|_| value(stable)) },
+            values: queries.map(|queries| MeasuredValues {
+                canary: value(canary),
+                stable: queries.stable.map(|_| value(stable)),
+            }),
         })
         .collect();
     fixture.record.add_measurements(&results, fixture.now);
@@ -89,8 +93,8 @@ fn a_metric_is_measured_when_its_interval_has_passed_since_the_step_began_and_si
     fixture.pass(60);
     let due = requests(&fixture);
     let [latency] = &due[..] else { panic!("{due:?}") };
-    assert_eq!(latency.canary, "latency{v='v2'}");
-    assert_eq!(latency.stable.as_deref(), Some("latency{v='v1'}"));
+    let (canary, stable) = ("latency{v='v2'}".to_owned(), Some("latency{v='v1'}".to_owned()));
+    assert_eq!(latency.queries, Ok(MeasurementQueries { canary, stable }));
     measure(&mut fixture, 100.0, 100.0);
     assert_eq!(names(&fixture), Vec::<String>::new());
     fixture.pass(60);
@@ -119,7 +123,7 @@ fn a_query_without_the_version_is_asked_once() {
     fixture.pass(60);
     let due = requests(&fixture);
     let [latency] = &due[..] else { panic!("{due:?}") };
-    assert_eq!((latency.canary.as_str(), latency.stable.as_deref()), ("latency", None));
+    assert_eq!(latency.queries, Ok(MeasurementQueries { canary: "latency".to_owned(), stable: None }));
 }
 
 #[test]
@@ -192,7 +196,7 @@ fn at_a_hundred_percent_nobody_is_left_to_compare_with_and_the_canary_alone_is_m
     let mut fixture = at_ten_percent();
     fixture.run_until_weight("100%", EvidenceVerdict::Advance);
     fixture.pass(60);
-    assert_eq!(requests(&fixture)[0].stable, None);
+    assert_eq!(requests(&fixture)[0].queries.as_ref().unwrap().stable, None);
     measure(&mut fixture, 100.0, f64::NAN);
     assert_eq!(assess(&fixture).metrics[0].to_string(), "metric `latency`: passed, canary 100");
 }
@@ -242,5 +246,53 @@ fn what_was_measured_is_read_from_the_record_as_it_was_written() {
         canary_release::record::Record::parse(&"shop/shop".parse().unwrap(), &json).unwrap(),
         fixture.record
     );
-    assert!(!json.contains("prometheus:9090"), "a record never says whom a driver asks");
+    for text in ["prometheus:9090", "latency{", "errors{"] {
+        assert!(!json.contains(text), "a record says neither whom a driver asks nor what: {text} in {json}");
+    }
+}
+
+/// Each minute what is due has no result, for this reason; never does that move a user.
+fn assert_decides_nothing(fixture: &mut RolloutFixture, reason: &str) {
+    for _ in 0..30 {
+        minutes(fixture, 1, 1.0, 1.0);
+        let decision = decide(fixture);
+        assert!(matches!(decision.action, RolloutAction::Wait | RolloutAction::Renew), "{decision:?}");
+        fixture.tick(EvidenceVerdict::Hold);
+    }
+    let decision = decide(fixture);
+    assert_eq!(decision.phase, RolloutPhase::Held, "{decision:?}");
+    assert!(decision.reason.contains(reason), "expected {reason}, found {}", decision.reason);
+    assert_eq!(fixture.record.state.weight.to_string(), "10%");
+}
+
+#[test]
+fn a_metric_that_the_drivers_file_does_not_have_asks_nothing_and_decides_nothing() {
+    let mut fixture = at_ten_percent();
+    fixture.queries.remove("latency");
+    fixture.pass(60);
+    let expected = Err(QueryError::NotInFile("latency".to_owned()));
+    assert_eq!(requests(&fixture)[0].queries, expected);
+    let reason = "metric `latency`: no result, 3 of 3 times in a row: expected metric `latency` in the driver's file, found none";
+    assert_decides_nothing(&mut fixture, reason);
+}
+
+#[test]
+fn a_metric_whose_values_are_about_another_time_in_the_drivers_file_decides_nothing() {
+    let mut fixture = at_ten_percent();
+    fixture.queries.get_mut("latency").unwrap().interval = "5m".parse().unwrap();
+    let reason = "expected an interval of 1m for metric `latency` in the driver's file, as the rollout began with it, found 5m";
+    assert_decides_nothing(&mut fixture, reason);
+}
+
+#[test]
+fn a_version_of_an_edited_record_adds_nothing_to_a_query() {
+    let mut fixture = at_ten_percent();
+    let edited = "v2'} or revenue{namespace='payments";
+    let json = fixture.record.to_json().unwrap();
+    let json = json.replace("\"v2\"", &format!("\"{edited}\""));
+    canary_release::record::Record::parse(&"shop/shop".parse().unwrap(), &json).unwrap_err();
+    fixture.record = serde_json::from_str(&json).unwrap();
+    fixture.pass(60);
+    let expected = Err(QueryError::Template(TemplateError::Version(edited.to_owned())));
+    assert_eq!(requests(&fixture)[0].queries, expected);
 }

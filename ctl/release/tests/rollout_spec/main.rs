@@ -8,8 +8,8 @@ mod windows;
 
 use canary_release::spec::{
     self, AlertFormat, AlertReceiver, AlertSeverity, FailureAction, FiniteNumber, Gate, LatencyPercentile,
-    MetricBounds, Percentage, RolloutMetric, RolloutPolicy, RolloutSpec, RolloutStep, SecretSource,
-    SuccessAction,
+    MetricBounds, MetricQuery, Percentage, RolloutMetric, RolloutPolicy, RolloutSpec, RolloutStep,
+    SecretSource, SecretUrl, SuccessAction,
 };
 use std::path::Path;
 
@@ -171,7 +171,7 @@ fn a_step_that_no_evidence_can_pass_needs_a_gate() {
 }
 
 #[test]
-fn receivers_of_alerts_are_read_and_what_may_be_recorded_of_them_has_no_url() {
+fn receivers_of_alerts_are_read_and_what_is_recorded_of_them_says_not_how_they_are_reached() {
     let spec = parse(
         "  rollout:
     alerts:
@@ -183,32 +183,29 @@ fn receivers_of_alerts_are_read_and_what_may_be_recorded_of_them_has_no_url() {
 ",
     )
     .unwrap();
-    let receiver = |name: &str, format, severity, url_from| AlertReceiver {
-        name: name.to_owned(),
-        format,
-        severity,
-        url_from,
-    };
-    let secret = SecretSource::Secret { name: "canary-alerts".to_owned(), key: "ops.url".to_owned() };
-    let expected = [
-        receiver("team", AlertFormat::Slack, AlertSeverity::Info, SecretSource::Inline),
-        receiver(
-            "chat",
-            AlertFormat::Discord,
-            AlertSeverity::Warning,
-            SecretSource::Env("DISCORD_URL".to_owned()),
-        ),
-        receiver(
-            "office",
-            AlertFormat::Teams,
-            AlertSeverity::Error,
-            SecretSource::File("/run/secrets/teams".into()),
-        ),
-        receiver("ops", AlertFormat::Webhook, AlertSeverity::Info, secret),
-        receiver("bus", AlertFormat::CloudEvents, AlertSeverity::Info, SecretSource::Inline),
+    let severities = [
+        ("team", AlertSeverity::Info),
+        ("chat", AlertSeverity::Warning),
+        ("office", AlertSeverity::Error),
+        ("ops", AlertSeverity::Info),
+        ("bus", AlertSeverity::Info),
     ];
-    assert_eq!(spec.alerts.receivers, expected);
-    assert_eq!(spec.alerts.urls["team"].expose(), "https://hooks.slack.example/T0/secret");
+    let receiver = |(name, severity): (&str, _)| AlertReceiver { name: name.to_owned(), severity };
+    assert_eq!(spec.alerts.receivers, severities.map(receiver));
+    let secret = SecretSource::Secret { name: "canary-alerts".to_owned(), key: "ops.url".to_owned() };
+    for (name, format, url_from) in [
+        ("team", AlertFormat::Slack, SecretSource::Inline),
+        ("chat", AlertFormat::Discord, SecretSource::Env("DISCORD_URL".to_owned())),
+        ("office", AlertFormat::Teams, SecretSource::File("/run/secrets/teams".into())),
+        ("ops", AlertFormat::Webhook, secret),
+        ("bus", AlertFormat::CloudEvents, SecretSource::Inline),
+    ] {
+        let endpoint = &spec.alerts.endpoints[name];
+        assert_eq!((endpoint.format, &endpoint.url_from), (format, &url_from), "{name}");
+        assert_eq!(endpoint.url.is_some(), url_from == SecretSource::Inline, "{name}");
+    }
+    let url = spec.alerts.endpoints["team"].url.as_ref().map(SecretUrl::expose);
+    assert_eq!(url, Some("https://hooks.slack.example/T0/secret"));
     assert!(!format!("{spec:?}").contains("T0"), "{spec:?}");
 }
 
@@ -275,16 +272,13 @@ fn metrics_are_read_with_values_for_all_variables_but_the_version() {
     assert_eq!(server.bearer_token_from, Some(token));
     let [success, carts] = &found.metrics[..] else { panic!("{:?}", found.metrics) };
     assert_eq!((success.interval.get(), success.failure_threshold), (60, 3));
-    assert!(
-        success.query.contains("destination_service_name=\"shop\",destination_version=\"{{ version }}\""),
-        "{success:?}"
-    );
-    assert!(success.query.ends_with("[1m])) >= 30))"), "{success:?}");
+    let query = &found.queries["success-rate"].template;
+    let expected = "destination_service_name=\"shop\",destination_version=\"{{ version }}\"";
+    assert!(query.contains(expected) && query.ends_with("[1m])) >= 30))"), "{query}");
     let number = |text: &str| Some(text.parse::<FiniteNumber>().unwrap());
     let bounds = |min, max| MetricBounds { min, max };
     let expected = RolloutMetric {
         name: "carts".to_owned(),
-        query: "sum(carts{namespace=\"shop\", release=\"shop\", version=\"{{ version }}\"}[5m])".to_owned(),
         interval: "5m".parse().unwrap(),
         failure_threshold: 2,
         canary: bounds(None, number("100")),
@@ -292,6 +286,9 @@ fn metrics_are_read_with_values_for_all_variables_but_the_version() {
         difference: bounds(number("-5"), None),
     };
     assert_eq!(*carts, expected);
+    let template =
+        "sum(carts{namespace=\"shop\", release=\"shop\", version=\"{{ version }}\"}[5m])".to_owned();
+    assert_eq!(found.queries["carts"], MetricQuery { template, interval: carts.interval });
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::report::{Printer, Report, Table};
 use crate::{Error, Outcome};
 use canary_operations::{AlertSender as _, Cluster, SendError};
 use canary_release::alert::{Alert, AlertMessage};
-use canary_release::spec::{AlertFormat, AlertReceiver, Release, ReleaseName, SecretSource};
+use canary_release::spec::{AlertFormat, AlertSpec, ReceiverEndpoint, ReleaseName, SecretSource, SecretUrl};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
@@ -42,25 +42,28 @@ pub(super) async fn test(arguments: &TestAlerts, printer: &mut Printer) -> Resul
     let document = module::load(&arguments.spec.file)?;
     target::for_a_cluster(&document)?;
     let name = target::release(None, &arguments.cluster, Some(&document))?;
-    let receivers = chosen(&document.release, &arguments.receivers)?;
-    let needs_cluster = |receiver: &&AlertReceiver| matches!(receiver.url_from, SecretSource::Secret { .. });
+    let spec = &document.release.rollout.alerts;
+    let receivers = chosen(spec, &arguments.receivers)?;
+    let needs_cluster =
+        |(_, endpoint): &(&str, &ReceiverEndpoint)| matches!(endpoint.url_from, SecretSource::Secret { .. });
     let cluster = if !arguments.dry_run && receivers.iter().any(needs_cluster) {
         Some(target::connect(&arguments.cluster).await?)
     } else {
         None
     };
-    let sender = HttpAlertSender::new(document.release.rollout.alerts.urls.clone());
+    let sender = HttpAlertSender::new(spec.endpoints.clone());
     let now = Timestamp::now();
     let canary = document.release.versions.canary.as_deref().unwrap_or("no canary");
     let alert = Alert::test(format!("test-{}", now.as_millisecond()), canary, now);
     let mut results = Vec::new();
-    for receiver in receivers {
-        let payload = AlertMessage { release: &name, alert: &alert }.payload(receiver.format);
+    for (receiver, endpoint) in receivers {
+        let format = endpoint.format;
+        let payload = AlertMessage { release: &name, alert: &alert }.payload(format);
         let sent = if arguments.dry_run {
             None
         } else {
             let sent = async {
-                let url = url(cluster.as_ref(), &name, receiver, &sender).await?;
+                let url = url(cluster.as_ref(), &name, endpoint, &sender).await?;
                 sender.send(&url, &payload, &alert.id).await
             };
             Some(sent.await)
@@ -70,7 +73,7 @@ pub(super) async fn test(arguments: &TestAlerts, printer: &mut Printer) -> Resul
             Some(Ok(())) => (Some(true), None),
             Some(Err(error)) => (Some(false), Some(error.reason)),
         };
-        let (name, format) = (receiver.name.clone(), receiver.format);
+        let name = receiver.to_owned();
         results.push(ReceiverResult { name, format, is_accepted, reason, payload: payload.body });
     }
     let has_failed = results.iter().any(|result| result.is_accepted == Some(false));
@@ -79,8 +82,8 @@ pub(super) async fn test(arguments: &TestAlerts, printer: &mut Printer) -> Resul
 }
 
 /// The receivers of these names, or all of them.
-fn chosen<'r>(release: &'r Release, names: &[String]) -> Result<Vec<&'r AlertReceiver>, Error> {
-    let all = &release.rollout.alerts.receivers;
+fn chosen<'s>(spec: &'s AlertSpec, names: &[String]) -> Result<Vec<(&'s str, &'s ReceiverEndpoint)>, Error> {
+    let all = &spec.receivers;
     let known = all.iter().map(|receiver| receiver.name.clone()).collect::<Vec<_>>().join(", ");
     if all.is_empty() {
         let message = "expected receivers in `rollout.alerts`, found none";
@@ -90,18 +93,20 @@ fn chosen<'r>(release: &'r Release, names: &[String]) -> Result<Vec<&'r AlertRec
         let message = format!("expected a receiver of `rollout.alerts`, found `{name}`");
         return Err(Error::usage(message, format!("receivers there: {known}")));
     }
-    Ok(all.iter().filter(|receiver| names.is_empty() || names.contains(&receiver.name)).collect())
+    let names =
+        all.iter().map(|receiver| &receiver.name).filter(|name| names.is_empty() || names.contains(name));
+    Ok(names.filter_map(|name| Some((name.as_str(), spec.endpoints.get(name)?))).collect())
 }
 
 async fn url(
     cluster: Option<&Cluster>,
     release: &ReleaseName,
-    receiver: &AlertReceiver,
+    endpoint: &ReceiverEndpoint,
     sender: &HttpAlertSender,
-) -> Result<canary_release::spec::SecretUrl, SendError> {
+) -> Result<SecretUrl, SendError> {
     match cluster {
-        Some(cluster) => cluster.receiver_url(release, receiver, sender).await,
-        None => sender.url(receiver),
+        Some(cluster) => cluster.receiver_url(release, endpoint, sender).await,
+        None => sender.url(endpoint),
     }
 }
 

@@ -9,10 +9,10 @@ use crate::module;
 use crate::prometheus::HttpMetricSource;
 use crate::report::Printer;
 use crate::{Error, Outcome};
-use canary_operations::{Cluster, RolloutDriver, RolloutReport};
+use canary_operations::{Cluster, MetricSource, RolloutDriver, RolloutReport};
 use canary_release::format::counted;
 use canary_release::rollout::{RolloutAction, RolloutPhase, RolloutResult};
-use canary_release::spec::RolloutSpec;
+use canary_release::spec::{ReleaseName, RolloutSpec};
 use jiff::Timestamp;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -54,16 +54,8 @@ pub(super) async fn run(arguments: &RolloutRun, printer: &mut Printer) -> Result
     let name = target::release(arguments.release.as_deref(), &arguments.cluster, Some(&document))?;
     let cluster = connect(arguments, printer).await?;
     let timeout = Duration::from_secs(arguments.timeout.get());
-    // The URLs of a file are those of its own release. So are its Prometheus and its hooks: a record never says to whom a token or a command is
-    // sent.
-    let spec = if name == document.release.name { document.release.rollout } else { RolloutSpec::default() };
-    let secrets = cluster.secrets(name.namespace.as_str());
-    let mut driver = RolloutDriver::new(&cluster, name.clone(), timeout)
-        .with_alerts(Arc::new(HttpAlertSender::new(spec.alerts.urls)))
-        .with_hooks(Arc::new(HttpHookCaller::new(spec.hooks.endpoints, Some(secrets.clone()))));
-    if let Some(server) = spec.analysis.prometheus {
-        driver = driver.with_metrics(Arc::new(HttpMetricSource::new(server, Some(secrets))));
-    }
+    let file = Some(document.release).filter(|release| release.name == name).map(|release| release.rollout);
+    let mut driver = driver(&cluster, &name, file, timeout);
     if arguments.dry_run {
         let report = driver.observe(Timestamp::now()).await?;
         printer.report(&RolloutView::of_report(&name, report)?)?;
@@ -90,6 +82,30 @@ pub(super) async fn run(arguments: &RolloutRun, printer: &mut Printer) -> Result
         }
         tokio::time::sleep(Duration::from_secs(arguments.interval.get())).await;
     }
+}
+
+/// With the receivers, the queries and the hooks of a file, which are those of its own release: a record never says to whom a token, a command or
+/// an alert is sent, nor what is asked. Without its file the alerts stay in the record until a driver that has it.
+fn driver<'c>(
+    cluster: &'c Cluster,
+    name: &ReleaseName,
+    file: Option<RolloutSpec>,
+    timeout: Duration,
+) -> RolloutDriver<'c> {
+    let driver = RolloutDriver::new(cluster, name.clone(), timeout);
+    let driver = match &file {
+        Some(spec) => driver.with_alerts(Arc::new(HttpAlertSender::new(spec.alerts.endpoints.clone()))),
+        None => driver,
+    };
+    let RolloutSpec { analysis, hooks, .. } = file.unwrap_or_default();
+    let secrets = cluster.secrets(name.namespace.as_str());
+    let source = analysis.prometheus.map(|server| {
+        let source: Arc<dyn MetricSource> = Arc::new(HttpMetricSource::new(server, Some(secrets.clone())));
+        source
+    });
+    driver
+        .with_metrics(analysis.queries, source)
+        .with_hooks(Arc::new(HttpHookCaller::new(hooks.endpoints, Some(secrets))))
 }
 
 /// Finds the cluster, also where its API server is away for a moment.

@@ -7,8 +7,11 @@ use crate::prometheus::HttpMetricSource;
 use crate::report::{Printer, Report, Table};
 use crate::{Error, Outcome};
 use canary_operations::MetricSource as _;
-use canary_release::analysis::{MeasuredValues, Measurement, Outcome as Measured, QueryTemplate};
-use canary_release::spec::{FiniteNumber, PrometheusServer, ReleaseName, RolloutMetric, SecretSource};
+use canary_release::analysis::{MeasuredValues, Measurement, Outcome as Measured, QueryError};
+use canary_release::rollout::MeasurementQueries;
+use canary_release::spec::{
+    AnalysisSpec, FiniteNumber, PrometheusServer, ReleaseName, RolloutMetric, SecretSource,
+};
 use serde::Serialize;
 use std::fmt;
 
@@ -36,9 +39,8 @@ pub(super) async fn test(arguments: &TestMetrics, printer: &mut Printer) -> Resu
     target::for_a_cluster(&document)?;
     let name = target::release(None, &arguments.cluster, Some(&document))?;
     let release = &document.release;
-    let server =
-        release.rollout.analysis.prometheus.as_ref().filter(|_| !release.rollout.analysis.metrics.is_empty());
-    let Some(server) = server else {
+    let analysis = &release.rollout.analysis;
+    let Some(server) = analysis.prometheus.as_ref().filter(|_| !analysis.metrics.is_empty()) else {
         let message = "expected metrics in `rollout.metrics`, found none";
         return Err(Error::usage(message, "docs/rollouts.md shows how to name them"));
     };
@@ -48,16 +50,18 @@ pub(super) async fn test(arguments: &TestMetrics, printer: &mut Printer) -> Resu
             "name it in `versions.canary`",
         ));
     };
+    let asked = queries(analysis, canary, &release.versions.stable)?;
     let mut metrics = Vec::new();
     if arguments.dry_run {
-        for metric in &release.rollout.analysis.metrics {
-            let query = QueryTemplate(&metric.query).for_version(canary);
-            metrics.push(MetricResult { name: metric.name.clone(), query, measurement: None });
-        }
+        metrics.extend(asked.into_iter().map(|(metric, queries)| MetricResult {
+            name: metric.name.clone(),
+            query: queries.canary,
+            measurement: None,
+        }));
     } else {
         let source = source(server, &name, arguments).await?;
-        for metric in &release.rollout.analysis.metrics {
-            metrics.push(measure(metric, [canary, &release.versions.stable], &source).await);
+        for (metric, queries) in asked {
+            metrics.push(measure(metric, queries, &source).await);
         }
     }
     let has_passed = |result: &MetricResult| {
@@ -83,19 +87,31 @@ async fn source(
     Ok(HttpMetricSource::new(server.clone(), secrets))
 }
 
+/// The metrics of a file, each with its queries.
+fn queries<'s>(
+    analysis: &'s AnalysisSpec,
+    canary: &str,
+    stable: &str,
+) -> Result<Vec<(&'s RolloutMetric, MeasurementQueries)>, Error> {
+    let wrong = |error: QueryError| Error::usage(error.to_string(), "a version is the value of a label");
+    let queries = |metric: &'s RolloutMetric| {
+        let query = analysis.queries.get(&metric.name)?;
+        let queries = MeasurementQueries::new(query, canary, Some(stable)).map_err(wrong);
+        Some(queries.map(|queries| (metric, queries)))
+    };
+    analysis.metrics.iter().filter_map(queries).collect()
+}
+
 async fn measure(
     metric: &RolloutMetric,
-    [canary, stable]: [&str; 2],
+    queries: MeasurementQueries,
     source: &HttpMetricSource,
 ) -> MetricResult {
-    let template = QueryTemplate(&metric.query);
-    let query = template.for_version(canary);
-    let mut queries = vec![query.clone()];
-    queries.extend(template.names_version().then(|| template.for_version(stable)));
-    let mut values = source.query(&queries).await.into_iter();
+    let asked: Vec<String> = queries.iter().cloned().collect();
+    let mut values = source.query(&asked).await.into_iter();
     let measurement =
         values.next().map(|canary| metric.measure(&MeasuredValues { canary, stable: values.next() }));
-    MetricResult { name: metric.name.clone(), query, measurement }
+    MetricResult { name: metric.name.clone(), query: queries.canary, measurement }
 }
 
 impl Report for MetricTestReport {

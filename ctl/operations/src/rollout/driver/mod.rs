@@ -14,7 +14,7 @@ mod carry_out;
 mod observe;
 
 use super::alerts::{AlertDispatcher, AlertSender};
-use super::analysis::MetricSource;
+use super::analysis::{MetricAnalysis, MetricSource};
 use super::baseline::Baseline;
 use super::deployment::DeployedState;
 use super::hooks::{HookCaller, HookDispatcher};
@@ -22,8 +22,9 @@ use super::report::RolloutReport;
 use super::send_error::FailedDelivery;
 use crate::{Cluster, Error};
 use canary_release::rollout::{Decision, Ending, RolloutAction, RolloutPhase};
-use canary_release::spec::ReleaseName;
+use canary_release::spec::{MetricQuery, ReleaseName};
 use jiff::Timestamp;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,7 +37,7 @@ pub struct RolloutDriver<'c> {
     baseline: Option<Baseline>,
     deployed: DeployedState,
     alerts: AlertDispatcher,
-    metrics: Option<Arc<dyn MetricSource>>,
+    metrics: Option<MetricAnalysis>,
     hooks: HookDispatcher,
 }
 
@@ -49,17 +50,23 @@ impl<'c> RolloutDriver<'c> {
         Self { cluster, release, timeout, baseline: None, deployed, alerts, metrics: None, hooks }
     }
 
-    /// With a sender of its alerts. Without one they stay in the record until a driver that has one; Events are written anyway.
+    /// With a sender of its alerts. Without one they stay in the record until a driver that has one; Events are written anyway. What is for a
+    /// receiver that the sender does not know is given up.
     #[must_use]
     pub fn with_alerts(mut self, sender: Arc<dyn AlertSender>) -> Self {
         self.alerts.set_sender(sender);
         self
     }
 
-    /// With a source of its metrics. Without one nothing is measured.
+    /// With the queries of its file, by the names of metrics, and who answers them. Without them nothing is measured; a metric that is not among
+    /// them is measured without a result.
     #[must_use]
-    pub fn with_metrics(mut self, source: Arc<dyn MetricSource>) -> Self {
-        self.metrics = Some(source);
+    pub fn with_metrics(
+        mut self,
+        queries: BTreeMap<String, MetricQuery>,
+        source: Option<Arc<dyn MetricSource>>,
+    ) -> Self {
+        self.metrics = Some(MetricAnalysis { queries, source });
         self
     }
 

@@ -35,11 +35,11 @@ impl RolloutDriver<'_> {
         }
         let as_read = stored.clone();
         let is_deployed = self.deployed.is_deployed(self.cluster, &self.release, &stored.record).await?;
-        let source = self.metrics.as_deref().filter(|_| is_deployed);
+        let analysis = self.metrics.as_ref().filter(|_| is_deployed);
         let (observed, train, measured) = tokio::join!(
             self.cluster.group_counters(&self.release, &stored.record, now),
             self.cluster.train_counters(&self.release, &stored.record),
-            measure(source, &stored.record, now),
+            measure(analysis, &stored.record, now),
         );
         let observed = observed?;
         let baseline = self.baseline.as_ref().filter(|_| is_deployed);

@@ -286,7 +286,7 @@ fn a_url_may_stand_in_a_secret_and_no_url_is_in_the_record() {
             {"name": "inline", "type": "webhook", "url": receiver.url().expose(), "severity": "error"},
         ]);
         let mut fixture = started_with(Canary::Failing, &receivers).await;
-        let sender = TestSender::to(&[("inline", &receiver)]);
+        let sender = TestSender::of_file(&fixture.release);
         let cluster = fixture.api.cluster().await;
         let mut driver = driver(&fixture, &cluster, &sender);
         driver.reconcile(fixture.now).await.unwrap();
@@ -295,9 +295,7 @@ fn a_url_may_stand_in_a_secret_and_no_url_is_in_the_record() {
         let failed = driver.failed_deliveries();
         let missing = "expected key `ops` of Secret `canary-alerts` in namespace `shop`, found none";
         assert_eq!(failed[0].error.reason, missing, "{failed:?}");
-        let data = base64_of(receiver.url().expose());
-        fixture.api.state().create(&json!({"apiVersion": "v1", "kind": "Secret",
-            "metadata": {"name": "canary-alerts", "namespace": SHOP}, "data": {"ops": data}}));
+        create_secret(&fixture, "canary-alerts", "ops", receiver.url().expose());
         drop(driver);
         drive(&mut fixture, &sender).await;
         let record = fixture.record().await;
@@ -309,9 +307,11 @@ fn a_url_may_stand_in_a_secret_and_no_url_is_in_the_record() {
     });
 }
 
-/// RFC 4648 §4.
-fn base64_of(text: &str) -> Value {
-    serde_json::to_value(k8s_openapi::ByteString(text.as_bytes().to_vec())).unwrap()
+/// A Secret beside the release with one key.
+pub(super) fn create_secret(fixture: &RolloutFixture, name: &str, key: &str, text: &str) {
+    let data = k8s_openapi::ByteString(text.as_bytes().to_vec());
+    fixture.api.state().create(&json!({"apiVersion": "v1", "kind": "Secret",
+        "metadata": {"name": name, "namespace": SHOP}, "data": {key: data}}));
 }
 
 #[test]

@@ -119,6 +119,21 @@ fn an_uninstallation_sends_what_is_left_and_that_it_has_ended_the_rollout() {
 }
 
 #[test]
+fn an_uninstallation_without_the_file_of_the_release_names_each_alert_at_once() {
+    run(async {
+        let fixture = started(&json!({})).await;
+        let begun = std::time::Instant::now();
+        let sender = TestSender::to(&[]);
+        let uninstalled = uninstall(&fixture, Some(&sender), Duration::from_mins(1)).await;
+        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}: nothing is waited for", begun.elapsed());
+        let lost: Vec<String> = uninstalled.lost_alerts.iter().map(ToString::to_string).collect();
+        assert_eq!(lost.len(), 2, "{lost:?}");
+        let reason = "did not reach team: expected receiver `team` in the driver's file, found none";
+        assert!(lost.iter().all(|alert| alert.ends_with(reason)), "{lost:?}");
+    });
+}
+
+#[test]
 fn an_uninstallation_names_each_alert_that_nobody_gets_any_more() {
     run(async {
         let failing = Receiver::start().await;

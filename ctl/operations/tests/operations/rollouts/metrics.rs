@@ -2,7 +2,7 @@
 
 use super::{Canary, INTERVAL, MANY, RolloutFixture, assert_is_over};
 use crate::fixture::run;
-use canary_operations::{MetricSource, RolloutDriver, RolloutReport};
+use canary_operations::{Cluster, MetricSource, RolloutDriver, RolloutReport};
 use canary_release::analysis::QueryError;
 use canary_release::rollout::{RolloutAction, RolloutPhase, RolloutResult};
 use canary_release::spec::FiniteNumber;
@@ -21,7 +21,8 @@ pub(super) struct FakePrometheus {
 struct PrometheusState {
     latency: BTreeMap<&'static str, f64>,
     is_away: bool,
-    asked: usize,
+    /// Each query, in their order.
+    asked: Vec<String>,
 }
 
 impl FakePrometheus {
@@ -31,6 +32,11 @@ impl FakePrometheus {
         prometheus
     }
 
+    /// Each query that it was asked.
+    pub(super) fn asked(&self) -> Vec<String> {
+        self.set(|state| state.asked.clone())
+    }
+
     fn set<T>(&self, change: impl FnOnce(&mut PrometheusState) -> T) -> T {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -38,7 +44,7 @@ impl FakePrometheus {
 
 impl PrometheusState {
     fn value(&mut self, query: &str) -> Result<FiniteNumber, QueryError> {
-        self.asked += 1;
+        self.asked.push(query.to_owned());
         if self.is_away {
             return Err(QueryError::NoResponse("http://prometheus:9090: connection refused".to_owned()));
         }
@@ -66,14 +72,24 @@ async fn started_with(metric: &Value) -> RolloutFixture {
     RolloutFixture::started_with(Canary::Good, &settings).await
 }
 
+/// A driver with the queries of the file of the release.
+pub(super) fn driver<'c>(
+    fixture: &RolloutFixture,
+    cluster: &'c Cluster,
+    prometheus: &Arc<FakePrometheus>,
+) -> RolloutDriver<'c> {
+    let queries = fixture.release.rollout.analysis.queries.clone();
+    fixture.driver(cluster).with_metrics(queries, Some(Arc::clone(prometheus) as Arc<_>))
+}
+
 /// One driver while time passes, until the rollout has ended or so often.
-async fn drive(
+pub(super) async fn drive(
     fixture: &mut RolloutFixture,
     prometheus: &Arc<FakePrometheus>,
     times: usize,
 ) -> RolloutReport {
     let cluster = fixture.api.cluster().await;
-    let mut driver = fixture.driver(&cluster).with_metrics(Arc::clone(prometheus) as Arc<dyn MetricSource>);
+    let mut driver = driver(fixture, &cluster, prometheus);
     let mut report = driver.reconcile(fixture.now).await.unwrap();
     for _ in 1..times {
         if report.ended().is_some() {
@@ -109,7 +125,7 @@ fn a_canary_that_is_fast_is_promoted_and_measured_in_each_step() {
         let report = drive(&mut fixture, &prometheus, MANY).await;
         assert_eq!(report.ended(), Some(RolloutResult::Promoted), "{:?}", report.decision);
         assert_eq!(fixture.weights, ["1%", "10%", "50%", "0%"], "promoted, it is stable");
-        assert!(prometheus.set(|state| state.asked) >= 3 * 3 * 2, "both versions in each step");
+        assert!(prometheus.asked().len() >= 3 * 3 * 2, "both versions in each step");
     });
 }
 
@@ -148,9 +164,8 @@ fn two_drivers_do_not_make_one_minute_two_measurements() {
         let mut fixture = started().await;
         let prometheus = FakePrometheus::with_latency(812.0);
         let clusters = [fixture.api.cluster().await, fixture.api.cluster().await];
-        let source = || Arc::clone(&prometheus) as Arc<dyn MetricSource>;
         let mut drivers: Vec<RolloutDriver<'_>> =
-            clusters.iter().map(|cluster| fixture.driver(cluster).with_metrics(source())).collect();
+            clusters.iter().map(|cluster| driver(&fixture, cluster, &prometheus)).collect();
         let begun = fixture.now;
         let failed = loop {
             let mut is_failed = false;
@@ -177,9 +192,7 @@ fn an_observation_measures_and_writes_nothing() {
         fixture.pass().await;
         let before = fixture.record().await;
         let cluster = fixture.api.cluster().await;
-        let mut driver =
-            fixture.driver(&cluster).with_metrics(Arc::clone(&prometheus) as Arc<dyn MetricSource>);
-        let report = driver.observe(fixture.now).await.unwrap();
+        let report = driver(&fixture, &cluster, &prometheus).observe(fixture.now).await.unwrap();
         let text = report.assessment.metrics[0].to_string();
         assert_eq!(
             text,
@@ -194,14 +207,13 @@ fn nothing_is_measured_while_the_weight_of_the_step_is_not_in_the_objects() {
     run(async {
         let mut fixture = started().await;
         let prometheus = FakePrometheus::with_latency(110.0);
-        let asked = || prometheus.set(|state| state.asked);
+        let asked = || prometheus.asked().len();
         let cluster = fixture.api.cluster().await;
-        let source = || Arc::clone(&prometheus) as Arc<dyn MetricSource>;
         fixture.api.deny_after_dry_run("canary-gateway-config", "the platform says no");
-        fixture.driver(&cluster).with_metrics(source()).reconcile(fixture.now).await.unwrap_err();
+        driver(&fixture, &cluster, &prometheus).reconcile(fixture.now).await.unwrap_err();
         fixture.api.allow();
         fixture.pass().await;
-        let mut driver = fixture.driver(&cluster).with_metrics(source());
+        let mut driver = driver(&fixture, &cluster, &prometheus);
         let report = driver.reconcile(fixture.now).await.unwrap();
         assert_eq!((report.decision.action, asked()), (RolloutAction::Deploy, 0));
         fixture.pass().await;

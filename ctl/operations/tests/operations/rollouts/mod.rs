@@ -8,6 +8,7 @@
 //! deliveries        what is sent again, and what is not
 //! dependencies      other releases that have to be at a version
 //! drivers           killed after any write, and two at once
+//! edited_records    records that somebody else has written
 //! failure_kinds     4xx, slow responses, and restarts of containers
 //! fuses             proxies that send new sessions to stable
 //! hooks             Flagger's webhooks, over HTTP
@@ -27,6 +28,7 @@ mod cost;
 mod deliveries;
 mod dependencies;
 mod drivers;
+mod edited_records;
 mod failure_kinds;
 mod fuses;
 mod gateways;

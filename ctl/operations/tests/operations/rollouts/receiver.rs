@@ -4,7 +4,7 @@ use bytes::Bytes;
 use canary_operations::{AlertSender, HookCaller, SendError};
 use canary_release::alert::Payload;
 use canary_release::hook::{HookError, HookPayload};
-use canary_release::spec::{AlertReceiver, RolloutHook, SecretSource, SecretUrl};
+use canary_release::spec::{AlertFormat, ReceiverEndpoint, Release, RolloutHook, SecretSource, SecretUrl};
 use futures_util::future::BoxFuture;
 use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full};
@@ -117,9 +117,9 @@ impl Receiver {
     }
 }
 
-/// Posts to receivers by their names.
+/// Posts to receivers by their names: those of its file.
 pub(super) struct TestSender {
-    urls: BTreeMap<String, SecretUrl>,
+    endpoints: BTreeMap<String, ReceiverEndpoint>,
     timeout: Duration,
 }
 
@@ -130,15 +130,29 @@ impl TestSender {
 
     /// Waits so long for a response.
     pub(super) fn within(timeout: Duration, receivers: &[(&str, &Receiver)]) -> Arc<dyn AlertSender> {
-        let urls = receivers.iter().map(|(name, receiver)| ((*name).to_owned(), receiver.url()));
-        Arc::new(Self { urls: urls.collect(), timeout })
+        let endpoint = |receiver: &Receiver| ReceiverEndpoint {
+            format: AlertFormat::Webhook,
+            url_from: SecretSource::Inline,
+            url: Some(receiver.url()),
+        };
+        let endpoints = receivers.iter().map(|(name, receiver)| ((*name).to_owned(), endpoint(receiver)));
+        Arc::new(Self { endpoints: endpoints.collect(), timeout })
+    }
+
+    /// Posts to the receivers of a file.
+    pub(super) fn of_file(release: &Release) -> Arc<dyn AlertSender> {
+        Arc::new(Self { endpoints: release.rollout.alerts.endpoints.clone(), timeout: TIMEOUT })
     }
 }
 
 impl AlertSender for TestSender {
-    fn url(&self, receiver: &AlertReceiver) -> Result<SecretUrl, SendError> {
-        assert_eq!(receiver.url_from, SecretSource::Inline, "a Secret is read by the library");
-        self.urls.get(&receiver.name).cloned().ok_or_else(|| SendError::later("no URL"))
+    fn endpoint(&self, receiver: &str) -> Option<&ReceiverEndpoint> {
+        self.endpoints.get(receiver)
+    }
+
+    fn url(&self, endpoint: &ReceiverEndpoint) -> Result<SecretUrl, SendError> {
+        assert_eq!(endpoint.url_from, SecretSource::Inline, "a Secret is read by the library");
+        endpoint.url.clone().ok_or_else(|| SendError::later("no URL"))
     }
 
     fn send<'a>(

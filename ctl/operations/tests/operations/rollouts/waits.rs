@@ -116,8 +116,9 @@ fn measurements_count_though_each_is_made_by_another_driver() {
         observe(&mut fixture, 1).await;
         deliver_all(&fixture).await;
         let prometheus = FakePrometheus::with_latency(812.0);
+        let queries = fixture.release.rollout.analysis.queries.clone();
         let fails = observe_by_others_with(&mut fixture, 6, |driver| {
-            driver.with_metrics(Arc::clone(&prometheus) as Arc<_>)
+            driver.with_metrics(queries.clone(), Some(Arc::clone(&prometheus) as Arc<_>))
         });
         assert!(fails.await, "{:?}", fixture.record().await.rollout);
     });

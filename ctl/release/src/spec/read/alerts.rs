@@ -1,7 +1,7 @@
 //! `spec.rollout.alerts`: who is told. No fault repeats what may be a URL, because that is a secret.
 
 use super::secret_source::url_or_source;
-use crate::spec::{AlertFormat, AlertReceiver, AlertSeverity, AlertSpec, Label, SecretUrl};
+use crate::spec::{AlertFormat, AlertReceiver, AlertSeverity, AlertSpec, Label, ReceiverEndpoint};
 use crate::yaml::{Node, Section};
 
 /// Each alert is sent to all of them.
@@ -29,20 +29,20 @@ pub(super) fn alerts(rollout: &mut Section<'_>) -> AlertSpec {
         );
     }
     for (path, node) in items {
-        let Some((receiver, url)) = receiver(Section::new(rollout.faults(), path, node), node) else {
+        let Some((receiver, endpoint)) = receiver(Section::new(rollout.faults(), path, node), node) else {
             continue;
         };
         if spec.receivers.iter().any(|other| other.name == receiver.name) {
             let message = format!("expected a receiver of another name, found `{}` twice", receiver.name);
             rollout.fault(node.place, message, None);
         }
-        spec.urls.extend(url.map(|url| (receiver.name.clone(), url)));
+        spec.endpoints.insert(receiver.name.clone(), endpoint);
         spec.receivers.push(receiver);
     }
     spec
 }
 
-fn receiver(mut section: Section<'_>, node: &Node) -> Option<(AlertReceiver, Option<SecretUrl>)> {
+fn receiver(mut section: Section<'_>, node: &Node) -> Option<(AlertReceiver, ReceiverEndpoint)> {
     let name = section.required_parsed::<Label>("name");
     let required = section.required("type");
     let format = required.and_then(|node| section.chosen(node, &FORMATS));
@@ -50,5 +50,6 @@ fn receiver(mut section: Section<'_>, node: &Node) -> Option<(AlertReceiver, Opt
     let url = url_or_source(&mut section, node);
     section.finish();
     let (url_from, url) = url?;
-    Some((AlertReceiver { name: name?.to_string(), format: format?, severity, url_from }, url))
+    let endpoint = ReceiverEndpoint { format: format?, url_from, url };
+    Some((AlertReceiver { name: name?.to_string(), severity }, endpoint))
 }

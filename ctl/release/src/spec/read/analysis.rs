@@ -4,14 +4,14 @@ use super::rollout::checked;
 use super::secret_source::secret_source;
 use crate::analysis::{ISTIO_VERSION_LABELS, IstioMetric, QueryTemplate, QueryVariables, Reporter};
 use crate::spec::{
-    AnalysisSpec, FiniteNumber, Label, MetricBounds, PrometheusServer, ReleaseName, RolloutMetric, Seconds,
-    ServerAddress, Service, Versions,
+    AnalysisSpec, FiniteNumber, Label, MetricBounds, MetricQuery, PrometheusServer, ReleaseName,
+    RolloutMetric, Seconds, ServerAddress, Service, Versions,
 };
 use crate::yaml::{Node, Section};
 
 /// Each one is two requests in its interval.
 pub(in crate::spec) const MAX_METRICS: usize = 10;
-/// The record of a release keeps them, and a request has them in its address.
+/// A request has them in its address.
 const MAX_QUERY: usize = 4_096;
 /// Prometheus scrapes each 15 s to a minute, and a rate needs two samples.
 const MIN_INTERVAL: u64 = 10;
@@ -71,18 +71,19 @@ pub(super) fn analysis(rollout: &mut Section<'_>, subject: &MetricSubject<'_>) -
         let message = "expected `rollout.prometheus` beside `rollout.metrics`, found none";
         rollout.fault(node.place, message, Some(hint.to_owned()));
     }
-    let mut metrics: Vec<RolloutMetric> = Vec::new();
+    let mut spec = AnalysisSpec { prometheus: prometheus.flatten(), ..AnalysisSpec::default() };
     for (path, node) in items {
-        let Some(metric) = metric(Section::new(rollout.faults(), path, node), node, subject) else {
+        let Some((metric, query)) = metric(Section::new(rollout.faults(), path, node), node, subject) else {
             continue;
         };
-        if metrics.iter().any(|other| other.name == metric.name) {
+        if spec.metrics.iter().any(|other| other.name == metric.name) {
             let message = format!("expected a metric of another name, found `{}` twice", metric.name);
             rollout.fault(node.place, message, None);
         }
-        metrics.push(metric);
+        spec.queries.insert(metric.name.clone(), query);
+        spec.metrics.push(metric);
     }
-    AnalysisSpec { prometheus: prometheus.flatten(), metrics }
+    spec
 }
 
 fn server(mut section: Section<'_>) -> Option<PrometheusServer> {
@@ -97,12 +98,16 @@ fn server(mut section: Section<'_>) -> Option<PrometheusServer> {
     Some(PrometheusServer { address: address?, bearer_token_from })
 }
 
-fn metric(mut section: Section<'_>, node: &Node, subject: &MetricSubject<'_>) -> Option<RolloutMetric> {
+fn metric(
+    mut section: Section<'_>,
+    node: &Node,
+    subject: &MetricSubject<'_>,
+) -> Option<(RolloutMetric, MetricQuery)> {
     let name = section.required_parsed::<Label>("name");
     let interval =
         checked(&mut section, "interval", "at least 10s", |time: &Seconds| time.get() >= MIN_INTERVAL)
             .unwrap_or(RolloutMetric::INTERVAL);
-    let query = query(&mut section, node, subject, interval);
+    let template = template(&mut section, node, subject, interval);
     let failure_threshold = checked(&mut section, "failureThreshold", "1 to 100", |count: &u32| {
         (1..=MAX_FAILURE_THRESHOLD).contains(count)
     })
@@ -119,16 +124,16 @@ fn metric(mut section: Section<'_>, node: &Node, subject: &MetricSubject<'_>) ->
     });
     let (ratio, difference) = (ratio.unwrap_or_default(), difference.unwrap_or_default());
     let name = name.map(|name| name.to_string()).unwrap_or_default();
-    let query = query.unwrap_or_default();
-    let metric = RolloutMetric { name, query, interval, failure_threshold, canary, ratio, difference };
+    let metric = RolloutMetric { name, interval, failure_threshold, canary, ratio, difference };
     expect_one(&mut section, &["min", "max", "ratio", "difference"]);
-    expect_version(&section, node, &metric);
+    expect_version(&section, node, &metric, template.as_deref());
     section.finish();
-    (!metric.name.is_empty() && !metric.query.is_empty()).then_some(metric)
+    let query = MetricQuery { template: template.filter(|text| !text.is_empty())?, interval };
+    (!metric.name.is_empty()).then_some((metric, query))
 }
 
 /// The query, with a value for every variable but the version.
-fn query(
+fn template(
     section: &mut Section<'_>,
     node: &Node,
     subject: &MetricSubject<'_>,
@@ -224,8 +229,9 @@ fn expect_one(section: &mut Section<'_>, fields: &[&'static str]) {
 }
 
 /// Versions are compared only where the query tells them apart.
-fn expect_version(section: &Section<'_>, node: &Node, metric: &RolloutMetric) {
-    let is_same_for_both = !metric.query.is_empty() && !QueryTemplate(&metric.query).names_version();
+fn expect_version(section: &Section<'_>, node: &Node, metric: &RolloutMetric, template: Option<&str>) {
+    let template = template.filter(|text| !text.is_empty());
+    let is_same_for_both = template.is_some_and(|text| !QueryTemplate(text).names_version());
     if metric.compares() && is_same_for_both {
         let message = "expected `{{ version }}` in a query whose values are compared, found none";
         section.fault(node.place, message, None);
