@@ -9,7 +9,7 @@ use crate::local::{Environment, Lock};
 use crate::report::{PlanReport, Printer, Report};
 use crate::{Error, Outcome};
 use canary_operations::{Cluster, LastAlerts, UninstallOptions};
-use canary_release::rbac::KEYS;
+use canary_release::rbac::{KEYS, RECORD_KEYS};
 use canary_release::spec::{Document, Release, ReleaseName};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -77,6 +77,7 @@ fn keys_hint(namespaces: Option<&BTreeSet<String>>) -> String {
             .name(namespace, "NAMESPACE")
             .words("delete secret")
             .words(KEYS)
+            .words(RECORD_KEYS)
             .to_string()
     };
     let commands: Vec<String> = match namespaces {
@@ -141,8 +142,7 @@ mod tests {
     fn the_keys_that_stay_are_named_with_the_command_that_deletes_them() {
         let namespaces = ["a", "b"].map(str::to_owned).into();
         let hint = keys_hint(Some(&namespaces));
-        let commands =
-            "`kubectl -n a delete secret canary-ctl-keys` and `kubectl -n b delete secret canary-ctl-keys`";
+        let commands = "`kubectl -n a delete secret canary-ctl-keys canary-ctl-record-keys` and `kubectl -n b delete secret canary-ctl-keys";
         assert!(hint.contains(commands), "{hint}");
         assert!(keys_hint(None).contains("kubectl -n NAMESPACE delete"), "{}", keys_hint(None));
     }

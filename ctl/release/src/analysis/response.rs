@@ -69,7 +69,11 @@ impl QueryError {
             Self::Foreign(text) => Self::Foreign(redact(text)),
             Self::NoNumber(text) => Self::NoNumber(redact(text)),
             Self::Warned(text) => Self::Warned(redact(text)),
-            Self::Empty | Self::Several(_) => self,
+            Self::NotInFile(_)
+            | Self::OtherInterval { .. }
+            | Self::Template(_)
+            | Self::Empty
+            | Self::Several(_) => self,
         }
     }
 }

@@ -33,7 +33,7 @@ fn set(record: &mut Value, place: &str, field: &str, value: Value) {
 #[test]
 fn a_record_with_queries_and_places_of_urls_is_read_without_them() {
     let (record, earlier) = records();
-    let read = Record::parse(&earlier.to_string()).unwrap();
+    let read = Record::parse(&"shop/shop".parse().unwrap(), &earlier.to_string()).unwrap();
     assert_eq!(read, record);
     let json = read.to_json().unwrap();
     for text in ["revenue", "latency{", "query", "urlFrom", "slack", "pagerduty", "alerts/"] {
@@ -46,7 +46,7 @@ fn a_field_that_no_version_had_is_refused() {
     for place in RECEIVERS.into_iter().chain(["/rollout/metrics/0"]) {
         let (_, mut earlier) = records();
         set(&mut earlier, place, "address", json!("http://elsewhere"));
-        let error = Record::parse(&earlier.to_string()).unwrap_err();
+        let error = Record::parse(&"shop/shop".parse().unwrap(), &earlier.to_string()).unwrap_err();
         let text = format!("{error:?}");
         assert!(text.contains("unknown field `address`"), "{place}: {text}");
     }
