@@ -23,10 +23,13 @@ impl Hint for Error {
             Self::Readiness(error) => error.hint(),
             Self::Manifest(error) => error.hint(),
             Self::Config(error) => error.hint(),
-            Self::Untrusted { release, .. } => Some(format!(
-                "`canary-ctl recover -r {release}` writes what the objects on the cluster say in its place; \
-                 `rollback`, `weight 0` and `uninstall` act without it"
-            )),
+            Self::Untrusted { release, .. } => {
+                let command =
+                    ShellCommand::new("canary-ctl recover -r").name(&release.to_string(), "NAMESPACE/NAME");
+                Some(format!(
+                    "{command} writes what the objects on the cluster say in its place; `canary-ctl rollback`, `weight 0` and `uninstall` act without it"
+                ))
+            }
             Self::Recover(_) => Some(
                 "give the file of the release by `-f`: the namespaces that it names count, and no others".to_owned(),
             ),
