@@ -32,7 +32,7 @@ impl Cluster {
                 return Err(Error::ConcurrentChange { release: release.to_string(), last });
             }
             self.check_removable(release, &changed).await?;
-            let saved = self.records.save(release, &mut changed).await;
+            let saved = Box::pin(self.records.save(release, &mut changed)).await;
             let Err(error) = saved else {
                 *stored = changed;
                 return Ok(());
@@ -44,7 +44,7 @@ impl Cluster {
             }
             attempt += 1;
             tokio::time::sleep(backoff(attempt)).await;
-            *stored = self.get_or_recover_record(release, &namespaces).await?;
+            *stored = Box::pin(self.get_or_recover_record(release, &namespaces)).await?;
         }
     }
 

@@ -48,7 +48,7 @@ pub(crate) enum FoundRecord {
     /// Its seals are genuine, and it is not older than the objects.
     Genuine(Box<StoredRecord>),
     /// It is not obeyed.
-    Refused(ConfigMap, RecordFault),
+    Refused(Box<ConfigMap>, RecordFault),
 }
 
 impl StoredRecord {
@@ -161,7 +161,7 @@ impl RecordStore {
         };
         let observed = self.objects.get_all(stored.record.config_objects()).await?;
         Ok(Some(match (stored.check_against(release, &observed), stored.object.clone()) {
-            (Err(fault), Some(object)) => FoundRecord::Refused(object, fault),
+            (Err(fault), Some(object)) => FoundRecord::Refused(Box::new(object), fault),
             _ => FoundRecord::Genuine(stored),
         }))
     }
@@ -393,7 +393,7 @@ fn sealed(objects: Vec<FoundObject>, keys: &BTreeMap<String, RecordKeys>) -> Vec
                 let (object, trust) = (Some(object), RecordTrust::Genuine);
                 FoundRecord::Genuine(Box::new(StoredRecord { object, trust, ..StoredRecord::new(record) }))
             }
-            Err(fault) => FoundRecord::Refused(object, fault),
+            Err(fault) => FoundRecord::Refused(Box::new(object), fault),
         };
         (name, found)
     });

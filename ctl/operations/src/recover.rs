@@ -43,7 +43,9 @@ impl Cluster {
             None => (None, None),
         };
         match (self.recover_record(release, namespaces).await?, object, fault) {
-            (Some(record), Some(object), Some(fault)) => Ok(StoredRecord::in_place_of(record, object, fault)),
+            (Some(record), Some(object), Some(fault)) => {
+                Ok(StoredRecord::in_place_of(record, *object, fault))
+            }
             (Some(record), ..) => Ok(StoredRecord::new(record)),
             (None, _, Some(fault)) => Err(Error::Untrusted { release: release.clone(), fault }),
             (None, ..) => {
@@ -93,7 +95,7 @@ impl Cluster {
             first.draining.clone_from(&found.draining);
             first
         });
-        Ok(StoredRecord::in_place_of(record.with_memory_of(found), object, fault))
+        Ok(StoredRecord::in_place_of(record.with_memory_of(found), *object, fault))
     }
 
     /// Writes the record that the objects say in the place of one that is not obeyed, or that was deleted.

@@ -140,7 +140,7 @@ impl Cluster {
                 true
             };
             self.check_deployed(&release, &stored).await?;
-            self.save_in_emergency(&release, &mut stored, roll_back).await?;
+            Box::pin(self.save_in_emergency(&release, &mut stored, roll_back)).await?;
         }
         self.write_weight(&release, &stored).await?;
         self.reroute(&release, &stored).await?;

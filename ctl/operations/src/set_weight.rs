@@ -152,7 +152,7 @@ impl Cluster {
             };
             self.check_deployed(release, &stored).await?;
             if new.weight == Weight::ZERO && new.operation == Operation::Weight {
-                self.save_in_emergency(release, &mut stored, change).await?;
+                Box::pin(self.save_in_emergency(release, &mut stored, change)).await?;
             } else {
                 change(&mut stored.record);
                 self.check_config_update(release, &stored).await?;

@@ -105,7 +105,7 @@ async fn finish(arguments: &Promote, target: ReleaseTarget, printer: &mut Printe
     let changed = {
         let mut progress = target::progress(printer);
         let mut waiting = target::waiting(arguments.writes.timeout, &mut progress);
-        cluster.finish(end, &mut waiting).await?
+        Box::pin(cluster.finish(end, &mut waiting)).await?
     };
     printer.report(&role_change::Roles::of(&name, &changed))?;
     target::report_unseen(changed.arrival.as_ref(), printer);

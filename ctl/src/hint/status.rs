@@ -22,6 +22,9 @@ impl Hint for Problem<'_> {
             Self::ScaledDown(found) => return found.hint(),
             Self::TemplateDrift { drift } => rendered_again(drift),
             Self::NotObserved { right } => right_to_add(right),
+            Self::UnverifiedRecord { .. } => {
+                "`canary-ctl generate rbac` prints the right to read the keys of records".to_owned()
+            }
             Self::NotWritten { operation, .. } => {
                 format!(
                     "an operation was interrupted: {} continues it",
@@ -117,9 +120,6 @@ const fn constant(problem: &Problem<'_>) -> &'static str {
         }
         Problem::RefusedRecord { .. } => {
             "`canary-ctl recover` writes what the objects say; history, pause and rollout are lost. `rollback`, `weight 0` and `uninstall` act without it"
-        }
-        Problem::UnverifiedRecord { .. } => {
-            "`canary-ctl generate rbac` prints the right to read the keys of records"
         }
         Problem::NoRecord => "`canary-ctl apply` writes it again; every other operation does so too",
         Problem::NoFilter { .. } => "`canary-ctl apply` writes it again",

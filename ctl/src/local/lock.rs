@@ -55,8 +55,7 @@ mod tests {
     #[tokio::test]
     async fn a_link_in_the_place_of_the_lock_creates_nothing_elsewhere() {
         let folder = tempfile::tempdir().unwrap();
-        let (layout, elsewhere) =
-            (Layout::new(&folder.path().join("local")), folder.path().join("elsewhere"));
+        let (layout, elsewhere) = (Layout::new(folder.path().join("local")), folder.path().join("elsewhere"));
         files::create_directory(layout.directory()).unwrap();
         std::os::unix::fs::symlink(&elsewhere, layout.lock()).unwrap();
         let error = Lock::take(&layout).await.unwrap_err();

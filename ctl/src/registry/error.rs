@@ -112,13 +112,14 @@ impl RegistryError {
     #[must_use]
     pub(super) fn redacted(mut self, secrets: &Redaction) -> Self {
         let texts: Vec<&mut String> = match &mut self {
-            Self::Url(text) | Self::PlainTokens(text) => vec![text],
+            Self::Url(text)
+            | Self::PlainTokens(text)
+            | Self::Redirect(RedirectError::NoAddress(text) | RedirectError::Plain(text)) => vec![text],
             Self::NoResponse { url, .. } => vec![url],
             Self::Status { url, said, .. } => vec![url, said],
             Self::NoCredential { said, .. } | Self::Refused { said, .. } => vec![said],
             Self::Challenge { found, .. } | Self::OtherHost { found, .. } => vec![found],
             Self::Content { what, expected, found } => vec![what, expected, found],
-            Self::Redirect(RedirectError::NoAddress(text) | RedirectError::Plain(text)) => vec![text],
             Self::UserInUrl
             | Self::Tls(_)
             | Self::NoImage(_)

@@ -6,7 +6,7 @@
 use super::{OwnedObject, Record};
 use crate::delivery::config_kinds;
 use crate::manifest::Stage;
-use crate::plan::{Reference, module_backup};
+use crate::plan::{ModuleRollout, Reference, module_backup};
 use crate::routing::ROUTE_KIND;
 use crate::spec::{Label, ReleaseName, is_label_name, is_label_value};
 use std::collections::BTreeSet;
@@ -42,7 +42,7 @@ impl Record {
             expect(is_label_value(&train.name), "a label value as a train", &train.name)?;
         }
         let configurations: BTreeSet<&Reference> = self.config_objects().collect();
-        let rolled_out = self.module_rollout.iter().flat_map(|rollout| rollout.objects());
+        let rolled_out = self.module_rollout.iter().flat_map(ModuleRollout::objects);
         for object in rolled_out {
             expect(configurations.contains(object), "a configuration of the release", &object.to_string())?;
         }
@@ -59,7 +59,7 @@ fn check_object((stage, object): &OwnedObject, release: &ReleaseName) -> Result<
     let is_istio = api_version.strip_prefix(ISTIO).is_some_and(|version| version.parse::<Label>().is_ok());
     let is_of_proxy = |suffix: &str| {
         let pods = name.strip_prefix("canary-").and_then(|name| name.strip_suffix(suffix));
-        pods.is_some_and(|pods| is_object_name(pods))
+        pods.is_some_and(is_object_name)
     };
     let is_valid = match stage {
         Stage::Subsets => is_own && is_istio && kind == "DestinationRule" && *name == own,

@@ -215,7 +215,7 @@ impl RecordSeals {
             let Some(seal) = self.0.get(&namespace) else { return Err(RecordFault::Unsealed { namespace }) };
             let Some(keys) = keys.get(&namespace) else { return Err(RecordFault::NoKeys { namespace }) };
             let mac = keys.get(&seal.key).and_then(|key| key.mac(context, &namespace, text));
-            if !mac.is_some_and(|mac| mac.verify_slice(seal.mac.expose()).is_ok()) {
+            if mac.is_none_or(|mac| mac.verify_slice(seal.mac.expose()).is_err()) {
                 return Err(RecordFault::ForeignSeal { namespace });
             }
         }

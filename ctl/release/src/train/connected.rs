@@ -22,7 +22,7 @@ impl TrainPlace {
     /// The place of a release in its train.
     pub fn of(release: &ReleaseName, member: &TrainMember) -> Self {
         let own = [release.namespace.to_string()];
-        let named = member.namespaces.iter().cloned().filter(|_| !member.is_inner);
+        let named = member.namespaces.iter().filter(|_| !member.is_inner).cloned();
         let namespaces = named.chain(own).collect();
         Self { release: release.clone(), is_inner: member.is_inner, namespaces }
     }

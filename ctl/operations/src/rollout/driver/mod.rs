@@ -143,7 +143,7 @@ impl<'c> RolloutDriver<'c> {
     ///
     /// If there is no record, and if the cluster refuses or does not answer.
     pub async fn deliver_alerts(&mut self, now: Timestamp) -> Result<usize, Error> {
-        let mut stored = self.cluster.records.get_sealed(&self.release).await?;
+        let mut stored = Box::pin(self.cluster.records.get_sealed(&self.release)).await?;
         let has_changed = self.alerts.record_results(&mut stored.record.alerts);
         match self.save(&mut stored, has_changed, now).await {
             Ok(()) | Err(Error::ConcurrentChange { .. }) => Ok(stored.record.alerts.pending().len()),

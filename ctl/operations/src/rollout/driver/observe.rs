@@ -29,7 +29,7 @@ pub(super) struct Found {
 impl RolloutDriver<'_> {
     /// Reads the record, observes the cluster, and decides. Writes nothing.
     pub(super) async fn find(&mut self, now: Timestamp) -> Result<Found, Error> {
-        let mut stored = self.cluster.records.get_sealed(&self.release).await?;
+        let mut stored = Box::pin(self.cluster.records.get_sealed(&self.release)).await?;
         if stored.record.rollout.is_none() {
             return Err(VerbError::NotActive { found: "none".to_owned() }.into());
         }
