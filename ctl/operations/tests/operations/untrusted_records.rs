@@ -92,7 +92,7 @@ const FORGERIES: [Forgery; 30] = [
     ("onExpiry", |record| record["onExpiry"] = json!("rollback")),
     ("service", |record| record["service"]["name"] = json!("blog")),
     ("service.path", |record| {
-        record["service"]["name"] = json!("../../../kube-system/services/dashboard:80/proxy")
+        record["service"]["name"] = json!("../../../kube-system/services/dashboard:80/proxy");
     }),
     ("proxies", |record| record["proxies"] = json!([{"namespace": "kube-system", "labels": {}}])),
     ("no proxies", |record| record["proxies"] = json!([])),
@@ -223,7 +223,7 @@ async fn uninstall(cluster: &Cluster, release: &Release, stored: StoredRecord) -
 async fn honest(verb: Verb) -> BTreeMap<String, Value> {
     let (api, cluster, release) = deployed().await;
     // What an honest release cannot do is refused for its own reasons.
-    drop(verb.call(&cluster, &release).await);
+    drop(Box::pin(verb.call(&cluster, &release)).await);
     elsewhere(&api)
 }
 
@@ -241,7 +241,7 @@ fn comparable(objects: &BTreeMap<String, Value>) -> BTreeMap<String, String> {
 fn whatever_a_record_says_other_namespaces_get_what_an_honest_one_gives_or_nothing() {
     run(async {
         for verb in VERBS {
-            let honest = comparable(&honest(verb).await);
+            let honest = comparable(&Box::pin(honest(verb)).await);
             let (mut api, mut cluster, release) = deployed().await;
             let genuine = api.state().store.find("ConfigMap", "shop-canary").unwrap().clone();
             for (field, forge) in FORGERIES {
@@ -275,9 +275,8 @@ fn put_back(api: &FakeApi, config_map: &Value) {
     api.state().store.edit("ConfigMap", "shop-canary", |object| object["data"] = data);
 }
 
-#[test]
-fn a_genuine_record_of_another_time_place_or_key_is_refused() {
-    let replays: [Replay; 5] = [
+fn replays() -> [Replay; 5] {
+    [
         ("of yesterday", put_back, |fault| matches!(fault, RecordFault::Outdated { .. })),
         (
             "of another release",
@@ -311,9 +310,13 @@ fn a_genuine_record_of_another_time_place_or_key_is_refused() {
             |api, _| api.state().store.remove("Secret", "canary-ctl-record-keys"),
             |fault| matches!(fault, RecordFault::NoKeys { .. }),
         ),
-    ];
+    ]
+}
+
+#[test]
+fn a_genuine_record_of_another_time_place_or_key_is_refused() {
     run(async {
-        for (what, replay, is_fault) in replays {
+        for (what, replay, is_fault) in replays() {
             let (api, cluster, release) = deployed().await;
             let yesterday = api.state().store.find("ConfigMap", "shop-canary").unwrap().clone();
             set_weight(&cluster, &release, "20").await.unwrap();
