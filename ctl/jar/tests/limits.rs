@@ -1,5 +1,4 @@
 //! What a server that sets cookie after cookie makes of a jar.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
 use cookie_jar::{Jar, Origin};
 use std::time::Duration;
