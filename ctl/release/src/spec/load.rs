@@ -3,7 +3,7 @@
 use super::Release;
 use crate::input_file;
 use crate::spec::read;
-use crate::yaml::{self, Fault, Faults, Place};
+use crate::yaml::{self, Fault, Faults, Place, SyntaxError};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -70,8 +70,9 @@ pub fn load(path: &Path) -> Result<Document, Error> {
 /// If the text is no YAML, or no release: every fault with its line and column.
 pub fn parse(path: &Path, text: &str) -> Result<Document, Error> {
     let refusal = |faults| Error::Faulty { path: path.to_owned(), faults };
-    let root = yaml::parse(text)
-        .map_err(|error| refusal(vec![Fault { place: error.place, message: error.message, hint: None }]))?;
+    let root = yaml::parse(text).map_err(|SyntaxError { place, message, hint }| {
+        refusal(vec![Fault { place, message, hint: hint.map(str::to_owned) }])
+    })?;
     let faults = Faults::default();
     let folder = path.parent().unwrap_or(Path::new(""));
     let release = read::release(&faults, folder, &root);
@@ -111,5 +112,41 @@ impl fmt::Display for Listing<'_> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(text: &str) -> String {
+        parse(Path::new("canary.yaml"), text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_tag_is_refused_with_a_hint() {
+        let expected = "canary.yaml:1:10: expected a value without a tag, found the tag `!!str`\n  hint: remove the tag, and quote the value if it is a text";
+        assert_eq!(refusal("a: !!str 0644\n"), expected);
+    }
+
+    #[test]
+    fn aliases_of_a_long_text_are_refused() {
+        let aliases = vec!["*a"; 30_000].join(",");
+        let refusal = refusal(&format!("x: &a '{}'\ny: [{aliases}]\n", "x".repeat(100_000)));
+        assert!(refusal.contains("bytes of what anchors and aliases name (4 times the file"), "{refusal}");
+    }
+
+    /// It would be the name of a field, a label or an annotation, and none may be so.
+    #[test]
+    fn a_merge_key_is_refused_by_name() {
+        let valid = include_str!("../../../../examples/session-cookie/canary.yaml");
+        for added in [
+            "<<: {kind: x}\nmetadata:\n",
+            "metadata:\n  labels: {<<: b}\n",
+            "metadata:\n  annotations: {<<: b}\n",
+        ] {
+            let refusal = refusal(&valid.replacen("metadata:\n", added, 1));
+            assert!(refusal.contains("<<") && refusal.lines().count() < 3, "{added:?}: {refusal}");
+        }
     }
 }

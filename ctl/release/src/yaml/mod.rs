@@ -4,12 +4,14 @@
 //! column, and manifests keep their comments; both need the tree.
 
 mod comments;
+mod dialect;
 mod edit;
+mod limits;
 mod parse;
 mod section;
 mod tree;
 
 pub use edit::{EditError, Template, block};
-pub use parse::{SyntaxError, documents, documents_within, parse};
+pub use parse::{SyntaxError, documents, documents_within, manifest_documents, parse};
 pub use section::{Fault, Faults, Section};
 pub use tree::{Entry, Node, Place, Value};

@@ -1,11 +1,13 @@
 //! From text to a tree of values. The grammar is `granit-parser`'s.
 
+use super::dialect::Dialect;
+use super::limits::Limits;
 use super::tree::{Entry, Node, Place, Value};
-use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span};
+use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, Span, Tag};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// The text is no YAML.
+/// The text is no YAML, or is YAML that is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SyntaxError {
@@ -13,25 +15,23 @@ pub struct SyntaxError {
     pub place: Place,
     /// What was expected and what was found.
     pub message: String,
+    /// A hint: what the user can change.
+    pub hint: Option<&'static str>,
 }
 
 /// Reads a text of one document.
 ///
 /// # Errors
 ///
-/// If the text is not YAML, or has no document or more than one.
+/// If the text is not YAML, has no document or more than one, exceeds a limit, or has a tag.
 pub fn parse(text: &str) -> Result<Node, SyntaxError> {
     let mut all = documents(text)?;
     match (all.pop(), all.pop()) {
         (Some(only), None) => Ok(only),
-        (Some(second), Some(_)) => Err(SyntaxError {
-            place: second.place,
-            message: "expected one document, found another".to_owned(),
-        }),
-        (None, _) => Err(SyntaxError {
-            place: Place { line: 1, column: 1 },
-            message: "expected a document, found none".to_owned(),
-        }),
+        (Some(second), Some(_)) => {
+            Err(SyntaxError::new(second.place, "expected one document, found another"))
+        }
+        (None, _) => Err(SyntaxError::new(Place { line: 1, column: 1 }, "expected a document, found none")),
     }
 }
 
@@ -39,129 +39,121 @@ pub fn parse(text: &str) -> Result<Node, SyntaxError> {
 ///
 /// # Errors
 ///
-/// If the text is not YAML.
+/// If the text is not YAML, exceeds a limit, or has a tag.
 pub fn documents(text: &str) -> Result<Vec<Node>, SyntaxError> {
-    documents_within(text, MAX_NODES)
+    documents_within(text, MAX_VALUES)
 }
 
-/// Reads all documents of a text that may be longer than a file that people write: the objects of a chart.
+/// Reads all documents of a text that may have more values than a file that people write.
 ///
 /// # Errors
 ///
-/// If the text is not YAML, or has more than `max_nodes` values, those of aliases included.
-pub fn documents_within(text: &str, max_nodes: usize) -> Result<Vec<Node>, SyntaxError> {
-    let events = Parser::new_from_str(text);
-    let mut reader = Reader { events, anchors: HashMap::new(), depth: 0, max_nodes, left: max_nodes };
-    let mut documents = Vec::new();
-    while let Some((event, _)) = reader.next()? {
-        if matches!(event, Event::DocumentStart(..)) {
-            let (event, span) = reader.expect_next()?;
-            documents.push(reader.node(event, &span)?);
-        }
-    }
-    Ok(documents)
+/// If the text is not YAML, has more than `max_values` values, those of aliases included, exceeds another limit, or has a tag.
+pub fn documents_within(text: &str, max_values: usize) -> Result<Vec<Node>, SyntaxError> {
+    let options = granit_parser::options! { emit_comments: false };
+    Reader::new(text, options, max_values, None).documents()
+}
+
+/// Reads all documents of a text that Kubernetes reads too.
+///
+/// # Errors
+///
+/// As [`documents_within`], and if Kubernetes would read other values or documents.
+pub fn manifest_documents(text: &str, max_values: usize) -> Result<Vec<Node>, SyntaxError> {
+    let dialect = Dialect::new(text)?;
+    let options =
+        granit_parser::options! { emit_comments: false, emit_anchor_events: true, disallow_directives: true };
+    Reader::new(text, options, max_values, Some(dialect)).documents()
 }
 
 /// The most values of a text, what aliases stand for included: a few lines of aliases of aliases would take all memory.
-const MAX_NODES: usize = 100_000;
-/// The deepest nesting: a value within so many lists and mappings.
-const MAX_DEPTH: usize = 100;
+const MAX_VALUES: usize = 100_000;
 
 struct Reader<'t> {
     events: Parser<'t, granit_parser::StrInput<'t>>,
-    anchors: HashMap<usize, Anchored>,
-    /// How many collections are open.
-    depth: usize,
-    /// How many values may be read.
-    max_nodes: usize,
-    /// How many of them are left.
-    left: usize,
-}
-
-/// What an alias stands for.
-struct Anchored {
-    node: Node,
-    /// The number of values in it.
-    count: usize,
-    /// How deep they are nested.
-    depth: usize,
+    anchors: HashMap<usize, Node>,
+    limits: Limits,
+    /// For what Kubernetes reads too.
+    dialect: Option<Dialect<'t>>,
 }
 
 impl<'t> Reader<'t> {
-    fn next(&mut self) -> Result<Option<(Event<'t>, Span)>, SyntaxError> {
-        loop {
-            match self.events.next_event().transpose()? {
-                Some((Event::Comment(..), _)) => {}
-                other => return Ok(other),
+    fn new(text: &'t str, options: Options, max_values: usize, dialect: Option<Dialect<'t>>) -> Self {
+        let events = Parser::new_from_str_with_options(text, options);
+        Self { events, anchors: HashMap::new(), limits: Limits::new(text, max_values), dialect }
+    }
+
+    fn documents(mut self) -> Result<Vec<Node>, SyntaxError> {
+        let mut documents = Vec::new();
+        while let Some((event, _)) = self.pull()? {
+            if matches!(event, Event::DocumentStart(..)) {
+                let (event, span) = self.next()?;
+                documents.push(self.node(event, &span)?);
             }
         }
+        Ok(documents)
     }
 
-    fn expect_next(&mut self) -> Result<(Event<'t>, Span), SyntaxError> {
-        self.next()?
-            .ok_or_else(|| SyntaxError { place: Place::default(), message: "unexpected end".to_owned() })
+    fn next(&mut self) -> Result<(Event<'t>, Span), SyntaxError> {
+        self.pull()?.ok_or_else(|| SyntaxError::new(Place::default(), "unexpected end"))
     }
 
-    /// Takes values from what may still be read.
-    fn spend(&mut self, count: usize, place: Place) -> Result<(), SyntaxError> {
-        let max_nodes = self.max_nodes;
-        let message =
-            || format!("expected at most {max_nodes} values, those of aliases included, found more");
-        self.left = self.left.checked_sub(count).ok_or_else(|| SyntaxError { place, message: message() })?;
-        Ok(())
-    }
-
-    /// Refuses values that are nested deeper than the stack has room for, in aliases of aliases too.
-    fn check_depth(depth: usize, place: Place) -> Result<(), SyntaxError> {
-        if depth <= MAX_DEPTH {
-            return Ok(());
+    /// The next event that is more than metadata.
+    fn pull(&mut self) -> Result<Option<(Event<'t>, Span)>, SyntaxError> {
+        while let Some((event, span)) = self.events.next_event().transpose()? {
+            if let Some(dialect) = &mut self.dialect {
+                dialect.check(&event, &span)?;
+            }
+            if !matches!(event, Event::Anchor(..)) {
+                return Ok(Some((event, span)));
+            }
         }
-        let message = format!("expected values nested at most {MAX_DEPTH} deep, found deeper ones");
-        Err(SyntaxError { place, message })
+        Ok(None)
     }
 
     fn node(&mut self, event: Event<'t>, span: &Span) -> Result<Node, SyntaxError> {
         let place = Place::start_of(span);
-        Self::check_depth(self.depth, place)?;
-        self.spend(1, place)?;
-        self.depth += 1;
+        self.limits.open(place)?;
         let node = self.value(event, span, place);
-        self.depth -= 1;
+        self.limits.close();
         node
     }
 
     fn value(&mut self, event: Event<'t>, span: &Span, place: Place) -> Result<Node, SyntaxError> {
-        let mut range = span.byte_range().unwrap_or_default();
-        let (value, anchor) = match event {
-            Event::Scalar(text, style, anchor, _) => {
-                (Value::Scalar(text.into_owned(), style == ScalarStyle::Plain), anchor)
-            }
-            Event::SequenceStart(_, anchor, _) => (Value::Sequence(self.sequence(&mut range)?), anchor),
-            Event::MappingStart(_, anchor, _) => (Value::Mapping(self.mapping(&mut range)?), anchor),
-            Event::Alias(anchor) => {
-                let missing = || SyntaxError { place, message: "an alias of nothing".to_owned() };
-                let Anchored { count, depth, .. } = *self.anchors.get(&anchor).ok_or_else(missing)?;
-                // The alias is one of the open values, and one of those that are nested in it.
-                Self::check_depth(self.depth + depth - 2, place)?;
-                self.spend(count, place)?;
-                let target = self.anchors.get(&anchor).ok_or_else(missing)?.node.clone();
-                return Ok(Node { place, range, ..target });
-            }
-            _ => return Err(SyntaxError { place, message: "expected a value".to_owned() }),
-        };
-        let node = Node { place, range, value };
-        if anchor != 0 {
-            let (count, depth) = (node.count(), node.depth());
-            self.spend(count, place)?;
-            self.anchors.insert(anchor, Anchored { node: node.clone(), count, depth });
+        let range = span.byte_range().unwrap_or_default();
+        if let Event::Alias(anchor) = event {
+            let target = self.anchors.get(&anchor).ok_or_else(|| {
+                SyntaxError::new(place, "expected an alias of a value, found one of the value that it is in")
+            })?;
+            self.limits.copy(target, place)?;
+            return Ok(Node { place, range, ..target.clone() });
         }
+        check_tag(event.tag(), place)?;
+        let mut node = Node { place, range, value: Value::Sequence(Vec::new()) };
+        let anchor = event.anchor_id().unwrap_or_default();
+        node.value = match event {
+            Event::Scalar(text, style, ..) => Value::Scalar(text.into_owned(), style == ScalarStyle::Plain),
+            Event::SequenceStart(..) => Value::Sequence(self.sequence(&mut node.range)?),
+            Event::MappingStart(..) => Value::Mapping(self.mapping(&mut node.range)?),
+            _ => return Err(SyntaxError::new(place, "expected a value")),
+        };
+        self.keep(anchor, &node)?;
         Ok(node)
+    }
+
+    /// Keeps what aliases will stand for; the anchor 0 is none.
+    fn keep(&mut self, anchor: usize, node: &Node) -> Result<(), SyntaxError> {
+        if anchor != 0 {
+            self.limits.copy(node, node.place)?;
+            self.anchors.insert(anchor, node.clone());
+        }
+        Ok(())
     }
 
     fn sequence(&mut self, range: &mut Range<usize>) -> Result<Vec<Node>, SyntaxError> {
         let mut items: Vec<Node> = Vec::new();
         loop {
-            let (event, span) = self.expect_next()?;
+            let (event, span) = self.next()?;
             if matches!(event, Event::SequenceEnd) {
                 range.end = end_of(&span, items.last());
                 return Ok(items);
@@ -172,27 +164,54 @@ impl<'t> Reader<'t> {
 
     fn mapping(&mut self, range: &mut Range<usize>) -> Result<Vec<Entry>, SyntaxError> {
         let mut entries: Vec<Entry> = Vec::new();
+        // A set: a mapping of 100,000 names would take minutes otherwise.
         let mut keys = HashSet::new();
         loop {
-            let (event, span) = self.expect_next()?;
+            let (event, span) = self.next()?;
             if matches!(event, Event::MappingEnd) {
                 range.end = end_of(&span, entries.last().map(|entry| &entry.node));
                 return Ok(entries);
             }
-            let place = Place::start_of(&span);
-            let Event::Scalar(key, ..) = event else {
-                return Err(SyntaxError { place, message: "expected a name before `:`".to_owned() });
-            };
-            // A set: a mapping of 100,000 names would take minutes otherwise.
+            let (key, place, is_plain) = self.key(event, &span)?;
             if !keys.insert(key.clone()) {
-                return Err(SyntaxError { place, message: format!("`{key}` is given twice") });
+                return Err(SyntaxError::new(place, format!("`{key}` is given twice")));
             }
-            let (event, value_span) = self.expect_next()?;
+            let (event, value_span) = self.next()?;
+            let is_alias = matches!(event, Event::Alias(_));
             let node = self.node(event, &value_span)?;
+            if is_plain && is_alias && key == "<<" && !matches!(node.value, Value::Mapping(_)) {
+                let message = format!("expected an alias of a mapping behind `<<`, found {}", node.kind());
+                return Err(SyntaxError::new(node.place, message));
+            }
             let range = span.byte_range().unwrap_or_default();
-            entries.push(Entry { key: key.into_owned(), place, range, node });
+            entries.push(Entry { key, is_plain, place, range, node });
         }
     }
+
+    /// A key, where it begins, and whether it stood there without quotes.
+    fn key(&mut self, event: Event<'t>, span: &Span) -> Result<(String, Place, bool), SyntaxError> {
+        let place = Place::start_of(span);
+        let Event::Scalar(text, style, anchor, tag) = event else {
+            let message = "expected a name before `:`, found an alias, a list or a mapping";
+            return Err(SyntaxError::new(place, message));
+        };
+        check_tag(tag.as_deref(), place)?;
+        self.dialect.as_ref().map_or(Ok(()), |dialect| dialect.check_key(span))?;
+        let (key, is_plain) = (text.into_owned(), style == ScalarStyle::Plain);
+        if anchor != 0 {
+            let value = Value::Scalar(key.clone(), is_plain);
+            self.keep(anchor, &Node { place, range: span.byte_range().unwrap_or_default(), value })?;
+        }
+        Ok((key, place, is_plain))
+    }
+}
+
+/// Refuses a tag (YAML 1.1, "Tags"): no file needs one, and each reader takes it for something else.
+fn check_tag(tag: Option<&Tag>, place: Place) -> Result<(), SyntaxError> {
+    let Some(tag) = tag else { return Ok(()) };
+    let message = format!("expected a value without a tag, found the tag `{}`", tag.original());
+    let hint = Some("remove the tag, and quote the value if it is a text");
+    Err(SyntaxError { hint, ..SyntaxError::new(place, message) })
 }
 
 /// The end of a collection: its bracket, or for a block collection (whose end event has no text) its last value's end.
@@ -205,15 +224,26 @@ fn end_of(end: &Span, last: Option<&Node>) -> usize {
 }
 
 impl Place {
-    fn start_of(span: &Span) -> Self {
+    pub(super) fn start_of(span: &Span) -> Self {
         Self { line: span.start.line(), column: span.start.col() + 1 }
+    }
+}
+
+impl SyntaxError {
+    pub(super) fn new(place: Place, message: impl Into<String>) -> Self {
+        Self { place, message: message.into(), hint: None }
     }
 }
 
 impl From<ScanError> for SyntaxError {
     fn from(error: ScanError) -> Self {
         let marker = error.marker();
-        Self { place: Place { line: marker.line(), column: marker.col() + 1 }, message: error.info() }
+        let place = Place { line: marker.line(), column: marker.col() + 1 };
+        if *error.kind() == ErrorKind::DirectiveDisallowed {
+            let hint = Some("remove the line that begins with `%`");
+            return Self { hint, ..Self::new(place, "expected no directive: Kubernetes reads none") };
+        }
+        Self::new(place, error.info())
     }
 }
 
@@ -241,40 +271,34 @@ mod tests {
     }
 
     #[test]
-    fn aliases_of_aliases_do_not_take_all_memory() {
-        let levels = (1..20).map(|level| {
-            let items = vec![format!("*l{}", level - 1); 9].join(", ");
-            format!("l{level}: &l{level} [{items}]\n")
-        });
-        let text: String = std::iter::once("l0: &l0 x\n".to_owned()).chain(levels).collect();
-        let error = parse(&text).unwrap_err();
-        let expected = "expected at most 100000 values, those of aliases included, found more";
-        assert_eq!((error.message.as_str(), error.place.line), (expected, 6));
-    }
-
-    #[test]
-    fn deep_nesting_is_an_error_and_does_not_overflow_the_stack() {
-        let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
-        parse(&nested(100)).unwrap();
-        for depth in [101, 100_000] {
-            let error = parse(&nested(depth)).unwrap_err();
-            assert!(!error.message.is_empty(), "{depth}: {error:?}");
-        }
-    }
-
-    /// Each line is shallow, and the values are not: reading, comparing and writing them calls itself for each level.
-    #[test]
-    fn aliases_do_not_nest_deeper_than_what_is_written_out() {
-        let nested = |inner: &str| format!("{}{inner}{}", "[".repeat(40), "]".repeat(40));
-        let text = format!("a: &a {}\nb: &b {}\nc: &c {}\n", nested("x"), nested("*a"), nested("*b"));
-        let error = parse(&text).unwrap_err();
-        let expected = "expected values nested at most 100 deep, found deeper ones";
-        assert_eq!((error.message.as_str(), error.place), (expected, Place { line: 3, column: 47 }));
-    }
-
-    #[test]
     fn an_alias_is_read_as_what_it_names() {
-        let node = parse("a: &x {k: v}\nb: *x\n").unwrap();
+        let node = parse("a: &x {k: v}\nb: *x\n&y c: *y\n").unwrap();
         assert_eq!(node.get("b").unwrap().get("k").map(|k| &k.value), Some(&Value::Scalar("v".into(), true)));
+        assert_eq!(node.get("c").map(|c| &c.value), Some(&Value::Scalar("c".into(), true)), "of a key");
+    }
+
+    #[test]
+    fn an_alias_within_what_it_names_is_refused() {
+        let error = parse("a: &x 1\nb: &x [*x]\n").unwrap_err();
+        assert_eq!(error.place, Place { line: 2, column: 8 });
+        assert!(error.message.starts_with("expected an alias of a value"), "{error}");
+    }
+
+    #[test]
+    fn many_lines_of_comments_before_a_value_are_no_fault() {
+        let text = format!("a:\n{}  - b\n", "  # a comment\n".repeat(500));
+        parse(&text).unwrap();
+    }
+
+    #[test]
+    fn a_tag_is_refused_with_its_name_and_a_hint() {
+        for (text, tag, column) in
+            [("a: !!str 0644\n", "!!str", 10), ("a: ! [b]\n", "!", 6), ("!x a: 1\n", "!x", 4)]
+        {
+            let error = parse(text).unwrap_err();
+            assert_eq!(error.message, format!("expected a value without a tag, found the tag `{tag}`"));
+            assert_eq!(error.place, Place { line: 1, column });
+            assert_eq!(error.hint, Some("remove the tag, and quote the value if it is a text"));
+        }
     }
 }

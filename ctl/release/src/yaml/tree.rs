@@ -39,6 +39,8 @@ pub enum Value {
 pub struct Entry {
     /// The key; only scalars are keys here.
     pub key: String,
+    /// Whether it stood there without quotes.
+    pub is_plain: bool,
     /// Where the key begins.
     pub place: Place,
     /// The bytes of the key.
@@ -48,24 +50,21 @@ pub struct Entry {
 }
 
 impl Node {
-    /// The number of values in it, itself included.
-    pub(super) fn count(&self) -> usize {
-        let within: usize = match &self.value {
-            Value::Scalar(..) => 0,
-            Value::Sequence(items) => items.iter().map(Self::count).sum(),
-            Value::Mapping(entries) => entries.iter().map(|entry| entry.node.count()).sum(),
-        };
-        within + 1
-    }
-
-    /// How deep values are nested in it; 1 for a scalar.
-    pub(super) fn depth(&self) -> usize {
-        let within = match &self.value {
-            Value::Scalar(..) => None,
-            Value::Sequence(items) => items.iter().map(Self::depth).max(),
-            Value::Mapping(entries) => entries.iter().map(|entry| entry.node.depth()).max(),
-        };
-        within.unwrap_or_default() + 1
+    /// What a copy of it takes.
+    pub(super) fn size(&self) -> Size {
+        let mut size = Size { values: 1, bytes: 0, depth: 0 };
+        match &self.value {
+            Value::Scalar(text, _) => size.bytes = text.len(),
+            Value::Sequence(items) => items.iter().for_each(|item| size.add(item.size())),
+            Value::Mapping(entries) => {
+                for entry in entries {
+                    size.bytes += entry.key.len();
+                    size.add(entry.node.size());
+                }
+            }
+        }
+        size.depth += 1;
+        size
     }
 
     /// The value under a name, if this is a mapping that has it.
@@ -86,6 +85,25 @@ impl Node {
             Value::Sequence(_) => "a list",
             Value::Mapping(_) => "a mapping",
         }
+    }
+}
+
+/// What a node has in it, itself included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Size {
+    /// The number of values.
+    pub values: usize,
+    /// The bytes of their texts and keys.
+    pub bytes: usize,
+    /// How deep they are nested; 1 for a scalar.
+    pub depth: usize,
+}
+
+impl Size {
+    fn add(&mut self, within: Self) {
+        self.values += within.values;
+        self.bytes += within.bytes;
+        self.depth = self.depth.max(within.depth);
     }
 }
 
