@@ -135,8 +135,8 @@ impl Error {
                 _ => Some("`canary-ctl twin check` has a hint for each".to_owned()),
             },
             Self::Listen { .. } => Some("give another `--port`, or none for a free one".to_owned()),
-            Self::Rendered { .. }
-            | Self::Reference(_)
+            Self::Rendered { source, .. } => source.hint().map(str::to_owned),
+            Self::Reference(_)
             | Self::File { .. }
             | Self::Report(_)
             | Self::Runtime(_)

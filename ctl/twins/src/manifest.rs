@@ -1,7 +1,7 @@
 //! Rendered manifests: YAML documents within limits, and objects as YAML again.
 
 use crate::Object;
-use crate::scalar::plain;
+use crate::scalar;
 use canary_release::yaml::{self, Entry, Node, Place, SyntaxError};
 use serde_json::{Map, Value};
 
@@ -26,6 +26,8 @@ pub enum ManifestError {
         place: Place,
         /// What was expected and what was found.
         message: String,
+        /// What the user can change.
+        hint: Option<&'static str>,
     },
     /// A document that is no object of Kubernetes.
     #[error("line {}: expected an object with `{field}`, found none", place.line)]
@@ -56,7 +58,21 @@ pub enum ManifestError {
 
 impl From<SyntaxError> for ManifestError {
     fn from(error: SyntaxError) -> Self {
-        Self::Syntax { place: error.place, message: error.message }
+        Self::Syntax { place: error.place, message: error.message, hint: error.hint }
+    }
+}
+
+impl ManifestError {
+    fn syntax(place: Place, message: String, hint: &'static str) -> Self {
+        Self::Syntax { place, message, hint: Some(hint) }
+    }
+
+    /// What the user can change.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Syntax { hint, .. } => *hint,
+            _ => None,
+        }
     }
 }
 
@@ -72,7 +88,7 @@ pub fn read_manifest(text: &str) -> Result<Vec<Object>, ManifestError> {
     }
     let mut objects = Vec::new();
     let mut seen = std::collections::BTreeSet::new();
-    for document in yaml::documents_within(text, MAX_VALUES)? {
+    for document in yaml::manifest_documents(text, MAX_VALUES)? {
         let mut add = |value: Value| -> Result<(), ManifestError> {
             let place = document.place;
             let object = Object::new(value).map_err(|field| ManifestError::NoObject { place, field })?;
@@ -115,35 +131,45 @@ pub fn write_manifest(objects: &[Object]) -> Result<String, ManifestError> {
 
 fn json(node: &Node) -> Result<Value, ManifestError> {
     Ok(match &node.value {
-        yaml::Value::Scalar(text, true) => plain(text),
+        yaml::Value::Scalar(text, true) => scalar::plain(text)
+            .map_err(|message| ManifestError::syntax(node.place, message, "quote it if it is a text"))?,
         yaml::Value::Scalar(text, false) => Value::String(text.clone()),
         yaml::Value::Sequence(items) => Value::Array(items.iter().map(json).collect::<Result<_, _>>()?),
         yaml::Value::Mapping(entries) => Value::Object(mapping(entries)?),
     })
 }
 
-/// A mapping; `<<` adds what is not given beside it (YAML 1.1, "merge keys").
+/// A mapping in the order of the file: of a key that is there twice because `<<` adds it (YAML 1.1, "merge keys"), the later one counts.
 fn mapping(entries: &[Entry]) -> Result<Map<String, Value>, ManifestError> {
     let mut map = Map::new();
-    for entry in entries.iter().filter(|entry| entry.key != "<<") {
+    for entry in entries {
+        if entry.is_plain && entry.key == "<<" {
+            merge(entry, &mut map)?;
+            continue;
+        }
+        if entry.is_plain {
+            scalar::check_key(&entry.key)
+                .map_err(|message| ManifestError::syntax(entry.place, message, "quote the key"))?;
+        }
         map.insert(entry.key.clone(), json(&entry.node)?);
     }
-    for entry in entries.iter().filter(|entry| entry.key == "<<") {
-        let merged = match json(&entry.node)? {
-            Value::Array(all) => all,
-            one => vec![one],
-        };
-        for value in merged {
-            let Value::Object(other) = value else {
-                let message = "expected a mapping behind `<<`, found another value".to_owned();
-                return Err(ManifestError::Syntax { place: entry.place, message });
-            };
-            for (key, value) in other {
-                map.entry(key).or_insert(value);
-            }
-        }
-    }
     Ok(map)
+}
+
+/// Of several mappings behind `<<` the first that has a key counts.
+fn merge(entry: &Entry, map: &mut Map<String, Value>) -> Result<(), ManifestError> {
+    let merged = match json(&entry.node)? {
+        Value::Array(all) => all,
+        one => vec![one],
+    };
+    for value in merged.into_iter().rev() {
+        let Value::Object(other) = value else {
+            let message = "expected a mapping or a list of mappings behind `<<`, found another value";
+            return Err(ManifestError::syntax(entry.place, message.to_owned(), "quote a key that is `<<`"));
+        };
+        map.extend(other);
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -169,7 +195,8 @@ mod tests {
         let data: Map<String, Value> =
             HAZARDS.iter().enumerate().map(|(i, text)| (format!("k{i}"), json!(text))).collect();
         let keys: Map<String, Value> = HAZARDS.iter().map(|key| (format!("x/{key}"), json!("v"))).collect();
-        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "labels": keys}, "data": data});
+        let bare: Map<String, Value> = HAZARDS.iter().map(|key| ((*key).to_owned(), json!("v"))).collect();
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "labels": keys}, "data": data, "keys": bare});
         let objects = vec![Object::new(object).unwrap()];
         let text = write_manifest(&objects).unwrap();
         assert_eq!(read_manifest(&text).unwrap(), objects, "{text}");
@@ -195,6 +222,26 @@ mod tests {
     }
 
     #[test]
+    fn what_is_behind_a_merge_key_counts_in_the_order_of_the_file() {
+        let data = |text: &str| {
+            let text = config_map(&format!("  b: &b {{x: 1}}\n  c: {text}\n"));
+            read_manifest(&text).unwrap().first().unwrap().value().pointer("/data/c").cloned().unwrap()
+        };
+        assert_eq!(data("{x: 9, <<: *b}"), json!({"x": 1}));
+        assert_eq!(data("{<<: *b, x: 9}"), json!({"x": 9}));
+        assert_eq!(data("{<<: [{x: 3}, *b], z: 1}"), json!({"x": 3, "z": 1}));
+        assert_eq!(data("{'<<': *b}"), json!({"<<": {"x": 1}}), "in quotes it is a key");
+    }
+
+    #[test]
+    fn a_key_that_is_no_text_is_refused_with_a_hint() {
+        let error = read_manifest(&config_map("  on: x\n")).unwrap_err();
+        let expected = "line 5, column 3: expected a key that is a text, found `on`, which Kubernetes reads as a boolean";
+        assert_eq!((error.to_string().as_str(), error.hint()), (expected, Some("quote the key")));
+        read_manifest(&config_map("  'on': x\n  8080: x\n  1.28: x\n  true: x\n")).unwrap();
+    }
+
+    #[test]
     fn a_hostile_manifest_is_an_error_that_names_the_limit() {
         let levels = (1..20).map(|level| {
             format!("  l{level}: &l{level} [{}]\n", vec![format!("*l{}", level - 1); 9].join(", "))
@@ -202,9 +249,15 @@ mod tests {
         let bomb: String = std::iter::once("  l0: &l0 x\n".to_owned()).chain(levels).collect();
         let keys: Vec<String> = (0..600_000).map(|number| format!("  k{number}: 1")).collect();
         let many_keys = keys.join("\n");
+        let aliases = vec!["*x"; 30_000].join(",");
+        let long_text = format!("  x: &x '{}'\n  y: [{aliases}]\n", "x".repeat(100_000));
         for (text, expected) in [
             (config_map(&bomb), "expected at most 500000 values, those of aliases included, found more"),
             (config_map(&many_keys), "expected at most 500000 values"),
+            (
+                config_map(&long_text),
+                "bytes of what anchors and aliases name (4 times the file and 1 MiB), found more",
+            ),
             (
                 "x".repeat(MAX_MANIFEST_BYTES + 1),
                 "expected at most 8388608 bytes of manifests, found 8388609",

@@ -4,24 +4,65 @@
 
 use serde_json::{Number, Value};
 
+/// Checks a key that stood there without quotes: to Kubernetes `on:` is the key `true`.
+///
+/// # Errors
+///
+/// If the key would be another one, or none: what was expected and found.
+pub(crate) fn check_key(key: &str) -> Result<(), String> {
+    let (read, is_same) = match plain(key)? {
+        Value::String(_) => return Ok(()),
+        Value::Bool(value) => ("a boolean", value.to_string() == key),
+        // A float is read in single precision, and an integer above the signed ones is no key.
+        Value::Number(_) if key.contains('.') => ("a number", is_same_float(key)),
+        Value::Number(number) => {
+            ("a number", number.as_i64().is_some_and(|number| number.to_string() == key))
+        }
+        _ => ("null", false),
+    };
+    if is_same {
+        return Ok(());
+    }
+    Err(format!("expected a key that is a text, found `{key}`, which Kubernetes reads as {read}"))
+}
+
+/// Whether Go's `strconv.FormatFloat` with format `g` and 32 bits writes a float as it stands there; it writes the others with an exponent.
+fn is_same_float(key: &str) -> bool {
+    key.parse::<f32>().is_ok_and(|float| (1e-4..1e6).contains(&float.abs()) && float.to_string() == key)
+}
+
 /// The value of a scalar that stood there without quotes.
-pub(crate) fn plain(text: &str) -> Value {
-    match text {
-        "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
+///
+/// # Errors
+///
+/// If it is a number that JSON does not have: what was expected and found.
+pub(crate) fn plain(text: &str) -> Result<Value, String> {
+    Ok(match text {
+        "" | "~" | "null" | "Null" | "NULL" => Value::Null,
         "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
-            return Value::Bool(true);
+            Value::Bool(true)
         }
         "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
-            return Value::Bool(false);
+            Value::Bool(false)
         }
-        _ => {}
-    }
-    number(text).map_or_else(|| Value::String(text.to_owned()), Value::Number)
+        ".nan" | ".NaN" | ".NAN" | ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" | "-.inf"
+        | "-.Inf" | "-.INF" => return Err(format!("expected a number that JSON has, found `{text}`")),
+        _ => number(text).map_or_else(|| Value::String(text.to_owned()), Value::Number),
+    })
+}
+
+fn is_digit(letter: char) -> bool {
+    letter.is_ascii_digit()
 }
 
 /// Go's `strconv.ParseInt` with base 0 after underscores are removed, then a decimal float.
 fn number(text: &str) -> Option<Number> {
     if !text.starts_with(|first: char| first.is_ascii_digit() || "+-.".contains(first)) {
+        return None;
+    }
+    // `strconv.ParseFloat` alone, which wants underscores between digits.
+    let is_between = |part: &str| part.starts_with(is_digit) && part.ends_with(is_digit);
+    if text.starts_with('.') && text.contains('_') && !text.get(1..)?.split('_').all(is_between) {
         return None;
     }
     let digits = text.replace('_', "");
@@ -104,7 +145,7 @@ mod tests {
             (".", json!(".")),
             ("shop", json!("shop")),
         ] {
-            assert_eq!(plain(text), value, "{text}");
+            assert_eq!(plain(text), Ok(value), "{text}");
         }
     }
 }
