@@ -38,7 +38,7 @@ pub const FIRST_OPEN_SECONDS: u64 = 30;
 /// How long it stays open at most.
 pub const MAX_OPEN_SECONDS: u64 = 600;
 
-/// How many users of a version are told apart. More of them share these places: the state must not grow with users.
+/// How many users of a version are distinguished. More of them share these places: the state must not grow with users.
 const USERS: usize = 64;
 /// A share of responses of 1, in [`Failures::shares`].
 const WHOLE: u32 = 10_000;

@@ -1,4 +1,4 @@
-//! `rollback`, `weight 0` and `uninstall` take effect whoever else writes the record, and whether or not it can be written.
+//! `rollback`, `weight 0` and `uninstall` take effect while another client writes the record, and where it cannot be written.
 //!
 //! The record that an emergency begins with is genuine or was read back from the objects. Where another client writes it at the same moment it is
 //! read again; where that does not end, or the API server refuses the write, the objects are written without it. They are newer than the record on

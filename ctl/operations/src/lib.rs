@@ -6,6 +6,8 @@
 //! error, protected  why an operation failed, as data                     Error
 //! backoff           how long to wait after a conflict                    attempt         -> Duration
 //! record_store      one sealed ConfigMap for each release                Record          -> ConfigMap
+//! stored_record     a record that may be obeyed, and its object           ConfigMap       -> StoredRecord
+//! sealed_record     whether seals are genuine                           ConfigMap       -> FoundRecord
 //! record_key_store  the Secrets of its seals                             namespaces      -> RecordKeys
 //! recover           a record that was deleted, from the objects         ReleaseName     -> StoredRecord
 //! releases          the releases of a cluster, by their records         namespaces      -> Record
@@ -13,7 +15,7 @@
 //! lease_manager     one operator at a time                               places          -> Lease
 //! apply             the desired state of a release, make before break    Release         -> Applied
 //! checks            preflight checks that need the cluster               Record          -> CheckFailed
-//! emergency         a rollback and the like, whoever writes the record  Record          -> StoredRecord
+//! emergency         a rollback and the like, whatever becomes of the record  Record          -> StoredRecord
 //! dry_run           the API server validates a plan                      Plan            -> Refused
 //! set_weight        checks and writes a weight, and nothing else         WeightRequest   -> WeightUpdate
 //! role_change       promotion, rollback, end of a drain, with checks     Record          -> RoleChanged
@@ -80,9 +82,11 @@ mod rotate;
 mod routes;
 mod rules;
 mod runtimes;
+mod sealed_record;
 mod secret_reader;
 mod set_weight;
 mod status;
+mod stored_record;
 mod subsets;
 mod train;
 mod uninstall;
@@ -101,7 +105,6 @@ pub use metrics_reader::ScrapedMetrics;
 pub use prepare::{Preparation, PrepareOptions, Restart};
 pub use protected::Protected;
 pub use readiness::{ReadinessError, ReadinessOptions, VersionReady};
-pub use record_store::StoredRecord;
 pub use releases::FoundRelease;
 pub use role_change::RoleChanged;
 pub use role_change_checks::{
@@ -114,6 +117,7 @@ pub use rollout::{
 pub use rotate::{RotateOptions, Rotated};
 pub use secret_reader::SecretReader;
 pub use set_weight::{CheckedWeight, WeightRequest, WeightUpdate};
+pub use stored_record::StoredRecord;
 pub use train::{
     CheckedTrain, CheckedTrainFinish, CheckedTrainPromotion, CheckedTrainRollback, LeftReason, Train,
     TrainChange, TrainChanged, TrainRelease, TrainStep,

@@ -7,10 +7,10 @@ use canary_release::config;
 use canary_release::ownership::FIELD_MANAGER;
 use canary_release::rbac::RECORD_KEYS as NAME;
 use canary_release::record::RecordKeys;
+use canary_release::spec::ObjectMetadata;
 use futures_util::future::try_join_all;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::PostParams;
 use kube::{Api, Client};
 use std::collections::{BTreeMap, BTreeSet};
@@ -72,7 +72,8 @@ impl RecordKeyStore {
         Ok(all)
     }
 
-    /// The keys of these namespaces. Draws those that are missing; a Secret that `generate rbac` has printed is filled.
+    /// The keys of these namespaces. Draws those that are missing; a Secret that `generate rbac` has printed is filled. Secrets get the labels and
+    /// annotations of the release that makes them, and keep them: releases of a namespace share them.
     ///
     /// # Errors
     ///
@@ -80,11 +81,11 @@ impl RecordKeyStore {
     pub(crate) async fn find_or_create(
         &self,
         namespaces: &BTreeSet<String>,
+        given: &ObjectMetadata,
     ) -> Result<BTreeMap<String, RecordKeys>, Error> {
-        let found =
-            try_join_all(namespaces.iter().map(async |namespace| {
-                Ok::<_, Error>((namespace.clone(), self.of_namespace(namespace).await?))
-            }));
+        let found = try_join_all(namespaces.iter().map(async |namespace| {
+            Ok::<_, Error>((namespace.clone(), self.of_namespace(namespace, given).await?))
+        }));
         Ok(found.await?.into_iter().collect())
     }
 
@@ -93,13 +94,17 @@ impl RecordKeyStore {
     /// # Errors
     ///
     /// If it refuses one.
-    pub(crate) async fn dry_run(&self, namespaces: &BTreeSet<String>) -> Result<(), Error> {
+    pub(crate) async fn dry_run(
+        &self,
+        namespaces: &BTreeSet<String>,
+        given: &ObjectMetadata,
+    ) -> Result<(), Error> {
         let checks = namespaces.iter().map(async |namespace| {
             let found = self.read(namespace).await?;
             if found.keys.is_some() {
                 return Ok(());
             }
-            self.write(namespace, found.object, &drawn()?, true).await
+            self.write(namespace, with_metadata(found.object, given), &drawn()?, true).await
         });
         try_join_all(checks).await.map(drop)
     }
@@ -132,13 +137,13 @@ impl RecordKeyStore {
             if let Some(keys) = keys
                 && let Some(keys) = after(keys)?
             {
-                self.write(namespace, object, &keys, false).await?;
+                self.write(namespace, object.unwrap_or_default(), &keys, false).await?;
             }
         }
         Ok(())
     }
 
-    async fn of_namespace(&self, namespace: &str) -> Result<RecordKeys, Error> {
+    async fn of_namespace(&self, namespace: &str, given: &ObjectMetadata) -> Result<RecordKeys, Error> {
         let mut attempt = 1;
         loop {
             let FoundKeys { object, keys } = self.read(namespace).await?;
@@ -146,7 +151,7 @@ impl RecordKeyStore {
                 return Ok(keys);
             }
             let keys = drawn()?;
-            match self.write(namespace, object, &keys, false).await {
+            match self.write(namespace, with_metadata(object, given), &keys, false).await {
                 // Another client has drawn keys at the same moment: those count.
                 Err(Error::Stale { .. }) if attempt < ATTEMPTS => attempt += 1,
                 written => return written.map(|()| keys),
@@ -168,7 +173,7 @@ impl RecordKeyStore {
     async fn write(
         &self,
         namespace: &str,
-        before: Option<Secret>,
+        mut object: Secret,
         keys: &RecordKeys,
         dry_run: bool,
     ) -> Result<(), Error> {
@@ -177,8 +182,7 @@ impl RecordKeyStore {
             name: NAME,
             source,
         })?;
-        let exists = before.is_some();
-        let mut object = before.unwrap_or_else(empty);
+        let exists = object.metadata.resource_version.is_some();
         object.data.get_or_insert_default().insert(KEY.to_owned(), ByteString(json));
         let how = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), dry_run };
         let api = self.api(namespace);
@@ -199,10 +203,18 @@ fn drawn() -> Result<RecordKeys, Error> {
     Ok(RecordKeys::draw().map_err(config::Error::from)?)
 }
 
-fn empty() -> Secret {
-    let labels = BTreeMap::from([("app.kubernetes.io/managed-by".to_owned(), FIELD_MANAGER.to_owned())]);
-    let metadata = ObjectMeta { name: Some(NAME.to_owned()), labels: Some(labels), ..ObjectMeta::default() };
-    Secret { metadata, ..Secret::default() }
+/// The Secret that was found, or a new one, with the labels and annotations of a release.
+fn with_metadata(found: Option<Secret>, given: &ObjectMetadata) -> Secret {
+    let mut object = found.unwrap_or_default();
+    let metadata = &mut object.metadata;
+    metadata.name = Some(NAME.to_owned());
+    let labels = metadata.labels.get_or_insert_default();
+    labels.extend(given.labels.clone());
+    labels.insert("app.kubernetes.io/managed-by".to_owned(), FIELD_MANAGER.to_owned());
+    if !given.annotations.is_empty() {
+        metadata.annotations.get_or_insert_default().extend(given.annotations.clone());
+    }
+    object
 }
 
 fn request<'a>(verb: &'static str, namespace: &'a str) -> ApiRequest<'a> {

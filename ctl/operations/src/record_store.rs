@@ -5,21 +5,20 @@
 //! the second would not notice the first.
 
 use crate::Error;
+use crate::backoff::{MAX_CONFLICTS, backoff};
 use crate::client::{ApiClient, ApiRequest};
 use crate::record_key_store::RecordKeyStore;
 use crate::releases::FoundObject;
+use crate::sealed_record::{sealed, sealing_namespaces, seals};
+use crate::stored_record::{FoundRecord, StoredRecord};
 use canary_release::ownership::FIELD_MANAGER;
-use canary_release::plan::Reference;
-use canary_release::record::{
-    Record, RecordFault, RecordKeys, RecordSeals, RecordTrust, SealContext, TRAIN_LABEL,
-};
+use canary_release::record::{Record, RecordFault, RecordSeals, SealContext, TRAIN_LABEL};
 use canary_release::spec::{ObjectMetadata, ReleaseName};
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DeleteParams, PostParams, Preconditions};
 use kube::{Api, Client};
-use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The key under which the record stands.
 pub(crate) const KEY: &str = "release.json";
@@ -27,106 +26,7 @@ pub(crate) const KEY: &str = "release.json";
 const WRITE_ID: &str = "canary-ctl.io/write-id";
 
 /// The key under which its seals are.
-const SEALS: &str = "seals.json";
-
-/// A record that may be obeyed, and the object that it is kept in: one whose seals are genuine, or one that was read back from the objects of the
-/// release.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StoredRecord {
-    /// The record.
-    pub record: Record,
-    object: Option<ConfigMap>,
-    trust: RecordTrust,
-    unsaved: Option<String>,
-    /// The generation of the record as it was read or written: the objects are not newer.
-    generation: u64,
-}
-
-/// The record of a release as it was found.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum FoundRecord {
-    /// Its seals are genuine, and it is not older than the objects.
-    Genuine(Box<StoredRecord>),
-    /// It is not obeyed.
-    Refused(Box<ConfigMap>, RecordFault),
-}
-
-impl StoredRecord {
-    /// A record that is nowhere yet.
-    pub(crate) const fn new(record: Record) -> Self {
-        let generation = record.state.generation;
-        Self { record, object: None, trust: RecordTrust::Absent, unsaved: None, generation }
-    }
-
-    /// A record that was read back, and replaces one that is not obeyed.
-    pub(crate) fn in_place_of(record: Record, object: ConfigMap, fault: RecordFault) -> Self {
-        let (generation, trust) = (record.state.generation, RecordTrust::Refused(fault));
-        Self { record, object: Some(object), trust, unsaved: None, generation }
-    }
-
-    /// A record whose seals could not be checked. It is written nowhere.
-    pub(crate) fn unverified(record: Record, reason: String) -> Self {
-        let (generation, unsaved) = (record.state.generation, Some(reason.clone()));
-        Self { record, object: None, trust: RecordTrust::Unverified(reason), unsaved, generation }
-    }
-
-    /// The uid of its object.
-    pub(crate) fn uid(&self) -> Option<&str> {
-        self.object.as_ref()?.metadata.uid.as_deref()
-    }
-
-    /// Whether both are the same version of the object.
-    pub(crate) fn has_version_of(&self, other: &Self) -> bool {
-        let version = |stored: &Self| stored.object.as_ref()?.metadata.resource_version.clone();
-        version(self).is_some() && version(self) == version(other)
-    }
-
-    /// Whether it is on the cluster; not if it was read back from the objects.
-    pub fn is_there(&self) -> bool {
-        self.trust == RecordTrust::Genuine
-    }
-
-    /// Fails if the record on the cluster is not obeyed: only emergencies act in its place.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Untrusted`].
-    pub(crate) fn ensure_trusted(&self, release: &ReleaseName) -> Result<(), Error> {
-        match &self.trust {
-            RecordTrust::Refused(fault) => Err(untrusted(release, fault.clone())),
-            _ => Ok(()),
-        }
-    }
-
-    /// Where it comes from.
-    pub const fn trust(&self) -> &RecordTrust {
-        &self.trust
-    }
-
-    /// Why an emergency went on without writing it. The record on the cluster is older than the objects since, and is not obeyed.
-    pub fn unsaved(&self) -> Option<&str> {
-        self.unsaved.as_deref()
-    }
-
-    /// Compares it with the configurations of its proxies.
-    ///
-    /// # Errors
-    ///
-    /// If they are newer than the record was when it was read or written: it was put back.
-    pub(crate) fn check_against<'o>(
-        &self,
-        release: &ReleaseName,
-        observed: impl IntoIterator<Item = (&'o Reference, &'o Value)>,
-    ) -> Result<(), RecordFault> {
-        let generation = if self.unsaved.is_some() { self.record.state.generation } else { self.generation };
-        self.record.check_against(release, generation, observed)
-    }
-
-    /// Lets an emergency go on without writing the record, which failed for this reason.
-    pub(crate) fn go_on_unsaved(&mut self, reason: String) {
-        self.unsaved = Some(reason);
-    }
-}
+pub(crate) const SEALS: &str = "seals.json";
 
 /// The records of a cluster's releases.
 pub(crate) struct RecordStore {
@@ -153,16 +53,16 @@ impl RecordStore {
         }
     }
 
-    /// The record of a release as it is, whoever wrote it.
+    /// The record of a release, genuine or refused.
     pub(crate) async fn observe(&self, release: &ReleaseName) -> Result<Option<FoundRecord>, Error> {
         let stored = match self.observe_sealed(release).await? {
             Some(FoundRecord::Genuine(stored)) => stored,
             found => return Ok(found),
         };
         let observed = self.objects.get_all(stored.record.config_objects()).await?;
-        Ok(Some(match (stored.check_against(release, &observed), stored.object.clone()) {
-            (Err(fault), Some(object)) => FoundRecord::Refused(Box::new(object), fault),
-            _ => FoundRecord::Genuine(stored),
+        Ok(Some(match stored.check_against(release, &observed) {
+            Ok(()) => FoundRecord::Genuine(stored),
+            Err(fault) => stored.refused(fault),
         }))
     }
 
@@ -225,7 +125,7 @@ impl RecordStore {
         release: &ReleaseName,
         stored: &StoredRecord,
     ) -> Result<(), Error> {
-        if stored.unsaved.is_some() {
+        if stored.unsaved().is_some() {
             return Ok(());
         }
         let now = self.read(release).await?;
@@ -241,11 +141,11 @@ impl RecordStore {
     /// Seals and writes a record. Fails if another client has written it since it was read; the error names its user.
     /// Does nothing for an emergency that goes on without it.
     pub(crate) async fn save(&self, release: &ReleaseName, stored: &mut StoredRecord) -> Result<(), Error> {
-        if stored.unsaved.is_some() {
+        if stored.unsaved().is_some() {
             return Ok(());
         }
         let namespaces = stored.record.sealing_namespaces(release);
-        let keys = self.keys.find_or_create(&namespaces).await?;
+        let keys = self.keys.find_or_create(&namespaces, &stored.record.metadata).await?;
         let before = self.writable(release, stored.object.clone()).await?;
         let text = stored.record.to_json()?;
         let context = SealContext { release, uid: before.metadata.uid.as_deref().unwrap_or_default() };
@@ -254,26 +154,39 @@ impl RecordStore {
         let mut object = with_metadata(release, before, &stored.record);
         let seals = serde_json::to_string(&seals).map_err(canary_release::plan::Error::NoRecord)?;
         object.data = Some(BTreeMap::from([(KEY.to_owned(), text), (SEALS.to_owned(), seals)]));
+        self.replace(release, stored, object).await
+    }
+
+    /// Writes an object. One that is answered with 409 although no client has written it is sent again.
+    async fn replace(
+        &self,
+        release: &ReleaseName,
+        stored: &mut StoredRecord,
+        mut object: ConfigMap,
+    ) -> Result<(), Error> {
         let write_id = random_id();
         if let Some(id) = write_id.clone() {
             object.metadata.annotations.get_or_insert_default().insert(WRITE_ID.to_owned(), id);
         }
         let how = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
-        let written = self.config_maps(release).replace(&name(release), &how, &object).await;
-        match written.map_err(|error| request("update", release, &name(release)).error(error)) {
-            Ok(object) => stored.object = Some(object),
-            Err(Error::Stale { .. }) => match self.read(release).await? {
+        for attempt in 0..MAX_CONFLICTS {
+            let written = self.config_maps(release).replace(&name(release), &how, &object).await;
+            match written.map_err(|error| request("update", release, &name(release)).error(error)) {
+                Err(Error::Stale { .. }) => {}
+                written => return written.map(|object| stored.set_saved(object)),
+            }
+            match self.read(release).await? {
                 // Ours, by a request whose response was lost.
                 Some(now) if write_id.is_some() && self::write_id(&now) == write_id.as_ref() => {
-                    stored.object = Some(now);
+                    stored.set_saved(now);
+                    return Ok(());
                 }
+                Some(now) if now.metadata.resource_version == object.metadata.resource_version => {}
                 now => return Err(concurrent_change(release, now.as_ref())),
-            },
-            Err(error) => return Err(error),
+            }
+            tokio::time::sleep(backoff(attempt)).await;
         }
-        stored.trust = RecordTrust::Genuine;
-        stored.generation = stored.record.state.generation;
-        Ok(())
+        Err(concurrent_change(release, None))
     }
 
     /// Seals a genuine record with the newest keys, if older ones have sealed it.
@@ -312,7 +225,7 @@ impl RecordStore {
 
     /// Lets the API server validate a record that is not there yet, and the keys that it needs, and discard them.
     pub(crate) async fn dry_run(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<(), Error> {
-        self.keys.dry_run(&stored.record.sealing_namespaces(release)).await?;
+        self.keys.dry_run(&stored.record.sealing_namespaces(release), &stored.record.metadata).await?;
         if stored.is_there() {
             return Ok(());
         }
@@ -344,7 +257,7 @@ impl RecordStore {
     pub(crate) async fn delete(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<(), Error> {
         let Some(object) = stored.object.as_ref() else { return Ok(()) };
         let mut object = object.clone();
-        if stored.unsaved.is_some() {
+        if stored.unsaved().is_some() {
             object.metadata.resource_version = None;
         }
         match self.delete_object(release, &object).await {
@@ -371,63 +284,12 @@ fn untrusted(release: &ReleaseName, fault: RecordFault) -> Error {
     Error::Untrusted { release: release.clone(), fault }
 }
 
-/// The namespaces whose keys are needed: nothing is read in one that a record names and that has not sealed it.
-fn sealing_namespaces(objects: &[FoundObject]) -> BTreeSet<String> {
-    let of = |(name, object): &FoundObject| Some(read_sealed(name, object).ok()?.sealing_namespaces(name));
-    objects.iter().filter_map(of).flatten().collect()
-}
-
-/// Whether the seals of each record are genuine. An object without a record is left by a first write that was interrupted.
-fn sealed(objects: Vec<FoundObject>, keys: &BTreeMap<String, RecordKeys>) -> Vec<(ReleaseName, FoundRecord)> {
-    let verified = |name: &ReleaseName, object: &ConfigMap| {
-        let record = read_sealed(name, object)?;
-        let text = object.data.as_ref().and_then(|data| data.get(KEY)).map_or("", String::as_str);
-        let uid = object.metadata.uid.as_deref().unwrap_or_default();
-        let (context, namespaces) = (SealContext { release: name, uid }, record.sealing_namespaces(name));
-        seals(object).verify(text, context, keys, &namespaces)?;
-        Ok(record)
-    };
-    let found = objects.into_iter().filter(|(_, object)| !is_empty(object)).map(|(name, object)| {
-        let found = match verified(&name, &object) {
-            Ok(record) => {
-                let (object, trust) = (Some(object), RecordTrust::Genuine);
-                FoundRecord::Genuine(Box::new(StoredRecord { object, trust, ..StoredRecord::new(record) }))
-            }
-            Err(fault) => FoundRecord::Refused(Box::new(object), fault),
-        };
-        (name, found)
-    });
-    found.collect()
-}
-
-/// The record in an object, if each namespace in which it decides has sealed it; the seals are not checked.
-fn read_sealed(release: &ReleaseName, object: &ConfigMap) -> Result<Record, RecordFault> {
-    let text = object.data.as_ref().and_then(|data| data.get(KEY)).map_or("", String::as_str);
-    let record = Record::parse(release, text).map_err(|error| RecordFault::Malformed(chain(&error)))?;
-    match seals(object).missing(&record.sealing_namespaces(release)) {
-        Some(namespace) => Err(RecordFault::Unsealed { namespace }),
-        None => Ok(record),
-    }
-}
-
-/// None that are genuine where they have another form.
-fn seals(object: &ConfigMap) -> RecordSeals {
-    let seals = object.data.as_ref().and_then(|data| serde_json::from_str(data.get(SEALS)?).ok());
-    seals.unwrap_or_default()
-}
-
-fn is_empty(object: &ConfigMap) -> bool {
+pub(crate) fn is_empty(object: &ConfigMap) -> bool {
     object.data.as_ref().is_none_or(|data| !data.contains_key(KEY))
 }
 
 fn write_id(object: &ConfigMap) -> Option<&String> {
     object.metadata.annotations.as_ref()?.get(WRITE_ID)
-}
-
-/// An error with its causes, in a line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 fn name(release: &ReleaseName) -> String {

@@ -1,10 +1,10 @@
 //! Reads the record of a release back from its objects, where the record was deleted or is not to be obeyed.
 
-use crate::record_store::FoundRecord;
+use crate::stored_record::FoundRecord;
 use crate::{Cluster, Error, StoredRecord};
 use canary_release::delivery::{config_kinds, deployed_config};
 use canary_release::plan::module_backup;
-use canary_release::record::{Record, RecoveryScope, proxies, recover};
+use canary_release::record::{Record, RecordFault, RecoveryScope, proxies, recover};
 use canary_release::routing::ROUTE_KIND;
 use canary_release::spec::{Release, ReleaseName};
 use serde_json::Value;
@@ -27,9 +27,9 @@ impl Cluster {
         release: &ReleaseName,
         namespaces: &BTreeSet<String>,
     ) -> Result<StoredRecord, Error> {
-        let found = match self.records.observe(release).await {
-            // Without the right to read the keys it is not known whether it is genuine.
-            Err(error @ Error::Forbidden { .. }) => {
+        let found = match self.observe_covering(release, namespaces).await {
+            // Without the keys, or with a Secret that holds others, it is not known whether it is genuine.
+            Err(error @ (Error::Forbidden { .. } | Error::NoKeys { .. })) => {
                 return match self.recover_record(release, namespaces).await? {
                     Some(record) => Ok(StoredRecord::new(record)),
                     None => Err(error),
@@ -52,6 +52,40 @@ impl Cluster {
                 Err(Error::Unknown { release: release.to_string(), known: self.records.names(release).await })
             }
         }
+    }
+
+    /// The record, refused if a namespace of the file has the release and has not sealed the record: else who has the keys of one namespace, and
+    /// writes a record of it alone, would decide in the others.
+    async fn observe_covering(
+        &self,
+        release: &ReleaseName,
+        namespaces: &BTreeSet<String>,
+    ) -> Result<Option<FoundRecord>, Error> {
+        let found = self.records.observe(release).await?;
+        let Some(FoundRecord::Genuine(stored)) = found else { return Ok(found) };
+        let sealing = stored.record.sealing_namespaces(release);
+        for namespace in namespaces.difference(&sealing) {
+            if self.has_release(release, namespace).await? {
+                let fault = RecordFault::Unsealed { namespace: namespace.clone() };
+                return Ok(Some(stored.refused(fault)));
+            }
+        }
+        Ok(Some(FoundRecord::Genuine(stored)))
+    }
+
+    /// Whether a configuration in a namespace contains the release, as `apply` has written it.
+    async fn has_release(&self, release: &ReleaseName, namespace: &str) -> Result<bool, Error> {
+        for (api_version, kind) in config_kinds() {
+            let objects = match self.client.list(api_version, kind, namespace).await {
+                // `apply` reads the objects that it is going to write.
+                Err(Error::Forbidden { .. } | Error::Refused { code: 404, .. }) => continue,
+                listed => listed?,
+            };
+            if objects.iter().any(|object| is_deployed_in(object, release)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The record of a release to be shown: where its seals may not be checked, it is what it says.
@@ -117,24 +151,30 @@ impl Cluster {
     /// The record of the release of a file, if there is one: that of an earlier `apply` whose record was deleted is read back.
     pub(super) async fn find_or_recover(&self, release: &Release) -> Result<Option<StoredRecord>, Error> {
         let found = self.records.find(&release.name).await?;
-        if found.is_some() || !self.is_deployed(release).await? {
-            return Ok(found);
+        let sealing = found.as_ref().map(|found| found.record.sealing_namespaces(&release.name));
+        let deployed = self.deployed_outside(release, &sealing.unwrap_or_default()).await?;
+        let Some(namespace) = deployed else { return Ok(found) };
+        if found.is_some() {
+            let fault = RecordFault::Unsealed { namespace };
+            return Err(Error::Untrusted { release: release.name.clone(), fault });
         }
         let namespaces = proxies(release).into_iter().map(|proxies| proxies.namespace).collect();
         let record = self.recover_record(&release.name, &namespaces).await?;
         Ok(record.map(StoredRecord::new))
     }
 
-    /// Whether a configuration object that the file names contains the release.
-    async fn is_deployed(&self, release: &Release) -> Result<bool, Error> {
+    /// A namespace with a configuration object that the file names and that contains the release, other than these.
+    async fn deployed_outside(
+        &self,
+        release: &Release,
+        namespaces: &BTreeSet<String>,
+    ) -> Result<Option<String>, Error> {
         let first = crate::apply::first_record(release);
-        let wanted = canary_release::plan::config_references(release, &first)?;
+        let mut wanted = canary_release::plan::config_references(release, &first)?;
+        wanted.retain(|object| !namespaces.contains(&object.namespace));
         let found = self.client.get_all(&wanted).await?;
-        let contains = |object: &Value| {
-            let config = deployed_config(object).ok().flatten();
-            config.is_some_and(|config| config.releases.contains_key(&release.name.to_string()))
-        };
-        Ok(found.values().any(contains))
+        let deployed = found.iter().find(|(_, object)| is_deployed_in(object, &release.name));
+        Ok(deployed.map(|(reference, _)| reference.namespace.clone()))
     }
 
     async fn recover_record(
@@ -180,4 +220,11 @@ impl Cluster {
         }
         Ok(objects)
     }
+}
+
+/// What `generate` has printed has no time of installation, and no record.
+fn is_deployed_in(object: &Value, release: &ReleaseName) -> bool {
+    let config = deployed_config(object).ok().flatten();
+    let entry = config.and_then(|mut config| config.releases.remove(&release.to_string()));
+    entry.is_some_and(|entry| entry.installed_at_seconds > 0)
 }

@@ -37,6 +37,16 @@ impl RecordStore {
         Ok(found.into_iter().map(|(name, object)| found_release(name, &object)).collect())
     }
 
+    /// The records of all namespaces.
+    ///
+    /// # Errors
+    ///
+    /// If the user may not list those of all: a part is not enough.
+    pub(crate) async fn list_all(&self) -> Result<Vec<FoundRelease>, Error> {
+        let found = self.list_in(None, "").await?;
+        Ok(found.into_iter().map(|(name, object)| found_release(name, &object)).collect())
+    }
+
     /// The objects of the records with these labels besides, each after a comma.
     pub(crate) async fn list_objects(
         &self,

@@ -121,25 +121,38 @@ impl Cluster {
         let record = self.records.get(&release.name).await?.record;
         let namespaces = record.sealing_namespaces(&release.name);
         self.records.keys.rotate(&namespaces).await?;
-        self.reseal(&namespaces).await
+        self.reseal(&release.name, &namespaces).await.map(drop)
     }
 
+    /// Keys with which a record may be sealed that this user cannot seal again stay: a user who may list all records retires them.
     async fn retire_record_keys(&self, release: &Release) -> Result<(), Error> {
         let record = self.records.get(&release.name).await?.record;
         let namespaces = record.sealing_namespaces(&release.name);
-        self.reseal(&namespaces).await?;
-        self.records.keys.retire(&namespaces).await
-    }
-
-    /// Seals the records that these namespaces vouch for with their newest keys, as far as this user sees them.
-    async fn reseal(&self, namespaces: &BTreeSet<String>) -> Result<(), Error> {
-        for (release, record) in self.records.list(&[]).await? {
-            let record = record.map(|record| record.sealing_namespaces(&release));
-            if record.is_ok_and(|of| !of.is_disjoint(namespaces)) {
-                self.records.reseal(&release).await?;
-            }
+        if self.reseal(&release.name, &namespaces).await? {
+            self.records.keys.retire(&namespaces).await?;
         }
         Ok(())
+    }
+
+    /// Seals the records that these namespaces vouch for with their newest keys: that of the release, and as far as this user may list and write them
+    /// those of others. Whether these are all.
+    async fn reseal(&self, release: &ReleaseName, namespaces: &BTreeSet<String>) -> Result<bool, Error> {
+        self.records.reseal(release).await?;
+        let found = match self.records.list_all().await {
+            Err(Error::Forbidden { .. }) => return Ok(false),
+            found => found?,
+        };
+        let mut are_all = true;
+        for (other, record) in found {
+            let of = record.map(|record| record.sealing_namespaces(&other)).unwrap_or_default();
+            if !of.is_disjoint(namespaces) {
+                match self.records.reseal(&other).await {
+                    Err(Error::Forbidden { .. }) => are_all = false,
+                    sealed => sealed?,
+                }
+            }
+        }
+        Ok(are_all)
     }
 
     /// When all seals of keys that no longer sign have expired. Computed from the deployed configuration of every

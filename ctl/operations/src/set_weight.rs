@@ -150,8 +150,8 @@ impl Cluster {
                 }
                 record.state.version_of(Role::Canary).is_some()
             };
-            self.check_deployed(release, &stored).await?;
             if new.weight == Weight::ZERO && new.operation == Operation::Weight {
+                self.check_deployed(release, &stored).await?;
                 Box::pin(self.save_in_emergency(release, &mut stored, change)).await?;
             } else {
                 change(&mut stored.record);

@@ -1,6 +1,6 @@
 //! Waits until every proxy that serves a release runs a generation of it.
 
-use crate::record_store::FoundRecord;
+use crate::stored_record::FoundRecord;
 use crate::{Cluster, Error};
 use canary_release::manifest::Stage;
 use canary_release::metrics::ReleaseGeneration;

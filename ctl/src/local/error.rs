@@ -155,7 +155,7 @@ impl Error {
             Self::SharedKeys { path, .. } => {
                 let own = ShellCommand::new("chmod 600").quoted(&path.display().to_string(), "FILE");
                 return Some(format!(
-                    "whoever has them can forge pins: delete a file that came with a repository or an archive, and new keys are drawn; {own} if \
+                    "who has them can forge pins: delete a file that came with a repository or an archive, and new keys are drawn; {own} if \
                      you have drawn them, and nobody else has read them"
                 ));
             }

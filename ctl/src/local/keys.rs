@@ -23,7 +23,7 @@ pub fn write_keys(keys: &SigningKeys, path: &Path) -> Result<(), Error> {
 ///
 /// # Errors
 ///
-/// If they are not keys, or are not the user's alone: a file that came with a repository or an archive is readable by others, and whoever
+/// If they are not keys, or are not the user's alone: a file that came with a repository or an archive is readable by others, and who
 /// made it can forge pins.
 pub fn read_own_keys(path: &Path) -> Result<Option<SigningKeys>, Error> {
     let file = match files::open(path) {

@@ -86,6 +86,48 @@ fn a_percentile_is_found_inside_a_train_and_not_behind_gateways() {
     }
 }
 
+/// What a client can do about its bucket: one finding for each kind of key, and none that breaks a promise.
+#[test]
+fn a_key_that_clients_choose_is_found_with_what_they_can_do_with_it() {
+    use lint::Level::{Info, Warning};
+    let (header, keyed_header) = ("header: x-device", "header: x-device\n  identity: keyed");
+    for (key, expected) in [
+        (
+            "cookie: JSESSIONID",
+            Some((Info, "choose the value of cookie `JSESSIONID`, and with it its bucket")),
+        ),
+        (
+            "cookie: A\n    - cookie: B",
+            Some((Info, "choose the value of cookie `A` or `B`, and with it its bucket")),
+        ),
+        ("cookie: JSESSIONID\n  identity: keyed", None),
+        (header, Some((Warning, "choose header `x-device`, and with it its bucket"))),
+        (
+            keyed_header,
+            Some((Info, "try values of header `x-device` until one has the bucket that it wants")),
+        ),
+        ("query: device", Some((Warning, "choose parameter `device`, and with it its bucket"))),
+        ("query: device\n  identity: keyed", Some((Info, "try values of parameter `device` until"))),
+        ("jwt: {claim: sub}\n  identity: keyed", None),
+    ] {
+        let text = example().replacen("- cookie: JSESSIONID", &format!("- {key}"), 1);
+        let findings = lint::lint(&spec::parse(Path::new("canary.yaml"), &text).unwrap()).findings;
+        let about = |finding: &&lint::Finding| {
+            let said = finding.message.strip_prefix("a client can ");
+            said.is_some_and(|said| said.starts_with("choose ") || said.starts_with("try "))
+        };
+        let found: Vec<_> =
+            findings.iter().filter(about).map(|finding| (finding.level, &finding.message)).collect();
+        match (&found[..], expected) {
+            ([], None) => {}
+            ([(level, message)], Some((expected, text))) => {
+                assert!(*level == expected && message.contains(text), "{key}: {found:#?}");
+            }
+            _ => panic!("{key}: expected {expected:?}, found {found:#?}"),
+        }
+    }
+}
+
 #[test]
 fn sessions_in_the_address_concern_servlet_cookies_alone() {
     let concerned = |cookie: &str| {

@@ -11,12 +11,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use wasm_host::{Fuel, RequestHead, Vm};
 
 /// What one path may cost: instructions of a request and its response, all four entries together, measured + 10 %.
-const BOUNDS: [(&str, u64); 7] = [
+const BOUNDS: [(&str, u64); 8] = [
     ("pinned", 10_600),
     ("pinned in a rollout", 10_900),
     ("pinned beside a fuse", 10_900),
     ("pinned anew", 35_600),
     ("hashed", 10_350),
+    ("hashed, keyed", 31_850),
     ("minted", 46_300),
     ("no release", 6_300),
 ];
@@ -55,7 +56,9 @@ fn request(path: &str) -> RequestHead {
             let pin = sign(&Seal::pin(b"v2", 2, who, NOW - 60));
             browser("/").header("cookie", format!("lang=de; S={session}; theme=dark; __Host-pin={pin}"))
         }
-        "hashed" => browser("/").header("cookie", format!("lang=de; S={session}; theme=dark")),
+        "hashed" | "hashed, keyed" => {
+            browser("/").header("cookie", format!("lang=de; S={session}; theme=dark"))
+        }
         "minted" => browser("/").header("cookie", "lang=de; theme=dark"),
         "no release" => browser("/").authority("other.example").header("cookie", "lang=de; theme=dark"),
         other => panic!("no path {other}"),
@@ -66,6 +69,12 @@ fn request(path: &str) -> RequestHead {
 fn worker_for(path: &str) -> Vm {
     worker(&match path {
         "hashed" => with("stickiness", json!("user")),
+        "hashed, keyed" => {
+            let mut config = with("stickiness", json!("user"));
+            config["releases"]["shop/web"]["identity"] = json!("keyed");
+            config["identityKey"] = json!("000102030405060708090a0b0c0d0e0f");
+            config
+        }
         "pinned beside a fuse" => with("fuse", json!(true)),
         // The pin's session began during it.
         "pinned in a rollout" => with("rolloutSinceSeconds", json!(NOW - 3_600)),

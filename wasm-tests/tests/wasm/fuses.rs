@@ -278,7 +278,7 @@ fn no_attack_keeps_the_fuse_of_a_canary_that_fails_closed() {
     }
 }
 
-/// What somebody may send to stable, to have it look as bad as the canary.
+/// Requests of an attacker to stable, which make it look as bad as the canary.
 const ATTACKS_ON_STABLE: [Attack; 4] = [
     ("a pinned user retries", |_| pinned_to("v1", 1, 63)),
     ("a session without a pin retries", |_| {

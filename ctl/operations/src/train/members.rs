@@ -1,7 +1,7 @@
 //! The releases of a train with their records, in the order of their promotion: who calls whom follows from the pods that `sidecars` select.
 
 use super::selector;
-use crate::record_store::FoundRecord;
+use crate::stored_record::FoundRecord;
 use crate::{Cluster, Error, StoredRecord};
 use canary_release::record::{Proxies, Record, TrainMember};
 use canary_release::spec::ReleaseName;

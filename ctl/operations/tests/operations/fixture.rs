@@ -269,7 +269,8 @@ pub(crate) fn record_in(config_map: &Value) -> Value {
     serde_json::from_str(config_map["data"]["release.json"].as_str().unwrap()).unwrap()
 }
 
-fn seal_record(api: &FakeApi) {
+/// Seals the record of the shop with the keys that the operator has.
+pub(crate) fn seal_record(api: &FakeApi) {
     let release: ReleaseName = "shop/shop".parse().unwrap();
     let secret = api.state().store.find("Secret", "canary-ctl-record-keys").unwrap().clone();
     let json: ByteString = serde_json::from_value(secret["data"]["record-keys.json"].clone()).unwrap();

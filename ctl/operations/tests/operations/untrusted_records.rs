@@ -56,7 +56,7 @@ fn reference(kind: &str, namespace: &str, name: &str) -> Value {
     json!({"apiVersion": "networking.istio.io/v1", "kind": kind, "namespace": namespace, "name": name})
 }
 
-/// A change that somebody who can write the ConfigMap makes in the record.
+/// A change that a user who can write the ConfigMap makes in the record.
 type Forgery = (&'static str, fn(&mut Value));
 
 /// For each field of the record a hostile value of its kind.
@@ -499,5 +499,54 @@ fn keys_of_records_rotate_and_what_a_retired_key_has_sealed_is_refused() {
             matches!(refused, Error::Untrusted { fault: RecordFault::ForeignSeal { .. }, .. }),
             "{refused:?}"
         );
+    });
+}
+
+/// The keys of the release's own namespace seal a record that names its own sidecars alone.
+fn seal_in_shop(api: &FakeApi) {
+    let mut keys = api.state().store.find("Secret", "canary-ctl-record-keys").unwrap().clone();
+    keys["metadata"] = json!({"name": "canary-ctl-record-keys", "namespace": "shop"});
+    api.state().create(&keys);
+    forge_record(api, |record| {
+        record["proxies"] = json!([{"namespace": "shop", "labels": {"app": "shop"}}]);
+        record["objects"].as_array_mut().unwrap().retain(|object| object[1]["namespace"] == "shop");
+        record["state"]["weight"] = json!(10_000);
+    });
+    crate::fixture::seal_record(api);
+}
+
+#[test]
+fn a_record_that_the_gateways_namespace_has_not_sealed_decides_nothing_there() {
+    run(async {
+        let gateways = BTreeSet::from([INGRESS.to_owned()]);
+        let (api, cluster, release) = deployed().await;
+        let before = comparable(&elsewhere(&api));
+        seal_in_shop(&api);
+        let refused = apply(&cluster, &release).await.unwrap_err();
+        let is_unsealed = matches!(&refused, Error::Untrusted { fault: RecordFault::Unsealed { namespace }, .. } if namespace == INGRESS);
+        assert!(is_unsealed, "{refused:?}");
+        assert_eq!(comparable(&elsewhere(&api)), before);
+        let stored = cluster.get_or_recover_record(&release.name, &gateways).await.unwrap();
+        assert_eq!(stored.record.state.weight, weight("10"), "what the gateway's namespace says");
+        let after = roll_back(&cluster, &release, stored).await.unwrap();
+        assert_eq!(after.record.state.versions.len(), 1, "{:?}", after.record.state);
+        assert_ne!(comparable(&elsewhere(&api)), before, "the gateway has the rollback");
+    });
+}
+
+#[test]
+fn an_emergency_takes_effect_where_the_keys_of_records_are_no_keys() {
+    run(async {
+        let (api, cluster, release) = deployed().await;
+        api.state().store.edit("Secret", "canary-ctl-record-keys", |secret| {
+            secret["data"]["record-keys.json"] = json!("bm8ga2V5cw==");
+        });
+        let refused = set_weight(&cluster, &release, "20").await.unwrap_err();
+        assert!(matches!(refused, Error::NoKeys { .. }), "{refused:?}");
+        let stored = cluster.get_or_recover_record(&release.name, &BTreeSet::new()).await.unwrap();
+        let after = set(&cluster, &release, stored, "0").await.unwrap();
+        assert!(after.unsaved().is_some(), "there are no keys to seal it with");
+        let again = cluster.get_or_recover_record(&release.name, &BTreeSet::new()).await.unwrap();
+        assert_eq!(again.record.state.weight, weight("0"));
     });
 }

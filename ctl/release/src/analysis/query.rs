@@ -62,7 +62,7 @@ impl QueryTemplate<'_> {
     ///
     /// If the version is no label value, or there is another variable.
     pub fn for_version(&self, version: &str) -> Result<String, TemplateError> {
-        // A version may be a record's word, and whoever can write it must not write the query.
+        // A version may come from a record; who can write that must not write the query.
         if version.bytes().all(is_of_label_value) {
             self.fill(&[(VERSION, version)])
         } else {

@@ -14,7 +14,7 @@ use assignment::contract::{
 type Rule = fn(&Release) -> Vec<RawFinding>;
 
 /// Every rule, in the order of the fields they are about.
-pub(super) const ALL: [Rule; 20] = [
+pub(super) const ALL: [Rule; 21] = [
     sticky_sessions_need_their_cookie,
     servlet_sessions_in_the_address_are_not_seen,
     foreign_sessions_count_as_older,
@@ -23,6 +23,7 @@ pub(super) const ALL: [Rule; 20] = [
     personal_keys_are_found_by_dictionary,
     sidecars_of_keyed_identities_have_no_other_key,
     clients_choose_some_keys,
+    clients_choose_cookies,
     jwt_needs_authentication,
     sidecars_decide_alone_outside_a_train,
     open_override_lets_everyone_in,
@@ -155,24 +156,50 @@ fn sidecars_of_keyed_identities_have_no_other_key(release: &Release) -> Vec<RawF
 }
 
 fn clients_choose_some_keys(release: &Release) -> Vec<RawFinding> {
-    let chosen = |key: &KeySource| match key {
-        KeySource::Header(name) => {
-            Some(format!("a client can choose header `{name}`, and with it its bucket"))
-        }
-        KeySource::Query(name) => {
-            Some(format!("a client can choose parameter `{name}`, and with it its bucket"))
-        }
-        KeySource::ClientAddress {} => {
-            Some("everyone behind one address shares a bucket, and an address can be changed".to_owned())
-        }
-        KeySource::Cookie(_) | KeySource::Jwt { .. } | KeySource::Identity {} => None,
+    let chosen = |what: &str| match release.identity {
+        IdentityMode::Plain => (
+            Level::Warning,
+            format!("a client can choose {what}, and with it its bucket"),
+            "set `identity: keyed`: then it can only try values; a JWT claim it can neither choose nor try",
+        ),
+        IdentityMode::Keyed => (
+            Level::Info,
+            format!("a client can try values of {what} until one has the bucket that it wants"),
+            "prefer a JWT claim, which it can neither choose nor try",
+        ),
     };
-    let raised = |(index, key)| {
-        let message = chosen(key)?;
-        let hint = "prefer a key that the application gives out: a session cookie or a JWT claim";
-        Some(raise(Level::Warning, &format!("spec.identifyBy[{index}]"), message, hint))
+    let raised = |(index, key): (usize, &KeySource)| {
+        let (level, message, hint) = match key {
+            KeySource::Header(name) => chosen(&format!("header `{name}`")),
+            KeySource::Query(name) => chosen(&format!("parameter `{name}`")),
+            KeySource::ClientAddress {} => (
+                Level::Warning,
+                "everyone behind one address shares a bucket, and an address can be changed".to_owned(),
+                "prefer a key that the application gives out: a session cookie or a JWT claim",
+            ),
+            KeySource::Cookie(_) | KeySource::Jwt { .. } | KeySource::Identity {} => return NOTHING,
+        };
+        raise(level, &format!("spec.identifyBy[{index}]"), message, hint)
     };
-    release.identify_by.iter().enumerate().filter_map(raised).flatten().collect()
+    release.identify_by.iter().enumerate().flat_map(raised).collect()
+}
+
+/// A session cookie, too, has the value that the client sends. A keyed bucket cannot be computed from it, so it is as much by chance as that of a
+/// client that drops its cookies.
+fn clients_choose_cookies(release: &Release) -> Vec<RawFinding> {
+    let cookie = |(index, key): (usize, &KeySource)| match key {
+        KeySource::Cookie(name) => Some((index, format!("`{name}`"))),
+        _ => None,
+    };
+    let cookies: Vec<(usize, String)> = release.identify_by.iter().enumerate().filter_map(cookie).collect();
+    let (Some((index, _)), IdentityMode::Plain) = (cookies.first(), release.identity) else { return NOTHING };
+    let names: Vec<&str> = cookies.iter().map(|(_, name)| name.as_str()).collect();
+    let message = format!(
+        "a client can choose the value of cookie {}, and with it its bucket: at a weight above 0 it gets the version that it wants",
+        names.join(" or ")
+    );
+    let hint = "set `identity: keyed` before the first weight, where that matters: then it can only try values (docs/concepts.md)";
+    raise(Level::Info, &format!("spec.identifyBy[{index}]"), message, hint)
 }
 
 fn jwt_needs_authentication(release: &Release) -> Vec<RawFinding> {

@@ -1,5 +1,5 @@
 //! Who is told of a rollout, and where the URL of each stands. A webhook's URL is a secret: whoever has it can write there. So it is
-//! never printed, and a record has neither the URL nor the place where it stands.
+//! never printed, and a record has neither the URL nor its source.
 
 use super::SecretSource;
 use serde::de::IgnoredAny;
@@ -20,7 +20,7 @@ pub struct AlertSpec {
     pub endpoints: BTreeMap<String, ReceiverEndpoint>,
 }
 
-/// Who is told of a rollout, as the record keeps it: what is told. How it is reached is not here.
+/// A receiver of alerts, as the record keeps it. Its URL and format are in the file alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "RecordedReceiver")]
 pub struct AlertReceiver {

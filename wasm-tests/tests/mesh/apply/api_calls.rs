@@ -72,16 +72,7 @@ fn a_verb_makes_as_many_calls_however_much_belongs_to_others() {
                 + &unrelated("Pod", "v1", namespace, &pod);
             lab.apply(&text).await.unwrap();
         }
-        lab.kubectl(&[
-            "delete",
-            "secret",
-            "canary-ctl-keys",
-            "canary-ctl-record-keys",
-            "-n",
-            "calls-ingress",
-        ])
-        .await
-        .unwrap();
+        fixture.delete_keys().await;
         assert_eq!(Box::pin(counted(&fixture, &proxy, "shop")).await, before);
         let most = |verb: &str| before.iter().find(|(name, _)| *name == verb).unwrap().1;
         assert!(most("apply, the first") <= 55, "{before:?}");

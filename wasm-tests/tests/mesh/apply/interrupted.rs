@@ -17,16 +17,7 @@ fn an_apply_that_was_killed_is_continued() {
             apply(&cluster, &release).await.unwrap();
             assert!(cluster.plan(&release).await.unwrap().is_empty(), "killed after {writes} writes");
             uninstall(&cluster, &release).await.unwrap();
-            lab.kubectl(&[
-                "delete",
-                "secret",
-                "canary-ctl-keys",
-                "canary-ctl-record-keys",
-                "-n",
-                "killed-apply-ingress",
-            ])
-            .await
-            .unwrap();
+            fixture.delete_keys().await;
         }
     });
 }

@@ -36,16 +36,7 @@ fn every_failed_read_is_retried() {
             apply(&cluster, &release).await.unwrap();
             uninstall(&cluster, &release).await.unwrap();
             proxy.is_done();
-            lab.kubectl(&[
-                "delete",
-                "secret",
-                "canary-ctl-keys",
-                "canary-ctl-record-keys",
-                "-n",
-                "failing-reads-ingress",
-            ])
-            .await
-            .unwrap();
+            fixture.delete_keys().await;
         }
     });
 }
@@ -76,16 +67,7 @@ fn a_failed_write_is_retried_or_reported_and_then_continued() {
                 }
                 assert!(sane.plan(&release).await.unwrap().is_empty(), "{fault:?} of write {number}");
                 uninstall(&sane, &release).await.unwrap();
-                lab.kubectl(&[
-                    "delete",
-                    "secret",
-                    "canary-ctl-keys",
-                    "canary-ctl-record-keys",
-                    "-n",
-                    "failing-writes-ingress",
-                ])
-                .await
-                .unwrap();
+                fixture.delete_keys().await;
                 if !was_injected {
                     println!("{fault:?}: {reported} of {number} writes reported, the others made again");
                     break;

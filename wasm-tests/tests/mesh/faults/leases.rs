@@ -2,7 +2,7 @@
 
 use crate::support::fault_proxy::{Fault, FaultProxy};
 use crate::support::in_the_mesh;
-use crate::support::release_fixture::{ReleaseFixture, apply, uninstall};
+use crate::support::release_fixture::{KEYS, ReleaseFixture, apply, uninstall};
 use canary_operations::{Access, Cluster, Error, LeaseTiming, WriteOptions};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -50,10 +50,9 @@ fn two_releases_applied_to_one_gateway_at_once_are_both_installed() {
             let (first, second) = tokio::join!(uninstall(&one, &shop), uninstall(&other, &blog));
             first.unwrap();
             second.unwrap();
-            let keys = ["canary-ctl-keys", "canary-ctl-record-keys"];
             let left: Vec<_> = fixture.versions().await.into_keys().collect();
-            assert_eq!(left, keys.map(|name| format!("Secret {name}")));
-            lab.kubectl(&["delete", "secret", keys[0], keys[1], "-n", "same-moment-ingress"]).await.unwrap();
+            assert_eq!(left, KEYS.map(|name| format!("Secret {name}")));
+            fixture.delete_keys().await;
         }
         assert_eq!(leases(&fixture).await, "");
     });

@@ -23,9 +23,9 @@ fn an_injection_that_was_killed_is_continued_and_undone() {
             fixture.interrupt_uninstall(writes, &release).await;
             is_theirs_again(&before, &read(&fixture).await);
             let names: Vec<_> = fixture.versions().await.into_keys().collect();
-            assert_eq!(names, ["Secret canary-ctl-keys", "VirtualService by-hand"], "after {writes} writes");
-            let keys = ["delete", "secret", "canary-ctl-keys", "-n", "killed-edit-ingress"];
-            lab.kubectl(&keys).await.unwrap();
+            let left = ["Secret canary-ctl-keys", "Secret canary-ctl-record-keys", "VirtualService by-hand"];
+            assert_eq!(names, left, "after {writes} writes");
+            fixture.delete_keys().await;
         }
     });
 }

@@ -19,6 +19,9 @@ use tempfile::NamedTempFile;
 use tokio::process::Command;
 use wasm_tests::scenario::Document;
 
+/// The Secrets that `apply` fills in the namespace of a gateway.
+pub(crate) const KEYS: [&str; 2] = ["canary-ctl-keys", "canary-ctl-record-keys"];
+
 /// The kinds of a release's objects: a subset rule, routes for gateways and mesh, configuration, filter, record, keys.
 pub(crate) const KINDS: &str = "destinationrule,virtualservice,envoyfilter,configmap,secret";
 
@@ -134,6 +137,13 @@ impl<'l> ReleaseFixture<'l> {
             stdout: text(&output.stdout),
             stderr: text(&output.stderr),
         }
+    }
+
+    /// Deletes the keys of the gateway's namespace, which an `uninstall` leaves.
+    pub(crate) async fn delete_keys(&self) {
+        let ingress = format!("{}-ingress", self.namespace);
+        let [keys, record_keys] = KEYS;
+        self.lab.kubectl(&["delete", "secret", keys, record_keys, "-n", &ingress]).await.unwrap();
     }
 
     /// Our existing objects, each with its version, without those that Kubernetes creates in every namespace and those

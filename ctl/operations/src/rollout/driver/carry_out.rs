@@ -65,11 +65,11 @@ impl RolloutDriver<'_> {
         now: Timestamp,
     ) -> Result<Record, Error> {
         if deploys {
-            self.cluster.check_config_update(&self.release, &stored).await?;
+            Box::pin(self.cluster.check_config_update(&self.release, &stored)).await?;
         }
         self.save(&mut stored, true, now).await?;
         if deploys {
-            self.cluster.write_weight(&self.release, &stored).await?;
+            Box::pin(self.cluster.write_weight(&self.release, &stored)).await?;
         }
         Ok(stored.record)
     }
@@ -84,7 +84,7 @@ impl RolloutDriver<'_> {
         let before = stored.record.alerts.clone();
         let due = self.alerts.claim(&mut stored.record.alerts, now);
         if has_changed || stored.record.alerts != before {
-            self.cluster.records.save(&self.release, stored).await?;
+            Box::pin(self.cluster.records.save(&self.release, stored)).await?;
             self.alerts.send(due, stored);
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Records that somebody has written who may write ConfigMaps beside the release, and nothing else: they choose neither what a driver asks with
+//! Records that a user has edited who may write ConfigMaps beside the release, and nothing else: they choose neither what a driver asks with
 //! its token, nor to whom it posts, nor which Secrets it reads.
 
 use super::alerts::create_secret;

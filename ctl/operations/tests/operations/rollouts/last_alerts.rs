@@ -125,7 +125,7 @@ fn an_uninstallation_without_the_file_of_the_release_names_each_alert_at_once() 
         let begun = std::time::Instant::now();
         let sender = TestSender::to(&[]);
         let uninstalled = uninstall(&fixture, Some(&sender), Duration::from_mins(1)).await;
-        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}: nothing is waited for", begun.elapsed());
+        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}: expected no wait", begun.elapsed());
         let lost: Vec<String> = uninstalled.lost_alerts.iter().map(ToString::to_string).collect();
         assert_eq!(lost.len(), 2, "{lost:?}");
         let reason = "did not reach team: expected receiver `team` in the driver's file, found none";

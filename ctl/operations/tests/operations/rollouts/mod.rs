@@ -8,7 +8,7 @@
 //! deliveries        what is sent again, and what is not
 //! dependencies      other releases that have to be at a version
 //! drivers           killed after any write, and two at once
-//! edited_records    records that somebody else has written
+//! edited_records    records that another user has edited
 //! failure_kinds     4xx, slow responses, and restarts of containers
 //! fuses             proxies that send new sessions to stable
 //! hooks             Flagger's webhooks, over HTTP

@@ -21,7 +21,13 @@ pub(super) fn fields() -> Vec<SchemaField> {
             "fallback",
             words("What a client gets that keeps no cookies (default: stable).", &FALLBACKS),
         ),
-        optional("identity", words("`keyed` where a key names a person (default: plain).", &IDENTITIES)),
+        optional(
+            "identity",
+            words(
+                "`keyed` where a key names a person, or clients must not compute their bucket (default: plain).",
+                &IDENTITIES,
+            ),
+        ),
         optional(
             "salt",
             text(
