@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 
-use super::control_plane::API_PORT;
 use super::error::LabError;
 use super::lab::Lab;
 use super::space::NODE;
@@ -14,7 +13,7 @@ use super::space::NODE;
 impl Lab {
     /// Listens on this port of the machine's loopback, leads to the API server, and returns a kubeconfig of `admin` for it.
     pub fn forward_api(&self, port: u16) -> Result<PathBuf, LabError> {
-        let address = self.forward(port, (NODE, API_PORT).into())?;
+        let address = self.forward(port, (NODE, self.site().addresses.api).into())?;
         self.kubeconfig_at("admin", Ipv4Addr::LOCALHOST, address.port())
     }
 

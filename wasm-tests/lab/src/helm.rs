@@ -7,7 +7,7 @@ use programs::artifact;
 
 use super::binaries::Program;
 use super::error::LabError;
-use super::lab::Lab;
+use super::kubernetes::Kubernetes;
 
 /// Which Helm: 3 applies client-side, 4 server-side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Helm {
     }
 }
 
-impl Lab {
+impl Kubernetes {
     /// Runs `helm` as `admin` and returns what it prints.
     pub async fn helm(&self, helm: Helm, arguments: &[&str]) -> Result<String, LabError> {
         let mut command = Command::new(helm.path()?);

@@ -27,6 +27,16 @@ const SETTINGS: [&str; 12] = [
     "values.global.proxy.logLevel=info",
 ];
 
+/// Its kinds alone.
+pub(super) fn kinds(network: &Network) -> Result<String, LabError> {
+    let manifests = manifests(network, &[])?;
+    let kinds: Vec<&str> = manifests
+        .split("\n---\n")
+        .filter(|object| object.contains("\nkind: CustomResourceDefinition\n"))
+        .collect();
+    Ok(kinds.join("\n---\n"))
+}
+
 /// The manifests that `istioctl` renders, with these further settings (`values.…=…`, `meshConfig.…=…`).
 pub(super) fn manifests(network: &Network, settings: &[String]) -> Result<String, LabError> {
     let mut command = Command::new(Program::ISTIOCTL.path()?);

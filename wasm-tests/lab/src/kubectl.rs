@@ -14,7 +14,7 @@ use tokio::time::sleep;
 use super::binaries::Program;
 use super::control_plane::Site;
 use super::error::LabError;
-use super::lab::Lab;
+use super::kubernetes::Kubernetes;
 use super::space::on_thread;
 use envoy_kit::{Sample, parse_samples};
 
@@ -22,7 +22,7 @@ use envoy_kit::{Sample, parse_samples};
 const DEADLINE: Duration = Duration::from_mins(2);
 const POLL: Duration = Duration::from_millis(50);
 
-impl Lab {
+impl Kubernetes {
     /// Where the lab's `kubectl` is.
     pub fn kubectl_path() -> Result<PathBuf, LabError> {
         Ok(Program::KUBECTL.path()?)

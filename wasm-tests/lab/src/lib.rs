@@ -4,9 +4,10 @@
 //! binaries       what ./x lab-tools has built
 //! space          network, process and mount namespaces, and programs in them
 //! control_plane  etcd, API server, controller manager, kube-proxy
+//! kubernetes     the control plane alone, and how a test is run beside it
 //! kubelet        pods become processes
 //! istio          istiod and its webhooks, as istioctl renders them
-//! lab            all of it together, and how a test is run in it
+//! lab            all of it together
 //! kubectl, helm  what a test does to the cluster
 //! registry       where the agents fetch images of the filter
 //! forward        forwarded ports, for interactive use
@@ -22,6 +23,7 @@ mod helm;
 mod istio;
 mod kubectl;
 mod kubelet;
+mod kubernetes;
 mod lab;
 mod manifest;
 mod registry;
@@ -31,6 +33,7 @@ pub use control_plane::Account;
 pub use error::LabError;
 pub use helm::Helm;
 pub use kubelet::{FILTER, Image, proxy_image};
+pub use kubernetes::Kubernetes;
 pub use lab::{Lab, Options};
 pub use manifest::{Objects, documents};
 pub use registry::{Registry, sha256};

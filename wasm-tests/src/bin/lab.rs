@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use mesh_lab::{Lab, LabError, Options};
+use mesh_lab::{Kubernetes, Lab, LabError, Options};
 use wasm_tests::mesh::{ShopEnv, ShopEnvOptions};
 
 /// Run a real Kubernetes and a real Istio with the demo shop on this machine, until Ctrl-C
@@ -46,7 +46,7 @@ fn run(arguments: Arguments) -> Result<(), LabError> {
     let env = lab.run(async |lab| ShopEnv::of_the_examples(lab, &options).await)?;
     let gateway = lab.forward(arguments.port, env.gateway)?;
     let kubeconfig = lab.forward_api(arguments.api_port)?;
-    let kubectl = Lab::kubectl_path()?;
+    let kubectl = Kubernetes::kubectl_path()?;
     let kubectl = kubectl.display();
     say(&format!(
         "the shop has no route yet: canary-ctl makes one\n\n\

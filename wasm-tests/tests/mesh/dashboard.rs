@@ -2,51 +2,10 @@
 
 use crate::support::cli::Cli;
 use crate::support::in_the_mesh;
-use browser::{Kind, Response, User, Visit};
-use serde_json::{Value, json};
-use std::net::SocketAddr;
-use tokio::io::{AsyncBufReadExt as _, BufReader};
+use browser::User;
+use serde_json::json;
+use wasm_tests::api::dashboard_page::Page;
 use wasm_tests::mesh::{ShopEnv, ShopEnvOptions};
-
-/// The page's own requests to `canary-ctl dashboard`.
-struct Page {
-    user: User,
-    token: String,
-    release: String,
-}
-
-impl Page {
-    /// Reads the URL that `canary-ctl dashboard` prints.
-    fn of(url: &str) -> Self {
-        let (host, fragment) = url.trim().strip_prefix("http://").unwrap().split_once("/#token=").unwrap();
-        let (token, release) = fragment.split_once("&release=").unwrap();
-        let address: SocketAddr = host.parse().unwrap();
-        Self { user: User::http1(address, host), token: token.to_owned(), release: release.to_owned() }
-    }
-
-    async fn send(&mut self, visit: Visit) -> Response {
-        let visit = visit.header("authorization", format!("Bearer {}", self.token));
-        self.user.send(&visit).await.unwrap()
-    }
-
-    async fn view(&mut self) -> Value {
-        let path = format!("/api/releases/{}", self.release);
-        self.send(Visit::new(Kind::Fetch, path)).await.json()
-    }
-
-    /// Asks for a change of the generation that the page shows.
-    async fn change(&mut self, mut change: Value) -> (u16, Value) {
-        change["expectedGeneration"] = self.view().await["generation"].clone();
-        let origin = format!("http://{}", self.user.authority());
-        let visit = Visit::new(Kind::Fetch, format!("/api/releases/{}/change", self.release))
-            .method(http::Method::POST)
-            .header("origin", origin)
-            .header("content-type", "application/json")
-            .body(change.to_string());
-        let response = self.send(visit).await;
-        (response.status, response.json())
-    }
-}
 
 #[test]
 fn the_buttons_do_what_the_verbs_do_and_a_preview_changes_nothing() {
@@ -55,8 +14,7 @@ fn the_buttons_do_what_the_verbs_do_and_a_preview_changes_nothing() {
         let cli = Cli::new(lab, &env.release().unwrap().with("/spec/maxStep", "50"));
         cli.expect("apply --wait", 0, &["active in 1 proxy"]).await;
         let mut dashboard = cli.serve("dashboard");
-        let mut lines = BufReader::new(dashboard.stdout.take().unwrap()).lines();
-        let mut page = Page::of(&lines.next_line().await.unwrap().unwrap());
+        let mut page = Page::of(&mut dashboard).await;
         let weight =
             |percent: &str, dry_run: bool| json!({"change": "weight", "weight": percent, "dryRun": dry_run});
 

@@ -7,4 +7,4 @@ mod start;
 
 pub(super) use access::Access;
 pub use access::Account;
-pub(super) use start::{API_PORT, ControlPlane, Site, client};
+pub(super) use start::{Addresses, ControlPlane, Site, client};

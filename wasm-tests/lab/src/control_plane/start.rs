@@ -1,5 +1,6 @@
 //! The order in which the control plane starts, and the readiness check of each part.
 
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -17,12 +18,47 @@ use super::access::{Access, Account};
 const DEADLINE: Duration = Duration::from_secs(90);
 const POLL: Duration = Duration::from_millis(50);
 
-/// The port of the API server.
-pub(crate) const API_PORT: u16 = 6443;
+/// Where the parts listen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Addresses {
+    /// The address of the API server.
+    pub(crate) host: Ipv4Addr,
+    /// The port of the API server.
+    pub(crate) api: u16,
+    /// The ports of etcd, on the loopback interface.
+    etcd: [u16; 2],
+}
+
+impl Addresses {
+    /// Those of a node that is alone in its network.
+    pub(crate) const fn of_a_node() -> Self {
+        Self { host: NODE, api: 6443, etcd: [2379, 2380] }
+    }
+
+    /// Free ports of the machine.
+    pub(crate) fn on_loopback() -> std::io::Result<Self> {
+        let host = Ipv4Addr::LOCALHOST;
+        // All are open at a time, so that they differ.
+        let listeners =
+            [TcpListener::bind((host, 0))?, TcpListener::bind((host, 0))?, TcpListener::bind((host, 0))?];
+        let [api, clients, peers] = listeners.each_ref().map(TcpListener::local_addr);
+        Ok(Self { host, api: api?.port(), etcd: [clients?.port(), peers?.port()] })
+    }
+
+    fn is_a_node(self) -> bool {
+        self.host == NODE
+    }
+
+    fn etcd_url(self) -> String {
+        format!("http://127.0.0.1:{}", self.etcd[0])
+    }
+}
 
 /// Where the lab's processes run, and where they write.
 #[derive(Debug)]
 pub(crate) struct Site {
+    /// Where the control plane listens.
+    pub(crate) addresses: Addresses,
     /// The node's network.
     pub(crate) network: Network,
     /// Where processes are born.
@@ -56,16 +92,20 @@ pub(crate) struct ControlPlane {
 impl ControlPlane {
     /// Starts all of it and waits until the API server serves.
     pub(crate) async fn start(site: &Site, access: &Access) -> Result<Self, LabError> {
-        let etcd = site.start(Program::ETCD, &etcd(&site.folder))?;
-        let api_server = site.start(Program::API_SERVER, &api_server(access))?;
+        let addresses = site.addresses;
+        let etcd = site.start(Program::ETCD, &etcd(addresses, &site.folder))?;
+        let api_server = site.start(Program::API_SERVER, &api_server(addresses, access))?;
         let kubeconfig = access
-            .kubeconfig(&Account::admin(), NODE, API_PORT)
+            .kubeconfig(&Account::admin(), addresses.host, addresses.api)
             .map_err(LabError::system("write a kubeconfig"))?;
         wait_for_api(&kubeconfig, &[&etcd, &api_server]).await?;
         let controllers =
             site.start(Program::CONTROLLER_MANAGER, &controller_manager(access, &kubeconfig))?;
-        let proxy = site.start(Program::KUBE_PROXY, &kube_proxy(&kubeconfig))?;
-        Ok(Self { processes: vec![etcd, api_server, controllers, proxy] })
+        let mut processes = vec![etcd, api_server, controllers];
+        if addresses.is_a_node() {
+            processes.push(site.start(Program::KUBE_PROXY, &kube_proxy(&kubeconfig))?);
+        }
+        Ok(Self { processes })
     }
 
     /// The ends of all logs.
@@ -109,10 +149,10 @@ async fn ready(client: &Client) -> Result<(), kube::Error> {
     client.request_text(request).await.map(drop)
 }
 
-fn etcd(folder: &Path) -> Vec<String> {
+fn etcd(addresses: Addresses, folder: &Path) -> Vec<String> {
     let data = folder.join("etcd");
     let mut arguments = vec![format!("--data-dir={}", data.display()), "--unsafe-no-fsync".to_owned()];
-    let [clients, peers] = ["http://127.0.0.1:2379", "http://127.0.0.1:2380"];
+    let (clients, peers) = (addresses.etcd_url(), format!("http://127.0.0.1:{}", addresses.etcd[1]));
     arguments.extend([
         format!("--listen-client-urls={clients}"),
         format!("--advertise-client-urls={clients}"),
@@ -123,13 +163,14 @@ fn etcd(folder: &Path) -> Vec<String> {
     arguments
 }
 
-fn api_server(access: &Access) -> Vec<String> {
-    vec![
-        "--etcd-servers=http://127.0.0.1:2379".to_owned(),
-        // Every address, so that its certificate is good for the node's, the service's, and 127.0.0.1.
-        "--bind-address=0.0.0.0".to_owned(),
-        format!("--advertise-address={NODE}"),
-        format!("--secure-port={API_PORT}"),
+fn api_server(addresses: Addresses, access: &Access) -> Vec<String> {
+    // Every address of the node's network, so that its certificate is good for the node's, the service's, and 127.0.0.1.
+    let bind = if addresses.is_a_node() { Ipv4Addr::UNSPECIFIED } else { addresses.host };
+    let mut arguments = vec![
+        format!("--etcd-servers={}", addresses.etcd_url()),
+        format!("--bind-address={bind}"),
+        format!("--advertise-address={}", addresses.host),
+        format!("--secure-port={}", addresses.api),
         format!("--cert-dir={}", access.certificates().display()),
         format!("--service-account-key-file={}", access.accounts_public_key().display()),
         format!("--service-account-signing-key-file={}", access.accounts_key().display()),
@@ -140,7 +181,12 @@ fn api_server(access: &Access) -> Vec<String> {
         format!("--service-cluster-ip-range={SERVICES}"),
         // By default the name of the node comes first, and no DNS knows it. kubeadm prefers the address, too.
         "--kubelet-preferred-address-types=InternalIP".to_owned(),
-    ]
+    ];
+    if !addresses.is_a_node() {
+        // Endpoints cannot be loopback addresses, and no pod asks for them.
+        arguments.push("--endpoint-reconciler-type=none".to_owned());
+    }
+    arguments
 }
 
 fn controller_manager(access: &Access, kubeconfig: &Path) -> Vec<String> {
@@ -150,6 +196,8 @@ fn controller_manager(access: &Access, kubeconfig: &Path) -> Vec<String> {
         format!("--root-ca-file={}", access.authority().display()),
         "--use-service-account-credentials=false".to_owned(),
         "--leader-elect=false".to_owned(),
+        // Its own port is not needed, and may be taken.
+        "--secure-port=0".to_owned(),
         // The node has no heart that could stop, and no addresses to give away.
         "--controllers=*,-node-lifecycle-controller,-node-ipam-controller".to_owned(),
         // By default every 15 s, which tests would wait for.

@@ -9,9 +9,9 @@ use nix::sched::{CloneFlags, setns, unshare};
 
 use super::thread::on_thread;
 
-/// A network of its own, with nothing but a loopback device.
+/// A network of its own, with nothing but a loopback device; or the machine's.
 #[derive(Debug)]
-pub(crate) struct Network(File);
+pub(crate) struct Network(Option<File>);
 
 impl Network {
     /// A new one.
@@ -20,14 +20,22 @@ impl Network {
             unshare(CloneFlags::CLONE_NEWNET)?;
             File::open("/proc/thread-self/ns/net")
         })??;
-        let network = Self(network);
+        let network = Self(Some(network));
         network.ip("link set lo up\n")?;
         Ok(network)
     }
 
+    /// The one that every process of the machine is in.
+    pub(crate) const fn of_the_machine() -> Self {
+        Self(None)
+    }
+
     /// Moves the calling thread into it, and with it what the thread starts.
     pub(crate) fn enter(&self) -> io::Result<()> {
-        Ok(setns(&self.0, CloneFlags::CLONE_NEWNET)?)
+        match &self.0 {
+            Some(namespace) => Ok(setns(namespace, CloneFlags::CLONE_NEWNET)?),
+            None => Ok(()),
+        }
     }
 
     /// Runs these lines by `ip -batch` in it.
@@ -52,7 +60,11 @@ impl Network {
 
     /// The file that `ip` finds it by, as long as this process holds it open.
     pub(super) fn path(&self) -> String {
-        format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd())
+        let process = std::process::id();
+        self.0.as_ref().map_or_else(
+            || format!("/proc/{process}/ns/net"),
+            |namespace| format!("/proc/{process}/fd/{}", namespace.as_raw_fd()),
+        )
     }
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{ChildStdin, Command, ExitStatus, Stdio};
 
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
@@ -29,6 +29,9 @@ pub(crate) struct Process {
     group: Pid,
     ended: watch::Receiver<Option<Ended>>,
     log: PathBuf,
+    /// Its end is the end of a process of the machine.
+    #[cfg_attr(not(test), expect(dead_code, reason = "its end is what counts"))]
+    pipe: Option<ChildStdin>,
 }
 
 impl Process {
@@ -39,13 +42,15 @@ impl Process {
         processes: &Processes,
         network: &Network,
         root: Option<&Root>,
-        mut command: Command,
+        command: Command,
         log: &Path,
     ) -> io::Result<Self> {
+        let (mut command, is_tied) = processes.tied(command);
         let file = OpenOptions::new().create(true).append(true).open(log)?;
         // Programs of other users open it again, as `/dev/stdout`.
         file.set_permissions(Permissions::from_mode(0o666))?;
-        command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file).process_group(0);
+        let input = if is_tied { Stdio::piped() } else { Stdio::null() };
+        command.stdin(input).stdout(file.try_clone()?).stderr(file).process_group(0);
         let mut child = on_thread(|| {
             network.enter()?;
             processes.enter()?;
@@ -54,6 +59,7 @@ impl Process {
         })??;
         // A process's number is far below i32::MAX.
         let group = Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX));
+        let pipe = child.stdin.take();
         let (tell, ended) = watch::channel(None);
         std::thread::Builder::new().name("lab-wait".to_owned()).spawn(move || {
             let ended = child.wait().map_or(Ended(-1), |status| Ended(code(status)));
@@ -62,7 +68,7 @@ impl Process {
             // Fails only if all receivers are dropped.
             let _ = tell.send(Some(ended));
         })?;
-        Ok(Self { group, ended, log: log.to_owned() })
+        Ok(Self { group, ended, log: log.to_owned(), pipe })
     }
 
     /// Waits for its end.
@@ -120,4 +126,22 @@ pub(crate) fn tail(log: &Path) -> String {
 
 fn code(status: ExitStatus) -> i32 {
     status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(-1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_process_of_the_machine_ends_with_its_pipe() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = Command::new("sleep");
+        command.arg("60");
+        let (processes, network) = (Processes::of_the_machine(), Network::of_the_machine());
+        let mut sleeper =
+            Process::start(&processes, &network, None, command, &folder.path().join("log")).unwrap();
+        assert!(sleeper.is_running());
+        drop(sleeper.pipe.take());
+        assert_eq!(sleeper.ended().await, Ended(128 + 9), "as when the test is killed");
+    }
 }

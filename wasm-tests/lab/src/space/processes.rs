@@ -15,17 +15,24 @@ use super::thread::on_thread;
 /// The number and the interval of polls for the first process: two seconds in all.
 const LOOKS: (usize, Duration) = (400, Duration::from_millis(5));
 
-/// The namespace. Its first process waits for the end of a pipe that only the test has open, and reaps orphans
-/// meanwhile.
+/// A process namespace, or the machine's own.
 #[derive(Debug)]
-pub(crate) struct Processes {
+pub(crate) struct Processes(Option<Namespace>);
+
+/// Its first process waits for the end of a pipe that only the test has open, and reaps orphans meanwhile.
+#[derive(Debug)]
+struct Namespace {
     first: Child,
     pipe: Option<ChildStdin>,
-    namespace: File,
+    file: File,
 }
 
+/// Runs a command that ends when the standard input does.
+const TIED: &str =
+    r#"exec 3<&0; "$@" </dev/null 3<&- & p=$!; { read -r _ <&3; kill -KILL $p; } & exec 3<&-; wait $p"#;
+
 impl Processes {
-    /// A new one, whose first process is in this network.
+    /// A new namespace, whose first process is in this network.
     pub(crate) fn start(network: &Network) -> io::Result<Self> {
         let mut command = Command::new("unshare");
         command.args(["--pid", "--fork", "--kill-child", "--", "bash", "-c", "read -r _"]);
@@ -35,22 +42,49 @@ impl Processes {
             command.spawn()
         })??;
         let pipe = first.stdin.take();
-        let namespace = open(first.id())?;
-        Ok(Self { first, pipe, namespace })
+        let file = open(first.id())?;
+        Ok(Self(Some(Namespace { first, pipe, file })))
+    }
+
+    /// No namespace: each process ends with a pipe of its own.
+    pub(crate) const fn of_the_machine() -> Self {
+        Self(None)
     }
 
     /// What the calling thread starts from now on is born in it; the thread itself stays where it is.
     pub(crate) fn enter(&self) -> io::Result<()> {
-        Ok(setns(&self.namespace, CloneFlags::CLONE_NEWPID)?)
+        match &self.0 {
+            Some(namespace) => Ok(setns(&namespace.file, CloneFlags::CLONE_NEWPID)?),
+            None => Ok(()),
+        }
+    }
+
+    /// The command as it ends with this process, and whether its standard input has to be a pipe that is kept open.
+    pub(super) fn tied(&self, command: Command) -> (Command, bool) {
+        if self.0.is_some() {
+            return (command, false);
+        }
+        let mut tied = Command::new("bash");
+        tied.args(["-c", TIED, "bash"]).arg(command.get_program()).args(command.get_args());
+        if let Some(folder) = command.get_current_dir() {
+            tied.current_dir(folder);
+        }
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => tied.env(name, value),
+                None => tied.env_remove(name),
+            };
+        }
+        (tied, true)
     }
 
     /// A process whose network is the lab's, for `nsenter`.
     pub(crate) fn id(&self) -> u32 {
-        self.first.id()
+        self.0.as_ref().map_or_else(std::process::id, |namespace| namespace.first.id())
     }
 }
 
-impl Drop for Processes {
+impl Drop for Namespace {
     fn drop(&mut self) {
         drop(self.pipe.take());
         // Fails only if the process was waited for already.

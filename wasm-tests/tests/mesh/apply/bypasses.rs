@@ -26,7 +26,7 @@ fn a_canary_with_ready_pods_on_a_bypassing_route_is_refused() {
         }
         assert_eq!(seen.len(), 2, "what it is about: anybody gets any version: {seen:?}");
 
-        let fixture = ReleaseFixture { lab, namespace: "routes-bypassed".to_owned() };
+        let fixture = ReleaseFixture { api: lab, namespace: "routes-bypassed".to_owned() };
         let before = fixture.versions().await;
         let refused = loaded.apply_although(&[]).await;
         let Err(Error::Preflight(CheckFailed { check: PreflightCheck::RoutesBypassed, message, .. })) =

@@ -1,6 +1,4 @@
-//! API errors, slow API servers, operators that vanish, proxies that the API server does not reach.
+//! Pods and gateways that vanish, and proxies that the API server does not reach.
 
-mod api_errors;
 mod blocked_metrics;
-mod leases;
 mod outages;

@@ -48,7 +48,7 @@ fn a_rule_in_the_gateways_namespace_that_takes_the_place_of_ours_is_refused_and_
         let outliers = json!({"trafficPolicy": {"outlierDetection": {"consecutive5xxErrors": 50}}});
         loaded.rule("rule-hidden-ingress", Some("*.local"), outliers).await;
         loaded.answers("before.example.com").await;
-        let fixture = ReleaseFixture { lab, namespace: "rule-hidden".to_owned() };
+        let fixture = ReleaseFixture { api: lab, namespace: "rule-hidden".to_owned() };
         let before = fixture.versions().await;
         let crowd = loaded.crowd("before.example.com");
         let refused = loaded.apply_although(LEADING).await;

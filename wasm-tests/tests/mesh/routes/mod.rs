@@ -1,10 +1,8 @@
-//! Our routes beside and within objects of others, and the `DestinationRule`s in force.
+//! Our routes beside those of others, and the `DestinationRule`s in force.
 
 mod consistent_hash;
 mod destination_rules;
 mod gateway_api;
 mod helm_upgrades;
-mod injection;
 mod injection_under_load;
-mod interrupted;
 mod owner_upgrades;

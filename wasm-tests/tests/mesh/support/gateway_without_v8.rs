@@ -76,7 +76,7 @@ impl<'l> GatewayWithoutV8<'l> {
     }
 
     fn fixture(&self) -> ReleaseFixture<'l> {
-        ReleaseFixture { lab: self.lab, namespace: self.env.namespace.clone() }
+        ReleaseFixture { api: self.lab, namespace: self.env.namespace.clone() }
     }
 
     pub(crate) async fn deployment(&self) -> Value {

@@ -2,19 +2,15 @@
 
 pub(crate) mod alert_receiver;
 pub(crate) mod cli;
-pub(crate) mod fault_proxy;
 pub(crate) mod filter_source;
 pub(crate) mod gateway_without_v8;
-pub(crate) mod kill;
 pub(crate) mod loaded_fixture;
 pub(crate) mod metrics_api;
-pub(crate) mod object_owner;
 pub(crate) mod other_owner;
-pub(crate) mod rbac;
-pub(crate) mod release_fixture;
 pub(crate) mod stream_probe;
 pub(crate) mod timed_load;
-pub(crate) mod virtual_service;
+
+pub(crate) use wasm_tests::api::{fault_proxy, kill, object_owner, rbac, release_fixture};
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 

@@ -1,8 +1,7 @@
-//! The delivery of a weight to the proxies, and which operators may change it.
+//! The delivery of a weight to the proxies.
 
 mod arrival;
 mod break_glass;
 mod lost_cookies;
-mod pause;
 mod status_share;
 mod without_drain;

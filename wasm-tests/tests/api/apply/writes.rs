@@ -1,8 +1,8 @@
 //! What each verb writes: everything once, then nothing; a weight two objects; an uninstall leaves the keys.
 
-use crate::support::in_the_mesh;
-use crate::support::release_fixture::{ReleaseFixture, apply, name, set_weight, uninstall};
+use crate::beside_an_api_server;
 use std::collections::BTreeSet;
+use wasm_tests::api::release_fixture::{ReleaseFixture, apply, name, set_weight, uninstall};
 
 const KEYS: [&str; 2] = ["Secret canary-ctl-keys", "Secret canary-ctl-record-keys"];
 
@@ -20,8 +20,8 @@ const ALL: [&str; 9] = [
 
 #[test]
 fn the_first_apply_makes_exactly_the_objects_and_the_second_writes_nothing() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "first-apply").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "first-apply").await;
         let (cluster, release) = (fixture.cluster().await, fixture.release("shop"));
         let applied = apply(&cluster, &release).await.unwrap();
         assert_eq!(applied.plan.changes.len(), 6);
@@ -42,8 +42,8 @@ fn the_first_apply_makes_exactly_the_objects_and_the_second_writes_nothing() {
 
 #[test]
 fn a_weight_writes_the_configuration_and_the_record_and_nothing_else() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "a-weight").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "a-weight").await;
         let (cluster, release) = (fixture.cluster().await, fixture.release("shop"));
         apply(&cluster, &release).await.unwrap();
         let before = fixture.versions().await;
@@ -62,8 +62,8 @@ fn a_weight_writes_the_configuration_and_the_record_and_nothing_else() {
 
 #[test]
 fn two_releases_of_one_gateway_are_installed_and_uninstalled_independently() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "two-releases").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "two-releases").await;
         let (cluster, shop, blog) =
             (fixture.cluster().await, fixture.release("shop"), fixture.release("blog"));
         apply(&cluster, &shop).await.unwrap();
@@ -79,11 +79,11 @@ fn two_releases_of_one_gateway_are_installed_and_uninstalled_independently() {
 
 #[test]
 fn the_keys_that_gateways_sign_with_outlive_their_secret() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "lost-keys").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "lost-keys").await;
         let (cluster, release) = (fixture.cluster().await, fixture.release("shop"));
         apply(&cluster, &release).await.unwrap();
-        lab.kubectl(&["delete", "secret", "canary-ctl-keys", "-n", "lost-keys-ingress"]).await.unwrap();
+        api.kubectl(&["delete", "secret", "canary-ctl-keys", "-n", "lost-keys-ingress"]).await.unwrap();
         let before = fixture.versions().await;
         apply(&cluster, &release).await.unwrap();
         let after = fixture.versions().await;

@@ -1,13 +1,13 @@
 //! The rights that `generate rbac` prints.
 
-use crate::support::release_fixture::ReleaseFixture;
+use crate::api::release_fixture::ReleaseFixture;
 use programs::artifact;
 use serde_json::Value;
 use tempfile::NamedTempFile;
 use tokio::process::Command;
 
 /// Gives a user the rights that `generate rbac` prints with these further arguments.
-pub(crate) async fn printed(
+pub async fn printed(
     fixture: &ReleaseFixture<'_>,
     user: &str,
     file: &NamedTempFile,
@@ -18,6 +18,6 @@ pub(crate) async fn printed(
     let printed = command.output().await.unwrap();
     assert!(printed.status.success(), "{printed:?}");
     let text = String::from_utf8(printed.stdout).unwrap();
-    fixture.lab.apply(&text).await.unwrap();
+    fixture.api.apply(&text).await.unwrap();
     serde_saphyr::from_multiple(&text).unwrap()
 }

@@ -1,14 +1,14 @@
 //! `routes: inject`: our routes in a `VirtualService` of another owner, on a real API server with its managed fields.
 
-use crate::support::in_the_mesh;
-use crate::support::release_fixture::{ReleaseFixture, apply, name, set_weight, uninstall, weight_request};
-use crate::support::virtual_service::{by_hand, is_theirs_again, read, written};
+use crate::beside_an_api_server;
+use crate::virtual_service::{by_hand, is_theirs_again, read, written};
 use canary_ctl::hint::Hint as _;
 use canary_operations::{Cluster, Error, WriteOptions};
 use canary_release::plan::{ChangeReason, PlanNote};
 use canary_release::preflight::{CheckFailed, PreflightCheck};
 use canary_release::spec::{Release, Routes};
 use serde_json::json;
+use wasm_tests::api::release_fixture::{ReleaseFixture, apply, name, set_weight, uninstall, weight_request};
 
 fn editing(fixture: &ReleaseFixture<'_>) -> Release {
     ReleaseFixture::read(&fixture.document("shop").with("/spec/routes", "inject"))
@@ -16,8 +16,8 @@ fn editing(fixture: &ReleaseFixture<'_>) -> Release {
 
 #[test]
 fn uninstall_restores_an_injected_object_of_every_kind_of_owner() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "edit-undone").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "edit-undone").await;
         let (cluster, release) = (fixture.cluster().await, editing(&fixture));
         let ways: [&[&str]; 3] =
             [&["apply", "-f", "-"], &["apply", "--server-side", "-f", "-"], &["create", "-f", "-"]];
@@ -40,15 +40,15 @@ fn uninstall_restores_an_injected_object_of_every_kind_of_owner() {
                 written(&fixture, way, "5s").await;
                 assert_eq!(read(&fixture).await["spec"]["http"][0]["timeout"], "5s");
             }
-            lab.kubectl(&["delete", "virtualservice", "by-hand", "-n", "edit-undone"]).await.unwrap();
+            api.kubectl(&["delete", "virtualservice", "by-hand", "-n", "edit-undone"]).await.unwrap();
         }
     });
 }
 
 #[test]
 fn a_later_change_of_the_owner_is_reported_and_the_next_apply_merges_it() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "edit-lost").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "edit-lost").await;
         let document = fixture.document("shop").with("/spec/routes", "inject");
         let (cluster, release) = (fixture.cluster().await, ReleaseFixture::read(&document));
         let file = ReleaseFixture::file_of(&document);
@@ -84,8 +84,8 @@ fn a_later_change_of_the_owner_is_reported_and_the_next_apply_merges_it() {
 
 #[test]
 fn an_object_that_has_changed_since_it_was_seen_is_not_written() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "edit-race").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "edit-race").await;
         let (cluster, release) = (fixture.cluster().await, editing(&fixture));
         written(&fixture, &["apply", "-f", "-"], "3s").await;
         let plan = cluster.plan(&release).await.unwrap();
@@ -102,8 +102,8 @@ async fn refusal(cluster: &Cluster, release: &Release) -> (String, String) {
 
 #[test]
 fn the_owner_of_a_virtual_service_decides_the_default_of_routes() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "edit-owners").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "edit-owners").await;
         let (cluster, silent) = (fixture.cluster().await, fixture.release("shop"));
         written(&fixture, &["apply", "-f", "-"], "3s").await;
         let (message, hint) = refusal(&cluster, &silent).await;
@@ -115,7 +115,7 @@ fn the_owner_of_a_virtual_service_decides_the_default_of_routes() {
         assert!(hint.starts_with("set `routes: inject`"), "{hint}");
 
         let label = ["label", "virtualservice", "by-hand", "-n", "edit-owners"];
-        lab.kubectl(&[&label[..], &["app.kubernetes.io/managed-by=Helm"]].concat()).await.unwrap();
+        api.kubectl(&[&label[..], &["app.kubernetes.io/managed-by=Helm"]].concat()).await.unwrap();
         let (message, hint) = refusal(&cluster, &editing(&fixture)).await;
         assert_eq!(message, format!("cannot edit {object}: it belongs to Helm"));
         assert!(hint.contains("`apply --take-ownership`"), "{hint}");
@@ -133,15 +133,15 @@ fn the_owner_of_a_virtual_service_decides_the_default_of_routes() {
         assert!(!text.contains("canary-ctl"), "{text}");
         uninstall(&cluster, &silent).await.unwrap();
 
-        lab.kubectl(&["delete", "virtualservice", "by-hand", "-n", "edit-owners"]).await.unwrap();
+        api.kubectl(&["delete", "virtualservice", "by-hand", "-n", "edit-owners"]).await.unwrap();
         assert_eq!(apply(&cluster, &silent).await.unwrap().record.routes, Routes::Managed);
     });
 }
 
 #[test]
 fn a_route_that_istio_would_never_reach_is_refused() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "edit-order").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "edit-order").await;
         let own = ReleaseFixture::read(&fixture.document("shop").with("/spec/routes", "managed"));
         let cluster = fixture.cluster().await;
         written(&fixture, &["apply", "-f", "-"], "3s").await;
@@ -153,7 +153,7 @@ fn a_route_that_istio_would_never_reach_is_refused() {
         let mut elsewhere = by_hand(&fixture, "3s");
         elsewhere["spec"]["http"] =
             json!([{"match": [{"uri": {"prefix": "/blog"}}], "route": [{"destination": {"host": "blog"}}]}]);
-        lab.kubectl_as("admin", &["apply", "-f", "-"], &elsewhere.to_string()).await.unwrap();
+        api.kubectl_as("admin", &["apply", "-f", "-"], &elsewhere.to_string()).await.unwrap();
         let plan = cluster.plan(&own).await.unwrap();
         let routes: Vec<_> =
             plan.notes.into_iter().filter(|note| matches!(note, PlanNote::Routes(_))).collect();

@@ -1,65 +1,65 @@
 //! Namespaces for one test, and an operator in front of them.
 
-use crate::support::kill::interrupt;
+use crate::api::kill::interrupt;
+use crate::scenario::Document;
 use canary_operations::{
     Access, Applied, ApplyOptions, Cluster, Error, LastAlerts, LeaseTiming, PromoteOptions, RoleChanged,
     RollbackOptions, StoredRecord, UninstallOptions, WaitOptions, WeightRequest, WeightUpdate, WriteOptions,
 };
 use canary_release::preflight::{CheckFailed, PreflightCheck};
 use canary_release::spec::{Release, ReleaseName, Seconds, parse};
-use mesh_lab::Lab;
+use mesh_lab::Kubernetes;
 use programs::artifact;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fmt::Debug;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 use tempfile::NamedTempFile;
-use tokio::process::Command;
-use wasm_tests::scenario::Document;
+use tokio::process::{Child, Command};
 
 /// The Secrets that `apply` fills in the namespace of a gateway.
-pub(crate) const KEYS: [&str; 2] = ["canary-ctl-keys", "canary-ctl-record-keys"];
+pub const KEYS: [&str; 2] = ["canary-ctl-keys", "canary-ctl-record-keys"];
 
 /// The kinds of a release's objects: a subset rule, routes for gateways and mesh, configuration, filter, record, keys.
-pub(crate) const KINDS: &str = "destinationrule,virtualservice,envoyfilter,configmap,secret";
+pub const KINDS: &str = "destinationrule,virtualservice,envoyfilter,configmap,secret";
 
 /// The Leases of a killed process are valid for this time.
-pub(crate) const BRIEF: LeaseTiming =
-    LeaseTiming { lease: Duration::from_secs(3), wait: Duration::from_secs(30) };
+pub const BRIEF: LeaseTiming = LeaseTiming { lease: Duration::from_secs(3), wait: Duration::from_secs(30) };
 
 /// The checks that a namespace without pods fails.
-pub(crate) const WITHOUT_PODS: [PreflightCheck; 3] =
+pub const WITHOUT_PODS: [PreflightCheck; 3] =
     [PreflightCheck::NoReadyPods, PreflightCheck::NoProxies, PreflightCheck::NoRoutes];
 
 /// An operator with all rights, and namespaces without pods.
-pub(crate) struct ReleaseFixture<'l> {
-    pub(crate) lab: &'l Lab,
+pub struct ReleaseFixture<'l> {
+    pub api: &'l Kubernetes,
     /// Where releases are; their gateway is in `<namespace>-ingress`.
-    pub(crate) namespace: String,
+    pub namespace: String,
 }
 
 impl<'l> ReleaseFixture<'l> {
-    pub(crate) async fn new(lab: &'l Lab, namespace: &str) -> Self {
+    pub async fn new(api: &'l Kubernetes, namespace: &str) -> Self {
         for name in [namespace.to_owned(), format!("{namespace}-ingress")] {
-            lab.kubectl(&["create", "namespace", &name]).await.unwrap();
-            lab.apply(&gateway(&name).to_string()).await.unwrap();
+            api.kubectl(&["create", "namespace", &name]).await.unwrap();
+            api.apply(&gateway(&name).to_string()).await.unwrap();
         }
-        Self { lab, namespace: namespace.to_owned() }
+        Self { api, namespace: namespace.to_owned() }
     }
 
     /// A release in these namespaces, behind the one gateway.
-    pub(crate) fn release(&self, name: &str) -> Release {
+    pub fn release(&self, name: &str) -> Release {
         Self::read(&self.document(name))
     }
 
-    pub(crate) fn read(document: &Document) -> Release {
+    pub fn read(document: &Document) -> Release {
         parse(Path::new("canary.yaml"), &document.text()).unwrap().release
     }
 
     /// Its file.
-    pub(crate) fn document(&self, name: &str) -> Document {
+    pub fn document(&self, name: &str) -> Document {
         let gateway = format!("{}-ingress", self.namespace);
         let gateways = json!([{"name": format!("{gateway}/gateway"), "selector": {"istio": "gateway"}}]);
         Document::session(name)
@@ -71,27 +71,27 @@ impl<'l> ReleaseFixture<'l> {
             .with("/spec/delivery", json!({"module": "oci://registry.test/filter:1"}))
     }
 
-    pub(crate) async fn cluster(&self) -> Cluster {
+    pub async fn cluster(&self) -> Cluster {
         self.cluster_that(WriteOptions::default()).await
     }
 
-    pub(crate) async fn cluster_that(&self, writing: WriteOptions) -> Cluster {
+    pub async fn cluster_that(&self, writing: WriteOptions) -> Cluster {
         self.cluster_of("admin", writing).await
     }
 
     /// Runs an operation in a process that is killed after so many writes. Fails if it ends before.
-    pub(crate) async fn interrupt<T: Debug>(
+    pub async fn interrupt<T: Debug>(
         &self,
         writes: u32,
         options: WriteOptions,
         operation: impl AsyncFnOnce(&Cluster) -> Result<T, Error>,
     ) {
-        let kubeconfig = Some(self.lab.kubeconfig("admin").unwrap());
+        let kubeconfig = Some(self.api.kubeconfig("admin").unwrap());
         interrupt(&Access { kubeconfig, ..Access::default() }, writes, options, operation).await;
     }
 
     /// Uninstalls a release in a process that is killed after so many writes, and then in another one to its end.
-    pub(crate) async fn interrupt_uninstall(&self, writes: u32, release: &Release) {
+    pub async fn interrupt_uninstall(&self, writes: u32, release: &Release) {
         self.interrupt(writes, WriteOptions::default(), async |process| uninstall(process, release).await)
             .await;
         match uninstall(&self.cluster().await, release).await {
@@ -101,54 +101,59 @@ impl<'l> ReleaseFixture<'l> {
         }
     }
 
-    /// The same as another of the lab's accounts.
-    pub(crate) async fn cluster_of(&self, account: &str, writing: WriteOptions) -> Cluster {
-        let kubeconfig = Some(self.lab.kubeconfig(account).unwrap());
+    /// The same as another of its accounts.
+    pub async fn cluster_of(&self, account: &str, writing: WriteOptions) -> Cluster {
+        let kubeconfig = Some(self.api.kubeconfig(account).unwrap());
         Cluster::connect(&Access { kubeconfig, ..Access::default() }, writing).await.unwrap()
     }
 
     /// Its file, on this machine.
-    pub(crate) fn file(&self, name: &str) -> NamedTempFile {
+    pub fn file(&self, name: &str) -> NamedTempFile {
         Self::file_of(&self.document(name))
     }
 
     /// Any file, on this machine.
-    pub(crate) fn file_of(document: &Document) -> NamedTempFile {
+    pub fn file_of(document: &Document) -> NamedTempFile {
         let file = NamedTempFile::with_suffix(".yaml").unwrap();
         std::fs::write(file.path(), document.text()).unwrap();
         file
     }
 
-    /// The program, in the lab's network, as this account.
-    pub(crate) fn command(&self, account: &str, file: &NamedTempFile, arguments: &[&str]) -> Command {
-        let mut command = Command::new(artifact::canary_ctl().unwrap());
-        command.args(arguments).arg("-f").arg(file.path());
-        command.arg("--kubeconfig").arg(self.lab.kubeconfig(account).unwrap());
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-        command
+    /// The program, in the network of the API server, as this account.
+    pub fn command(&self, account: &str, file: &NamedTempFile, arguments: &[&str]) -> Command {
+        command(&self.api.kubeconfig(account).unwrap(), Some(file), arguments)
     }
 
     /// Runs it to its end.
-    pub(crate) async fn run(&self, account: &str, file: &NamedTempFile, arguments: &[&str]) -> CliOutput {
-        let output = self.command(account, file, arguments).output().await.unwrap();
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        CliOutput {
-            code: output.status.code().unwrap(),
-            stdout: text(&output.stdout),
-            stderr: text(&output.stderr),
-        }
+    pub async fn run(&self, account: &str, file: &NamedTempFile, arguments: &[&str]) -> CliOutput {
+        ended(self.command(account, file, arguments)).await
+    }
+
+    /// Runs it with this kubeconfig to its end.
+    pub async fn run_by(&self, kubeconfig: &Path, file: &NamedTempFile, arguments: &[&str]) -> CliOutput {
+        ended(command(kubeconfig, Some(file), arguments)).await
+    }
+
+    /// The dashboard on a free port.
+    pub fn dashboard(&self, kubeconfig: &Path, file: &NamedTempFile) -> Child {
+        command(kubeconfig, Some(file), &["dashboard", "--port", "0"]).spawn().unwrap()
+    }
+
+    /// Runs it without a file to its end.
+    pub async fn run_without_file(&self, kubeconfig: &Path, arguments: &[&str]) -> CliOutput {
+        ended(command(kubeconfig, None, arguments)).await
     }
 
     /// Deletes the keys of the gateway's namespace, which an `uninstall` leaves.
-    pub(crate) async fn delete_keys(&self) {
+    pub async fn delete_keys(&self) {
         let ingress = format!("{}-ingress", self.namespace);
         let [keys, record_keys] = KEYS;
-        self.lab.kubectl(&["delete", "secret", keys, record_keys, "-n", &ingress]).await.unwrap();
+        self.api.kubectl(&["delete", "secret", keys, record_keys, "-n", &ingress]).await.unwrap();
     }
 
     /// Our existing objects, each with its version, without those that Kubernetes creates in every namespace and those
     /// of Helm.
-    pub(crate) async fn versions(&self) -> BTreeMap<String, String> {
+    pub async fn versions(&self) -> BTreeMap<String, String> {
         let mut versions = BTreeMap::new();
         for object in self.objects().await {
             let text = |path: &str| object.pointer(path).unwrap().as_str().unwrap().to_owned();
@@ -158,11 +163,11 @@ impl<'l> ReleaseFixture<'l> {
         versions
     }
 
-    pub(crate) async fn objects(&self) -> Vec<Value> {
+    pub async fn objects(&self) -> Vec<Value> {
         let mut objects = Vec::new();
         for namespace in [self.namespace.clone(), format!("{}-ingress", self.namespace)] {
             let list = self
-                .lab
+                .api
                 .kubectl(&["get", KINDS, "-n", &namespace, "-o", "json", "--show-managed-fields"])
                 .await
                 .unwrap();
@@ -182,11 +187,29 @@ fn gateway(namespace: &str) -> Value {
         "spec": {"selector": {"istio": "gateway"}, "servers": [server]}})
 }
 
+fn command(kubeconfig: &Path, file: Option<&NamedTempFile>, arguments: &[&str]) -> Command {
+    let mut command = Command::new(artifact::canary_ctl().unwrap());
+    command.args(arguments).arg("--kubeconfig").arg(kubeconfig);
+    command.args(file.into_iter().flat_map(|file| [OsStr::new("-f"), file.path().as_os_str()]));
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    command
+}
+
+async fn ended(mut command: Command) -> CliOutput {
+    let output = command.output().await.unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    CliOutput {
+        code: output.status.code().unwrap(),
+        stdout: text(&output.stdout),
+        stderr: text(&output.stderr),
+    }
+}
+
 /// The exit code and the output of a call.
-pub(crate) struct CliOutput {
-    pub(crate) code: i32,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
+pub struct CliOutput {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
 }
 
 fn is_of_a_release(object: &Value) -> bool {
@@ -194,16 +217,16 @@ fn is_of_a_release(object: &Value) -> bool {
     name != "kube-root-ca.crt" && !name.starts_with("istio-ca-") && !name.starts_with("sh.helm.release.")
 }
 
-pub(crate) fn name(release: &Release) -> ReleaseName {
+pub fn name(release: &Release) -> ReleaseName {
     release.name.clone()
 }
 
 /// Applies a release whose pods get no requests.
-pub(crate) async fn apply(cluster: &Cluster, release: &Release) -> Result<Applied, Error> {
+pub async fn apply(cluster: &Cluster, release: &Release) -> Result<Applied, Error> {
     apply_although(cluster, release, &WITHOUT_PODS).await
 }
 
-pub(crate) async fn apply_although(
+pub async fn apply_although(
     cluster: &Cluster,
     release: &Release,
     skipped: &[PreflightCheck],
@@ -214,7 +237,7 @@ pub(crate) async fn apply_although(
     Box::pin(cluster.apply(release, options)).await
 }
 
-pub(crate) async fn uninstall(cluster: &Cluster, release: &Release) -> Result<(), Error> {
+pub async fn uninstall(cluster: &Cluster, release: &Release) -> Result<(), Error> {
     let stored = cluster.get_record(&release.name).await?;
     let mut progress = |_, _| {};
     let waiting = WaitOptions { timeout: Duration::from_secs(5), progress: &mut progress };
@@ -223,12 +246,12 @@ pub(crate) async fn uninstall(cluster: &Cluster, release: &Release) -> Result<()
 }
 
 /// A request for so many percent.
-pub(crate) fn weight_request<'a>(share: &str, skipped: &'a [PreflightCheck]) -> WeightRequest<'a> {
+pub fn weight_request<'a>(share: &str, skipped: &'a [PreflightCheck]) -> WeightRequest<'a> {
     WeightRequest { weight: share.parse().unwrap(), expires_in: None, expected_generation: None, skipped }
 }
 
 /// Sets a weight with every check skipped.
-pub(crate) async fn set_weight(
+pub async fn set_weight(
     cluster: &Cluster,
     release: &ReleaseName,
     stored: StoredRecord,
@@ -239,7 +262,7 @@ pub(crate) async fn set_weight(
 }
 
 /// Promotes with every check skipped; the old version drains for a second.
-pub(crate) async fn promote(
+pub async fn promote(
     cluster: &Cluster,
     release: &ReleaseName,
     stored: StoredRecord,
@@ -253,7 +276,7 @@ pub(crate) async fn promote(
 
 /// The role changes of a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verb {
+pub enum Verb {
     Promote,
     /// The canary at once, a promotion with a deadline.
     RollBack,
@@ -261,7 +284,7 @@ pub(crate) enum Verb {
 }
 
 /// Changes the roles as `canary-ctl promote`, `rollback` and `promote --finish` do, or continues an interrupted change.
-pub(crate) async fn turn(cluster: &Cluster, release: &Release, verb: Verb) -> Result<RoleChanged, Error> {
+pub async fn turn(cluster: &Cluster, release: &Release, verb: Verb) -> Result<RoleChanged, Error> {
     let stored = cluster.get_record(&release.name).await?;
     let mut progress = |_, _| {};
     let mut waiting = WaitOptions { timeout: Duration::from_mins(1), progress: &mut progress };
@@ -285,7 +308,7 @@ pub(crate) async fn turn(cluster: &Cluster, release: &Release, verb: Verb) -> Re
 
 /// The message of this check's failure.
 #[track_caller]
-pub(crate) fn refused(by: PreflightCheck, done: &Result<impl std::fmt::Debug, Error>) -> String {
+pub fn refused(by: PreflightCheck, done: &Result<impl std::fmt::Debug, Error>) -> String {
     match done {
         Err(Error::Preflight(CheckFailed { check, message, .. })) if *check == by => message.clone(),
         other => panic!("expected `{by}` to fail, found {other:?}"),
@@ -293,7 +316,7 @@ pub(crate) fn refused(by: PreflightCheck, done: &Result<impl std::fmt::Debug, Er
 }
 
 /// What `canary-ctl weight` checks before it sets a share.
-pub(crate) async fn check_weight(
+pub async fn check_weight(
     cluster: &Cluster,
     release: &Release,
     share: &str,

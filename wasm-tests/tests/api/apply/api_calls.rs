@@ -1,11 +1,11 @@
 //! How many calls of the API server a verb makes, and that none of them is for what belongs to others.
 
-use crate::support::fault_proxy::FaultProxy;
-use crate::support::in_the_mesh;
-use crate::support::release_fixture::{ReleaseFixture, apply, name, uninstall, weight_request};
+use crate::beside_an_api_server;
 use canary_operations::{Access, Cluster, WriteOptions};
 use canary_release::preflight::PreflightCheck;
 use serde_json::{Value, json};
+use wasm_tests::api::fault_proxy::FaultProxy;
+use wasm_tests::api::release_fixture::{ReleaseFixture, apply, name, uninstall, weight_request};
 
 /// The calls of each verb, one after the other.
 async fn counted(
@@ -55,9 +55,9 @@ fn unrelated(kind: &str, api_version: &str, namespace: &str, spec: &Value) -> St
 
 #[test]
 fn a_verb_makes_as_many_calls_however_much_belongs_to_others() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "calls").await;
-        let proxy = FaultProxy::new(lab).await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "calls").await;
+        let proxy = FaultProxy::new(api).await;
         let before = Box::pin(counted(&fixture, &proxy, "shop")).await;
         println!("calls of the API server: {before:?}");
         let networking = "networking.istio.io/v1";
@@ -70,7 +70,7 @@ fn a_verb_makes_as_many_calls_however_much_belongs_to_others() {
                 + &unrelated("EnvoyFilter", "networking.istio.io/v1alpha3", namespace, &filter)
                 + &unrelated("ConfigMap", "v1", namespace, &Value::Null)
                 + &unrelated("Pod", "v1", namespace, &pod);
-            lab.apply(&text).await.unwrap();
+            api.apply(&text).await.unwrap();
         }
         fixture.delete_keys().await;
         assert_eq!(Box::pin(counted(&fixture, &proxy, "shop")).await, before);

@@ -1,14 +1,14 @@
 //! A process that is killed between two writes: the next call continues. A sample; the tests of `canary-operations`
 //! (`tests/operations/interrupted` there) kill each operation after each write, on an API server in memory.
 
-use crate::support::in_the_mesh;
-use crate::support::release_fixture::{ReleaseFixture, apply, name, set_weight, uninstall};
+use crate::beside_an_api_server;
 use canary_operations::{Cluster, WriteOptions};
+use wasm_tests::api::release_fixture::{ReleaseFixture, apply, name, set_weight, uninstall};
 
 #[test]
 fn an_apply_that_was_killed_is_continued() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "killed-apply").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "killed-apply").await;
         let (cluster, release) = (fixture.cluster().await, fixture.release("shop"));
         for writes in [1, 4, 8] {
             fixture
@@ -24,8 +24,8 @@ fn an_apply_that_was_killed_is_continued() {
 
 #[test]
 fn a_weight_that_was_killed_after_the_record_is_carried_out_by_apply() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "killed-weight").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "killed-weight").await;
         let (cluster, release) = (fixture.cluster().await, fixture.release("shop"));
         apply(&cluster, &release).await.unwrap();
         let stored = cluster.get_record(&name(&release)).await.unwrap();
@@ -43,8 +43,8 @@ fn a_weight_that_was_killed_after_the_record_is_carried_out_by_apply() {
 
 #[test]
 fn an_uninstall_that_was_killed_is_continued() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "killed-uninstall").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "killed-uninstall").await;
         let (cluster, release) = (fixture.cluster().await, fixture.release("shop"));
         for writes in [2, 6, 11] {
             apply(&cluster, &release).await.unwrap();

@@ -1,12 +1,12 @@
 //! A paused release: which operators can still change it, and how.
 
-use crate::support::in_the_mesh;
-use crate::support::release_fixture::{
-    ReleaseFixture, WITHOUT_PODS, apply, apply_although, check_weight, name, refused,
-};
+use crate::beside_an_api_server;
 use canary_operations::{Error, LastAlerts, PromoteOptions, UninstallOptions, WaitOptions, WriteOptions};
 use canary_release::preflight::PreflightCheck;
 use std::time::Duration;
+use wasm_tests::api::release_fixture::{
+    ReleaseFixture, WITHOUT_PODS, apply, apply_although, check_weight, name, refused,
+};
 
 /// What pods and routes would say is another test's.
 const PODS: [PreflightCheck; 1] = [PreflightCheck::NoReadyPods];
@@ -19,8 +19,8 @@ fn is_paused(done: &Result<impl std::fmt::Debug, Error>) -> String {
 
 #[test]
 fn a_paused_release_changes_for_its_pauser_alone() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "paused").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "paused").await;
         let (admin, release) = (fixture.cluster().await, fixture.release("shop"));
         let bob = fixture.cluster_of("bob", WriteOptions::default()).await;
         apply(&admin, &release).await.unwrap();
@@ -54,15 +54,15 @@ fn a_paused_release_changes_for_its_pauser_alone() {
 
 #[test]
 fn on_a_paused_release_others_repair_and_do_not_move_users() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "paused-apply").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "paused-apply").await;
         let (admin, release) = (fixture.cluster().await, fixture.release("shop"));
         let bob = fixture.cluster_of("bob", WriteOptions::default()).await;
         apply(&admin, &release).await.unwrap();
         let stored = admin.get_record(&name(&release)).await.unwrap();
         admin.pause(&name(&release), stored, None, &[]).await.unwrap();
 
-        lab.kubectl(&["delete", "destinationrule", "shop-canary", "-n", "paused-apply"]).await.unwrap();
+        api.kubectl(&["delete", "destinationrule", "shop-canary", "-n", "paused-apply"]).await.unwrap();
         assert_eq!(apply(&bob, &release).await.unwrap().plan.changes.len(), 1);
         let other = ReleaseFixture::read(&fixture.document("shop").with("/spec/versions/canary", "v3"));
         let before = fixture.versions().await;
@@ -75,8 +75,8 @@ fn on_a_paused_release_others_repair_and_do_not_move_users() {
 
 #[test]
 fn status_shows_who_paused_a_release_and_the_reason() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "paused-status").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "paused-status").await;
         apply(&fixture.cluster().await, &fixture.release("shop")).await.unwrap();
         let file = fixture.file("shop");
         let ran = fixture.run("bob", &file, &["pause", "--reason", "lunch"]).await;

@@ -1,15 +1,15 @@
 //! What `generate rbac` prints is enough for every verb, and each right of it is needed but that of Events.
 
-use crate::support::fault_proxy::{Fault, FaultProxy};
-use crate::support::in_the_mesh;
-use crate::support::rbac::printed;
-use crate::support::release_fixture::{CliOutput, ReleaseFixture};
-use crate::support::virtual_service::{is_theirs_again, read, written};
+use crate::beside_an_api_server;
+use crate::virtual_service::{is_theirs_again, read, written};
 use canary_ctl::hint::Hint as _;
 use canary_operations::{Access, Cluster, LeaseTiming, WriteOptions};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tempfile::NamedTempFile;
+use wasm_tests::api::fault_proxy::{Fault, FaultProxy};
+use wasm_tests::api::rbac::printed;
+use wasm_tests::api::release_fixture::{CliOutput, ReleaseFixture};
 
 const USER: &str = "restricted";
 /// Each test gives rights in the root namespace and takes some away, so each has a user of its own.
@@ -81,15 +81,15 @@ async fn give(fixture: &ReleaseFixture<'_>, user: &str, roles: &[Value], right: 
     // The Secrets have keys by now.
     let rights = roles.iter().filter(|object| object["kind"] != "Secret");
     let text = rights.map(Value::to_string).collect::<Vec<_>>().join("\n---\n");
-    fixture.lab.kubectl_as("admin", &["replace", "-f", "-"], &text).await.unwrap();
+    fixture.api.kubectl_as("admin", &["replace", "-f", "-"], &text).await.unwrap();
     let (resource, subresource) = right.resource.split_once('/').unwrap_or((&right.resource, ""));
     let what = right.object.as_ref().map_or(resource.to_owned(), |name| format!("{resource}/{name}"));
     let subresource = format!("--subresource={subresource}");
     let ask = ["auth", "can-i", &right.verb, &what, "-n", &right.namespace, &subresource];
     fixture
-        .lab
+        .api
         .until("the API server goes by the roles", async || {
-            (fixture.lab.kubectl_as(user, &ask, "").await.is_ok() == allowed).then_some(())
+            (fixture.api.kubectl_as(user, &ask, "").await.is_ok() == allowed).then_some(())
         })
         .await
         .unwrap();
@@ -105,7 +105,7 @@ async fn abandoned(fixture: &ReleaseFixture<'_>) {
             "metadata": {"name": name, "namespace": namespace},
             "spec": {"holderIdentity": "carol", "leaseDurationSeconds": 1},
         });
-        fixture.lab.apply(&lease.to_string()).await.unwrap();
+        fixture.api.apply(&lease.to_string()).await.unwrap();
     }
 }
 
@@ -125,13 +125,13 @@ async fn clean(fixture: &ReleaseFixture<'_>, file: &NamedTempFile) {
     let ingress = format!("{}-ingress", fixture.namespace);
     for namespace in [&fixture.namespace, &ingress] {
         let all = ["delete", "lease", "--all", "-n", namespace];
-        fixture.lab.kubectl(&all).await.unwrap();
+        fixture.api.kubectl(&all).await.unwrap();
     }
     fixture.run("admin", file, &["uninstall", "--skip-check", "moves-users", "--skip-check", "paused"]).await;
     // As `generate rbac` prints them: nobody has the right to create Secrets.
     for name in ["canary-ctl-keys", "canary-ctl-record-keys"] {
         let emptied = ["patch", "secret", name, "-n", &ingress, "--type", "merge", "-p", r#"{"data": null}"#];
-        fixture.lab.kubectl(&emptied).await.unwrap();
+        fixture.api.kubectl(&emptied).await.unwrap();
     }
 }
 
@@ -143,7 +143,7 @@ async fn slowly(fixture: &ReleaseFixture<'_>, proxy: &FaultProxy) -> Result<(), 
     let cluster =
         Cluster::connect(&access, WriteOptions { lease_timing, ..WriteOptions::default() }).await.unwrap();
     proxy.inject(u32::MAX, Fault::Slow(Duration::from_millis(200)), |call| !call.contains("/leases"));
-    let done = crate::support::release_fixture::apply(&cluster, &fixture.release("shop")).await;
+    let done = wasm_tests::api::release_fixture::apply(&cluster, &fixture.release("shop")).await;
     proxy.is_done();
     done.map(drop).map_err(|error| format!("error: {error}\n  hint: {}\n", error.hint().unwrap()))
 }
@@ -162,13 +162,13 @@ fn is_named(said: &str, right: &Right) -> bool {
 
 #[test]
 fn the_printed_rights_are_enough_and_none_is_too_many() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "rights").await;
-        let (file, proxy) = (fixture.file("shop"), FaultProxy::new(lab).await);
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "rights").await;
+        let (file, proxy) = (fixture.file("shop"), FaultProxy::new(api).await);
         let service = json!({"selector": {"app": "shop"}, "ports": [{"port": 80}]});
         let metadata = json!({"name": "shop", "namespace": fixture.namespace});
         let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": service});
-        lab.apply(&service.to_string()).await.unwrap();
+        api.apply(&service.to_string()).await.unwrap();
         let roles = printed(&fixture, USER, &file, &[]).await;
         let rights = rights(&roles);
         give(&fixture, USER, &roles, rights.last().unwrap(), true).await;
@@ -214,8 +214,8 @@ fn the_printed_rights_are_enough_and_none_is_too_many() {
 
 #[test]
 fn an_injection_needs_the_rights_to_list_get_and_patch_virtual_services_of_others() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "rights-edit").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "rights-edit").await;
         let file = ReleaseFixture::file_of(&fixture.document("shop").with("/spec/routes", "inject"));
         written(&fixture, &["apply", "-f", "-"], "3s").await;
         let before = read(&fixture).await;
@@ -243,8 +243,8 @@ fn an_injection_needs_the_rights_to_list_get_and_patch_virtual_services_of_other
 
 #[test]
 fn without_the_right_to_ask_proxies_a_status_names_it_and_a_wait_is_refused() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "rights-proxy").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "rights-proxy").await;
         let file = fixture.file("shop");
         let ran = fixture
             .run("admin", &file, &["apply", "--skip-check", "no-ready-pods", "--skip-check", "no-proxies"])
@@ -282,9 +282,9 @@ async fn ready_gateway(fixture: &ReleaseFixture<'_>) {
         "metadata": {"name": "gateway", "namespace": namespace, "labels": {"istio": "gateway"}},
         "spec": {"nodeName": NODE, "containers": [{"name": "istio-proxy", "image": "none"}]},
     });
-    fixture.lab.apply(&format!("---\n{node}\n---\n{pod}\n")).await.unwrap();
+    fixture.api.apply(&format!("---\n{node}\n---\n{pod}\n")).await.unwrap();
     let status = json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});
     let patch =
         ["patch", "pod", "gateway", "-n", &namespace, "--subresource=status", "-p", &status.to_string()];
-    fixture.lab.kubectl(&patch).await.unwrap();
+    fixture.api.kubectl(&patch).await.unwrap();
 }

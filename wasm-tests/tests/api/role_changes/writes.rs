@@ -1,14 +1,14 @@
 //! What a promotion and a rollback write, and what they say no to.
 
-use crate::support::in_the_mesh;
-use crate::support::release_fixture::{
-    ReleaseFixture, Verb, WITHOUT_PODS, apply, name, promote, set_weight, turn,
-};
+use crate::beside_an_api_server;
 use canary_ctl::hint::Hint as _;
 use canary_operations::{ApplyOptions, Error, WaitOptions};
 use canary_release::plan;
 use canary_release::spec::Release;
 use std::time::Duration;
+use wasm_tests::api::release_fixture::{
+    ReleaseFixture, Verb, WITHOUT_PODS, apply, name, promote, set_weight, turn,
+};
 
 /// The same file with other versions.
 fn with_versions(release: &Release, stable: &str, canary: Option<&str>) -> Release {
@@ -20,8 +20,8 @@ fn with_versions(release: &Release, stable: &str, canary: Option<&str>) -> Relea
 
 #[test]
 fn a_promotion_writes_record_default_routes_and_configuration_and_nothing_else() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "a-promotion").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "a-promotion").await;
         let (cluster, release) = (fixture.cluster().await, fixture.release("shop"));
         apply(&cluster, &release).await.unwrap();
         let before = fixture.versions().await;
@@ -42,8 +42,8 @@ fn a_promotion_writes_record_default_routes_and_configuration_and_nothing_else()
 
 #[test]
 fn the_file_of_before_a_promotion_is_refused_and_the_changed_file_finds_nothing_to_do() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "old-file").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "old-file").await;
         let (cluster, release) = (fixture.cluster().await, fixture.release("shop"));
         apply(&cluster, &release).await.unwrap();
         turn(&cluster, &release, Verb::Promote).await.unwrap();
@@ -68,8 +68,8 @@ fn the_file_of_before_a_promotion_is_refused_and_the_changed_file_finds_nothing_
 
 #[test]
 fn a_rolled_back_version_is_applied_again_if_allowed_and_its_old_pins_do_not_count() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "comes-again").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "comes-again").await;
         let (cluster, release) = (fixture.cluster().await, fixture.release("shop"));
         apply(&cluster, &release).await.unwrap();
         turn(&cluster, &release, Verb::RollBack).await.unwrap();
@@ -89,8 +89,8 @@ fn a_rolled_back_version_is_applied_again_if_allowed_and_its_old_pins_do_not_cou
 
 #[test]
 fn a_drain_whose_time_is_over_is_ended_by_the_next_apply() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "time-is-over").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "time-is-over").await;
         let (cluster, release) = (fixture.cluster().await, fixture.release("shop"));
         apply(&cluster, &release).await.unwrap();
         let stored = cluster.get_record(&name(&release)).await.unwrap();
@@ -100,7 +100,7 @@ fn a_drain_whose_time_is_over_is_ended_by_the_next_apply() {
         assert!(record.state.has_gone("v1"), "{:?}", record.state.gone);
         assert_eq!(record.leaving, Vec::<String>::new());
         assert_eq!(cluster.unfinished(&name(&release), &record).await.unwrap().changes, []);
-        let rules = lab.kubectl(&[
+        let rules = api.kubectl(&[
             "get",
             "destinationrule",
             "-n",
@@ -114,8 +114,8 @@ fn a_drain_whose_time_is_over_is_ended_by_the_next_apply() {
 
 #[test]
 fn a_promotion_that_was_overtaken_by_a_rollback_does_not_write_over_it() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "overtaken").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "overtaken").await;
         let (cluster, release) = (fixture.cluster().await, fixture.release("shop"));
         apply(&cluster, &release).await.unwrap();
         // As if the first call slept after its record while the second one did everything.
@@ -131,8 +131,8 @@ fn a_promotion_that_was_overtaken_by_a_rollback_does_not_write_over_it() {
 
 #[test]
 fn of_two_concurrent_role_changes_one_is_refused_with_the_other_operator() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "two-turns").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "two-turns").await;
         let (cluster, release) = (fixture.cluster().await, fixture.release("shop"));
         apply(&cluster, &release).await.unwrap();
         let seen = cluster.get_record(&name(&release)).await.unwrap();

@@ -1,13 +1,13 @@
 //! One operator at a time: two releases of one gateway at once, holders that vanish, holders that live, Ctrl-C.
 
-use crate::support::fault_proxy::{Fault, FaultProxy};
-use crate::support::in_the_mesh;
-use crate::support::release_fixture::{KEYS, ReleaseFixture, apply, uninstall};
+use crate::beside_an_api_server;
 use canary_operations::{Access, Cluster, Error, LeaseTiming, WriteOptions};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::json;
 use std::time::Duration;
+use wasm_tests::api::fault_proxy::{Fault, FaultProxy};
+use wasm_tests::api::release_fixture::{KEYS, ReleaseFixture, apply, uninstall};
 
 /// Another holder's Lease on the objects that all releases of the gateway share.
 async fn held(fixture: &ReleaseFixture<'_>, seconds: u32) {
@@ -22,21 +22,21 @@ async fn held(fixture: &ReleaseFixture<'_>, seconds: u32) {
             "renewTime": "2026-11-21T14:00:00.000000Z",
         },
     });
-    fixture.lab.apply(&lease.to_string()).await.unwrap();
+    fixture.api.apply(&lease.to_string()).await.unwrap();
 }
 
 async fn leases(fixture: &ReleaseFixture<'_>) -> String {
     let mut names = String::new();
     for namespace in [fixture.namespace.clone(), format!("{}-ingress", fixture.namespace)] {
-        names += &fixture.lab.kubectl(&["get", "lease", "-n", &namespace, "-o", "name"]).await.unwrap();
+        names += &fixture.api.kubectl(&["get", "lease", "-n", &namespace, "-o", "name"]).await.unwrap();
     }
     names
 }
 
 #[test]
 fn two_releases_applied_to_one_gateway_at_once_are_both_installed() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "same-moment").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "same-moment").await;
         let (one, other) = (fixture.cluster().await, fixture.cluster().await);
         let (shop, blog) = (fixture.release("shop"), fixture.release("blog"));
         for round in 0..5 {
@@ -60,9 +60,9 @@ fn two_releases_applied_to_one_gateway_at_once_are_both_installed() {
 
 #[test]
 fn an_apply_that_has_read_a_shared_object_holds_its_lease_until_it_has_written() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "looked").await;
-        let proxy = FaultProxy::new(lab).await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "looked").await;
+        let proxy = FaultProxy::new(api).await;
         let access = Access { kubeconfig: Some(proxy.kubeconfig()), ..Access::default() };
         let slow = Cluster::connect(&access, WriteOptions::default()).await.unwrap();
         let (shop, blog, other) = (fixture.release("shop"), fixture.release("blog"), fixture.cluster().await);
@@ -73,7 +73,7 @@ fn an_apply_that_has_read_a_shared_object_holds_its_lease_until_it_has_written()
         proxy.inject(1, Fault::Slow(Duration::from_secs(2)), writes);
         let quick = async {
             let written = async || proxy.has_seen(writes).then_some(());
-            lab.until("a write that is on its way", written).await.unwrap();
+            api.until("a write that is on its way", written).await.unwrap();
             apply(&other, &blog).await
         };
         let (first, second) = tokio::join!(apply(&slow, &shop), quick);
@@ -88,8 +88,8 @@ fn an_apply_that_has_read_a_shared_object_holds_its_lease_until_it_has_written()
 
 #[test]
 fn a_lease_whose_holder_has_vanished_is_taken_over() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "vanished").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "vanished").await;
         held(&fixture, 1).await;
         apply(&fixture.cluster().await, &fixture.release("shop")).await.unwrap();
         assert_eq!(leases(&fixture).await, "");
@@ -98,8 +98,8 @@ fn a_lease_whose_holder_has_vanished_is_taken_over() {
 
 #[test]
 fn a_held_lease_is_an_error_that_names_the_holder_and_nothing_is_written() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "held").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "held").await;
         held(&fixture, 3600).await;
         let lease_timing = LeaseTiming { wait: Duration::from_millis(300), ..LeaseTiming::default() };
         let cluster = fixture.cluster_that(WriteOptions { lease_timing, ..WriteOptions::default() }).await;
@@ -121,8 +121,8 @@ fn a_held_lease_is_an_error_that_names_the_holder_and_nothing_is_written() {
 
 #[test]
 fn ctrl_c_gives_a_lease_back() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "interrupted").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "interrupted").await;
         held(&fixture, 3600).await;
         let file = fixture.file("shop");
         let child = fixture
@@ -134,7 +134,7 @@ fn ctrl_c_gives_a_lease_back() {
             .spawn()
             .unwrap();
         let ours = "lease.coordination.k8s.io/shop-canary\n";
-        lab.until("a lease of ours", async || leases(&fixture).await.contains(ours).then_some(()))
+        api.until("a lease of ours", async || leases(&fixture).await.contains(ours).then_some(()))
             .await
             .unwrap();
         let id = Pid::from_raw(i32::try_from(child.id().unwrap()).unwrap());

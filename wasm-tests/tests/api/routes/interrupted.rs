@@ -1,15 +1,15 @@
 //! `routes: inject`, killed between two writes: the next call continues, and the object is returned to its owner
 //! unchanged.
 
-use crate::support::in_the_mesh;
-use crate::support::release_fixture::{ReleaseFixture, apply};
-use crate::support::virtual_service::{is_theirs_again, read, written};
+use crate::beside_an_api_server;
+use crate::virtual_service::{is_theirs_again, read, written};
 use canary_operations::WriteOptions;
+use wasm_tests::api::release_fixture::{ReleaseFixture, apply};
 
 #[test]
 fn an_injection_that_was_killed_is_continued_and_undone() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "killed-edit").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "killed-edit").await;
         let release = ReleaseFixture::read(&fixture.document("shop").with("/spec/routes", "inject"));
         let cluster = fixture.cluster().await;
         written(&fixture, &["apply", "-f", "-"], "3s").await;

@@ -4,7 +4,7 @@
 //! How many writes of Leases there are depends on time, since an expired Lease of the process before is deleted first. A test
 //! that kills at each write in turn therefore leaves them out ([`killed_after_objects`]).
 
-use crate::support::release_fixture::BRIEF;
+use crate::api::release_fixture::BRIEF;
 use canary_operations::{Access, Cluster, Error, WriteOptions};
 use http::{Method, Request, Response};
 use kube::Client;
@@ -19,16 +19,16 @@ use tower::{BoxError, Service};
 
 /// Whether the process has been killed.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Killed(Arc<AtomicBool>);
+pub struct Killed(Arc<AtomicBool>);
 
 impl Killed {
-    pub(crate) fn is_killed(&self) -> bool {
+    pub fn is_killed(&self) -> bool {
         self.0.load(Ordering::SeqCst)
     }
 }
 
 /// Runs an operation in a process that is killed after so many writes. Fails if it ends before.
-pub(crate) async fn interrupt<T: Debug>(
+pub async fn interrupt<T: Debug>(
     access: &Access,
     writes: u32,
     options: WriteOptions,
@@ -45,11 +45,7 @@ async fn killed_after(access: &Access, writes: u32, options: WriteOptions) -> (C
 }
 
 /// A cluster as a process sees it that is killed after so many writes of objects other than Leases.
-pub(crate) async fn killed_after_objects(
-    access: &Access,
-    writes: u32,
-    options: WriteOptions,
-) -> (Cluster, Killed) {
+pub async fn killed_after_objects(access: &Access, writes: u32, options: WriteOptions) -> (Cluster, Killed) {
     connect(access, writes, |request| is_write(request) && !is_lease(request), options).await
 }
 

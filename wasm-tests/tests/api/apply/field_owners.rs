@@ -1,10 +1,10 @@
 //! Other hands in our objects, and two operators at once.
 
-use crate::support::in_the_mesh;
-use crate::support::release_fixture::{ReleaseFixture, apply, name, set_weight};
+use crate::beside_an_api_server;
 use canary_operations::{Error, WriteOptions};
 use canary_release::plan::ChangeReason;
 use serde_json::json;
+use wasm_tests::api::release_fixture::{ReleaseFixture, apply, name, set_weight};
 
 const THEIRS: &str = r#"{"apiVersion": "networking.istio.io/v1", "kind": "VirtualService",
     "metadata": {"name": "shop-canary", "namespace": "an-owner"},
@@ -12,12 +12,12 @@ const THEIRS: &str = r#"{"apiVersion": "networking.istio.io/v1", "kind": "Virtua
 
 #[test]
 fn a_field_of_another_owner_stops_the_call_which_names_both() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "an-owner").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "an-owner").await;
         let (cluster, release) = (fixture.cluster().await, fixture.release("shop"));
         apply(&cluster, &release).await.unwrap();
         let taking = ["apply", "--server-side", "--force-conflicts", "--field-manager=helm", "-f", "-"];
-        lab.kubectl_as("admin", &taking, THEIRS).await.unwrap();
+        api.kubectl_as("admin", &taking, THEIRS).await.unwrap();
         let theirs = fixture.versions().await;
 
         let plan = cluster.plan(&release).await.unwrap();
@@ -37,13 +37,13 @@ fn a_field_of_another_owner_stops_the_call_which_names_both() {
 
 #[test]
 fn an_object_that_was_deleted_by_hand_is_restored_with_its_labels() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "a-hand").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "a-hand").await;
         let document = fixture.document("shop").with("/metadata/labels", json!({"team": "retail"}));
         let document = document.with("/metadata/annotations", json!({"acme.io/cost-centre": "42"}));
         let (cluster, release) = (fixture.cluster().await, ReleaseFixture::read(&document));
         apply(&cluster, &release).await.unwrap();
-        lab.kubectl(&["delete", "destinationrule", "shop-canary", "-n", "a-hand"]).await.unwrap();
+        api.kubectl(&["delete", "destinationrule", "shop-canary", "-n", "a-hand"]).await.unwrap();
         let applied = apply(&cluster, &release).await.unwrap();
         assert_eq!(applied.plan.changes.len(), 1);
         let written = fixture.versions().await;
@@ -59,8 +59,8 @@ fn an_object_that_was_deleted_by_hand_is_restored_with_its_labels() {
 
 #[test]
 fn of_two_concurrent_weights_one_is_refused_with_the_other_operator_and_change() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "two-operators").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "two-operators").await;
         let (cluster, release) = (fixture.cluster().await, fixture.release("shop"));
         apply(&cluster, &release).await.unwrap();
         let seen = cluster.get_record(&name(&release)).await.unwrap();
@@ -75,8 +75,8 @@ fn of_two_concurrent_weights_one_is_refused_with_the_other_operator_and_change()
 
 #[test]
 fn two_first_applies_at_once_make_one_release() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "at-once").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "at-once").await;
         let (one, other, release) =
             (fixture.cluster().await, fixture.cluster().await, fixture.release("shop"));
         let (first, second) = tokio::join!(apply(&one, &release), apply(&other, &release));

@@ -1,13 +1,13 @@
 //! An API server that is slow, overloaded, broken, or rejects our credentials: which requests are retried, the errors,
 //! and the remaining state.
 
-use crate::support::fault_proxy::{Fault, FaultProxy, writes};
-use crate::support::in_the_mesh;
-use crate::support::release_fixture::{ReleaseFixture, apply, name, set_weight, uninstall};
+use crate::beside_an_api_server;
 use canary_ctl::hint::Hint as _;
 use canary_operations::{Access, Cluster, Error, LeaseTiming, WriteOptions};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
+use wasm_tests::api::fault_proxy::{Fault, FaultProxy, writes};
+use wasm_tests::api::release_fixture::{ReleaseFixture, apply, name, set_weight, uninstall};
 
 async fn through(proxy: &FaultProxy, writing: WriteOptions) -> Cluster {
     let access = Access { kubeconfig: Some(proxy.kubeconfig()), ..Access::default() };
@@ -22,9 +22,9 @@ fn write(number: u32) -> impl Fn(&str) -> bool + Send + 'static {
 
 #[test]
 fn every_failed_read_is_retried() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "failing-reads").await;
-        let (proxy, release) = (FaultProxy::new(lab).await, fixture.release("shop"));
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "failing-reads").await;
+        let (proxy, release) = (FaultProxy::new(api).await, fixture.release("shop"));
         let cluster = through(&proxy, WriteOptions::default()).await;
         for fault in [Fault::Status(500), Fault::Status(503), Fault::DropsRequest, Fault::DropsResponse] {
             // Every second read fails.
@@ -43,9 +43,9 @@ fn every_failed_read_is_retried() {
 
 #[test]
 fn a_failed_write_is_retried_or_reported_and_then_continued() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "failing-writes").await;
-        let (proxy, release) = (FaultProxy::new(lab).await, fixture.release("shop"));
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "failing-writes").await;
+        let (proxy, release) = (FaultProxy::new(api).await, fixture.release("shop"));
         let lease_timing = LeaseTiming { lease: Duration::from_secs(1), ..LeaseTiming::default() };
         let sane = fixture.cluster().await;
         let cluster = through(&proxy, WriteOptions { lease_timing, ..WriteOptions::default() }).await;
@@ -79,9 +79,9 @@ fn a_failed_write_is_retried_or_reported_and_then_continued() {
 
 #[test]
 fn a_weight_whose_record_was_written_and_not_acknowledged_is_no_strangers() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "lost-answer").await;
-        let (proxy, release) = (FaultProxy::new(lab).await, fixture.release("shop"));
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "lost-answer").await;
+        let (proxy, release) = (FaultProxy::new(api).await, fixture.release("shop"));
         let cluster = through(&proxy, WriteOptions::default()).await;
         apply(&cluster, &release).await.unwrap();
         proxy.inject(1, Fault::DropsResponse, |call| {
@@ -98,9 +98,9 @@ fn a_weight_whose_record_was_written_and_not_acknowledged_is_no_strangers() {
 
 #[test]
 fn an_api_server_that_stays_broken_is_reported_before_anything_is_written() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "broken").await;
-        let (proxy, release) = (FaultProxy::new(lab).await, fixture.release("shop"));
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "broken").await;
+        let (proxy, release) = (FaultProxy::new(api).await, fixture.release("shop"));
         let cluster = through(&proxy, WriteOptions::default()).await;
         proxy.inject(u32::MAX, Fault::Status(500), |call| call.contains("/secrets/"));
         let error = apply(&cluster, &release).await.unwrap_err();
@@ -123,8 +123,8 @@ fn an_api_server_that_stays_broken_is_reported_before_anything_is_written() {
 
 #[test]
 fn expired_credentials_are_reported_as_rejected() {
-    in_the_mesh(async |lab| {
-        let proxy = FaultProxy::new(lab).await;
+    beside_an_api_server(async |api| {
+        let proxy = FaultProxy::new(api).await;
         let access = Access { kubeconfig: Some(proxy.kubeconfig_with("expired")), ..Access::default() };
         let Err(error) = Cluster::connect(&access, WriteOptions::default()).await else {
             panic!("connected")
@@ -139,17 +139,17 @@ fn expired_credentials_are_reported_as_rejected() {
 
 #[test]
 fn a_slow_api_server_takes_time_and_the_lease_is_renewed_meanwhile() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "slow").await;
-        let (proxy, release) = (FaultProxy::new(lab).await, fixture.release("shop"));
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "slow").await;
+        let (proxy, release) = (FaultProxy::new(api).await, fixture.release("shop"));
         let lease = Duration::from_secs(1);
         let lease_timing = LeaseTiming { lease, wait: Duration::from_secs(3) };
         let slow = through(&proxy, WriteOptions { lease_timing, ..WriteOptions::default() }).await;
         let other = fixture.cluster_that(WriteOptions { lease_timing, ..WriteOptions::default() }).await;
         proxy.inject(u32::MAX, Fault::Slow(Duration::from_millis(500)), |call| !call.contains("/leases"));
         let second = async {
-            lab.until("the lease", async || {
-                let found = lab.kubectl(&["get", "lease", "-n", "slow", "-o", "name"]).await.ok()?;
+            api.until("the lease", async || {
+                let found = api.kubectl(&["get", "lease", "-n", "slow", "-o", "name"]).await.ok()?;
                 (!found.is_empty()).then_some(())
             })
             .await

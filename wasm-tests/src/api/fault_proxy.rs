@@ -8,7 +8,7 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use kube::Client;
 use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
-use mesh_lab::Lab;
+use mesh_lab::Kubernetes;
 use serde_json::json;
 use std::io;
 use std::net::SocketAddr;
@@ -21,7 +21,7 @@ use tokio::task::JoinSet;
 
 /// A fault of a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Fault {
+pub enum Fault {
     /// The response is delayed.
     Slow(Duration),
     /// The response has this status; the request is not forwarded.
@@ -48,7 +48,7 @@ struct ProxyState {
 }
 
 /// The proxy. It ends with the value.
-pub(crate) struct FaultProxy {
+pub struct FaultProxy {
     address: SocketAddr,
     state: Arc<Mutex<ProxyState>>,
     folder: TempDir,
@@ -56,8 +56,8 @@ pub(crate) struct FaultProxy {
 }
 
 impl FaultProxy {
-    pub(crate) async fn new(lab: &Lab) -> Self {
-        let file = Kubeconfig::read_from(lab.kubeconfig("admin").unwrap()).unwrap();
+    pub async fn new(api: &Kubernetes) -> Self {
+        let file = Kubeconfig::read_from(api.kubeconfig("admin").unwrap()).unwrap();
         let mut config =
             kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.unwrap();
         // The forwarded request has the caller's own credentials.
@@ -82,11 +82,11 @@ impl FaultProxy {
     }
 
     /// A kubeconfig that leads to the proxy, as `admin`.
-    pub(crate) fn kubeconfig(&self) -> PathBuf {
+    pub fn kubeconfig(&self) -> PathBuf {
         self.kubeconfig_with("token-of-admin")
     }
 
-    pub(crate) fn kubeconfig_with(&self, token: &str) -> PathBuf {
+    pub fn kubeconfig_with(&self, token: &str) -> PathBuf {
         let path = self.folder.path().join("kubeconfig");
         let text = json!({
             "apiVersion": "v1",
@@ -101,24 +101,24 @@ impl FaultProxy {
     }
 
     /// Injects a fault into the next `times` requests that are meant, as `METHOD /path`.
-    pub(crate) fn inject(&self, times: u32, fault: Fault, is_meant: impl Fn(&str) -> bool + Send + 'static) {
+    pub fn inject(&self, times: u32, fault: Fault, is_meant: impl Fn(&str) -> bool + Send + 'static) {
         let injected = InjectedFault { is_meant: Box::new(is_meant), left: times, fault };
         self.state.lock().unwrap().faults.push(injected);
     }
 
     /// Whether all faults were injected; removes those that were not.
-    pub(crate) fn is_done(&self) -> bool {
+    pub fn is_done(&self) -> bool {
         let faults = std::mem::take(&mut self.state.lock().unwrap().faults);
         faults.iter().all(|fault| fault.left == 0)
     }
 
     /// Whether such a request has arrived.
-    pub(crate) fn has_seen(&self, is_meant: impl Fn(&str) -> bool) -> bool {
+    pub fn has_seen(&self, is_meant: impl Fn(&str) -> bool) -> bool {
         self.state.lock().unwrap().calls.iter().any(|call| is_meant(call))
     }
 
     /// The requests since the last call, as `METHOD /path`.
-    pub(crate) fn calls(&self) -> Vec<String> {
+    pub fn calls(&self) -> Vec<String> {
         std::mem::take(&mut self.state.lock().unwrap().calls)
     }
 }
@@ -127,7 +127,7 @@ impl FaultProxy {
 const DRY_RUN: &str = "?dryRun";
 
 /// Whether a call changes something, and is made whatever the time: a Lease is renewed when it is time to.
-pub(crate) fn writes(call: &str) -> bool {
+pub fn writes(call: &str) -> bool {
     let renews = call.starts_with("PUT ") && call.contains("/leases/");
     !call.starts_with("GET ") && !call.ends_with("reviews") && !call.ends_with(DRY_RUN) && !renews
 }

@@ -1,11 +1,11 @@
 //! A promotion, a rollback or the end of a drain that is killed between two writes: every route leads to a subset, and the
 //! next call continues. A sample; the tests of `canary-operations` kill each operation after each write.
 
-use crate::support::in_the_mesh;
-use crate::support::release_fixture::{ReleaseFixture, Verb, apply, name, turn, uninstall};
+use crate::beside_an_api_server;
 use canary_operations::WriteOptions;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use wasm_tests::api::release_fixture::{ReleaseFixture, Verb, apply, name, turn, uninstall};
 
 #[test]
 fn a_promotion_that_was_killed_is_continued() {
@@ -31,8 +31,8 @@ fn the_end_of_a_drain_that_was_killed_is_continued() {
 
 /// Kills a verb after so many of its writes; `before` are the verbs that lead to where it begins.
 fn killed_after(namespace: &str, before: &[Verb], verb: Verb, points: &[u32]) {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, namespace).await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, namespace).await;
         let (cluster, release) = (fixture.cluster().await, fixture.release("shop"));
         for writes in points.iter().copied() {
             apply(&cluster, &release).await.unwrap();

@@ -1,14 +1,14 @@
 //! Owners of objects, which write them with their real tools.
 
-use mesh_lab::{Helm, Lab, LabError};
+use crate::mesh::ShopEnv;
+use crate::scenario::HOST;
+use mesh_lab::{Helm, Kubernetes, LabError};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use wasm_tests::mesh::ShopEnv;
-use wasm_tests::scenario::HOST;
 
 /// The owner of the objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Owner {
+pub enum Owner {
     /// `helm upgrade --install`.
     Helm(Helm),
     /// `kubectl apply`, with its annotation.
@@ -20,7 +20,7 @@ pub(crate) enum Owner {
 }
 
 impl Owner {
-    pub(crate) const ALL: [Self; 5] = [
+    pub const ALL: [Self; 5] = [
         Self::Helm(Helm::Three),
         Self::Helm(Helm::Four),
         Self::Kubectl,
@@ -29,7 +29,7 @@ impl Owner {
     ];
 
     /// The field manager.
-    pub(crate) const fn manager(self) -> &'static str {
+    pub const fn manager(self) -> &'static str {
         match self {
             Self::Helm(_) => "helm",
             Self::Kubectl => "kubectl-client-side-apply",
@@ -39,7 +39,7 @@ impl Owner {
 }
 
 /// A VirtualService of theirs, for the shop at its gateway.
-pub(crate) fn virtual_service(env: &ShopEnv, name: &str, http: &Value) -> Value {
+pub fn virtual_service(env: &ShopEnv, name: &str, http: &Value) -> Value {
     json!({
         "apiVersion": "networking.istio.io/v1",
         "kind": "VirtualService",
@@ -49,8 +49,8 @@ pub(crate) fn virtual_service(env: &ShopEnv, name: &str, http: &Value) -> Value 
 }
 
 /// Objects in a folder, as a chart or as what a repository has.
-pub(crate) struct Chart<'l> {
-    lab: &'l Lab,
+pub struct Chart<'l> {
+    api: &'l Kubernetes,
     folder: TempDir,
     name: String,
     namespace: String,
@@ -58,21 +58,21 @@ pub(crate) struct Chart<'l> {
 
 impl<'l> Chart<'l> {
     /// One without objects, for this namespace.
-    pub(crate) fn new(lab: &'l Lab, namespace: &str) -> Self {
-        Self::called(lab, "shop", namespace)
+    pub fn new(api: &'l Kubernetes, namespace: &str) -> Self {
+        Self::called(api, "shop", namespace)
     }
 
     /// The same, as this release of Helm's.
-    pub(crate) fn called(lab: &'l Lab, name: &str, namespace: &str) -> Self {
+    pub fn called(api: &'l Kubernetes, name: &str, namespace: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("templates")).unwrap();
         std::fs::write(folder.path().join("Chart.yaml"), "apiVersion: v2\nname: shop\nversion: 0.1.0\n")
             .unwrap();
-        Self { lab, folder, name: name.to_owned(), namespace: namespace.to_owned() }
+        Self { api, folder, name: name.to_owned(), namespace: namespace.to_owned() }
     }
 
     /// Installs it, or upgrades it, with these objects in it and no others.
-    pub(crate) async fn comes(&self, owner: Owner, objects: &[Value]) -> Result<(), LabError> {
+    pub async fn comes(&self, owner: Owner, objects: &[Value]) -> Result<(), LabError> {
         let text = text(owner, objects);
         let manager = "--field-manager=argocd-controller";
         match owner {
@@ -80,7 +80,7 @@ impl<'l> Chart<'l> {
                 std::fs::write(self.folder.path().join("templates/all.yaml"), text).unwrap();
                 let path = self.folder.path().to_str().unwrap();
                 let line = ["upgrade", "--install", &self.name, path, "-n", &self.namespace];
-                self.lab.helm(helm, &line).await.map(drop)
+                self.api.helm(helm, &line).await.map(drop)
             }
             Owner::Kubectl => self.kubectl(&["apply", "-f", "-"], &text).await,
             Owner::ArgoCd => self.again_and_again(&["apply", manager, "-f", "-"], &text).await,
@@ -92,10 +92,10 @@ impl<'l> Chart<'l> {
     }
 
     /// Takes it away, with its objects.
-    pub(crate) async fn goes(&self, owner: Owner, objects: &[Value]) {
+    pub async fn goes(&self, owner: Owner, objects: &[Value]) {
         let gone = match owner {
             Owner::Helm(helm) => {
-                self.lab.helm(helm, &["uninstall", &self.name, "-n", &self.namespace]).await.map(drop)
+                self.api.helm(helm, &["uninstall", &self.name, "-n", &self.namespace]).await.map(drop)
             }
             _ => self.kubectl(&["delete", "-f", "-"], &text(owner, objects)).await,
         };
@@ -104,7 +104,7 @@ impl<'l> Chart<'l> {
 
     /// Applies these objects, and no longer the others: Helm deletes those itself, for the other owners they are
     /// deleted here.
-    pub(crate) async fn leaves_out(&self, owner: Owner, objects: &[Value], others: &[Value]) {
+    pub async fn leaves_out(&self, owner: Owner, objects: &[Value], others: &[Value]) {
         self.comes(owner, objects).await.unwrap();
         if !matches!(owner, Owner::Helm(_)) {
             self.kubectl(&["delete", "-f", "-"], &text(owner, others)).await.unwrap();
@@ -112,10 +112,10 @@ impl<'l> Chart<'l> {
     }
 
     /// What the cluster has as the timeout of the last route of its VirtualService `shop`.
-    pub(crate) async fn timeout(&self) -> String {
+    pub async fn timeout(&self) -> String {
         let path = "jsonpath={.spec.http[-1:].timeout}";
         let line = ["get", "virtualservice", "shop", "-n", &self.namespace, "-o", path];
-        self.lab.kubectl(&line).await.unwrap()
+        self.api.kubectl(&line).await.unwrap()
     }
 
     async fn again_and_again(&self, line: &[&str], text: &str) -> Result<(), LabError> {
@@ -126,7 +126,7 @@ impl<'l> Chart<'l> {
     }
 
     async fn kubectl(&self, line: &[&str], text: &str) -> Result<(), LabError> {
-        self.lab.kubectl_as("admin", line, text).await.map(drop)
+        self.api.kubectl_as("admin", line, text).await.map(drop)
     }
 }
 

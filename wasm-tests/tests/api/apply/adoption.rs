@@ -1,14 +1,14 @@
 //! Objects under our names that others have made, out of what `canary-ctl generate` prints, and then `canary-ctl apply`.
 
-use crate::support::in_the_mesh;
-use crate::support::object_owner::{Chart, Owner};
-use crate::support::release_fixture::{ReleaseFixture, apply, name, set_weight, uninstall};
+use crate::beside_an_api_server;
 use canary_operations::{Error, WriteOptions};
 use canary_release::plan;
 use canary_release::spec::Release;
-use mesh_lab::{Helm, Lab};
+use mesh_lab::{Helm, Kubernetes};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use wasm_tests::api::object_owner::{Chart, Owner};
+use wasm_tests::api::release_fixture::{ReleaseFixture, apply, name, set_weight, uninstall};
 
 fn forced() -> WriteOptions {
     WriteOptions { force_conflicts: true, ..WriteOptions::default() }
@@ -91,13 +91,13 @@ async fn are_ours(fixture: &ReleaseFixture<'_>, rendered: &BTreeMap<String, Valu
 
 #[test]
 fn an_object_of_another_owner_under_our_name_is_adopted_without_orphaned_fields() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "adopted").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "adopted").await;
         let (cluster, forced) = (fixture.cluster().await, fixture.cluster_that(forced()).await);
         let release = release(&fixture);
         let rendered = rendered(&fixture, &release).await;
         for owner in Owner::ALL {
-            let chart = Chart::new(lab, &fixture.namespace);
+            let chart = Chart::new(api, &fixture.namespace);
             chart.comes(owner, &embroidered(&rendered)).await.unwrap();
             let theirs = fixture.versions().await;
             let refused = apply(&cluster, &release).await;
@@ -127,7 +127,7 @@ fn an_object_of_another_owner_under_our_name_is_adopted_without_orphaned_fields(
             let mut left: Vec<String> = fixture.versions().await.into_keys().collect();
             if !matches!(owner, Owner::Helm(_)) {
                 assert_eq!(left.drain(..2).collect::<Vec<_>>(), STATIC, "{owner:?}: theirs");
-                delete_static(lab, "adopted-ingress").await;
+                delete_static(api, "adopted-ingress").await;
             }
             assert_eq!(left, ["Secret canary-ctl-keys", "Secret canary-ctl-record-keys"], "{owner:?}");
         }
@@ -136,13 +136,13 @@ fn an_object_of_another_owner_under_our_name_is_adopted_without_orphaned_fields(
 
 #[test]
 fn a_later_write_of_the_former_owner_of_an_adopted_object_is_reported_and_corrected() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "reclaimed").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "reclaimed").await;
         let document = fixture.document("shop").with("/spec/routes", "managed");
         let (cluster, forced) = (fixture.cluster().await, fixture.cluster_that(forced()).await);
         let (file, release) = (ReleaseFixture::file_of(&document), ReleaseFixture::read(&document));
         let rendered = rendered(&fixture, &release).await;
-        let chart = Chart::new(lab, &fixture.namespace);
+        let chart = Chart::new(api, &fixture.namespace);
         chart.comes(Owner::Kubectl, &embroidered(&rendered)).await.unwrap();
         apply(&forced, &release).await.unwrap();
         let stored = cluster.get_record(&name(&release)).await.unwrap();
@@ -167,25 +167,25 @@ fn a_later_write_of_the_former_owner_of_an_adopted_object_is_reported_and_correc
         assert!(!status.contains("is not what was written"), "{status}");
         uninstall(&cluster, &release).await.unwrap();
 
-        deleted(lab, &fixture, &release, &rendered).await;
+        deleted(api, &fixture, &release, &rendered).await;
     });
 }
 
-async fn delete_static(lab: &Lab, namespace: &str) {
+async fn delete_static(api: &Kubernetes, namespace: &str) {
     let names = STATIC.map(|object| object.strip_prefix("EnvoyFilter ").unwrap());
-    lab.kubectl(&["delete", "envoyfilter", names[0], names[1], "-n", namespace]).await.unwrap();
+    api.kubectl(&["delete", "envoyfilter", names[0], names[1], "-n", namespace]).await.unwrap();
 }
 
 /// Uninstalling a chart that still contains the objects deletes them, whatever field manager owns them now.
 async fn deleted(
-    lab: &Lab,
+    api: &Kubernetes,
     fixture: &ReleaseFixture<'_>,
     release: &Release,
     rendered: &BTreeMap<String, Value>,
 ) {
-    delete_static(lab, "reclaimed-ingress").await;
+    delete_static(api, "reclaimed-ingress").await;
     let (cluster, file) = (fixture.cluster().await, fixture.file("shop"));
-    let chart = Chart::new(lab, &fixture.namespace);
+    let chart = Chart::new(api, &fixture.namespace);
     chart.comes(Owner::Helm(Helm::Three), &embroidered(rendered)).await.unwrap();
     apply(&fixture.cluster_that(forced()).await, release).await.unwrap();
     chart.goes(Owner::Helm(Helm::Three), &[]).await;
@@ -199,12 +199,12 @@ async fn deleted(
 
 #[test]
 fn an_adoption_that_was_killed_is_continued() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "killed-adoption").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "killed-adoption").await;
         let (cluster, release) = (fixture.cluster().await, release(&fixture));
         let rendered = rendered(&fixture, &release).await;
         let owner = Owner::ArgoCd;
-        let chart = Chart::new(lab, &fixture.namespace);
+        let chart = Chart::new(api, &fixture.namespace);
         for writes in [1, 4, 7] {
             chart.comes(owner, &embroidered(&rendered)).await.unwrap();
             fixture.interrupt(writes, forced(), async |process| apply(process, &release).await).await;

@@ -1,7 +1,7 @@
 //! A `VirtualService` that was written by hand, and whether its author owns it.
 
-use crate::support::release_fixture::ReleaseFixture;
 use serde_json::{Value, json};
+use wasm_tests::api::release_fixture::ReleaseFixture;
 
 /// Two routes to the shop, one of them with more to it.
 pub(crate) fn by_hand(fixture: &ReleaseFixture<'_>, timeout: &str) -> Value {
@@ -29,14 +29,14 @@ pub(crate) fn by_hand(fixture: &ReleaseFixture<'_>, timeout: &str) -> Value {
 
 /// Writes it by `kubectl`, with these arguments.
 pub(crate) async fn written(fixture: &ReleaseFixture<'_>, way: &[&str], timeout: &str) {
-    fixture.lab.kubectl_as("admin", way, &by_hand(fixture, timeout).to_string()).await.unwrap();
+    fixture.api.kubectl_as("admin", way, &by_hand(fixture, timeout).to_string()).await.unwrap();
 }
 
 /// As it is now.
 pub(crate) async fn read(fixture: &ReleaseFixture<'_>) -> Value {
     let get =
         ["get", "virtualservice", "by-hand", "-n", &fixture.namespace, "-o", "json", "--show-managed-fields"];
-    serde_json::from_str(&fixture.lab.kubectl(&get).await.unwrap()).unwrap()
+    serde_json::from_str(&fixture.api.kubectl(&get).await.unwrap()).unwrap()
 }
 
 /// Whether specification, labels, annotations and managed fields are as before.

@@ -1,15 +1,15 @@
 //! Every preflight check fails for what it is for, before anything is written, and is skipped by its name.
 
-use crate::support::in_the_mesh;
-use crate::support::release_fixture::{ReleaseFixture, apply, apply_although, check_weight, refused};
+use crate::beside_an_api_server;
 use canary_operations::{PromoteOptions, RollbackOptions};
 use canary_release::preflight::PreflightCheck;
 use serde_json::json;
+use wasm_tests::api::release_fixture::{ReleaseFixture, apply, apply_although, check_weight, refused};
 
 #[test]
 fn a_canary_without_a_ready_pod_is_not_promoted_and_a_stable_without_one_gets_no_users_back() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "unready-roles").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "unready-roles").await;
         let (cluster, release) = (fixture.cluster().await, fixture.release("shop"));
         apply(&cluster, &release).await.unwrap();
         let stored = cluster.get_record(&release.name).await.unwrap();
@@ -30,8 +30,8 @@ fn a_canary_without_a_ready_pod_is_not_promoted_and_a_stable_without_one_gets_no
 
 #[test]
 fn users_are_not_sent_where_no_pod_is_or_no_route_leads() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "guarded-weight").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "guarded-weight").await;
         let (cluster, release) = (fixture.cluster().await, fixture.release("shop"));
         apply(&cluster, &release).await.unwrap();
         let message =
@@ -39,7 +39,7 @@ fn users_are_not_sent_where_no_pod_is_or_no_route_leads() {
         assert_eq!(message, "version `v2` has no pod behind Service `shop`");
         check_weight(&cluster, &release, "20", &[PreflightCheck::NoReadyPods]).await.unwrap();
 
-        lab.kubectl(&["delete", "virtualservice", "shop-canary", "-n", "guarded-weight"]).await.unwrap();
+        api.kubectl(&["delete", "virtualservice", "shop-canary", "-n", "guarded-weight"]).await.unwrap();
         let message = refused(
             PreflightCheck::NoRoutes,
             &check_weight(&cluster, &release, "20", &[PreflightCheck::NoReadyPods]).await,
@@ -56,8 +56,8 @@ fn users_are_not_sent_where_no_pod_is_or_no_route_leads() {
 
 #[test]
 fn a_weight_does_not_jump_beyond_the_largest_step_not_even_the_first() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "guarded-step").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "guarded-step").await;
         let document = fixture.document("shop").with("/spec/weight", 60);
         let (cluster, release) = (fixture.cluster().await, ReleaseFixture::read(&document));
         refused(PreflightCheck::MaxStep, &apply(&cluster, &release).await);
@@ -72,8 +72,8 @@ fn a_weight_does_not_jump_beyond_the_largest_step_not_even_the_first() {
 
 #[test]
 fn a_release_that_cannot_tell_its_users_apart_is_refused() {
-    in_the_mesh(async |lab| {
-        let fixture = ReleaseFixture::new(lab, "guarded-key").await;
+    beside_an_api_server(async |api| {
+        let fixture = ReleaseFixture::new(api, "guarded-key").await;
         let document =
             fixture.document("shop").with("/spec/identifyBy", json!([])).with("/spec/mint", "never");
         let (cluster, release) = (fixture.cluster().await, ReleaseFixture::read(&document));

@@ -1,0 +1,4 @@
+//! Promotion, rollback and the end of a drain.
+
+mod interrupted;
+mod writes;

@@ -1,0 +1,4 @@
+//! Our routes within objects of others.
+
+mod injection;
+mod interrupted;
