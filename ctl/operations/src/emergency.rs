@@ -6,6 +6,8 @@
 
 use crate::backoff::{MAX_CONFLICTS, backoff};
 use crate::{Cluster, Error, StoredRecord};
+use canary_release::manifest::Stage;
+use canary_release::plan::Reference;
 use canary_release::record::Record;
 use canary_release::spec::ReleaseName;
 use std::collections::BTreeSet;
@@ -22,8 +24,8 @@ impl Cluster {
         stored: &mut StoredRecord,
         change: impl Fn(&mut Record) -> bool,
     ) -> Result<(), Error> {
-        let namespaces: BTreeSet<String> =
-            stored.record.proxies.iter().map(|proxies| proxies.namespace.clone()).collect();
+        let configurations = stored.record.objects.iter().filter(|(stage, _)| *stage == Stage::Configuration);
+        let named: BTreeSet<Reference> = configurations.map(|(_, object)| object.clone()).collect();
         let mut attempt = 0;
         loop {
             let mut changed = stored.clone();
@@ -44,7 +46,7 @@ impl Cluster {
             }
             attempt += 1;
             tokio::time::sleep(backoff(attempt)).await;
-            *stored = Box::pin(self.get_or_recover_record(release, &namespaces)).await?;
+            *stored = Box::pin(self.get_or_recover_record(release, &named)).await?;
         }
     }
 

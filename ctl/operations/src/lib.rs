@@ -105,6 +105,7 @@ pub use metrics_reader::ScrapedMetrics;
 pub use prepare::{Preparation, PrepareOptions, Restart};
 pub use protected::Protected;
 pub use readiness::{ReadinessError, ReadinessOptions, VersionReady};
+pub use recover::config_objects;
 pub use releases::FoundRelease;
 pub use role_change::RoleChanged;
 pub use role_change_checks::{

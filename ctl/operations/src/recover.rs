@@ -3,8 +3,8 @@
 use crate::stored_record::FoundRecord;
 use crate::{Cluster, Error, StoredRecord};
 use canary_release::delivery::{config_kinds, deployed_config};
-use canary_release::plan::module_backup;
-use canary_release::record::{Record, RecordFault, RecoveryScope, proxies, recover};
+use canary_release::plan::{Reference, beside_config, module_backup};
+use canary_release::record::{Record, RecordFault, RecoveryScope, recover};
 use canary_release::routing::ROUTE_KIND;
 use canary_release::spec::{Release, ReleaseName};
 use serde_json::Value;
@@ -14,8 +14,8 @@ const ISTIO: &str = "networking.istio.io/v1";
 
 impl Cluster {
     /// The record of a release; where it was deleted, or is not to be obeyed, what the objects say. [`StoredRecord::trust`]
-    /// tells these apart. `namespaces` are those of the proxies in the file of the release; without a file there are none,
-    /// and the objects of all namespaces have to agree.
+    /// tells these apart. `named` are the [`config_objects`] of the file; without a file there are none, and the objects of all
+    /// namespaces have to agree.
     ///
     /// An operation that is no emergency refuses a record that was read back in the place of one that is not obeyed.
     ///
@@ -25,12 +25,12 @@ impl Cluster {
     pub async fn get_or_recover_record(
         &self,
         release: &ReleaseName,
-        namespaces: &BTreeSet<String>,
+        named: &BTreeSet<Reference>,
     ) -> Result<StoredRecord, Error> {
-        let found = match self.observe_covering(release, namespaces).await {
+        let found = match self.observe_covering(release, named).await {
             // Without the keys, or with a Secret that holds others, it is not known whether it is genuine.
             Err(error @ (Error::Forbidden { .. } | Error::NoKeys { .. })) => {
-                return match self.recover_record(release, namespaces).await? {
+                return match self.recover_record(release, named).await? {
                     Some(record) => Ok(StoredRecord::new(record)),
                     None => Err(error),
                 };
@@ -42,7 +42,7 @@ impl Cluster {
             Some(FoundRecord::Refused(object, fault)) => (Some(object), Some(fault)),
             None => (None, None),
         };
-        match (self.recover_record(release, namespaces).await?, object, fault) {
+        match (self.recover_record(release, named).await?, object, fault) {
             (Some(record), Some(object), Some(fault)) => {
                 Ok(StoredRecord::in_place_of(record, *object, fault))
             }
@@ -59,13 +59,15 @@ impl Cluster {
     async fn observe_covering(
         &self,
         release: &ReleaseName,
-        namespaces: &BTreeSet<String>,
+        named: &BTreeSet<Reference>,
     ) -> Result<Option<FoundRecord>, Error> {
         let found = self.records.observe(release).await?;
         let Some(FoundRecord::Genuine(stored)) = found else { return Ok(found) };
         let sealing = stored.record.sealing_namespaces(release);
-        for namespace in namespaces.difference(&sealing) {
-            if self.has_release(release, namespace).await? {
+        let outside = |object: &&Reference| !sealing.contains(&object.namespace);
+        let unsealed: BTreeSet<Reference> = named.iter().filter(outside).cloned().collect();
+        for namespace in unsealed.iter().map(|object| &object.namespace).collect::<BTreeSet<_>>() {
+            if self.has_release(release, namespace, &unsealed).await? {
                 let fault = RecordFault::Unsealed { namespace: namespace.clone() };
                 return Ok(Some(stored.refused(fault)));
             }
@@ -74,13 +76,14 @@ impl Cluster {
     }
 
     /// Whether a configuration in a namespace contains the release, as `apply` has written it.
-    async fn has_release(&self, release: &ReleaseName, namespace: &str) -> Result<bool, Error> {
+    async fn has_release(
+        &self,
+        release: &ReleaseName,
+        namespace: &str,
+        named: &BTreeSet<Reference>,
+    ) -> Result<bool, Error> {
         for (api_version, kind) in config_kinds() {
-            let objects = match self.client.list(api_version, kind, namespace).await {
-                // `apply` reads the objects that it is going to write.
-                Err(Error::Forbidden { .. } | Error::Refused { code: 404, .. }) => continue,
-                listed => listed?,
-            };
+            let objects = self.list_or_get(api_version, kind, namespace, named).await?;
             if objects.iter().any(|object| is_deployed_in(object, release)) {
                 return Ok(true);
             }
@@ -96,14 +99,14 @@ impl Cluster {
     pub async fn show_record(
         &self,
         release: &ReleaseName,
-        namespaces: &BTreeSet<String>,
+        named: &BTreeSet<Reference>,
     ) -> Result<StoredRecord, Error> {
         if let Err(error @ Error::Forbidden { .. }) = self.records.observe(release).await
             && let Ok(Some(record)) = self.records.find_unverified(release).await
         {
             return Ok(StoredRecord::unverified(record, error.to_string()));
         }
-        self.get_or_recover_record(release, namespaces).await
+        self.get_or_recover_record(release, named).await
     }
 
     /// Accepts the state of a record whose seals are not genuine, because an operator has looked at it: that of an earlier version of this library, or
@@ -122,8 +125,7 @@ impl Cluster {
         };
         let untrusted = || Error::Untrusted { release: name.clone(), fault: fault.clone() };
         let found = self.records.find_unverified(name).await?.ok_or_else(untrusted)?;
-        let namespaces = proxies(release).into_iter().map(|proxies| proxies.namespace).collect();
-        let recovered = self.recover_record(name, &namespaces).await?;
+        let recovered = self.recover_record(name, &config_objects(release)?).await?;
         let record = recovered.unwrap_or_else(|| {
             let mut first = Record::first(release, found.state.clone());
             first.draining.clone_from(&found.draining);
@@ -158,8 +160,7 @@ impl Cluster {
             let fault = RecordFault::Unsealed { namespace };
             return Err(Error::Untrusted { release: release.name.clone(), fault });
         }
-        let namespaces = proxies(release).into_iter().map(|proxies| proxies.namespace).collect();
-        let record = self.recover_record(&release.name, &namespaces).await?;
+        let record = self.recover_record(&release.name, &config_objects(release)?).await?;
         Ok(record.map(StoredRecord::new))
     }
 
@@ -169,8 +170,7 @@ impl Cluster {
         release: &Release,
         namespaces: &BTreeSet<String>,
     ) -> Result<Option<String>, Error> {
-        let first = crate::apply::first_record(release);
-        let mut wanted = canary_release::plan::config_references(release, &first)?;
+        let mut wanted = config_objects(release)?;
         wanted.retain(|object| !namespaces.contains(&object.namespace));
         let found = self.client.get_all(&wanted).await?;
         let deployed = found.iter().find(|(_, object)| is_deployed_in(object, &release.name));
@@ -180,29 +180,31 @@ impl Cluster {
     async fn recover_record(
         &self,
         release: &ReleaseName,
-        namespaces: &BTreeSet<String>,
+        named: &BTreeSet<Reference>,
     ) -> Result<Option<Record>, Error> {
         let mut objects = Vec::new();
         for (api_version, kind) in config_kinds() {
-            objects.extend(self.list_everywhere(api_version, kind, release, namespaces).await?);
+            objects.extend(self.list_everywhere(api_version, kind, release, named).await?);
         }
         let own = release.namespace.as_str();
         for kind in ["DestinationRule", ROUTE_KIND] {
             objects.extend(self.client.list(ISTIO, kind, own).await?);
         }
         // What a module rollout that was interrupted has left.
-        objects.extend(self.client.get_all([&module_backup(release)]).await?.into_values());
-        let scope = if namespaces.is_empty() { RecoveryScope::All } else { RecoveryScope::File(namespaces) };
+        objects.extend(self.get_if_allowed(&module_backup(release)).await?);
+        let namespaces: BTreeSet<String> = named.iter().map(|object| object.namespace.clone()).collect();
+        let scope = if namespaces.is_empty() { RecoveryScope::All } else { RecoveryScope::File(&namespaces) };
         Ok(recover(release, &objects, scope, &self.user)?)
     }
 
-    /// The objects of a kind in all namespaces, or in these where all may not be listed. None where the kind does not exist.
+    /// The objects of a kind in all namespaces; where all may not be listed, in those of the named objects and of the release.
+    /// None where the kind does not exist.
     async fn list_everywhere(
         &self,
         api_version: &str,
         kind: &str,
         release: &ReleaseName,
-        namespaces: &BTreeSet<String>,
+        named: &BTreeSet<Reference>,
     ) -> Result<Vec<Value>, Error> {
         match self.client.list(api_version, kind, "").await {
             Err(Error::Forbidden { .. }) => {}
@@ -211,15 +213,52 @@ impl Cluster {
         }
         let mut objects = Vec::new();
         let own = release.namespace.to_string();
-        for namespace in namespaces.iter().chain(std::iter::once(&own)).collect::<BTreeSet<_>>() {
-            match self.client.list(api_version, kind, namespace).await {
-                // Another gateway's namespace, or a kind that the operator does not use.
-                Err(Error::Forbidden { .. } | Error::Refused { code: 404, .. }) => {}
-                listed => objects.extend(listed?),
-            }
+        let namespaces = named.iter().map(|object| &object.namespace).chain(std::iter::once(&own));
+        for namespace in namespaces.collect::<BTreeSet<_>>() {
+            objects.extend(self.list_or_get(api_version, kind, namespace, named).await?);
         }
         Ok(objects)
     }
+
+    /// The objects of a kind in a namespace; where they may not be listed, those of them that are named, with those beside
+    /// them: `generate rbac` prints rights to single objects alone.
+    async fn list_or_get(
+        &self,
+        api_version: &str,
+        kind: &str,
+        namespace: &str,
+        named: &BTreeSet<Reference>,
+    ) -> Result<Vec<Value>, Error> {
+        match self.client.list(api_version, kind, namespace).await {
+            Err(Error::Forbidden { .. }) => {}
+            Err(Error::Refused { code: 404, .. }) => return Ok(Vec::new()),
+            listed => return listed,
+        }
+        let named = named.iter().filter(|object| object.namespace == namespace);
+        let wanted = named.flat_map(|config| std::iter::once(config.clone()).chain(beside_config(config)));
+        let mut objects = Vec::new();
+        for object in wanted.filter(|object| object.api_version == api_version && object.kind == kind) {
+            objects.extend(self.get_if_allowed(&object).await?);
+        }
+        Ok(objects)
+    }
+
+    async fn get_if_allowed(&self, object: &Reference) -> Result<Option<Value>, Error> {
+        match self.client.get(object).await {
+            Err(Error::Forbidden { .. }) => Ok(None),
+            found => found,
+        }
+    }
+}
+
+/// The objects that hold the configurations of a release's proxies, as its file names them.
+///
+/// # Errors
+///
+/// If the release has no place for them.
+pub fn config_objects(release: &Release) -> Result<BTreeSet<Reference>, Error> {
+    let first = crate::apply::first_record(release);
+    Ok(canary_release::plan::config_references(release, &first)?.into_iter().collect())
 }
 
 /// What `generate` has printed has no time of installation, and no record.

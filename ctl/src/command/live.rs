@@ -26,7 +26,7 @@ impl Live {
         target::for_a_cluster(&document)?;
         let name = target::release(None, access, Some(&document))?;
         let cluster = target::connect(access).await?;
-        let stored = cluster.show_record(&name, &target::namespaces(Some(&document))).await?;
+        let stored = cluster.show_record(&name, &target::config_objects(Some(&document))?).await?;
         let config = cluster.effective_config(&name, &stored, position).await?;
         Ok(Self { config, name: name.to_string() })
     }

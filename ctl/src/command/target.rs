@@ -8,6 +8,7 @@ use crate::report::Printer;
 use crate::scraped_metrics::HttpScrapedMetrics;
 use canary_operations::{Arrival, Cluster, StoredRecord, WaitOptions, WriteOptions};
 use canary_release::format::seconds;
+use canary_release::plan::Reference;
 use canary_release::preflight::PreflightCheck;
 use canary_release::record::{RecordTrust, ScaledDown};
 use canary_release::spec::{Document, Mode, ReleaseName, Seconds};
@@ -104,16 +105,13 @@ pub(super) async fn get_record(
     name: &ReleaseName,
     document: Option<&Document>,
 ) -> Result<StoredRecord, Error> {
-    Ok(cluster.get_or_recover_record(name, &namespaces(document)).await?)
+    Ok(cluster.get_or_recover_record(name, &config_objects(document)?).await?)
 }
 
-/// The namespaces of the proxies that a file names.
-pub(super) fn namespaces(document: Option<&Document>) -> BTreeSet<String> {
-    let releases = document.map(|document| &document.release);
-    let pods = releases
-        .into_iter()
-        .flat_map(|release| release.gateways.iter().map(|gateway| &gateway.pods).chain(&release.sidecars));
-    pods.map(|pods| pods.namespace.to_string()).collect()
+/// The configuration objects that a file names.
+pub(super) fn config_objects(document: Option<&Document>) -> Result<BTreeSet<Reference>, Error> {
+    let named = document.map(|document| canary_operations::config_objects(&document.release)).transpose()?;
+    Ok(named.unwrap_or_default())
 }
 
 /// Prints how many proxies run the generation, where that has changed: an operation may wait several times.

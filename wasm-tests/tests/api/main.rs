@@ -9,6 +9,7 @@
 )]
 
 mod apply;
+mod attacks;
 mod faults;
 mod pause;
 mod role_changes;
@@ -51,6 +52,14 @@ fn accounts() -> Vec<Account> {
         name: name.to_owned(),
         groups: groups.iter().map(|group| (*group).to_owned()).collect(),
     };
-    let limited = ["restricted", "restricted-editor", "restricted-too"].map(|name| account(name, &[]));
+    let limited = [
+        "restricted",
+        "restricted-editor",
+        "restricted-too",
+        "restricted-attacker",
+        "restricted-operator",
+        "restricted-climber",
+    ]
+    .map(|name| account(name, &[]));
     [vec![account("bob", &["system:masters"])], limited.to_vec()].concat()
 }

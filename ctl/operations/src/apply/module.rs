@@ -10,6 +10,7 @@
 
 use crate::client::WriteMode;
 use crate::lease_manager::Task;
+use crate::recover::config_objects;
 use crate::{Cluster, Error, StoredRecord, WaitOptions};
 use canary_release::delivery::ModuleContents;
 use canary_release::plan::{ModuleChoice, ModuleRollout, Plan, Reference};
@@ -29,8 +30,7 @@ impl Cluster {
         contents: &ModuleContents,
         waiting: &mut WaitOptions<'_>,
     ) -> Result<(), Error> {
-        let namespaces = release.gateways.iter().map(|gateway| gateway.pods.namespace.to_string()).collect();
-        let mut stored = self.get_or_recover_record(&release.name, &namespaces).await?;
+        let mut stored = self.get_or_recover_record(&release.name, &config_objects(release)?).await?;
         let module = rollout.to_string();
         stored.record.begin_module_rollout(rollout, &self.user);
         let backup = stored.record.back_up_modules(&release.name, contents);

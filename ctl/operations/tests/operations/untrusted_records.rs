@@ -8,6 +8,7 @@ use crate::fixture::{
 };
 use canary_operations::{
     Cluster, Error, LastAlerts, RollbackOptions, StoredRecord, UninstallOptions, WaitOptions, WeightRequest,
+    config_objects,
 };
 use canary_release::preflight::PreflightCheck;
 use canary_release::record::{RecordFault, RecordTrust};
@@ -459,7 +460,7 @@ fn another_namespace_that_claims_the_release_is_not_believed() {
         let refused = cluster.get_or_recover_record(&release.name, &BTreeSet::new()).await.unwrap_err();
         assert!(matches!(refused, Error::Recover(_)), "{refused:?}");
         assert!(refused.to_string().contains("`evil`"), "{refused}");
-        let of_file = BTreeSet::from([INGRESS.to_owned()]);
+        let of_file = config_objects(&release).unwrap();
         let stored = cluster.get_or_recover_record(&release.name, &of_file).await.unwrap();
         assert_eq!(stored.record.state.weight, weight("10"), "the file names the gateway's namespace alone");
         assert!(
@@ -518,7 +519,6 @@ fn seal_in_shop(api: &FakeApi) {
 #[test]
 fn a_record_that_the_gateways_namespace_has_not_sealed_decides_nothing_there() {
     run(async {
-        let gateways = BTreeSet::from([INGRESS.to_owned()]);
         let (api, cluster, release) = deployed().await;
         let before = comparable(&elsewhere(&api));
         seal_in_shop(&api);
@@ -526,7 +526,8 @@ fn a_record_that_the_gateways_namespace_has_not_sealed_decides_nothing_there() {
         let is_unsealed = matches!(&refused, Error::Untrusted { fault: RecordFault::Unsealed { namespace }, .. } if namespace == INGRESS);
         assert!(is_unsealed, "{refused:?}");
         assert_eq!(comparable(&elsewhere(&api)), before);
-        let stored = cluster.get_or_recover_record(&release.name, &gateways).await.unwrap();
+        let stored =
+            cluster.get_or_recover_record(&release.name, &config_objects(&release).unwrap()).await.unwrap();
         assert_eq!(stored.record.state.weight, weight("10"), "what the gateway's namespace says");
         let after = roll_back(&cluster, &release, stored).await.unwrap();
         assert_eq!(after.record.state.versions.len(), 1, "{:?}", after.record.state);

@@ -49,7 +49,7 @@ pub use module_backup::module_backup;
 pub use module_rollout::{ModuleChoice, ModuleRollout};
 pub use note::PlanNote;
 pub use object::{Object, Reference};
-pub use reconcile::{Desired, Observed, config_references};
+pub use reconcile::{Desired, Observed, beside_config, config_references};
 pub use removal::removal;
 pub use restart::{
     RolloutStatus, check_rolling_update, is_labelled_by_us, makes_pods_with, next_label, restart_body,

@@ -216,6 +216,16 @@ pub fn config_references(release: &Release, record: &Record) -> Result<Vec<Refer
     Ok(references.collect())
 }
 
+/// The objects beside a configuration: the filter, and the runtime.
+pub fn beside_config(configuration: &Reference) -> Vec<Reference> {
+    let object = Mode::EnvoyFilter.config_object();
+    let pods = configuration.name.strip_suffix("-config").unwrap_or(&configuration.name);
+    let beside = |what: &str| {
+        Reference::new(object.api_version, object.kind, &configuration.namespace, &format!("{pods}-{what}"))
+    };
+    vec![beside("runtime"), beside("filter")]
+}
+
 /// The object that inserts the filter for which this one has the configuration.
 fn filter_of(configuration: &Reference) -> Option<Reference> {
     let pods = configuration.name.strip_suffix("-config")?;

@@ -8,6 +8,7 @@ use crate::dashboard::{
     ApiError, ChangeReport, ChangeRequest, ReleaseRow, ReleaseSource, ReleaseView, RolloutProgress,
 };
 use canary_operations::{Cluster, RolloutDriver};
+use canary_release::plan::Reference;
 use canary_release::record::Record;
 use canary_release::spec::ReleaseName;
 use canary_release::status::ReleaseSummary;
@@ -41,16 +42,16 @@ type Shared = (Instant, Rc<Mutex<Observed>>);
 
 /// The releases that are shown.
 enum ReleaseScope {
-    /// This one, with the namespaces of its proxies.
-    One(ReleaseName, BTreeSet<String>),
+    /// This one, with the configuration objects that its file names.
+    One(ReleaseName, BTreeSet<Reference>),
     /// Those of these namespaces; of all without one.
     All(Vec<String>),
 }
 
 impl ClusterSource {
-    /// One release; its proxies are in these namespaces.
-    pub(super) fn of_one(cluster: Cluster, name: ReleaseName, namespaces: BTreeSet<String>) -> Self {
-        Self { cluster, scope: ReleaseScope::One(name, namespaces), observed: RefCell::default() }
+    /// One release, and the configuration objects that its file names.
+    pub(super) fn of_one(cluster: Cluster, name: ReleaseName, named: BTreeSet<Reference>) -> Self {
+        Self { cluster, scope: ReleaseScope::One(name, named), observed: RefCell::default() }
     }
 
     /// All releases of these namespaces.
@@ -61,8 +62,8 @@ impl ClusterSource {
     async fn list(&self) -> Result<Vec<ReleaseRow>, Error> {
         let now = Timestamp::now();
         let found = match &self.scope {
-            ReleaseScope::One(name, namespaces) => {
-                let stored = self.cluster.show_record(name, namespaces).await?;
+            ReleaseScope::One(name, named) => {
+                let stored = self.cluster.show_record(name, named).await?;
                 vec![row(name, &stored.record, now)]
             }
             ReleaseScope::All(namespaces) => {
@@ -80,17 +81,17 @@ impl ClusterSource {
         Ok(found)
     }
 
-    /// The namespaces of its proxies, as far as a file has named them.
-    fn namespaces(&self, name: &ReleaseName) -> BTreeSet<String> {
+    /// Its configuration objects, if a file has named them.
+    fn named(&self, name: &ReleaseName) -> BTreeSet<Reference> {
         match &self.scope {
-            ReleaseScope::One(own, namespaces) if own == name => namespaces.clone(),
+            ReleaseScope::One(own, named) if own == name => named.clone(),
             _ => BTreeSet::new(),
         }
     }
 
     async fn edit(&self, name: &ReleaseName, request: &ChangeRequest) -> Result<ChangeReport, Error> {
         let cluster = &self.cluster;
-        let stored = cluster.get_or_recover_record(name, &self.namespaces(name)).await?;
+        let stored = cluster.get_or_recover_record(name, &self.named(name)).await?;
         let report =
             ReleaseEditor { cluster, name, stored, dry_run: request.dry_run }.change(request).await?;
         if report.written {
@@ -106,7 +107,7 @@ impl ClusterSource {
         let now = Instant::now();
         observed.retain(|_, (used, _)| now.duration_since(*used) < FORGOTTEN_AFTER);
         let begin = || {
-            let watch = Watch::with_responses(name.clone(), self.namespaces(name));
+            let watch = Watch::with_responses(name.clone(), self.named(name));
             Rc::new(Mutex::new(Observed { watch, last: None }))
         };
         let (used, kept) = observed.entry(name.clone()).or_insert_with(|| (now, begin()));

@@ -43,8 +43,9 @@ pub(super) async fn run(arguments: &Dashboard, printer: &mut Printer) -> Result<
     let name = target::release(arguments.release.as_deref(), &arguments.cluster, Some(&document))?;
     let cluster = target::connect(&arguments.cluster).await?;
     // A release that does not exist is an error of the command and no empty page.
-    cluster.show_record(&name, &target::namespaces(Some(&document))).await?;
-    let source = ClusterSource::of_one(cluster, name.clone(), target::namespaces(Some(&document)));
+    let named = target::config_objects(Some(&document))?;
+    cluster.show_record(&name, &named).await?;
+    let source = ClusterSource::of_one(cluster, name.clone(), named);
     show(arguments, Some(&name), source, printer).await
 }
 

@@ -5,6 +5,7 @@ mod report;
 use crate::Error;
 use crate::report::Report;
 use canary_operations::{Cluster, StoredRecord};
+use canary_release::plan::Reference;
 use canary_release::spec::ReleaseName;
 use canary_release::status::{Observation, TrafficWindow};
 use report::ClusterStatus;
@@ -15,7 +16,7 @@ use std::time::{Duration, Instant};
 pub(in crate::command) struct Watch {
     name: ReleaseName,
     /// Where its configurations may be, if its record was deleted.
-    namespaces: BTreeSet<String>,
+    named: BTreeSet<Reference>,
     /// How long requests are counted before the first report.
     count_for: Duration,
     window: TrafficWindow,
@@ -26,10 +27,10 @@ pub(in crate::command) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn new(name: ReleaseName, namespaces: BTreeSet<String>, count_for: Duration) -> Self {
+    pub(super) fn new(name: ReleaseName, named: BTreeSet<Reference>, count_for: Duration) -> Self {
         Self {
             name,
-            namespaces,
+            named,
             count_for,
             window: TrafficWindow::default(),
             generation: None,
@@ -38,8 +39,8 @@ impl Watch {
     }
 
     /// One that waits for no requests before the first report, and counts responses too.
-    pub(in crate::command) fn with_responses(name: ReleaseName, namespaces: BTreeSet<String>) -> Self {
-        Self { has_responses: true, ..Self::new(name, namespaces, Duration::ZERO) }
+    pub(in crate::command) fn with_responses(name: ReleaseName, named: BTreeSet<Reference>) -> Self {
+        Self { has_responses: true, ..Self::new(name, named, Duration::ZERO) }
     }
 
     /// The release at this moment, with the traffic since the window began.
@@ -50,7 +51,7 @@ impl Watch {
 
     /// The same as data.
     pub(in crate::command) async fn observe(&mut self, cluster: &Cluster) -> Result<Observation, Error> {
-        let stored = cluster.show_record(&self.name, &self.namespaces).await?;
+        let stored = cluster.show_record(&self.name, &self.named).await?;
         let generation = stored.record.state.generation;
         if self.generation.replace(generation) != Some(generation) {
             self.window.clear();

@@ -26,7 +26,7 @@ pub(super) async fn run(arguments: &Status, printer: &mut Printer) -> Result<Out
         let name = target::release(arguments.release.as_deref(), &arguments.cluster, document.as_ref())?;
         let watch = cluster::Watch::new(
             name,
-            target::namespaces(document.as_ref()),
+            target::config_objects(document.as_ref())?,
             Duration::from_secs(arguments.window.get()),
         );
         Some((target::connect(&arguments.cluster).await?, watch))
