@@ -30,6 +30,7 @@ const REPORTS: Page = Page {
         ("V", "ctl/release/src/evidence"),
         ("O", "ctl/operations/tests/operations/rollouts"),
         ("S", "wasm-tests/evidence/tests"),
+        ("K", "wasm-tests/tests/api"),
         ("M", "wasm-tests/tests/mesh"),
     ],
     tests: 30,
