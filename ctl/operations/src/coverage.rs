@@ -7,7 +7,7 @@ use crate::rules::namespaces;
 use crate::{Cluster, Error};
 use assignment::contract::Role;
 use canary_release::data_plane::DataPlane;
-use canary_release::plan::Reference;
+use canary_release::object::Reference;
 use canary_release::preflight::{Alternative, PreflightCheck};
 use canary_release::record::Record;
 use canary_release::routing::{AmbientPods, Coverage, Gap, ROUTE_KIND, Reach, UnmeshedPods, gaps};

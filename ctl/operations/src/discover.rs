@@ -3,7 +3,7 @@
 use crate::client::ApiRequest;
 use crate::{Cluster, Error};
 use canary_release::discover::{ExistingGateway, Objects};
-use canary_release::plan::Reference;
+use canary_release::object::Reference;
 use canary_release::routing::{GATEWAY_API, GATEWAY_NAME_LABEL, ROUTE_KIND};
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;

@@ -6,8 +6,7 @@
 
 use crate::backoff::{MAX_CONFLICTS, backoff};
 use crate::{Cluster, Error, StoredRecord};
-use canary_release::manifest::Stage;
-use canary_release::plan::Reference;
+use canary_release::object::{Reference, Stage};
 use canary_release::record::Record;
 use canary_release::spec::ReleaseName;
 use std::collections::BTreeSet;

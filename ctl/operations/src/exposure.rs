@@ -2,7 +2,8 @@
 
 use crate::client::pods::has_ended;
 use crate::{Cluster, Error};
-use canary_release::plan::{Plan, PlanNote, Reference};
+use canary_release::object::Reference;
+use canary_release::plan::{Plan, PlanNote};
 use canary_release::preflight::{
     Exposure, GatewayObservation, PodLabels, PreflightCheck, check_exposure, exposure_failures,
 };

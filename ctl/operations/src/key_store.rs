@@ -7,7 +7,7 @@
 use crate::Error;
 use crate::client::ApiRequest;
 use canary_release::config::{self, SigningKeys};
-use canary_release::ownership::FIELD_MANAGER;
+use canary_release::object::FIELD_MANAGER;
 use canary_release::rbac::KEYS as NAME;
 use canary_release::spec::{ObjectMetadata, Release};
 use futures_util::future::try_join_all;

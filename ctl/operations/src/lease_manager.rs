@@ -7,7 +7,7 @@
 use crate::Error;
 use crate::backoff::backoff;
 use crate::client::ApiRequest;
-use canary_release::ownership::FIELD_MANAGER;
+use canary_release::object::FIELD_MANAGER;
 use canary_release::spec::ReleaseName;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};

@@ -15,8 +15,9 @@ use super::runtimes::envoy_runs;
 use crate::lease_manager::{NamespacedName, Task};
 use crate::{Cluster, Error};
 use assignment::contract::Position;
-use canary_release::manifest::{self, RUNTIME_LABEL, ReleaseInstance, Runtime, runtimes};
-use canary_release::plan::{Plan, Reference, check_rolling_update, next_label, runtime_change};
+use canary_release::manifest::{RUNTIME_LABEL, ReleaseInstance, Runtime, runtimes};
+use canary_release::object::Reference;
+use canary_release::plan::{Plan, check_rolling_update, next_label, runtime_change};
 use canary_release::preflight::{Alternative, PreflightCheck, ProxyRuntime, WasmRuntime};
 use canary_release::record::Proxies;
 use canary_release::spec::{Release, ReleaseName};
@@ -227,7 +228,7 @@ impl Preparation {
     }
 }
 
-pub(super) fn reference((namespace, name): manifest::NamespacedName) -> Reference {
+pub(super) fn reference((namespace, name): NamespacedName) -> Reference {
     Reference::new("networking.istio.io/v1alpha3", "EnvoyFilter", &namespace, &name)
 }
 

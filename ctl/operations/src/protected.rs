@@ -1,6 +1,6 @@
 //! What an operation would break of others.
 
-use canary_release::plan::Reference;
+use canary_release::object::Reference;
 use canary_release::routing::ROUTE_KIND;
 use canary_release::spec::ReleaseName;
 

@@ -4,7 +4,7 @@
 use crate::Error;
 use crate::client::ApiRequest;
 use canary_release::config;
-use canary_release::ownership::FIELD_MANAGER;
+use canary_release::object::FIELD_MANAGER;
 use canary_release::rbac::RECORD_KEYS as NAME;
 use canary_release::record::RecordKeys;
 use canary_release::spec::ObjectMetadata;

@@ -11,7 +11,7 @@ use crate::record_key_store::RecordKeyStore;
 use crate::releases::FoundObject;
 use crate::sealed_record::{sealed, sealing_namespaces, seals};
 use crate::stored_record::{FoundRecord, StoredRecord};
-use canary_release::ownership::FIELD_MANAGER;
+use canary_release::object::FIELD_MANAGER;
 use canary_release::record::{Record, RecordFault, RecordSeals, SealContext, TRAIN_LABEL};
 use canary_release::spec::{ObjectMetadata, ReleaseName};
 use k8s_openapi::api::core::v1::ConfigMap;

@@ -3,7 +3,7 @@
 use crate::client::ApiRequest;
 use crate::record_store::{KEY, RecordStore};
 use crate::{Cluster, Error};
-use canary_release::ownership::FIELD_MANAGER;
+use canary_release::object::FIELD_MANAGER;
 use canary_release::plan;
 use canary_release::record::Record;
 use canary_release::spec::ReleaseName;

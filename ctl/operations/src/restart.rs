@@ -8,9 +8,9 @@ use crate::lease_manager::Task;
 use crate::{Cluster, Error, Preparation, PrepareOptions, Restart};
 use assignment::contract::Position;
 use canary_release::manifest::{ReleaseInstance, Runtime, runtimes};
+use canary_release::object::Reference;
 use canary_release::plan::{
-    Reference, check_rolling_update, is_labelled_by_us, makes_pods_with, restart_body, rollout_status,
-    runtime_removal,
+    check_rolling_update, is_labelled_by_us, makes_pods_with, restart_body, rollout_status, runtime_removal,
 };
 use canary_release::preflight::ProxyRuntime;
 use canary_release::spec::Release;

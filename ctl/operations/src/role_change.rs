@@ -14,8 +14,8 @@ use super::role_change_checks::{CheckedFinish, CheckedPromotion, CheckedRollback
 use crate::client::WriteMode;
 use crate::lease_manager::Task;
 use crate::{Arrival, Cluster, Error, Protected, StoredRecord, WaitOptions};
-use canary_release::manifest::Stage;
-use canary_release::plan::{Plan, Reference, plan_config_update};
+use canary_release::object::{Reference, Stage};
+use canary_release::plan::{Plan, plan_config_update};
 use canary_release::record::{Record, RollbackTarget};
 use canary_release::routing::reroute;
 use canary_release::spec::{ReleaseName, Routes};

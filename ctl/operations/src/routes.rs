@@ -2,7 +2,7 @@
 //! assigns to the canary would get stable.
 
 use crate::{Cluster, Error};
-use canary_release::manifest::Stage;
+use canary_release::object::Stage;
 use canary_release::plan::{MissingObject, missing_objects};
 use canary_release::record::{OwnedObject, Record};
 use canary_release::routing::{

@@ -5,7 +5,7 @@ use crate::{Cluster, Error, StoredRecord};
 use assignment::contract::{Role, Stickiness};
 use canary_release::delivery::ModuleSource;
 use canary_release::destination_rule::lost_subsets;
-use canary_release::manifest::Stage;
+use canary_release::object::Stage;
 use canary_release::plan::{self, ChangeReason, missing_objects};
 use canary_release::record::Record;
 use canary_release::routing::{Coverage, RouteTargets, is_lost};

@@ -1,7 +1,7 @@
 //! A record that may be obeyed, and what its object was when it was read.
 
 use crate::Error;
-use canary_release::plan::Reference;
+use canary_release::object::Reference;
 use canary_release::record::{Record, RecordFault, RecordTrust};
 use canary_release::spec::ReleaseName;
 use k8s_openapi::api::core::v1::ConfigMap;

@@ -2,9 +2,8 @@
 
 use crate::stored_record::FoundRecord;
 use crate::{Cluster, Error};
-use canary_release::manifest::Stage;
 use canary_release::metrics::ReleaseGeneration;
-use canary_release::plan::Reference;
+use canary_release::object::{Reference, Stage};
 use canary_release::record::Record;
 use canary_release::spec::ReleaseName;
 use canary_release::status::ProxyStatus;

@@ -5,13 +5,13 @@
 //!
 //! ```text
 //! yaml              YAML with positions, and edits that keep comments
+//! object            objects of the API: names, owners of fields        JSON               -> Object
 //! spec              canary.yaml, every fault with its line and column   file               -> Release
 //! lint              what is legal in a release and still dangerous      Release            -> findings
 //! config            the filter's configuration                          Release, state     -> FilterConfig
 //! delivery          the object that contains the configuration, a file for each mode
 //! manifest          the Kubernetes objects                              Release            -> YAML documents
 //! record            what is kept of a release between two calls         ConfigMap          -> Record
-//! ownership         the field managers of each field                    managedFields      -> Owners
 //! routing           routes, and the lists of route objects              Record, objects    -> changes
 //! destination_rule  the `DestinationRule` in force, and ours beside it  rules              -> Object
 //! plan              what would be written, and why                      desired, observed  -> Plan
@@ -55,7 +55,7 @@ pub mod label_selector;
 pub mod lint;
 pub mod manifest;
 pub mod metrics;
-pub mod ownership;
+pub mod object;
 pub mod plan;
 pub mod preflight;
 pub mod rbac;

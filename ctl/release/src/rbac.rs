@@ -7,7 +7,8 @@
 use crate::config::SigningKeys;
 use crate::destination_rule::ROOT_NAMESPACE;
 use crate::manifest::{self, Options, ReleaseInstance};
-use crate::plan::{self, Object, Reference, module_backup};
+use crate::object::{Object, Reference};
+use crate::plan::{self, module_backup};
 use crate::record::proxies;
 use crate::spec::{Label, Module, Release, ReleaseName, Routes, SecretSource};
 use serde::Serialize;

@@ -4,8 +4,8 @@
 
 use canary_release::EmbeddedModule;
 use canary_release::config::SigningKeys;
-use canary_release::manifest::{Error, Options, ReleaseInstance, Stage, manifests};
-use canary_release::plan::Object;
+use canary_release::manifest::{Error, Options, ReleaseInstance, manifests};
+use canary_release::object::{Object, Stage};
 use canary_release::spec::{Module, Release, parse};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -39,7 +39,7 @@ fn the_configuration_contains_the_bytes_of_an_embedded_module_and_its_preview_th
     let release = release(&bytes);
     let text = config(&release, false).unwrap();
     let body: serde_json::Value = {
-        let manifest = canary_release::manifest::Manifest { stage: Stage::Configuration, text };
+        let manifest = canary_release::object::Manifest { stage: Stage::Configuration, text };
         Object::of(&manifest).unwrap().unwrap().body
     };
     let inline = body.pointer(CODE).unwrap().pointer("/local/inline_bytes").unwrap().as_str().unwrap();

@@ -7,8 +7,9 @@
 
 mod cluster_objects;
 
-use canary_release::manifest::{ReleaseInstance, Stage};
-use canary_release::plan::{Action, Error, MissingCause, MissingObject, Reference, missing_objects};
+use canary_release::manifest::ReleaseInstance;
+use canary_release::object::{Reference, Stage};
+use canary_release::plan::{Action, Error, MissingCause, MissingObject, missing_objects};
 use canary_release::record::{Operation, Record, ReleaseState, ends_after};
 use canary_release::routing::reroute;
 use cluster_objects::{applied, kept, objects, release, stages};

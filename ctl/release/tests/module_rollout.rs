@@ -10,8 +10,9 @@ mod cluster_objects;
 
 use canary_release::EmbeddedModule;
 use canary_release::delivery::{ModuleContents, ModuleSource, deployed_config};
-use canary_release::manifest::{ReleaseInstance, Stage};
-use canary_release::plan::{Action, ModuleChoice, ModuleRollout, Object, Reference, plan_config_update};
+use canary_release::manifest::ReleaseInstance;
+use canary_release::object::{Object, Reference, Stage};
+use canary_release::plan::{Action, ModuleChoice, ModuleRollout, plan_config_update};
 use canary_release::record::{Record, ReleaseState};
 use canary_release::spec::Module;
 use cluster_objects::{applied, kept, objects, release, stages};

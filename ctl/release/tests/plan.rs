@@ -8,7 +8,8 @@
 mod cluster_objects;
 
 use canary_release::delivery::deployed_config;
-use canary_release::manifest::{ReleaseInstance, Stage};
+use canary_release::manifest::ReleaseInstance;
+use canary_release::object::Stage;
 use canary_release::plan::{Action, ChangeReason, install, plan_config_update, prune, removal};
 use canary_release::record::{Record, ReleaseState};
 use canary_release::routing::RouteTargets;

@@ -9,8 +9,9 @@ mod cluster_objects;
 
 use assignment::Weight;
 use assignment::contract::{Role, VersionConfig};
-use canary_release::manifest::{ReleaseInstance, Stage};
-use canary_release::plan::{Action, Error, Reference};
+use canary_release::manifest::ReleaseInstance;
+use canary_release::object::{Reference, Stage};
+use canary_release::plan::{Action, Error};
 use canary_release::record::{Operation, Record, ReleaseState, RoleChangeKind, RollbackTarget, ends_after};
 use canary_release::routing::reroute;
 use canary_release::spec::{Release, Seconds};

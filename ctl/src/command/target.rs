@@ -1,14 +1,13 @@
 //! The cluster that a verb is about, and the release there.
 
-use crate::Error;
 use crate::cli::{ClusterAccess, OnCluster, SpecFile};
 use crate::hint::Hint as _;
-use crate::module;
 use crate::report::Printer;
 use crate::scraped_metrics::HttpScrapedMetrics;
+use crate::{Error, module};
 use canary_operations::{Arrival, Cluster, StoredRecord, WaitOptions, WriteOptions};
 use canary_release::format::seconds;
-use canary_release::plan::Reference;
+use canary_release::object::Reference;
 use canary_release::preflight::PreflightCheck;
 use canary_release::record::{RecordTrust, ScaledDown};
 use canary_release::spec::{Document, Mode, ReleaseName, Seconds};

@@ -38,7 +38,7 @@ impl Hint for LabelRefusal {
             Self::Foreign { .. } => {
                 "a label that is deployed goes with the next deployment that lacks it, and that replaces the pods".to_owned()
             }
-            Self::Object(error) => return error.hint(),
+            Self::Object(_) => return None,
         })
     }
 }

@@ -4,7 +4,8 @@ use super::Hint;
 use super::command::shown;
 use super::status::writes;
 use canary_release::destination_rule::RuleConflict;
-use canary_release::plan::{Error, Reference};
+use canary_release::object::Reference;
+use canary_release::plan::Error;
 use canary_release::record::{RoleChange, RoleChangeKind};
 use canary_release::routing::RouteObstacle;
 
@@ -49,7 +50,7 @@ impl Hint for Error {
                 "`apply --force-conflicts` makes it ours, and takes out what only {owner} has set (`diff` shows it); after that, take it out of what {owner} applies",
                 owner = shown(owner)
             ),
-            Self::NoObject { .. } | Self::NoYaml(_) => return None,
+            Self::Object(_) => return None,
         })
     }
 }

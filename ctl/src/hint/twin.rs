@@ -2,7 +2,7 @@
 
 use super::Hint;
 use super::command::{ShellCommand, shown};
-use canary_release::plan::Reference;
+use canary_release::object::Reference;
 use canary_release::status::{HelmRelease, UnfinishedDeployment};
 use helm_twins::{Check, Refusal};
 

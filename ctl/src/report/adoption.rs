@@ -2,7 +2,8 @@
 
 use super::{Report, escape};
 use canary_operations::Adoption;
-use canary_release::plan::{LabelAction, LabelWrite, Reference};
+use canary_release::object::Reference;
+use canary_release::plan::{LabelAction, LabelWrite};
 use serde::Serialize;
 use std::fmt;
 

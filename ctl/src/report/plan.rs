@@ -1,7 +1,8 @@
 //! A plan as text: an object a line, and a line for each field unless the plan is written already.
 
 use super::{PaintedText, Report, escape};
-use canary_release::plan::{Action, Change, Field, Plan, PlanNote};
+use canary_release::object::Field;
+use canary_release::plan::{Action, Change, Plan, PlanNote};
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt::{self, Write as _};
@@ -113,8 +114,8 @@ mod tests {
     #[test]
     fn a_plan_that_is_written_is_a_line_for_each_object_unless_more_is_asked_for() {
         let change: Change = Change {
-            stage: canary_release::manifest::Stage::Routes,
-            object: canary_release::plan::Reference::new("v1", "ConfigMap", "shop", "web"),
+            stage: canary_release::object::Stage::Routes,
+            object: canary_release::object::Reference::new("v1", "ConfigMap", "shop", "web"),
             action: Action::Update,
             why: canary_release::plan::ChangeReason::Asked,
             fields: vec![Field {

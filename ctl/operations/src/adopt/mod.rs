@@ -21,9 +21,10 @@ pub use report::{Adoption, ObjectIdentity, WorkloadIdentity};
 use crate::client::WriteMode;
 use crate::dry_run::about_the_write;
 use crate::{Cluster, Error};
+use canary_release::object::Reference;
 use canary_release::plan::{
     LabelAction, LabelDirection, LabelNote, LabelPlan, LabelRefusal, LabelStep, LabelWrite, LabelledWorkload,
-    Reference, VersionLabel,
+    VersionLabel,
 };
 use canary_release::rbac::ADOPTION_LEASE;
 use serde_json::Value;

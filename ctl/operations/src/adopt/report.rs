@@ -1,8 +1,7 @@
 //! What a change of the label has written, and what runs before and after it.
 
-use canary_release::plan::{
-    LabelDirection, LabelNote, LabelWrite, LabelledWorkload, Reference, VersionLabel, uid,
-};
+use canary_release::object::Reference;
+use canary_release::plan::{LabelDirection, LabelNote, LabelWrite, LabelledWorkload, VersionLabel, uid};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -13,7 +13,8 @@ use crate::lease_manager::Task;
 use crate::recover::config_objects;
 use crate::{Cluster, Error, StoredRecord, WaitOptions};
 use canary_release::delivery::ModuleContents;
-use canary_release::plan::{ModuleChoice, ModuleRollout, Plan, Reference};
+use canary_release::object::Reference;
+use canary_release::plan::{ModuleChoice, ModuleRollout, Plan};
 use canary_release::spec::Release;
 
 impl Cluster {

@@ -7,8 +7,8 @@ use crate::client::WriteMode;
 use crate::lease_manager::{NamespacedName, Task};
 use crate::{Cluster, Error, StoredRecord, WaitOptions};
 use canary_release::config::SigningKeys;
-use canary_release::manifest::Stage;
-use canary_release::plan::{Desired, Plan, Reference, config_references};
+use canary_release::object::{Reference, Stage};
+use canary_release::plan::{Desired, Plan, config_references};
 use canary_release::record::Record;
 use canary_release::spec::Release;
 

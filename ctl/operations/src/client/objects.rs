@@ -3,7 +3,7 @@
 use super::pods::selector;
 use super::{ApiClient, ApiRequest};
 use crate::Error;
-use canary_release::plan::Reference;
+use canary_release::object::Reference;
 use canary_release::routing::{GATEWAY_API, HTTP_ROUTE_KIND};
 use futures_util::future::try_join_all;
 use kube::Api;

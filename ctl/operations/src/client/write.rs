@@ -3,9 +3,8 @@
 use super::ApiClient;
 use super::objects::request;
 use crate::Error;
-use canary_release::manifest::Stage;
-use canary_release::ownership::{FIELD_MANAGER, restore_ownership};
-use canary_release::plan::{Action, Change, Reference};
+use canary_release::object::{FIELD_MANAGER, Reference, Stage, restore_ownership};
+use canary_release::plan::{Action, Change};
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, Preconditions};
 use serde_json::{Value, json};
 

@@ -4,7 +4,8 @@ mod category;
 
 use crate::{Protected, ReadinessError};
 use canary_release::metrics::ReleaseGeneration;
-use canary_release::plan::{LabelRefusal, Reference};
+use canary_release::object::{ObjectError, Reference};
+use canary_release::plan::LabelRefusal;
 use canary_release::record::{Record, RecordFault, RecoverError};
 use canary_release::rollout::VerbError;
 use canary_release::spec::ReleaseName;
@@ -349,5 +350,10 @@ impl Error {
             },
             other => other,
         }
+    }
+}
+impl From<ObjectError> for Error {
+    fn from(error: ObjectError) -> Self {
+        Self::Plan(error.into())
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::{Cluster, Error};
 use canary_release::alert::AlertOutbox;
-use canary_release::plan::Reference;
+use canary_release::object::Reference;
 use canary_release::record::Record;
 use canary_release::spec::ReleaseName;
 use std::collections::BTreeMap;

@@ -3,7 +3,8 @@
 use crate::fake_api::FakeApi;
 use crate::fixture::{SHOP, run};
 use canary_operations::{AdoptOptions, Adoption, Cluster, Error};
-use canary_release::plan::{LabelDirection, LabelNote, LabelRefusal, Reference, VersionLabel};
+use canary_release::object::Reference;
+use canary_release::plan::{LabelDirection, LabelNote, LabelRefusal, VersionLabel};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -8,7 +8,7 @@ use assignment::contract::Role;
 use canary_operations::{
     Cluster, Error, LastAlerts, RollbackOptions, StoredRecord, UninstallOptions, WaitOptions, WeightRequest,
 };
-use canary_release::manifest::Stage;
+use canary_release::object::Stage;
 use canary_release::plan::module_backup;
 use canary_release::preflight::PreflightCheck;
 use canary_release::record::{Operation, Record};

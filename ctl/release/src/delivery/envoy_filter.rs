@@ -1,8 +1,8 @@
 //! `mode: envoyfilter`: the extension configuration of an `EnvoyFilter`, which ECDS delivers.
 
 use super::config_object::{ConfigDocument, ConfigField, ConfigObject};
-use super::module_contents::MODULE_BYTES;
 use super::select_pods;
+use crate::object::MODULE_BYTES;
 use crate::spec::Module;
 use crate::yaml::{EditError, Template};
 use assignment::contract::Position;

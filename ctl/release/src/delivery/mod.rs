@@ -28,7 +28,6 @@ pub use config_object::config_kinds;
 pub(crate) use config_object::{ConfigDocument, has_one_owner, owned_config};
 pub use deployed_config::{deployed_config, with_deployed_config};
 pub(crate) use envoy_filter::resource_name;
-pub(crate) use module_contents::MODULE_BYTES;
 pub use module_contents::ModuleContents;
 pub use module_source::{MissingModule, ModuleSource};
 pub(crate) use select::{select_pods, selected_pods};

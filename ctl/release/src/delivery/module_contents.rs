@@ -3,11 +3,9 @@
 
 use super::config_object::ALL;
 use crate::EmbeddedModule;
+use crate::object::MODULE_BYTES;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-
-/// The field that contains a module in base64 (`envoy.config.core.v3.DataSource`).
-pub(crate) const MODULE_BYTES: &str = "inline_bytes";
 
 /// The file name of a module in a ConfigMap ends so.
 const WASM: &str = ".wasm";

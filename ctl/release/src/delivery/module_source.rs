@@ -1,7 +1,8 @@
 //! The module that proxies run, as an object names it, whichever kind of object: to read it, and to put another in its place.
 
 use super::config_object::ALL;
-use super::module_contents::{MODULE_BYTES, ModuleContents};
+use super::module_contents::ModuleContents;
+use crate::object::MODULE_BYTES;
 use crate::{EmbeddedModule, ModuleDigest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! Why our `DestinationRule` cannot be merged with the existing ones.
 
-use crate::plan::Reference;
+use crate::object::Reference;
 
 /// Why our rule cannot be merged with the existing ones.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -9,7 +9,8 @@
 //! (`mergeDestinationRule`), `sidecar.go` (`DestinationRule`); the docs:
 //! <https://istio.io/latest/docs/ops/best-practices/traffic-management/#cross-namespace-configuration>.
 
-use crate::plan::{Error, Reference};
+use crate::object::Reference;
+use crate::plan::Error;
 use crate::spec::resolve;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -89,7 +90,7 @@ impl HostRule {
             body.pointer("/spec/workloadSelector").map(|selector| labels(selector.get("matchLabels")));
         Self {
             host,
-            is_ours: text(MANAGED_BY) == Some(crate::ownership::FIELD_MANAGER),
+            is_ours: text(MANAGED_BY) == Some(crate::object::FIELD_MANAGER),
             // A rule with a selector is for its own namespace alone.
             export_to: if selector.is_some() { BTreeSet::from([".".to_owned()]) } else { export_to },
             selector,

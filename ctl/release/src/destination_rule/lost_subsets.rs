@@ -1,9 +1,7 @@
 //! Whether each version that users may be sent to has its subset: without it their requests would lead nowhere, and with
 //! the pods of another version in it they are answered by that.
 
-use crate::manifest::Stage;
-use crate::ownership::Owners;
-use crate::plan::Reference;
+use crate::object::{Owners, Reference, Stage};
 use crate::record::Record;
 use crate::spec::version_subset;
 use serde_json::Value;

@@ -5,7 +5,7 @@
 //! in force without it.
 
 use super::{CalledService, Client, Clients, Effective, HostRule, RuleConflict, effective};
-use crate::plan::{Object, Reference};
+use crate::object::{Object, Reference};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,8 +2,7 @@
 
 use super::effective_rule_tests::{client, rule};
 use super::{CalledService, HostRule, RuleConflict, merge_rule};
-use crate::manifest::Stage;
-use crate::plan::{Object, Reference};
+use crate::object::{Object, Reference, Stage};
 use serde_json::{Value, json};
 
 const HOST: &str = "shop.shop.svc.cluster.local";

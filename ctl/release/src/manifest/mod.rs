@@ -27,11 +27,11 @@ mod release_instance;
 mod runtime;
 mod virtual_service;
 
+use crate::object::{Manifest, NamespacedName, Stage};
 pub use headers::untrusted_headers;
 pub use http_route::http_routes;
 pub use object_metadata::SharedMetadata;
 pub(crate) use object_metadata::{keep_others, without_release};
-pub(crate) use redact::REDACTED;
 pub use redact::redacted;
 pub use release_instance::ReleaseInstance;
 pub use runtime::{RUNTIME_LABEL, Runtime, runtimes};
@@ -86,45 +86,6 @@ pub struct Options<'k> {
     pub held: &'k BTreeMap<NamespacedName, FilterConfig>,
     /// The names under which existing filters ask for their configurations, by the [`NamespacedName`] of these.
     pub resource_names: &'k BTreeMap<NamespacedName, String>,
-}
-
-/// Namespace and name of an object that holds a configuration.
-pub type NamespacedName = (String, String);
-
-/// The purpose of an object, in the order in which proxies that have the filter may receive objects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Stage {
-    /// The pods of each version, by name.
-    Subsets,
-    /// The routes to each version.
-    Routes,
-    /// The same within an object of another owner.
-    Edits,
-    /// The filter's configuration: the only object that a weight changes.
-    Configuration,
-    /// V8 in the proxies, before their workers start.
-    Runtime,
-    /// The filter's place in the proxies.
-    Filter,
-    /// The modules that a module rollout replaces, until every proxy runs the new one.
-    ModuleBackup,
-}
-
-impl Stage {
-    /// Whether it leads to a version.
-    pub fn is_route(self) -> bool {
-        matches!(self, Self::Routes | Self::Edits)
-    }
-}
-
-/// One object as text, its comments included.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Manifest {
-    /// What it is for.
-    pub stage: Stage,
-    /// A YAML document. One of comments alone is for a person, and no object.
-    pub text: String,
 }
 
 /// All objects of some releases, in the order of their stages.

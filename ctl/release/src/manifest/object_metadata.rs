@@ -117,7 +117,7 @@ pub(super) fn with_metadata(text: String, given: &ObjectMetadata) -> Result<Stri
         // None of a release is the label that the templates have: that is reserved.
         let mut labels = given.labels.clone();
         if template.has("metadata/labels")? {
-            labels.insert(MANAGED_BY.to_owned(), crate::ownership::FIELD_MANAGER.to_owned());
+            labels.insert(MANAGED_BY.to_owned(), crate::object::FIELD_MANAGER.to_owned());
         }
         template.set("metadata/labels", labels)?;
     }

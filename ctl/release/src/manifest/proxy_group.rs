@@ -95,7 +95,7 @@ impl ProxyGroup<'_> {
     }
 
     /// Where the configuration is.
-    pub(super) fn place(&self) -> crate::manifest::NamespacedName {
+    pub(super) fn place(&self) -> crate::object::NamespacedName {
         (self.pods.namespace.to_string(), self.config_name())
     }
 

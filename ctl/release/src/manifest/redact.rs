@@ -1,10 +1,8 @@
 //! Configurations for display: keys are named, never shown.
 
+use crate::object::REDACTED;
 use assignment::FilterConfig;
 use serde_json::Value;
-
-/// What stands in a key's place.
-pub(crate) const REDACTED: &str = "(redacted)";
 
 /// The filter's configuration as JSON without its secrets.
 pub fn redacted(config: &FilterConfig) -> String {

@@ -7,7 +7,8 @@
 
 use super::proxy_group::{ProxyGroup, groups, object_name};
 use super::{ReleaseInstance, SharedMetadata};
-use crate::manifest::{Error, Manifest, NamespacedName, Stage};
+use crate::manifest::Error;
+use crate::object::{Manifest, NamespacedName, Stage};
 use crate::spec::Selector;
 use crate::yaml::Template;
 use assignment::contract::Position;

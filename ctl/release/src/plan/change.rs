@@ -1,9 +1,8 @@
 //! What would be written: ordered changes, each with its reason.
 
-use super::{Field, Object, PlanNote, Reference};
-use crate::manifest::Stage;
-use crate::ownership::{Owners, take_ownership};
-use crate::plan::fields;
+use super::PlanNote;
+use crate::object::{Field, Object, Owners, Reference, Stage, fields};
+use crate::plan::take_ownership;
 use crate::routing;
 use serde::Serialize;
 use serde_json::Value;

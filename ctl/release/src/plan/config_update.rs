@@ -4,11 +4,12 @@
 //! weight.
 
 use super::owned_config::rewritten;
-use super::{Error, Plan, Reference};
+use super::{Error, Plan};
 use crate::delivery::ModuleContents;
+use crate::object::Reference;
 use crate::record::Record;
 use assignment::contract::ReleaseConfig;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// The plan that gives a release another state, in every configuration that we have written for it.
@@ -44,21 +45,4 @@ pub fn plan_config_update(
         _ => Ok(body),
     };
     rewritten(release, record, observed, entry, module)
-}
-
-/// The part of an observed object that we apply again: its name, and the fields that we own. The rest belongs to the
-/// API server or to other field managers.
-pub(crate) fn applicable(observed: &Value) -> Value {
-    let mut body = crate::ownership::Owners::of(observed).ours(observed);
-    let metadata = observed.get("metadata");
-    let field = |name: &str| metadata.and_then(|metadata| metadata.get(name)).cloned().unwrap_or_default();
-    if let Some(fields) = body.as_object_mut() {
-        fields.insert("apiVersion".to_owned(), observed.get("apiVersion").cloned().unwrap_or_default());
-        fields.insert("kind".to_owned(), observed.get("kind").cloned().unwrap_or_default());
-        let ours = fields.entry("metadata").or_insert_with(|| json!({}));
-        if let Some(ours) = ours.as_object_mut() {
-            ours.extend(Map::from_iter(["name", "namespace"].map(|name| (name.to_owned(), field(name)))));
-        }
-    }
-    body
 }

@@ -3,6 +3,7 @@
 use super::MissingObject;
 use crate::delivery::MissingModule;
 use crate::destination_rule::RuleConflict;
+use crate::object::ObjectError;
 use crate::record::RoleChange;
 use crate::routing::{ROUTE_KIND, RouteObstacle};
 use crate::{config, manifest};
@@ -11,14 +12,8 @@ use crate::{config, manifest};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A manifest is no object.
-    #[error("expected a Kubernetes object, found one without `{field}`")]
-    NoObject {
-        /// What is missing, as a JSON pointer.
-        field: &'static str,
-    },
-    /// A manifest is no YAML.
-    #[error("expected a manifest as YAML: {0}")]
-    NoYaml(String),
+    #[error(transparent)]
+    Object(#[from] ObjectError),
     /// The record has another shape.
     #[error("expected what canary-ctl keeps of a release, as JSON of format {}", crate::record::FORMAT)]
     NoRecord(#[source] serde_json::Error),

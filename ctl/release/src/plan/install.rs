@@ -4,8 +4,8 @@
 //! no configuration a missing route. A new filter is written first, with a configuration at weight 0: without the
 //! filter, a client can name the version of a route itself. Objects are deleted when all new ones exist.
 
-use super::{Change, Error, Object, Plan, Reference};
-use crate::manifest::Stage;
+use super::{Change, Error, Plan};
+use crate::object::{Object, Reference, Stage};
 use crate::plan::removal;
 use crate::record::OwnedObject;
 use crate::routing::RouteTargets;

@@ -2,9 +2,8 @@
 //!
 //! The record is written before the objects, so it names some that do not exist yet while an operation is under way.
 
-use super::Reference;
 use crate::delivery::deployed_config;
-use crate::manifest::Stage;
+use crate::object::{Reference, Stage};
 use crate::record::{OwnedObject, Record};
 use assignment::Weight;
 use serde_json::Value;

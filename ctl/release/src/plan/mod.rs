@@ -1,10 +1,6 @@
 //! What would be written, and why, before anything is written. Pure, so that every order of writes can be tested.
 //!
 //! ```text
-//! object          name and body of an API object                      text               -> Object
-//! fields          differences field by field                          two objects        -> Field
-//! route_alignment which route of a list is which of another           two lists          -> Aligned
-//! redaction       what of a field is shown: no key, no module         Value              -> Value
 //! change          one write, with its reason                          Object             -> Change
 //! reconcile       what a release should have, from what exists            Observed           -> Desired
 //! install         make before break, and prune                        desired, observed  -> Plan
@@ -16,45 +12,44 @@
 //! restart         rolling update of a Deployment by one label         Deployment         -> RolloutStatus
 //! version_label   the version label of running pods              LabelledWorkload   -> LabelPlan
 //! missing_object  deleted, or never written                           Record, Observed   -> MissingObject
+//! take_ownership  objects of other owners with our names              managedFields      -> managedFields
+//! edit_policy     owners whose objects are edited only on request     object             -> owner
 //! note            what a caller should know of a plan
 //! error           why there is no plan
 //! ```
 
 mod change;
 mod config_update;
+pub(crate) mod edit_policy;
 mod error;
-mod fields;
 mod install;
 mod missing_object;
 mod module_backup;
 mod module_rollout;
 mod note;
-mod object;
 mod owned_config;
 mod reconcile;
-mod redaction;
 mod removal;
 mod restart;
-mod route_alignment;
+pub(crate) mod take_ownership;
 mod version_label;
 
 pub use change::{Action, Change, ChangeReason, Plan};
-pub(crate) use config_update::applicable;
 pub use config_update::plan_config_update;
+pub use edit_policy::{check_edits, default_routes, owning_tool};
 pub use error::Error;
-pub use fields::Field;
 pub use install::{install, prune};
 pub use missing_object::{MissingCause, MissingObject, missing_objects};
 pub use module_backup::module_backup;
 pub use module_rollout::{ModuleChoice, ModuleRollout};
 pub use note::PlanNote;
-pub use object::{Object, Reference};
 pub use reconcile::{Desired, Observed, beside_config, config_references};
 pub use removal::removal;
 pub use restart::{
     RolloutStatus, check_rolling_update, is_labelled_by_us, makes_pods_with, next_label, restart_body,
     rollout_status, runtime_change, runtime_removal,
 };
+pub use take_ownership::check_claims;
 pub use version_label::{
     LabelAction, LabelDirection, LabelNote, LabelPlan, LabelRefusal, LabelStep, LabelWrite, LabelledWorkload,
     VERSION_ANNOTATION, VersionLabel, VersionLabelError, uid,

@@ -1,10 +1,9 @@
 //! The embedded modules that a module rollout replaces, in a ConfigMap of their own until every proxy runs the new one: the
 //! record names them by their digests, and the objects contain the new one by then.
 
-use super::{Action, Change, ChangeReason, Reference};
+use super::{Action, Change, ChangeReason};
 use crate::delivery::{ModuleContents, ModuleSource};
-use crate::manifest::Stage;
-use crate::ownership::FIELD_MANAGER;
+use crate::object::{FIELD_MANAGER, Reference, Stage};
 use crate::record::Record;
 use crate::spec::{MANAGED_BY, ReleaseName};
 use serde_json::{Value, json};

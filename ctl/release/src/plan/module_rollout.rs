@@ -4,9 +4,9 @@
 //! module is written alone, and every other write before it runs everywhere restores the old one.
 
 use super::owned_config::rewritten;
-use super::{Error, Object, Plan, Reference};
+use super::{Error, Plan};
 use crate::delivery::{MissingModule, ModuleContents, ModuleSource};
-use crate::manifest::Stage;
+use crate::object::{Object, Reference, Stage};
 use crate::record::Record;
 use assignment::contract::ReleaseConfig;
 use serde::{Deserialize, Serialize};

@@ -1,11 +1,9 @@
 //! The part of an object that a weight writes: the fields that we own, and the configuration, even if another field
 //! manager wrote it last. Without the configuration a weight would be reported as written although no object has it.
 
-use super::config_update::applicable;
-use super::{Change, Error, MissingObject, Object, Plan, Reference};
+use super::{Change, Error, MissingObject, Plan};
 use crate::delivery::{MissingModule, deployed_config, owned_config, with_deployed_config};
-use crate::manifest::Stage;
-use crate::ownership::merge;
+use crate::object::{Object, Reference, Stage, applicable, merge};
 use crate::record::Record;
 use assignment::contract::ReleaseConfig;
 use serde_json::Value;

@@ -1,11 +1,12 @@
 //! From the objects of a cluster to the objects that a release should have there: its file, its record, its keys, and what
 //! others have in the same proxies.
 
-use super::{Error, Object, Plan, Reference, install};
+use super::{Error, Plan, install};
 use crate::config::SigningKeys;
 use crate::delivery::{deployed_config, resource_name};
 use crate::destination_rule::{CalledService, Client, HostRule, merge_rule};
-use crate::manifest::{self, NamespacedName, Options, ReleaseInstance, Stage};
+use crate::manifest::{self, Options, ReleaseInstance};
+use crate::object::{NamespacedName, Object, Reference, Stage};
 use crate::record::{OwnedObject, Record};
 use crate::routing::{ROUTE_KIND, RouteTargets, covers_mesh, edits};
 use crate::spec::{Mode, Release, Routes};

@@ -4,9 +4,10 @@
 //! routes: without it a client could name their versions itself. From an object that serves other releases too, only
 //! this release is removed.
 
-use super::{Change, Error, Object, Plan, Reference, applicable};
+use super::{Change, Error, Plan};
 use crate::delivery::{deployed_config, with_deployed_config};
-use crate::manifest::{NamespacedName, Stage, without_release};
+use crate::manifest::without_release;
+use crate::object::{NamespacedName, Object, Reference, Stage, applicable};
 use crate::record::OwnedObject;
 use crate::routing::{self, RouteTargets};
 use serde_json::Value;

@@ -1,8 +1,8 @@
 //! Restarting the pods of a Deployment by one label of their template, under our own field manager.
 
-use super::{Change, Error, Object, Reference};
-use crate::manifest::{Manifest, RUNTIME_LABEL, keep_others};
-use crate::ownership::Owners;
+use super::{Change, Error};
+use crate::manifest::{RUNTIME_LABEL, keep_others};
+use crate::object::{Manifest, Object, Owners, Reference};
 use crate::spec::ReleaseName;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -119,7 +119,7 @@ pub fn runtime_change(
 
 /// The change that deletes the runtime's object; `None` if it does not exist, or is not ours.
 pub fn runtime_removal(object: &Reference, observed: Option<&Value>) -> Option<Change> {
-    Change::leaving(crate::manifest::Stage::Runtime, object, observed)
+    Change::leaving(crate::object::Stage::Runtime, object, observed)
 }
 
 fn failure(deployment: &Value) -> Option<String> {

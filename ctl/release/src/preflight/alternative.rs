@@ -1,7 +1,7 @@
 //! What can be done instead of skipping a preflight check, as data.
 
 use super::ProxyRuntime;
-use crate::plan::Reference;
+use crate::object::Reference;
 use crate::routing::Gap;
 use crate::spec::Routes;
 use assignment::Weight;

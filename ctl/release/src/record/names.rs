@@ -5,8 +5,8 @@
 
 use super::{OwnedObject, Record};
 use crate::delivery::config_kinds;
-use crate::manifest::Stage;
-use crate::plan::{ModuleRollout, Reference, module_backup};
+use crate::object::{Reference, Stage};
+use crate::plan::{ModuleRollout, module_backup};
 use crate::routing::ROUTE_KIND;
 use crate::spec::{Label, ReleaseName, is_label_name, is_label_value};
 use std::collections::BTreeSet;

@@ -13,8 +13,9 @@ use super::{
 };
 use crate::alert::AlertOutbox;
 use crate::delivery::{deployed_config, selected_pods};
-use crate::manifest::{SharedMetadata, Stage};
-use crate::plan::{Reference, module_backup};
+use crate::manifest::SharedMetadata;
+use crate::object::{Reference, Stage};
+use crate::plan::module_backup;
 use crate::routing::{ROUTE_KIND, has_injected_route};
 use crate::spec::{Milliseconds, ObjectMetadata, ReleaseName, Routes, Seconds, version_subset};
 use assignment::Weight;

@@ -5,8 +5,8 @@
 
 use super::{History, Operation, Pause, ReleaseState, RoleChange, TrainMember};
 use crate::alert::{AlertKind, AlertOutbox};
-use crate::manifest::Stage;
-use crate::plan::{Error, ModuleRollout, Reference};
+use crate::object::{Reference, Stage};
+use crate::plan::{Error, ModuleRollout};
 use crate::rollout::{Rollout, Suspension};
 use crate::spec::{ObjectMetadata, Release, ReleaseName, Routes, Selector};
 use assignment::Weight;

@@ -7,7 +7,7 @@
 
 use super::Record;
 use crate::delivery::deployed_config;
-use crate::plan::Reference;
+use crate::object::Reference;
 use crate::spec::ReleaseName;
 use assignment::contract::Secret;
 use hmac::{Hmac, KeyInit as _, Mac};

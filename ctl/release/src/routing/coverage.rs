@@ -5,7 +5,7 @@
 //! used. No object says whether a pod without a sidecar calls the Service; that it could is reported, not refused.
 
 use super::gateway_api::{HTTP_ROUTE_KIND, WholeService, leads_to_whole_service};
-use crate::plan::Reference;
+use crate::object::Reference;
 use crate::spec::ServiceHost;
 use serde::Serialize;
 use serde_json::Value;

@@ -2,9 +2,8 @@
 
 use super::RouteTargets;
 use super::http_routes::{self, Unfit};
-use crate::manifest::Stage;
-use crate::ownership::{FIELD_MANAGER, Owners, TAKEN_FROM, policy, restore};
-use crate::plan::{Action, Change, ChangeReason, Error, Object, Reference, applicable};
+use crate::object::{FIELD_MANAGER, Object, Owners, Reference, Stage, TAKEN_FROM, applicable, restore};
+use crate::plan::{Action, Change, ChangeReason, Error, edit_policy};
 use crate::spec::ReleaseName;
 use serde_json::{Value, json};
 
@@ -52,7 +51,7 @@ pub(crate) fn edited(
 ) -> Result<Option<Change>, Error> {
     let change = Change::between(&desired(object, seen, targets)?, Some(seen));
     if change.is_some() {
-        policy::check_owner(object, seen)?;
+        edit_policy::check_owner(object, seen)?;
     }
     Ok(change)
 }

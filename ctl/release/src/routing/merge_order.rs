@@ -8,8 +8,8 @@
 //! `sortConfigByCreationTime` in istiod.
 
 use super::RouteTargets;
-use crate::manifest::Stage;
-use crate::plan::{Error, Object, Reference};
+use crate::object::{Object, Reference, Stage};
+use crate::plan::Error;
 use crate::routing::{http_routes, injection};
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -4,8 +4,8 @@
 //! objects of removed versions are deleted. Everything else stays as it was applied.
 
 use super::RouteTargets;
-use crate::manifest::Stage;
-use crate::plan::{Change, Error, MissingObject, Object, Plan, Reference, applicable};
+use crate::object::{Object, Reference, Stage, applicable};
+use crate::plan::{Change, Error, MissingObject, Plan};
 use crate::record::{OwnedObject, Record};
 use crate::routing;
 use crate::spec::version_subset;

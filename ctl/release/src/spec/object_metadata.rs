@@ -5,7 +5,7 @@
 //! and [Annotations](https://kubernetes.io/docs/concepts/overview/working-with-objects/annotations/#syntax-and-character-set): a name
 //! of at most 63 characters, with an optional DNS subdomain before it; `kubernetes.io/` and `k8s.io/` are reserved.
 
-use crate::ownership::TOOL_MARKERS;
+use crate::object::TOOL_MARKERS;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

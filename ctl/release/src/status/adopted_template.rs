@@ -5,7 +5,7 @@
 //! `ReplicaSet` (`revisionHistoryLimit`).
 
 use crate::manifest::RUNTIME_LABEL;
-use crate::ownership::Owners;
+use crate::object::Owners;
 use serde_json::Value;
 
 /// The label that the controller of a Deployment adds to the templates of its `ReplicaSets`.

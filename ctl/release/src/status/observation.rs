@@ -3,7 +3,8 @@
 use super::{ProxyStatus, TemplateDrift, WindowTraffic};
 use crate::ModuleDigest;
 use crate::destination_rule::LostSubset;
-use crate::plan::{self, MissingObject, Reference};
+use crate::object::Reference;
+use crate::plan::{self, MissingObject};
 use crate::rbac::Right;
 use crate::record::{Record, RecordTrust};
 use crate::routing::Coverage;

@@ -3,9 +3,9 @@
 use super::super::share::tests::observed as share;
 use super::super::{ObjectStatus, ProxyStatus, WindowTraffic};
 use super::*;
-use crate::manifest::Stage;
 use crate::metrics::{ProxyMetrics, Traffic};
-use crate::plan::{self, MissingCause, MissingObject, Reference};
+use crate::object::{Reference, Stage};
+use crate::plan::{self, MissingCause, MissingObject};
 use crate::rbac::Right;
 use crate::record::{Operation, ReleaseState, ends_after};
 use crate::routing::{Bypass, Coverage, Gap};

@@ -10,7 +10,8 @@
 use super::ReadyPods;
 use super::adopted_template::{is_adopted, makes_other_pods};
 use crate::label_selector;
-use crate::plan::{Reference, VERSION_ANNOTATION};
+use crate::object::Reference;
+use crate::plan::VERSION_ANNOTATION;
 use crate::record::Record;
 use assignment::contract::{Role, VersionConfig};
 use serde_json::{Map, Value};

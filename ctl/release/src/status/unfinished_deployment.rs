@@ -3,7 +3,8 @@
 
 use super::template_drift::{annotation, version_of};
 use super::{HELM_RELEASE, Workloads};
-use crate::plan::{Reference, VERSION_ANNOTATION};
+use crate::object::Reference;
+use crate::plan::VERSION_ANNOTATION;
 use crate::record::Record;
 use assignment::contract::Role;
 use serde_json::Value;

@@ -2,8 +2,9 @@
 
 use canary_release::EmbeddedModule;
 use canary_release::config::SigningKeys;
-use canary_release::manifest::{Options, ReleaseInstance, Stage, manifests};
-use canary_release::plan::{Action, Object, Plan, Reference};
+use canary_release::manifest::{Options, ReleaseInstance, manifests};
+use canary_release::object::{Object, Reference, Stage};
+use canary_release::plan::{Action, Plan};
 use canary_release::record::OwnedObject;
 use canary_release::spec::{Release, load};
 use serde_json::{Value, json};

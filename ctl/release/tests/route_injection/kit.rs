@@ -1,8 +1,7 @@
 //! A release, a `VirtualService` of another owner, and an API server that applies the given changes.
 
-use canary_release::manifest::Stage;
-use canary_release::ownership::restore_ownership;
-use canary_release::plan::{Action, Reference, removal};
+use canary_release::object::{Reference, Stage, restore_ownership};
+use canary_release::plan::{Action, removal};
 use canary_release::record::{Record, ReleaseState};
 use canary_release::routing::{RouteTargets, edits};
 use canary_release::spec::{Release, load};

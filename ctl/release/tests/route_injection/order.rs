@@ -1,8 +1,8 @@
 //! Our `VirtualService` beside those of other owners.
 
 use crate::kit::{LIST, record, targets, theirs, to};
-use canary_release::manifest::Stage;
-use canary_release::plan::{Error, Object, Reference};
+use canary_release::object::{Object, Reference, Stage};
+use canary_release::plan::Error;
 use canary_release::routing::{covers_mesh, order};
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use crate::kit::{
     applied, demanding, edited, given_back, observed, owner, reapplied, record, targets, theirs, to,
 };
-use canary_release::ownership::restore_ownership;
+use canary_release::object::restore_ownership;
 use canary_release::plan::{Action, ChangeReason, removal};
 use canary_release::record::ends_after;
 use canary_release::routing::{RouteTargets, edits, is_lost, reroute};

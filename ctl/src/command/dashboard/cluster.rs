@@ -8,7 +8,7 @@ use crate::dashboard::{
     ApiError, ChangeReport, ChangeRequest, ReleaseRow, ReleaseSource, ReleaseView, RolloutProgress,
 };
 use canary_operations::{Cluster, RolloutDriver};
-use canary_release::plan::Reference;
+use canary_release::object::Reference;
 use canary_release::record::Record;
 use canary_release::spec::ReleaseName;
 use canary_release::status::ReleaseSummary;

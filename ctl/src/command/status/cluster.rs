@@ -5,7 +5,7 @@ mod report;
 use crate::Error;
 use crate::report::Report;
 use canary_operations::{Cluster, StoredRecord};
-use canary_release::plan::Reference;
+use canary_release::object::Reference;
 use canary_release::spec::ReleaseName;
 use canary_release::status::{Observation, TrafficWindow};
 use report::ClusterStatus;

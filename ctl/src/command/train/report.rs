@@ -112,8 +112,8 @@ impl Report for TrainPlan {
 mod tests {
     use super::*;
     use canary_operations::LeftReason;
-    use canary_release::manifest::Stage;
-    use canary_release::plan::{Action, Change, ChangeReason, Reference};
+    use canary_release::object::{Reference, Stage};
+    use canary_release::plan::{Action, Change, ChangeReason};
     use serde_json::{Value, json};
 
     fn text(report: &impl Report) -> String {

@@ -2,11 +2,11 @@
 
 use crate::cli::{DryRun, TwinAdopt};
 use crate::command::target;
-use crate::module;
 use crate::report::{AdoptionReport, Printer};
-use crate::{Error, Outcome};
+use crate::{Error, Outcome, module};
 use canary_operations::{AdoptOptions, Adoption, Cluster, WriteOptions};
-use canary_release::plan::{LabelDirection, LabelNote, LabelWrite, Reference, VersionLabel};
+use canary_release::object::Reference;
+use canary_release::plan::{LabelDirection, LabelNote, LabelWrite, VersionLabel};
 use std::time::Duration;
 
 pub(super) async fn run(arguments: &TwinAdopt, printer: &mut Printer) -> Result<Outcome, Error> {

@@ -5,8 +5,8 @@ use super::workload::{
 };
 use super::{LabelDirection, LabelledWorkload, VersionLabel};
 use crate::label_selector;
-use crate::ownership::Owners;
-use crate::plan::{Error, Reference, rollout_status};
+use crate::object::{ObjectError, Owners, Reference};
+use crate::plan::rollout_status;
 use serde_json::{Map, Value, json};
 
 /// The annotation of objects that a version of a chart has for itself: the version.
@@ -113,13 +113,7 @@ pub enum LabelRefusal {
     },
     /// An object without a name.
     #[error(transparent)]
-    Object(Box<Error>),
-}
-
-impl From<Error> for LabelRefusal {
-    fn from(error: Error) -> Self {
-        Self::Object(Box::new(error))
-    }
+    Object(#[from] ObjectError),
 }
 
 fn by(owners: &[String]) -> String {

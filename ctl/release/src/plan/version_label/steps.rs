@@ -3,7 +3,7 @@
 use super::refusal::check;
 use super::workload::{is_observed, own_label, replicas, template_label, unlabelled, without_labels};
 use super::{LabelDirection, LabelRefusal, LabelledWorkload, VersionLabel};
-use crate::plan::Reference;
+use crate::object::Reference;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::fmt;

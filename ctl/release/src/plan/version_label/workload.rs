@@ -2,8 +2,8 @@
 
 use super::VersionLabel;
 use crate::label_selector;
-use crate::ownership::Owners;
-use crate::plan::{Error, Reference};
+use crate::object::ObjectError;
+use crate::object::{Owners, Reference};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ impl LabelledWorkload {
     /// # Errors
     ///
     /// If it has no name.
-    pub fn reference(&self) -> Result<Reference, Error> {
+    pub fn reference(&self) -> Result<Reference, ObjectError> {
         Reference::of(&self.deployment)
     }
 

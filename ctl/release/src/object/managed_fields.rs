@@ -4,7 +4,7 @@
 //! Our templates have no lists whose items are owned one by one, so `k:` and `v:` keys are not followed.
 
 use super::FIELD_MANAGER;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// The owners of an object's fields.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -88,6 +88,23 @@ pub(crate) fn merge(into: &mut Value, from: Value) {
         }
         (into, from) => *into = from,
     }
+}
+
+/// The part of an observed object that we apply again: its name, and the fields that we own. The rest belongs to the
+/// API server or to other field managers.
+pub(crate) fn applicable(observed: &Value) -> Value {
+    let mut body = Owners::of(observed).ours(observed);
+    let metadata = observed.get("metadata");
+    let field = |name: &str| metadata.and_then(|metadata| metadata.get(name)).cloned().unwrap_or_default();
+    if let Some(fields) = body.as_object_mut() {
+        fields.insert("apiVersion".to_owned(), observed.get("apiVersion").cloned().unwrap_or_default());
+        fields.insert("kind".to_owned(), observed.get("kind").cloned().unwrap_or_default());
+        let ours = fields.entry("metadata").or_insert_with(|| json!({}));
+        if let Some(ours) = ours.as_object_mut() {
+            ours.extend(Map::from_iter(["name", "namespace"].map(|name| (name.to_owned(), field(name)))));
+        }
+    }
+    body
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::redaction::{inner, redacted_at};
 use super::route_alignment::{Aligned, align, title};
-use crate::ownership::Owners;
+use crate::object::Owners;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -30,7 +30,7 @@ pub struct Field {
 }
 
 /// The fields in which an observed object differs from the desired one, and those that we own and no longer desire.
-pub(super) fn differences(desired: &Value, observed: &Value) -> Vec<Field> {
+pub(crate) fn differences(desired: &Value, observed: &Value) -> Vec<Field> {
     let owners = Owners::of(observed);
     let mut found = Walk { owners: &owners, fields: Vec::new() };
     found.compare(&mut Vec::new(), Some(&ours_to_write(desired)), Some(observed));
@@ -39,7 +39,7 @@ pub(super) fn differences(desired: &Value, observed: &Value) -> Vec<Field> {
 }
 
 /// The fields that only these managers own: they are removed with their owner.
-pub(super) fn only_of(managers: &[String], desired: &Value, observed: &Value) -> Vec<Field> {
+pub(crate) fn only_of(managers: &[String], desired: &Value, observed: &Value) -> Vec<Field> {
     let owners = Owners::of(observed);
     let mut theirs = owners.part(observed, |name| managers.iter().any(|manager| manager == name));
     if let Some(fields) = theirs.as_object_mut() {
@@ -54,7 +54,7 @@ pub(super) fn only_of(managers: &[String], desired: &Value, observed: &Value) ->
 }
 
 /// Every field of a new object.
-pub(super) fn of_new(desired: &Value) -> Vec<Field> {
+pub(crate) fn of_new(desired: &Value) -> Vec<Field> {
     let owners = Owners::default();
     let mut found = Walk { owners: &owners, fields: Vec::new() };
     found.compare(&mut Vec::new(), Some(&ours_to_write(desired)), None);

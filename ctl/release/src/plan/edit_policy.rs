@@ -1,25 +1,12 @@
 //! The objects that are not edited without consent: those of Helm and of GitOps tools, which would remove our routes
 //! with their next run, and those with a field manager other than `kubectl`.
 
-use super::restore;
-use super::{FIELD_MANAGER, Owners};
-use crate::manifest::Stage;
-use crate::plan::{Error, Plan, Reference};
+use crate::object::{FIELD_MANAGER, Owners, Reference, Stage, TOOL_MARKERS, restore};
+use crate::plan::{Error, Plan};
 use crate::routing::{RouteTargets, leading};
 use crate::spec::Routes;
 use serde_json::Value;
 use std::collections::BTreeMap;
-
-/// Labels and annotations by which tools know their objects.
-pub(crate) const TOOL_MARKERS: [(&str, &str, &str); 7] = [
-    ("annotations", "meta.helm.sh/release-name", "Helm"),
-    ("annotations", "argocd.argoproj.io/tracking-id", "Argo CD"),
-    ("labels", "argocd.argoproj.io/instance", "Argo CD"),
-    ("labels", "kustomize.toolkit.fluxcd.io/name", "Flux"),
-    ("labels", "helm.toolkit.fluxcd.io/name", "Flux"),
-    ("labels", "config.k8s.io/owning-inventory", "a kpt inventory"),
-    ("annotations", "kapp.k14s.io/identity", "kapp"),
-];
 
 /// Whose an object is, where it is not `kubectl`'s alone.
 pub fn owning_tool(object: &Value) -> Option<String> {

@@ -8,11 +8,9 @@
 //! # Source
 //! Kubernetes, *Server-Side Apply*, "Upgrading from client-side apply to server-side apply"; `csaupgrade` in client-go.
 
-use super::managed_fields::merge;
-use super::{FIELD_MANAGER, Owners, TOOL_MARKERS};
 use crate::delivery::has_one_owner;
-use crate::manifest::Stage;
-use crate::plan::{Change, ChangeReason, Error, Field, Object, Plan};
+use crate::object::{FIELD_MANAGER, Field, Object, Owners, Stage, TOOL_MARKERS, merge};
+use crate::plan::{Change, ChangeReason, Error, Plan};
 use serde_json::{Map, Value, json};
 
 /// What `kubectl apply` and Argo CD compare with their next file.
@@ -164,7 +162,7 @@ impl Change {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Reference;
+    use crate::object::Reference;
 
     fn entry(manager: &str, operation: &str, fields: &Value) -> Value {
         json!({"manager": manager, "operation": operation, "apiVersion": "networking.istio.io/v1", "fieldsType": "FieldsV1", "fieldsV1": fields})

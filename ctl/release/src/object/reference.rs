@@ -1,10 +1,23 @@
 //! A Kubernetes object of any kind, and what it is called.
 
-use super::Error;
-use crate::manifest::{Manifest, NamespacedName, Stage};
+use super::{Manifest, NamespacedName, Stage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
+
+/// Why a text or a value is no object.
+#[derive(Debug, thiserror::Error)]
+pub enum ObjectError {
+    /// A name is missing.
+    #[error("expected a Kubernetes object, found one without `{field}`")]
+    NoObject {
+        /// What is missing, as a JSON pointer.
+        field: &'static str,
+    },
+    /// The text is no YAML.
+    #[error("expected a manifest as YAML: {0}")]
+    NoYaml(String),
+}
 
 /// What an object is called: enough to read it, write it and delete it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -48,10 +61,10 @@ impl Reference {
     /// # Errors
     ///
     /// If it has no kind, no name or no namespace.
-    pub fn of(body: &Value) -> Result<Self, Error> {
+    pub fn of(body: &Value) -> Result<Self, ObjectError> {
         let text = |path: &'static str| {
             let found = body.pointer(path).and_then(Value::as_str);
-            found.map(str::to_owned).ok_or(Error::NoObject { field: path })
+            found.map(str::to_owned).ok_or(ObjectError::NoObject { field: path })
         };
         Ok(Self {
             api_version: text("/apiVersion")?,
@@ -75,9 +88,9 @@ impl Object {
     /// # Errors
     ///
     /// If the text is no YAML, or an object without kind, name or namespace.
-    pub fn of(manifest: &Manifest) -> Result<Option<Self>, Error> {
+    pub fn of(manifest: &Manifest) -> Result<Option<Self>, ObjectError> {
         let body: Option<Value> =
-            serde_saphyr::from_str(&manifest.text).map_err(|error| Error::NoYaml(error.to_string()))?;
+            serde_saphyr::from_str(&manifest.text).map_err(|error| ObjectError::NoYaml(error.to_string()))?;
         let Some(body) = body.filter(|body| !body.is_null()) else { return Ok(None) };
         Ok(Some(Self { reference: Reference::of(&body)?, stage: manifest.stage, body }))
     }

@@ -1,8 +1,7 @@
 //! What of a field is shown: a key never, and a module by its digest.
 
 use crate::ModuleDigest;
-use crate::delivery::MODULE_BYTES;
-use crate::manifest::REDACTED;
+use crate::object::{MODULE_BYTES, REDACTED};
 use serde_json::Value;
 
 /// A configuration that stands in an object as a text, as a structure.
@@ -57,7 +56,7 @@ fn redacted(value: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::super::fields::{differences, of_new};
-    use crate::manifest::REDACTED;
+    use crate::object::REDACTED;
     use serde_json::{Value, json};
 
     #[test]
