@@ -4,8 +4,8 @@
 use crate::http::{HttpClient, HttpError, Limits, TlsConnector, connector};
 use crate::report::with_causes;
 use canary_operations::{MetricSource, SecretReader};
-use canary_release::analysis::{QueryError, Series, parse_response, parse_series};
 use canary_release::input_file;
+use canary_release::prometheus::{QueryError, Series, parse_response, parse_series};
 use canary_release::redaction::Redaction;
 use canary_release::spec::{FiniteNumber, PrometheusServer, SecretSource};
 use futures_util::future::{BoxFuture, join_all};

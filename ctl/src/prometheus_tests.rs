@@ -1,5 +1,5 @@
 use super::*;
-use canary_release::analysis::TimedValue;
+use canary_release::prometheus::TimedValue;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -9,8 +9,9 @@ use assignment::contract::{Role, Until};
 use canary_release::object::Reference;
 use canary_release::plan::{Plan, plan_config_update};
 use canary_release::preflight::PreflightCheck;
-use canary_release::record::{Expiry, Operation, Record, ScaledDown};
+use canary_release::record::{Expiry, Operation, Record};
 use canary_release::spec::ReleaseName;
+use canary_release::state::ScaledDown;
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -4,14 +4,13 @@ use crate::client::ServicePods;
 use crate::{Cluster, Error, StoredRecord};
 use assignment::contract::{Role, Stickiness};
 use canary_release::delivery::ModuleSource;
-use canary_release::destination_rule::lost_subsets;
 use canary_release::object::Stage;
 use canary_release::plan::{self, ChangeReason, missing_objects};
 use canary_release::record::Record;
 use canary_release::routing::{Coverage, RouteTargets, is_lost};
 use canary_release::spec::ReleaseName;
 use canary_release::status::{
-    ObjectStatus, Observation, ReadyPods, TemplateDrift, UnfinishedDeployment, Workloads,
+    ObjectStatus, Observation, ReadyPods, TemplateDrift, UnfinishedDeployment, Workloads, lost_subsets,
 };
 use serde_json::Value;
 

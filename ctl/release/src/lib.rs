@@ -40,6 +40,7 @@
 
 pub mod alert;
 pub mod analysis;
+pub mod assessment;
 pub mod config;
 pub mod data_plane;
 pub mod delivery;
@@ -58,12 +59,14 @@ pub mod metrics;
 pub mod object;
 pub mod plan;
 pub mod preflight;
+pub mod prometheus;
 pub mod rbac;
 pub mod record;
 pub mod redaction;
 pub mod rollout;
 pub mod routing;
 pub mod spec;
+pub mod state;
 pub mod stats;
 pub mod status;
 pub mod train;

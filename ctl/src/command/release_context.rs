@@ -1,14 +1,13 @@
 //! What the proxies of a release run, as far as this machine can know it: the file, the state and the keys.
 
-use crate::Error;
 use crate::cli::{Keys, SpecFile};
 use crate::local::{Entry, Layout, State, read_own_keys};
-use crate::module;
+use crate::{Error, module};
 use assignment::contract::{FilterConfig, Position, ReleaseConfig};
 use assignment::{Policy, Weight};
 use canary_release::config::{self, KeyError, ProxySettings, SigningKeys};
-use canary_release::record::ReleaseState;
 use canary_release::spec::{Local, Release};
+use canary_release::state::ReleaseState;
 use std::collections::BTreeMap;
 
 /// A release and what is known of it.

@@ -9,8 +9,9 @@ use canary_operations::{Arrival, Cluster, StoredRecord, WaitOptions, WriteOption
 use canary_release::format::seconds;
 use canary_release::object::Reference;
 use canary_release::preflight::PreflightCheck;
-use canary_release::record::{RecordTrust, ScaledDown};
+use canary_release::record::RecordTrust;
 use canary_release::spec::{Document, Mode, ReleaseName, Seconds};
+use canary_release::state::ScaledDown;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;

@@ -137,8 +137,8 @@ fn percent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Weight>,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use canary_release::record::ReleaseState;
     use canary_release::spec::load;
+    use canary_release::state::ReleaseState;
     use std::path::Path;
 
     #[test]

@@ -10,8 +10,9 @@ use canary_release::object::Reference;
 use canary_release::plan::{self, LabelRefusal};
 use canary_release::preflight::{Alternative, PreflightCheck, WasmRuntime};
 use canary_release::rbac::Right;
-use canary_release::record::{RoleChange, RoleChangeKind, ScaledDown};
+use canary_release::record::{RoleChange, RoleChangeKind};
 use canary_release::routing::{Bypass, Gap};
+use canary_release::state::ScaledDown;
 use canary_release::status::{
     HelmRelease, NextStep, Problem, ProxyFault, ProxyStatus, TemplateDrift, UnfinishedDeployment,
 };

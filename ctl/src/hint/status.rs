@@ -6,9 +6,10 @@ use super::rights::right_to_add;
 use assignment::contract::Role;
 use canary_release::object::Reference;
 use canary_release::plan::MissingCause;
-use canary_release::record::{Operation, ScaledDown};
+use canary_release::record::Operation;
 use canary_release::routing::Gap;
 use canary_release::spec::Routes;
+use canary_release::state::ScaledDown;
 use canary_release::status::{EmbeddedAtScale, Problem, ProxyFault, ProxyStatus, TemplateDrift};
 use std::collections::BTreeMap;
 

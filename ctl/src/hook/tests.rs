@@ -36,7 +36,7 @@ async fn call(caller: &HttpHookCaller, id: Option<&str>) -> Result<(), HookError
     };
     let at = "2026-11-20T16:00:00Z".parse().unwrap();
     let (release, alert) = ("shop/shop".parse().unwrap(), Alert::test("uid-1-1".to_owned(), "v2", at));
-    let payload = AlertMessage { release: &release, alert: &alert }.hook_payload(hook.kind);
+    let payload = HookPayload::of_alert(AlertMessage { release: &release, alert: &alert }, hook.kind);
     caller.call(&hook, payload, id).await
 }
 

@@ -4,8 +4,9 @@ use super::{Error, Layout, files};
 use assignment::Weight;
 use assignment::contract::{ExpiryAction, Position, ReleaseConfig, Role, SessionAffinity};
 use canary_release::config::ProxySettings;
-use canary_release::record::{History, Operation, ReleaseState};
+use canary_release::record::{History, Operation};
 use canary_release::spec::{Local, Module, Release};
+use canary_release::state::ReleaseState;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -179,7 +180,7 @@ impl Entry {
         let state = if let Some(before) = before {
             before.state.revised(release, still_runs)
         } else {
-            let uid = release.uid.clone().map_or_else(canary_release::record::new_uid, Ok)?;
+            let uid = release.uid.clone().map_or_else(canary_release::state::new_uid, Ok)?;
             let installed_at_seconds = u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default();
             ReleaseState { installed_at_seconds, ..ReleaseState::first(release, uid) }
         };

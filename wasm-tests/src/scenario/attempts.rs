@@ -11,8 +11,8 @@ use assignment::Policy;
 use assignment::contract::Position;
 use canary_ctl::verify::{Carrier, Expected, Forgery, GenuineCookies, forgeries};
 use canary_release::config::{ProxySettings, SigningKeys, filter_config, release_config};
-use canary_release::record::ReleaseState;
 use canary_release::spec::parse;
+use canary_release::state::ReleaseState;
 
 use super::document::Document;
 use super::envoy_fixture::HOST;

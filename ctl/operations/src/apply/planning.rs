@@ -9,9 +9,10 @@ use assignment::contract::Role;
 use canary_release::delivery::{ModuleContents, deployed_config};
 use canary_release::object::{Object, Reference, Stage};
 use canary_release::plan::{Desired, ModuleRollout, Plan, PlanNote, default_routes};
-use canary_release::record::{Operation, Record, ReleaseState};
+use canary_release::record::{Operation, Record};
 use canary_release::routing::{RouteTargets, order};
 use canary_release::spec::{Release, Routes};
+use canary_release::state::ReleaseState;
 use serde_json::Value;
 
 /// Everything that is known before the first write.

@@ -4,8 +4,9 @@ use crate::checks::{check_ready, now};
 use crate::{Cluster, EffectiveSettings, Error, StoredRecord};
 use assignment::contract::Role;
 use canary_release::preflight::PreflightCheck;
-use canary_release::record::{Record, RollbackTarget, ScaledDown, drains_for, ends_after};
+use canary_release::record::{Record, RollbackTarget, drains_for, ends_after};
 use canary_release::spec::{ReleaseName, Seconds};
+use canary_release::state::ScaledDown;
 use jiff::Timestamp;
 
 /// How a release is rolled back.

@@ -7,7 +7,7 @@ use crate::client::ApiRequest;
 use crate::secret_reader::SecretReader;
 use crate::{Cluster, Error, StoredRecord};
 use canary_release::alert::{AlertMessage, AlertOutbox, DueDelivery, Payload, Recipient, kubernetes_event};
-use canary_release::hook::HookError;
+use canary_release::hook::{HookError, HookPayload};
 use canary_release::spec::{AlertReceiver, ReceiverEndpoint, ReleaseName, SecretSource, SecretUrl};
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
@@ -236,7 +236,8 @@ impl DeliveryContext {
             }
             Recipient::Hook(hook) => {
                 let hooks = self.hooks.as_deref().ok_or_else(|| SendError::later("no caller of hooks"))?;
-                let called = hooks.call(hook, message.hook_payload(hook.kind), Some(&alert.id)).await;
+                let called =
+                    hooks.call(hook, HookPayload::of_alert(message, hook.kind), Some(&alert.id)).await;
                 called.map_err(|HookError { reason, is_final, .. }| SendError { reason, is_final })
             }
         }

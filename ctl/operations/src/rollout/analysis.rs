@@ -1,6 +1,7 @@
 //! Measures the metrics of a rollout. Which are due, and what their values say, is pure; here is who asks.
 
-use canary_release::analysis::{MeasuredValues, QueryError};
+use canary_release::analysis::MeasuredValues;
+use canary_release::prometheus::QueryError;
 use canary_release::record::Record;
 use canary_release::rollout::{MeasurementQueries, MeasurementRequest, MeasurementResult};
 use canary_release::spec::{FiniteNumber, MetricQuery};

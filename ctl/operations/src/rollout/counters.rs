@@ -3,7 +3,7 @@
 use crate::client::ServicePods;
 use crate::{Cluster, Error};
 use assignment::contract::Role;
-use canary_release::evidence::{PodRestarts, ProxyCounters};
+use canary_release::evidence::{PodRestarts, ProxyCounters, ReleaseCounters};
 use canary_release::metrics::{MetricFilter, PodName, ProxyMetrics};
 use canary_release::record::Record;
 use canary_release::spec::ReleaseName;
@@ -73,7 +73,7 @@ pub(super) fn version_counters(
 ) -> ProxyCounters {
     let (mut counters, release) = (ProxyCounters::default(), release.to_string());
     for (pod, metrics) in reported.iter().filter_map(|(pod, metrics)| Some((pod, metrics.as_ref().ok()?))) {
-        let of = |version| metrics.group_counters(&release, version);
+        let of = |version| ReleaseCounters::of(&metrics, &release, version);
         counters.insert(pod.clone(), of(canary), of(stable));
     }
     counters

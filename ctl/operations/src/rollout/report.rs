@@ -1,8 +1,10 @@
 //! What a driver has observed of a rollout, and done.
 
-use canary_release::evidence::{Assessment, ProxyCoverage};
+use canary_release::alert::RolloutResult;
+use canary_release::assessment::Assessment;
+use canary_release::evidence::ProxyCoverage;
 use canary_release::record::Record;
-use canary_release::rollout::{Decision, RolloutAction, RolloutPhase, RolloutResult};
+use canary_release::rollout::{Decision, RolloutAction, RolloutPhase};
 use serde::Serialize;
 
 /// What was observed of a rollout, and done.

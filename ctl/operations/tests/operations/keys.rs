@@ -82,7 +82,7 @@ fn sidecars_that_are_given_identities_have_no_identity_key_and_the_gateway_has()
 fn a_keyed_release_without_gateways_hashes_in_its_sidecars_with_the_identity_key() {
     let sidecars = json!([{"namespace": SHOP, "selector": {"app": "shop"}}]);
     let alone = release(&json!({"identity": "keyed", "train": "t", "sidecars": sidecars, "gateways": []}));
-    let state = canary_release::record::ReleaseState::first(&alone, "shopshopshop".to_owned());
+    let state = canary_release::state::ReleaseState::first(&alone, "shopshopshop".to_owned());
     let config = canary_release::config::release_config(&alone, &state, Position::Mesh);
     assert_eq!(config.identity, assignment::contract::IdentityMode::Keyed);
     assert_eq!(config.identify_by.len(), 2, "{:?}", config.identify_by);

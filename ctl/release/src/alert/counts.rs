@@ -1,13 +1,9 @@
 //! What an alert says of the responses of both versions.
 
 use crate::evidence::{Criteria, Evidence, FailureKind, GROUPS, GroupCounts, KindNumbers};
-use crate::rollout::Rollout;
 use crate::spec::ReleaseName;
 use crate::stats::as_f64;
 use serde::{Deserialize, Serialize};
-
-/// Kinds of failure of other releases that an alert has: a record keeps many alerts.
-const MAX_INNER_COUNTS: usize = 4;
 
 /// What was counted of both versions at the same time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,19 +33,8 @@ pub struct VersionCount {
 }
 
 impl KindCounts {
-    /// What a rollout has counted: of the other releases of its train what speaks against the canary.
-    pub fn of(rollout: &Rollout) -> Vec<Self> {
-        let criteria = rollout.criteria();
-        let inner = rollout
-            .train
-            .iter()
-            .flat_map(|(name, inner)| Self::of_evidence(Some(name), &inner.evidence, &criteria));
-        let mut counts: Vec<Self> = Self::of_evidence(None, &rollout.evidence, &criteria).collect();
-        counts.extend(inner.take(MAX_INNER_COUNTS));
-        counts
-    }
-
-    fn of_evidence<'e>(
+    /// What was counted of both versions of a release: of another release what speaks against its canary.
+    pub(crate) fn of_evidence<'e>(
         release: Option<&'e ReleaseName>,
         evidence: &'e Evidence,
         criteria: &Criteria,

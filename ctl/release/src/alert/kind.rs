@@ -1,8 +1,36 @@
 //! The transitions of a rollout that people are told of.
 
-use crate::rollout::RolloutResult;
 use crate::spec::AlertSeverity;
 use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The result of a rollout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RolloutResult {
+    /// The canary is stable.
+    Promoted,
+    /// The canary is gone.
+    RolledBack,
+    /// The canary receives no new users.
+    Stopped,
+    /// All steps are done, and the weight stays.
+    Completed,
+    /// The rollout only observed.
+    Observed,
+}
+
+impl fmt::Display for RolloutResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Promoted => "promoted",
+            Self::RolledBack => "rolled back",
+            Self::Stopped => "stopped",
+            Self::Completed => "completed",
+            Self::Observed => "observed",
+        })
+    }
+}
 
 /// A transition of a rollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

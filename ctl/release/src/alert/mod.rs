@@ -22,7 +22,7 @@ mod outbox;
 mod payload;
 
 pub use counts::{KindCounts, VersionCount};
-pub use kind::AlertKind;
+pub use kind::{AlertKind, RolloutResult};
 pub use kubernetes_event::kubernetes_event;
 pub use message::{Alert, AlertMessage, AlertStep};
 pub use outbox::{AlertOutbox, DueDelivery, PendingAlert, Recipient, UndeliveredAlert};

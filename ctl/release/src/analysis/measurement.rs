@@ -1,6 +1,6 @@
 //! One measurement: the values of both versions beside what is expected of them.
 
-use super::QueryError;
+use crate::prometheus::QueryError;
 use crate::spec::{FiniteNumber, MetricBounds, RolloutMetric};
 use serde::{Deserialize, Serialize};
 

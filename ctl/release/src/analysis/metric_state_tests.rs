@@ -1,6 +1,7 @@
 use super::*;
+use crate::analysis::MeasuredValues;
 use crate::analysis::fixture::latency;
-use crate::analysis::{MeasuredValues, QueryError};
+use crate::prometheus::QueryError;
 use crate::spec::{FiniteNumber, MetricBounds};
 
 /// At most 500, three times in a row.

@@ -4,8 +4,6 @@
 //! (no server, an error, no series, NaN) is none: it lets no rollout go on, and ends none.
 //!
 //! ```text
-//! query         PromQL with variables, and Istio's standard metrics    template, version   -> PromQL
-//! response      what the HTTP API of Prometheus responds               JSON                -> number, series
 //! measurement   the values of both versions beside what is expected    RolloutMetric       -> Measurement
 //! metric_state  measurements in a row, as the record keeps them        Measurement         -> finding
 //! ```
@@ -14,12 +12,7 @@
 mod fixture;
 mod measurement;
 mod metric_state;
-mod query;
-mod response;
 
 pub use measurement::{MeasuredValues, Measurement, Outcome};
 pub(crate) use metric_state::verdict_of;
 pub use metric_state::{MetricReport, MetricState};
-pub(crate) use query::{ISTIO_VERSION_LABELS, QueryVariables};
-pub use query::{IstioMetric, QueryTemplate, Reporter, TemplateError};
-pub use response::{QueryError, Series, TimedValue, parse_response, parse_series};

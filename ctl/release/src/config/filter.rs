@@ -2,8 +2,8 @@
 
 use super::{Disagreement, SigningKeys};
 use crate::config::{Error, cookies};
-use crate::record::ReleaseState;
 use crate::spec::{Release, ReleaseName};
+use crate::state::ReleaseState;
 use assignment::contract::{
     ContractError, Fallback, FilterConfig, HeaderNames, IdentityMode, KeySource, KeyUse, MintPolicy,
     OverrideConfig, OverrideMode, PinConfig, Position, ReleaseConfig, RingKey, Stickiness, TokenConfig,

@@ -4,19 +4,16 @@
 //! effective_rule  the rule in force, as istiod selects it     rules   -> Effective
 //! merge_policy    our rule with what the existing ones set    rules   -> Object
 //! conflict        why they cannot be merged
-//! lost_subsets    versions without a subset                   Record  -> LostSubset
 //! ```
 
 mod conflict;
 mod effective_rule;
 #[cfg(test)]
 mod effective_rule_tests;
-mod lost_subsets;
 mod merge_policy;
 #[cfg(test)]
 mod merge_policy_tests;
 
 pub use conflict::{Clients, RuleConflict};
 pub use effective_rule::{CalledService, Client, Effective, HostRule, ROOT_NAMESPACE, effective};
-pub use lost_subsets::{LostSubset, lost_subsets};
 pub use merge_policy::merge_rule;

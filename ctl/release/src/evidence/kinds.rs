@@ -62,7 +62,7 @@ impl FailureKind {
     }
 
     /// Whether the release says a ceiling for them.
-    pub(super) const fn has_ceiling(self) -> bool {
+    pub(crate) const fn has_ceiling(self) -> bool {
         matches!(self, Self::ServerErrors | Self::Unanswered)
     }
 }

@@ -7,12 +7,13 @@
 //! ```text
 //! counts            responses of a version by user group
 //! proxy_counters    what each proxy counted between two observations      counters             -> IntervalCounts
+//! group_counters    what a proxy counts by user group in a rollout       ProxyMetrics         -> ReleaseCounters
 //! log_ratio         a log-likelihood ratio in whole numbers
 //! sequential_test   how much likelier the counts are if the canary fails more
 //! spread            how much more failures cluster by user than chance explains
 //! restarts          containers of both versions that were restarted          PodRestarts          -> RestartCounts
 //! kinds             one test for each kind of failure, kept in the record IntervalCounts      -> Evidence
-//! assessment        go on, wait, hold or roll back, with the numbers      Evidence, criteria   -> Assessment
+//! criteria          what a rollout demands, and what a kind of failure says  Evidence         -> KindNumbers
 //! train             the same of the other releases of a train, and what was observed of them
 //! forecast          what a rate of traffic can show, and how long it takes
 //! ```
@@ -22,9 +23,10 @@
 //! testing", KDD 2022; for clustered counts P. `McCullagh` and J. Nelder, "Generalized linear models", chapter 9.
 //! How often it is wrong, and how soon right: `docs/evidence.md`.
 
-mod assessment;
 mod counts;
+mod criteria;
 mod forecast;
+mod group_counters;
 mod kinds;
 mod log_ratio;
 mod proxy_counters;
@@ -33,8 +35,9 @@ mod sequential_test;
 mod spread;
 mod train;
 
-pub use assessment::{Assessment, Criteria, EvidenceVerdict, KindNumbers, MIN_GROUPS, ProxyCoverage};
 pub use counts::{GROUPS, GroupCounts, ResponseCount, VersionCounts};
+pub use criteria::{Criteria, EvidenceVerdict, KindNumbers, ProxyCoverage};
+pub(crate) use criteria::{Found, percent};
 pub use forecast::Forecast;
 pub use kinds::{Evidence, FailureKind, KindEvidence};
 pub use log_ratio::LogRatio;

@@ -71,7 +71,7 @@ impl RestartCounts {
     }
 
     /// Whether the canary's containers were restarted more than `most` times, and clearly more often than stable's.
-    pub(super) fn exceed(&self, most: u64) -> bool {
+    pub(crate) fn exceed(&self, most: u64) -> bool {
         let Self { canary, stable } = self;
         // restarts / pods of both, compared without a division.
         let of_canary = canary.restarts.saturating_mul(stable.pods.max(1));

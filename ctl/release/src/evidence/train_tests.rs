@@ -1,7 +1,6 @@
 use super::*;
-use crate::evidence::{
-    Assessment, Criteria, EvidenceVerdict, GROUPS, GroupCounts, IntervalCounts, VersionCounts,
-};
+use crate::assessment::Assessment;
+use crate::evidence::{Criteria, EvidenceVerdict, GROUPS, GroupCounts, IntervalCounts, VersionCounts};
 use std::collections::BTreeMap;
 
 /// Two kinds of failure of each of two releases.

@@ -5,10 +5,12 @@
 //!
 //! ```text
 //! payload  what a hook is sent                              release, phase    -> HookPayload
+//! alert_payload  what a hook is sent of an alert          AlertMessage      -> HookPayload
 //! call     a call that is to be made, and what became of it  HookRequest       -> HookResult
 //! state    responses in a row, as the record keeps them      HookResult        -> finding
 //! ```
 
+mod alert_payload;
 mod call;
 mod payload;
 mod state;

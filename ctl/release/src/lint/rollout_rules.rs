@@ -3,8 +3,7 @@
 use super::Level;
 use super::findings::RawFinding;
 use super::rules::{NOTHING, raise};
-use crate::analysis::QueryTemplate;
-use crate::spec::{AlertReceiver, Release, RolloutMetric, SecretSource};
+use crate::spec::{AlertReceiver, QueryTemplate, Release, RolloutMetric, SecretSource};
 
 /// A token in a request without TLS is read by whoever sees the request.
 pub(super) fn tokens_need_encryption(release: &Release) -> Vec<RawFinding> {

@@ -1,7 +1,7 @@
 //! A release together with what it is now: everything that its objects follow from.
 
-use crate::record::ReleaseState;
 use crate::spec::{Release, Routes};
+use crate::state::ReleaseState;
 use assignment::contract::Role;
 use std::collections::BTreeSet;
 

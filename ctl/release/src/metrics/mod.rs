@@ -8,7 +8,6 @@
 //! metric_filter     which of them are read, in Envoy's form and in Prometheus'
 //! scraped           the same, as a Prometheus has scraped it       Series           -> ProxyMetrics
 //! release_metrics   what the filter counts for one release         ProxyMetrics     -> ReleaseMetrics
-//! group_counters    what is counted by user group in a rollout ProxyMetrics    -> ReleaseCounters
 //! latency_histogram how long responses took, of all proxies        ProxyMetrics    -> LatencyHistogram
 //! traffic           requests by version, of all proxies, and       ReleaseMetrics   -> Traffic
 //!                   between two observations
@@ -18,7 +17,6 @@
 //! [Text format](https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format);
 //! [`/stats/prometheus`](https://www.envoyproxy.io/docs/envoy/latest/operations/admin#get--stats-prometheus).
 
-mod group_counters;
 mod latency_histogram;
 mod metric_filter;
 mod proxy_metrics;

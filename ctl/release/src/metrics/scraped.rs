@@ -5,7 +5,7 @@
 
 use super::proxy_metrics::ProxyMetrics;
 use super::sample::Sample;
-use crate::analysis::{Series, TimedValue};
+use crate::prometheus::{Series, TimedValue};
 use std::collections::BTreeMap;
 
 /// The oldest scrape that says what a proxy runs, in seconds: two of the default interval of Prometheus.

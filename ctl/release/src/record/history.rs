@@ -1,6 +1,7 @@
 //! What was done to a release, the oldest first: the same words in a cluster's record and in a local state.
 
-use super::{Operation, ReleaseState};
+use super::Operation;
+use crate::state::ReleaseState;
 use assignment::Weight;
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -1,8 +1,6 @@
 //! The record of a release and its changes. Pure: its ConfigMap is written by `canary-operations`.
 //!
 //! ```text
-//! state           versions with their roles, weight, generation          Release        -> state
-//! version_roles   promotion and rollback of a state                      state          -> state
 //! history         changes, each with operator, time and reason           state          -> entries
 //! operation       the operations that the history names
 //! expiry          when a weight ends by itself                        Expiry         -> Until
@@ -26,9 +24,7 @@ mod release_record;
 mod role_change;
 mod scaled_down;
 mod seal;
-mod state;
 mod train;
-mod version_roles;
 
 pub use expiry::Expiry;
 pub use history::{History, HistoryEntry};
@@ -38,7 +34,5 @@ pub use recover::{RecoverError, RecoveryScope, recover};
 pub(crate) use release_record::FORMAT;
 pub use release_record::{OwnedObject, Proxies, Record, ServiceRef, proxies};
 pub use role_change::{RoleChange, RoleChangeKind, RollbackTarget, drains_for, ends_after};
-pub use scaled_down::ScaledDown;
 pub use seal::{RecordFault, RecordKeys, RecordSeals, RecordTrust, SealContext};
-pub use state::{ReleaseState, new_uid};
 pub use train::{TRAIN_LABEL, TrainMember};

@@ -8,8 +8,7 @@
 
 use super::release_record::FORMAT;
 use super::{
-    History, Operation, OwnedObject, Proxies, Record, ReleaseState, RoleChange, ServiceRef, TrainMember,
-    ends_after,
+    History, Operation, OwnedObject, Proxies, Record, RoleChange, ServiceRef, TrainMember, ends_after,
 };
 use crate::alert::AlertOutbox;
 use crate::delivery::{deployed_config, selected_pods};
@@ -18,6 +17,7 @@ use crate::object::{Reference, Stage};
 use crate::plan::module_backup;
 use crate::routing::{ROUTE_KIND, has_injected_route};
 use crate::spec::{Milliseconds, ObjectMetadata, ReleaseName, Routes, Seconds, version_subset};
+use crate::state::ReleaseState;
 use assignment::Weight;
 use assignment::contract::{GoneVersion, Position, ReleaseConfig, Role};
 use serde_json::Value;

@@ -3,12 +3,13 @@
 //! The record is written before the objects, so it is never behind them: a call that was killed leaves a record that
 //! the next call executes.
 
-use super::{History, Operation, Pause, ReleaseState, RoleChange, TrainMember};
+use super::{History, Operation, Pause, RoleChange, TrainMember};
 use crate::alert::{AlertKind, AlertOutbox};
 use crate::object::{Reference, Stage};
 use crate::plan::{Error, ModuleRollout};
 use crate::rollout::{Rollout, Suspension};
 use crate::spec::{ObjectMetadata, Release, ReleaseName, Routes, Selector};
+use crate::state::ReleaseState;
 use assignment::Weight;
 use assignment::contract::{ExpiryAction, Role, Until};
 use serde::{Deserialize, Serialize};

@@ -21,46 +21,9 @@
 //! no false alarm: with 75 % of the users on the canary a pod of stable would get four times its load.
 
 use super::{Record, RollbackTarget};
-use crate::format::counted;
+use crate::state::ScaledDown;
 use assignment::Weight;
 use assignment::contract::Role;
-use serde::Serialize;
-use std::fmt;
-
-/// A version that has been scaled down below what all users need.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ScaledDown {
-    /// The version to which users come back.
-    pub version: String,
-    /// Its ready pods.
-    pub ready: usize,
-    /// The ready pods that it should have.
-    pub expected: usize,
-    /// The pods that serve all users now.
-    pub serving: usize,
-    /// The users who come back.
-    pub returning: Weight,
-}
-
-impl ScaledDown {
-    fn of(version: &str, ready: usize, serving: usize, returning: Weight) -> Option<Self> {
-        let expected = serving.div_ceil(2);
-        (ready < expected).then(|| Self { version: version.to_owned(), ready, expected, serving, returning })
-    }
-}
-
-impl fmt::Display for ScaledDown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { version, ready, expected, serving, returning } = self;
-        write!(
-            f,
-            "expected at least {} of version `{version}`, to which {returning} of the users would come back, found {}: all users are served by {serving}",
-            counted(*expected, "ready pod", "ready pods"),
-            counted(*ready, "ready pod", "ready pods"),
-        )
-    }
-}
 
 /// The pods that serve all users, of which the canary has `weight`. Without a weight they are stable's, and none is missing.
 fn serving(noted: usize, stable: usize, canary: usize, weight: Weight) -> usize {

@@ -11,6 +11,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
+/// Kinds of failure of other releases that an alert has: a record keeps many alerts.
+const MAX_INNER_COUNTS: usize = 4;
+
 /// Who is told of a rollout, and what was told.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -121,7 +124,7 @@ impl Record {
             step: rollout.alert_step(),
             weight,
             reason: Alert::bounded(reason),
-            counts: KindCounts::of(rollout),
+            counts: rollout.kind_counts(),
         };
         let is_notified = |hook: &&RolloutHook| match hook.kind {
             HookType::Event => true,
@@ -134,6 +137,18 @@ impl Record {
 }
 
 impl Rollout {
+    /// What it has counted: of the other releases of its train what speaks against the canary.
+    pub(crate) fn kind_counts(&self) -> Vec<KindCounts> {
+        let criteria = self.criteria();
+        let inner = self
+            .train
+            .iter()
+            .flat_map(|(name, inner)| KindCounts::of_evidence(Some(name), &inner.evidence, &criteria));
+        let mut counts: Vec<_> = KindCounts::of_evidence(None, &self.evidence, &criteria).collect();
+        counts.extend(inner.take(MAX_INNER_COUNTS));
+        counts
+    }
+
     fn alert_step(&self) -> Option<AlertStep> {
         self.step.as_ref().map(|step| AlertStep { number: step.index + 1, of: self.plan.len() })
     }

@@ -5,11 +5,13 @@
 
 use super::Rollout;
 use super::decision::{after, seconds};
-use crate::analysis::{MeasuredValues, Measurement, MetricReport, MetricState, QueryError, QueryTemplate};
-use crate::evidence::{Assessment, EvidenceVerdict, ProxyCoverage, TrainReport};
+use crate::analysis::{MeasuredValues, Measurement, MetricReport, MetricState};
+use crate::assessment::Assessment;
+use crate::evidence::{EvidenceVerdict, ProxyCoverage, TrainReport};
 use crate::hook::HookReport;
+use crate::prometheus::QueryError;
 use crate::record::Record;
-use crate::spec::{HookType, MetricQuery, RolloutMetric};
+use crate::spec::{HookType, MetricQuery, QueryTemplate, RolloutMetric};
 use assignment::Weight;
 use assignment::contract::Role;
 use jiff::Timestamp;

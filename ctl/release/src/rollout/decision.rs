@@ -1,10 +1,10 @@
 //! What a decision is made of, and what it says.
 
-use super::{DependencyState, Ending, RolloutResult};
-use crate::alert::AlertKind;
-use crate::evidence::Assessment;
-use crate::record::ScaledDown;
+use super::{DependencyState, Ending};
+use crate::alert::{AlertKind, RolloutResult};
+use crate::assessment::Assessment;
 use crate::spec::Seconds;
+use crate::state::ScaledDown;
 use assignment::Weight;
 use assignment::contract::Until;
 use jiff::{SignedDuration, Timestamp};

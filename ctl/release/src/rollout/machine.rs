@@ -2,10 +2,9 @@
 
 use super::decision::{after, seconds};
 use super::{
-    CanaryRole, Decision, Ending, Rollout, RolloutAction, RolloutObservation, RolloutPhase, RolloutResult,
-    Suspension,
+    CanaryRole, Decision, Ending, Rollout, RolloutAction, RolloutObservation, RolloutPhase, Suspension,
 };
-use crate::alert::AlertKind;
+use crate::alert::{AlertKind, RolloutResult};
 use crate::evidence::EvidenceVerdict;
 use crate::spec::{FailureAction, Gate, RolloutStep, Seconds, SuccessAction};
 use assignment::Weight;

@@ -40,6 +40,6 @@ pub use analysis::{MeasurementQueries, MeasurementRequest, MeasurementResult};
 pub use decision::{CanaryRole, Decision, RolloutAction, RolloutObservation, RolloutPhase};
 pub use dependency::DependencyState;
 pub use forecast::RolloutForecast;
-pub use state::{Ending, Rollout, RolloutEnd, RolloutResult, Suspension};
+pub use state::{Ending, Rollout, RolloutEnd, Suspension};
 pub use train::{InnerIntervals, InnerRelease, MAX_INNER_RELEASES};
 pub use verbs::{RolloutVerb, VerbError};

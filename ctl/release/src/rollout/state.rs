@@ -1,8 +1,10 @@
 //! The rollout of a release, as its record keeps it.
 
 use super::AlertState;
+use crate::alert::RolloutResult;
 use crate::analysis::MetricState;
-use crate::evidence::{Assessment, Criteria, Evidence, InnerEvidence, ProxyCoverage, TrainReport};
+use crate::assessment::Assessment;
+use crate::evidence::{Criteria, Evidence, InnerEvidence, ProxyCoverage, TrainReport};
 use crate::hook::HookState;
 use crate::spec::{
     ReleaseDependency, ReleaseName, RolloutHook, RolloutMetric, RolloutPolicy, RolloutStep, RolloutWindow,
@@ -124,22 +126,6 @@ pub struct RolloutEnd {
     pub at: Timestamp,
 }
 
-/// The result of a rollout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum RolloutResult {
-    /// The canary is stable.
-    Promoted,
-    /// The canary is gone.
-    RolledBack,
-    /// The canary receives no new users.
-    Stopped,
-    /// All steps are done, and the weight stays.
-    Completed,
-    /// The rollout only observed.
-    Observed,
-}
-
 impl Rollout {
     /// The step that it is at.
     pub fn current(&self) -> Option<&RolloutStep> {
@@ -218,18 +204,6 @@ impl fmt::Display for Ending {
             Self::Promote => "promotion",
             Self::Rollback => "rollback",
             Self::Stop => "stop",
-        })
-    }
-}
-
-impl fmt::Display for RolloutResult {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Promoted => "promoted",
-            Self::RolledBack => "rolled back",
-            Self::Stopped => "stopped",
-            Self::Completed => "completed",
-            Self::Observed => "observed",
         })
     }
 }

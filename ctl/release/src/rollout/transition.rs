@@ -2,8 +2,8 @@
 
 use super::decision::{after, seconds};
 use super::state::CurrentStep;
-use super::{CanaryRole, Decision, InnerIntervals, RolloutAction, RolloutEnd, RolloutResult};
-use crate::alert::AlertKind;
+use super::{CanaryRole, Decision, InnerIntervals, RolloutAction, RolloutEnd};
+use crate::alert::{AlertKind, RolloutResult};
 use crate::evidence::IntervalCounts;
 use crate::record::{Operation, Record};
 use assignment::Weight;

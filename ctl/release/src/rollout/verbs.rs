@@ -1,8 +1,8 @@
 //! What people do to a rollout. Each changes the record and nothing else; a driver carries it out.
 
 use super::state::CurrentStep;
-use super::{Ending, Rollout, RolloutEnd, RolloutResult, Suspension};
-use crate::alert::AlertKind;
+use super::{Ending, Rollout, RolloutEnd, Suspension};
+use crate::alert::{AlertKind, RolloutResult};
 use crate::record::Record;
 use crate::spec::{FailureAction, Gate, LatencyPercentile, Seconds};
 use jiff::Timestamp;

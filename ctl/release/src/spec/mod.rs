@@ -12,6 +12,7 @@ mod load;
 mod names;
 mod object_metadata;
 mod percentage;
+mod query_template;
 mod read;
 mod release;
 mod rollout;
@@ -36,6 +37,8 @@ pub use names::{Label, LabelError, ReleaseName, version_subset};
 pub(crate) use object_metadata::{MANAGED_BY, REVISION, is_label_name, is_label_value};
 pub use object_metadata::{MetadataError, ObjectMetadata};
 pub use percentage::{Percentage, PercentageError};
+pub(crate) use query_template::{ISTIO_VERSION_LABELS, QueryVariables};
+pub use query_template::{IstioMetric, QueryTemplate, Reporter, TemplateError};
 pub use release::{
     Cookies, Delivery, Endpoint, Gateway, Local, Mode, Module, Overrides, Release, Routes, Selector, Service,
     Session, Versions,

@@ -22,6 +22,7 @@
 mod adopted_template;
 mod embedded_at_scale;
 mod lost_cookies;
+mod lost_subsets;
 mod next_step;
 mod observation;
 mod open_fuse;
@@ -38,6 +39,7 @@ mod window;
 
 pub use embedded_at_scale::EmbeddedAtScale;
 pub use lost_cookies::LostCookies;
+pub use lost_subsets::{LostSubset, lost_subsets};
 pub use next_step::NextStep;
 pub use observation::{ObjectStatus, Observation, ReadyPods};
 pub use open_fuse::OpenFuse;

@@ -2,12 +2,12 @@
 
 use super::{ProxyStatus, TemplateDrift, WindowTraffic};
 use crate::ModuleDigest;
-use crate::destination_rule::LostSubset;
 use crate::object::Reference;
 use crate::plan::{self, MissingObject};
 use crate::rbac::Right;
 use crate::record::{Record, RecordTrust};
 use crate::routing::Coverage;
+use crate::status::LostSubset;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 

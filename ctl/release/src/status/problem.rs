@@ -1,15 +1,16 @@
 //! What may be wrong with a release on a cluster. What a person can do about it is said at the edge, by kind.
 
 use super::{LostCookies, OpenFuse, ProxyStatus, Share, TemplateDrift};
-use crate::destination_rule::LostSubset;
 use crate::format::{counted, none_ready};
 use crate::metrics::ReleaseGeneration;
 use crate::object::Reference;
 use crate::plan::{self, MissingObject, ModuleRollout};
 use crate::rbac::Right;
-use crate::record::{Operation, RecordFault, ScaledDown};
+use crate::record::{Operation, RecordFault};
 use crate::routing::{Gap, route_kinds};
 use crate::spec::Routes;
+use crate::state::ScaledDown;
+use crate::status::LostSubset;
 use assignment::Weight;
 use assignment::contract::Role;
 use std::collections::BTreeMap;

@@ -2,7 +2,8 @@
 
 use super::{LostCookies, Observation, ObservedShare, OpenFuse, Problem, ReadyPods};
 use crate::preflight::WasmRuntime;
-use crate::record::{Record, RecordTrust, ScaledDown};
+use crate::record::{Record, RecordTrust};
+use crate::state::ScaledDown;
 use assignment::Weight;
 use assignment::contract::Role;
 use jiff::Timestamp;

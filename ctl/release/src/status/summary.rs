@@ -102,8 +102,9 @@ impl fmt::Display for Condition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Operation, ReleaseState};
+    use crate::record::Operation;
     use crate::spec::load;
+    use crate::state::ReleaseState;
     use assignment::contract::{ExpiryAction, Until};
     use serde_json::json;
     use std::path::Path;

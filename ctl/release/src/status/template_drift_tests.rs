@@ -1,8 +1,8 @@
 //! What an upgrade without the post-renderer leaves behind, and what only looks like it.
 
 use super::*;
-use crate::record::ReleaseState;
 use crate::spec::load;
+use crate::state::ReleaseState;
 use serde_json::json;
 use std::path::Path;
 

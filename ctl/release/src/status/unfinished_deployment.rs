@@ -65,8 +65,8 @@ fn chart(deployment: &Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::ReleaseState;
     use crate::spec::load;
+    use crate::state::ReleaseState;
     use serde_json::json;
     use std::path::Path;
 

@@ -92,8 +92,9 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{ReleaseState, RollbackTarget};
+    use crate::record::RollbackTarget;
     use crate::spec;
+    use crate::state::ReleaseState;
     use jiff::Timestamp;
     use std::path::Path;
 

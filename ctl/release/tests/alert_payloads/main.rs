@@ -5,6 +5,7 @@ use canary_release::alert::{
     Alert, AlertKind, AlertMessage, AlertStep, KindCounts, VersionCount, kubernetes_event,
 };
 use canary_release::evidence::FailureKind;
+use canary_release::hook::HookPayload;
 use canary_release::spec::{AlertFormat, HookType, ReleaseName};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -118,7 +119,7 @@ fn a_hook_is_sent_flaggers_payload_and_the_metadata_of_its_file_hide_no_part_of_
         metadata.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     let payload = |alert, hook| {
         let message = AlertMessage { release: &release, alert };
-        serde_json::to_value(message.hook_payload(hook).with_metadata(&metadata)).unwrap()
+        serde_json::to_value(HookPayload::of_alert(message, hook).with_metadata(&metadata)).unwrap()
     };
     let event = payload(&failed, HookType::Event);
     let ended = payload(&ended, HookType::PostRollout);

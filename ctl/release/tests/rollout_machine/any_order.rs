@@ -2,8 +2,9 @@
 
 use crate::fixture::{Killed, PLAN, RolloutFixture};
 use assignment::contract::Role;
+use canary_release::alert::RolloutResult;
 use canary_release::evidence::EvidenceVerdict;
-use canary_release::rollout::{RolloutAction, RolloutPhase, RolloutResult};
+use canary_release::rollout::{RolloutAction, RolloutPhase};
 
 const RUNS: u64 = 150;
 const VERDICTS: [EvidenceVerdict; 4] =

@@ -1,11 +1,13 @@
 //! A release whose objects and record are two things, drivers that may be killed between any two writes, and a clock.
 
-use canary_release::evidence::{Assessment, EvidenceVerdict, RestartCounts, TrainReport};
-use canary_release::record::{Record, ReleaseState};
+use canary_release::assessment::Assessment;
+use canary_release::evidence::{EvidenceVerdict, RestartCounts, TrainReport};
+use canary_release::record::Record;
 use canary_release::rollout::{
     CanaryRole, Decision, DependencyState, Ending, RolloutAction, RolloutObservation,
 };
 use canary_release::spec::{self, MetricQuery};
+use canary_release::state::ReleaseState;
 use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -15,13 +15,12 @@ mod verbs;
 mod windows;
 
 use assignment::contract::{ExpiryAction, Role, Until};
+use canary_release::alert::RolloutResult;
 use canary_release::evidence::{
     EvidenceVerdict, GROUPS, GroupCounts, IntervalCounts, ProxyCoverage, TrainReport, VersionCounts,
 };
 use canary_release::record::Operation;
-use canary_release::rollout::{
-    Ending, InnerIntervals, RolloutAction, RolloutPhase, RolloutResult, VerbError,
-};
+use canary_release::rollout::{Ending, InnerIntervals, RolloutAction, RolloutPhase, VerbError};
 use fixture::{Killed, PLAN, RolloutFixture};
 
 const NO_GATE: &str = "  rollout:\n    plans: {default: [{weight: 10, hold: 1m}]}\n";

@@ -1,14 +1,16 @@
 //! Metrics of a rollout: when they are measured, and what the machine makes of what was found.
 
 use crate::fixture::RolloutFixture;
-use canary_release::analysis::{MeasuredValues, QueryError, TemplateError};
-use canary_release::evidence::{Assessment, EvidenceVerdict, ProxyCoverage, TrainReport};
+use canary_release::analysis::MeasuredValues;
+use canary_release::assessment::Assessment;
+use canary_release::evidence::{EvidenceVerdict, ProxyCoverage, TrainReport};
+use canary_release::prometheus::QueryError;
 use canary_release::record::Operation;
 use canary_release::rollout::{
     Decision, Ending, MeasurementQueries, MeasurementRequest, MeasurementResult, RolloutAction,
     RolloutObservation, RolloutPhase,
 };
-use canary_release::spec::FiniteNumber;
+use canary_release::spec::{FiniteNumber, TemplateError};
 
 const METRICS: &str = "  rollout:
     plans: {default: [{weight: 0, hold: 1m, gate: manual}, {weight: 10, hold: 5m}, {weight: 100, hold: 5m, gate: manual}]}

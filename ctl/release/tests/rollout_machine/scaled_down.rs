@@ -4,8 +4,9 @@ use crate::fixture::RolloutFixture;
 use assignment::Weight;
 use assignment::contract::{ExpiryAction, Until};
 use canary_release::evidence::EvidenceVerdict;
-use canary_release::record::{Operation, ScaledDown};
+use canary_release::record::Operation;
 use canary_release::rollout::{Decision, Ending, RolloutAction, RolloutObservation, RolloutPhase};
+use canary_release::state::ScaledDown;
 
 const ROLLOUT: &str = "  rollout:\n    plans: {default: [{weight: 10, hold: 1m}, {weight: 50, hold: 1m}]}\n";
 

@@ -1,13 +1,12 @@
 //! What a record keeps of the other releases of the train.
 
 use crate::fixture::{PLAN, RolloutFixture};
+use canary_release::alert::RolloutResult;
 use canary_release::evidence::{
     EvidenceVerdict, GROUPS, GroupCounts, IntervalCounts, ProxyCoverage, TrainReport, VersionCounts,
 };
 use canary_release::record::{Record, TrainMember};
-use canary_release::rollout::{
-    InnerIntervals, InnerRelease, MAX_INNER_RELEASES, RolloutEnd, RolloutResult, RolloutVerb,
-};
+use canary_release::rollout::{InnerIntervals, InnerRelease, MAX_INNER_RELEASES, RolloutEnd, RolloutVerb};
 use canary_release::spec::ReleaseName;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,9 +2,10 @@
 
 use crate::fixture::{Killed, PLAN, RolloutFixture};
 use crate::{NO_GATE, result};
+use canary_release::alert::RolloutResult;
 use canary_release::evidence::EvidenceVerdict;
 use canary_release::record::Operation;
-use canary_release::rollout::{Ending, RolloutAction, RolloutPhase, RolloutResult};
+use canary_release::rollout::{Ending, RolloutAction, RolloutPhase};
 
 #[test]
 fn a_step_that_begins_anew_needs_another_approval() {

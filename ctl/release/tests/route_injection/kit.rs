@@ -2,9 +2,10 @@
 
 use canary_release::object::{Reference, Stage, restore_ownership};
 use canary_release::plan::{Action, removal};
-use canary_release::record::{Record, ReleaseState};
+use canary_release::record::Record;
 use canary_release::routing::{RouteTargets, edits};
 use canary_release::spec::{Release, load};
+use canary_release::state::ReleaseState;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;

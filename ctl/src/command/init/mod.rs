@@ -12,8 +12,8 @@ use crate::report::Printer;
 use crate::{Error, Outcome};
 use canary_release::config::{self, SigningKeys};
 use canary_release::manifest;
-use canary_release::record::new_uid;
 use canary_release::spec::{self, Mode};
+use canary_release::state::new_uid;
 use init_options::InitOptions;
 
 pub(super) async fn run(arguments: &Init, printer: &mut Printer) -> Result<Outcome, Error> {

@@ -111,7 +111,7 @@ struct HookTest<'t> {
 impl HookTest<'_> {
     fn payload(&self, hook: &RolloutHook) -> HookPayload {
         let alert = Alert::test(self.id(hook), self.canary, self.at);
-        let payload = AlertMessage { release: self.release, alert: &alert }.hook_payload(hook.kind);
+        let payload = HookPayload::of_alert(AlertMessage { release: self.release, alert: &alert }, hook.kind);
         payload.with_metadata(&BTreeMap::from([(MARK.0.to_owned(), MARK.1.to_owned())]))
     }
 

@@ -2,12 +2,12 @@
 
 use crate::cli::TestMetrics;
 use crate::command::target;
-use crate::module;
 use crate::prometheus::HttpMetricSource;
 use crate::report::{Printer, Report, Table};
-use crate::{Error, Outcome};
+use crate::{Error, Outcome, module};
 use canary_operations::MetricSource as _;
-use canary_release::analysis::{MeasuredValues, Measurement, Outcome as Measured, QueryError};
+use canary_release::analysis::{MeasuredValues, Measurement, Outcome as Measured};
+use canary_release::prometheus::QueryError;
 use canary_release::rollout::MeasurementQueries;
 use canary_release::spec::{
     AnalysisSpec, FiniteNumber, PrometheusServer, ReleaseName, RolloutMetric, SecretSource,

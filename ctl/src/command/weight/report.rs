@@ -5,7 +5,7 @@ use crate::report::Report;
 use assignment::Weight;
 use assignment::contract::{Role, Until};
 use canary_release::format::seconds;
-use canary_release::record::{ReleaseState, ScaledDown};
+use canary_release::state::{ReleaseState, ScaledDown};
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;

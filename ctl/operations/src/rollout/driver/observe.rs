@@ -8,8 +8,9 @@ use crate::rollout::train::TrainCounters;
 use crate::{Error, StoredRecord};
 use assignment::contract::Role;
 use canary_release::evidence::ProxyCoverage;
-use canary_release::record::{Record, ScaledDown};
+use canary_release::record::Record;
 use canary_release::rollout::{RolloutObservation, VerbError};
+use canary_release::state::ScaledDown;
 use jiff::Timestamp;
 
 /// What was observed, before anything is written.

@@ -2,7 +2,8 @@
 
 use super::{Canary, RolloutFixture};
 use crate::fixture::{apply, blog, promote, run, set_weight};
-use canary_release::rollout::{RolloutAction, RolloutPhase, RolloutResult};
+use canary_release::alert::RolloutResult;
+use canary_release::rollout::{RolloutAction, RolloutPhase};
 use serde_json::json;
 
 async fn after_the_blog() -> RolloutFixture {

@@ -3,8 +3,8 @@
 use super::{Canary, RolloutFixture, assert_is_over, stable};
 use crate::fixture::run;
 use canary_operations::RolloutReport;
+use canary_release::alert::RolloutResult;
 use canary_release::delivery::deployed_config;
-use canary_release::rollout::RolloutResult;
 use serde_json::{Value, json};
 
 /// Drives a rollout during which in each interval something happens besides responses.

@@ -2,7 +2,8 @@
 
 use super::{Canary, INTERVAL, RolloutFixture, assert_is_over, observe};
 use crate::fixture::run;
-use canary_release::rollout::{RolloutPhase, RolloutResult};
+use canary_release::alert::RolloutResult;
+use canary_release::rollout::RolloutPhase;
 use jiff::SignedDuration;
 
 /// A rollout behind three gateways, whose driver has observed twice.

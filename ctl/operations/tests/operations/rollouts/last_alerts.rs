@@ -6,8 +6,8 @@ use crate::fixture::{release, run, weight};
 use canary_operations::{
     AlertSender, Error, LastAlerts, RolloutDriver, UninstallOptions, Uninstalled, WaitOptions,
 };
+use canary_release::alert::RolloutResult;
 use canary_release::preflight::PreflightCheck;
-use canary_release::rollout::RolloutResult;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;

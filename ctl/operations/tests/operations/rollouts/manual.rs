@@ -3,7 +3,8 @@
 use super::{Canary, RolloutFixture, assert_is_over, observe};
 use crate::fixture::{promote, release, roll_back, run, set_weight};
 use canary_operations::Error;
-use canary_release::rollout::{RolloutPhase, RolloutResult, RolloutVerb};
+use canary_release::alert::RolloutResult;
+use canary_release::rollout::{RolloutPhase, RolloutVerb};
 use serde_json::json;
 
 #[test]

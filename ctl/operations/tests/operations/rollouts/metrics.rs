@@ -3,8 +3,9 @@
 use super::{Canary, INTERVAL, MANY, RolloutFixture, assert_is_over};
 use crate::fixture::run;
 use canary_operations::{Cluster, MetricSource, RolloutDriver, RolloutReport};
-use canary_release::analysis::QueryError;
-use canary_release::rollout::{RolloutAction, RolloutPhase, RolloutResult};
+use canary_release::alert::RolloutResult;
+use canary_release::prometheus::QueryError;
+use canary_release::rollout::{RolloutAction, RolloutPhase};
 use canary_release::spec::FiniteNumber;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};

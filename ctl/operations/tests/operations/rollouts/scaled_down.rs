@@ -3,8 +3,9 @@
 use super::{Canary, RolloutFixture, observe, stable};
 use crate::fixture::{SHOP, pod, promote, roll_back, run, set_weight, weight};
 use canary_operations::{RollbackOptions, WeightRequest};
-use canary_release::record::ScaledDown;
-use canary_release::rollout::{RolloutPhase, RolloutResult};
+use canary_release::alert::RolloutResult;
+use canary_release::rollout::RolloutPhase;
+use canary_release::state::ScaledDown;
 use canary_release::status::{Problem, problems};
 use jiff::Timestamp;
 use serde_json::json;

@@ -6,9 +6,10 @@ use crate::fake_api::FakeApi;
 use crate::fixture::{SHOP, apply, pod, release, run};
 use crate::trains::inner;
 use canary_operations::{RolloutDriver, RolloutReport};
+use canary_release::alert::RolloutResult;
 use canary_release::evidence::ProxyCoverage;
 use canary_release::record::Record;
-use canary_release::rollout::{Ending, RolloutPhase, RolloutResult};
+use canary_release::rollout::{Ending, RolloutPhase};
 use canary_release::spec::ReleaseName;
 use serde_json::{Value, json};
 

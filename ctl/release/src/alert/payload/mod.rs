@@ -2,7 +2,6 @@
 
 mod cloud_event;
 mod discord;
-mod hook;
 mod slack;
 mod teams;
 mod webhook;

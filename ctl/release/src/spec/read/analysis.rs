@@ -2,10 +2,10 @@
 
 use super::rollout::checked;
 use super::secret_source::secret_source;
-use crate::analysis::{ISTIO_VERSION_LABELS, IstioMetric, QueryTemplate, QueryVariables, Reporter};
 use crate::spec::{
-    AnalysisSpec, FiniteNumber, Label, MetricBounds, MetricQuery, PrometheusServer, ReleaseName,
-    RolloutMetric, Seconds, ServerAddress, Service, Versions,
+    AnalysisSpec, FiniteNumber, ISTIO_VERSION_LABELS, IstioMetric, Label, MetricBounds, MetricQuery,
+    PrometheusServer, QueryTemplate, QueryVariables, ReleaseName, Reporter, RolloutMetric, Seconds,
+    ServerAddress, Service, Versions,
 };
 use crate::yaml::{Node, Section};
 

@@ -2,9 +2,10 @@
 
 use super::*;
 use canary_release::preflight::WasmRuntime;
-use canary_release::record::{Record, RecordTrust, ReleaseState};
+use canary_release::record::{Record, RecordTrust};
 use canary_release::routing::Coverage;
 use canary_release::spec::load;
+use canary_release::state::ReleaseState;
 use canary_release::status::ObjectStatus;
 use std::path::Path;
 

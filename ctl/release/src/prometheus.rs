@@ -4,8 +4,8 @@
 //! [HTTP API](https://prometheus.io/docs/prometheus/latest/querying/api/): format overview, instant queries, expression query result
 //! formats.
 
-use super::TemplateError;
 use crate::redaction::Redaction;
+use crate::spec::TemplateError;
 use crate::spec::{FiniteNumber, Seconds};
 use serde::Deserialize;
 use serde::de::IgnoredAny;

@@ -3,21 +3,21 @@
 //! # Source
 //! [Flagger: webhooks](https://docs.flagger.app/usage/webhooks), event payload; `CallEventWebhook` of Flagger 1.44.
 
+use super::{CanaryPhase, HookPayload, checksum};
 use crate::alert::{AlertKind, AlertMessage};
-use crate::hook::{CanaryPhase, HookPayload, checksum};
 use crate::spec::{AlertSeverity, HookType};
 
-impl AlertMessage<'_> {
-    /// What a hook of that type is sent.
-    pub fn hook_payload(self, hook: HookType) -> HookPayload {
-        let AlertMessage { release, alert } = self;
+impl HookPayload {
+    /// What a hook of that type is sent of an alert.
+    pub fn of_alert(message: AlertMessage<'_>, hook: HookType) -> Self {
+        let AlertMessage { release, alert } = message;
         // The number of the alert is no part of the rollout's name.
         let rollout = alert.id.rsplit_once('-').map_or(alert.id.as_str(), |(rollout, _)| rollout);
-        let mut payload = HookPayload::new(release, phase(alert.kind), checksum(rollout, &alert.canary));
+        let mut payload = Self::new(release, phase(alert.kind), checksum(rollout, &alert.canary));
         if hook == HookType::Event {
             let is_normal = alert.kind.severity() == AlertSeverity::Info;
             let event = [
-                ("eventMessage", format!("{}: {}", self.title(), alert.reason)),
+                ("eventMessage", format!("{}: {}", message.title(), alert.reason)),
                 ("eventType", if is_normal { "Normal" } else { "Warning" }.to_owned()),
                 ("timestamp", alert.at.as_millisecond().to_string()),
             ];

@@ -1,7 +1,7 @@
 //! What a proxy has counted by user group while a rollout runs.
 
-use super::ProxyMetrics;
-use crate::evidence::{GROUPS, ReleaseCounters};
+use super::{GROUPS, ReleaseCounters};
+use crate::metrics::ProxyMetrics;
 
 const REQUESTS: &str = "canary_group_requests_total";
 const RESPONSES: &str = "canary_group_responses_total";
@@ -9,12 +9,12 @@ const SERVER_ERRORS: &str = "canary_group_server_errors_total";
 const CLIENT_ERRORS: &str = "canary_group_client_errors_total";
 const SLOW_RESPONSES: &str = "canary_group_slow_responses_total";
 
-impl ProxyMetrics {
+impl ReleaseCounters {
     /// The counters of a version of a release (`<namespace>/<name>`), since the proxy started. A counter that is not there has
     /// counted nothing.
-    pub fn group_counters(&self, release: &str, version: &str) -> ReleaseCounters {
-        let mut counters = ReleaseCounters::default();
-        for sample in self.samples() {
+    pub fn of(metrics: &ProxyMetrics, release: &str, version: &str) -> Self {
+        let mut counters = Self::default();
+        for sample in metrics.samples() {
             let counter = match sample.name.as_str() {
                 REQUESTS => &mut counters.requests,
                 RESPONSES => &mut counters.responses,
@@ -57,10 +57,13 @@ mod tests {
 
     #[test]
     fn the_counters_of_a_version_are_read_by_group() {
-        let found = ProxyMetrics::parse(TEXT).group_counters("shop/shop", "v2");
+        let found = ReleaseCounters::of(&ProxyMetrics::parse(TEXT), "shop/shop", "v2");
         assert_eq!((found.requests[3], found.requests[15]), (7, 2));
         assert_eq!(found.requests.iter().sum::<u64>(), 9, "no other version, release or group");
         assert_eq!((found.responses[3], found.server_errors[3]), (6, 1));
-        assert_eq!(ProxyMetrics::parse("").group_counters("shop/shop", "v2"), ReleaseCounters::default());
+        assert_eq!(
+            ReleaseCounters::of(&ProxyMetrics::parse(""), "shop/shop", "v2"),
+            ReleaseCounters::default()
+        );
     }
 }

@@ -1,0 +1,14 @@
+//! The current state of a release, as data: what its proxies decide by, and what its record keeps of a change.
+//!
+//! ```text
+//! release_state  versions, weight, generation                       Release     -> ReleaseState
+//! version_roles  the version of each role, and the changes of roles
+//! scaled_down    a version with too few pods                        ready pods  -> ScaledDown
+//! ```
+
+mod release_state;
+mod scaled_down;
+mod version_roles;
+
+pub use release_state::{ReleaseState, new_uid};
+pub use scaled_down::ScaledDown;
