@@ -4,7 +4,7 @@ use crate::hint::{Hint, missing_rights};
 use crate::report::escape;
 use crate::{explain, local, module, outcome, registry, report, token, verify};
 use canary_release::rbac::Right;
-use canary_release::{config, discover, manifest, spec};
+use canary_release::{config, discover, file, manifest};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -22,7 +22,7 @@ pub enum Error {
     },
     /// `canary.yaml` cannot be read.
     #[error(transparent)]
-    Spec(#[from] spec::Error),
+    Spec(#[from] file::Error),
     /// No configuration of the filter can be made from it.
     #[error(transparent)]
     Config(#[from] config::Error),

@@ -123,7 +123,7 @@ fn every_release_of_the_pages_is_one_that_the_tool_reads() {
                 continue;
             }
             count += 1;
-            let read = canary_release::spec::parse(Path::new(&page), block);
+            let read = canary_release::file::parse(Path::new(&page), block);
             faults.extend(read.err().map(|error| (page.clone(), format!("{error:?}"))));
         }
     }

@@ -12,8 +12,9 @@ use crate::releases::FoundObject;
 use crate::sealed_record::{sealed, sealing_namespaces, seals};
 use crate::stored_record::{FoundRecord, StoredRecord};
 use canary_release::object::FIELD_MANAGER;
-use canary_release::record::{Record, RecordFault, RecordSeals, SealContext, TRAIN_LABEL};
+use canary_release::record::{Record, RecordFault, RecordSeals, SealContext};
 use canary_release::spec::{ObjectMetadata, ReleaseName};
+use canary_release::state::TRAIN_LABEL;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DeleteParams, PostParams, Preconditions};
@@ -152,7 +153,7 @@ impl RecordStore {
         let seals = RecordSeals::of(&text, context, &keys, &namespaces);
         let seals = seals.map_err(|fault| untrusted(release, fault))?;
         let mut object = with_metadata(release, before, &stored.record);
-        let seals = serde_json::to_string(&seals).map_err(canary_release::plan::Error::NoRecord)?;
+        let seals = serde_json::to_string(&seals).map_err(canary_release::record::Error::NoRecord)?;
         object.data = Some(BTreeMap::from([(KEY.to_owned(), text), (SEALS.to_owned(), seals)]));
         self.replace(release, stored, object).await
     }

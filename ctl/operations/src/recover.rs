@@ -2,9 +2,9 @@
 
 use crate::stored_record::FoundRecord;
 use crate::{Cluster, Error, StoredRecord};
-use canary_release::delivery::{config_kinds, deployed_config};
+use canary_release::delivery::{config_kinds, deployed_config, module_backup};
 use canary_release::object::Reference;
-use canary_release::plan::{beside_config, module_backup};
+use canary_release::plan::beside_config;
 use canary_release::record::{Record, RecordFault, RecoveryScope, recover};
 use canary_release::routing::ROUTE_KIND;
 use canary_release::spec::{Release, ReleaseName};

@@ -4,7 +4,7 @@ use crate::client::ApiRequest;
 use crate::record_store::{KEY, RecordStore};
 use crate::{Cluster, Error};
 use canary_release::object::FIELD_MANAGER;
-use canary_release::plan;
+use canary_release::record;
 use canary_release::record::Record;
 use canary_release::spec::ReleaseName;
 use futures_util::future::try_join_all;
@@ -13,7 +13,7 @@ use kube::Api;
 use kube::api::ListParams;
 
 /// A release, and its record as it is, to be shown and not to be obeyed; why it cannot be read if a newer version of this library wrote it.
-pub type FoundRelease = (ReleaseName, Result<Record, plan::Error>);
+pub type FoundRelease = (ReleaseName, Result<Record, record::Error>);
 
 /// A release, and the object of its record.
 pub(crate) type FoundObject = (ReleaseName, ConfigMap);

@@ -6,8 +6,7 @@ use canary_release::object::Stage;
 use canary_release::plan::{MissingObject, missing_objects};
 use canary_release::record::{OwnedObject, Record};
 use canary_release::routing::{
-    ROUTE_KIND, RouteTargets, WholeService, http_route_leads_by_header, is_lost, leads_by_header,
-    leads_to_subset,
+    ROUTE_KIND, WholeService, http_route_leads_by_header, is_lost, leads_by_header, leads_to_subset,
 };
 use canary_release::spec::{ReleaseName, Routes, ServiceHost, version_subset};
 
@@ -28,7 +27,7 @@ impl Cluster {
         if record.routes != Routes::External {
             let routes: Vec<_> = record.objects.iter().filter(|(stage, _)| stage.is_route()).collect();
             let observed = self.client.get_all(routes.iter().map(|(_, reference)| reference)).await?;
-            let targets = RouteTargets::of(&release.to_string(), record);
+            let targets = record.route_targets(&release.to_string());
             let is_there = |(stage, reference): &&&OwnedObject| match (stage, observed.get(reference)) {
                 (_, None) => false,
                 (Stage::Edits, Some(body)) => !is_lost(body, &targets, version),

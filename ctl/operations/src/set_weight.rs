@@ -107,7 +107,7 @@ impl Cluster {
             return Err(Error::Generation { release, expected, found, last });
         }
         if record.state.version_of(Role::Canary).is_none() {
-            return Err(canary_release::plan::Error::NoCanary { last: record.last() }.into());
+            return Err(canary_release::record::Error::NoCanary { last: record.last() }.into());
         }
         let stable_pods = self.check_weight_change(release, record, request.weight, request.skipped).await?;
         let until = Expiry::until(request.expires_in, record.state.until, now(), record.on_expiry);

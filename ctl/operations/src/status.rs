@@ -7,7 +7,7 @@ use canary_release::delivery::ModuleSource;
 use canary_release::object::Stage;
 use canary_release::plan::{self, ChangeReason, missing_objects};
 use canary_release::record::Record;
-use canary_release::routing::{Coverage, RouteTargets, is_lost};
+use canary_release::routing::{Coverage, is_lost};
 use canary_release::spec::ReleaseName;
 use canary_release::status::{
     ObjectStatus, Observation, ReadyPods, TemplateDrift, UnfinishedDeployment, Workloads, lost_subsets,
@@ -162,6 +162,6 @@ impl Cluster {
 
 /// Whether an object of another owner has our routes to every version.
 fn has_all_routes(name: &ReleaseName, record: &Record, seen: &Value) -> bool {
-    let targets = RouteTargets::of(&name.to_string(), record);
+    let targets = record.route_targets(&name.to_string());
     record.state.versions.iter().all(|version| !is_lost(seen, &targets, &version.name))
 }

@@ -12,7 +12,6 @@ use canary_release::object::{Reference, Stage};
 use canary_release::plan::{Plan, removal};
 use canary_release::preflight::{Alternative, PreflightCheck};
 use canary_release::record::{Operation, Record};
-use canary_release::routing::RouteTargets;
 use canary_release::spec::ReleaseName;
 use jiff::Timestamp;
 
@@ -46,7 +45,7 @@ impl Cluster {
     pub async fn removal(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<Plan, Error> {
         let observed =
             self.client.get_all(stored.record.objects.iter().map(|(_, reference)| reference)).await?;
-        let targets = RouteTargets::of(&release.to_string(), &stored.record);
+        let targets = stored.record.route_targets(&release.to_string());
         Ok(removal(&targets, &observed, &stored.record.objects)?)
     }
 

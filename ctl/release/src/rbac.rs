@@ -5,10 +5,11 @@
 //! has the object's name in its path, so creating an object by it can be limited too.
 
 use crate::config::SigningKeys;
+use crate::delivery::module_backup;
 use crate::destination_rule::ROOT_NAMESPACE;
 use crate::manifest::{self, Options, ReleaseInstance};
 use crate::object::{Object, Reference};
-use crate::plan::{self, module_backup};
+use crate::plan;
 use crate::record::proxies;
 use crate::spec::{Label, Module, Release, ReleaseName, Routes, SecretSource};
 use serde::Serialize;

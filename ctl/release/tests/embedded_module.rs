@@ -4,9 +4,10 @@
 
 use canary_release::EmbeddedModule;
 use canary_release::config::SigningKeys;
+use canary_release::file::parse;
 use canary_release::manifest::{Error, Options, ReleaseInstance, manifests};
 use canary_release::object::{Object, Stage};
-use canary_release::spec::{Module, Release, parse};
+use canary_release::spec::{Module, Release};
 use std::collections::BTreeMap;
 use std::path::Path;
 

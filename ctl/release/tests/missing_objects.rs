@@ -9,9 +9,8 @@ mod cluster_objects;
 
 use canary_release::manifest::ReleaseInstance;
 use canary_release::object::{Reference, Stage};
-use canary_release::plan::{Action, Error, MissingCause, MissingObject, missing_objects};
+use canary_release::plan::{Action, Error, MissingCause, MissingObject, missing_objects, reroute};
 use canary_release::record::{Operation, Record, ends_after};
-use canary_release::routing::reroute;
 use canary_release::state::ReleaseState;
 use cluster_objects::{applied, kept, objects, release, stages};
 use serde_json::Value;

@@ -9,10 +9,10 @@
 mod cluster_objects;
 
 use canary_release::EmbeddedModule;
-use canary_release::delivery::{ModuleContents, ModuleSource, deployed_config};
+use canary_release::delivery::{ModuleContents, ModuleRollout, ModuleSource, deployed_config};
 use canary_release::manifest::ReleaseInstance;
 use canary_release::object::{Object, Reference, Stage};
-use canary_release::plan::{Action, ModuleChoice, ModuleRollout, plan_config_update};
+use canary_release::plan::{Action, ModuleChoice, back_up_modules, plan_config_update, plan_module_rollout};
 use canary_release::record::Record;
 use canary_release::spec::Module;
 use canary_release::state::ReleaseState;
@@ -53,7 +53,7 @@ fn tried(
     rollout: &ModuleRollout,
     observed: &BTreeMap<Reference, Value>,
 ) -> Vec<Value> {
-    let plan = rollout.plan(RELEASE, &record(), which, observed).unwrap();
+    let plan = plan_module_rollout(&rollout, RELEASE, &record(), which, observed).unwrap();
     assert_eq!(stages(&plan), [(Stage::Configuration, Action::Update)]);
     plan.changes.into_iter().map(|change| change.body).collect()
 }
@@ -130,7 +130,7 @@ fn the_bytes_of_an_old_embedded_module_are_in_a_config_map_and_not_in_the_record
     let contents = ModuleContents::of(old.iter().chain(&new).map(|object| &object.body));
     let mut record = record();
     record.module_rollout = ModuleRollout::of(&new, &applied(&old), None);
-    let backup = record.back_up_modules(&release, &contents).unwrap();
+    let backup = back_up_modules(&mut record, &release, &contents).unwrap();
     let json = record.to_json().unwrap();
     let record = Record::parse(&"shop/shop".parse().unwrap(), &json).unwrap();
     let base64 = |bytes| EmbeddedModule::new(bytes).unwrap().base64().to_owned();
@@ -156,14 +156,21 @@ fn a_module_from_a_url_needs_no_config_map() {
     let mut record = record();
     record.module_rollout = ModuleRollout::of(&new, &applied(&old), None);
     let contents = ModuleContents::of(new.iter().map(|object| &object.body));
-    assert_eq!(record.back_up_modules(&release().name, &contents), None);
+    assert_eq!(back_up_modules(&mut record, &release().name, &contents), None);
     let tried = record.module_rollout.as_ref().unwrap();
-    let plan = tried.plan(RELEASE, &record, ModuleChoice::New(&contents), &applied(&old)).unwrap();
+    let plan =
+        plan_module_rollout(&tried, RELEASE, &record, ModuleChoice::New(&contents), &applied(&old)).unwrap();
     assert_eq!(
         ModuleSource::of(&plan.changes[0].body),
         new.iter().find_map(|object| ModuleSource::of(&object.body))
     );
-    let back =
-        tried.plan(RELEASE, &record, ModuleChoice::Old(&ModuleContents::default()), &applied(&new)).unwrap();
+    let back = plan_module_rollout(
+        &tried,
+        RELEASE,
+        &record,
+        ModuleChoice::Old(&ModuleContents::default()),
+        &applied(&new),
+    )
+    .unwrap();
     assert_eq!(modules(back.changes.iter().map(|change| &change.body)), ["oci://r/f:1"]);
 }

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 fn targets() -> RouteTargets {
     let release = release();
-    RouteTargets::of("shop/shop", &Record::first(&release, ReleaseState::first(&release, "uid".to_owned())))
+    Record::first(&release, ReleaseState::first(&release, "uid".to_owned())).route_targets("shop/shop")
 }
 
 #[test]

@@ -11,9 +11,8 @@ use assignment::Weight;
 use assignment::contract::{Role, VersionConfig};
 use canary_release::manifest::ReleaseInstance;
 use canary_release::object::{Reference, Stage};
-use canary_release::plan::{Action, Error};
-use canary_release::record::{Operation, Record, RoleChangeKind, RollbackTarget, ends_after};
-use canary_release::routing::reroute;
+use canary_release::plan::{self, Action, reroute};
+use canary_release::record::{Error, Operation, Record, RoleChangeKind, RollbackTarget, ends_after};
 use canary_release::spec::{Release, Seconds};
 use canary_release::state::ReleaseState;
 use cluster_objects::{applied, kept, objects, release, stages};
@@ -309,7 +308,7 @@ fn a_default_route_that_is_not_there_is_no_promotion() {
         body["spec"]["http"].as_array_mut().unwrap().pop();
     }
     let refused = reroute("shop/shop", &record, &observed);
-    let Err(Error::NotCarried { found, .. }) = refused else { panic!("{refused:?}") };
+    let Err(plan::Error::NotCarried { found, .. }) = refused else { panic!("{refused:?}") };
     assert_eq!(found, "no default route of ours");
 }
 

@@ -5,9 +5,8 @@
 //! Kubernetes 1.30; optional field selection (`?`) in CEL since 1.29.
 
 use crate::cli::AdmissionPolicy;
-use crate::module;
 use crate::report::{self, Printer};
-use crate::{Error, Outcome};
+use crate::{Error, Outcome, module};
 use canary_release::plan::VERSION_ANNOTATION;
 use canary_release::spec::{Mode, Release};
 use canary_release::yaml;
@@ -84,7 +83,7 @@ fn binding(name: &str, release: &Release) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use canary_release::spec::load;
+    use canary_release::file::load;
     use std::path::Path;
 
     #[test]

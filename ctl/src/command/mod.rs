@@ -43,7 +43,7 @@ mod weight;
 use crate::cli::{Cli, Verb};
 use crate::report::Printer;
 use crate::{Error, Outcome};
-use canary_release::spec::Document;
+use canary_release::file::Document;
 
 /// Runs the command. Ctrl-C ends it at the next await: files are replaced by rename, never half written.
 ///

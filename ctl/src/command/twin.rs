@@ -9,7 +9,7 @@ use crate::cli::{Charts, HooksRun, Twin, TwinDecisions, TwinPostRender, TwinVerb
 use crate::report::{Printer, TwinCheckReport, TwinDiffReport, escape};
 use crate::{Error, Outcome};
 use canary_release::spec::Versions;
-use canary_release::{input_file, spec};
+use canary_release::{file, input_file};
 use helm_twins::{
     HookAnswer, Object, Phase, Rules, TwinPlan, plan, random_configuration, read_manifest, write_manifest,
 };
@@ -95,7 +95,7 @@ fn plan_objects(
 
 /// The rules, from `canary.yaml` and the command line.
 fn rules(decisions: &TwinDecisions, is_deployed: bool, deployed: &[Object]) -> Result<Rules, Error> {
-    let release = spec::load(&decisions.spec.file)?.release;
+    let release = file::load(&decisions.spec.file)?.release;
     let canary = || {
         release.versions.canary.clone().ok_or_else(|| {
             Error::usage(

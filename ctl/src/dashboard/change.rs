@@ -137,7 +137,7 @@ fn percent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Weight>,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use canary_release::spec::load;
+    use canary_release::file::load;
     use canary_release::state::ReleaseState;
     use std::path::Path;
 

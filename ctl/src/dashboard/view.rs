@@ -202,10 +202,10 @@ fn seconds(now: Timestamp) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use canary_release::file::load;
     use canary_release::metrics::ProxyMetrics;
     use canary_release::record::{Record, RecordTrust};
     use canary_release::routing::Coverage;
-    use canary_release::spec::load;
     use canary_release::status::ObjectStatus;
     use std::collections::BTreeSet;
     use std::path::Path;

@@ -10,6 +10,7 @@ use canary_release::object::Reference;
 use canary_release::plan::{self, LabelRefusal};
 use canary_release::preflight::{Alternative, PreflightCheck, WasmRuntime};
 use canary_release::rbac::Right;
+use canary_release::record;
 use canary_release::record::{RoleChange, RoleChangeKind};
 use canary_release::routing::{Bypass, Gap};
 use canary_release::state::ScaledDown;
@@ -131,9 +132,9 @@ fn of_errors(name: &str) -> Vec<Option<String>> {
     let turn = || Box::new(RoleChange { kind, from: text(), to: text(), by: text(), at, train_round: None });
     let rule = || Box::new(reference("DestinationRule", name));
     let plans = [
-        plan::Error::NoWayBack { version: text() },
-        plan::Error::OldStable { named: text(), stable: text(), turn: Some(turn()) },
-        plan::Error::OldCanary { turn: turn() },
+        record::Error::NoWayBack { version: text() }.into(),
+        record::Error::OldStable { named: text(), stable: text(), turn: Some(turn()) }.into(),
+        record::Error::OldCanary { turn: turn() }.into(),
         plan::Error::Hidden { object: text(), host: text(), by: text(), why: "" },
         plan::Error::NotOurs { object: text(), owner: text() },
         plan::Error::Claimed { object: text(), owner: text() },

@@ -3,10 +3,10 @@
 use super::Hint;
 use super::command::shown;
 use canary_release::config::{self, Disagreement, KeyError, REVISION_FIELD};
-use canary_release::{manifest, spec};
+use canary_release::{file, manifest};
 use std::io::ErrorKind;
 
-impl Hint for spec::Error {
+impl Hint for file::Error {
     /// A fault of a field has its hint in its text.
     fn hint(&self) -> Option<String> {
         match self {

@@ -6,7 +6,7 @@ use super::status::writes;
 use canary_release::destination_rule::RuleConflict;
 use canary_release::object::Reference;
 use canary_release::plan::Error;
-use canary_release::record::{RoleChange, RoleChangeKind};
+use canary_release::record::{self, RoleChange, RoleChangeKind};
 use canary_release::routing::RouteObstacle;
 
 impl Hint for Error {
@@ -15,20 +15,10 @@ impl Hint for Error {
             Self::Manifest(error) => return error.hint(),
             Self::Config(error) => return error.hint(),
             Self::Rules(conflict) => return conflict.hint(),
-            Self::NoRecord(_) => "a newer canary-ctl may have written it: use that one".to_owned(),
+            Self::Record(error) => return error.hint(),
             Self::NotCarried { .. } => "`canary-ctl apply` puts it there".to_owned(),
             Self::MissingObject(missing) => writes(missing.cause).to_owned(),
             Self::MissingModule(_) => "`canary-ctl apply` writes the module that this tool carries".to_owned(),
-            Self::NoCanary { .. } => "name one in `versions.canary`, and `canary-ctl apply`".to_owned(),
-            Self::NoWayBack { version } => format!(
-                "name `{}` in `versions.canary`, `canary-ctl apply`, give it its users, and promote it",
-                shown(version)
-            ),
-            Self::OldStable { stable, turn, .. } => old_stable(stable, turn.as_deref()),
-            Self::OldCanary { turn } => format!(
-                "take `versions.canary` out of the file; or give `--allow-rolled-back` where `{}` is another build now: it comes at the file's weight, and old pins do not count",
-                shown(&turn.from)
-            ),
             Self::NothingToEdit { .. } => {
                 "set `routes: managed`, and `apply` makes one; or write one first".to_owned()
             }
@@ -51,6 +41,24 @@ impl Hint for Error {
                 owner = shown(owner)
             ),
             Self::Object(_) => return None,
+        })
+    }
+}
+
+impl Hint for record::Error {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NoRecord(_) => "a newer canary-ctl may have written it: use that one".to_owned(),
+            Self::NoCanary { .. } => "name one in `versions.canary`, and `canary-ctl apply`".to_owned(),
+            Self::NoWayBack { version } => format!(
+                "name `{}` in `versions.canary`, `canary-ctl apply`, give it its users, and promote it",
+                shown(version)
+            ),
+            Self::OldStable { stable, turn, .. } => old_stable(stable, turn.as_deref()),
+            Self::OldCanary { turn } => format!(
+                "take `versions.canary` out of the file; or give `--allow-rolled-back` where `{}` is another build now: it comes at the file's weight, and old pins do not count",
+                shown(&turn.from)
+            ),
         })
     }
 }

@@ -18,7 +18,7 @@ use std::path::Path;
 /// ```no_run
 /// # async fn example() -> Result<(), canary_ctl::Error> {
 /// use canary_ctl::local::Environment;
-/// let document = canary_release::spec::load("canary.yaml".as_ref())?;
+/// let document = canary_release::file::load("canary.yaml".as_ref())?;
 /// let environment = Environment::generate(&document.release).await?;
 /// // envoy --config-path <environment.layout().bootstrap()>
 /// # Ok(())

@@ -12,13 +12,14 @@ mod image;
 mod layout;
 mod reference;
 
+use canary_release::file;
 pub(crate) use comparison::ModuleComparison;
 pub(crate) use image::{ImageBlob, ImageError, MANIFEST, ModuleImage, digest, module_layer};
 pub(crate) use layout::{INDEX, MARKER, files};
 pub(crate) use reference::{ImageReference, ReferenceError};
 
 use canary_release::EmbeddedModule;
-use canary_release::spec::{self, Document};
+use canary_release::file::Document;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -37,8 +38,8 @@ pub(crate) fn carried() -> Option<&'static EmbeddedModule> {
 }
 
 /// Reads a release from a file; an embedded module is this tool's.
-pub(crate) fn load(path: &Path) -> Result<Document, spec::Error> {
-    let mut document = spec::load(path)?;
+pub(crate) fn load(path: &Path) -> Result<Document, file::Error> {
+    let mut document = file::load(path)?;
     document.release.delivery.module.embed(carried());
     Ok(document)
 }

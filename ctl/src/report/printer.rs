@@ -1,7 +1,7 @@
 //! Prints reports, messages and errors. What is printed is escaped here, whoever it is from.
 
 use super::{PaintedText, escape};
-use canary_release::spec;
+use canary_release::file;
 use canary_release::yaml::Fault;
 use serde::Serialize;
 use std::fmt;
@@ -158,7 +158,7 @@ impl Printer {
     /// Prints the error that ended a command, with its causes and its hint.
     pub fn error(&mut self, error: &crate::Error) {
         match error {
-            crate::Error::Spec(spec::Error::Faulty { path, faults }) => self.faults(path, faults),
+            crate::Error::Spec(file::Error::Faulty { path, faults }) => self.faults(path, faults),
             _ => self.error_with_hint(error, error.hint().as_deref()),
         }
     }

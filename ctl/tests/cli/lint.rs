@@ -1,7 +1,7 @@
 //! Dangerous settings are reported, and an error ends with exit code 1.
 
 use crate::cli_fixture::{CliFixture, repository};
-use canary_release::{lint, spec};
+use canary_release::{file, lint};
 use std::path::Path;
 
 fn example() -> String {
@@ -12,7 +12,7 @@ fn example() -> String {
 fn every_example_is_free_of_errors() {
     for example in ["session-cookie", "jwt-user", "qa-only"] {
         let file = repository(&format!("examples/{example}/canary.yaml"));
-        let findings = lint::lint(&spec::load(&file).unwrap());
+        let findings = lint::lint(&file::load(&file).unwrap());
         assert!(findings.worst() < Some(lint::Level::Error), "{example}: {findings:?}");
     }
 }
@@ -62,7 +62,7 @@ fn each_danger_is_found_at_its_level_and_place() {
     ];
     for (from, to, level, field) in cases {
         let text = example().replacen(from, to, 1);
-        let findings = lint::lint(&spec::parse(Path::new("canary.yaml"), &text).unwrap());
+        let findings = lint::lint(&file::parse(Path::new("canary.yaml"), &text).unwrap());
         let found = findings.findings.iter().any(|finding| finding.level == level && finding.field == field);
         assert!(found, "expected {level:?} at {field} for `{to}`, found {findings:#?}");
     }
@@ -80,7 +80,7 @@ fn a_percentile_is_found_inside_a_train_and_not_behind_gateways() {
         [(sidecars, "p95", true), (sidecars, "800ms", false), (gateways, "p95", false)]
     {
         let text = text.replace("PROXIES", proxies).replace("SLOW", slow);
-        let findings = lint::lint(&spec::parse(Path::new("canary.yaml"), &text).unwrap()).findings;
+        let findings = lint::lint(&file::parse(Path::new("canary.yaml"), &text).unwrap()).findings;
         let found = findings.iter().any(|finding| finding.field == "spec.rollout.slowerThan");
         assert_eq!(found, expected, "{proxies}, {slow}: {findings:#?}");
     }
@@ -111,7 +111,7 @@ fn a_key_that_clients_choose_is_found_with_what_they_can_do_with_it() {
         ("jwt: {claim: sub}\n  identity: keyed", None),
     ] {
         let text = example().replacen("- cookie: JSESSIONID", &format!("- {key}"), 1);
-        let findings = lint::lint(&spec::parse(Path::new("canary.yaml"), &text).unwrap()).findings;
+        let findings = lint::lint(&file::parse(Path::new("canary.yaml"), &text).unwrap()).findings;
         let about = |finding: &&lint::Finding| {
             let said = finding.message.strip_prefix("a client can ");
             said.is_some_and(|said| said.starts_with("choose ") || said.starts_with("try "))
@@ -132,7 +132,7 @@ fn a_key_that_clients_choose_is_found_with_what_they_can_do_with_it() {
 fn sessions_in_the_address_concern_servlet_cookies_alone() {
     let concerned = |cookie: &str| {
         let text = example().replace("JSESSIONID", cookie);
-        let findings = lint::lint(&spec::parse(Path::new("canary.yaml"), &text).unwrap()).findings;
+        let findings = lint::lint(&file::parse(Path::new("canary.yaml"), &text).unwrap()).findings;
         findings.iter().any(|finding| finding.message.contains(";jsessionid="))
     };
     assert_eq!(["JSESSIONID", "jsessionid", "PHPSESSID"].map(concerned), [true, true, false]);

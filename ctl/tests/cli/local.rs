@@ -3,7 +3,7 @@
 use crate::cli_fixture::{CliFixture, golden, repository};
 use assignment::FilterConfig;
 use canary_ctl::local::{Environment, State};
-use canary_release::{spec, yaml};
+use canary_release::{file, yaml};
 use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
@@ -339,7 +339,7 @@ problem: Envoy listens without TLS, and its `Secure` cookies come back from brow
 #[tokio::test]
 async fn a_version_that_leaves_the_file_is_gone_with_its_pins_and_its_routes() {
     let cli = generated();
-    let read = |text: &str| spec::parse(&cli.path("canary.yaml"), text).unwrap().release;
+    let read = |text: &str| file::parse(&cli.path("canary.yaml"), text).unwrap().release;
     let without =
         release().replace("    canary: v2\n", "").replace(", v2: [127.0.0.1:9002, 127.0.0.1:9003]", "");
     let environment = Environment::generate(&read(&without)).await.unwrap();

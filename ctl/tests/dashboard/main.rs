@@ -6,7 +6,8 @@ use canary_ctl::dashboard::{
     AccessToken, ApiError, ChangeKind, ChangeReport, ChangeRequest, ReleaseRow, ReleaseSource, ReleaseView,
     RequestCheck, serve,
 };
-use canary_release::spec::{ReleaseName, load};
+use canary_release::file::load;
+use canary_release::spec::ReleaseName;
 use canary_release::state::ReleaseState;
 use hyper::StatusCode;
 use jiff::Timestamp;

@@ -6,7 +6,8 @@
 mod fake_envoy;
 
 use canary_ctl::local::{Environment, Error, Lock, wait_for_generation};
-use canary_release::spec::{self, Release};
+use canary_release::file;
+use canary_release::spec::Release;
 use fake_envoy::FakeEnvoy;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -27,7 +28,7 @@ fn release(directory: &Path, admin: SocketAddr, canary: &str) -> Release {
     let path = directory.join("canary.yaml");
     std::fs::write(&path, text).unwrap();
     std::fs::write(directory.join("filter.wasm"), b"\0asm").unwrap();
-    spec::load(&path).unwrap().release
+    file::load(&path).unwrap().release
 }
 
 /// The files of a release with the canary `v2`, and an Envoy that runs them.

@@ -164,7 +164,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("canary.yaml");
         std::fs::write(&path, text).unwrap();
-        let release = canary_release::spec::load(&path).unwrap().release;
+        let release = canary_release::file::load(&path).unwrap().release;
         let local = release.delivery.local.unwrap();
         assert_eq!((local.listen, local.admin), (at(8), at(9)));
         assert_eq!(local.endpoints["v2"], [at(3), at(4)]);

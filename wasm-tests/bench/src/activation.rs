@@ -7,8 +7,8 @@ use crate::say;
 use crate::summary::Summary;
 use assignment::Weight;
 use canary_ctl::local::{Environment, Lock, wait_for_generation};
+use canary_release::file;
 use canary_release::record::Operation;
-use canary_release::spec;
 use envoy_kit::{self as envoy, Envoy, Options, free_ports};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -26,7 +26,7 @@ pub(crate) async fn measure(module: &Path, backend: &Backend) -> Result<Summary,
     let [admin, listen] = free_ports().map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
     let local = local(directory.path(), listen, admin, backend.address());
     let text = document("session", HOST, &local, module).to_string();
-    let release = spec::parse(&directory.path().join("canary.yaml"), &text)?.release;
+    let release = file::parse(&directory.path().join("canary.yaml"), &text)?.release;
     let environment = Environment::generate(&release).await?;
     let options = Options { log_level: "error", ..Options::default() };
     let path = environment.layout().bootstrap();

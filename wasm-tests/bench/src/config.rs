@@ -5,7 +5,7 @@ use assignment::contract::{Position, ReleaseConfig, Stickiness};
 use assignment::seal::{self, Seal};
 use assignment::{FilterConfig, Identity, Salt, Weight};
 use canary_release::config::{ProxySettings, SigningKeys, filter_config, release_config};
-use canary_release::spec;
+use canary_release::file;
 use canary_release::spec::{Release, ReleaseName};
 use canary_release::state::ReleaseState;
 use serde_json::{Value, json};
@@ -70,7 +70,7 @@ impl Releases {
         let nowhere = SocketAddr::from(([127, 0, 0, 1], 9));
         let local = local(Path::new("."), nowhere, nowhere, nowhere);
         let text = document(word, host, &local, Path::new("filter.wasm")).to_string();
-        let release = spec::parse(Path::new("canary.yaml"), &text)?.release;
+        let release = file::parse(Path::new("canary.yaml"), &text)?.release;
         let state = ReleaseState::first(&release, UID.to_owned());
         let measured = release_config(&release, &state, Position::Edge);
         let mut releases: BTreeMap<ReleaseName, ReleaseConfig> =

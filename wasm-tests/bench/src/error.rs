@@ -26,7 +26,7 @@ pub(crate) enum BenchError {
     Config(#[from] canary_release::config::Error),
     /// The benchmark's own release is not accepted.
     #[error("the benchmark's release is not accepted")]
-    Spec(#[from] canary_release::spec::Error),
+    Spec(#[from] canary_release::file::Error),
     /// A template has another shape than this program expects.
     #[error("the bootstrap's template has another shape")]
     Template(#[from] canary_release::yaml::EditError),

@@ -6,8 +6,9 @@ use canary_operations::{
     Access, Applied, ApplyOptions, Cluster, Error, LastAlerts, LeaseTiming, PromoteOptions, RoleChanged,
     RollbackOptions, StoredRecord, UninstallOptions, WaitOptions, WeightRequest, WeightUpdate, WriteOptions,
 };
+use canary_release::file::parse;
 use canary_release::preflight::{CheckFailed, PreflightCheck};
-use canary_release::spec::{Release, ReleaseName, Seconds, parse};
+use canary_release::spec::{Release, ReleaseName, Seconds};
 use mesh_lab::Kubernetes;
 use programs::artifact;
 use serde_json::{Value, json};

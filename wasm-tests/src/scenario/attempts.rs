@@ -11,7 +11,7 @@ use assignment::Policy;
 use assignment::contract::Position;
 use canary_ctl::verify::{Carrier, Expected, Forgery, GenuineCookies, forgeries};
 use canary_release::config::{ProxySettings, SigningKeys, filter_config, release_config};
-use canary_release::spec::parse;
+use canary_release::file::parse;
 use canary_release::state::ReleaseState;
 
 use super::document::Document;

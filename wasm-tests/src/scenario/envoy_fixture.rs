@@ -1,5 +1,6 @@
 //! One Envoy on the files that `canary-ctl` makes, and the verbs that change them.
 
+use canary_release::file;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -8,7 +9,6 @@ use assignment::{FilterConfig, Weight};
 use canary_ctl::local::{Bootstrap, Environment, Filter, Lock, Plan, wait_for_generation};
 use canary_release::config::SigningKeys;
 use canary_release::record::Operation;
-use canary_release::spec;
 use canary_release::spec::Release;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -270,5 +270,5 @@ impl Files {
 fn load(directory: &Path, document: &Document) -> Result<Release, ScenarioError> {
     let path = directory.join(document.file_name());
     std::fs::write(&path, document.text())?;
-    Ok(spec::load(&path)?.release)
+    Ok(file::load(&path)?.release)
 }

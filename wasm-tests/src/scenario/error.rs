@@ -22,7 +22,7 @@ pub enum ScenarioError {
     Client(#[from] ClientError),
     /// `canary.yaml` is none.
     #[error(transparent)]
-    Spec(#[from] canary_release::spec::Error),
+    Spec(#[from] canary_release::file::Error),
     /// The local target failed; with all its sources, which alone say why.
     #[error("the local target: {}", chain(.0))]
     Local(#[from] canary_ctl::local::Error),

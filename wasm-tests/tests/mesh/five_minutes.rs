@@ -1,7 +1,7 @@
 //! `docs/five-minutes.md`, typed as it stands there, from an archive to a canary at 20 % and back.
 
 use browser::{Kind, User, Visit};
-use canary_release::spec::Document as Parsed;
+use canary_release::file::Document as Parsed;
 use mesh_lab::Lab;
 use programs::artifact;
 use serde_json::Value;
@@ -14,8 +14,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use wasm_tests::mesh::{ShopEnv, ShopEnvOptions};
 
-use crate::support::in_a_mesh_of_its_own;
-use crate::support::with;
+use crate::support::{in_a_mesh_of_its_own, with};
 
 const USERS: u32 = 100;
 
@@ -140,7 +139,7 @@ async fn archive(install: &str, folder: &Path) {
 /// `init` has written what a second reader understands.
 fn assert_written(terminal: &Terminal) {
     let Parsed { release, .. } =
-        canary_release::spec::load(&terminal.folder.path().join("canary.yaml")).unwrap();
+        canary_release::file::load(&terminal.folder.path().join("canary.yaml")).unwrap();
     assert_eq!((release.name.to_string().as_str(), release.cookies.tls), ("shop/shop", true));
 }
 

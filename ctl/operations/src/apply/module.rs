@@ -12,9 +12,9 @@ use crate::client::WriteMode;
 use crate::lease_manager::Task;
 use crate::recover::config_objects;
 use crate::{Cluster, Error, StoredRecord, WaitOptions};
-use canary_release::delivery::ModuleContents;
+use canary_release::delivery::{ModuleContents, ModuleRollout};
 use canary_release::object::Reference;
-use canary_release::plan::{ModuleChoice, ModuleRollout, Plan};
+use canary_release::plan::{ModuleChoice, Plan, back_up_modules, drop_module_backup, plan_module_rollout};
 use canary_release::spec::Release;
 
 impl Cluster {
@@ -34,7 +34,7 @@ impl Cluster {
         let mut stored = self.get_or_recover_record(&release.name, &config_objects(release)?).await?;
         let module = rollout.to_string();
         stored.record.begin_module_rollout(rollout, &self.user);
-        let backup = stored.record.back_up_modules(&release.name, contents);
+        let backup = back_up_modules(&mut stored.record, &release.name, contents);
         self.records.save(&release.name, &mut stored).await?;
         if let Some(backup) = backup {
             self.client.carry_out(&backup, WriteMode::Commit).await?;
@@ -45,7 +45,7 @@ impl Cluster {
                 stored.record.revert_module_rollout(&self.user);
                 self.records.save(&release.name, &mut stored).await?;
                 self.deploy(release, &stored, ModuleChoice::Old(contents)).await?;
-                if let Some(backup) = stored.record.drop_module_backup() {
+                if let Some(backup) = drop_module_backup(&mut stored.record) {
                     self.client.carry_out(&backup, WriteMode::Commit).await?;
                 }
                 stored.record.module_rollout = None;
@@ -79,6 +79,6 @@ impl Cluster {
         let Some(rollout) = &record.module_rollout else { return Ok(Plan::default()) };
         let observed = self.configurations(record).await?;
         self.records.ensure_current(&release.name, stored).await?;
-        Ok(rollout.plan(&release.name.to_string(), record, which, &observed)?)
+        Ok(plan_module_rollout(rollout, &release.name.to_string(), record, which, &observed)?)
     }
 }

@@ -6,11 +6,10 @@ use crate::client::ServicePods;
 use crate::key_store::GatewayKeys;
 use crate::{Cluster, Error, StoredRecord};
 use assignment::contract::Role;
-use canary_release::delivery::{ModuleContents, deployed_config};
+use canary_release::delivery::{ModuleContents, ModuleRollout, deployed_config};
 use canary_release::object::{Object, Reference, Stage};
-use canary_release::plan::{Desired, ModuleRollout, Plan, PlanNote, default_routes};
+use canary_release::plan::{Desired, Plan, PlanNote, default_routes, order};
 use canary_release::record::{Operation, Record};
-use canary_release::routing::{RouteTargets, order};
 use canary_release::spec::{Release, Routes};
 use canary_release::state::ReleaseState;
 use serde_json::Value;
@@ -166,7 +165,7 @@ impl Planned {
         if record.routes == Routes::External {
             return Ok(Vec::new());
         }
-        let targets = RouteTargets::of(&release.name.to_string(), record);
+        let targets = record.route_targets(&release.name.to_string());
         let found = observed.route_object_bodies();
         Ok(order(&targets, &self.desired.objects, &observed.objects, &found)?)
     }
@@ -209,7 +208,7 @@ fn choose_routes(
         }
         (None, None) => {
             let (routes, reason) =
-                default_routes(&RouteTargets::of(&release.name.to_string(), record), route_objects)?;
+                default_routes(&record.route_targets(&release.name.to_string()), route_objects)?;
             record.routes = routes;
             Ok(reason)
         }

@@ -352,6 +352,12 @@ impl Error {
         }
     }
 }
+impl From<canary_release::record::Error> for Error {
+    fn from(error: canary_release::record::Error) -> Self {
+        Self::Plan(error.into())
+    }
+}
+
 impl From<ObjectError> for Error {
     fn from(error: ObjectError) -> Self {
         Self::Plan(error.into())

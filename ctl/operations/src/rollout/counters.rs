@@ -73,7 +73,7 @@ pub(super) fn version_counters(
 ) -> ProxyCounters {
     let (mut counters, release) = (ProxyCounters::default(), release.to_string());
     for (pod, metrics) in reported.iter().filter_map(|(pod, metrics)| Some((pod, metrics.as_ref().ok()?))) {
-        let of = |version| ReleaseCounters::of(&metrics, &release, version);
+        let of = |version| ReleaseCounters::of(metrics, &release, version);
         counters.insert(pod.clone(), of(canary), of(stable));
     }
     counters

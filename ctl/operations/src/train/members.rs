@@ -3,8 +3,9 @@
 use super::selector;
 use crate::stored_record::FoundRecord;
 use crate::{Cluster, Error, StoredRecord};
-use canary_release::record::{Proxies, Record, TrainMember};
+use canary_release::record::{Proxies, Record};
 use canary_release::spec::ReleaseName;
+use canary_release::state::TrainMember;
 use canary_release::train::{CalledRelease, TrainError, TrainPlace, TrainRound, connected, promotion_order};
 use std::collections::{BTreeMap, BTreeSet};
 

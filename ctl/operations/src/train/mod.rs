@@ -27,12 +27,12 @@ pub use step::{LeftReason, TrainChange, TrainChanged, TrainStep};
 
 use crate::releases::{FoundRelease, found_release};
 use crate::{Cluster, Error};
-use canary_release::record::TRAIN_LABEL;
+use canary_release::state::TRAIN_LABEL;
 
 impl Cluster {
     /// The releases of a train in these namespaces, sorted by name. Without one those of all namespaces or, if the user may not list the
     /// `ConfigMap`s in all, of those namespaces in which they may. Whether sidecars alone serve one is in its record
-    /// (`canary_release::record::TrainMember`). One that was applied last by a version of this library that knew no trains is not found.
+    /// (`canary_release::state::TrainMember`). One that was applied last by a version of this library that knew no trains is not found.
     ///
     /// # Errors
     ///

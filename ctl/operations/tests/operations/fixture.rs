@@ -7,9 +7,10 @@ use canary_operations::{
     RotateOptions, Rotated, UninstallOptions, Uninstalled, WaitOptions, WeightRequest, WriteOptions,
 };
 use canary_release::EmbeddedModule;
+use canary_release::file::parse;
 use canary_release::preflight::PreflightCheck;
 use canary_release::record::{Record, RecordKeys, RecordSeals, SealContext};
-use canary_release::spec::{Release, ReleaseName, parse};
+use canary_release::spec::{Release, ReleaseName};
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 use std::path::Path;

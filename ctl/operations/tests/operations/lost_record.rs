@@ -8,8 +8,8 @@ use assignment::contract::Role;
 use canary_operations::{
     Cluster, Error, LastAlerts, RollbackOptions, StoredRecord, UninstallOptions, WaitOptions, WeightRequest,
 };
+use canary_release::delivery::module_backup;
 use canary_release::object::Stage;
-use canary_release::plan::module_backup;
 use canary_release::preflight::PreflightCheck;
 use canary_release::record::{Operation, Record};
 use canary_release::spec::Release;

@@ -79,7 +79,7 @@ pub(crate) fn quoted(value: impl fmt::Display) -> String {
 mod tests {
     use super::*;
     use crate::config::ProxySettings;
-    use crate::spec::load;
+    use crate::file::load;
     use assignment::contract::Position;
     use std::path::Path;
 

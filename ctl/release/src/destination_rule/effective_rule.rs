@@ -9,8 +9,8 @@
 //! (`mergeDestinationRule`), `sidecar.go` (`DestinationRule`); the docs:
 //! <https://istio.io/latest/docs/ops/best-practices/traffic-management/#cross-namespace-configuration>.
 
+use crate::object::ObjectError;
 use crate::object::Reference;
-use crate::plan::Error;
 use crate::spec::resolve;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,7 +75,7 @@ impl HostRule {
     /// # Errors
     ///
     /// If it has no name.
-    pub fn of(body: &Value) -> Result<Self, Error> {
+    pub fn of(body: &Value) -> Result<Self, ObjectError> {
         Ok(Self::new(Reference::of(body)?, body))
     }
 

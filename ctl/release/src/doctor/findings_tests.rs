@@ -1,7 +1,7 @@
 use super::*;
 use crate::doctor::{Area, Refusal, Severity};
+use crate::file::load;
 use crate::preflight::{Exposure, GatewayObservation, WasmRuntime};
-use crate::spec::load;
 use crate::status::ProxyFault;
 use serde_json::json;
 use std::collections::BTreeSet;

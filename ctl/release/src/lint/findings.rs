@@ -1,6 +1,6 @@
 //! The findings of the rules, and their text.
 
-use crate::spec::Origin;
+use crate::file::Origin;
 use serde::Serialize;
 
 /// How bad a finding is.

@@ -6,7 +6,7 @@ mod rules;
 
 pub use findings::{Finding, Findings, Level};
 
-use crate::spec::Document;
+use crate::file::Document;
 
 /// Checks a release by every rule.
 pub fn lint(document: &Document) -> Findings {

@@ -4,9 +4,8 @@ use super::MissingObject;
 use crate::delivery::MissingModule;
 use crate::destination_rule::RuleConflict;
 use crate::object::ObjectError;
-use crate::record::RoleChange;
 use crate::routing::{ROUTE_KIND, RouteObstacle};
-use crate::{config, manifest};
+use crate::{config, manifest, record};
 
 /// Why there is no plan.
 #[derive(Debug, thiserror::Error)]
@@ -14,9 +13,9 @@ pub enum Error {
     /// A manifest is no object.
     #[error(transparent)]
     Object(#[from] ObjectError),
-    /// The record has another shape.
-    #[error("expected what canary-ctl keeps of a release, as JSON of format {}", crate::record::FORMAT)]
-    NoRecord(#[source] serde_json::Error),
+    /// The record cannot be read, or its release cannot change roles so.
+    #[error(transparent)]
+    Record(#[from] record::Error),
     /// The configuration object does not contain the release.
     #[error("expected release `{release}` in {object}, found {found}")]
     NotCarried {
@@ -33,34 +32,6 @@ pub enum Error {
     /// An embedded module that is to be written is in no object.
     #[error(transparent)]
     MissingModule(#[from] MissingModule),
-    /// There is nothing to promote, and nothing to roll back.
-    #[error("expected a canary, found none{}", last.as_ref().map(|last| format!("; the last change was by {last}")).unwrap_or_default())]
-    NoCanary {
-        /// What was done last.
-        last: Option<String>,
-    },
-    /// The version before the promotion has left.
-    #[error("expected version `{version}` to drain, found it gone: its routes and subset are taken away")]
-    NoWayBack {
-        /// The version.
-        version: String,
-    },
-    /// A file is older than a promotion or a rollback.
-    #[error("expected `{stable}` as the stable version, found `{named}` in the file{}", since(turn.as_deref()))]
-    OldStable {
-        /// The file's stable version.
-        named: String,
-        /// The one that is.
-        stable: String,
-        /// The role change that did it.
-        turn: Option<Box<RoleChange>>,
-    },
-    /// A file is older than a rollback.
-    #[error("expected another canary, found `{}` in the file: {turn}", turn.from)]
-    OldCanary {
-        /// The rollback.
-        turn: Box<RoleChange>,
-    },
     /// There is no route object of another owner to inject routes into.
     #[error("expected a {ROUTE_KIND} that leads to Service `{service}`, found none")]
     NothingToEdit {
@@ -135,8 +106,4 @@ impl Error {
     pub const fn is_not_deployed(&self) -> bool {
         matches!(self, Self::NotCarried { .. } | Self::MissingObject(_))
     }
-}
-
-fn since(turn: Option<&RoleChange>) -> String {
-    turn.map(|turn| format!(": {turn}")).unwrap_or_default()
 }

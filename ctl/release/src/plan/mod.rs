@@ -22,7 +22,9 @@ mod change;
 mod config_update;
 pub(crate) mod edit_policy;
 mod error;
+mod injection;
 mod install;
+mod merge_order;
 mod missing_object;
 mod module_backup;
 mod module_rollout;
@@ -30,6 +32,7 @@ mod note;
 mod owned_config;
 mod reconcile;
 mod removal;
+mod reroute;
 mod restart;
 pub(crate) mod take_ownership;
 mod version_label;
@@ -38,13 +41,17 @@ pub use change::{Action, Change, ChangeReason, Plan};
 pub use config_update::plan_config_update;
 pub use edit_policy::{check_edits, default_routes, owning_tool};
 pub use error::Error;
+pub use injection::edits;
+pub(crate) use injection::{edited, undone};
 pub use install::{install, prune};
+pub use merge_order::order;
 pub use missing_object::{MissingCause, MissingObject, missing_objects};
-pub use module_backup::module_backup;
-pub use module_rollout::{ModuleChoice, ModuleRollout};
+pub use module_backup::{back_up_modules, drop_module_backup};
+pub use module_rollout::{ModuleChoice, plan_module_rollout};
 pub use note::PlanNote;
 pub use reconcile::{Desired, Observed, beside_config, config_references};
 pub use removal::removal;
+pub use reroute::reroute;
 pub use restart::{
     RolloutStatus, check_rolling_update, is_labelled_by_us, makes_pods_with, next_label, restart_body,
     rollout_status, runtime_change, runtime_removal,

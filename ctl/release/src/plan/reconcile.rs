@@ -7,8 +7,9 @@ use crate::delivery::{deployed_config, resource_name};
 use crate::destination_rule::{CalledService, Client, HostRule, merge_rule};
 use crate::manifest::{self, Options, ReleaseInstance};
 use crate::object::{NamespacedName, Object, Reference, Stage};
+use crate::plan::edits;
 use crate::record::{OwnedObject, Record};
-use crate::routing::{ROUTE_KIND, RouteTargets, covers_mesh, edits};
+use crate::routing::{ROUTE_KIND, covers_mesh};
 use crate::spec::{Mode, Release, Routes};
 use assignment::FilterConfig;
 use assignment::contract::Position;
@@ -151,7 +152,7 @@ impl Desired {
             objects.extend(Object::of(manifest)?);
         }
         if record.routes == Routes::Inject {
-            let targets = RouteTargets::of(&release.name.to_string(), record);
+            let targets = record.route_targets(&release.name.to_string());
             let found = observed.route_object_bodies();
             // If a route object of another owner serves the host inside the mesh, none of ours is needed.
             if covers_mesh(&targets, &found) {
@@ -176,7 +177,7 @@ impl Desired {
     ///
     /// If an object that is to be deleted holds a configuration that is not ours.
     pub fn plan(&self, release: &Release, record: &Record, observed: &Observed) -> Result<Plan, Error> {
-        let targets = RouteTargets::of(&release.name.to_string(), record);
+        let targets = record.route_targets(&release.name.to_string());
         install(&targets, &self.objects, &observed.all(), &record.objects)
     }
 

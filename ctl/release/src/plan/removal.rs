@@ -4,12 +4,12 @@
 //! routes: without it a client could name their versions itself. From an object that serves other releases too, only
 //! this release is removed.
 
-use super::{Change, Error, Plan};
+use super::{Change, Error, Plan, undone};
 use crate::delivery::{deployed_config, with_deployed_config};
 use crate::manifest::without_release;
 use crate::object::{NamespacedName, Object, Reference, Stage, applicable};
 use crate::record::OwnedObject;
-use crate::routing::{self, RouteTargets};
+use crate::routing::RouteTargets;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +45,7 @@ pub fn removal(
         .iter()
         .filter(|(_, reference)| !shared.contains(&(reference.namespace.clone(), reference.name.clone())))
         .filter_map(|(stage, reference)| match stage {
-            Stage::Edits => routing::undone(reference, observed.get(reference)?, targets),
+            Stage::Edits => undone(reference, observed.get(reference)?, targets),
             _ => Change::leaving(*stage, reference, observed.get(reference)),
         })
         .collect();

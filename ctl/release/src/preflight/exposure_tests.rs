@@ -1,5 +1,5 @@
 use super::*;
-use crate::spec::parse;
+use crate::file::parse;
 use serde_json::json;
 use std::path::Path;
 

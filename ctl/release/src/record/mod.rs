@@ -14,6 +14,7 @@
 //! scaled_down     a version with too few pods for the users who come back to it
 //! ```
 
+mod error;
 mod expiry;
 mod history;
 mod names;
@@ -22,10 +23,11 @@ mod pause;
 mod recover;
 mod release_record;
 mod role_change;
+mod rollout;
 mod scaled_down;
 mod seal;
-mod train;
 
+pub use error::Error;
 pub use expiry::Expiry;
 pub use history::{History, HistoryEntry};
 pub use operation::Operation;
@@ -35,4 +37,3 @@ pub(crate) use release_record::FORMAT;
 pub use release_record::{OwnedObject, Proxies, Record, ServiceRef, proxies};
 pub use role_change::{RoleChange, RoleChangeKind, RollbackTarget, drains_for, ends_after};
 pub use seal::{RecordFault, RecordKeys, RecordSeals, RecordTrust, SealContext};
-pub use train::{TRAIN_LABEL, TrainMember};

@@ -4,9 +4,8 @@
 //! of them is another release's but for those that the releases of a proxy share.
 
 use super::{OwnedObject, Record};
-use crate::delivery::config_kinds;
+use crate::delivery::{ModuleRollout, config_kinds, module_backup};
 use crate::object::{Reference, Stage};
-use crate::plan::{ModuleRollout, module_backup};
 use crate::routing::ROUTE_KIND;
 use crate::spec::{Label, ReleaseName, is_label_name, is_label_value};
 use std::collections::BTreeSet;

@@ -7,17 +7,14 @@
 //! proxies there, or if all namespaces say the same: else who may write an `EnvoyFilter` in one could change the release in the others.
 
 use super::release_record::FORMAT;
-use super::{
-    History, Operation, OwnedObject, Proxies, Record, RoleChange, ServiceRef, TrainMember, ends_after,
-};
+use super::{History, Operation, OwnedObject, Proxies, Record, RoleChange, ServiceRef, ends_after};
 use crate::alert::AlertOutbox;
-use crate::delivery::{deployed_config, selected_pods};
+use crate::delivery::{deployed_config, module_backup, selected_pods};
 use crate::manifest::SharedMetadata;
 use crate::object::{Reference, Stage};
-use crate::plan::module_backup;
 use crate::routing::{ROUTE_KIND, has_injected_route};
 use crate::spec::{Milliseconds, ObjectMetadata, ReleaseName, Routes, Seconds, version_subset};
-use crate::state::ReleaseState;
+use crate::state::{ReleaseState, TrainMember};
 use assignment::Weight;
 use assignment::contract::{GoneVersion, Position, ReleaseConfig, Role};
 use serde_json::Value;

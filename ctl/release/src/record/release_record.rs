@@ -3,13 +3,14 @@
 //! The record is written before the objects, so it is never behind them: a call that was killed leaves a record that
 //! the next call executes.
 
-use super::{History, Operation, Pause, RoleChange, TrainMember};
+use super::{Error, History, Operation, Pause, RoleChange};
 use crate::alert::{AlertKind, AlertOutbox};
+use crate::delivery::ModuleRollout;
 use crate::object::{Reference, Stage};
-use crate::plan::{Error, ModuleRollout};
 use crate::rollout::{Rollout, Suspension};
+use crate::routing::RouteTargets;
 use crate::spec::{ObjectMetadata, Release, ReleaseName, Routes, Selector};
-use crate::state::ReleaseState;
+use crate::state::{ReleaseState, TrainMember};
 use assignment::Weight;
 use assignment::contract::{ExpiryAction, Role, Until};
 use serde::{Deserialize, Serialize};
@@ -97,6 +98,19 @@ pub struct ServiceRef {
 }
 
 impl Record {
+    /// What its release needs in every list of routes. `release` is `<namespace>/<name>`.
+    pub fn route_targets(&self, release: &str) -> RouteTargets {
+        let namespace = release.split('/').next().unwrap_or_default();
+        let live = self.state.versions.iter().map(|version| version.name.clone());
+        RouteTargets {
+            release: release.to_owned(),
+            service: self.service.name.clone(),
+            namespace: namespace.to_owned(),
+            stable: self.state.version_of(Role::Stable).unwrap_or_default().to_owned(),
+            versions: live.chain(self.leaving.iter().cloned()).collect(),
+        }
+    }
+
     /// The first record of a release. Its configuration starts at weight 0, whatever the weight in its file.
     pub fn first(release: &Release, state: ReleaseState) -> Self {
         let (asked, train) = (state.weight, TrainMember::of(release));

@@ -1,8 +1,8 @@
 //! Turns of a release: a promotion, a rollback, and the end of a version that drains. Each is a change of its record, from
 //! which everything that is written follows.
 
+use super::Error;
 use super::{Operation, Record};
-use crate::plan::Error;
 use crate::spec::{Release, Seconds};
 use assignment::contract::{Role, Stickiness};
 use jiff::{SignedDuration, Timestamp};

@@ -112,7 +112,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    pub(super) fn new(phase: RolloutPhase, action: RolloutAction, reason: impl Into<String>) -> Self {
+    pub(crate) fn new(phase: RolloutPhase, action: RolloutAction, reason: impl Into<String>) -> Self {
         Self { phase, action, reason: reason.into(), alert: None, awaited_hooks: Vec::new() }
     }
 
@@ -121,18 +121,18 @@ impl Decision {
         Self::new(phase, RolloutAction::Wait, reason)
     }
 
-    pub(super) fn told_as(self, kind: AlertKind) -> Self {
+    pub(crate) fn told_as(self, kind: AlertKind) -> Self {
         Self { alert: Some(kind), ..self }
     }
 }
 
 /// A time later; the end of time where there is none.
-pub(super) fn after(time: Timestamp, by: Seconds) -> Timestamp {
+pub(crate) fn after(time: Timestamp, by: Seconds) -> Timestamp {
     let by = i64::try_from(by.get()).map_or(SignedDuration::MAX, SignedDuration::from_secs);
     time.saturating_add(by).unwrap_or(Timestamp::MAX)
 }
 
 /// Seconds since 1970-01-01 UTC.
-pub(super) fn seconds(time: Timestamp) -> u64 {
+pub(crate) fn seconds(time: Timestamp) -> u64 {
     u64::try_from(time.as_second()).unwrap_or_default()
 }

@@ -18,7 +18,7 @@ pub enum DependencyState {
 impl Rollout {
     /// The same decision where each dependency has its version; else a wait, if it would raise the weight or promote.
     /// What is observed is in the order of the dependencies; one that is not observed does not hold.
-    pub(super) fn with_dependencies(&self, decision: Decision, observed: &[DependencyState]) -> Decision {
+    pub(crate) fn with_dependencies(&self, decision: Decision, observed: &[DependencyState]) -> Decision {
         let is_limited =
             matches!(decision.action, RolloutAction::EnterStep(_) | RolloutAction::Decide(Ending::Promote));
         let states = observed.iter().map(Some).chain(std::iter::repeat(None));

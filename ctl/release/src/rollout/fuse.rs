@@ -3,7 +3,6 @@
 use super::decision::{Decision, after};
 use super::{Rollout, RolloutAction, RolloutObservation, RolloutPhase};
 use crate::format::counted;
-use crate::record::Record;
 use crate::spec::Seconds;
 use jiff::Timestamp;
 
@@ -12,20 +11,9 @@ const PROXIES_THAT_FAIL: usize = 2;
 /// For so many seconds, twice as long as a fuse is open the second time.
 const SECONDS_THAT_FAIL: u64 = 120;
 
-impl Record {
-    /// Records since when a fuse of the canary is open in one of the proxies, or that none is. Returns whether the record has changed.
-    pub fn note_fuses(&mut self, fused: usize, now: Timestamp) -> bool {
-        let Some(rollout) = self.rollout.as_mut().filter(|rollout| rollout.is_active()) else { return false };
-        let since = if fused == 0 { None } else { rollout.fused_since.or(Some(now)) };
-        let has_changed = rollout.fused_since != since;
-        rollout.fused_since = since;
-        has_changed
-    }
-}
-
 impl Rollout {
     /// A fuse is open.
-    pub(super) fn fused(&self, seen: &RolloutObservation, now: Timestamp) -> Option<Decision> {
+    pub(crate) fn fused(&self, seen: &RolloutObservation, now: Timestamp) -> Option<Decision> {
         let since = self.fused_since.filter(|_| seen.fused > 0)?;
         let proxies = counted(seen.fused, "proxy", "proxies");
         let reason = format!("the fuse of the canary is open in {proxies}; {}", seen.assessment.reason);

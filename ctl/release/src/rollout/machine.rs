@@ -92,7 +92,7 @@ impl Rollout {
         })
     }
 
-    pub(super) fn is_past_deadline(&self, now: Timestamp) -> bool {
+    pub(crate) fn is_past_deadline(&self, now: Timestamp) -> bool {
         now > after(self.started_at, self.policy.deadline)
     }
 
@@ -132,7 +132,7 @@ impl Rollout {
     }
 
     /// What the file says about a failure.
-    pub(super) fn failed(&self, reason: String) -> Decision {
+    pub(crate) fn failed(&self, reason: String) -> Decision {
         let held = |reason: String| {
             Decision::new(RolloutPhase::Held, RolloutAction::Wait, reason).told_as(AlertKind::Failed)
         };

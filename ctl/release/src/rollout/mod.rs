@@ -22,16 +22,14 @@
 
 mod alerts;
 mod analysis;
-mod decision;
+pub(crate) mod decision;
 mod dependency;
 mod forecast;
 mod fuse;
 mod hooks;
 mod machine;
-mod start;
-mod state;
+pub(crate) mod state;
 mod train;
-mod transition;
 mod verbs;
 mod window;
 

@@ -138,7 +138,7 @@ impl Rollout {
     }
 
     /// What a step needs is counted, measured, called and told anew.
-    pub(super) fn begin_step(&mut self) {
+    pub(crate) fn begin_step(&mut self) {
         self.evidence.begin_step();
         self.train.values_mut().for_each(|inner| inner.evidence.begin_step());
         self.measured.clear();

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 impl Rollout {
     /// The same decision in a window, and for a rollout without any; else a wait for the next one, if it would raise the weight or promote.
-    pub(super) fn in_window(&self, decision: Decision, now: Timestamp) -> Decision {
+    pub(crate) fn in_window(&self, decision: Decision, now: Timestamp) -> Decision {
         let is_limited =
             matches!(decision.action, RolloutAction::EnterStep(_) | RolloutAction::Decide(Ending::Promote));
         let is_open = self.windows.is_empty() || self.windows.iter().any(|window| window.is_open(now));

@@ -32,22 +32,18 @@ use crate::spec::Routes;
 
 mod coverage;
 mod gateway_api;
-mod http_routes;
-mod injection;
 mod leads;
-mod merge_order;
-mod reroute;
+mod route_object;
 mod route_obstacle;
 mod route_targets;
+pub(crate) mod virtual_service_routes;
 
 pub use coverage::{AmbientPods, Bypass, Coverage, Gap, Reach, UnmeshedPods, gaps};
 pub use gateway_api::{
     GATEWAY_API, GATEWAY_NAME_LABEL, HTTP_ROUTE_KIND, WholeService, http_route_leads_by_header,
 };
-pub use injection::{covers_mesh, edits, is_lost};
-pub(crate) use injection::{edited, has_injected_route, leading, lost_to, undone, was_edited};
 pub use leads::{leads_by_header, leads_to_subset};
-pub use merge_order::order;
-pub use reroute::reroute;
+pub use route_object::{covers_mesh, is_lost};
+pub(crate) use route_object::{has_injected_route, http, is_ours, leading, lost_to, texts, was_edited};
 pub use route_obstacle::RouteObstacle;
 pub use route_targets::RouteTargets;

@@ -1,6 +1,6 @@
 //! `canary.yaml`: the specification of a release.
 //!
-//! `load` reads the file and collects every fault with line and column; `release` is the result, with types that cannot
+//! `release` is the result, with types that cannot
 //! have an invalid value; `read` converts one to the other, a file for each part; `schema` describes it for editors.
 
 mod alert;
@@ -8,7 +8,6 @@ mod analysis;
 mod dependency;
 mod duration;
 mod hook;
-mod load;
 mod names;
 mod object_metadata;
 mod percentage;
@@ -32,13 +31,13 @@ pub use analysis::{
 pub use dependency::ReleaseDependency;
 pub use duration::{Milliseconds, MillisecondsError, Seconds, SecondsError};
 pub use hook::{HookEndpoint, HookSpec, HookType, RolloutHook};
-pub use load::{Document, Error, Origin, load, parse};
 pub use names::{Label, LabelError, ReleaseName, version_subset};
 pub(crate) use object_metadata::{MANAGED_BY, REVISION, is_label_name, is_label_value};
 pub use object_metadata::{MetadataError, ObjectMetadata};
 pub use percentage::{Percentage, PercentageError};
 pub(crate) use query_template::{ISTIO_VERSION_LABELS, QueryVariables};
 pub use query_template::{IstioMetric, QueryTemplate, Reporter, TemplateError};
+pub(crate) use read::release as read_release;
 pub use release::{
     Cookies, Delivery, Endpoint, Gateway, Local, Mode, Module, Overrides, Release, Routes, Selector, Service,
     Session, Versions,

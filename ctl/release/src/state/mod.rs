@@ -3,12 +3,15 @@
 //! ```text
 //! release_state  versions, weight, generation                       Release     -> ReleaseState
 //! version_roles  the version of each role, and the changes of roles
+//! train_member   the place of a release in its train            Release     -> TrainMember
 //! scaled_down    a version with too few pods                        ready pods  -> ScaledDown
 //! ```
 
 mod release_state;
 mod scaled_down;
+mod train_member;
 mod version_roles;
 
 pub use release_state::{ReleaseState, new_uid};
 pub use scaled_down::ScaledDown;
+pub use train_member::{TRAIN_LABEL, TrainMember};

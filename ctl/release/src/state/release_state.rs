@@ -162,7 +162,7 @@ mod tests {
              versions: {{stable: {stable}, {canary}}}, hosts: [x], stickiness: user, weight: 10, \
              gateways: [{{name: g/g}}], delivery: {{module: 'oci://x/y'}}}}}}"
         );
-        crate::spec::parse(Path::new("x"), &text).unwrap().release
+        crate::file::parse(Path::new("x"), &text).unwrap().release
     }
 
     fn epoch(state: &ReleaseState, name: &str) -> u32 {

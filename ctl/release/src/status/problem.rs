@@ -1,10 +1,11 @@
 //! What may be wrong with a release on a cluster. What a person can do about it is said at the edge, by kind.
 
 use super::{LostCookies, OpenFuse, ProxyStatus, Share, TemplateDrift};
+use crate::delivery::ModuleRollout;
 use crate::format::{counted, none_ready};
 use crate::metrics::ReleaseGeneration;
 use crate::object::Reference;
-use crate::plan::{self, MissingObject, ModuleRollout};
+use crate::plan::{self, MissingObject};
 use crate::rbac::Right;
 use crate::record::{Operation, RecordFault};
 use crate::routing::{Gap, route_kinds};

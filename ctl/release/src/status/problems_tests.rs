@@ -3,13 +3,14 @@
 use super::super::share::tests::observed as share;
 use super::super::{ObjectStatus, ProxyStatus, WindowTraffic};
 use super::*;
+use crate::file::load;
 use crate::metrics::{ProxyMetrics, Traffic};
 use crate::object::{Reference, Stage};
 use crate::plan::{self, MissingCause, MissingObject};
 use crate::rbac::Right;
 use crate::record::{Operation, ends_after};
 use crate::routing::{Bypass, Coverage, Gap};
-use crate::spec::{Seconds, load};
+use crate::spec::Seconds;
 use crate::state::ReleaseState;
 use assignment::contract::{ExpiryAction, Until};
 use serde_json::json;

@@ -102,8 +102,8 @@ impl fmt::Display for Condition {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file::load;
     use crate::record::Operation;
-    use crate::spec::load;
     use crate::state::ReleaseState;
     use assignment::contract::{ExpiryAction, Until};
     use serde_json::json;

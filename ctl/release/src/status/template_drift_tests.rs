@@ -1,7 +1,7 @@
 //! What an upgrade without the post-renderer leaves behind, and what only looks like it.
 
 use super::*;
-use crate::spec::load;
+use crate::file::load;
 use crate::state::ReleaseState;
 use serde_json::json;
 use std::path::Path;

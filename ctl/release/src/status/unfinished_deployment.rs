@@ -65,7 +65,7 @@ fn chart(deployment: &Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::load;
+    use crate::file::load;
     use crate::state::ReleaseState;
     use serde_json::json;
     use std::path::Path;

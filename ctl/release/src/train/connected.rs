@@ -3,8 +3,8 @@
 //! A release behind gateways decides it: to its train belong the releases of its own namespace, and of those that its file names. What another
 //! namespace says of itself does not count, so that a `ConfigMap` there joins no train.
 
-use crate::record::TrainMember;
 use crate::spec::ReleaseName;
+use crate::state::TrainMember;
 use std::collections::BTreeSet;
 
 /// A release with the name of the train.

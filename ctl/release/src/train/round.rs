@@ -92,8 +92,8 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file;
     use crate::record::RollbackTarget;
-    use crate::spec;
     use crate::state::ReleaseState;
     use jiff::Timestamp;
     use std::path::Path;
@@ -104,7 +104,7 @@ mod tests {
              hosts: [{name}.example.com]\n  gateways: [{{name: ingress/gateway, selector: {{istio: gateway}}}}]\n  stickiness: user\n  identifyBy: \
              [{{cookie: ID}}]\n"
         );
-        let release = spec::parse(Path::new("canary.yaml"), &text).unwrap().release;
+        let release = file::parse(Path::new("canary.yaml"), &text).unwrap().release;
         let record = Record::first(&release, ReleaseState::first(&release, "uid".to_owned()));
         (release.name, record)
     }

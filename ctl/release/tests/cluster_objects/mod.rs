@@ -2,11 +2,12 @@
 
 use canary_release::EmbeddedModule;
 use canary_release::config::SigningKeys;
+use canary_release::file::load;
 use canary_release::manifest::{Options, ReleaseInstance, manifests};
 use canary_release::object::{Object, Reference, Stage};
 use canary_release::plan::{Action, Plan};
 use canary_release::record::OwnedObject;
-use canary_release::spec::{Release, load};
+use canary_release::spec::Release;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;

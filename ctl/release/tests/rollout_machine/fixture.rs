@@ -2,11 +2,12 @@
 
 use canary_release::assessment::Assessment;
 use canary_release::evidence::{EvidenceVerdict, RestartCounts, TrainReport};
+use canary_release::file;
 use canary_release::record::Record;
 use canary_release::rollout::{
     CanaryRole, Decision, DependencyState, Ending, RolloutAction, RolloutObservation,
 };
-use canary_release::spec::{self, MetricQuery};
+use canary_release::spec::MetricQuery;
 use canary_release::state::ReleaseState;
 use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeMap;
@@ -69,7 +70,7 @@ pub(crate) struct Read {
 impl RolloutFixture {
     pub(crate) fn new(rollout: &str) -> Self {
         let text = format!("{HEAD}{rollout}");
-        let release = spec::parse(Path::new("canary.yaml"), &text).unwrap().release;
+        let release = file::parse(Path::new("canary.yaml"), &text).unwrap().release;
         let mut record = Record::first(&release, ReleaseState::first(&release, "uid".to_owned()));
         let now = "2026-11-20T16:00:00Z".parse().unwrap();
         record.start_rollout(&release.rollout, "default", "ada", now).unwrap();

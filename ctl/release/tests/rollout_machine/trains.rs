@@ -5,9 +5,10 @@ use canary_release::alert::RolloutResult;
 use canary_release::evidence::{
     EvidenceVerdict, GROUPS, GroupCounts, IntervalCounts, ProxyCoverage, TrainReport, VersionCounts,
 };
-use canary_release::record::{Record, TrainMember};
+use canary_release::record::Record;
 use canary_release::rollout::{InnerIntervals, InnerRelease, MAX_INNER_RELEASES, RolloutEnd, RolloutVerb};
 use canary_release::spec::ReleaseName;
+use canary_release::state::TrainMember;
 use std::collections::{BTreeMap, BTreeSet};
 
 const ALL: ProxyCoverage = ProxyCoverage { observed: 1, of: 1 };

@@ -1,8 +1,8 @@
 //! `spec.rollout.dependsOn`.
 
 use crate::{HEAD, faults, parse};
+use canary_release::file;
 use canary_release::rbac::{add_rollout_rights, single_rights};
-use canary_release::spec;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -45,7 +45,7 @@ fn the_faults_of_dependencies_are_told_at_their_places() {
 #[test]
 fn the_records_of_dependencies_may_be_read() {
     let text = format!("{HEAD}  rollout:\n    dependsOn: [{{name: search, namespace: back, stable: v2}}]\n");
-    let release = spec::parse(Path::new("canary.yaml"), &text).unwrap().release;
+    let release = file::parse(Path::new("canary.yaml"), &text).unwrap().release;
     let mut rules = BTreeMap::new();
     add_rollout_rights(&mut rules, &release);
     let rights: Vec<_> =
@@ -60,7 +60,7 @@ fn the_records_of_dependencies_may_be_read() {
 #[test]
 fn a_release_of_a_train_has_the_right_to_find_the_others_and_no_other_release_has() {
     for (train, expected) in [("", 0), ("  train: autumn\n", 1)] {
-        let release = spec::parse(Path::new("canary.yaml"), &format!("{HEAD}{train}")).unwrap().release;
+        let release = file::parse(Path::new("canary.yaml"), &format!("{HEAD}{train}")).unwrap().release;
         let mut rules = BTreeMap::new();
         add_rollout_rights(&mut rules, &release);
         let rights = single_rights(&rules);

@@ -1,8 +1,9 @@
 //! `spec.rollout.hooks`.
 
 use crate::HEAD;
+use canary_release::file;
 use canary_release::rbac::{add_rollout_rights, single_rights};
-use canary_release::spec::{self, HookType, SecretSource};
+use canary_release::spec::{HookType, SecretSource};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -56,7 +57,7 @@ fn a_hook_has_flaggers_types_and_what_the_record_keeps_names_nobody_who_is_calle
 fn the_secrets_of_urls_and_of_keys_may_be_read() {
     let hook = "      - {name: a, type: event, urlFrom: {secret: {name: urls, key: a}}, signatureKeyFrom: {secret: {name: keys, key: a}}}";
     let text = format!("{HEAD}{}", rollout(&format!("{hook}\n")));
-    let release = spec::parse(Path::new("canary.yaml"), &text).unwrap().release;
+    let release = file::parse(Path::new("canary.yaml"), &text).unwrap().release;
     let mut rules = BTreeMap::new();
     add_rollout_rights(&mut rules, &release);
     let rights = single_rights(&rules).into_iter().filter(|right| right.resource == "secrets");

@@ -6,8 +6,9 @@ mod hooks;
 mod trains;
 mod windows;
 
+use canary_release::file;
 use canary_release::spec::{
-    self, AlertFormat, AlertReceiver, AlertSeverity, FailureAction, FiniteNumber, Gate, LatencyPercentile,
+    AlertFormat, AlertReceiver, AlertSeverity, FailureAction, FiniteNumber, Gate, LatencyPercentile,
     MetricBounds, MetricQuery, Percentage, RolloutMetric, RolloutPolicy, RolloutSpec, RolloutStep,
     SecretSource, SecretUrl, SuccessAction,
 };
@@ -29,7 +30,7 @@ spec:
 
 fn parse(rollout: &str) -> Result<RolloutSpec, String> {
     let text = format!("{HEAD}{rollout}");
-    let document = spec::parse(Path::new("canary.yaml"), &text);
+    let document = file::parse(Path::new("canary.yaml"), &text);
     document.map(|document| document.release.rollout).map_err(|error| error.to_string())
 }
 
@@ -350,6 +351,6 @@ fn metrics_need_a_server_and_its_address_is_not_repeated_in_a_fault() {
 fn a_preset_needs_a_label_that_the_metrics_of_istio_know() {
     let text = format!("{HEAD}{PROMETHEUS}      - {{name: a, preset: request-success-rate, min: 99}}\n");
     let text = text.replace("{stable: v1, canary: v2}", "{label: track, stable: v1, canary: v2}");
-    let error = spec::parse(Path::new("canary.yaml"), &text).unwrap_err().to_string();
+    let error = file::parse(Path::new("canary.yaml"), &text).unwrap_err().to_string();
     assert!(error.contains("expected `query` for pods whose `versions.label` is `track`"), "{error}");
 }

@@ -1,14 +1,14 @@
 //! The rights to observe the other releases of a train.
 
 use crate::HEAD;
+use canary_release::file;
 use canary_release::rbac::{add_rollout_rights, single_rights};
-use canary_release::spec;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The rights that a rollout needs in the namespace of the release, with this in its file.
 fn rights(spec: &str) -> Vec<(String, &'static str)> {
-    let release = spec::parse(Path::new("canary.yaml"), &format!("{HEAD}{spec}")).unwrap().release;
+    let release = file::parse(Path::new("canary.yaml"), &format!("{HEAD}{spec}")).unwrap().release;
     let mut rules = BTreeMap::new();
     add_rollout_rights(&mut rules, &release);
     let rights = single_rights(&rules).into_iter().filter(|right| right.namespace == "shop");

@@ -1,10 +1,11 @@
 //! A release, a `VirtualService` of another owner, and an API server that applies the given changes.
 
+use canary_release::file::load;
 use canary_release::object::{Reference, Stage, restore_ownership};
-use canary_release::plan::{Action, removal};
+use canary_release::plan::{Action, edits, removal};
 use canary_release::record::Record;
-use canary_release::routing::{RouteTargets, edits};
-use canary_release::spec::{Release, load};
+use canary_release::routing::RouteTargets;
+use canary_release::spec::Release;
 use canary_release::state::ReleaseState;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -30,7 +31,7 @@ pub(crate) fn reference() -> Reference {
 }
 
 pub(crate) fn targets(record: &Record) -> RouteTargets {
-    RouteTargets::of("shop/shop", record)
+    record.route_targets("shop/shop")
 }
 
 /// As `kubectl apply` creates it.

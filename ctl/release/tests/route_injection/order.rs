@@ -2,8 +2,8 @@
 
 use crate::kit::{LIST, record, targets, theirs, to};
 use canary_release::object::{Object, Reference, Stage};
-use canary_release::plan::Error;
-use canary_release::routing::{covers_mesh, order};
+use canary_release::plan::{Error, order};
+use canary_release::routing::covers_mesh;
 use serde_json::{Value, json};
 
 /// Our `VirtualService` at a gateway and inside the mesh, and one of another owner that was created at this time.

@@ -1,8 +1,7 @@
 //! Whose an object is, and what follows from it.
 
 use crate::kit::{edited, observed, owner, reapplied, record, targets, theirs, to};
-use canary_release::plan::{Error, Plan, check_edits, default_routes, install, owning_tool};
-use canary_release::routing::{edits, reroute};
+use canary_release::plan::{Error, Plan, check_edits, default_routes, edits, install, owning_tool, reroute};
 use canary_release::spec::Routes;
 use serde_json::{Value, json};
 

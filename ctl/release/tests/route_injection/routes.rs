@@ -1,8 +1,8 @@
 //! Our routes before the owner's: the same settings for every version, for the right destinations.
 
 use crate::kit::{applied, demanding, edited, given_back, observed, record, targets, theirs, to};
-use canary_release::plan::Error;
-use canary_release::routing::{edits, is_lost, reroute};
+use canary_release::plan::{Error, edits, reroute};
+use canary_release::routing::is_lost;
 use serde_json::{Value, json};
 
 #[test]

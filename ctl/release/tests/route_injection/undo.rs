@@ -4,9 +4,9 @@ use crate::kit::{
     applied, demanding, edited, given_back, observed, owner, reapplied, record, targets, theirs, to,
 };
 use canary_release::object::restore_ownership;
-use canary_release::plan::{Action, ChangeReason, removal};
+use canary_release::plan::{Action, ChangeReason, edits, removal, reroute};
 use canary_release::record::ends_after;
-use canary_release::routing::{RouteTargets, edits, is_lost, reroute};
+use canary_release::routing::is_lost;
 use serde_json::json;
 
 #[test]
@@ -127,14 +127,14 @@ fn what_another_release_has_in_the_list_stays() {
     let first = edited(&before, &shop);
     let both = applied(
         &first,
-        &edits(&RouteTargets::of("shop/blog", &blog), std::slice::from_ref(&first)).unwrap()[0].body,
+        &edits(&blog.route_targets("shop/blog"), std::slice::from_ref(&first)).unwrap()[0].body,
     );
     assert_eq!(both["spec"]["http"].as_array().unwrap().len(), 6);
     let plan = removal(&targets(&shop), &observed(&both), &shop.objects).unwrap();
     assert_eq!(plan.changes[0].action, Action::Update, "the other one is still there");
     let one = applied(&both, &plan.changes[0].body);
     assert_eq!(removal(&targets(&shop), &observed(&one), &shop.objects).unwrap().changes, []);
-    let plan = removal(&RouteTargets::of("shop/blog", &blog), &observed(&one), &blog.objects).unwrap();
+    let plan = removal(&blog.route_targets("shop/blog"), &observed(&one), &blog.objects).unwrap();
     let last = applied(&one, &plan.changes[0].body);
     assert_eq!(last["spec"], before["spec"]);
     assert_eq!(restore_ownership(&last)["metadata"]["managedFields"], before["metadata"]["managedFields"]);

@@ -12,7 +12,8 @@ mod every_field;
 mod pointers;
 
 use boon::{Compiler, SchemaIndex, Schemas};
-use canary_release::spec::{self, json_schema};
+use canary_release::file;
+use canary_release::spec::json_schema;
 use canary_release::yaml::Fault;
 use every_field::{on_a_cluster, on_this_machine, with_a_secret};
 use pointers::{all_pointers, node};
@@ -40,9 +41,9 @@ impl Validator {
 
 /// The faults that the parser finds in a file. JSON is YAML.
 fn parsed(file: &Value) -> Vec<Fault> {
-    match spec::parse(Path::new("canary.yaml"), &file.to_string()) {
+    match file::parse(Path::new("canary.yaml"), &file.to_string()) {
         Ok(_) => Vec::new(),
-        Err(spec::Error::Faulty { faults, .. }) => faults,
+        Err(file::Error::Faulty { faults, .. }) => faults,
         Err(error) => panic!("{error}"),
     }
 }
@@ -252,7 +253,7 @@ fn every_example_is_valid() {
     assert!(files.len() >= 8, "{files:?}");
     for path in files {
         let text = std::fs::read_to_string(&path).unwrap();
-        spec::parse(&path, &text).unwrap_or_else(|error| panic!("{error}"));
+        file::parse(&path, &text).unwrap_or_else(|error| panic!("{error}"));
         let file: Value = serde_saphyr::from_str(&text).unwrap();
         assert_eq!(validator.faults(&file), None, "{}", path.display());
     }

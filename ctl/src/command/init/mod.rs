@@ -11,9 +11,9 @@ use crate::local::{Environment, Readers, read_own_keys, replace_for, write_keys}
 use crate::report::Printer;
 use crate::{Error, Outcome};
 use canary_release::config::{self, SigningKeys};
-use canary_release::manifest;
-use canary_release::spec::{self, Mode};
+use canary_release::spec::Mode;
 use canary_release::state::new_uid;
+use canary_release::{file, manifest};
 use init_options::InitOptions;
 
 pub(super) async fn run(arguments: &Init, printer: &mut Printer) -> Result<Outcome, Error> {
@@ -26,7 +26,7 @@ pub(super) async fn run(arguments: &Init, printer: &mut Printer) -> Result<Outco
     let text = fill::example(&wanted, arguments, &uid).map_err(manifest::Error::from)?;
     let text = if arguments.schema { editor::MODELINE.to_owned() + &text } else { text };
     // Values of flags can be invalid too, and get the same messages.
-    let document = spec::parse(&arguments.file, &text)?;
+    let document = file::parse(&arguments.file, &text)?;
     if arguments.dry_run {
         printer.yaml(&text)?;
         return Ok(Outcome::Done);

@@ -7,7 +7,7 @@ use crate::Error;
 use crate::cli::Status;
 use crate::local::{Admin, Entry, Environment, Stats};
 use crate::report::Report;
-use canary_release::spec::Document;
+use canary_release::file::Document;
 use report::LocalStatus;
 
 /// A release as it stands at this moment.

@@ -7,8 +7,8 @@ use crate::command::{release_context, target};
 use crate::report::Printer;
 use crate::{Error, Outcome};
 use canary_operations::{Arrival, WeightRequest};
+use canary_release::file::Document;
 use canary_release::record::Record;
-use canary_release::spec::Document;
 
 pub(super) async fn run(
     arguments: &Weigh,

@@ -6,9 +6,9 @@ use crate::local::{Applied, Entry, Environment, Lock, Stats, wait_for_generation
 use crate::report::Printer;
 use crate::{Error, Outcome};
 use assignment::contract::Role;
+use canary_release::file::Document;
 use canary_release::preflight::{Alternative, CheckFailed, PreflightCheck, check_step};
 use canary_release::record::{Expiry, Operation};
-use canary_release::spec::Document;
 use std::time::Duration;
 
 /// A weight of a release of a local Envoy.

@@ -3,8 +3,8 @@
 use crate::beside_an_api_server;
 use canary_ctl::hint::Hint as _;
 use canary_operations::{ApplyOptions, Error, WaitOptions};
-use canary_release::plan;
 use canary_release::spec::Release;
+use canary_release::{plan, record};
 use std::time::Duration;
 use wasm_tests::api::release_fixture::{
     ReleaseFixture, Verb, WITHOUT_PODS, apply, name, promote, set_weight, turn,
@@ -50,7 +50,9 @@ fn the_file_of_before_a_promotion_is_refused_and_the_changed_file_finds_nothing_
         let promoted = fixture.versions().await;
 
         let refused = apply(&cluster, &release).await;
-        let Err(error @ Error::Plan(plan::Error::OldStable { .. })) = refused else { panic!("{refused:?}") };
+        let Err(error @ Error::Plan(plan::Error::Record(record::Error::OldStable { .. }))) = refused else {
+            panic!("{refused:?}")
+        };
         let told = error.to_string();
         assert!(
             told.starts_with(
@@ -74,7 +76,10 @@ fn a_rolled_back_version_is_applied_again_if_allowed_and_its_old_pins_do_not_cou
         apply(&cluster, &release).await.unwrap();
         turn(&cluster, &release, Verb::RollBack).await.unwrap();
         let refused = apply(&cluster, &release).await;
-        assert!(matches!(refused, Err(Error::Plan(plan::Error::OldCanary { .. }))), "{refused:?}");
+        assert!(
+            matches!(refused, Err(Error::Plan(plan::Error::Record(record::Error::OldCanary { .. })))),
+            "{refused:?}"
+        );
 
         let mut progress = |_, _| {};
         let waiting = WaitOptions { timeout: Duration::from_secs(5), progress: &mut progress };

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use browser::{Kind, Visit};
 use canary_operations::{Access, ApplyOptions, Cluster, WaitOptions, WriteOptions};
-use canary_release::spec::parse;
+use canary_release::file::parse;
 use wasm_tests::mesh::{ShopEnv, ShopEnvOptions};
 
 use crate::support::cli::Cli;

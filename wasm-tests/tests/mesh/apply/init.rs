@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use canary_release::spec::{Document, Routes, load};
+use canary_release::file::{Document, load};
+use canary_release::spec::Routes;
 use mesh_lab::Lab;
 use programs::artifact;
 use tempfile::TempDir;

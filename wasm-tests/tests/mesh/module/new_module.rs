@@ -9,7 +9,7 @@ use crate::support::loaded_fixture::LoadedFixture;
 use crate::support::release_fixture::apply;
 use canary_operations::{Access, ApplyOptions, Error, WaitOptions, WriteOptions};
 use canary_release::EmbeddedModule;
-use canary_release::spec::parse;
+use canary_release::file::parse;
 use mesh_lab::sha256;
 use std::path::Path;
 use std::time::Duration;

@@ -120,7 +120,7 @@ fn a_version_that_has_drained_leaves_without_a_failed_request_and_keeps_its_pods
         assert!(!pods.is_empty(), "what serves is neither scaled nor deleted");
         let stored = loaded.cluster.get_record(&loaded.release.name).await.unwrap();
         let refused = stored.record.to_roll_back();
-        assert!(matches!(refused, Err(canary_release::plan::Error::NoWayBack { .. })), "{refused:?}");
+        assert!(matches!(refused, Err(canary_release::record::Error::NoWayBack { .. })), "{refused:?}");
     });
 }
 

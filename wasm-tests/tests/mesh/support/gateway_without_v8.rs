@@ -7,8 +7,9 @@ use browser::User;
 use canary_operations::{
     Access, ApplyOptions, Cluster, Error, Preparation, PrepareOptions, WaitOptions, WriteOptions,
 };
+use canary_release::file::parse;
 use canary_release::preflight::WasmRuntime;
-use canary_release::spec::{Release, parse};
+use canary_release::spec::Release;
 use mesh_lab::Lab;
 use serde_json::Value;
 use std::path::Path;

@@ -3,8 +3,9 @@
 use crate::support::release_fixture::set_weight;
 use browser::User;
 use canary_operations::{Access, ApplyOptions, Cluster, Error, WaitOptions, WriteOptions};
+use canary_release::file::parse;
 use canary_release::preflight::PreflightCheck;
-use canary_release::spec::{Release, parse};
+use canary_release::spec::Release;
 use mesh_lab::Lab;
 use std::path::Path;
 use std::time::Duration;

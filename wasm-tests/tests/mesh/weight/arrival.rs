@@ -3,8 +3,8 @@
 use crate::support::in_the_mesh;
 use crate::support::release_fixture::set_weight;
 use canary_operations::{Access, ApplyOptions, Cluster, Error, WaitOptions, WriteOptions};
+use canary_release::file::parse;
 use canary_release::preflight::{CheckFailed, PreflightCheck};
-use canary_release::spec::parse;
 use std::path::Path;
 use std::time::Duration;
 use wasm_tests::mesh::{ShopEnv, ShopEnvOptions};

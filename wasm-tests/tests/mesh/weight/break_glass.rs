@@ -3,7 +3,8 @@
 use crate::support::in_the_mesh;
 use crate::support::release_fixture::set_weight;
 use canary_operations::{Access, Applied, ApplyOptions, Cluster, Error, WaitOptions, WriteOptions};
-use canary_release::spec::{Release, parse};
+use canary_release::file::parse;
+use canary_release::spec::Release;
 use mesh_lab::Lab;
 use programs::artifact;
 use std::path::Path;

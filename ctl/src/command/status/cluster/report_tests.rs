@@ -1,10 +1,10 @@
 //! What `status` prints of a release on a cluster.
 
 use super::*;
+use canary_release::file::load;
 use canary_release::preflight::WasmRuntime;
 use canary_release::record::{Record, RecordTrust};
 use canary_release::routing::Coverage;
-use canary_release::spec::load;
 use canary_release::state::ReleaseState;
 use canary_release::status::ObjectStatus;
 use std::path::Path;

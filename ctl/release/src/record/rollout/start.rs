@@ -1,10 +1,10 @@
 //! The start of a rollout: from a plan of the file to what the record keeps, which is all that its drivers follow.
 
-use super::decision::seconds;
-use super::{AlertState, Rollout, VerbError};
 use crate::alert::AlertKind;
 use crate::evidence::Evidence;
 use crate::record::{Operation, Record};
+use crate::rollout::decision::seconds;
+use crate::rollout::{AlertState, Rollout, VerbError};
 use crate::spec::{Milliseconds, RolloutSpec};
 use assignment::contract::Role;
 use jiff::Timestamp;

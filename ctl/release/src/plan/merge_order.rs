@@ -1,16 +1,15 @@
 //! Our route object beside those of other owners: which routes Istio tries first.
 //!
-//! At a gateway the routes of all `VirtualService`s of a host are merged, the oldest object's first; those that match
+//! At a gateway the routes of all route objects of a host are merged, the oldest object's first; those that match
 //! everything come last, in the same order. Inside the mesh none is merged: the oldest answers alone.
 //!
 //! # Source
 //! Istio, *Traffic Management Best Practices*, "Split large virtual services"; `SortVHostRoutes` and
 //! `sortConfigByCreationTime` in istiod.
 
-use super::RouteTargets;
 use crate::object::{Object, Reference, Stage};
 use crate::plan::Error;
-use crate::routing::{http_routes, injection};
+use crate::routing::{self, ROUTE_KIND, RouteTargets, virtual_service_routes};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -42,7 +41,7 @@ pub fn order(
             let shares = |seen: &&Value| {
                 let is_it = Reference::of(seen).is_ok_and(|reference| reference == ours.reference);
                 !is_it
-                    && !injection::is_ours(seen)
+                    && !routing::is_ours(seen)
                     && places(targets, seen).contains(&(host.clone(), gateway.clone()))
             };
             let mut claims: Vec<Claim<'_>> = route_objects
@@ -77,8 +76,8 @@ fn sorted(
 impl<'v> Claim<'v> {
     fn of(seen: &'v Value, created: Option<String>) -> Option<Self> {
         let Reference { name, namespace, .. } = Reference::of(seen).ok()?;
-        let object = format!("VirtualService {namespace}/{name}");
-        Some(Self { age: (created, name, namespace), object, http: injection::http(seen) })
+        let object = format!("{ROUTE_KIND} {namespace}/{name}");
+        Some(Self { age: (created, name, namespace), object, http: routing::http(seen) })
     }
 }
 
@@ -95,22 +94,25 @@ fn check_order(
         why,
     };
     let older: Vec<_> = claims.iter().take_while(|claim| claim.object != ours).collect();
-    let takes_all =
-        claims.iter().any(|claim| claim.object == ours && claim.http.iter().any(http_routes::is_catch_all));
+    let takes_all = claims
+        .iter()
+        .any(|claim| claim.object == ours && claim.http.iter().any(virtual_service_routes::is_catch_all));
     for claim in older {
         if gateway == MESH {
             return Err(hidden(claim, "is older, and Istio merges none inside the mesh"));
         }
         for route in claim.http {
-            let (leads, catches) =
-                (http_routes::leads_past(route, targets), http_routes::is_catch_all(route));
+            let (leads, catches) = (
+                virtual_service_routes::leads_past(route, targets),
+                virtual_service_routes::is_catch_all(route),
+            );
             if leads {
                 return Err(hidden(
                     claim,
                     "is older, and leads to the Service before the filter's header is looked at",
                 ));
             }
-            if catches && takes_all && !http_routes::is_stable(route, targets) {
+            if catches && takes_all && !virtual_service_routes::is_stable(route, targets) {
                 return Err(hidden(claim, "is older, and takes everything that matches no other route"));
             }
         }
@@ -121,7 +123,7 @@ fn check_order(
 /// Every host of an object, at every gateway. The Service's own name in one spelling.
 fn places(targets: &RouteTargets, body: &Value) -> Vec<(String, String)> {
     let namespace = body.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default();
-    let mut gateways = injection::texts(body, "gateways");
+    let mut gateways = routing::texts(body, "gateways");
     if gateways.is_empty() {
         gateways.push(MESH.to_owned());
     }
@@ -135,7 +137,7 @@ fn places(targets: &RouteTargets, body: &Value) -> Vec<(String, String)> {
     let spelled = |host: &String| {
         if targets.ends_at(host) { targets.service.clone() } else { host.to_ascii_lowercase() }
     };
-    let hosts = injection::texts(body, "hosts");
+    let hosts = routing::texts(body, "hosts");
     let pairs =
         hosts.iter().flat_map(|host| gateways.iter().map(move |gateway| (spelled(host), qualified(gateway))));
     pairs.collect()

@@ -42,7 +42,7 @@ impl TrainMember {
 
     /// The time of a slow response that its proxies know while it has no rollout of its own, in milliseconds: a rollout of the release behind
     /// the gateways writes nothing to them. 0 if none is.
-    pub(super) fn slower_than_milliseconds(member: Option<&Self>) -> u64 {
+    pub(crate) fn slower_than_milliseconds(member: Option<&Self>) -> u64 {
         member
             .filter(|member| member.is_inner)
             .and_then(|member| member.slower_than)

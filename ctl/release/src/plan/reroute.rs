@@ -3,11 +3,9 @@
 //! Computed from the objects and not from the release's file, as a weight is: only the default routes change, and the
 //! objects of removed versions are deleted. Everything else stays as it was applied.
 
-use super::RouteTargets;
 use crate::object::{Object, Reference, Stage, applicable};
-use crate::plan::{Change, Error, MissingObject, Plan};
+use crate::plan::{Change, Error, MissingObject, Plan, edited};
 use crate::record::{OwnedObject, Record};
-use crate::routing;
 use crate::spec::version_subset;
 use assignment::contract::Role;
 use serde_json::Value;
@@ -26,9 +24,9 @@ pub fn reroute(release: &str, record: &Record, observed: &BTreeMap<Reference, Va
         let routed = |routes| routed(release, record, routes);
         changes.extend(rewritten(release, kept, existing(kept)?, "http", routed)?);
     }
-    let targets = RouteTargets::of(release, record);
+    let targets = record.route_targets(release);
     for kept in of_stage(&record.objects, Stage::Edits) {
-        changes.extend(routing::edited(&kept.1, existing(kept)?, &targets)?);
+        changes.extend(edited(&kept.1, existing(kept)?, &targets)?);
     }
     for kept in of_stage(&record.objects, Stage::Subsets) {
         let narrowed = |subsets| Ok(narrowed(record, subsets));

@@ -1,8 +1,7 @@
 //! What fields may say together, and what the filter itself would refuse.
 
 use crate::config;
-use crate::spec::names::version_subset;
-use crate::spec::release::{Mode, Release};
+use crate::spec::{Mode, Release, version_subset};
 use crate::yaml::{Faults, Node, Place};
 use assignment::contract::ContractError;
 

@@ -1,10 +1,9 @@
 //! A route object of another owner, with our routes in it and without.
 
-use super::RouteTargets;
-use super::http_routes::{self, Unfit};
-use crate::object::{FIELD_MANAGER, Object, Owners, Reference, Stage, TAKEN_FROM, applicable, restore};
+use crate::object::{Object, Reference, Stage, TAKEN_FROM, applicable, restore};
 use crate::plan::{Action, Change, ChangeReason, Error, edit_policy};
-use crate::spec::ReleaseName;
+use crate::routing::virtual_service_routes::{self, Unfit};
+use crate::routing::{RouteTargets, http, leading};
 use serde_json::{Value, json};
 
 /// The desired route objects of a namespace: those of other owners that lead to the Service, with our routes before
@@ -24,24 +23,6 @@ pub fn edits(targets: &RouteTargets, route_objects: &[Value]) -> Result<Vec<Obje
     Ok(objects)
 }
 
-/// Those of others that lead to the Service.
-pub(crate) fn leading<'v>(
-    targets: &'v RouteTargets,
-    route_objects: &'v [Value],
-) -> impl Iterator<Item = &'v Value> {
-    route_objects.iter().filter(|seen| !is_ours(seen) && http_routes::leads(http(seen), targets))
-}
-
-/// Whether one of these route objects, which are not ours, serves the Service's own name inside the mesh: Istio
-/// merges none there.
-pub fn covers_mesh(targets: &RouteTargets, route_objects: &[Value]) -> bool {
-    route_objects.iter().filter(|seen| !is_ours(seen)).any(|seen| {
-        let gateways = texts(seen, "gateways");
-        let is_inside = gateways.is_empty() || gateways.iter().any(|gateway| gateway == "mesh");
-        is_inside && texts(seen, "hosts").iter().any(|host| targets.ends_at(host))
-    })
-}
-
 /// The change of one of them, as its record desires it. Fails if its owner has written it since and is a tool that
 /// would do so again.
 pub(crate) fn edited(
@@ -59,8 +40,8 @@ pub(crate) fn edited(
 /// The change that removes our routes; with the last of them the owner's fields are returned. `None` if we own nothing
 /// of it.
 pub(crate) fn undone(object: &Reference, seen: &Value, targets: &RouteTargets) -> Option<Change> {
-    let before = http_routes::undo(http(seen), targets);
-    let is_last = !http_routes::is_edited(&before);
+    let before = virtual_service_routes::undo(http(seen), targets);
+    let is_last = !virtual_service_routes::is_edited(&before);
     if is_last && !restore::is_touched(seen) && before == http(seen) {
         return None;
     }
@@ -84,24 +65,9 @@ pub(crate) fn undone(object: &Reference, seen: &Value, targets: &RouteTargets) -
     Some(Change { action, why: ChangeReason::Returned, ..change })
 }
 
-/// Whether we have been here before.
-pub(crate) fn was_edited(seen: &Value) -> bool {
-    seen.pointer("/metadata/annotations").is_some_and(|all| all.get(TAKEN_FROM).is_some())
-}
-
-/// Other field managers that have written the routes of an object that we had edited.
-pub(crate) fn lost_to(seen: &Value) -> Vec<String> {
-    Owners::of(seen).others(&["spec", "http"]).into_iter().map(str::to_owned).collect()
-}
-
-/// Whether our routes to a version are missing in an object.
-pub fn is_lost(seen: &Value, targets: &RouteTargets, version: &str) -> bool {
-    !http_routes::carries(http(seen), targets, version)
-}
-
 fn desired(object: &Reference, seen: &Value, targets: &RouteTargets) -> Result<Object, Error> {
     let unfit = |Unfit { route, obstacle }| Error::Uneditable { object: object.to_string(), route, obstacle };
-    let after = http_routes::edit(http(seen), targets).map_err(unfit)?;
+    let after = virtual_service_routes::edit(http(seen), targets).map_err(unfit)?;
     let mut body = applicable(seen);
     set(&mut body, after, &restore::taken_from(seen));
     Ok(Object { reference: object.clone(), stage: Stage::Edits, body })
@@ -118,26 +84,4 @@ fn set(body: &mut Value, http: Vec<Value>, taken_from: &str) {
             place.insert(name.to_owned(), value);
         }
     }
-}
-
-/// A list of texts of its specification.
-pub(crate) fn texts(seen: &Value, field: &str) -> Vec<String> {
-    let list = seen.get("spec").and_then(|spec| spec.get(field)).and_then(Value::as_array);
-    list.into_iter().flatten().filter_map(|text| text.as_str().map(str::to_owned)).collect()
-}
-
-pub(crate) fn http(seen: &Value) -> &[Value] {
-    seen.pointer("/spec/http").and_then(Value::as_array).map_or(&[], Vec::as_slice)
-}
-
-/// Whether routes of a release were injected into an object.
-pub(crate) fn has_injected_route(object: &Value, release: &ReleaseName) -> bool {
-    http_routes::is_edited_for(http(object), &release.to_string())
-}
-
-/// Whether canary-ctl has made the object.
-pub(crate) fn is_ours(seen: &Value) -> bool {
-    let label =
-        seen.pointer("/metadata/labels").and_then(|labels| labels.get("app.kubernetes.io/managed-by"));
-    label.and_then(Value::as_str) == Some(FIELD_MANAGER)
 }

@@ -1,8 +1,9 @@
 //! From a file to a [`Release`], or to everything that is wrong with it.
 
-use super::Release;
+mod check;
+
 use crate::input_file;
-use crate::spec::read;
+use crate::spec::{Release, read_release};
 use crate::yaml::{self, Fault, Faults, Place, SyntaxError};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -75,7 +76,10 @@ pub fn parse(path: &Path, text: &str) -> Result<Document, Error> {
     })?;
     let faults = Faults::default();
     let folder = path.parent().unwrap_or(Path::new(""));
-    let release = read::release(&faults, folder, &root);
+    let release = read_release(&faults, folder, &root);
+    if let Some(release) = &release {
+        check::contract(&faults, release, &root);
+    }
     let (found, places) = faults.finish();
     match release {
         Some(release) if found.is_empty() => {

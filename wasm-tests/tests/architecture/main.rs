@@ -1,6 +1,8 @@
 //! `ARCHITECTURE.md` and the docs are true: the crates depend on each other as drawn, and what they name exists.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
+mod floors;
+
 use proc_macro2::{Group, TokenStream, TokenTree};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

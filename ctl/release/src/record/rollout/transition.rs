@@ -1,11 +1,11 @@
 //! A decision, done to the record: one write, so that it is done wholly or not at all.
 
-use super::decision::{after, seconds};
-use super::state::CurrentStep;
-use super::{CanaryRole, Decision, InnerIntervals, RolloutAction, RolloutEnd};
 use crate::alert::{AlertKind, RolloutResult};
 use crate::evidence::IntervalCounts;
 use crate::record::{Operation, Record};
+use crate::rollout::decision::{after, seconds};
+use crate::rollout::state::CurrentStep;
+use crate::rollout::{CanaryRole, Decision, InnerIntervals, RolloutAction, RolloutEnd};
 use assignment::Weight;
 use assignment::contract::{Role, Until};
 use jiff::Timestamp;

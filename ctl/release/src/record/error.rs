@@ -1,0 +1,43 @@
+//! Why there is no record, and why its release cannot change roles.
+
+use super::RoleChange;
+
+/// Why there is no record, or no change of it.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The record has another shape.
+    #[error("expected what canary-ctl keeps of a release, as JSON of format {}", super::FORMAT)]
+    NoRecord(#[source] serde_json::Error),
+    /// There is nothing to promote, and nothing to roll back.
+    #[error("expected a canary, found none{}", last.as_ref().map(|last| format!("; the last change was by {last}")).unwrap_or_default())]
+    NoCanary {
+        /// What was done last.
+        last: Option<String>,
+    },
+    /// The version before the promotion has left.
+    #[error("expected version `{version}` to drain, found it gone: its routes and subset are taken away")]
+    NoWayBack {
+        /// The version.
+        version: String,
+    },
+    /// A file is older than a promotion or a rollback.
+    #[error("expected `{stable}` as the stable version, found `{named}` in the file{}", since(turn.as_deref()))]
+    OldStable {
+        /// The file's stable version.
+        named: String,
+        /// The one that is.
+        stable: String,
+        /// The role change that did it.
+        turn: Option<Box<RoleChange>>,
+    },
+    /// A file is older than a rollback.
+    #[error("expected another canary, found `{}` in the file: {turn}", turn.from)]
+    OldCanary {
+        /// The rollback.
+        turn: Box<RoleChange>,
+    },
+}
+
+fn since(turn: Option<&RoleChange>) -> String {
+    turn.map(|turn| format!(": {turn}")).unwrap_or_default()
+}

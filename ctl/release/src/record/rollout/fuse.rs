@@ -1,0 +1,15 @@
+//! An open fuse of the canary holds its rollout, and fails it where it is open in several proxies or stays open.
+
+use crate::record::Record;
+use jiff::Timestamp;
+
+impl Record {
+    /// Records since when a fuse of the canary is open in one of the proxies, or that none is. Returns whether the record has changed.
+    pub fn note_fuses(&mut self, fused: usize, now: Timestamp) -> bool {
+        let Some(rollout) = self.rollout.as_mut().filter(|rollout| rollout.is_active()) else { return false };
+        let since = if fused == 0 { None } else { rollout.fused_since.or(Some(now)) };
+        let has_changed = rollout.fused_since != since;
+        rollout.fused_since = since;
+        has_changed
+    }
+}

@@ -1,0 +1,10 @@
+//! A rollout in the record of its release: its start, its transitions, and what was observed for it.
+
+mod alerts;
+mod analysis;
+mod fuse;
+mod hooks;
+mod start;
+mod train;
+mod transition;
+mod verbs;

@@ -1,0 +1,72 @@
+//! What people do to a rollout. Each changes the record and nothing else; a driver carries it out.
+
+use crate::alert::AlertKind;
+use crate::record::Record;
+use crate::rollout::{Rollout, RolloutVerb, Suspension, VerbError};
+use jiff::Timestamp;
+
+impl Record {
+    /// Does to the rollout what somebody asks for. A driver carries it out.
+    ///
+    /// # Errors
+    ///
+    /// If there is no rollout that has not ended, or it cannot do that now.
+    pub fn change_rollout(&mut self, verb: RolloutVerb, by: &str, now: Timestamp) -> Result<(), VerbError> {
+        let rollout = self.active_rollout()?;
+        let before = rollout.suspended.clone();
+        match verb {
+            RolloutVerb::Approve => rollout.approve(by)?,
+            RolloutVerb::Pause => rollout.pause(by)?,
+            RolloutVerb::Resume => rollout.resume(now)?,
+            RolloutVerb::Retry => rollout.retry(now)?,
+            RolloutVerb::Abort => rollout.abort(by, now)?,
+            RolloutVerb::Promote => rollout.promote_now(by)?,
+        }
+        if !rollout.is_active() {
+            self.count_by_group(None, by);
+        }
+        self.alert_verb(verb, before.as_ref(), by, now);
+        Ok(())
+    }
+
+    /// Tells what somebody has done to a rollout, as a part of the same write. An approval and a promotion are told by what follows.
+    fn alert_verb(&mut self, verb: RolloutVerb, before: Option<&Suspension>, by: &str, now: Timestamp) {
+        let Some(rollout) = self.rollout.as_ref() else { return };
+        let told = match verb {
+            RolloutVerb::Pause if before != rollout.suspended.as_ref() => {
+                Some((AlertKind::Suspended, format!("paused by {by}")))
+            }
+            RolloutVerb::Resume if before.is_some() => Some((AlertKind::Resumed, format!("resumed by {by}"))),
+            RolloutVerb::Retry => Some((
+                AlertKind::Resumed,
+                format!("{by} lets the step begin anew, without the evidence before it"),
+            )),
+            RolloutVerb::Abort => Some(match (&rollout.ended, &rollout.ending) {
+                (Some(end), _) => (end.result.into(), end.reason.clone()),
+                (None, Some((ending, reason))) => {
+                    (AlertKind::Aborted, format!("{reason}{}", ending.consequence()))
+                }
+                (None, None) => (AlertKind::Aborted, format!("aborted by {by}")),
+            }),
+            RolloutVerb::Pause | RolloutVerb::Resume | RolloutVerb::Approve | RolloutVerb::Promote => None,
+        };
+        if let Some((kind, reason)) = told {
+            self.alert(kind, &reason, now);
+        }
+    }
+
+    /// The rollout that has not ended.
+    ///
+    /// # Errors
+    ///
+    /// If there is none.
+    pub fn active_rollout(&mut self) -> Result<&mut Rollout, VerbError> {
+        let found = match self.rollout.as_ref().map(|rollout| &rollout.ended) {
+            None => "none".to_owned(),
+            Some(Some(end)) => format!("one that was {}", end.result),
+            Some(None) => String::new(),
+        };
+        let active = self.rollout.as_deref_mut().filter(|rollout| rollout.is_active());
+        active.ok_or(VerbError::NotActive { found })
+    }
+}
