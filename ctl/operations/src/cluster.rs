@@ -1,11 +1,12 @@
 //! A Kubernetes cluster, and what its releases consist of there: their records, their keys, their Leases.
 
 use crate::client::{Access, ApiClient, whoami};
-use crate::key_store::KeyStore;
-use crate::lease_manager::{LeaseManager, LeaseTiming};
 use crate::metrics_reader::{MetricsReader, ScrapedMetrics};
-use crate::record_key_store::RecordKeyStore;
-use crate::record_store::RecordStore;
+use crate::stores::key_store::KeyStore;
+use crate::stores::lease_manager::{LeaseManager, LeaseTiming};
+use crate::stores::record_key_store::RecordKeyStore;
+use crate::stores::record_store::RecordStore;
+use crate::stores::releases::FoundRelease;
 use crate::{Error, StoredRecord};
 use canary_release::record::ServiceRef;
 use canary_release::spec::ReleaseName;
@@ -142,5 +143,15 @@ impl Cluster {
         version: &str,
     ) -> Result<ReadyPods, Error> {
         self.client.ready(namespace, service, version).await
+    }
+
+    /// The releases in these namespaces, sorted by name. Without one those of all namespaces or, if the user may not list the `ConfigMap`s
+    /// in all, of those namespaces in which they may.
+    ///
+    /// # Errors
+    ///
+    /// If records may not be listed in a given namespace, or in none.
+    pub async fn releases(&self, namespaces: &[String]) -> Result<Vec<FoundRelease>, Error> {
+        self.records.list(namespaces).await
     }
 }

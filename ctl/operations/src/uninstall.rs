@@ -1,9 +1,9 @@
 //! Uninstalls a release from a cluster, in the reverse order of its installation: only what we have written, and only
 //! while we own it.
 
-use crate::backoff::{MAX_CONFLICTS, backoff};
 use crate::client::WriteMode;
-use crate::lease_manager::Task;
+use crate::client::backoff::{MAX_CONFLICTS, backoff};
+use crate::stores::lease_manager::Task;
 use crate::{Cluster, Error, LastAlerts, StoredRecord, WaitOptions};
 use assignment::Weight;
 use assignment::contract::{Role, VersionConfig};

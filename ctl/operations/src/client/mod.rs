@@ -11,6 +11,7 @@
 //! ```
 
 mod api_error;
+pub(crate) mod backoff;
 mod connect;
 mod credentials;
 mod objects;

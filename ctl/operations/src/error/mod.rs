@@ -1,8 +1,12 @@
 //! Why a cluster cannot be steered, as data: what a person can do about it is said at the edge.
 
 mod category;
+mod protected;
+mod readiness;
 
-use crate::{Protected, ReadinessError};
+pub use protected::Protected;
+pub use readiness::ReadinessError;
+
 use canary_release::metrics::ReleaseGeneration;
 use canary_release::object::{ObjectError, Reference};
 use canary_release::plan::LabelRefusal;
@@ -341,7 +345,7 @@ fn pods(behind: &[(String, String)]) -> String {
 
 impl Error {
     /// The error of a write after that of the record: a refusal says what the record says now.
-    pub(super) fn after_record(self, release: &ReleaseName, record: &Record) -> Self {
+    pub(crate) fn after_record(self, release: &ReleaseName, record: &Record) -> Self {
         match self {
             Self::Forbidden { .. } | Self::Conflict { .. } | Self::Refused { .. } => Self::RecordAhead {
                 release: release.to_string(),

@@ -4,7 +4,7 @@
 use super::hooks::HookCaller;
 use super::send_error::{FailedDelivery, SendError};
 use crate::client::ApiRequest;
-use crate::secret_reader::SecretReader;
+use crate::observe::secret_reader::SecretReader;
 use crate::{Cluster, Error, StoredRecord};
 use canary_release::alert::{AlertMessage, AlertOutbox, DueDelivery, Payload, Recipient, kubernetes_event};
 use canary_release::hook::{HookError, HookPayload};

@@ -1,7 +1,7 @@
 //! The promotion by which a rollout ends. Of a train it is that of the release behind the gateways, and before it of those that follow its users: they have no
 //! rollout of their own. Other releases behind gateways have their own weight, and their own rollouts.
 
-use crate::train::Train;
+use crate::operation::train::Train;
 use crate::{Cluster, Error, PromoteOptions, StoredRecord, WaitOptions};
 use canary_release::record::Record;
 use canary_release::spec::ReleaseName;

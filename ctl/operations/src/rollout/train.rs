@@ -3,7 +3,7 @@
 use super::baseline::Interval;
 use super::counters::version_counters;
 use crate::Cluster;
-use crate::train::TrainRelease;
+use crate::operation::train::TrainRelease;
 use canary_release::evidence::{InnerReport, ProxyCounters, ProxyCoverage, TrainReport};
 use canary_release::metrics::MetricFilter;
 use canary_release::record::Record;

@@ -1,0 +1,21 @@
+//! Objects of others, and the state that objects say.
+//!
+//! ```text
+//! secret_reader     single keys of Secrets                       namespace -> text
+//! rules             DestinationRules in force                    Record -> HostRules
+//! routes            route objects of the namespaces that count   Record -> objects
+//! exposure          Gateways of a release, their pods and hosts  Release -> Exposure
+//! effective_config  the configuration that the proxies have      Record -> EffectiveSettings
+//! discover          the objects for a first canary.yaml          Service -> Objects
+//! rights            the rights that the user lacks               Release -> Right
+//! recover           a record that was deleted, from the objects  ReleaseName -> StoredRecord
+//! ```
+
+pub(crate) mod discover;
+pub(crate) mod effective_config;
+pub(crate) mod exposure;
+pub(crate) mod recover;
+pub(crate) mod rights;
+pub(crate) mod routes;
+pub(crate) mod rules;
+pub(crate) mod secret_reader;

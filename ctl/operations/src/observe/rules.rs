@@ -1,0 +1,91 @@
+//! The `DestinationRule`s that may be in force for a release's Service, and the proxies that go by them.
+
+use crate::{Cluster, Error, Protected};
+use canary_release::destination_rule::{Client, HostRule, ROOT_NAMESPACE};
+use canary_release::plan::PlanNote;
+use canary_release::record::{Proxies, Record};
+use canary_release::spec::{ReleaseName, Routes, ServiceHost};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// The rules for a Service, as far as they may be seen.
+#[derive(Debug, Default)]
+pub(crate) struct Rules {
+    pub(crate) found: Vec<HostRule>,
+    /// All rules of the namespaces, those for other Services too.
+    pub(crate) bodies: Vec<Value>,
+    /// Whether those of the whole mesh may not be listed.
+    is_root_hidden: bool,
+}
+
+impl Rules {
+    /// A note on a plan that was made without the rules of the whole mesh.
+    pub(crate) fn note(&self) -> Option<PlanNote> {
+        self.is_root_hidden.then(|| PlanNote::RulesNotListed { namespace: ROOT_NAMESPACE.to_owned() })
+    }
+}
+
+impl Cluster {
+    /// The rules of every namespace that istiod searches: the proxies', the Service's, the root. Without rights in the
+    /// root namespace only the others are returned.
+    pub(crate) async fn rules(&self, namespace: &str, record: &Record) -> Result<Rules, Error> {
+        let namespaces = namespaces(record, namespace);
+        let mut bodies = self.client.list_istio_in("DestinationRule", &namespaces).await?;
+        let mut is_root_hidden = false;
+        if !namespaces.contains(ROOT_NAMESPACE) {
+            match self.client.list_istio("DestinationRule", ROOT_NAMESPACE).await {
+                Err(Error::Forbidden { .. }) => is_root_hidden = true,
+                listed => bodies.extend(listed?),
+            }
+        }
+        let host = ServiceHost::new(&record.service.name, namespace).fqdn();
+        let mut found = bodies.iter().map(HostRule::of).collect::<Result<Vec<_>, _>>()?;
+        found.retain(|rule| rule.matches(&host));
+        Ok(Rules { found, bodies, is_root_hidden })
+    }
+
+    /// Fails if external routes lead to a subset that only our rule has: without it they would lead to no pods.
+    pub(crate) async fn protect_subsets(&self, release: &ReleaseName, record: &Record) -> Result<(), Error> {
+        if record.routes != Routes::External {
+            return Ok(());
+        }
+        let rules = self.rules(release.namespace.as_str(), record).await?;
+        let is_ours = |rule: &&HostRule| record.objects.iter().any(|(_, object)| *object == rule.reference);
+        let (ours, others): (Vec<&HostRule>, Vec<&HostRule>) = rules.found.iter().partition(is_ours);
+        for (rule, subset) in
+            ours.iter().flat_map(|rule| rule.subset_names().map(|name| (&rule.reference, name)))
+        {
+            if others.iter().any(|other| other.has_subset(subset)) {
+                continue;
+            }
+            if let Some(route_object) = self.names_subset(release, record, subset).await? {
+                let (subset, rule) = (subset.to_owned(), Box::new(rule.clone()));
+                return Err(Protected::RoutedSubset { route_object, subset, rule }.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The proxies of a release, as rules select them. The labels of their pods are read only if a rule selects pods.
+    pub(crate) async fn clients(&self, record: &Record, rules: &[HostRule]) -> Result<Vec<Client>, Error> {
+        let mut clients = Vec::new();
+        for Proxies { namespace, labels } in &record.proxies {
+            let selects = |rule: &HostRule| rule.selects_pods() && rule.reference.namespace == *namespace;
+            let client = |labels| Client { namespace: namespace.clone(), labels };
+            let mut group = vec![client(labels.clone())];
+            if rules.iter().any(selects) {
+                let pods = self.client.pods(namespace, labels).await?;
+                group.extend(pods.into_iter().map(|pod| client(pod.metadata.labels.unwrap_or_default())));
+                group.dedup();
+            }
+            clients.extend(group);
+        }
+        Ok(clients)
+    }
+}
+
+/// The namespaces of a release's proxies and of its Service.
+pub(crate) fn namespaces(record: &Record, of_service: &str) -> BTreeSet<String> {
+    let proxies = record.proxies.iter().map(|proxies| proxies.namespace.clone());
+    proxies.chain([of_service.to_owned()]).collect()
+}

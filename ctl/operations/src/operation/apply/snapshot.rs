@@ -1,0 +1,132 @@
+//! What `apply` reads of a cluster, each object once. Afterwards an object is read again only if it is shared with other
+//! releases, or if a write of it was answered with 409.
+
+use crate::client::ServicePods;
+use crate::observe::rules::namespaces;
+use crate::stores::key_store::GatewayKeys;
+use crate::{Cluster, Error};
+use canary_release::config::SigningKeys;
+use canary_release::object::Reference;
+use canary_release::plan::{Desired, Observed, PlanNote, config_references};
+use canary_release::record::Record;
+use canary_release::routing::ROUTE_KIND;
+use canary_release::spec::{Release, ServiceHost};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+const ISTIO: &str = "networking.istio.io/v1";
+
+/// What does not depend on what the record will be.
+pub(super) struct Basis {
+    pub(super) keys: GatewayKeys,
+    /// Those of the release's namespace.
+    pub(super) route_objects: Vec<Value>,
+    /// The pods behind the Service; `None` for a release that is not there yet.
+    pub(super) pods: Option<ServicePods>,
+}
+
+/// What was observed for a record.
+pub(super) struct Snapshot {
+    pub(super) observed: Observed,
+    /// What could not be read.
+    pub(super) note: Option<PlanNote>,
+}
+
+/// Objects of which whole lists were read.
+struct Lists {
+    objects: BTreeMap<Reference, Value>,
+    namespace: String,
+    rule_namespaces: BTreeSet<String>,
+}
+
+impl Lists {
+    /// Whether an object that is not in the lists does not exist.
+    fn cover(&self, reference: &Reference) -> bool {
+        let Reference { api_version, kind, namespace, .. } = reference;
+        api_version == ISTIO
+            && match kind.as_str() {
+                ROUTE_KIND => *namespace == self.namespace,
+                "DestinationRule" => self.rule_namespaces.contains(namespace),
+                _ => false,
+            }
+    }
+}
+
+impl Cluster {
+    /// Reads what does not depend on what the record will be; `before` is the record as it is.
+    pub(super) async fn basis(&self, release: &Release, before: Option<&Record>) -> Result<Basis, Error> {
+        let namespace = release.name.namespace.as_str();
+        let pods = async {
+            match before {
+                Some(before) => self.client.service_pods(namespace, &before.service).await.map(Some),
+                None => Ok(None),
+            }
+        };
+        let route_objects = self.client.list_istio(ROUTE_KIND, namespace);
+        let (keys, route_objects, pods) = tokio::try_join!(self.keys.find(release), route_objects, pods)?;
+        Ok(Basis { keys, route_objects, pods })
+    }
+
+    /// Reads the objects of a release, those that hold configurations of its proxies, and the rules for its Service.
+    pub(super) async fn snapshot(
+        &self,
+        release: &Release,
+        record: &Record,
+        route_objects: &[Value],
+    ) -> Result<Snapshot, Error> {
+        let namespace = release.name.namespace.as_str();
+        let route_objects = by_reference(route_objects)?;
+        let rules = self.rules(namespace, record).await?;
+        let mut objects = by_reference(&rules.bodies)?;
+        objects.extend(route_objects.clone());
+        let lists = Lists {
+            objects,
+            namespace: namespace.to_owned(),
+            rule_namespaces: namespaces(record, namespace),
+        };
+        let mut wanted: BTreeSet<Reference> = config_references(release, record)?.into_iter().collect();
+        wanted.extend(record.objects.iter().map(|(_, reference)| reference.clone()));
+        let note = rules.note();
+        let (objects, clients) =
+            tokio::try_join!(self.read(&lists, &wanted), self.clients(record, &rules.found))?;
+        let service_host = ServiceHost::new(&record.service.name, namespace).fqdn();
+        let mut observed = Observed { service_host, objects, route_objects, rules: rules.found, clients };
+        // What a first `apply` or another file names for the first time. Which objects these are does not depend on the keys.
+        let desired = Desired::of(release, record, &SigningKeys::placeholder(), &observed)?;
+        let desired = desired.objects.into_iter().map(|object| object.reference);
+        let unread: BTreeSet<Reference> = desired.filter(|reference| !wanted.contains(reference)).collect();
+        observed.objects.extend(self.read(&lists, &unread).await?);
+        Ok(Snapshot { observed, note })
+    }
+
+    /// Those of these objects that exist.
+    async fn read(
+        &self,
+        lists: &Lists,
+        wanted: &BTreeSet<Reference>,
+    ) -> Result<BTreeMap<Reference, Value>, Error> {
+        let (listed, single): (Vec<_>, Vec<_>) = wanted.iter().partition(|reference| lists.cover(reference));
+        let mut found = self.client.get_all(single).await?;
+        let body = |reference: &Reference| Some((reference.clone(), lists.objects.get(reference)?.clone()));
+        found.extend(listed.into_iter().filter_map(body));
+        Ok(found)
+    }
+
+    /// Reads some objects again.
+    pub(super) async fn refresh<'r>(
+        &self,
+        snapshot: &mut Snapshot,
+        references: impl IntoIterator<Item = &'r Reference>,
+    ) -> Result<(), Error> {
+        let references: BTreeSet<&Reference> = references.into_iter().collect();
+        let mut found = self.client.get_all(references.iter().copied()).await?;
+        for reference in references {
+            snapshot.observed.replace(reference, found.remove(reference))?;
+        }
+        Ok(())
+    }
+}
+
+fn by_reference(bodies: &[Value]) -> Result<BTreeMap<Reference, Value>, Error> {
+    bodies.iter().map(|body| Ok((Reference::of(body)?, body.clone()))).collect()
+}

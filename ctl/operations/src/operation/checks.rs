@@ -1,0 +1,199 @@
+//! Preflight checks before users are sent somewhere else: those of `plan`, with what they need from the cluster.
+
+use crate::client::ServicePods;
+use crate::operation::apply::Planned;
+use crate::{Cluster, Error};
+use assignment::Weight;
+use assignment::contract::{Position, Role};
+use canary_release::config;
+use canary_release::delivery::deployed_config;
+use canary_release::format::none_ready;
+use canary_release::preflight::{
+    Alternative, PreflightCheck, check_pause, check_service_port, check_step, check_stickiness,
+};
+use canary_release::record::Record;
+use canary_release::routing::route_kinds;
+use canary_release::spec::{Release, ReleaseName, Routes};
+use canary_release::status::ReadyPods;
+use jiff::Timestamp;
+
+impl Cluster {
+    /// Judges a weight. Taking users off a canary is refused by a pause alone, and taking all of them off by nothing. The ready pods of stable, where
+    /// pods were read.
+    pub(crate) async fn check_weight_change(
+        &self,
+        release: &ReleaseName,
+        record: &Record,
+        to: Weight,
+        skipped: &[PreflightCheck],
+    ) -> Result<Option<usize>, Error> {
+        if to > Weight::ZERO {
+            self.check_pause(record, skipped)?;
+        }
+        let from = record.state.weight_at(now());
+        if to <= from {
+            return Ok(None);
+        }
+        check_step(record.max_step, from, to, skipped)?;
+        self.check_filter(record, skipped).await?;
+        let stable_pods = self.check_canary(release, record, skipped).await?;
+        self.check_held(release, record, skipped).await?;
+        Ok(stable_pods)
+    }
+
+    /// Refuses to send users to a canary where an object of the filter does not exist.
+    pub(crate) async fn check_filter(
+        &self,
+        record: &Record,
+        skipped: &[PreflightCheck],
+    ) -> Result<(), Error> {
+        if skipped.contains(&PreflightCheck::NoFilter) {
+            return Ok(());
+        }
+        let Some(object) = self.missing_filter(record).await?.into_iter().next() else { return Ok(()) };
+        let message = format!("expected {object}, found no such object: no proxy decides");
+        Ok(PreflightCheck::NoFilter.refuse(skipped, message, Alternative::RestoreFilter)?)
+    }
+
+    /// Refuses an operation on a paused release unless it is the pauser's.
+    ///
+    /// # Errors
+    ///
+    /// If another user has paused the release, unless the check is skipped.
+    pub fn check_pause(&self, record: &Record, skipped: &[PreflightCheck]) -> Result<(), Error> {
+        Ok(check_pause(record, &self.user, skipped)?)
+    }
+
+    /// Refuses to send users to a canary without ready pods, or without a route. The ready pods of stable, where pods were read.
+    pub(crate) async fn check_canary(
+        &self,
+        release: &ReleaseName,
+        record: &Record,
+        skipped: &[PreflightCheck],
+    ) -> Result<Option<usize>, Error> {
+        let Some(canary) = record.state.version_of(Role::Canary) else { return Ok(None) };
+        let stable_pods = self.check_pods(release, record, canary, skipped).await?;
+        if skipped.contains(&PreflightCheck::NoRoutes) || self.has_route(release, record, canary).await? {
+            return Ok(stable_pods);
+        }
+        let message = match self.missing_route(release, record).await? {
+            Some(missing) => missing.to_string(),
+            None => {
+                format!(
+                    "no {} leads to version `{canary}` by the filter's header",
+                    route_kinds(record.routes)
+                )
+            }
+        };
+        PreflightCheck::NoRoutes.refuse(
+            skipped,
+            message,
+            Alternative::AddRoutes { routes: record.routes },
+        )?;
+        Ok(stable_pods)
+    }
+
+    /// Refuses to send users to a canary without a ready pod.
+    async fn check_pods(
+        &self,
+        release: &ReleaseName,
+        record: &Record,
+        canary: &str,
+        skipped: &[PreflightCheck],
+    ) -> Result<Option<usize>, Error> {
+        if skipped.contains(&PreflightCheck::NoReadyPods) {
+            return Ok(None);
+        }
+        let service = &record.service;
+        let pods = self.client.service_pods(release.namespace.as_str(), service).await?;
+        check_ready(pods.of_version(service, canary), canary, &service.name, skipped)?;
+        let stable = record.state.version_of(Role::Stable).unwrap_or_default();
+        Ok(Some(pods.of_version(service, stable).ready))
+    }
+
+    /// Checks an `apply` before its first write.
+    pub(crate) fn check_apply(
+        &self,
+        release: &Release,
+        planned: &Planned,
+        pods: &ServicePods,
+        skipped: &[PreflightCheck],
+    ) -> Result<(), Error> {
+        let (before, after) = (planned.before.as_ref(), &planned.stored.record);
+        let moves = |before: &&Record| {
+            before.state.versions != after.state.versions
+                || before.state.weight != after.state.weight
+                || after.initial_weight.is_some()
+        };
+        if let Some(before) = before.filter(moves) {
+            self.check_pause(before, skipped)?;
+        }
+        if after.state.version_of(Role::Canary).is_some() {
+            let config = config::release_config(release, &after.state, Position::Edge);
+            check_stickiness(&config, skipped)?;
+        }
+        if let Some(from) = before.and_then(|before| promoted_from(before, after)) {
+            check_step(after.max_step, from, Weight::FULL, skipped)?;
+        }
+        if let Some(weight) = after.initial_weight {
+            check_step(after.max_step, Weight::ZERO, weight, skipped)?;
+        }
+        if let Some(ports) = pods.ports.as_ref().filter(|_| after.routes != Routes::External) {
+            check_service_port(&release.service, ports, skipped)?;
+        }
+        let stable = after.state.version_of(Role::Stable).unwrap_or_default();
+        if pods.ports.is_none() && !skipped.contains(&PreflightCheck::NoReadyPods) {
+            let (namespace, name) = (release.name.namespace.to_string(), after.service.name.clone());
+            return Err(Error::NoService { namespace, name });
+        }
+        check_ready(pods.of_version(&after.service, stable), stable, &after.service.name, skipped)
+    }
+
+    /// Checks the configuration of the gateways, which can differ from the file.
+    async fn check_held(
+        &self,
+        release: &ReleaseName,
+        record: &Record,
+        skipped: &[PreflightCheck],
+    ) -> Result<(), Error> {
+        for body in self.configurations(record).await?.values() {
+            let Some(config) = deployed_config(body).map_err(canary_release::plan::Error::from)? else {
+                continue;
+            };
+            let entry = config.releases.get(&release.to_string());
+            if let (Position::Edge, Some(entry)) = (config.position, entry) {
+                check_stickiness(entry, skipped)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The share that a file's new stable version had before, if the file changes it: a promotion by file is a step to 100 % too.
+fn promoted_from(before: &Record, after: &Record) -> Option<Weight> {
+    let stable = after.state.version_of(Role::Stable)?;
+    if before.state.version_of(Role::Stable) == Some(stable) {
+        return None;
+    }
+    let is_canary = before.state.version_of(Role::Canary) == Some(stable);
+    Some(if is_canary { before.state.weight_at(now()) } else { Weight::ZERO })
+}
+
+pub(crate) fn check_ready(
+    pods: ReadyPods,
+    version: &str,
+    service: &str,
+    skipped: &[PreflightCheck],
+) -> Result<(), Error> {
+    if pods.ready > 0 {
+        return Ok(());
+    }
+    let message = format!("version `{version}` has {} behind Service `{service}`", none_ready(pods.all));
+    let alternative = Alternative::StartPods { version: version.to_owned() };
+    Ok(PreflightCheck::NoReadyPods.refuse(skipped, message, alternative)?)
+}
+
+/// Seconds since 1970-01-01 UTC.
+pub(crate) fn now() -> u64 {
+    u64::try_from(Timestamp::now().as_second()).unwrap_or_default()
+}

@@ -1,0 +1,144 @@
+//! Waits until the pods of a version are ready, or until they cannot get ready by themselves; then says what their container wrote last.
+
+use crate::client::ApiRequest;
+use crate::error::ReadinessError;
+use crate::{Cluster, Error};
+use canary_release::plan::VersionLabel;
+use canary_release::status::{ReadinessFailure, VersionReadiness};
+use k8s_openapi::api::core::v1::{Event, Pod};
+use kube::Api;
+use kube::api::{ListParams, LogParams};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// The polling interval.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// How much of a container's output is shown.
+const LOG_LINES: i64 = 15;
+const LOG_BYTES: i64 = 8192;
+/// How many events of a pod are read, and how many of the latest are shown.
+const EVENTS_READ: u32 = 50;
+const EVENTS: usize = 3;
+
+/// How a version is waited for.
+pub struct ReadinessOptions<'a> {
+    /// How long at most.
+    pub timeout: Duration,
+    /// Called with each state that differs from the one before.
+    pub progress: &'a mut dyn FnMut(&VersionReadiness),
+}
+
+/// A version whose pods are ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VersionReady {
+    /// How many.
+    pub pods: u64,
+    /// How long it took.
+    pub waited: Duration,
+}
+
+impl Cluster {
+    /// Waits until every Deployment whose pods have this label is complete. Reads only.
+    ///
+    /// # Errors
+    ///
+    /// If a container cannot start, at once ([`ReadinessError::Failed`]); if the time is over ([`ReadinessError::Late`]); if Deployments
+    /// or pods may not be read. Not if logs or events may not be read: then they are not in the error.
+    pub async fn wait_for_version(
+        &self,
+        namespace: &str,
+        label: &VersionLabel,
+        options: ReadinessOptions<'_>,
+    ) -> Result<VersionReady, Error> {
+        let begun = Instant::now();
+        let mut last = None;
+        loop {
+            let readiness = self.version_readiness(namespace, label).await?;
+            let waited = begun.elapsed();
+            match &readiness {
+                VersionReadiness::Ready { pods } => return Ok(VersionReady { pods: *pods, waited }),
+                VersionReadiness::Failed(failure) => {
+                    return Err(self.failed(namespace, label, failure).await);
+                }
+                VersionReadiness::Waiting { ready, wanted, reasons } if waited >= options.timeout => {
+                    let (label, reasons) = (label.clone(), reasons.clone());
+                    let (ready, pods) = (*ready, *wanted);
+                    let late = ReadinessError::Late { label, ready, wanted: pods, reasons, waited };
+                    return Err(Box::new(late).into());
+                }
+                VersionReadiness::Waiting { .. } => {}
+            }
+            if last.as_ref() != Some(&readiness) {
+                (options.progress)(&readiness);
+            }
+            last = Some(readiness);
+            tokio::time::sleep(POLL_INTERVAL.min(options.timeout.saturating_sub(waited))).await;
+        }
+    }
+
+    async fn version_readiness(
+        &self,
+        namespace: &str,
+        label: &VersionLabel,
+    ) -> Result<VersionReadiness, Error> {
+        let has_label = |deployment: &Value| {
+            let labels = deployment.pointer("/spec/template/metadata/labels");
+            labels.and_then(|labels| labels.get(&label.name)).and_then(Value::as_str) == Some(&label.version)
+        };
+        let all = self.client.list("apps/v1", "Deployment", namespace).await?;
+        let deployments: Vec<Value> = all.into_iter().filter(has_label).collect();
+        let labels = BTreeMap::from([(label.name.clone(), label.version.clone())]);
+        let pods = self.client.pods(namespace, &labels).await?;
+        let pods: Vec<Value> = pods.into_iter().filter_map(|pod| serde_json::to_value(pod).ok()).collect();
+        Ok(VersionReadiness::of(&deployments, &pods))
+    }
+
+    async fn failed(&self, namespace: &str, label: &VersionLabel, failure: &ReadinessFailure) -> Error {
+        let (mut log, mut warnings) = (Vec::new(), Vec::new());
+        if let (Some(pod), Some(container)) = (failure.object.strip_prefix("Pod "), &failure.container) {
+            // Both explain a failure that is known already.
+            log = self.last_lines(namespace, pod, container, failure.has_restarted).await.unwrap_or_default();
+            warnings = self.warnings(namespace, pod).await.unwrap_or_default();
+        }
+        Box::new(ReadinessError::Failed { label: label.clone(), failure: failure.clone(), log, warnings })
+            .into()
+    }
+
+    /// What a container has written last; of its run before, if it waits for another one.
+    async fn last_lines(
+        &self,
+        namespace: &str,
+        pod: &str,
+        container: &str,
+        previous: bool,
+    ) -> Result<Vec<String>, Error> {
+        let pods: Api<Pod> = Api::namespaced(self.client.client.clone(), namespace);
+        let wanted = LogParams {
+            container: Some(container.to_owned()),
+            previous,
+            tail_lines: Some(LOG_LINES),
+            limit_bytes: Some(LOG_BYTES),
+            ..LogParams::default()
+        };
+        let request = ApiRequest { verb: "get", resource: "pods/log", group: "", namespace, name: pod };
+        let text = pods.logs(pod, &wanted).await.map_err(|error| request.error(error))?;
+        Ok(text.lines().map(str::to_owned).collect())
+    }
+
+    /// The latest warnings about a pod.
+    async fn warnings(&self, namespace: &str, pod: &str) -> Result<Vec<String>, Error> {
+        let events: Api<Event> = Api::namespaced(self.client.client.clone(), namespace);
+        let fields = format!("involvedObject.kind=Pod,involvedObject.name={pod},type=Warning");
+        let wanted = ListParams::default().fields(&fields).limit(EVENTS_READ);
+        let request = ApiRequest { verb: "list", resource: "events", group: "", namespace, name: "" };
+        let mut found = events.list(&wanted).await.map_err(|error| request.error(error))?.items;
+        found.sort_by(|one, other| one.last_timestamp.cmp(&other.last_timestamp));
+        let latest = found.into_iter().rev().take(EVENTS).map(|event| {
+            let (reason, message) = (event.reason.unwrap_or_default(), event.message.unwrap_or_default());
+            format!("{reason}: {message}")
+        });
+        Ok(latest.collect())
+    }
+}

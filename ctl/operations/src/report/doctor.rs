@@ -1,0 +1,171 @@
+//! Examines a release and its cluster, and writes nothing: before the first `apply` and after it, everything at once.
+
+use crate::client::pods::has_ended;
+use crate::proxies::runtimes::{envoy_runs, proxy_image};
+use crate::{Cluster, Error};
+use canary_release::destination_rule::ROOT_NAMESPACE;
+use canary_release::doctor::{
+    Area, ControlPlane, Examination, Istiod, KeyState, ProxyExamination, Refusal, ServiceExamination,
+};
+use canary_release::metrics::{MetricFilter, PodName};
+use canary_release::plan::Plan;
+use canary_release::preflight::{WasmRuntime, istio_tag};
+use canary_release::record::{Proxies, ServiceRef, proxies};
+use canary_release::spec::Release;
+use canary_release::status::ProxyFault;
+use k8s_openapi::api::core::v1::Pod;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The part of the metric's name in the proxy, as a filter, so that fewer lines are sent.
+const FILTER: MetricFilter = MetricFilter::of_proxy("runtime.v8.created");
+
+/// The label of istiod's pods.
+const ISTIOD_LABEL: (&str, &str) = ("app", "istiod");
+/// Its container in them.
+const ISTIOD_CONTAINER: &str = "discovery";
+
+/// What was observed, and what could not be.
+#[derive(Debug, Default)]
+pub struct Diagnosis {
+    /// What was observed.
+    pub examination: Examination,
+    /// Why a part was not, or why no plan leads to the desired state. A missing right is part of the examination.
+    pub errors: Vec<(Area, Error)>,
+}
+
+impl Cluster {
+    /// Examines a release and its cluster. Reads, reviews and dry runs only.
+    ///
+    /// # Errors
+    ///
+    /// None: what cannot be read is part of the diagnosis.
+    pub async fn diagnose(&self, release: &Release) -> Diagnosis {
+        let mut diagnosis = Diagnosis::default();
+        let (service, exposure, rights, proxies, control_plane, keys, remote_clusters, admission) = tokio::join!(
+            self.examine_service(release),
+            self.exposure(release),
+            self.missing_rights(release),
+            self.examine_proxies(release),
+            self.examine_control_plane(),
+            self.examine_keys(release),
+            self.remote_clusters(),
+            Box::pin(self.examine_admission(release)),
+        );
+        let mut keep = Keep(&mut diagnosis.errors);
+        let examination = &mut diagnosis.examination;
+        examination.service = keep.ok(Area::Service, service);
+        examination.exposure = keep.ok(Area::Gateways, exposure);
+        examination.missing_rights = keep.ok(Area::Rights, rights);
+        examination.proxies = keep.ok(Area::Proxies, proxies);
+        examination.control_plane = Some(control_plane);
+        examination.keys = keep.ok(Area::Keys, keys);
+        examination.remote_clusters = keep.ok(Area::Clusters, remote_clusters).unwrap_or_default();
+        if let Some(admission) = keep.ok(Area::Admission, admission) {
+            examination.is_installed = admission.is_installed;
+            examination.brings_wasm = admission.plan.brings_wasm();
+            let refusals = admission.refusals.into_iter();
+            // Missing rights are listed whole.
+            let refusals = refusals.filter(|error| !matches!(error, Error::Forbidden { .. }));
+            examination.refusals =
+                Some(refusals.map(|error| Refusal { message: error.to_string() }).collect());
+        }
+        diagnosis
+    }
+
+    async fn examine_service(&self, release: &Release) -> Result<ServiceExamination, Error> {
+        let service =
+            ServiceRef { name: release.service.name.to_string(), label: release.versions.label.clone() };
+        let pods = self.client.service_pods(release.name.namespace.as_str(), &service).await?;
+        Ok(ServiceExamination {
+            stable: pods.of_version(&service, &release.versions.stable),
+            canary: release.versions.canary.as_ref().map(|canary| pods.of_version(&service, canary)),
+            unlabelled: pods.without_label(&service),
+            ports: pods.ports,
+        })
+    }
+
+    async fn examine_proxies(&self, release: &Release) -> Result<Vec<ProxyExamination>, Error> {
+        let mut found: BTreeMap<PodName, (Option<String>, Option<ProxyFault>)> = BTreeMap::new();
+        for Proxies { namespace, labels } in proxies(release) {
+            let pods = self.client.pods(&namespace, &labels).await?.into_iter();
+            let running = pods.filter(|pod| envoy_runs(pod) && !has_ended(pod)).collect();
+            found.extend(self.client.data_planes(&namespace, running).await.into_iter().map(
+                |(pod, plane)| {
+                    let examined = (proxy_image(&pod), ProxyFault::of(plane));
+                    ((namespace.clone(), pod.metadata.name.unwrap_or_default()), examined)
+                },
+            ));
+        }
+        let readable = found.iter().filter(|(_, (_, fault))| fault.is_none());
+        let readable: BTreeSet<PodName> = readable.map(|(name, _)| name.clone()).collect();
+        let mut reported = self.metrics_of(readable, FILTER).await?;
+        let examined = found.into_iter().map(|(name, (image, fault))| {
+            let metrics = reported.remove(&name);
+            let page = metrics.as_ref().and_then(|metrics| metrics.as_ref().ok());
+            let wasm_runtime = WasmRuntime::of(image.as_deref(), page);
+            let istio = image.as_deref().and_then(istio_tag).map(str::to_owned);
+            let fault = fault.or_else(|| metrics?.err().map(ProxyFault::Unread));
+            let (namespace, pod) = name;
+            ProxyExamination { namespace, pod, istio, wasm_runtime, fault }
+        });
+        Ok(examined.collect())
+    }
+
+    /// The istiods of the root namespace. Who may not list pods there does without: nothing else needs that right.
+    async fn examine_control_plane(&self) -> ControlPlane {
+        let (name, value) = ISTIOD_LABEL;
+        let labels = BTreeMap::from([(name.to_owned(), value.to_owned())]);
+        let pods = match self.client.pods(ROOT_NAMESPACE, &labels).await {
+            Ok(pods) => pods,
+            Err(error) => return ControlPlane::Unknown(error.to_string()),
+        };
+        if pods.is_empty() {
+            let found = format!("no pod with the label {name}={value} in namespace `{ROOT_NAMESPACE}`");
+            return ControlPlane::Unknown(found);
+        }
+        let istiod = |pod: Pod| {
+            let containers = pod.spec.into_iter().flat_map(|spec| spec.containers);
+            let image = containers.into_iter().find(|container| container.name == ISTIOD_CONTAINER);
+            let labels = pod.metadata.labels.unwrap_or_default();
+            let name = pod.metadata.name.unwrap_or_default();
+            Istiod::of(&name, image.and_then(|container| container.image).as_deref(), &labels)
+        };
+        ControlPlane::Istiods(pods.into_iter().map(istiod).collect())
+    }
+
+    async fn examine_keys(&self, release: &Release) -> Result<KeyState, Error> {
+        let missing = self.keys.find(release).await?.missing();
+        Ok(if missing.is_empty() { KeyState::Equal } else { KeyState::Missing { namespaces: missing } })
+    }
+
+    /// What `apply` would write, and what the API server says to it.
+    async fn examine_admission(&self, release: &Release) -> Result<Admission, Error> {
+        let found = self.find_or_recover(release).await?;
+        let is_installed = found.is_some();
+        let planned = self.plan_apply(release, found, false).await?;
+        let refusals = self.refusals(release, &planned).await;
+        Ok(Admission { is_installed, refusals, plan: planned.plan })
+    }
+}
+
+/// A plan, and what of it the API server refuses.
+struct Admission {
+    is_installed: bool,
+    plan: Plan,
+    refusals: Vec<Error>,
+}
+
+/// Collects the errors of parts of an examination.
+struct Keep<'d>(&'d mut Vec<(Area, Error)>);
+
+impl Keep<'_> {
+    fn ok<T>(&mut self, area: Area, examined: Result<T, Error>) -> Option<T> {
+        match examined {
+            Ok(examined) => Some(examined),
+            Err(error) => {
+                self.0.push((area, error));
+                None
+            }
+        }
+    }
+}
