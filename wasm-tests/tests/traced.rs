@@ -27,7 +27,7 @@ const REPORTS: Page = Page {
     path: "docs/rollout-reports.md",
     folders: &[
         ("R", "ctl/release/tests/rollout_machine"),
-        ("V", "ctl/release/src/evidence"),
+        ("V", "ctl/release/src"),
         ("O", "ctl/operations/tests/operations/rollouts"),
         ("S", "wasm-tests/evidence/tests"),
         ("K", "wasm-tests/tests/api"),

@@ -8,9 +8,10 @@ use crate::stores::record_key_store::RecordKeyStore;
 use crate::stores::record_store::RecordStore;
 use crate::stores::releases::FoundRelease;
 use crate::{Error, StoredRecord};
-use canary_release::record::ServiceRef;
+use canary_release::record::{Author, ServiceRef};
 use canary_release::spec::ReleaseName;
 use canary_release::status::ReadyPods;
+use jiff::Timestamp;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -145,6 +146,11 @@ impl Cluster {
         self.client.ready(namespace, service, version).await
     }
 
+    /// The user, as the author of a change that is made now.
+    pub(crate) fn author(&self) -> Author<'_> {
+        Author::new(&self.user, Timestamp::now())
+    }
+
     /// The releases in these namespaces, sorted by name. Without one those of all namespaces or, if the user may not list the `ConfigMap`s
     /// in all, of those namespaces in which they may.
     ///
@@ -154,4 +160,9 @@ impl Cluster {
     pub async fn releases(&self, namespaces: &[String]) -> Result<Vec<FoundRelease>, Error> {
         self.records.list(namespaces).await
     }
+}
+
+/// The author of a change that is shown and not made.
+pub(crate) fn nobody() -> Author<'static> {
+    Author::new("", Timestamp::now())
 }

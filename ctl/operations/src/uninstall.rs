@@ -13,7 +13,6 @@ use canary_release::plan::{Plan, removal};
 use canary_release::preflight::{Alternative, PreflightCheck};
 use canary_release::record::{Operation, Record};
 use canary_release::spec::ReleaseName;
-use jiff::Timestamp;
 
 /// How a release is uninstalled.
 pub struct UninstallOptions<'a> {
@@ -153,12 +152,12 @@ impl Cluster {
     async fn end_canary(&self, release: &ReleaseName, stored: &mut StoredRecord) -> Result<bool, Error> {
         let is_stable = |version: &VersionConfig| version.role == Role::Stable;
         let end = |record: &mut Record| {
-            record.end_rollout_by_uninstallation(&self.user, Timestamp::now());
+            record.end_rollout_by_uninstallation(self.author());
             if !record.state.versions.iter().all(is_stable) {
                 let from = record.state.weight;
                 record.state = record.state.with_roles(|version| is_stable(version).then_some(Role::Stable));
                 record.initial_weight = None;
-                record.append_history(&self.user, from, Operation::Uninstall);
+                record.append_history(self.author(), from, Operation::Uninstall);
             }
             true
         };

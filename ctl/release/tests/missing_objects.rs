@@ -10,9 +10,10 @@ mod cluster_objects;
 use canary_release::manifest::ReleaseInstance;
 use canary_release::object::{Reference, Stage};
 use canary_release::plan::{Action, Error, MissingCause, MissingObject, missing_objects, reroute};
-use canary_release::record::{Operation, Record, ends_after};
+use canary_release::record::{Author, Operation, Record, ends_after};
 use canary_release::state::ReleaseState;
 use cluster_objects::{applied, kept, objects, release, stages};
+use jiff::Timestamp;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -75,7 +76,7 @@ fn routes_were_deleted_where_users_have_been_on_the_canary_and_else_nobody_knows
         MissingCause::Unknown,
         "the first apply was killed, or not"
     );
-    record.set_weight("20".parse().unwrap(), None, "ada", Operation::Weight);
+    record.set_weight("20".parse().unwrap(), None, Author::new("ada", Timestamp::now()), Operation::Weight);
     record.state.generation = 1;
     assert_eq!(cause(Stage::Routes, &record, &left), MissingCause::Deleted);
 }
@@ -95,7 +96,7 @@ fn an_object_is_not_written_while_the_record_or_a_configuration_says_that_an_ope
 #[test]
 fn a_promotion_that_meets_a_missing_object_names_it() {
     let (mut record, observed) = installed();
-    record.promote(ends_after(None), "ada");
+    record.promote(ends_after(Timestamp::now(), None), Author::new("ada", Timestamp::now()));
     let plan = reroute(NAME, &record, &observed).unwrap();
     assert_eq!(stages(&plan), [(Stage::Routes, Action::Update); 2], "with all of them");
     let refused = reroute(NAME, &record, &without(&[Stage::Subsets], &record, &observed));

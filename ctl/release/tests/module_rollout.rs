@@ -53,7 +53,7 @@ fn tried(
     rollout: &ModuleRollout,
     observed: &BTreeMap<Reference, Value>,
 ) -> Vec<Value> {
-    let plan = plan_module_rollout(&rollout, RELEASE, &record(), which, observed).unwrap();
+    let plan = plan_module_rollout(rollout, RELEASE, &record(), which, observed).unwrap();
     assert_eq!(stages(&plan), [(Stage::Configuration, Action::Update)]);
     plan.changes.into_iter().map(|change| change.body).collect()
 }
@@ -159,13 +159,13 @@ fn a_module_from_a_url_needs_no_config_map() {
     assert_eq!(back_up_modules(&mut record, &release().name, &contents), None);
     let tried = record.module_rollout.as_ref().unwrap();
     let plan =
-        plan_module_rollout(&tried, RELEASE, &record, ModuleChoice::New(&contents), &applied(&old)).unwrap();
+        plan_module_rollout(tried, RELEASE, &record, ModuleChoice::New(&contents), &applied(&old)).unwrap();
     assert_eq!(
         ModuleSource::of(&plan.changes[0].body),
         new.iter().find_map(|object| ModuleSource::of(&object.body))
     );
     let back = plan_module_rollout(
-        &tried,
+        tried,
         RELEASE,
         &record,
         ModuleChoice::Old(&ModuleContents::default()),

@@ -12,7 +12,7 @@ use assignment::contract::{Role, VersionConfig};
 use canary_release::manifest::ReleaseInstance;
 use canary_release::object::{Reference, Stage};
 use canary_release::plan::{self, Action, reroute};
-use canary_release::record::{Error, Operation, Record, RoleChangeKind, RollbackTarget, ends_after};
+use canary_release::record::{Author, Error, Operation, Record, RoleChangeKind, RollbackTarget, ends_after};
 use canary_release::spec::{Release, Seconds};
 use canary_release::state::ReleaseState;
 use cluster_objects::{applied, kept, objects, release, stages};
@@ -31,19 +31,19 @@ fn file(stable: &str, canary: Option<&str>) -> Release {
 fn at_a_fifth() -> Record {
     let release = file("v1", Some("v2"));
     let mut record = Record::first(&release, ReleaseState::first(&release, "uid".to_owned()));
-    record.set_weight("20".parse().unwrap(), None, "ada", Operation::Weight);
+    record.set_weight("20".parse().unwrap(), None, Author::new("ada", Timestamp::now()), Operation::Weight);
     record
 }
 
 fn promoted() -> Record {
     let mut record = at_a_fifth();
-    record.promote(ends_after(Some(Seconds::DAY)), "ada");
+    record.promote(ends_after(Timestamp::now(), Some(Seconds::DAY)), Author::new("ada", Timestamp::now()));
     record
 }
 
 fn rolled_back(mut record: Record, deadline: Option<Timestamp>) -> Record {
     let back = record.to_roll_back().unwrap();
-    record.roll_back(&back, deadline, "ada");
+    record.roll_back(&back, deadline, Author::new("ada", Timestamp::now()));
     record
 }
 
@@ -60,7 +60,11 @@ fn a_promotion_lets_the_old_version_drain_until_its_deadline() {
     let record = promoted();
     assert_eq!((role(&record, "v2"), role(&record, "v1")), (Some(Role::Stable), Some(Role::Draining)));
     assert!(!record.is_overdue("v1", Timestamp::now()), "{:?}", record.draining);
-    assert!(record.is_overdue("v1", ends_after(Some(Seconds::DAY))), "{:?}", record.draining);
+    assert!(
+        record.is_overdue("v1", ends_after(Timestamp::now(), Some(Seconds::DAY))),
+        "{:?}",
+        record.draining
+    );
     assert_eq!(record.to_promote().unwrap(), None, "done, and nothing to do twice");
 }
 
@@ -69,7 +73,7 @@ fn with_a_new_canary() -> Record {
     let stable = file("v1", None);
     let mut record = Record::first(&stable, ReleaseState::first(&stable, "uid".to_owned()));
     let next = Release { weight: "20".parse().unwrap(), ..file("v1", Some("v2")) };
-    record.follow(&next, "ada", |_| true);
+    record.follow(&next, Author::new("ada", Timestamp::now()), |_| true);
     record
 }
 
@@ -83,10 +87,10 @@ fn a_new_canary_is_at_weight_0_and_gets_the_files_weight_later() {
 #[test]
 fn an_initial_weight_ends_with_the_next_weight_promotion_or_rollback() {
     let mut record = with_a_new_canary();
-    record.set_weight(Weight::ZERO, None, "ada", Operation::Weight);
+    record.set_weight(Weight::ZERO, None, Author::new("ada", Timestamp::now()), Operation::Weight);
     assert_eq!(record.initial_weight, None, "an operator has set another weight");
     let mut record = with_a_new_canary();
-    record.promote(ends_after(None), "ada");
+    record.promote(ends_after(Timestamp::now(), None), Author::new("ada", Timestamp::now()));
     assert_eq!(record.initial_weight, None, "promoted");
     assert_eq!(rolled_back(with_a_new_canary(), None).initial_weight, None, "rolled back");
 }
@@ -94,9 +98,9 @@ fn an_initial_weight_ends_with_the_next_weight_promotion_or_rollback() {
 #[test]
 fn a_version_that_the_file_replaces_is_leaving_until_its_routes_are_deleted() {
     let mut record = at_a_fifth();
-    record.follow(&file("v1", Some("v3")), "ada", |_| false);
+    record.follow(&file("v1", Some("v3")), Author::new("ada", Timestamp::now()), |_| false);
     assert_eq!(record.leaving, ["v2"]);
-    record.follow(&file("v1", Some("v2")), "ada", |_| false);
+    record.follow(&file("v1", Some("v2")), Author::new("ada", Timestamp::now()), |_| false);
     assert_eq!(record.leaving, ["v3"], "a version that comes back is not leaving");
 }
 
@@ -123,7 +127,7 @@ fn a_canary_that_was_rolled_back_is_gone_and_its_routes_wait_for_the_proxies() {
 
 #[test]
 fn a_rollback_with_a_deadline_lets_sessions_finish_and_a_second_one_can_end_them() {
-    let mut record = rolled_back(at_a_fifth(), Some(ends_after(Some(Seconds::DAY))));
+    let mut record = rolled_back(at_a_fifth(), Some(ends_after(Timestamp::now(), Some(Seconds::DAY))));
     assert_eq!(role(&record, "v2"), Some(Role::Draining));
     assert_eq!(record.to_roll_back().unwrap(), RollbackTarget::Draining("v2".to_owned()));
     record = rolled_back(record, None);
@@ -132,7 +136,7 @@ fn a_rollback_with_a_deadline_lets_sessions_finish_and_a_second_one_can_end_them
 
 #[test]
 fn a_promotion_is_taken_back_by_swapping_roles_with_the_epochs_they_had() {
-    let record = rolled_back(promoted(), Some(ends_after(Some(Seconds::DAY))));
+    let record = rolled_back(promoted(), Some(ends_after(Timestamp::now(), Some(Seconds::DAY))));
     assert_eq!((role(&record, "v1"), role(&record, "v2")), (Some(Role::Stable), Some(Role::Draining)));
     assert_eq!((epoch(&record, "v1"), epoch(&record, "v2")), (1, 1));
     assert_eq!(record.draining.keys().collect::<Vec<_>>(), ["v2"]);
@@ -142,7 +146,7 @@ fn a_promotion_is_taken_back_by_swapping_roles_with_the_epochs_they_had() {
 #[test]
 fn a_second_rollback_does_not_take_back_an_earlier_promotion() {
     let mut record = promoted();
-    record.follow(&file("v2", Some("v3")), "ada", |_| true);
+    record.follow(&file("v2", Some("v3")), Author::new("ada", Timestamp::now()), |_| true);
     assert_eq!(record.to_roll_back().unwrap(), RollbackTarget::Canary("v3".to_owned()));
     let record = rolled_back(record, None);
     assert_eq!(record.to_roll_back().unwrap(), RollbackTarget::Done);
@@ -152,7 +156,7 @@ fn a_second_rollback_does_not_take_back_an_earlier_promotion() {
 #[test]
 fn a_promotion_whose_old_version_has_left_cannot_be_taken_back() {
     let mut record = promoted();
-    record.finish(&["v1".to_owned()], "ada");
+    record.finish(&["v1".to_owned()], Author::new("ada", Timestamp::now()));
     let target = record.to_roll_back();
     assert!(matches!(&target, Err(Error::NoWayBack { version }) if version == "v1"), "{target:?}");
     assert_eq!((record.leaving, record.draining.len()), (vec!["v1".to_owned()], 0));
@@ -168,7 +172,7 @@ fn the_file_of_before_a_promotion_is_refused_and_the_changed_one_changes_nothing
     let changed = file("v2", None);
     record.accept(&changed, false).unwrap();
     let before = record.clone();
-    record.follow(&changed, "bob", |_| true);
+    record.follow(&changed, Author::new("bob", Timestamp::now()), |_| true);
     assert_eq!(record, before);
     record.accept(&file("v2", Some("v3")), false).unwrap();
 }
@@ -176,7 +180,7 @@ fn the_file_of_before_a_promotion_is_refused_and_the_changed_one_changes_nothing
 #[test]
 fn the_file_of_before_a_promotion_is_refused_after_the_old_version_has_left_too() {
     let mut record = promoted();
-    record.finish(&["v1".to_owned()], "ada");
+    record.finish(&["v1".to_owned()], Author::new("ada", Timestamp::now()));
     let accepted = record.accept(&file("v1", Some("v2")), false);
     assert!(matches!(accepted, Err(Error::OldStable { .. })), "{accepted:?}");
     record.accept(&file("v2", Some("v1")), false).unwrap();
@@ -189,7 +193,7 @@ fn a_version_that_was_rolled_back_comes_again_only_when_asked_to_and_with_anothe
     let accepted = record.accept(&unchanged, false);
     assert!(matches!(accepted, Err(Error::OldCanary { .. })), "{accepted:?}");
     record.accept(&unchanged, true).unwrap();
-    record.follow(&unchanged, "ada", |_| true);
+    record.follow(&unchanged, Author::new("ada", Timestamp::now()), |_| true);
     assert_eq!((role(&record, "v2"), epoch(&record, "v2")), (Some(Role::Canary), 2));
     record.accept(&unchanged, false).unwrap();
 }
@@ -198,13 +202,13 @@ fn a_version_that_was_rolled_back_comes_again_only_when_asked_to_and_with_anothe
 fn a_file_that_has_taken_note_of_a_rollback_may_name_the_version_again() {
     let mut record = rolled_back(at_a_fifth(), None);
     record.accept(&file("v1", None), false).unwrap();
-    record.follow(&file("v1", None), "ada", |_| true);
+    record.follow(&file("v1", None), Author::new("ada", Timestamp::now()), |_| true);
     record.accept(&file("v1", Some("v2")), false).unwrap();
 }
 
 #[test]
 fn the_file_of_a_promotion_that_was_taken_back_is_refused() {
-    let record = rolled_back(promoted(), Some(ends_after(Some(Seconds::DAY))));
+    let record = rolled_back(promoted(), Some(ends_after(Timestamp::now(), Some(Seconds::DAY))));
     let accepted = record.accept(&file("v2", None), false);
     assert!(matches!(accepted, Err(Error::OldStable { .. })), "{accepted:?}");
     let accepted = record.accept(&file("v1", Some("v2")), false);
@@ -215,7 +219,7 @@ fn the_file_of_a_promotion_that_was_taken_back_is_refused() {
 #[test]
 fn roles_that_are_swapped_in_the_file_are_a_promotion_that_can_be_taken_back() {
     let mut record = at_a_fifth();
-    record.follow(&file("v2", None), "ada", |_| true);
+    record.follow(&file("v2", None), Author::new("ada", Timestamp::now()), |_| true);
     let turn = record.role_change.clone().unwrap();
     assert_eq!((turn.kind, turn.from.as_str(), turn.to.as_str()), (RoleChangeKind::Promoted, "v1", "v2"));
     assert!(record.draining.contains_key("v1"), "{:?}", record.draining);
@@ -256,7 +260,7 @@ fn subsets(body: &Value) -> Vec<(&str, &str)> {
 fn a_promotion_changes_where_default_routes_lead_and_nothing_else() {
     let (mut record, observed) = on_the_cluster();
     assert_eq!(reroute("shop/shop", &record, &observed).unwrap().changes, []);
-    record.promote(ends_after(None), "ada");
+    record.promote(ends_after(Timestamp::now(), None), Author::new("ada", Timestamp::now()));
     let plan = reroute("shop/shop", &record, &observed).unwrap();
     assert_eq!(stages(&plan), [(Stage::Routes, Action::Update); 2], "gateways, and mesh");
     for change in &plan.changes {
@@ -303,7 +307,7 @@ fn a_subset_that_a_live_version_shares_with_a_removed_one_stays() {
 #[test]
 fn a_default_route_that_is_not_there_is_no_promotion() {
     let (mut record, mut observed) = on_the_cluster();
-    record.promote(ends_after(None), "ada");
+    record.promote(ends_after(Timestamp::now(), None), Author::new("ada", Timestamp::now()));
     for body in observed.values_mut().filter(|body| body["kind"] == "VirtualService") {
         body["spec"]["http"].as_array_mut().unwrap().pop();
     }
@@ -318,7 +322,7 @@ fn routes_that_another_owner_has_taken_are_asked_for_and_not_forgotten() {
     for body in observed.values_mut().filter(|body| body["kind"] == "VirtualService") {
         body["metadata"]["managedFields"][0]["manager"] = "helm".into();
     }
-    record.promote(ends_after(None), "ada");
+    record.promote(ends_after(Timestamp::now(), None), Author::new("ada", Timestamp::now()));
     let plan = reroute("shop/shop", &record, &observed).unwrap();
     assert_eq!(plan.changes.len(), 2);
     assert_eq!(plan.changes[0].fields[0].owners, ["helm"]);

@@ -3,7 +3,7 @@
 use super::ApiError;
 use assignment::Weight;
 use assignment::contract::Role;
-use canary_release::record::{Record, RollbackTarget};
+use canary_release::record::{Author, Record, RollbackTarget};
 use canary_release::rollout::RolloutVerb;
 use hyper::StatusCode;
 use jiff::Timestamp;
@@ -89,7 +89,7 @@ impl ChangeKind {
             // Both are allowed twice, and change nothing then.
             RolloutVerb::Pause if is_suspended => false,
             RolloutVerb::Resume if !is_suspended => false,
-            verb => record.clone().change_rollout(verb, "", now).is_ok(),
+            verb => record.clone().change_rollout(verb, Author::new("", now)).is_ok(),
         };
         let rollout = Self::OF_ROLLOUT.into_iter().filter(|kind| kind.rollout_verb().is_some_and(is_allowed));
         weight.into_iter().chain([pause]).chain(rollback).chain(rollout).collect()
@@ -177,14 +177,18 @@ mod tests {
             ChangeKind::offered(&record, now),
             [ChangeKind::Weight, ChangeKind::Pause, ChangeKind::Rollback]
         );
-        record.pause("ann", None);
+        record.pause(Author::new("ann", Timestamp::now()), None);
         assert!(ChangeKind::offered(&record, now).contains(&ChangeKind::Resume));
-        record.resume("ann");
-        record.start_rollout(&release.rollout, "default", "ann", now).unwrap();
+        record.resume(Author::new("ann", Timestamp::now()));
+        record.start_rollout(&release.rollout, "default", Author::new("ann", now)).unwrap();
         let offered = ChangeKind::offered(&record, now);
         assert!(offered.contains(&ChangeKind::PauseRollout) && offered.contains(&ChangeKind::AbortRollout));
         assert!(!offered.contains(&ChangeKind::ResumeRollout), "{offered:?}");
-        record.roll_back(&RollbackTarget::Canary("v2".to_owned()), None, "ann");
+        record.roll_back(
+            &RollbackTarget::Canary("v2".to_owned()),
+            None,
+            Author::new("ann", Timestamp::now()),
+        );
         let offered = ChangeKind::offered(&record, now);
         assert_eq!(offered, [ChangeKind::Pause], "what is rolled back has no canary");
     }

@@ -204,7 +204,7 @@ mod tests {
     use super::*;
     use canary_release::file::load;
     use canary_release::metrics::ProxyMetrics;
-    use canary_release::record::{Record, RecordTrust};
+    use canary_release::record::{Author, Record, RecordTrust};
     use canary_release::routing::Coverage;
     use canary_release::status::ObjectStatus;
     use std::collections::BTreeSet;
@@ -215,8 +215,13 @@ mod tests {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/session-cookie/canary.yaml");
         let release = load(&path).unwrap().release;
         let mut record = Record::first(&release, ReleaseState::first(&release, "uid".to_owned()));
-        record.set_weight("20".parse().unwrap(), None, "ada", canary_release::record::Operation::Weight);
-        record.pause("bob", Some("looks odd".to_owned()));
+        record.set_weight(
+            "20".parse().unwrap(),
+            None,
+            Author::new("ada", Timestamp::now()),
+            canary_release::record::Operation::Weight,
+        );
+        record.pause(Author::new("bob", Timestamp::now()), Some("looks odd".to_owned()));
         let text = "canary_requests_total{component=\"shop/shop\",tag=\"v1/stable/pin\"} 75\n\
             canary_requests_total{component=\"shop/shop\",tag=\"v2/canary/minted\"} 25\n\
             canary_responses_total{component=\"shop/shop\",tag=\"v2/canary/5xx\"} 2\n\

@@ -4,7 +4,7 @@ use super::{Error, Layout, files};
 use assignment::Weight;
 use assignment::contract::{ExpiryAction, Position, ReleaseConfig, Role, SessionAffinity};
 use canary_release::config::ProxySettings;
-use canary_release::record::{History, Operation};
+use canary_release::record::{Author, History, Operation};
 use canary_release::spec::{Local, Module, Release};
 use canary_release::state::ReleaseState;
 use serde::{Deserialize, Serialize};
@@ -270,7 +270,7 @@ impl Entry {
     /// Adds a change to the history.
     pub(super) fn append_history(&mut self, from: Weight, operation: Operation) {
         let by = std::env::var("USER").unwrap_or_else(|_| "unknown".to_owned());
-        self.history.append(&self.state, &by, from, operation);
+        self.history.append(&self.state, Author::new(&by, jiff::Timestamp::now()), from, operation);
     }
 
     /// Gives the canary another share, as the next generation.

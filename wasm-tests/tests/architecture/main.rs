@@ -1,5 +1,9 @@
 //! `ARCHITECTURE.md` and the docs are true: the crates depend on each other as drawn, and what they name exists.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on says so by panicking"
+)]
 
 mod floors;
 
@@ -95,6 +99,18 @@ fn only_operations_name_kube_and_the_release_library_does_no_network_io() {
 fn code(path: &Path) -> String {
     let text = std::fs::read_to_string(path).unwrap();
     text.split("#[cfg(test)]\nmod tests {").next().unwrap().to_owned()
+}
+
+#[test]
+fn the_release_library_reads_no_clock() {
+    let mut files = Vec::new();
+    sources(&root().join("ctl/release/src"), &mut files);
+    let is_test = |path: &&PathBuf| path.to_string_lossy().ends_with("_tests.rs");
+    for path in files.iter().filter(|path| !is_test(path)) {
+        let code = code(path);
+        let found: Vec<_> = code.lines().filter(|line| line.contains("::now(")).collect();
+        assert!(found.is_empty(), "{} reads a clock: {found:?}", path.display());
+    }
 }
 
 /// A further delivery mode or another kind of routes is a change of one folder.

@@ -195,7 +195,7 @@ impl Cluster {
         objects.extend(self.get_if_allowed(&module_backup(release)).await?);
         let namespaces: BTreeSet<String> = named.iter().map(|object| object.namespace.clone()).collect();
         let scope = if namespaces.is_empty() { RecoveryScope::All } else { RecoveryScope::File(&namespaces) };
-        Ok(recover(release, &objects, scope, &self.user)?)
+        Ok(recover(release, &objects, scope, self.author())?)
     }
 
     /// The objects of a kind in all namespaces; where all may not be listed, in those of the named objects and of the release.

@@ -19,7 +19,7 @@ impl Cluster {
     ) -> Result<StoredRecord, Error> {
         stored.ensure_trusted(release)?;
         self.check_pause(&stored.record, skipped)?;
-        stored.record.pause(&self.user, reason);
+        stored.record.pause(self.author(), reason);
         self.records.save(release, &mut stored).await?;
         Ok(stored)
     }
@@ -38,7 +38,7 @@ impl Cluster {
         stored.ensure_trusted(release)?;
         self.check_pause(&stored.record, skipped)?;
         if stored.record.paused.is_some() {
-            stored.record.resume(&self.user);
+            stored.record.resume(self.author());
             self.records.save(release, &mut stored).await?;
         }
         Ok(stored)

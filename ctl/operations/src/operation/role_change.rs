@@ -93,7 +93,7 @@ impl Cluster {
         wait: Option<&mut WaitOptions<'_>>,
     ) -> Result<RoleChanged, Error> {
         if stored.record.to_promote()?.is_some() {
-            stored.record.promote(deadline, &self.user);
+            stored.record.promote(deadline, self.author());
             if let Some(round) = train_round {
                 stored.record.join_train_round(round);
             }
@@ -132,7 +132,7 @@ impl Cluster {
                 if record.to_roll_back().ok().as_ref() != Some(&target) {
                     return false;
                 }
-                record.roll_back(&target, deadline, &self.user);
+                record.roll_back(&target, deadline, self.author());
                 if let Some(round) = &train_round {
                     record.join_train_round(round);
                 }
@@ -168,7 +168,7 @@ impl Cluster {
         let task = Task { verb: "finish", release: &release };
         let end = async || {
             if !versions.is_empty() {
-                stored.record.finish(&versions, &self.user);
+                stored.record.finish(&versions, self.author());
                 self.check_config_update(&release, &stored).await?;
                 self.records.save(&release, &mut stored).await?;
             }

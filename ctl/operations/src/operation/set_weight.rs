@@ -2,6 +2,7 @@
 
 use crate::client::WriteMode;
 use crate::client::backoff::{MAX_CONFLICTS, backoff};
+use crate::cluster::nobody;
 use crate::operation::checks::now;
 use crate::{Cluster, Error, StoredRecord};
 use assignment::Weight;
@@ -62,7 +63,7 @@ impl CheckedWeight {
     pub fn preview(&self) -> Record {
         let mut record = self.stored.record.clone();
         if !self.new.is_set(&self.stored) {
-            record.set_weight(self.new.weight, self.new.until, "", self.new.operation.clone());
+            record.set_weight(self.new.weight, self.new.until, nobody(), self.new.operation.clone());
         }
         record
     }
@@ -146,7 +147,7 @@ impl Cluster {
         if !new.is_set(&stored) {
             let change = |record: &mut Record| {
                 let before = record.state.weight;
-                record.set_weight(new.weight, new.until, &self.user, new.operation.clone());
+                record.set_weight(new.weight, new.until, self.author(), new.operation.clone());
                 if let Some(ready) = new.stable_pods {
                     record.note_stable_pods(before, ready);
                 }

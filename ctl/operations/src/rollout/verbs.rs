@@ -5,7 +5,6 @@ use crate::{Cluster, Error, StoredRecord};
 use canary_release::preflight::PreflightCheck;
 use canary_release::rollout::RolloutVerb;
 use canary_release::spec::{ReleaseName, RolloutSpec};
-use jiff::Timestamp;
 
 impl Cluster {
     /// Starts a rollout, and lets the proxies count by user group. The first step is a driver's.
@@ -24,7 +23,7 @@ impl Cluster {
         stored.ensure_trusted(release)?;
         self.check_pause(&stored.record, skipped)?;
         let spec = self.resolve_slower_than(release, &stored.record, spec).await?;
-        stored.record.start_rollout(&spec, plan, &self.user, Timestamp::now())?;
+        stored.record.start_rollout(&spec, plan, self.author())?;
         self.check_config_update(release, &stored).await?;
         self.records.save(release, &mut stored).await?;
         self.write_weight(release, &stored).await?;
@@ -49,7 +48,7 @@ impl Cluster {
             self.check_pause(&stored.record, skipped)?;
         }
         let generation = stored.record.state.generation;
-        stored.record.change_rollout(verb, &self.user, Timestamp::now())?;
+        stored.record.change_rollout(verb, self.author())?;
         let is_deployed_too = stored.record.state.generation != generation;
         if is_deployed_too {
             self.check_config_update(release, &stored).await?;

@@ -4,6 +4,7 @@ use crate::fake_api::FakeApi;
 use crate::fixture::{SHOP, another, apply, blog, create_service, pod, release, run, shop};
 use canary_operations::Cluster;
 use canary_release::delivery::deployed_config;
+use canary_release::record::Author;
 use canary_release::spec::Release;
 use serde_json::{Value, json};
 
@@ -99,7 +100,10 @@ fn the_sidecars_of_a_release_inside_a_train_know_what_is_slow_while_it_has_no_ro
             cluster.start_rollout(&changed.name, stored, (&changed.rollout, "default"), &[]).await.unwrap();
         let (mut ended, now) = (stored, jiff::Timestamp::now());
         ended.record.rollout.as_mut().unwrap().policy.observe = true;
-        ended.record.change_rollout(canary_release::rollout::RolloutVerb::Abort, "ada", now).unwrap();
+        ended
+            .record
+            .change_rollout(canary_release::rollout::RolloutVerb::Abort, Author::new("ada", now))
+            .unwrap();
         assert_eq!(ended.record.state.slower_than_milliseconds, 700);
         let outer = another(&api, "web");
         apply(&cluster, &outer).await.unwrap();

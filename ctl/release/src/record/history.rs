@@ -9,6 +9,22 @@ use std::fmt;
 /// The number of entries that are kept: small beside the rest of a ConfigMap.
 const MAX_ENTRIES: usize = 100;
 
+/// The author of a change, and its time: a record has no clock of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Author<'a> {
+    /// The user, as the API server or the operating system names them.
+    pub name: &'a str,
+    /// The time of the change.
+    pub at: jiff::Timestamp,
+}
+
+impl<'a> Author<'a> {
+    /// This user, at this time.
+    pub const fn new(name: &'a str, at: jiff::Timestamp) -> Self {
+        Self { name, at }
+    }
+}
+
 /// The last changes of a release.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -47,12 +63,12 @@ impl History {
     }
 
     /// Appends the operation that has made the present state. Drops the oldest entry beyond the limit.
-    pub fn append(&mut self, state: &ReleaseState, by: &str, from: Weight, operation: Operation) {
+    pub fn append(&mut self, state: &ReleaseState, by: Author<'_>, from: Weight, operation: Operation) {
         let surplus = (self.0.len() + 1).saturating_sub(MAX_ENTRIES);
         self.0.drain(..surplus);
         self.0.push(HistoryEntry {
-            at: jiff::Timestamp::now(),
-            by: by.to_owned(),
+            at: by.at,
+            by: by.name.to_owned(),
             generation: state.generation,
             from,
             to: state.weight,

@@ -29,7 +29,7 @@ mod seal;
 
 pub use error::Error;
 pub use expiry::Expiry;
-pub use history::{History, HistoryEntry};
+pub use history::{Author, History, HistoryEntry};
 pub use operation::Operation;
 pub use pause::Pause;
 pub use recover::{RecoverError, RecoveryScope, recover};

@@ -1,6 +1,6 @@
 //! A pause: by which user a release was paused, when, and why.
 
-use super::{Operation, Record};
+use super::{Author, Operation, Record};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -19,14 +19,14 @@ pub struct Pause {
 
 impl Record {
     /// Pauses the release, or transfers its pause to another user. Weight and proxies stay unchanged.
-    pub fn pause(&mut self, by: &str, reason: Option<String>) {
+    pub fn pause(&mut self, by: Author<'_>, reason: Option<String>) {
         self.append_history(by, self.state.weight, Operation::Pause);
         self.history.explain(reason.clone());
-        self.paused = Some(Pause { at: jiff::Timestamp::now(), by: by.to_owned(), reason });
+        self.paused = Some(Pause { at: by.at, by: by.name.to_owned(), reason });
     }
 
     /// Ends a pause. Does nothing if there is none.
-    pub fn resume(&mut self, by: &str) {
+    pub fn resume(&mut self, by: Author<'_>) {
         if self.paused.take().is_some() {
             self.append_history(by, self.state.weight, Operation::Resume);
         }

@@ -7,7 +7,7 @@
 //! proxies there, or if all namespaces say the same: else who may write an `EnvoyFilter` in one could change the release in the others.
 
 use super::release_record::FORMAT;
-use super::{History, Operation, OwnedObject, Proxies, Record, RoleChange, ServiceRef, ends_after};
+use super::{Author, History, Operation, OwnedObject, Proxies, Record, RoleChange, ServiceRef, ends_after};
 use crate::alert::AlertOutbox;
 use crate::delivery::{deployed_config, module_backup, selected_pods};
 use crate::manifest::SharedMetadata;
@@ -57,7 +57,7 @@ pub enum RecoverError {
 }
 
 /// The record that these objects were written for; `None` if none of them contains a configuration of the release that `apply` has
-/// written. `by` is the operator who needs it.
+/// written. `by` is the operator who needs it, and the time.
 ///
 /// Objects of other releases are ignored, so whole lists can be given.
 ///
@@ -68,7 +68,7 @@ pub fn recover(
     release: &ReleaseName,
     objects: &[Value],
     scope: RecoveryScope<'_>,
-    by: &str,
+    by: Author<'_>,
 ) -> Result<Option<Record>, RecoverError> {
     let deployed = deployed_in_scope(release, objects, scope)?;
     // An operation that was interrupted leaves some behind.
@@ -93,7 +93,7 @@ pub fn recover(
         format: FORMAT,
         initial_weight: None,
         leaving: state.gone.iter().filter(leaves).map(|gone| gone.name.clone()).collect(),
-        draining: draining.map(|version| (version.name.clone(), ends_after(drain))).collect(),
+        draining: draining.map(|version| (version.name.clone(), ends_after(by.at, drain))).collect(),
         role_change: last_promotion(&state, by),
         module_rollout: None,
         rollout: None,
@@ -130,7 +130,12 @@ impl Record {
         self.stable_pods = other.stable_pods;
         let recovered = std::mem::replace(&mut self.history, other.history);
         if let Some(entry) = recovered.last() {
-            self.history.append(&self.state, &entry.by, entry.from, Operation::Recover);
+            self.history.append(
+                &self.state,
+                Author::new(&entry.by, entry.at),
+                entry.from,
+                Operation::Recover,
+            );
         }
         self
     }
@@ -167,7 +172,7 @@ fn deployed_in_scope<'o>(
 }
 
 /// The promotion whose old version drains: versions are listed by age, so a version that drains and is older than stable was stable before it.
-fn last_promotion(state: &ReleaseState, by: &str) -> Option<RoleChange> {
+fn last_promotion(state: &ReleaseState, by: Author<'_>) -> Option<RoleChange> {
     let stable = state.versions.iter().position(|version| version.role == Role::Stable)?;
     let mut draining =
         state.versions.iter().enumerate().filter(|(_, version)| version.role == Role::Draining);

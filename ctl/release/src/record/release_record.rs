@@ -3,7 +3,7 @@
 //! The record is written before the objects, so it is never behind them: a call that was killed leaves a record that
 //! the next call executes.
 
-use super::{Error, History, Operation, Pause, RoleChange};
+use super::{Author, Error, History, Operation, Pause, RoleChange};
 use crate::alert::{AlertKind, AlertOutbox};
 use crate::delivery::ModuleRollout;
 use crate::object::{Reference, Stage};
@@ -165,7 +165,7 @@ impl Record {
 
     /// Follows the file: roles, and the proxies that serve the release. The caller raises the generation, and only if
     /// something else changes. `by` is the operator.
-    pub fn follow(&mut self, release: &Release, by: &str, still_runs: impl Fn(&str) -> bool) {
+    pub fn follow(&mut self, release: &Release, by: Author<'_>, still_runs: impl Fn(&str) -> bool) {
         let generation = self.state.generation;
         let before = [Role::Stable, Role::Canary].map(|role| self.state.version_of(role).map(str::to_owned));
         let revised = self.state.revised(release, still_runs);
@@ -209,7 +209,7 @@ impl Record {
     }
 
     /// Gives the canary another share, as the next generation. A weight that is set by hand suspends a rollout.
-    pub fn set_weight(&mut self, weight: Weight, until: Option<Until>, by: &str, operation: Operation) {
+    pub fn set_weight(&mut self, weight: Weight, until: Option<Until>, by: Author<'_>, operation: Operation) {
         let from = self.state.weight;
         self.state.weight = weight;
         self.state.until = until;
@@ -223,26 +223,25 @@ impl Record {
     }
 
     /// A weight was set by hand: the rollout does not go on until somebody resumes it. Told once, however many weights are set.
-    fn suspend_rollout(&mut self, by: &str) {
+    fn suspend_rollout(&mut self, by: Author<'_>) {
         let Some(rollout) = self.rollout.as_mut().filter(|rollout| rollout.is_active()) else { return };
-        let suspension = Suspension::ManualWeight { by: by.to_owned() };
+        let suspension = Suspension::ManualWeight { by: by.name.to_owned() };
         let reason = suspension.to_string();
         let before = rollout.suspended.replace(suspension);
-        let now = self.history.last().map_or_else(jiff::Timestamp::now, |entry| entry.at);
         if !matches!(before, Some(Suspension::ManualWeight { .. })) {
-            self.alert(AlertKind::Suspended, &reason, now);
+            self.alert(AlertKind::Suspended, &reason, by.at);
         }
     }
 
     /// Begins the rollout of a module, as the next generation.
-    pub fn begin_module_rollout(&mut self, rollout: ModuleRollout, by: &str) {
+    pub fn begin_module_rollout(&mut self, rollout: ModuleRollout, by: Author<'_>) {
         self.module_rollout = Some(rollout);
         self.state.generation += 1;
         self.append_history(by, self.state.weight, Operation::NewModule);
     }
 
     /// Reverts to the old module, as the next generation.
-    pub fn revert_module_rollout(&mut self, by: &str) {
+    pub fn revert_module_rollout(&mut self, by: Author<'_>) {
         self.state.generation += 1;
         self.append_history(by, self.state.weight, Operation::OldModule);
     }
@@ -267,7 +266,7 @@ impl Record {
     }
 
     /// Appends an operation to the history, as the generation that the record is at.
-    pub fn append_history(&mut self, by: &str, from: Weight, operation: Operation) {
+    pub fn append_history(&mut self, by: Author<'_>, from: Weight, operation: Operation) {
         self.history.append(&self.state, by, from, operation);
     }
 }

@@ -1,7 +1,7 @@
 //! Turns of a release: a promotion, a rollback, and the end of a version that drains. Each is a change of its record, from
 //! which everything that is written follows.
 
-use super::Error;
+use super::{Author, Error};
 use super::{Operation, Record};
 use crate::spec::{Release, Seconds};
 use assignment::contract::{Role, Stickiness};
@@ -52,9 +52,9 @@ pub enum RollbackTarget {
 
 impl RoleChange {
     /// A promotion that is read back from the objects, which do not say when it was.
-    pub(super) fn promotion_read_back(from: &str, to: &str, by: &str) -> Self {
-        let [from, to, by] = [from, to, by].map(str::to_owned);
-        Self { kind: RoleChangeKind::Promoted, from, to, by, at: Timestamp::now(), train_round: None }
+    pub(super) fn promotion_read_back(from: &str, to: &str, by: Author<'_>) -> Self {
+        let [from, to, name] = [from, to, by.name].map(str::to_owned);
+        Self { kind: RoleChangeKind::Promoted, from, to, by: name, at: by.at, train_round: None }
     }
 }
 
@@ -74,7 +74,7 @@ impl Record {
 
     /// Makes the canary stable, as the next generation. The previous stable version drains until the deadline: its
     /// pins, its route and its subset stay.
-    pub fn promote(&mut self, deadline: Timestamp, by: &str) {
+    pub fn promote(&mut self, deadline: Timestamp, by: Author<'_>) {
         let (Some(from), Some(to)) =
             (self.owned_version_of(Role::Stable), self.owned_version_of(Role::Canary))
         else {
@@ -112,7 +112,7 @@ impl Record {
 
     /// Takes back what [`Record::to_roll_back`] has found, as the next generation. With a deadline sessions finish on the
     /// version that is taken back; without one they are on stable with their next request.
-    pub fn roll_back(&mut self, back: &RollbackTarget, deadline: Option<Timestamp>, by: &str) {
+    pub fn roll_back(&mut self, back: &RollbackTarget, deadline: Option<Timestamp>, by: Author<'_>) {
         let (RollbackTarget::Canary(from) | RollbackTarget::Promotion(from) | RollbackTarget::Draining(from)) =
             back
         else {
@@ -151,7 +151,7 @@ impl Record {
     }
 
     /// Ends these versions, as the next generation: their sessions are on stable with their next request.
-    pub fn finish(&mut self, versions: &[String], by: &str) {
+    pub fn finish(&mut self, versions: &[String], by: Author<'_>) {
         let weight = self.state.weight;
         self.state = self.state.without(versions);
         self.leaving.retain(|version| !versions.contains(version));
@@ -190,8 +190,13 @@ impl Record {
     /// Keeps deadline and turn true after the file was followed: a version that has left the file drains as long as its
     /// pins may live, a new canary ends the time in which the last promotion can be taken back, and a file that no longer
     /// names a version that was rolled back has taken note of it.
-    pub(crate) fn reconcile_roles(&mut self, release: &Release, before: &[Option<String>; 2], by: &str) {
-        let deadline = ends_after(drains_for(release.stickiness, release.session.max_age));
+    pub(crate) fn reconcile_roles(
+        &mut self,
+        release: &Release,
+        before: &[Option<String>; 2],
+        by: Author<'_>,
+    ) {
+        let deadline = ends_after(by.at, drains_for(release.stickiness, release.session.max_age));
         self.keep_deadlines();
         for version in self.draining_versions() {
             self.draining.entry(version).or_insert(deadline);
@@ -216,12 +221,12 @@ impl Record {
         self.draining.retain(|version, _| drains.contains(version));
     }
 
-    fn record_role_change(&mut self, kind: RoleChangeKind, from: String, to: String, by: &str) {
+    fn record_role_change(&mut self, kind: RoleChangeKind, from: String, to: String, by: Author<'_>) {
         // What the file began with was for another state of things.
         self.initial_weight = None;
         self.stable_pods = None;
         self.role_change =
-            Some(RoleChange { kind, from, to, by: by.to_owned(), at: Timestamp::now(), train_round: None });
+            Some(RoleChange { kind, from, to, by: by.name.to_owned(), at: by.at, train_round: None });
     }
 
     fn last_role_change(&self, kind: RoleChangeKind) -> Option<&RoleChange> {
@@ -239,10 +244,10 @@ pub fn drains_for(stickiness: Stickiness, max_age: Seconds) -> Option<Seconds> {
     (stickiness == Stickiness::Session).then_some(max_age)
 }
 
-/// The moment after so long; now without a duration.
-pub fn ends_after(duration: Option<Seconds>) -> Timestamp {
+/// The moment so long after `now`; `now` without a duration.
+pub fn ends_after(now: Timestamp, duration: Option<Seconds>) -> Timestamp {
     let seconds = duration.map_or(0, |duration| i64::try_from(duration.get()).unwrap_or(i64::MAX));
-    let end = Timestamp::now().saturating_add(SignedDuration::from_secs(seconds));
+    let end = now.saturating_add(SignedDuration::from_secs(seconds));
     end.unwrap_or(Timestamp::MAX)
 }
 

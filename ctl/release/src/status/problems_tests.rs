@@ -8,7 +8,7 @@ use crate::metrics::{ProxyMetrics, Traffic};
 use crate::object::{Reference, Stage};
 use crate::plan::{self, MissingCause, MissingObject};
 use crate::rbac::Right;
-use crate::record::{Operation, ends_after};
+use crate::record::{Author, Operation, ends_after};
 use crate::routing::{Bypass, Coverage, Gap};
 use crate::spec::Seconds;
 use crate::state::ReleaseState;
@@ -36,7 +36,7 @@ fn healthy() -> Observation {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/session-cookie/canary.yaml");
     let release = load(&path).unwrap().release;
     let mut record = Record::first(&release, ReleaseState::first(&release, "uid".to_owned()));
-    record.set_weight("20".parse().unwrap(), None, "ada", Operation::Weight);
+    record.set_weight("20".parse().unwrap(), None, Author::new("ada", Timestamp::now()), Operation::Weight);
     Observation {
         proxies: vec![gateway(&record)],
         record,
@@ -239,7 +239,9 @@ fn an_open_fuse_is_a_problem_until_it_closes_and_explains_why_the_share_deviates
 #[test]
 fn a_drain_is_overdue_after_its_deadline() {
     let mut observation = healthy();
-    observation.record.promote(ends_after(Some(Seconds::DAY)), "ada");
+    observation
+        .record
+        .promote(ends_after(Timestamp::now(), Some(Seconds::DAY)), Author::new("ada", Timestamp::now()));
     let at = |now: u64| {
         problems(&observation, None, now)
             .iter()
@@ -258,7 +260,7 @@ fn an_interrupted_operation_is_that_of_the_last_entry_of_the_history() {
         found => panic!("expected one problem, found {found:?}"),
     };
     assert_eq!(operation(&observation), Some(Operation::Weight));
-    observation.record.pause("ada", Some("promote".to_owned()));
+    observation.record.pause(Author::new("ada", Timestamp::now()), Some("promote".to_owned()));
     let paused = operation(&observation);
     assert!(!matches!(paused, Some(Operation::Promote)), "a reason is no operation: {paused:?}");
 }

@@ -103,7 +103,7 @@ impl fmt::Display for Condition {
 mod tests {
     use super::*;
     use crate::file::load;
-    use crate::record::Operation;
+    use crate::record::{Author, Operation};
     use crate::state::ReleaseState;
     use assignment::contract::{ExpiryAction, Until};
     use serde_json::json;
@@ -115,8 +115,13 @@ mod tests {
         let release = load(&path).unwrap().release;
         let mut record = Record::first(&release, ReleaseState::first(&release, "uid".to_owned()));
         let until = Until { at_seconds: 1_000, action: ExpiryAction::Stop };
-        record.set_weight("20".parse().unwrap(), Some(until), "ada", Operation::Weight);
-        record.pause("bob", None);
+        record.set_weight(
+            "20".parse().unwrap(),
+            Some(until),
+            Author::new("ada", Timestamp::now()),
+            Operation::Weight,
+        );
+        record.pause(Author::new("bob", Timestamp::now()), None);
         let at = |second| ReleaseSummary::of(&record, Timestamp::from_second(second).unwrap());
         assert_eq!((at(999).effective, at(999).conditions.len()), ("20".parse().unwrap(), 1));
         let expected = json!({"stable": "v1", "canary": "v2", "weight": 2000, "effective": 0, "generation": 2,

@@ -93,7 +93,7 @@ impl Record {
 mod tests {
     use super::*;
     use crate::file;
-    use crate::record::RollbackTarget;
+    use crate::record::{Author, RollbackTarget};
     use crate::state::ReleaseState;
     use jiff::Timestamp;
     use std::path::Path;
@@ -119,7 +119,7 @@ mod tests {
     }
 
     fn promote(record: &mut Record, round: Option<&TrainRound>) {
-        record.promote(Timestamp::MAX, "ada");
+        record.promote(Timestamp::MAX, Author::new("ada", Timestamp::now()));
         if let Some(round) = round {
             record.join_train_round(round.name());
         }
@@ -127,7 +127,7 @@ mod tests {
 
     fn roll_back(record: &mut Record, round: &TrainRound) {
         let target = record.to_roll_back().unwrap();
-        record.roll_back(&target, None, "ada");
+        record.roll_back(&target, None, Author::new("ada", Timestamp::now()));
         record.join_train_round(round.name());
     }
 

@@ -2,8 +2,9 @@
 
 use crate::fixture::{Killed, PLAN, RolloutFixture};
 use canary_release::evidence::EvidenceVerdict;
-use canary_release::record::Operation;
+use canary_release::record::{Author, Operation};
 use canary_release::rollout::RolloutVerb;
+use jiff::Timestamp;
 use std::collections::BTreeSet;
 
 const RUNS: u64 = 150;
@@ -28,7 +29,7 @@ fn a_good_rollout_tells_its_start_each_step_its_gate_once_and_its_promotion() {
     tick_for(&mut fixture, 1_200, EvidenceVerdict::Advance);
     assert_eq!(fixture.told(), ["started", "step", "step", "gate"], "however long it waits");
     let now = fixture.now;
-    fixture.record.change_rollout(RolloutVerb::Approve, "grace", now).unwrap();
+    fixture.record.change_rollout(RolloutVerb::Approve, Author::new("grace", now)).unwrap();
     tick_for(&mut fixture, 300, EvidenceVerdict::Advance);
     assert_eq!(fixture.told(), ["started", "step", "step", "gate", "step", "promoted"]);
     assert_eq!(reason(&fixture, "started"), "started by ada: 1%, 10%, 50%");
@@ -67,7 +68,7 @@ fn a_failure_that_is_left_to_a_person_and_a_deadline_are_told_once() {
     tick_for(&mut held, 3_000, EvidenceVerdict::Rollback);
     assert_eq!(held.told(), ["started", "step", "failed"]);
     let now = held.now;
-    held.record.change_rollout(RolloutVerb::Retry, "ada", now).unwrap();
+    held.record.change_rollout(RolloutVerb::Retry, Author::new("ada", now)).unwrap();
     tick_for(&mut held, 60, EvidenceVerdict::Rollback);
     assert_eq!(held.told(), ["started", "step", "failed", "resumed", "failed"], "told again after a retry");
 
@@ -116,14 +117,19 @@ fn what_people_do_is_told_in_the_write_that_they_make() {
     tick_for(&mut fixture, 20, EvidenceVerdict::Advance);
     let now = fixture.now;
     for verb in [RolloutVerb::Pause, RolloutVerb::Pause, RolloutVerb::Resume, RolloutVerb::Resume] {
-        fixture.record.change_rollout(verb, "ada", now).unwrap();
+        fixture.record.change_rollout(verb, Author::new("ada", now)).unwrap();
     }
     assert_eq!(fixture.told()[2..], ["suspended", "resumed"], "what changes nothing is not told");
     for weight in ["5", "7"] {
-        fixture.record.set_weight(weight.parse().unwrap(), None, "bob", Operation::Weight);
+        fixture.record.set_weight(
+            weight.parse().unwrap(),
+            None,
+            Author::new("bob", Timestamp::now()),
+            Operation::Weight,
+        );
     }
     assert_eq!(fixture.told()[4..], ["suspended"], "by a weight of his own, once");
-    fixture.record.change_rollout(RolloutVerb::Abort, "ada", now).unwrap();
+    fixture.record.change_rollout(RolloutVerb::Abort, Author::new("ada", now)).unwrap();
     assert_eq!(reason(&fixture, "aborted"), "aborted by ada; the canary is rolled back");
     fixture.deployed = fixture.record.state.generation;
     tick_for(&mut fixture, 60, EvidenceVerdict::Advance);
@@ -131,7 +137,7 @@ fn what_people_do_is_told_in_the_write_that_they_make() {
 
     let mut observing = RolloutFixture::new(&format!("{PLAN}    observe: true\n"));
     tick_for(&mut observing, 60, EvidenceVerdict::Rollback);
-    observing.record.change_rollout(RolloutVerb::Abort, "ada", now).unwrap();
+    observing.record.change_rollout(RolloutVerb::Abort, Author::new("ada", now)).unwrap();
     assert_eq!(observing.told(), ["started", "failed", "observed"]);
 }
 

@@ -3,7 +3,7 @@
 use canary_release::assessment::Assessment;
 use canary_release::evidence::{EvidenceVerdict, RestartCounts, TrainReport};
 use canary_release::file;
-use canary_release::record::Record;
+use canary_release::record::{Author, Record};
 use canary_release::rollout::{
     CanaryRole, Decision, DependencyState, Ending, RolloutAction, RolloutObservation,
 };
@@ -73,7 +73,7 @@ impl RolloutFixture {
         let release = file::parse(Path::new("canary.yaml"), &text).unwrap().release;
         let mut record = Record::first(&release, ReleaseState::first(&release, "uid".to_owned()));
         let now = "2026-11-20T16:00:00Z".parse().unwrap();
-        record.start_rollout(&release.rollout, "default", "ada", now).unwrap();
+        record.start_rollout(&release.rollout, "default", Author::new("ada", now)).unwrap();
         let deployed = record.state.generation;
         let queries = release.rollout.analysis.queries;
         Self { record, version: 0, deployed, now, writes: Vec::new(), queries, dependencies: Vec::new() }
@@ -113,8 +113,8 @@ impl RolloutFixture {
     pub(crate) fn carry_out(&mut self, read: Read, killed: Killed) {
         let Read { mut record, version, decision } = read;
         let is_noted = record.note_wait(&decision, self.now);
-        let changed =
-            record.apply_decision(&decision, "driver", self.now) || execute(&mut record, &decision, self.now);
+        let changed = record.apply_decision(&decision, Author::new("driver", self.now))
+            || execute(&mut record, &decision, self.now);
         if killed == Killed::BeforeTheRecord || version != self.version {
             return;
         }
@@ -174,13 +174,13 @@ fn execute(record: &mut Record, decision: &Decision, now: Timestamp) -> bool {
     let RolloutAction::Execute(ending) = decision.action else { return false };
     match ending {
         Ending::Promote if record.rollout_role() == CanaryRole::Canary => {
-            record.promote(now + SignedDuration::from_hours(24), "driver");
+            record.promote(now + SignedDuration::from_hours(24), Author::new("driver", now));
         }
         Ending::Rollback if record.rollout_role() == CanaryRole::Canary => {
             let target = record.to_roll_back().unwrap();
-            record.roll_back(&target, None, "driver");
+            record.roll_back(&target, None, Author::new("driver", now));
         }
-        Ending::Stop => record.stop_rollout("driver"),
+        Ending::Stop => record.stop_rollout(Author::new("driver", now)),
         Ending::Promote | Ending::Rollback => {}
     }
     true

@@ -19,9 +19,10 @@ use canary_release::alert::RolloutResult;
 use canary_release::evidence::{
     EvidenceVerdict, GROUPS, GroupCounts, IntervalCounts, ProxyCoverage, TrainReport, VersionCounts,
 };
-use canary_release::record::Operation;
+use canary_release::record::{Author, Operation};
 use canary_release::rollout::{Ending, InnerIntervals, RolloutAction, RolloutPhase, VerbError};
 use fixture::{Killed, PLAN, RolloutFixture};
+use jiff::Timestamp;
 
 const NO_GATE: &str = "  rollout:\n    plans: {default: [{weight: 10, hold: 1m}]}\n";
 
@@ -47,6 +48,8 @@ fn a_good_canary_goes_through_the_plan_and_is_promoted() {
         fixture.record.state.versions
     );
     assert_eq!(fixture.record.state.rollout_since_seconds, 0, "proxies count by user group no more");
+    let history = fixture.record.history.entries();
+    assert!(history.iter().all(|entry| entry.at <= fixture.now), "the clock of the driver: {history:?}");
     assert_eq!(fixture.decide(EvidenceVerdict::Advance).action, RolloutAction::Wait);
 }
 
@@ -193,7 +196,12 @@ fn only_a_gate_is_approved() {
 fn a_weight_by_hand_suspends_and_resuming_sets_the_step_again() {
     let mut fixture = RolloutFixture::new(NO_GATE);
     fixture.tick(EvidenceVerdict::Advance);
-    fixture.record.set_weight("3".parse().unwrap(), None, "ada", Operation::Weight);
+    fixture.record.set_weight(
+        "3".parse().unwrap(),
+        None,
+        Author::new("ada", Timestamp::now()),
+        Operation::Weight,
+    );
     fixture.deployed = fixture.record.state.generation;
     for _ in 0..20 {
         let decision = fixture.tick(EvidenceVerdict::Advance);
@@ -298,7 +306,12 @@ fn where_expiry_is_a_rollback_the_next_driver_does_not_bring_the_canary_back() {
 #[test]
 fn a_rollout_that_observes_writes_no_weight() {
     let mut fixture = RolloutFixture::new(&format!("{NO_GATE}    observe: true\n    deadline: 1h\n"));
-    fixture.record.set_weight("20".parse().unwrap(), None, "ada", Operation::Apply);
+    fixture.record.set_weight(
+        "20".parse().unwrap(),
+        None,
+        Author::new("ada", Timestamp::now()),
+        Operation::Apply,
+    );
     fixture.deployed = fixture.record.state.generation;
     for verdict in [EvidenceVerdict::Waiting, EvidenceVerdict::Rollback, EvidenceVerdict::Advance].repeat(100)
     {
@@ -333,11 +346,11 @@ fn a_role_change_by_hand_ends_it() {
     let mut fixture = RolloutFixture::new(NO_GATE);
     fixture.tick(EvidenceVerdict::Advance);
     let mut rolled_back = fixture.clone();
-    fixture.record.promote(fixture.now, "ada");
+    fixture.record.promote(fixture.now, Author::new("ada", Timestamp::now()));
     fixture.tick(EvidenceVerdict::Waiting);
     assert_eq!(result(&fixture), Some(RolloutResult::Promoted));
     let target = rolled_back.record.to_roll_back().unwrap();
-    rolled_back.record.roll_back(&target, None, "ada");
+    rolled_back.record.roll_back(&target, None, Author::new("ada", Timestamp::now()));
     rolled_back.tick(EvidenceVerdict::Waiting);
     assert_eq!(result(&rolled_back), Some(RolloutResult::RolledBack));
 }
@@ -420,7 +433,7 @@ fn an_end_that_was_killed_before_the_objects_is_continued() {
 fn there_is_one_rollout_of_a_canary_and_its_plan_exists() {
     let mut fixture = RolloutFixture::new(NO_GATE);
     let spec = canary_release::spec::RolloutSpec::default();
-    let again = fixture.record.start_rollout(&spec, "default", "grace", fixture.now);
+    let again = fixture.record.start_rollout(&spec, "default", Author::new("grace", fixture.now));
     let active = VerbError::AlreadyActive { canary: "v2".to_owned(), by: "ada".to_owned() };
     assert_eq!(again, Err(active));
     let now = fixture.now;
@@ -428,7 +441,7 @@ fn there_is_one_rollout_of_a_canary_and_its_plan_exists() {
     for _ in 0..3 {
         fixture.tick(EvidenceVerdict::Advance);
     }
-    let over = fixture.record.start_rollout(&spec, "default", "grace", fixture.now);
+    let over = fixture.record.start_rollout(&spec, "default", Author::new("grace", fixture.now));
     assert_eq!(over, Err(VerbError::NoCanary), "it was rolled back");
     let error = RolloutFixture::new(NO_GATE).record.active_rollout().map(|rollout| rollout.abort("ada", now));
     assert_eq!(error, Ok(Ok(())));

@@ -5,12 +5,13 @@ use canary_release::analysis::MeasuredValues;
 use canary_release::assessment::Assessment;
 use canary_release::evidence::{EvidenceVerdict, ProxyCoverage, TrainReport};
 use canary_release::prometheus::QueryError;
-use canary_release::record::Operation;
+use canary_release::record::{Author, Operation};
 use canary_release::rollout::{
     Decision, Ending, MeasurementQueries, MeasurementRequest, MeasurementResult, RolloutAction,
     RolloutObservation, RolloutPhase,
 };
 use canary_release::spec::{FiniteNumber, TemplateError};
+use jiff::Timestamp;
 
 const METRICS: &str = "  rollout:
     plans: {default: [{weight: 0, hold: 1m, gate: manual}, {weight: 10, hold: 5m}, {weight: 100, hold: 5m, gate: manual}]}
@@ -108,7 +109,12 @@ fn nothing_is_measured_at_a_weight_by_hand_nor_when_the_rollout_ends() {
     let mut by_hand = at_ten_percent();
     by_hand.pass(60);
     let mut ending = by_hand.clone();
-    by_hand.record.set_weight("5".parse().unwrap(), None, "ada", Operation::Weight);
+    by_hand.record.set_weight(
+        "5".parse().unwrap(),
+        None,
+        Author::new("ada", Timestamp::now()),
+        Operation::Weight,
+    );
     assert_eq!(names(&by_hand), Vec::<String>::new());
     ending.record.active_rollout().unwrap().promote_now("ada").unwrap();
     assert_eq!(names(&ending), Vec::<String>::new());
@@ -228,7 +234,12 @@ fn a_retry_forgets_what_was_measured() {
 fn a_rollout_that_observes_measures_too_and_says_what_it_would_do() {
     let mut fixture = RolloutFixture::new(&format!("{METRICS}    observe: true\n"));
     let weight = "10".parse().unwrap();
-    fixture.record.set_weight(weight, None, "ada", canary_release::record::Operation::Apply);
+    fixture.record.set_weight(
+        weight,
+        None,
+        Author::new("ada", Timestamp::now()),
+        canary_release::record::Operation::Apply,
+    );
     fixture.deployed = fixture.record.state.generation;
     minutes(&mut fixture, 3, 812.0, 120.0);
     let decision = decide(&fixture);

@@ -4,9 +4,10 @@ use crate::fixture::RolloutFixture;
 use assignment::Weight;
 use assignment::contract::{ExpiryAction, Until};
 use canary_release::evidence::EvidenceVerdict;
-use canary_release::record::Operation;
+use canary_release::record::{Author, Operation};
 use canary_release::rollout::{Decision, Ending, RolloutAction, RolloutObservation, RolloutPhase};
 use canary_release::state::ScaledDown;
+use jiff::Timestamp;
 
 const ROLLOUT: &str = "  rollout:\n    plans: {default: [{weight: 10, hold: 1m}, {weight: 50, hold: 1m}]}\n";
 
@@ -28,7 +29,12 @@ fn no_more_users_go_to_the_canary_and_fewer_may() {
     let mut fixture = RolloutFixture::new(ROLLOUT);
     fixture.run_until_weight("10%", EvidenceVerdict::Advance);
     let mut more_by_hand = fixture.clone();
-    more_by_hand.record.set_weight("30".parse().unwrap(), None, "ada", Operation::Weight);
+    more_by_hand.record.set_weight(
+        "30".parse().unwrap(),
+        None,
+        Author::new("ada", Timestamp::now()),
+        Operation::Weight,
+    );
     more_by_hand.deployed = more_by_hand.record.state.generation;
     more_by_hand.record.active_rollout().unwrap().resume(fixture.now).unwrap();
     assert_eq!(

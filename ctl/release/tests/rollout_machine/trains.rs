@@ -5,7 +5,7 @@ use canary_release::alert::RolloutResult;
 use canary_release::evidence::{
     EvidenceVerdict, GROUPS, GroupCounts, IntervalCounts, ProxyCoverage, TrainReport, VersionCounts,
 };
-use canary_release::record::Record;
+use canary_release::record::{Author, Record};
 use canary_release::rollout::{InnerIntervals, InnerRelease, MAX_INNER_RELEASES, RolloutEnd, RolloutVerb};
 use canary_release::spec::ReleaseName;
 use canary_release::state::TrainMember;
@@ -123,7 +123,7 @@ fn the_release_in_front_observes_its_train_while_it_rolls_out_and_no_other_does(
 fn alerts_count_inner_releases_where_something_speaks_against_them_and_a_bounded_number() {
     let told = |fixture: &mut RolloutFixture| {
         let now = fixture.now;
-        fixture.record.change_rollout(RolloutVerb::Pause, "ada", now).unwrap();
+        fixture.record.change_rollout(RolloutVerb::Pause, Author::new("ada", now)).unwrap();
         let last = fixture.record.alerts.pending().last().unwrap();
         last.alert.counts.iter().filter(|counts| counts.release.is_some()).count()
     };

@@ -4,8 +4,9 @@ use crate::fixture::{Killed, PLAN, RolloutFixture};
 use crate::{NO_GATE, result};
 use canary_release::alert::RolloutResult;
 use canary_release::evidence::EvidenceVerdict;
-use canary_release::record::Operation;
+use canary_release::record::{Author, Operation};
 use canary_release::rollout::{Ending, RolloutAction, RolloutPhase};
+use jiff::Timestamp;
 
 #[test]
 fn a_step_that_begins_anew_needs_another_approval() {
@@ -23,7 +24,12 @@ fn a_weight_by_hand_is_not_renewed_where_it_is_that_of_the_step() {
     let mut fixture = RolloutFixture::new(NO_GATE);
     fixture.tick(EvidenceVerdict::Advance);
     let until = fixture.record.state.until;
-    fixture.record.set_weight("10".parse().unwrap(), until, "ada", Operation::Weight);
+    fixture.record.set_weight(
+        "10".parse().unwrap(),
+        until,
+        Author::new("ada", Timestamp::now()),
+        Operation::Weight,
+    );
     fixture.deployed = fixture.record.state.generation;
     let at = i64::try_from(until.unwrap().at_seconds).unwrap();
     fixture.pass(at - fixture.now.as_second() - 1);
@@ -103,7 +109,7 @@ fn a_rollout_of_the_next_canary_begins_with_a_generation_and_alerts_of_its_own()
     spec.plans.insert("default".to_owned(), rollout.plan.clone());
     let generation = fixture.record.state.generation;
     fixture.pass(1);
-    fixture.record.start_rollout(&spec, "default", "grace", fixture.now).unwrap();
+    fixture.record.start_rollout(&spec, "default", Author::new("grace", fixture.now)).unwrap();
     assert_eq!(fixture.record.state.generation, generation + 1, "else no proxy would count by user group");
     let ids: Vec<&str> =
         fixture.record.alerts.pending().iter().map(|pending| pending.alert.id.as_str()).collect();

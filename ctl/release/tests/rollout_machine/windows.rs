@@ -2,6 +2,7 @@
 
 use crate::fixture::RolloutFixture;
 use canary_release::evidence::EvidenceVerdict;
+use canary_release::record::Author;
 use canary_release::rollout::{Ending, RolloutAction, RolloutPhase, RolloutVerb};
 
 /// The fixture's clock begins on Friday, 2026-11-20, at 17:00 in Berlin.
@@ -54,7 +55,7 @@ fn the_promotion_waits_for_a_window_too_and_somebody_may_promote_at_any_time() {
     assert!(decision.reason.starts_with("outside the windows of the rollout"), "{}", decision.reason);
     assert!(decision.reason.ends_with("; Advance"), "the weight has not expired: {}", decision.reason);
     let now = fixture.now;
-    fixture.record.change_rollout(RolloutVerb::Promote, "ada", now).unwrap();
+    fixture.record.change_rollout(RolloutVerb::Promote, Author::new("ada", now)).unwrap();
     assert_eq!(fixture.decide(EvidenceVerdict::Advance).action, RolloutAction::Execute(Ending::Promote));
 }
 

@@ -5,8 +5,9 @@ use crate::kit::{
 };
 use canary_release::object::restore_ownership;
 use canary_release::plan::{Action, ChangeReason, edits, removal, reroute};
-use canary_release::record::ends_after;
+use canary_release::record::{Author, ends_after};
 use canary_release::routing::is_lost;
+use jiff::Timestamp;
 use serde_json::json;
 
 #[test]
@@ -57,14 +58,14 @@ fn after_a_promotion_the_default_is_another_and_the_way_back_the_same() {
         json!([{"route": [{"destination": {"host": "shop", "subset": "v1"}}]}, {"route": to("shop")}]);
     let before = theirs(&explicit);
     let seen = edited(&before, &record);
-    record.promote(ends_after(None), "ada");
+    record.promote(ends_after(Timestamp::now(), None), Author::new("ada", Timestamp::now()));
     let plan = reroute("shop/shop", &record, &observed(&seen)).unwrap();
     let seen = applied(&seen, &plan.changes[0].body);
     let defaults: Vec<_> = [2, 5]
         .map(|at| seen["spec"]["http"][at]["route"][0]["destination"]["subset"].as_str().unwrap())
         .into();
     assert_eq!(defaults, ["v2", "v2"]);
-    record.finish(&["v1".to_owned()], "ada");
+    record.finish(&["v1".to_owned()], Author::new("ada", Timestamp::now()));
     record.leaving.clear();
     let plan = reroute("shop/shop", &record, &observed(&seen)).unwrap();
     let seen = applied(&seen, &plan.changes[0].body);

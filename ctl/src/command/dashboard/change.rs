@@ -6,6 +6,7 @@ use crate::command::{role_change, rollback};
 use crate::dashboard::{ChangeKind, ChangeReport, ChangeRequest};
 use crate::report::Report;
 use canary_operations::{Cluster, RollbackOptions, StoredRecord, WaitOptions, WeightRequest};
+use canary_release::record::Author;
 use canary_release::rollout::RolloutVerb;
 use canary_release::spec::ReleaseName;
 use jiff::Timestamp;
@@ -113,7 +114,7 @@ impl ReleaseEditor<'_> {
     async fn rollout(self, verb: RolloutVerb) -> Result<Vec<String>, Error> {
         let Self { cluster, name, mut stored, dry_run } = self;
         if dry_run {
-            let changed = stored.record.change_rollout(verb, "", Timestamp::now());
+            let changed = stored.record.change_rollout(verb, Author::new("", Timestamp::now()));
             changed.map_err(canary_operations::Error::from)?;
         } else {
             stored = cluster.change_rollout(name, stored, verb, &[]).await?;

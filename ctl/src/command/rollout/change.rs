@@ -4,9 +4,9 @@ use super::view::RolloutView;
 use crate::cli::{RolloutChange, RolloutStart};
 use crate::command::inner_release::{self, InnerChange};
 use crate::command::target::{self, ReleaseTarget};
-use crate::module;
 use crate::report::Printer;
-use crate::{Error, Outcome};
+use crate::{Error, Outcome, module};
+use canary_release::record::Author;
 use canary_release::rollout::{RolloutVerb, VerbError};
 use jiff::Timestamp;
 
@@ -22,7 +22,7 @@ pub(super) async fn start(arguments: &RolloutStart, printer: &mut Printer) -> Re
     if arguments.dry_run {
         let rollout = cluster.resolve_slower_than(&name, &stored.record, &rollout).await?;
         let record = &mut stored.record;
-        let started = record.start_rollout(&rollout, &arguments.plan, NOBODY, Timestamp::now());
+        let started = record.start_rollout(&rollout, &arguments.plan, Author::new(NOBODY, Timestamp::now()));
         started.map_err(canary_operations::Error::from)?;
     } else {
         let (plan, skipped) = ((&rollout, arguments.plan.as_str()), &arguments.on.checks.skipped);
@@ -47,7 +47,7 @@ pub(super) async fn change(
     printer.format = arguments.output.format;
     let ReleaseTarget { name, cluster, mut stored } = target::connect_release(&arguments.on).await?;
     if arguments.dry_run {
-        let changed = stored.record.change_rollout(verb, NOBODY, Timestamp::now());
+        let changed = stored.record.change_rollout(verb, Author::new(NOBODY, Timestamp::now()));
         changed.map_err(canary_operations::Error::from)?;
     } else {
         stored = cluster.change_rollout(&name, stored, verb, &arguments.on.checks.skipped).await?;

@@ -33,7 +33,7 @@ impl Cluster {
     ) -> Result<(), Error> {
         let mut stored = self.get_or_recover_record(&release.name, &config_objects(release)?).await?;
         let module = rollout.to_string();
-        stored.record.begin_module_rollout(rollout, &self.user);
+        stored.record.begin_module_rollout(rollout, self.author());
         let backup = back_up_modules(&mut stored.record, &release.name, contents);
         self.records.save(&release.name, &mut stored).await?;
         if let Some(backup) = backup {
@@ -42,7 +42,7 @@ impl Cluster {
         self.deploy(release, &stored, ModuleChoice::New(contents)).await?;
         match self.wait_for_proxies(&release.name, &stored.record, waiting).await {
             Err(Error::Late { desired, behind, waited }) => {
-                stored.record.revert_module_rollout(&self.user);
+                stored.record.revert_module_rollout(self.author());
                 self.records.save(&release.name, &mut stored).await?;
                 self.deploy(release, &stored, ModuleChoice::Old(contents)).await?;
                 if let Some(backup) = drop_module_backup(&mut stored.record) {

@@ -10,7 +10,7 @@ use assignment::contract::Role;
 use canary_release::delivery::{ModuleContents, ModuleRollout, deployed_config};
 use canary_release::object::{Object, Reference, Stage};
 use canary_release::plan::{Desired, Plan, PlanNote, default_routes, order};
-use canary_release::record::{Operation, Record};
+use canary_release::record::{Author, Operation, Record};
 use canary_release::spec::{Release, Routes};
 use serde_json::Value;
 
@@ -49,14 +49,14 @@ impl Cluster {
         if let Some(pods) = &pods {
             record.accept(release, allow_rolled_back)?;
             let running = running(record, pods);
-            record.follow(release, &self.user, |version| running.iter().any(|other| other == version));
+            record.follow(release, self.author(), |version| running.iter().any(|other| other == version));
         }
         let snapshot = self.snapshot(release, record, &route_objects).await?;
         let keys = keys.or_signing(snapshot.observed.signing_keys(release, record)?);
         let desired = Desired::of(release, record, &keys.or_placeholder(), &snapshot.observed)?;
         let plan = desired.plan(release, record, &snapshot.observed)?;
         let mut planned = Planned { before, stored, keys, snapshot, desired, plan, pods };
-        planned.raise_generation(release, &self.user)?;
+        planned.raise_generation(release, self.author())?;
         let routes = choice.into_iter().chain(planned.route_order(release)?).map(PlanNote::Routes);
         planned.plan.notes = routes.chain(planned.snapshot.note.clone()).collect();
         Ok(planned)
@@ -142,10 +142,10 @@ impl Planned {
     }
 
     /// Gives the record its history, and another generation if proxies are to see a change.
-    fn raise_generation(&mut self, release: &Release, user: &str) -> Result<(), Error> {
+    fn raise_generation(&mut self, release: &Release, by: Author<'_>) -> Result<(), Error> {
         let record = &mut self.stored.record;
         let Some(before) = &self.before else {
-            record.append_history(user, assignment::Weight::ZERO, Operation::Apply);
+            record.append_history(by, assignment::Weight::ZERO, Operation::Apply);
             return Ok(());
         };
         // A filter that is inserted again gets a generation of its own: proxies report those of the one before it until their
@@ -155,7 +155,7 @@ impl Planned {
             return Ok(());
         }
         record.state.generation += 1;
-        record.append_history(user, before.state.weight, Operation::Apply);
+        record.append_history(by, before.state.weight, Operation::Apply);
         self.replan(release)
     }
 

@@ -1,5 +1,6 @@
 //! The checks of the end of a drain.
 
+use crate::cluster::nobody;
 use crate::{Cluster, Error, StoredRecord};
 use canary_release::preflight::{Alternative, PreflightCheck};
 use canary_release::record::Record;
@@ -34,7 +35,7 @@ impl CheckedFinish {
     /// The record as it would be in the end.
     pub fn preview(&self) -> Record {
         let mut record = self.stored.record.clone();
-        record.finish(&self.versions, "");
+        record.finish(&self.versions, nobody());
         record.leaving.clear();
         record
     }

@@ -1,5 +1,6 @@
 //! The checks of a promotion.
 
+use crate::cluster::nobody;
 use crate::operation::checks::now;
 use crate::{Cluster, EffectiveSettings, Error, StoredRecord};
 use assignment::Weight;
@@ -58,12 +59,12 @@ impl CheckedPromotion<'_> {
     /// The record as it would be.
     pub fn preview(&self) -> Record {
         let mut record = self.stored.record.clone();
-        record.promote(self.deadline(), "");
+        record.promote(self.deadline(), nobody());
         record
     }
 
     pub(crate) fn deadline(&self) -> Timestamp {
-        ends_after(self.drain)
+        ends_after(Timestamp::now(), self.drain)
     }
 
     /// A promotion is a step to 100 %.

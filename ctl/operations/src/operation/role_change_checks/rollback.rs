@@ -1,5 +1,6 @@
 //! The checks of a rollback, and how much of it is left to do.
 
+use crate::cluster::nobody;
 use crate::operation::checks::{check_ready, now};
 use crate::{Cluster, EffectiveSettings, Error, StoredRecord};
 use assignment::contract::Role;
@@ -66,7 +67,7 @@ impl CheckedRollback {
     /// The record as it would be in the end.
     pub fn preview(&self) -> Record {
         let mut record = self.stored.record.clone();
-        record.roll_back(&self.target, self.deadline, "");
+        record.roll_back(&self.target, self.deadline, nobody());
         record.leaving.clear();
         record
     }
@@ -88,7 +89,7 @@ impl Cluster {
         let target = rollback_target(stored.record.to_roll_back()?, options);
         let deadline = rollback_deadline(&target, options, settings);
         let mut after = stored.record.clone();
-        after.roll_back(&target, None, "");
+        after.roll_back(&target, None, nobody());
         let stable = after.state.version_of(Role::Stable).unwrap_or_default();
         let mut scaled_down = None;
         if !options.skipped.contains(&PreflightCheck::NoReadyPods) {
@@ -125,7 +126,7 @@ fn rollback_deadline(
         }
         (false, _) => options.drain,
     };
-    drain.map(|drain| ends_after(Some(drain)))
+    drain.map(|drain| ends_after(Timestamp::now(), Some(drain)))
 }
 
 #[cfg(test)]

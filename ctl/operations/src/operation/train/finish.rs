@@ -3,6 +3,7 @@
 use super::checked::{CheckedStep, CheckedTrain};
 use super::step::about;
 use super::{LeftReason, Train, TrainChange, TrainChanged, TrainRelease, TrainStep};
+use crate::cluster::nobody;
 use crate::{CheckedFinish, Cluster, Error, WaitOptions};
 use canary_release::preflight::PreflightCheck;
 use canary_release::record::Record;
@@ -27,7 +28,7 @@ impl Cluster {
             let step = if drains(&stored.record) {
                 let checked = about(name, self.check_finish(name, stored.clone(), skipped))?;
                 let mut after = stored.record.clone();
-                after.finish(checked.versions(), "");
+                after.finish(checked.versions(), nobody());
                 about(name, self.protect_routes(name, &after).await)?;
                 CheckedStep::Change(checked)
             } else {

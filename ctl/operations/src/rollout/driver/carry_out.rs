@@ -4,7 +4,7 @@ use super::RolloutDriver;
 use super::observe::Found;
 use crate::{Error, PromoteOptions, RollbackOptions, StoredRecord, WaitOptions};
 use canary_release::preflight::PreflightCheck;
-use canary_release::record::Record;
+use canary_release::record::{Author, Record};
 use canary_release::rollout::{Decision, Ending, RolloutAction};
 use jiff::Timestamp;
 
@@ -29,7 +29,7 @@ impl RolloutDriver<'_> {
             RolloutAction::Execute(Ending::Promote) => self.promote(stored).await,
             RolloutAction::Execute(Ending::Rollback) => self.roll_back(stored).await,
             RolloutAction::Execute(Ending::Stop) => {
-                stored.record.stop_rollout(&self.cluster.user);
+                stored.record.stop_rollout(Author::new(&self.cluster.user, now));
                 self.write(stored, true, now).await
             }
             RolloutAction::EnterStep(_)
@@ -48,7 +48,7 @@ impl RolloutDriver<'_> {
         now: Timestamp,
     ) -> Result<Record, Error> {
         let before = stored.record.clone();
-        stored.record.apply_decision(decision, &self.cluster.user, now);
+        stored.record.apply_decision(decision, Author::new(&self.cluster.user, now));
         stored.record.note_stable_pods(before.state.weight, stable_pods);
         if matches!(decision.action, RolloutAction::EnterStep(_)) {
             let weight = stored.record.state.weight;

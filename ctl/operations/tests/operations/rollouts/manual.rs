@@ -4,7 +4,9 @@ use super::{Canary, RolloutFixture, assert_is_over, observe};
 use crate::fixture::{promote, release, roll_back, run, set_weight};
 use canary_operations::Error;
 use canary_release::alert::RolloutResult;
+use canary_release::record::Author;
 use canary_release::rollout::{RolloutPhase, RolloutVerb};
+use jiff::Timestamp;
 use serde_json::json;
 
 #[test]
@@ -107,7 +109,7 @@ fn what_somebody_else_has_paused_may_be_aborted_and_paused_and_nothing_more() {
         let (cluster, name) = (&fixture.cluster, &fixture.release.name);
         let paused = async || {
             let mut stored = cluster.get_record(name).await.unwrap();
-            stored.record.pause("eve", None);
+            stored.record.pause(Author::new("eve", Timestamp::now()), None);
             stored
         };
         let start = cluster.start_rollout(name, paused().await, (&fixture.release.rollout, "default"), &[]);

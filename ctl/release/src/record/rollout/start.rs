@@ -2,7 +2,7 @@
 
 use crate::alert::AlertKind;
 use crate::evidence::Evidence;
-use crate::record::{Operation, Record};
+use crate::record::{Author, Operation, Record};
 use crate::rollout::decision::seconds;
 use crate::rollout::{AlertState, Rollout, VerbError};
 use crate::spec::{Milliseconds, RolloutSpec};
@@ -20,8 +20,7 @@ impl Record {
         &mut self,
         spec: &RolloutSpec,
         plan_name: &str,
-        by: &str,
-        now: Timestamp,
+        by: Author<'_>,
     ) -> Result<(), VerbError> {
         let canary = self.state.version_of(Role::Canary).ok_or(VerbError::NoCanary)?.to_owned();
         if let Some(active) =
@@ -40,8 +39,8 @@ impl Record {
             policy: spec.policy,
             windows: spec.windows.clone(),
             depends_on: spec.depends_on.clone(),
-            by: by.to_owned(),
-            started_at: now,
+            by: by.name.to_owned(),
+            started_at: by.at,
             step: None,
             suspended: None,
             ending: None,
@@ -53,16 +52,16 @@ impl Record {
             measured: BTreeMap::new(),
             hooks: spec.hooks.hooks.clone(),
             hook_states: BTreeMap::new(),
-            alerts: AlertState::begin(spec.alerts.receivers.clone(), now),
+            alerts: AlertState::begin(spec.alerts.receivers.clone(), by.at),
         }));
-        self.count_by_group(Some(now), by);
+        self.count_by_group(Some(by.at), by);
         let weights = plan.iter().map(|step| step.weight.to_string()).collect::<Vec<_>>().join(", ");
-        self.alert(AlertKind::Started, &format!("started by {by}: {weights}"), now);
+        self.alert(AlertKind::Started, &format!("started by {}: {weights}", by.name), by.at);
         Ok(())
     }
 
     /// Lets the proxies count by user group from a moment on, or no more, as the next generation.
-    pub(super) fn count_by_group(&mut self, since: Option<Timestamp>, by: &str) {
+    pub(super) fn count_by_group(&mut self, since: Option<Timestamp>, by: Author<'_>) {
         let policy = self.rollout.as_ref().map(|rollout| rollout.policy).filter(|_| since.is_some());
         let slower_than = policy.and_then(|policy| policy.slower_than);
         self.state.rollout_since_seconds = since.map_or(0, seconds);

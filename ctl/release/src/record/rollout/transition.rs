@@ -2,7 +2,7 @@
 
 use crate::alert::{AlertKind, RolloutResult};
 use crate::evidence::IntervalCounts;
-use crate::record::{Operation, Record};
+use crate::record::{Author, Operation, Record};
 use crate::rollout::decision::{after, seconds};
 use crate::rollout::state::CurrentStep;
 use crate::rollout::{CanaryRole, Decision, InnerIntervals, RolloutAction, RolloutEnd};
@@ -37,12 +37,12 @@ impl Record {
 
     /// Does what a decision says to the record. Whether it changed anything: what is waited for, deployed or executed is
     /// no change of the record.
-    pub fn apply_decision(&mut self, decision: &Decision, by: &str, now: Timestamp) -> bool {
+    pub fn apply_decision(&mut self, decision: &Decision, by: Author<'_>) -> bool {
         let Some(rollout) = self.rollout.as_mut() else { return false };
         let is_changed = match decision.action {
-            RolloutAction::EnterStep(index) => self.enter_step(index, by, now),
+            RolloutAction::EnterStep(index) => self.enter_step(index, by),
             RolloutAction::Renew => {
-                let (weight, until) = (self.state.weight, self.expiry(now));
+                let (weight, until) = (self.state.weight, self.expiry(by.at));
                 self.set_weight(weight, until, by, Operation::Rollout);
                 true
             }
@@ -51,7 +51,7 @@ impl Record {
                 true
             }
             RolloutAction::End(result) => {
-                rollout.ended = Some(RolloutEnd { result, reason: decision.reason.clone(), at: now });
+                rollout.ended = Some(RolloutEnd { result, reason: decision.reason.clone(), at: by.at });
                 if result == RolloutResult::Completed {
                     // The weight stays, and with it the canary: nobody renews it any more.
                     self.state.until = None;
@@ -62,35 +62,35 @@ impl Record {
             RolloutAction::Wait | RolloutAction::Deploy | RolloutAction::Execute(_) => false,
         };
         if is_changed {
-            self.alert_decision(decision, now);
+            self.alert_decision(decision, by.at);
         }
         is_changed
     }
 
     /// No new users for the canary, as the end of a rollout.
-    pub fn stop_rollout(&mut self, by: &str) {
+    pub fn stop_rollout(&mut self, by: Author<'_>) {
         self.set_weight(Weight::ZERO, None, by, Operation::Rollout);
     }
 
     /// The release is uninstalled, and with it the rollout. Whether one went on: that is told.
-    pub fn end_rollout_by_uninstallation(&mut self, by: &str, now: Timestamp) -> bool {
+    pub fn end_rollout_by_uninstallation(&mut self, by: Author<'_>) -> bool {
         if !self.rollout.as_ref().is_some_and(|rollout| rollout.is_active()) {
             return false;
         }
-        let reason = format!("{by} has uninstalled the release");
-        self.alert(AlertKind::Aborted, &reason, now);
+        let reason = format!("{} has uninstalled the release", by.name);
+        self.alert(AlertKind::Aborted, &reason, by.at);
         let result = RolloutResult::RolledBack;
         if let Some(rollout) = self.rollout.as_mut() {
-            rollout.ended = Some(RolloutEnd { result, reason, at: now });
+            rollout.ended = Some(RolloutEnd { result, reason, at: by.at });
         }
         true
     }
 
-    fn enter_step(&mut self, index: usize, by: &str, now: Timestamp) -> bool {
-        let until = self.expiry(now);
+    fn enter_step(&mut self, index: usize, by: Author<'_>) -> bool {
+        let until = self.expiry(by.at);
         let Some(rollout) = self.rollout.as_mut() else { return false };
         let Some(step) = rollout.plan.get(index).copied() else { return false };
-        rollout.step = Some(CurrentStep { index, since: now, approved_by: None });
+        rollout.step = Some(CurrentStep { index, since: by.at, approved_by: None });
         rollout.begin_step();
         self.set_weight(step.weight, until, by, Operation::Rollout);
         true

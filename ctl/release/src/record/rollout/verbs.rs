@@ -1,9 +1,8 @@
 //! What people do to a rollout. Each changes the record and nothing else; a driver carries it out.
 
 use crate::alert::AlertKind;
-use crate::record::Record;
+use crate::record::{Author, Record};
 use crate::rollout::{Rollout, RolloutVerb, Suspension, VerbError};
-use jiff::Timestamp;
 
 impl Record {
     /// Does to the rollout what somebody asks for. A driver carries it out.
@@ -11,47 +10,50 @@ impl Record {
     /// # Errors
     ///
     /// If there is no rollout that has not ended, or it cannot do that now.
-    pub fn change_rollout(&mut self, verb: RolloutVerb, by: &str, now: Timestamp) -> Result<(), VerbError> {
+    pub fn change_rollout(&mut self, verb: RolloutVerb, by: Author<'_>) -> Result<(), VerbError> {
         let rollout = self.active_rollout()?;
         let before = rollout.suspended.clone();
         match verb {
-            RolloutVerb::Approve => rollout.approve(by)?,
-            RolloutVerb::Pause => rollout.pause(by)?,
-            RolloutVerb::Resume => rollout.resume(now)?,
-            RolloutVerb::Retry => rollout.retry(now)?,
-            RolloutVerb::Abort => rollout.abort(by, now)?,
-            RolloutVerb::Promote => rollout.promote_now(by)?,
+            RolloutVerb::Approve => rollout.approve(by.name)?,
+            RolloutVerb::Pause => rollout.pause(by.name)?,
+            RolloutVerb::Resume => rollout.resume(by.at)?,
+            RolloutVerb::Retry => rollout.retry(by.at)?,
+            RolloutVerb::Abort => rollout.abort(by.name, by.at)?,
+            RolloutVerb::Promote => rollout.promote_now(by.name)?,
         }
         if !rollout.is_active() {
             self.count_by_group(None, by);
         }
-        self.alert_verb(verb, before.as_ref(), by, now);
+        self.alert_verb(verb, before.as_ref(), by);
         Ok(())
     }
 
     /// Tells what somebody has done to a rollout, as a part of the same write. An approval and a promotion are told by what follows.
-    fn alert_verb(&mut self, verb: RolloutVerb, before: Option<&Suspension>, by: &str, now: Timestamp) {
+    fn alert_verb(&mut self, verb: RolloutVerb, before: Option<&Suspension>, by: Author<'_>) {
         let Some(rollout) = self.rollout.as_ref() else { return };
+        let name = by.name;
         let told = match verb {
             RolloutVerb::Pause if before != rollout.suspended.as_ref() => {
-                Some((AlertKind::Suspended, format!("paused by {by}")))
+                Some((AlertKind::Suspended, format!("paused by {name}")))
             }
-            RolloutVerb::Resume if before.is_some() => Some((AlertKind::Resumed, format!("resumed by {by}"))),
+            RolloutVerb::Resume if before.is_some() => {
+                Some((AlertKind::Resumed, format!("resumed by {name}")))
+            }
             RolloutVerb::Retry => Some((
                 AlertKind::Resumed,
-                format!("{by} lets the step begin anew, without the evidence before it"),
+                format!("{name} lets the step begin anew, without the evidence before it"),
             )),
             RolloutVerb::Abort => Some(match (&rollout.ended, &rollout.ending) {
                 (Some(end), _) => (end.result.into(), end.reason.clone()),
                 (None, Some((ending, reason))) => {
                     (AlertKind::Aborted, format!("{reason}{}", ending.consequence()))
                 }
-                (None, None) => (AlertKind::Aborted, format!("aborted by {by}")),
+                (None, None) => (AlertKind::Aborted, format!("aborted by {name}")),
             }),
             RolloutVerb::Pause | RolloutVerb::Resume | RolloutVerb::Approve | RolloutVerb::Promote => None,
         };
         if let Some((kind, reason)) = told {
-            self.alert(kind, &reason, now);
+            self.alert(kind, &reason, by.at);
         }
     }
 

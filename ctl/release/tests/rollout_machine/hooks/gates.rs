@@ -1,6 +1,7 @@
 //! What is asked before a weight and before the promotion.
 
 use super::*;
+use canary_release::record::Author;
 use canary_release::rollout::RolloutVerb;
 use serde_json::json;
 
@@ -204,7 +205,7 @@ fn a_gate_that_closes_after_an_approval_is_told_too() {
     }
     assert_eq!(driver.fixture.told(), ["started", "step", "gate"], "the approval");
     let now = driver.fixture.now;
-    driver.fixture.record.change_rollout(RolloutVerb::Approve, "ada", now).unwrap();
+    driver.fixture.record.change_rollout(RolloutVerb::Approve, Author::new("ada", now)).unwrap();
     driver.ticks(4, |_| Response::Forbidden);
     assert_eq!(driver.fixture.told(), ["started", "step", "gate", "gate"], "and the hook");
 }
