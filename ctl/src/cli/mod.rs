@@ -135,27 +135,27 @@ pub enum Verb {
     Apply(Apply),
     /// Change the canary's share of users
     Weight(Box<Weigh>),
-    /// Let the canary go to its promotion, or back, by what its users' responses show
+    /// Roll out the canary automatically, and promote it or roll it back on evidence
     Rollout(Box<Rollout>),
-    /// Let nobody else change a release
+    /// Pause a release: other users cannot change it
     Pause(Pause),
     /// Let a paused release change again
     Resume(Resume),
     /// List the releases of a cluster
     List(List),
-    /// Say what a release is asked to do, what the proxies do, and what users get
+    /// Show the desired state, what proxies run, and the observed share
     Status(Status),
     /// Show releases as a page on this machine: versions, users, responses, proxies, problems
     Dashboard(Box<Dashboard>),
     /// Make the canary stable; the version that was drains, and no session moves
     Promote(Box<Promote>),
-    /// Take the canary back, or the last promotion
+    /// Roll back the canary, or the last promotion
     Rollback(Box<Rollback>),
-    /// Let a new key sign pins, ids and tokens, without a user who notices
+    /// Rotate the signing key without invalidating sessions
     RotateKeys(RotateKeys),
     /// Write the record of a release again, from its objects on the cluster
     Recover(Recover),
-    /// Take a release off the cluster: only what `apply` has put there
+    /// Delete the objects that `apply` created
     Uninstall(Uninstall),
     /// Say which version a request would get, and why
     Explain(Explain),

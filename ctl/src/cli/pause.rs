@@ -3,7 +3,7 @@
 use super::OnCluster;
 use clap::Args;
 
-/// Let nobody else change a release
+/// Pause a release: other users cannot change it
 #[derive(Clone, Debug, Args)]
 #[command(
     after_help = "Users go on as they are. Who paused it may still change it, and `weight 0` is never refused.

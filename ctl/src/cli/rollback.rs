@@ -4,7 +4,7 @@ use super::{OnCluster, Output, Writes};
 use canary_release::spec::Seconds;
 use clap::Args;
 
-/// Take the canary back, or the last promotion
+/// Roll back the canary, or the last promotion
 #[derive(Clone, Debug, Args)]
 #[command(
     after_help = "Before a promotion everyone is on stable with the next request, unless --drain lets sessions finish. After one the
@@ -26,7 +26,7 @@ pub struct Rollback {
     /// End sessions too: everyone is on stable with the next request
     #[arg(long)]
     pub now: bool,
-    /// All releases of this train, found by their records: each after those that call it. Canaries, and promotions that were made with them
+    /// Roll back all canaries of this train, and promotions that were made together: each release after those that call it
     #[arg(long, value_name = "NAME", conflicts_with_all = ["release", "file"])]
     pub train: Option<String>,
     /// Whether to write, and how long to wait.

@@ -4,7 +4,7 @@ use super::{ClusterAccess, OnCluster, Output, SpecFile};
 use canary_release::spec::{DEFAULT_PLAN, Seconds};
 use clap::{Args, Subcommand};
 
-/// Let the canary go to its promotion, or back, by what its users' responses show
+/// Roll out the canary automatically, and promote it or roll it back on evidence
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
   canary-ctl rollout start              by the plan `default`, and then

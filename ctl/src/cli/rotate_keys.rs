@@ -3,7 +3,7 @@
 use super::{ClusterAccess, Output, SkipChecks, SpecFile, Writes};
 use clap::Args;
 
-/// Let a new key sign pins, ids and tokens, without a user who notices
+/// Rotate the signing key without invalidating sessions
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
   canary-ctl rotate-keys             a new key signs, the old one verifies

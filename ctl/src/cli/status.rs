@@ -4,7 +4,7 @@ use super::{ClusterAccess, Output, SpecFile};
 use canary_release::spec::Seconds;
 use clap::Args;
 
-/// Say what a release is asked to do, what the proxies do, and what users get
+/// Show the desired state, what proxies run, and the observed share
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
   canary-ctl status

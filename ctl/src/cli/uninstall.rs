@@ -4,7 +4,7 @@ use super::{OnCluster, Output};
 use canary_release::spec::Seconds;
 use clap::Args;
 
-/// Take a release off the cluster: only what `apply` has put there; or out of a local Envoy's directory
+/// Delete the objects that `apply` created; of a local Envoy, its files
 #[derive(Clone, Debug, Args)]
 #[command(
     after_help = "Users of the canary are on stable with their next request. Keys stay, because other releases sign with them.

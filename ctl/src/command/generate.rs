@@ -146,7 +146,7 @@ async fn generate_local(
         ));
     }
     match (applied.running, restarts) {
-        (true, true) => printer.hint("envoy.yaml has changed: start Envoy anew"),
+        (true, true) => printer.hint("envoy.yaml has changed: restart Envoy"),
         (false, _) => {
             let bootstrap = directory.join("envoy.yaml").display().to_string();
             let start = ShellCommand::new("envoy --config-path").quoted(&bootstrap, "FILE");

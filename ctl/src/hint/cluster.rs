@@ -110,7 +110,7 @@ const fn of_access(error: &Error) -> Option<&'static str> {
         Error::ConcurrentChange { .. } | Error::Generation { .. } | Error::LostLease { .. } => {
             "look at `canary-ctl status`, and try again if it is still right"
         }
-        Error::Held { .. } => "wait until it has ended; a process that is gone is not waited for",
+        Error::Held { .. } => "wait for it to finish; the Lease of a dead process expires after 15 s",
         Error::LostKeys { .. } => "`canary-ctl apply` puts it there",
         Error::NoService { .. } => "name the application's Service in `service.name`, or create it first",
         Error::Refused { code: 400 | 403, .. } => {
@@ -121,7 +121,7 @@ const fn of_access(error: &Error) -> Option<&'static str> {
         }
         Error::NotApplied => "`canary-ctl apply` brings them there",
         Error::KeysDiffer { .. } => {
-            "`canary-ctl rotate-keys` continues a rotation that was interrupted; else decide for one of them, and copy it"
+            "`canary-ctl rotate-keys` continues a rotation that was interrupted; if there was none, copy one of the two Secrets over the other"
         }
         Error::Unanswered { .. } | Error::Unable { .. } => {
             "`canary-ctl status` says what was done; `canary-ctl apply` continues it"

@@ -85,8 +85,8 @@ fn kubectl_is_told_what_the_last_word_can_be() {
         ran.stdout
     };
     let verbs = complete(&["rol"]);
-    assert!(verbs.starts_with("rollout\tLet the canary go"), "{verbs}");
-    assert!(verbs.contains("\nrollback\tTake the canary back"), "{verbs}");
+    assert!(verbs.starts_with("rollout\tRoll out the canary automatically"), "{verbs}");
+    assert!(verbs.contains("\nrollback\tRoll back the canary"), "{verbs}");
     assert!(verbs.ends_with("\n:4\n"), "{verbs}");
     assert!(complete(&["rollout", "st"]).starts_with("start\t"));
     assert!(complete(&["status", "--out"]).contains("--output"));

@@ -2,6 +2,7 @@
 
 use crate::cli_fixture::{CliFixture, repository};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 const WRITTEN: &str =
@@ -36,6 +37,8 @@ fn the_reference_has_every_field_as_the_schema_has_it() {
     let mut rows = Vec::new();
     fields(&schema, "", &mut rows);
     assert!(rows.len() > 50, "found {} fields", rows.len());
+    let paths: BTreeSet<&str> = rows.iter().filter_map(|row| row.split('`').nth(1)).collect();
+    assert_eq!(paths.len(), rows.len(), "each field has one row: {rows:#?}");
     let head = format!(
         "# Fields of canary.yaml\n\n{WRITTEN}\n\n\
         [The same as a JSON Schema](../canary.schema.json), for editors: `canary-ctl init --schema` writes it beside the file.\n\n\
@@ -54,16 +57,31 @@ fn fields(schema: &Value, prefix: &str, rows: &mut Vec<String>) {
     for (name, field) in schema["properties"].as_object().into_iter().flatten() {
         let path = format!("{prefix}{name}");
         let meaning = field["description"].as_str().unwrap_or_default();
-        let must = if required(name) { " **Required.**" } else { "" };
+        let must = match alternatives(schema) {
+            _ if required(name) => " **Required.**".to_owned(),
+            names if names.contains(&name.as_str()) => {
+                format!(" **Exactly one of** `{}`.", names.join("`, `"))
+            }
+            _ => String::new(),
+        };
         rows.push(format!("| `{path}` | {}{must} | {} |\n", meaning.replace('|', "\\|"), words(field)));
         below(field, &path, rows);
     }
 }
 
+/// The fields of an object of which exactly one is given: each alternative requires one.
+fn alternatives(schema: &Value) -> Vec<&str> {
+    let forms = schema["oneOf"].as_array().into_iter().flatten();
+    forms.filter_map(|form| form["required"].as_array()?.first()?.as_str()).collect()
+}
+
 /// Adds the rows of what a field contains, in whichever form it may be written.
 fn below(field: &Value, path: &str, rows: &mut Vec<String>) {
     fields(field, &format!("{path}."), rows);
-    for form in ["anyOf", "oneOf"].iter().filter_map(|form| field[form].as_array()).flatten() {
+    let has = |name: &String| field["properties"].get(name).is_some();
+    let is_new = |form: &&Value| !form["properties"].as_object().is_some_and(|new| new.keys().all(has));
+    let forms = ["anyOf", "oneOf"].iter().filter_map(|form| field[form].as_array()).flatten();
+    for form in forms.filter(is_new) {
         below(form, path, rows);
     }
     if field["items"].is_object() {

@@ -122,7 +122,7 @@ impl PreflightCheck {
             Self::NoUserKey => "Requests carry no user key, so no user can stay on a version",
             Self::MovesUsers => "Users who are on a version at this moment would be moved off it",
             Self::NoWasmRuntime => "Running proxies without V8 may die of their first Wasm filter",
-            Self::UnseenProxies => "A proxy cannot be asked what it runs; skipped, 30 s are waited for it",
+            Self::UnseenProxies => "A proxy's metrics cannot be read; if skipped, wait 30 s for it instead",
         }
     }
 

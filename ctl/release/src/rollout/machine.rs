@@ -47,7 +47,7 @@ impl Rollout {
                     decide(RolloutPhase::Ended, RolloutAction::End(RolloutResult::Promoted), reason)
                 }
                 CanaryRole::Gone => {
-                    let reason = "the version is no canary any more";
+                    let reason = "the version is no longer the canary";
                     decide(RolloutPhase::Ended, RolloutAction::End(RolloutResult::RolledBack), reason)
                 }
             };

@@ -146,7 +146,9 @@ pub enum Problem<'o> {
         desired: ReleaseGeneration,
     },
     /// No pod is selected whose proxy could decide.
-    #[error("no ready proxy serves the release: nobody decides, and where routes name versions clients can")]
+    #[error(
+        "no ready proxy runs the filter: requests are not assigned, and clients can set the routing header"
+    )]
     NoProxies,
     /// What the proxies run is not known.
     #[error("expected to see what the proxies run, found no right to {} {} in namespace `{}`", right.verb, right.resource, right.namespace)]

@@ -74,7 +74,7 @@ fn a_healthy_release_has_no_problem() {
 fn every_fault_is_a_problem_of_its_own() {
     let lost = ("EnvoyFilter shop/web".to_owned(), vec!["helm".to_owned()]);
     let cases: [(&str, String); 8] = [
-        ("no ready proxy serves the release", only(|observation| observation.proxies.clear(), 20)),
+        ("no ready proxy runs the filter", only(|observation| observation.proxies.clear(), 20)),
         ("no ready pod", only(|observation| observation.ready[1] = ReadyPods { ready: 0, all: 2 }, 20)),
         ("has lost routes of ours", only(|observation| observation.objects.lost_routes.push(lost), 20)),
         (

@@ -14,7 +14,7 @@ pub(super) fn hooks() -> Value {
             required("name", label("Its name, once in a release, and the name of no receiver of alerts.")),
             required("type", words("When it is called, and what its response decides.", &HOOK_TYPES)),
             optional("url", pattern("Its URL.", URL)),
-            optional("urlFrom", secret_source("Where the URL stands: one of these.")),
+            optional("urlFrom", secret_source("Source of the URL.")),
             optional(
                 "signatureKeyFrom",
                 optional_secret_source("Where the keys stand that sign its requests: one of these."),

@@ -40,8 +40,8 @@ pub fn json_schema() -> Value {
     let release = mapping(
         "Which users of a service get which version.",
         vec![
-            required("apiVersion", json!({"const": API_VERSION})),
-            required("kind", json!({"const": KIND})),
+            required("apiVersion", json!({"const": API_VERSION, "description": "Version of this format."})),
+            required("kind", json!({"const": KIND, "description": "Kind of this file."})),
             required("metadata", metadata),
             required("spec", spec::spec()),
         ],

@@ -32,7 +32,9 @@ pub(super) fn rollout() -> Value {
         ),
         optional(
             "stalledAfter",
-            duration("A rollout that does not go on is told of after this time (default: 10m)."),
+            duration(
+                "Send a `stalled` alert when the rollout has made no progress for this long (default: 10m).",
+            ),
         ),
         optional("windows", super::windows::windows()),
         optional("dependsOn", dependencies()),
@@ -137,20 +139,20 @@ fn dependencies() -> Value {
 
 fn alerts() -> Value {
     let mut receiver = mapping(
-        "Who is told of a rollout.",
+        "Alert receivers.",
         vec![
             required("name", super::build::label("Its name, once in a release.")),
-            required("type", words("What it understands.", &FORMATS)),
+            required("type", words("Payload format.", &FORMATS)),
             optional(
                 "severity",
                 words("Alerts that are less severe are not sent (default: info).", &SEVERITIES),
             ),
-            optional("url", pattern("Its URL: a secret; `urlFrom` names a place for it.", URL)),
-            optional("urlFrom", secret_source("Where the URL stands: one of these.")),
+            optional("url", pattern("Its URL: a secret; `urlFrom` names a source for it.", URL)),
+            optional("urlFrom", secret_source("Source of the URL.")),
         ],
     );
     set(&mut receiver, "oneOf", one_of(&["url", "urlFrom"]));
-    let mut alerts = list("Who is told of a rollout.", receiver);
+    let mut alerts = list("Alert receivers.", receiver);
     set(&mut alerts, "maxItems", json!(MAX_RECEIVERS));
     alerts
 }
