@@ -1,8 +1,9 @@
 //! Until the releases that it depends on are at their versions, a rollout sends no more users to the canary.
 
 use super::decision::Decision;
-use super::{Ending, Rollout, RolloutAction, RolloutPhase};
+use super::{Ending, Rollout, RolloutAction, RolloutObservation, RolloutPhase};
 use crate::spec::ReleaseDependency;
+use jiff::Timestamp;
 
 /// What was observed of a release that a rollout depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,21 +17,22 @@ pub enum DependencyState {
 }
 
 impl Rollout {
-    /// The same decision where each dependency has its version; else a wait, if it would raise the weight or promote.
-    /// What is observed is in the order of the dependencies; one that is not observed does not hold.
-    pub(crate) fn with_dependencies(&self, decision: Decision, observed: &[DependencyState]) -> Decision {
+    /// A wait in the place of a step or a promotion while a dependency has not its version. What is observed is in the order
+    /// of the dependencies; one that is not observed does not hold.
+    pub(crate) fn lacks_dependency(
+        &self,
+        step: &Decision,
+        seen: &RolloutObservation,
+        _: Timestamp,
+    ) -> Option<Decision> {
         let is_limited =
-            matches!(decision.action, RolloutAction::EnterStep(_) | RolloutAction::Decide(Ending::Promote));
-        let states = observed.iter().map(Some).chain(std::iter::repeat(None));
+            matches!(step.action, RolloutAction::EnterStep(_) | RolloutAction::Decide(Ending::Promote));
+        let states = seen.dependencies.iter().map(Some).chain(std::iter::repeat(None));
         let unmet =
             self.depends_on.iter().zip(states).find_map(|(dependency, state)| unmet(dependency, state));
-        match unmet.filter(|_| is_limited) {
-            Some(unmet) => {
-                let reason = format!("{unmet}; {}", decision.reason);
-                Decision::new(RolloutPhase::Waiting, RolloutAction::Wait, reason)
-            }
-            None => decision,
-        }
+        let unmet = unmet.filter(|_| is_limited)?;
+        let reason = format!("{unmet}; {}", step.reason);
+        Some(Decision::new(RolloutPhase::Waiting, RolloutAction::Wait, reason))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The hooks of a rollout: which are called now, and what their responses let the rollout do. Notifications are recipients of alerts.
 
-use super::{Decision, Ending, Rollout, RolloutAction, RolloutPhase};
+use super::{Decision, Ending, Rollout, RolloutAction, RolloutObservation, RolloutPhase};
 use crate::alert::AlertKind;
 use crate::analysis::Outcome;
 use crate::evidence::EvidenceVerdict;
@@ -10,18 +10,23 @@ use assignment::Weight;
 use jiff::Timestamp;
 
 impl Rollout {
-    /// The same decision if all hooks before it have passed; or what keeps it from being done.
-    pub(crate) fn gated(&self, decision: Decision, now: Timestamp) -> Decision {
-        for kind in self.hooks_before(decision.action) {
+    /// What is done in the place of a step or a promotion while hooks before it have not passed.
+    pub(crate) fn awaits_hooks(
+        &self,
+        step: &Decision,
+        _: &RolloutObservation,
+        now: Timestamp,
+    ) -> Option<Decision> {
+        for kind in self.hooks_before(step.action) {
             let reports: Vec<HookReport> = self
                 .hook_reports()
                 .filter(|report| report.hook.kind == *kind && !report.has_passed(now))
                 .collect();
             if !reports.is_empty() {
-                return self.waiting_for(*kind, &reports);
+                return Some(self.waiting_for(*kind, &reports));
             }
         }
-        decision
+        None
     }
 
     /// The types of hooks that come before an action, each after those before it.

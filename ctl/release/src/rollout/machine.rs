@@ -1,6 +1,7 @@
-//! What to do next, and why: the first row that fits.
+//! The next step of a rollout, and why: a table of rows, then a table of conditions.
 
 use super::decision::{after, seconds};
+use super::stable_pods::brings_users_back;
 use super::{
     CanaryRole, Decision, Ending, Rollout, RolloutAction, RolloutObservation, RolloutPhase, Suspension,
 };
@@ -14,26 +15,40 @@ use jiff::Timestamp;
 /// Why a weight is set again, or the canary rolled back.
 const EXPIRED: &str = "the weight has expired: no driver has renewed it";
 
+/// A row of the table: what it decides, if it fits.
+type Row = fn(&Rollout, &RolloutObservation, Timestamp) -> Option<Decision>;
+
+/// What comes before the next step, in order: the first row that fits decides.
+const ROWS: [Row; 7] = [
+    Rollout::end,
+    Rollout::interrupted,
+    Rollout::past_deadline,
+    Rollout::expired_for_good,
+    Rollout::rolled_back_by_hook,
+    Rollout::evidence_against,
+    Rollout::fused,
+];
+
+/// What is decided in the place of a step or a promotion whose condition does not hold.
+type Condition = fn(&Rollout, &Decision, &RolloutObservation, Timestamp) -> Option<Decision>;
+
+/// The conditions of a step and of the promotion, in order: the first that does not hold decides. One file a condition.
+const CONDITIONS: [Condition; 4] =
+    [Rollout::lacks_stable_pods, Rollout::outside_windows, Rollout::lacks_dependency, Rollout::awaits_hooks];
+
 impl Rollout {
     /// What to do next. Nothing is changed by asking.
     pub fn next(&self, seen: &RolloutObservation, now: Timestamp) -> Decision {
-        let decision = self
-            .end(seen)
-            .or_else(|| self.interrupted(seen))
-            .or_else(|| self.past_deadline(now))
-            .or_else(|| self.expired_for_good(seen, now))
-            .or_else(|| self.rolled_back_by_hook())
-            .or_else(|| self.evidence_against(seen))
-            .or_else(|| self.fused(seen, now))
-            .unwrap_or_else(|| {
-                let progress = self.with_stable_pods(self.progress(seen, now), seen);
-                self.gated(self.with_dependencies(self.in_window(progress, now), &seen.dependencies), now)
-            });
-        self.renewed(told_of_scaled_down(decision, seen), seen, now)
+        let decision = ROWS.iter().find_map(|row| row(self, seen, now)).unwrap_or_else(|| {
+            let step = self.progress(seen, now);
+            let unmet = CONDITIONS.iter().find_map(|condition| condition(self, &step, seen, now));
+            unmet.unwrap_or(step)
+        });
+        self.renewed(brings_users_back(decision, seen), seen, now)
     }
 
     /// The rollout has ended, or is about to.
-    fn end(&self, seen: &RolloutObservation) -> Option<Decision> {
+    fn end(&self, seen: &RolloutObservation, _: Timestamp) -> Option<Decision> {
         let decide = |phase, action, reason: &str| Some(Decision::new(phase, action, reason));
         if let Some(end) = &self.ended {
             let action = if seen.is_deployed { RolloutAction::Wait } else { RolloutAction::Deploy };
@@ -69,7 +84,7 @@ impl Rollout {
     }
 
     /// A person has interfered, or a call was killed before it had written the objects of the record.
-    fn interrupted(&self, seen: &RolloutObservation) -> Option<Decision> {
+    fn interrupted(&self, seen: &RolloutObservation, _: Timestamp) -> Option<Decision> {
         if let Some(suspension) = &self.suspended {
             return Some(Decision::new(RolloutPhase::Suspended, RolloutAction::Wait, suspension.to_string()));
         }
@@ -78,7 +93,7 @@ impl Rollout {
     }
 
     /// The deadline has passed.
-    fn past_deadline(&self, now: Timestamp) -> Option<Decision> {
+    fn past_deadline(&self, _: &RolloutObservation, now: Timestamp) -> Option<Decision> {
         let reason = format!("the deadline of {} has passed", self.policy.deadline);
         self.is_past_deadline(now).then(|| {
             if self.policy.observe {
@@ -110,7 +125,7 @@ impl Rollout {
     }
 
     /// A hook asks for a rollback: that is done, whatever the file says about a failure.
-    fn rolled_back_by_hook(&self) -> Option<Decision> {
+    fn rolled_back_by_hook(&self, _: &RolloutObservation, _: Timestamp) -> Option<Decision> {
         let reason = self.asked_to_roll_back()?;
         if self.policy.observe {
             return Some(self.failed(reason));
@@ -120,7 +135,7 @@ impl Rollout {
     }
 
     /// The canary is worse, or may be.
-    fn evidence_against(&self, seen: &RolloutObservation) -> Option<Decision> {
+    fn evidence_against(&self, seen: &RolloutObservation, _: Timestamp) -> Option<Decision> {
         let reason = seen.assessment.reason.clone();
         match seen.assessment.verdict {
             EvidenceVerdict::Rollback => Some(self.failed(reason)),
@@ -209,23 +224,6 @@ impl Rollout {
         }
     }
 
-    /// No more users are taken off stable while it has too few pods for those who would come back.
-    fn with_stable_pods(&self, decision: Decision, seen: &RolloutObservation) -> Decision {
-        let Some(scaled_down) = &seen.scaled_down else { return decision };
-        let takes_users = match decision.action {
-            RolloutAction::EnterStep(index) => {
-                self.plan.get(index).is_some_and(|step| step.weight > seen.weight)
-            }
-            RolloutAction::Decide(ending) => ending == Ending::Promote,
-            _ => false,
-        };
-        if !takes_users {
-            return decision;
-        }
-        let reason = format!("{scaled_down}; {}", decision.reason);
-        Decision::new(RolloutPhase::Held, RolloutAction::Wait, reason)
-    }
-
     /// While a driver waits it keeps the weight from expiring. A person's weight is left alone, and one that has expired
     /// is not brought back.
     fn renewed(&self, decision: Decision, seen: &RolloutObservation, now: Timestamp) -> Decision {
@@ -238,15 +236,5 @@ impl Rollout {
             return Decision { action: RolloutAction::Renew, ..decision };
         }
         decision
-    }
-}
-
-/// A failed rollout brings users back to stable however many pods it has: the canary is worse. People are told.
-fn told_of_scaled_down(decision: Decision, seen: &RolloutObservation) -> Decision {
-    match (&seen.scaled_down, decision.action) {
-        (Some(scaled_down), RolloutAction::Decide(Ending::Rollback | Ending::Stop)) => {
-            Decision { reason: format!("{}; {scaled_down}", decision.reason), ..decision }
-        }
-        _ => decision,
     }
 }

@@ -1,23 +1,22 @@
-//! A rollout that goes by itself: from the first step of its plan to a promotion, or back.
+//! An automated rollout: from the first step of its plan to a promotion, or back.
 //!
-//! The machine is a function of the record, of what was observed and of the time; it has no state of its own. So whoever
-//! calls it may be killed anywhere, and two may call it at once: what they write is conditional on the record that they read.
+//! The machine is a function of the rollout, of what was observed and of the time; it has no state of its own and knows no record. So a
+//! driver may be killed anywhere, and two may call it at once: what they write is conditional on the record that they read.
 //!
 //! ```text
 //! state         the rollout of a release, as its record keeps it
-//! start         a plan of the file becomes a rollout   RolloutSpec, time            -> Record
-//! verbs         what people do to it: approve, pause, resume, retry, abort, promote
 //! decision      what a decision is made of, and what it says
-//! machine       what to do next, and why              Rollout, observation, time   -> Decision
-//! analysis      which metrics are measured now, and what they say  Record, queries, time -> MeasurementRequest
-//! forecast      what the traffic of a step can show   Rollout, time                -> RolloutForecast
-//! dependency    whether the releases that it depends on are at their versions  Decision, observation -> Decision
-//! train         what is kept of the other releases of the train   Record, observation -> Record
-//! fuse          what an open fuse of the canary means for it     Rollout, observation -> Decision
-//! hooks         which hooks are called, and what they let it do     Record, decision   -> HookRequest
-//! window        when it may raise the weight            Decision, time              -> Decision
-//! transition    the same, done to the record          Record, action               -> Record
-//! alerts        which transitions people are told of  Record, decision             -> Alert
+//! machine       the table of rows and of conditions   Rollout, observation, time       -> Decision
+//! stable_pods   condition: pods of stable              step, observation                -> Decision
+//! window        condition: time windows                step, time                       -> Decision
+//! dependency    condition: versions of other releases  step, observation                -> Decision
+//! hooks         condition: responses of hooks          step, time                       -> Decision
+//! fuse          row: an open fuse of the canary        Rollout, observation             -> Decision
+//! verbs         approve, pause, resume, retry, abort, promote
+//! analysis      metrics: when they are due             RolloutMetric, time              -> Measurement
+//! forecast      what the traffic of a step can show    Rollout, time                    -> RolloutForecast
+//! train         the other releases of the train        intervals                        -> Evidence
+//! alerts        what its alerts have counted           Rollout                          -> KindCounts
 //! ```
 
 mod alerts;
@@ -28,6 +27,7 @@ mod forecast;
 mod fuse;
 mod hooks;
 mod machine;
+mod stable_pods;
 pub(crate) mod state;
 mod train;
 mod verbs;
