@@ -113,6 +113,18 @@ fn the_release_library_reads_no_clock() {
     }
 }
 
+#[test]
+fn what_changes_a_record_lies_in_its_room() {
+    let mut files = Vec::new();
+    sources(&root().join("ctl/release/src"), &mut files);
+    let room = root().join("ctl/release/src/record");
+    let (inside, outside): (Vec<_>, Vec<_>) = files
+        .iter()
+        .filter(|path| code(path).contains("\nimpl Record {"))
+        .partition(|path| path.starts_with(&room));
+    assert!(outside.is_empty() && inside.len() > 5, "methods of Record in {outside:?}");
+}
+
 /// A further delivery mode or another kind of routes is a change of one folder.
 #[test]
 fn a_kind_of_istio_is_named_in_its_own_folders_alone() {

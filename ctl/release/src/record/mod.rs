@@ -26,6 +26,7 @@ mod role_change;
 mod rollout;
 mod scaled_down;
 mod seal;
+mod train_round;
 
 pub use error::Error;
 pub use expiry::Expiry;
@@ -37,3 +38,4 @@ pub(crate) use release_record::FORMAT;
 pub use release_record::{OwnedObject, Proxies, Record, ServiceRef, proxies};
 pub use role_change::{RoleChange, RoleChangeKind, RollbackTarget, drains_for, ends_after};
 pub use seal::{RecordFault, RecordKeys, RecordSeals, RecordTrust, SealContext};
+pub use train_round::{PromotionState, TrainRound};

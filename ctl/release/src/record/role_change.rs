@@ -1,8 +1,7 @@
 //! Turns of a release: a promotion, a rollback, and the end of a version that drains. Each is a change of its record, from
 //! which everything that is written follows.
 
-use super::{Author, Error};
-use super::{Operation, Record};
+use super::{Author, Error, Operation, Record};
 use crate::spec::{Release, Seconds};
 use assignment::contract::{Role, Stickiness};
 use jiff::{SignedDuration, Timestamp};
@@ -22,7 +21,7 @@ pub struct RoleChange {
     pub by: String,
     /// When.
     pub at: Timestamp,
-    /// The promotion of a train that it is a part of ([`TrainRound`](crate::train::TrainRound)).
+    /// The promotion of a train that it is a part of ([`TrainRound`](crate::record::TrainRound)).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub train_round: Option<String>,
 }

@@ -1,18 +1,15 @@
-//! Releases that change version together: in which order they are promoted, and which of their role changes belong together.
+//! Releases that change version together: which are one train, and in which order they are promoted.
 //!
 //! ```text
 //! connected  which releases of one name are one train                   Record          -> ReleaseName
 //! order      a release before those that call it                        CalledRelease   -> ReleaseName
-//! round      the role changes of one promotion of the train             Record        -> TrainRound
 //! ```
 
 mod connected;
 mod order;
-mod round;
 
 pub use connected::{TrainPlace, connected};
 pub use order::{CalledRelease, promotion_order};
-pub use round::{PromotionState, TrainRound};
 
 use crate::record::RoleChange;
 use crate::spec::ReleaseName;

@@ -3,10 +3,10 @@
 use super::selector;
 use crate::stores::stored_record::FoundRecord;
 use crate::{Cluster, Error, StoredRecord};
-use canary_release::record::{Proxies, Record};
+use canary_release::record::{Proxies, Record, TrainRound};
 use canary_release::spec::ReleaseName;
 use canary_release::state::TrainMember;
-use canary_release::train::{CalledRelease, TrainError, TrainPlace, TrainRound, connected, promotion_order};
+use canary_release::train::{CalledRelease, TrainError, TrainPlace, connected, promotion_order};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A release of a train, as it was read.

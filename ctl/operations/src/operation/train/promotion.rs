@@ -9,8 +9,9 @@ use super::checked::{CheckedStep, CheckedTrain};
 use super::step::about;
 use super::{LeftReason, Train, TrainChange, TrainChanged, TrainRelease, TrainStep};
 use crate::{CheckedPromotion, Cluster, Error, PromoteOptions, StoredRecord, WaitOptions};
+use canary_release::record::PromotionState;
 use canary_release::spec::ReleaseName;
-use canary_release::train::{PromotionState, TrainError};
+use canary_release::train::TrainError;
 
 /// The promotion of a train whose checks have passed; [`Cluster::promote_train`] carries it out.
 pub type CheckedTrainPromotion<'a> = CheckedTrain<PromoteOptions<'a>, CheckedPromotion<'a>>;

@@ -7,9 +7,8 @@ use super::checked::{CheckedStep, CheckedTrain};
 use super::step::about;
 use super::{LeftReason, Train, TrainChange, TrainChanged, TrainRelease, TrainStep};
 use crate::{CheckedRollback, Cluster, Error, RollbackOptions, StoredRecord, WaitOptions};
-use canary_release::record::RollbackTarget;
+use canary_release::record::{PromotionState, RollbackTarget};
 use canary_release::spec::ReleaseName;
-use canary_release::train::PromotionState;
 
 /// The rollback of a train whose checks have passed; [`Cluster::roll_train_back`] carries it out.
 pub type CheckedTrainRollback<'a> = CheckedTrain<RollbackOptions<'a>, CheckedRollback>;

@@ -4,7 +4,7 @@
 //! minute ago, or by itself last week. Each promotion of a train has a name: the version by which it ends, that of the last release with a canary. It is the
 //! same for every call that continues it.
 
-use crate::record::{Record, RoleChange, RoleChangeKind};
+use super::{Record, RoleChange, RoleChangeKind};
 use crate::spec::ReleaseName;
 use assignment::contract::Role;
 use std::collections::BTreeSet;
