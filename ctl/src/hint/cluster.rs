@@ -27,7 +27,7 @@ impl Hint for Error {
                 let command =
                     ShellCommand::new("canary-ctl recover -r").name(&release.to_string(), "NAMESPACE/NAME");
                 Some(format!(
-                    "{command} writes what the objects on the cluster say in its place; `canary-ctl rollback`, `weight 0` and `uninstall` act without it where `-f` names the file of the release"
+                    "{command} writes what the objects on the cluster say in its place; `canary-ctl rollback`, `weight 0` and `uninstall` act without it (with `-f` and the file of the release, if you may not list the objects)"
                 ))
             }
             Self::Recover(_) => Some(

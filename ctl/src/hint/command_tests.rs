@@ -10,8 +10,7 @@ use canary_release::object::Reference;
 use canary_release::plan::{self, LabelRefusal};
 use canary_release::preflight::{Alternative, PreflightCheck, WasmRuntime};
 use canary_release::rbac::Right;
-use canary_release::record;
-use canary_release::record::{RoleChange, RoleChangeKind};
+use canary_release::record::{self, RoleChange, RoleChangeKind};
 use canary_release::routing::{Bypass, Gap};
 use canary_release::state::ScaledDown;
 use canary_release::status::{

@@ -12,14 +12,13 @@ mod image;
 mod layout;
 mod reference;
 
-use canary_release::file;
 pub(crate) use comparison::ModuleComparison;
 pub(crate) use image::{ImageBlob, ImageError, MANIFEST, ModuleImage, digest, module_layer};
 pub(crate) use layout::{INDEX, MARKER, files};
 pub(crate) use reference::{ImageReference, ReferenceError};
 
 use canary_release::EmbeddedModule;
-use canary_release::file::Document;
+use canary_release::file::{self, Document};
 use std::path::Path;
 use std::sync::OnceLock;
 

@@ -356,6 +356,7 @@ impl Error {
         }
     }
 }
+
 impl From<canary_release::record::Error> for Error {
     fn from(error: canary_release::record::Error) -> Self {
         Self::Plan(error.into())

@@ -3,7 +3,7 @@
 //! ```text
 //! secret_reader     single keys of Secrets                       namespace -> text
 //! rules             DestinationRules in force                    Record -> HostRules
-//! routes            route objects of the namespaces that count   Record -> objects
+//! routes            whether the routes of a release exist        Record -> MissingObject
 //! exposure          Gateways of a release, their pods and hosts  Release -> Exposure
 //! effective_config  the configuration that the proxies have      Record -> EffectiveSettings
 //! discover          the objects for a first canary.yaml          Service -> Objects

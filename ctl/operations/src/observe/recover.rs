@@ -244,6 +244,8 @@ impl Cluster {
         Ok(objects)
     }
 
+    /// An object; `None` if it may not be read either. Who may not read it has not written it: `apply` reads the objects that it is
+    /// going to write, and an embedded module is printed with the right to its backup.
     async fn get_if_allowed(&self, object: &Reference) -> Result<Option<Value>, Error> {
         match self.client.get(object).await {
             Err(Error::Forbidden { .. }) => Ok(None),
@@ -256,7 +258,7 @@ impl Cluster {
 ///
 /// # Errors
 ///
-/// If the release has no place for them.
+/// If their labels and annotations cannot be merged.
 pub fn config_objects(release: &Release) -> Result<BTreeSet<Reference>, Error> {
     let first = crate::stores::first_record::first_record(release);
     Ok(canary_release::plan::config_references(release, &first)?.into_iter().collect())

@@ -6,7 +6,7 @@
 
 use crate::client::backoff::{MAX_CONFLICTS, backoff};
 use crate::{Cluster, Error, StoredRecord};
-use canary_release::object::{Reference, Stage};
+use canary_release::object::Reference;
 use canary_release::record::Record;
 use canary_release::spec::ReleaseName;
 use std::collections::BTreeSet;
@@ -23,8 +23,11 @@ impl Cluster {
         stored: &mut StoredRecord,
         change: impl Fn(&mut Record) -> bool,
     ) -> Result<(), Error> {
-        let configurations = stored.record.objects.iter().filter(|(stage, _)| *stage == Stage::Configuration);
-        let named: BTreeSet<Reference> = configurations.map(|(_, object)| object.clone()).collect();
+        // What an interrupted `apply` has left in other namespaces is not asked.
+        let decides =
+            |object: &Reference| stored.record.proxies.iter().any(|one| one.namespace == object.namespace);
+        let named: BTreeSet<Reference> =
+            stored.record.config_objects().filter(|object| decides(object)).cloned().collect();
         let mut attempt = 0;
         loop {
             let mut changed = stored.clone();

@@ -381,6 +381,41 @@ fn an_emergency_takes_effect_while_another_client_writes_the_record_all_the_time
     });
 }
 
+/// The configuration of sidecars that have left the file, before it was pruned.
+fn leave_a_configuration_in_shop(api: &FakeApi) {
+    let mut left = api.state().store.find("EnvoyFilter", "canary-gateway-config").unwrap().clone();
+    left["metadata"]["namespace"] = json!("shop");
+    left["metadata"].as_object_mut().unwrap().remove("uid");
+    left["metadata"].as_object_mut().unwrap().remove("resourceVersion");
+    api.state().store.create_as("canary-ctl", &left);
+    edit_record(api, |record| {
+        let mut object = reference("EnvoyFilter", "shop", "canary-gateway-config");
+        object["apiVersion"] = json!("networking.istio.io/v1alpha3");
+        record["objects"].as_array_mut().unwrap().push(json!(["configuration", object]));
+    });
+}
+
+#[test]
+fn an_emergency_keeps_the_history_where_an_apply_was_killed_before_it_had_pruned() {
+    run(async {
+        let (api, cluster, release) = deployed().await;
+        leave_a_configuration_in_shop(&api);
+        let stored = cluster.get_record(&release.name).await.unwrap();
+        let before = stored.record.history.entries().len();
+        let mut writes = 0;
+        api.before_write(move |state, line| {
+            if line.contains("configmaps/shop-canary") && writes == 0 {
+                writes += 1;
+                state.store.edit_as("neighbour", "ConfigMap", "shop-canary", |object| {
+                    object["metadata"]["annotations"]["note"] = json!("x");
+                });
+            }
+        });
+        let after = roll_back(&cluster, &release, stored).await.unwrap().record;
+        assert!(after.history.entries().len() > before, "{:?}", after.history);
+    });
+}
+
 #[test]
 fn an_emergency_takes_effect_where_the_record_cannot_be_written() {
     run(async {

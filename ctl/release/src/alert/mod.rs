@@ -6,8 +6,8 @@
 //! and the next one sends it under the same id: at least once, and a receiver that knows the id sees it once.
 //!
 //! ```text
-//! kind              the transitions that people are told of            AlertKind
-//! counts            what was counted of both versions                  Rollout      -> KindCounts
+//! kind              transitions of a rollout, and its results          AlertKind, RolloutResult
+//! counts            what was counted of both versions                  Evidence     -> KindCounts
 //! message           what an alert says                                 Alert
 //! outbox            the alerts that not everybody has yet              AlertOutbox  -> DueDelivery
 //! payload           an alert in the format of a receiver, a file each  AlertMessage -> Payload

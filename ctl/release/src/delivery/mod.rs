@@ -9,6 +9,7 @@
 //! config_object      the kind, and where in it the configuration and the module are   Mode          -> ConfigObject
 //! deployed_config    the configuration in an object, of whichever kind                object        -> FilterConfig
 //! module_source      the module that an object names                                  object        -> ModuleSource
+//! module_rollout     the objects whose module changes, with the old and the new one   Object        -> ModuleRollout
 //! module_contents    the bytes of embedded modules                                    objects       -> ModuleContents
 //! ```
 //!

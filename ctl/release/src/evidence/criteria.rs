@@ -100,7 +100,7 @@ impl Criteria {
     }
 }
 
-/// What speaks against the canary, and why.
+/// A verdict, and why.
 pub(crate) type Found = (EvidenceVerdict, String);
 
 impl KindNumbers {

@@ -1,4 +1,9 @@
 //! A route object of another owner, with our routes in it and without.
+//!
+//! `spec.http` is one atomic list: the writer of one route owns all of them. So the list is taken over from its owner,
+//! which is recorded in an annotation, and returned by `uninstall`. The names of our routes contain what is needed to
+//! undo an edit, next to the routes that they belong to: if the owner reorders the list meanwhile, the edit can still
+//! be undone.
 
 use crate::object::{Object, Reference, Stage, TAKEN_FROM, applicable, restore};
 use crate::plan::{Action, Change, ChangeReason, Error, edit_policy};

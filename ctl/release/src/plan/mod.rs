@@ -14,6 +14,9 @@
 //! missing_object  deleted, or never written                           Record, Observed   -> MissingObject
 //! take_ownership  objects of other owners with our names              managedFields      -> managedFields
 //! edit_policy     owners whose objects are edited only on request     object             -> owner
+//! injection       our routes in objects of others                    object             -> Object, Change
+//! merge_order     which routes Istio tries first, where it merges     objects            -> notes
+//! reroute         default routes after a role change                  observed           -> Plan
 //! note            what a caller should know of a plan
 //! error           why there is no plan
 //! ```

@@ -14,7 +14,7 @@ const MAX_ENTRIES: usize = 100;
 pub struct Author<'a> {
     /// The user, as the API server or the operating system names them.
     pub name: &'a str,
-    /// The time of the change.
+    /// The time of the change; of a driver the time of its observation, which is a few seconds earlier.
     pub at: jiff::Timestamp,
 }
 

@@ -10,8 +10,10 @@
 //! seal            each namespace vouches for what is written there      Record         -> RecordSeals
 //! recover         a record that was deleted, from the objects            objects        -> Record
 //! pause           the pause of a release, with its pauser
-//! train           the place of a release in its train
-//! scaled_down     a version with too few pods for the users who come back to it
+//! rollout         a rollout in the record: start, transitions, alerts, results   Decision -> Record
+//! train_round     the role changes of one promotion of a train           Record         -> TrainRound
+//! scaled_down     whether a version has too few pods for the users who come back to it
+//! error           why there is no record, or no change of it
 //! ```
 
 mod error;

@@ -164,7 +164,7 @@ impl Record {
     }
 
     /// Follows the file: roles, and the proxies that serve the release. The caller raises the generation, and only if
-    /// something else changes. `by` is the operator.
+    /// something else changes. `by` is the operator, and the time from which versions that leave drain.
     pub fn follow(&mut self, release: &Release, by: Author<'_>, still_runs: impl Fn(&str) -> bool) {
         let generation = self.state.generation;
         let before = [Role::Stable, Role::Canary].map(|role| self.state.version_of(role).map(str::to_owned));

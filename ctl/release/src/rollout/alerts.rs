@@ -1,5 +1,4 @@
-//! Which transitions of a rollout are told. An alert is written into the record with the transition that it tells: what a driver or somebody
-//! does with it once, and what lasts (a gate, a hold) once for each step.
+//! What a rollout keeps for its alerts: receivers, the kinds that were sent for a step, and counts of responses.
 
 use super::{Ending, Rollout};
 use crate::alert::{AlertKind, AlertStep, KindCounts};

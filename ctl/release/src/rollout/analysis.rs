@@ -1,7 +1,5 @@
-//! The metrics of a rollout: which are measured now, and what they say of the next step. They count only while the users of the canary are those of
-//! the step: before its first step testers alone are there, and at a weight that has expired nobody.
-//!
-//! The record says which values are expected when; what is asked for them are the queries of the driver's file, by the names of the metrics.
+//! When the metrics of a rollout are due, and their reports. They count only while the users of the canary are those of the step: before the first step
+//! only testers are there, and at an expired weight no user is.
 
 use super::Rollout;
 use super::decision::after;

@@ -1,4 +1,4 @@
-//! An open fuse of the canary holds its rollout, and fails it where it is open in several proxies or stays open.
+//! Row: an open fuse of the canary holds the rollout. It fails the rollout in several proxies, or if it stays open.
 
 use super::decision::{Decision, after};
 use super::{Rollout, RolloutAction, RolloutObservation, RolloutPhase};

@@ -1,4 +1,4 @@
-//! The hooks of a rollout: which are called now, and what their responses let the rollout do. Notifications are recipients of alerts.
+//! Condition of a step: the responses of hooks before it. Notifications are receivers of alerts.
 
 use super::{Decision, Ending, Rollout, RolloutAction, RolloutObservation, RolloutPhase};
 use crate::alert::AlertKind;

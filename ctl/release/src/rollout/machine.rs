@@ -1,7 +1,7 @@
 //! The next step of a rollout, and why: a table of rows, then a table of conditions.
 
 use super::decision::{after, seconds};
-use super::stable_pods::brings_users_back;
+use super::stable_pods::with_scaled_down;
 use super::{
     CanaryRole, Decision, Ending, Rollout, RolloutAction, RolloutObservation, RolloutPhase, Suspension,
 };
@@ -44,7 +44,7 @@ impl Rollout {
             let unmet = CONDITIONS.iter().find_map(|condition| condition(self, &step, seen, now));
             unmet.unwrap_or(step)
         });
-        self.renewed(brings_users_back(decision, seen), seen, now)
+        self.renewed(with_scaled_down(decision, seen), seen, now)
     }
 
     /// The rollout has ended, or is about to.

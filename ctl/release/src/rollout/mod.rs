@@ -11,12 +11,12 @@
 //! window        condition: time windows                step, time                       -> Decision
 //! dependency    condition: versions of other releases  step, observation                -> Decision
 //! hooks         condition: responses of hooks          step, time                       -> Decision
-//! fuse          row: an open fuse of the canary        Rollout, observation             -> Decision
+//! fuse          row: an open fuse of the canary        Rollout, observation, time       -> Decision
 //! verbs         approve, pause, resume, retry, abort, promote
 //! analysis      metrics: when they are due             RolloutMetric, time              -> Measurement
 //! forecast      what the traffic of a step can show    Rollout, time                    -> RolloutForecast
 //! train         the other releases of the train        intervals                        -> Evidence
-//! alerts        what its alerts have counted           Rollout                          -> KindCounts
+//! alerts        receivers, kinds that were sent, counts    Rollout                      -> KindCounts
 //! ```
 
 mod alerts;

@@ -25,7 +25,7 @@ impl Rollout {
 }
 
 /// A failed rollout brings users back to stable however many pods it has, because the canary is worse; its reason has the pods.
-pub(super) fn brings_users_back(decision: Decision, seen: &RolloutObservation) -> Decision {
+pub(super) fn with_scaled_down(decision: Decision, seen: &RolloutObservation) -> Decision {
     match (&seen.scaled_down, decision.action) {
         (Some(scaled_down), RolloutAction::Decide(Ending::Rollback | Ending::Stop)) => {
             Decision { reason: format!("{}; {scaled_down}", decision.reason), ..decision }

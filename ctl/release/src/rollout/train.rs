@@ -1,4 +1,4 @@
-//! The other releases of the train whose rollout this is: what was counted of them is kept beside the evidence of the release itself.
+//! The other releases of the train: kinds of failure and intervals, beside the evidence of the release itself.
 
 use super::Rollout;
 use crate::evidence::IntervalCounts;

@@ -1,4 +1,4 @@
-//! What people do to a rollout. Each changes the record and nothing else; a driver carries it out.
+//! The verbs of a rollout: approve, pause, resume, retry, abort, promote. A driver carries them out.
 
 use super::state::CurrentStep;
 use super::{Ending, Rollout, RolloutEnd, Suspension};

@@ -1,21 +1,14 @@
 //! The routes of a release: in route objects (`VirtualService`s) of our own, in those of others, and around both.
 //!
 //! ```text
-//! route_targets  what a release needs in every list of routes   Record        -> RouteTargets
-//! http_routes    inserts our routes before the owner's, undoes  spec.http    <-> spec.http
-//! route_obstacle why a route of another owner cannot be edited
-//! injection      the same for an object, with its owners        object        -> Object, Change
-//! merge_order    which Istio tries first, where it merges       objects       -> notes
-//! reroute        default routes after a role change             observed      -> Plan
-//! leads          whether a route object leads to a version      objects       -> bool
-//! gateway_api    the same of HTTPRoutes, which have no subsets    objects       -> bool
-//! coverage       routes to the pods that bypass ours            objects       -> Gap
+//! route_targets           what a release needs in every list of routes
+//! route_object            whether an object leads to the Service, and has our routes   object       -> bool
+//! virtual_service_routes  inserts our routes before the owner's, and removes them      spec.http   <-> spec.http
+//! route_obstacle          why a route of another owner cannot be edited
+//! leads                   whether a route object leads to a version                    objects      -> bool
+//! gateway_api             the same of HTTPRoutes, which have no subsets                objects      -> bool
+//! coverage                routes to the pods that bypass ours                          objects      -> Gap
 //! ```
-//!
-//! `spec.http` is one atomic list: the writer of one route owns all of them. So the list is taken over from its owner,
-//! which is recorded in an annotation, and returned by `uninstall`. The names of our routes contain what is needed to
-//! undo an edit, next to the routes that they belong to: if the owner reorders the list meanwhile, the edit can still
-//! be undone.
 
 /// The kind of the objects that contain routes.
 pub const ROUTE_KIND: &str = "VirtualService";

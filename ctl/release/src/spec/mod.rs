@@ -1,7 +1,7 @@
 //! `canary.yaml`: the specification of a release.
 //!
-//! `release` is the result, with types that cannot
-//! have an invalid value; `read` converts one to the other, a file for each part; `schema` describes it for editors.
+//! `release` has the types, which cannot hold an invalid value; `read` makes them from the tree that [`crate::file`] has parsed, a file for
+//! each part; `schema` describes the file for editors.
 
 mod alert;
 mod analysis;

@@ -13,6 +13,7 @@
 //! readiness    whether the pods of a version are ready, and why not      Deployments, pods    -> VersionReadiness
 //! adopted_template  what the pods were when they got the version label  ReplicaSets
 //! template_drift  pods of a version that another template replaces    Deployments          -> TemplateDrift
+//! lost_subsets      versions without a subset
 //! next_step    what comes next in the usual course                  Observation          -> NextStep
 //! unfinished_deployment  what a promotion leaves to Helm, Argo CD or Flux  Deployments -> UnfinishedDeployment
 //! problem      what may be wrong, as data

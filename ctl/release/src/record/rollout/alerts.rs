@@ -1,5 +1,4 @@
-//! Which transitions of a rollout are told. An alert is written into the record with the transition that it tells: what a driver or somebody
-//! does with it once, and what lasts (a gate, a hold) once for each step.
+//! Alerts of a rollout. A transition and its alert are one write of the record; what lasts (a gate, a hold) is sent once for each step.
 
 use crate::alert::{Alert, AlertKind};
 use crate::record::Record;

@@ -1,7 +1,6 @@
-//! The metrics of a rollout: which are measured now, and what they say of the next step. They count only while the users of the canary are those of
-//! the step: before its first step testers alone are there, and at a weight that has expired nobody.
+//! Measurements in the record of a release: which are made now, and what they add to the assessment.
 //!
-//! The record says which values are expected when; what is asked for them are the queries of the driver's file, by the names of the metrics.
+//! The record has what is expected of each metric; the queries are those of the driver's file, by the names of the metrics.
 
 use crate::analysis::{Measurement, MetricState};
 use crate::assessment::Assessment;

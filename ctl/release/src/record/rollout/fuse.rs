@@ -1,4 +1,4 @@
-//! An open fuse of the canary holds its rollout, and fails it where it is open in several proxies or stays open.
+//! Since when fuses of the canary are open.
 
 use crate::record::Record;
 use jiff::Timestamp;

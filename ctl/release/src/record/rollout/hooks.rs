@@ -1,4 +1,4 @@
-//! The hooks of a rollout: which are called now, and what their responses let the rollout do. Notifications are recipients of alerts.
+//! The hooks that a driver calls now, and their results in the record.
 
 use crate::alert::AlertKind;
 use crate::hook::{CanaryPhase, HookPayload, HookReport, HookRequest, HookResult, HookState, checksum};

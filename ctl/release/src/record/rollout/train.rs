@@ -1,4 +1,4 @@
-//! The other releases of the train whose rollout this is: what was counted of them is kept beside the evidence of the release itself.
+//! The other releases of the train in the record of the release whose rollout this is.
 
 use crate::evidence::{Evidence, InnerEvidence};
 use crate::record::Record;

@@ -1,4 +1,4 @@
-//! What people do to a rollout. Each changes the record and nothing else; a driver carries it out.
+//! A verb in the record of a release, with its alert and, at the end of a rollout, its generation.
 
 use crate::alert::AlertKind;
 use crate::record::{Author, Record};
