@@ -161,8 +161,3 @@ impl Cluster {
         self.records.list(namespaces).await
     }
 }
-
-/// The author of a change that is shown and not made.
-pub(crate) fn nobody() -> Author<'static> {
-    Author::new("", Timestamp::now())
-}

@@ -89,7 +89,7 @@ impl ChangeKind {
             // Both are allowed twice, and change nothing then.
             RolloutVerb::Pause if is_suspended => false,
             RolloutVerb::Resume if !is_suspended => false,
-            verb => record.clone().change_rollout(verb, Author::new("", now)).is_ok(),
+            verb => record.clone().change_rollout(verb, Author::of_a_preview(now)).is_ok(),
         };
         let rollout = Self::OF_ROLLOUT.into_iter().filter(|kind| kind.rollout_verb().is_some_and(is_allowed));
         weight.into_iter().chain([pause]).chain(rollback).chain(rollout).collect()

@@ -2,9 +2,8 @@
 
 use crate::stores::stored_record::FoundRecord;
 use crate::{Cluster, Error, StoredRecord};
-use canary_release::delivery::{config_kinds, deployed_config, module_backup};
+use canary_release::delivery::{beside_config, config_kinds, deployed_config, module_backup};
 use canary_release::object::Reference;
-use canary_release::plan::beside_config;
 use canary_release::record::{Record, RecordFault, RecoveryScope, recover};
 use canary_release::routing::ROUTE_KIND;
 use canary_release::spec::{Release, ReleaseName};
@@ -236,7 +235,10 @@ impl Cluster {
             listed => return listed,
         }
         let named = named.iter().filter(|object| object.namespace == namespace);
-        let wanted = named.flat_map(|config| std::iter::once(config.clone()).chain(beside_config(config)));
+        let wanted = named.flat_map(|config| {
+            let beside = beside_config(config).map(|(_, object)| object);
+            std::iter::once(config.clone()).chain(beside)
+        });
         let mut objects = Vec::new();
         for object in wanted.filter(|object| object.api_version == api_version && object.kind == kind) {
             objects.extend(self.get_if_allowed(&object).await?);

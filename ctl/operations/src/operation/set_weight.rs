@@ -2,7 +2,6 @@
 
 use crate::client::WriteMode;
 use crate::client::backoff::{MAX_CONFLICTS, backoff};
-use crate::cluster::nobody;
 use crate::operation::checks::now;
 use crate::{Cluster, Error, StoredRecord};
 use assignment::Weight;
@@ -10,9 +9,10 @@ use assignment::contract::{Role, Until};
 use canary_release::object::Reference;
 use canary_release::plan::{Plan, plan_config_update};
 use canary_release::preflight::PreflightCheck;
-use canary_release::record::{Expiry, Operation, Record};
+use canary_release::record::{Author, Expiry, Operation, Record};
 use canary_release::spec::ReleaseName;
 use canary_release::state::ScaledDown;
+use jiff::Timestamp;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -63,7 +63,12 @@ impl CheckedWeight {
     pub fn preview(&self) -> Record {
         let mut record = self.stored.record.clone();
         if !self.new.is_set(&self.stored) {
-            record.set_weight(self.new.weight, self.new.until, nobody(), self.new.operation.clone());
+            record.set_weight(
+                self.new.weight,
+                self.new.until,
+                Author::of_a_preview(Timestamp::now()),
+                self.new.operation.clone(),
+            );
         }
         record
     }

@@ -1,6 +1,7 @@
 //! The object that contains the filter's configuration, for each mode.
 
 use super::{envoy_filter, traffic_extension, wasm_plugin};
+use crate::object::{Reference, Stage};
 use crate::spec::{Mode, Module, Selector};
 use crate::yaml::EditError;
 use assignment::contract::Position;
@@ -28,6 +29,17 @@ pub(crate) struct ConfigObject {
     pub(crate) is_plugin: bool,
     /// Fills in its template.
     pub(crate) document: fn(&ConfigDocument<'_>) -> Result<String, EditError>,
+}
+
+/// The objects beside a configuration, which its proxies need for any release: V8, and the place of the filter. `*-config` has `*-runtime` and
+/// `*-filter` beside it.
+pub fn beside_config(configuration: &Reference) -> [(Stage, Reference); 2] {
+    let pods = configuration.name.strip_suffix("-config").unwrap_or(&configuration.name);
+    [(Stage::Runtime, "runtime"), (Stage::Filter, "filter")].map(|(stage, what)| {
+        let ConfigObject { api_version, kind, .. } = envoy_filter::OBJECT;
+        let name = format!("{pods}-{what}");
+        (stage, Reference::new(api_version, kind, &configuration.namespace, &name))
+    })
 }
 
 /// The field of a configuration, as a JSON pointer.

@@ -26,8 +26,8 @@ mod select;
 mod traffic_extension;
 mod wasm_plugin;
 
-pub use config_object::config_kinds;
 pub(crate) use config_object::{ConfigDocument, has_one_owner, owned_config};
+pub use config_object::{beside_config, config_kinds};
 pub use deployed_config::{deployed_config, with_deployed_config};
 pub(crate) use envoy_filter::resource_name;
 pub use module_contents::ModuleContents;

@@ -52,7 +52,7 @@ pub use missing_object::{MissingCause, MissingObject, missing_objects};
 pub use module_backup::{back_up_modules, drop_module_backup};
 pub use module_rollout::{ModuleChoice, plan_module_rollout};
 pub use note::PlanNote;
-pub use reconcile::{Desired, Observed, beside_config, config_references};
+pub use reconcile::{Desired, Observed, config_references};
 pub use removal::removal;
 pub use reroute::reroute;
 pub use restart::{

@@ -3,14 +3,14 @@
 
 use super::{Error, Plan, install};
 use crate::config::SigningKeys;
-use crate::delivery::{deployed_config, resource_name};
+use crate::delivery::{beside_config, deployed_config, resource_name};
 use crate::destination_rule::{CalledService, Client, HostRule, merge_rule};
 use crate::manifest::{self, Options, ReleaseInstance};
 use crate::object::{NamespacedName, Object, Reference, Stage};
 use crate::plan::edits;
 use crate::record::{OwnedObject, Record};
 use crate::routing::{ROUTE_KIND, covers_mesh};
-use crate::spec::{Mode, Release, Routes};
+use crate::spec::{Release, Routes};
 use assignment::FilterConfig;
 use assignment::contract::Position;
 use serde_json::Value;
@@ -70,7 +70,8 @@ impl Observed {
     ) -> Result<BTreeMap<NamespacedName, String>, Error> {
         let mut names = BTreeMap::new();
         for reference in config_references(release, record)? {
-            let filter = filter_of(&reference).and_then(|filter| self.objects.get(&filter));
+            let [_, (_, filter)] = beside_config(&reference);
+            let filter = self.objects.get(&filter);
             names.extend(filter.and_then(resource_name).map(|name| (reference.place(), name.to_owned())));
         }
         Ok(names)
@@ -216,23 +217,6 @@ pub fn config_references(release: &Release, record: &Record) -> Result<Vec<Refer
         .iter()
         .map(|(namespace, name)| Reference::new(object.api_version, object.kind, namespace, name));
     Ok(references.collect())
-}
-
-/// The objects beside a configuration: the filter, and the runtime.
-pub fn beside_config(configuration: &Reference) -> Vec<Reference> {
-    let object = Mode::EnvoyFilter.config_object();
-    let pods = configuration.name.strip_suffix("-config").unwrap_or(&configuration.name);
-    let beside = |what: &str| {
-        Reference::new(object.api_version, object.kind, &configuration.namespace, &format!("{pods}-{what}"))
-    };
-    vec![beside("runtime"), beside("filter")]
-}
-
-/// The object that inserts the filter for which this one has the configuration.
-fn filter_of(configuration: &Reference) -> Option<Reference> {
-    let pods = configuration.name.strip_suffix("-config")?;
-    let object = Mode::EnvoyFilter.config_object();
-    Some(Reference::new(object.api_version, object.kind, &configuration.namespace, &format!("{pods}-filter")))
 }
 
 fn member<'r>(release: &'r Release, record: &Record) -> ReleaseInstance<'r> {

@@ -5,7 +5,7 @@
 //! this release is removed.
 
 use super::{Change, Error, Plan, undone};
-use crate::delivery::{deployed_config, with_deployed_config};
+use crate::delivery::{beside_config, deployed_config, with_deployed_config};
 use crate::manifest::without_release;
 use crate::object::{NamespacedName, Object, Reference, Stage, applicable};
 use crate::record::OwnedObject;
@@ -32,7 +32,7 @@ pub fn removal(
         if config.releases.is_empty() {
             continue;
         }
-        shared.extend(beside(reference));
+        shared.extend(beside_config(reference).map(|(_, object)| object.place()));
         shared.insert((reference.namespace.clone(), reference.name.clone()));
         let body = with_deployed_config(body, &config)?;
         let body = without_release(&body, &targets.release).unwrap_or(body);
@@ -67,10 +67,4 @@ fn without_metadata(
     let seen = observed.get(reference)?;
     let body = applicable(&without_release(seen, &targets.release)?);
     Change::between(&Object { reference: reference.clone(), stage: *stage, body }, Some(seen))
-}
-
-/// The objects that the proxies of this configuration need for any release: the filter's place and V8.
-fn beside(configuration: &Reference) -> [(String, String); 2] {
-    let pods = configuration.name.strip_suffix("-config").unwrap_or(&configuration.name);
-    ["filter", "runtime"].map(|what| (configuration.namespace.clone(), format!("{pods}-{what}")))
 }

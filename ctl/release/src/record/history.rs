@@ -23,6 +23,11 @@ impl<'a> Author<'a> {
     pub const fn new(name: &'a str, at: jiff::Timestamp) -> Self {
         Self { name, at }
     }
+
+    /// The author of a change that is shown and not written.
+    pub const fn of_a_preview(at: jiff::Timestamp) -> Self {
+        Self::new("", at)
+    }
 }
 
 /// The last changes of a release.

@@ -9,7 +9,7 @@
 use super::release_record::FORMAT;
 use super::{Author, History, Operation, OwnedObject, Proxies, Record, RoleChange, ServiceRef, ends_after};
 use crate::alert::AlertOutbox;
-use crate::delivery::{deployed_config, module_backup, selected_pods};
+use crate::delivery::{beside_config, deployed_config, module_backup, selected_pods};
 use crate::manifest::SharedMetadata;
 use crate::object::{Reference, Stage};
 use crate::routing::{ROUTE_KIND, has_injected_route};
@@ -78,11 +78,6 @@ pub fn recover(
     let service = own.iter().find_map(|(stage, _, object)| {
         (*stage == Stage::Subsets).then(|| service_of(object, &state)).flatten()
     });
-    let routes = match own.iter().find(|(stage, ..)| stage.is_route()) {
-        Some((Stage::Edits, ..)) => Routes::Inject,
-        Some(_) => Routes::Managed,
-        None => Routes::External,
-    };
     let remaining: BTreeSet<&str> = own.iter().flat_map(|(_, _, object)| subsets(object)).collect();
     let leaves = |gone: &&GoneVersion| {
         state.has_gone(&gone.name) && remaining.contains(version_subset(&gone.name).as_str())
@@ -106,7 +101,7 @@ pub fn recover(
             .unwrap_or_else(|| ServiceRef { name: release.name.to_string(), label: "version".to_owned() }),
         proxies: proxies(&deployed),
         train: train(&deployed, &latest.entry).map(Box::new),
-        routes,
+        routes: routes_of(&own),
         metadata: Box::new(metadata_of(latest.object, release)),
         objects: inventory(&deployed, &own, objects),
         history: History::default(),
@@ -247,6 +242,14 @@ fn own_objects<'o>(release: &ReleaseName, objects: &'o [Value]) -> Vec<(Stage, R
     objects.iter().filter_map(own).collect()
 }
 
+fn routes_of(own: &[(Stage, Reference, &Value)]) -> Routes {
+    match own.iter().find(|(stage, ..)| stage.is_route()) {
+        Some((Stage::Edits, ..)) => Routes::Inject,
+        Some(_) => Routes::Managed,
+        None => Routes::External,
+    }
+}
+
 /// The Service of a rule, and the label by which its subsets select the versions.
 fn service_of(rule: &Value, state: &ReleaseState) -> Option<ServiceRef> {
     let host = rule.pointer("/spec/host")?.as_str()?;
@@ -286,16 +289,13 @@ fn inventory(
         .filter(|reference| reference.kind == "EnvoyFilter")
         .map(|reference| (reference.place(), reference))
         .collect();
-    let beside = |one: &Deployed<'_>, what: &str| {
-        let pods = one.reference.name.strip_suffix("-config").unwrap_or(&one.reference.name);
-        existing.get(&(one.reference.namespace.clone(), format!("{pods}-{what}"))).cloned()
-    };
+    let exists =
+        |(stage, reference): (Stage, Reference)| Some((stage, existing.get(&reference.place())?.clone()));
     let mut all: Vec<OwnedObject> =
         own.iter().map(|(stage, reference, _)| (*stage, reference.clone())).collect();
     for one in deployed {
         all.push((Stage::Configuration, one.reference.clone()));
-        all.extend(beside(one, "runtime").map(|reference| (Stage::Runtime, reference)));
-        all.extend(beside(one, "filter").map(|reference| (Stage::Filter, reference)));
+        all.extend(beside_config(&one.reference).into_iter().filter_map(exists));
     }
     all.sort_by_key(|(stage, _)| *stage);
     all

@@ -18,9 +18,9 @@ pub struct AlertState {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub receivers: Vec<AlertReceiver>,
     /// When the rollout was started, seconds since 1970-01-01 UTC: a part of the ids.
-    pub(crate) series: u64,
+    series: u64,
     /// The number of its alerts.
-    pub(crate) count: u64,
+    count: u64,
     /// What lasts and was told since the step began.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(crate) told: BTreeSet<AlertKind>,
@@ -37,6 +37,12 @@ impl AlertState {
     /// When the rollout was started, seconds since 1970-01-01 UTC.
     pub(crate) const fn series(&self) -> u64 {
         self.series
+    }
+
+    /// The id of the next alert of a release with this uid.
+    pub(crate) fn next_id(&mut self, uid: &str) -> String {
+        self.count += 1;
+        format!("{uid}-{}-{}", self.series, self.count)
     }
 
     /// Somebody has decided: a gate behind the one that was told is told, too.

@@ -114,7 +114,7 @@ impl ReleaseEditor<'_> {
     async fn rollout(self, verb: RolloutVerb) -> Result<Vec<String>, Error> {
         let Self { cluster, name, mut stored, dry_run } = self;
         if dry_run {
-            let changed = stored.record.change_rollout(verb, Author::new("", Timestamp::now()));
+            let changed = stored.record.change_rollout(verb, Author::of_a_preview(Timestamp::now()));
             changed.map_err(canary_operations::Error::from)?;
         } else {
             stored = cluster.change_rollout(name, stored, verb, &[]).await?;

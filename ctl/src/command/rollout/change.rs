@@ -10,9 +10,6 @@ use canary_release::record::Author;
 use canary_release::rollout::{RolloutVerb, VerbError};
 use jiff::Timestamp;
 
-/// Who writes, where nothing is written.
-const NOBODY: &str = "";
-
 pub(super) async fn start(arguments: &RolloutStart, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
     let rollout = module::load(&arguments.on.spec.file)?.release.rollout;
@@ -22,7 +19,7 @@ pub(super) async fn start(arguments: &RolloutStart, printer: &mut Printer) -> Re
     if arguments.dry_run {
         let rollout = cluster.resolve_slower_than(&name, &stored.record, &rollout).await?;
         let record = &mut stored.record;
-        let started = record.start_rollout(&rollout, &arguments.plan, Author::new(NOBODY, Timestamp::now()));
+        let started = record.start_rollout(&rollout, &arguments.plan, Author::of_a_preview(Timestamp::now()));
         started.map_err(canary_operations::Error::from)?;
     } else {
         let (plan, skipped) = ((&rollout, arguments.plan.as_str()), &arguments.on.checks.skipped);
@@ -47,7 +44,7 @@ pub(super) async fn change(
     printer.format = arguments.output.format;
     let ReleaseTarget { name, cluster, mut stored } = target::connect_release(&arguments.on).await?;
     if arguments.dry_run {
-        let changed = stored.record.change_rollout(verb, Author::new(NOBODY, Timestamp::now()));
+        let changed = stored.record.change_rollout(verb, Author::of_a_preview(Timestamp::now()));
         changed.map_err(canary_operations::Error::from)?;
     } else {
         stored = cluster.change_rollout(&name, stored, verb, &arguments.on.checks.skipped).await?;

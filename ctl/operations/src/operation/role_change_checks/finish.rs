@@ -1,9 +1,8 @@
 //! The checks of the end of a drain.
 
-use crate::cluster::nobody;
 use crate::{Cluster, Error, StoredRecord};
 use canary_release::preflight::{Alternative, PreflightCheck};
-use canary_release::record::Record;
+use canary_release::record::{Author, Record};
 use canary_release::spec::ReleaseName;
 use jiff::Timestamp;
 
@@ -35,7 +34,7 @@ impl CheckedFinish {
     /// The record as it would be in the end.
     pub fn preview(&self) -> Record {
         let mut record = self.stored.record.clone();
-        record.finish(&self.versions, nobody());
+        record.finish(&self.versions, Author::of_a_preview(Timestamp::now()));
         record.leaving.clear();
         record
     }

@@ -1,11 +1,10 @@
 //! The checks of a promotion.
 
-use crate::cluster::nobody;
 use crate::operation::checks::now;
 use crate::{Cluster, EffectiveSettings, Error, StoredRecord};
 use assignment::Weight;
 use canary_release::preflight::{PreflightCheck, check_step};
-use canary_release::record::{Record, drains_for, ends_after};
+use canary_release::record::{Author, Record, drains_for, ends_after};
 use canary_release::spec::{ReleaseName, Seconds};
 use jiff::Timestamp;
 
@@ -59,7 +58,7 @@ impl CheckedPromotion<'_> {
     /// The record as it would be.
     pub fn preview(&self) -> Record {
         let mut record = self.stored.record.clone();
-        record.promote(self.deadline(), nobody());
+        record.promote(self.deadline(), Author::of_a_preview(Timestamp::now()));
         record
     }
 

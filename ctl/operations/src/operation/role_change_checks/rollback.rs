@@ -1,11 +1,10 @@
 //! The checks of a rollback, and how much of it is left to do.
 
-use crate::cluster::nobody;
 use crate::operation::checks::{check_ready, now};
 use crate::{Cluster, EffectiveSettings, Error, StoredRecord};
 use assignment::contract::Role;
 use canary_release::preflight::PreflightCheck;
-use canary_release::record::{Record, RollbackTarget, drains_for, ends_after};
+use canary_release::record::{Author, Record, RollbackTarget, drains_for, ends_after};
 use canary_release::spec::{ReleaseName, Seconds};
 use canary_release::state::ScaledDown;
 use jiff::Timestamp;
@@ -67,7 +66,7 @@ impl CheckedRollback {
     /// The record as it would be in the end.
     pub fn preview(&self) -> Record {
         let mut record = self.stored.record.clone();
-        record.roll_back(&self.target, self.deadline, nobody());
+        record.roll_back(&self.target, self.deadline, Author::of_a_preview(Timestamp::now()));
         record.leaving.clear();
         record
     }
@@ -89,7 +88,7 @@ impl Cluster {
         let target = rollback_target(stored.record.to_roll_back()?, options);
         let deadline = rollback_deadline(&target, options, settings);
         let mut after = stored.record.clone();
-        after.roll_back(&target, None, nobody());
+        after.roll_back(&target, None, Author::of_a_preview(Timestamp::now()));
         let stable = after.state.version_of(Role::Stable).unwrap_or_default();
         let mut scaled_down = None;
         if !options.skipped.contains(&PreflightCheck::NoReadyPods) {

@@ -3,11 +3,11 @@
 use super::checked::{CheckedStep, CheckedTrain};
 use super::step::about;
 use super::{LeftReason, Train, TrainChange, TrainChanged, TrainRelease, TrainStep};
-use crate::cluster::nobody;
 use crate::{CheckedFinish, Cluster, Error, WaitOptions};
 use canary_release::preflight::PreflightCheck;
-use canary_release::record::Record;
+use canary_release::record::{Author, Record};
 use canary_release::spec::ReleaseName;
+use jiff::Timestamp;
 
 /// The end of the drains of a train whose checks have passed; [`Cluster::finish_train`] carries it out.
 pub type CheckedTrainFinish<'a> = CheckedTrain<&'a [PreflightCheck], CheckedFinish>;
@@ -28,7 +28,7 @@ impl Cluster {
             let step = if drains(&stored.record) {
                 let checked = about(name, self.check_finish(name, stored.clone(), skipped))?;
                 let mut after = stored.record.clone();
-                after.finish(checked.versions(), nobody());
+                after.finish(checked.versions(), Author::of_a_preview(Timestamp::now()));
                 about(name, self.protect_routes(name, &after).await)?;
                 CheckedStep::Change(checked)
             } else {

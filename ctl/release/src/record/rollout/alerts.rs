@@ -66,9 +66,8 @@ impl Record {
         let (uid, weight) = (&self.state.uid, self.state.weight);
         let stable = self.state.version_of(Role::Stable).map(str::to_owned);
         let Some(rollout) = self.rollout.as_mut() else { return };
-        rollout.alerts.count += 1;
         let alert = Alert {
-            id: format!("{uid}-{}-{}", rollout.alerts.series, rollout.alerts.count),
+            id: rollout.alerts.next_id(uid),
             kind,
             at: now,
             stable: stable.filter(|stable| *stable != rollout.canary),

@@ -1,7 +1,6 @@
-//! A user who may write ConfigMaps beside a release, and an operator who has the printed Roles, on a real API server.
-//!
-//! `ctl/operations/tests/operations/untrusted_records.rs` has every field of a record under every operation.
+//! A user who may write ConfigMaps forges the record of a release.
 
+use super::{ATTACKER, SKIPPED, give_config_maps};
 use crate::beside_an_api_server;
 use assignment::Weight;
 use canary_release::delivery::deployed_config;
@@ -14,33 +13,7 @@ use wasm_tests::api::fault_proxy::FaultProxy;
 use wasm_tests::api::rbac::printed;
 use wasm_tests::api::release_fixture::{CliOutput, ReleaseFixture, apply};
 
-const ATTACKER: &str = "restricted-attacker";
 const OPERATOR: &str = "restricted-operator";
-const CLIMBER: &str = "restricted-climber";
-
-/// Of each call: there are neither pods nor a second look of a person.
-const SKIPPED: [&str; 8] = [
-    "--skip-check",
-    "no-ready-pods",
-    "--skip-check",
-    "no-proxies",
-    "--skip-check",
-    "max-step",
-    "--skip-check",
-    "moves-users",
-];
-
-/// Gives a user all rights on ConfigMaps of these namespaces, and no others.
-async fn give_config_maps(api: &Kubernetes, user: &str, namespaces: &[&str]) {
-    for namespace in namespaces {
-        let role = ["create", "role", user, "-n", namespace, "--verb=*", "--resource=configmaps"];
-        api.kubectl(&role).await.unwrap();
-        let (role, user) = (format!("--role={user}"), format!("--user={user}"));
-        api.kubectl(&["create", "rolebinding", ATTACKER, "-n", namespace, &role, &user]).await.unwrap();
-    }
-    let may = async || api.kubectl_as(user, &["get", "configmaps", "-n", namespaces[0]], "").await.ok();
-    api.until("the rights of the attacker", may).await.unwrap();
-}
 
 /// The shop and the blog of another team behind one gateway, an attacker beside the shop, and the operator of the shop.
 struct Attacked<'l> {
@@ -299,105 +272,5 @@ fn the_buttons_of_the_dashboard_do_what_the_verbs_do_with_a_forged_record() {
             dashboard.kill().await.unwrap();
             assert_eq!(attacked.operate(&["weight", "10"]).await.code, 0, "after {what}");
         }
-    });
-}
-
-/// Commands by which a user with the printed Roles could become more, each with its input.
-fn climbs(ingress: &str) -> Vec<(Vec<String>, String)> {
-    let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
-    let token = |name: &str| {
-        let annotations = json!({"kubernetes.io/service-account.name": "powerful"});
-        json!({"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token",
-            "metadata": {"name": name, "namespace": ingress, "annotations": annotations}})
-        .to_string()
-    };
-    let typed = [
-        format!("create rolebinding more -n {ingress} --clusterrole=cluster-admin --user={CLIMBER}"),
-        format!("create clusterrolebinding more --clusterrole=cluster-admin --user={CLIMBER}"),
-        format!("create role more -n {ingress} --verb=* --resource=secrets"),
-        format!("get secrets -n {ingress}"),
-        format!("get secret of-others -n {ingress}"),
-        format!("get secret canary-ctl-keys -n {ingress} --as=admin --as-group=system:masters"),
-        format!("get secret of-others -n {ingress} --as=system:serviceaccount:{ingress}:powerful"),
-        format!("create token powerful -n {ingress}"),
-        format!("create serviceaccount more -n {ingress}"),
-        format!("delete secret canary-ctl-keys -n {ingress}"),
-        format!("run more -n {ingress} --image=evil"),
-        format!("create deployment more -n {ingress} --image=evil"),
-        format!("get --raw /api/v1/namespaces/{ingress}/services/any:80/proxy/"),
-        "get --raw /api/v1/nodes/any/proxy/pods".to_owned(),
-        format!("create --raw /api/v1/namespaces/{ingress}/pods/any:80/proxy/quitquitquit -f -"),
-        "create namespace more".to_owned(),
-        "certificate approve any".to_owned(),
-    ];
-    let mut all: Vec<_> = typed.iter().map(|line| (words(line), "{}".to_owned())).collect();
-    for name in ["canary-ctl-keys", "canary-ctl-record-keys", "more"] {
-        for verb in ["create -f -", "replace -f -", "replace --force -f -", "apply --server-side -f -"] {
-            all.push((words(verb), token(name)));
-        }
-    }
-    all
-}
-
-#[test]
-fn a_user_with_the_printed_roles_becomes_no_other_user() {
-    beside_an_api_server(async |api| {
-        let fixture = ReleaseFixture::new(api, "climbed").await;
-        let ingress = "climbed-ingress";
-        api.kubectl(&["create", "serviceaccount", "powerful", "-n", ingress]).await.unwrap();
-        let of_others = ["create", "secret", "generic", "of-others", "-n", ingress, "--from-literal=a=b"];
-        api.kubectl(&of_others).await.unwrap();
-        printed(&fixture, CLIMBER, &fixture.file("shop"), &[]).await;
-        let own = ["get", "secret", "canary-ctl-keys", "-n", ingress, "-o", "json"];
-        let may = async || api.kubectl_as(CLIMBER, &own, "").await.ok();
-        let empty = api.until("the rights of the user", may).await.unwrap();
-        for (line, input) in climbs(ingress) {
-            let line: Vec<&str> = line.iter().map(String::as_str).collect();
-            let refused = api.kubectl_as(CLIMBER, &line, &input).await;
-            let refused = refused.err().unwrap_or_else(|| panic!("{line:?} with {input}")).to_string();
-            let is_refused = ["orbidden", "field is immutable"].iter().any(|word| refused.contains(word));
-            assert!(is_refused, "{line:?} with {input}: {refused}");
-        }
-        let mut written: Value = serde_json::from_str(&empty).unwrap();
-        written["data"] = json!({"any": "Ynl0ZXM="});
-        api.kubectl_as(CLIMBER, &["replace", "-f", "-"], &written.to_string())
-            .await
-            .expect("what `apply` does is allowed");
-    });
-}
-
-#[test]
-fn a_config_map_of_a_foreign_namespace_joins_no_train() {
-    beside_an_api_server(async |api| {
-        let fixture = ReleaseFixture::new(api, "boarded").await;
-        let file = ReleaseFixture::file_of(&fixture.document("shop").with("/spec/train", "autumn"));
-        let skipped = &SKIPPED[..6];
-        let run = async |verb: &[&str]| fixture.run("admin", &file, &[verb, skipped].concat()).await;
-        let applied = run(&["apply"]).await;
-        assert_eq!(applied.code, 0, "{}", applied.stderr);
-        assert_eq!(run(&["weight", "10"]).await.code, 0);
-        let promote = ["promote", "--train", "autumn", "--dry-run"];
-        let of_train = async || {
-            let kubeconfig = api.kubeconfig("admin").unwrap();
-            fixture.run_without_file(&kubeconfig, &[&promote[..], skipped].concat()).await
-        };
-        let before = of_train().await;
-        assert!(before.stdout.contains("boarded/shop"), "{}{}", before.stdout, before.stderr);
-
-        api.kubectl(&["create", "namespace", "boarding"]).await.unwrap();
-        give_config_maps(api, ATTACKER, &["boarding"]).await;
-        let get = ["get", "configmap", "shop-canary", "-n", "boarded", "-o", "json"];
-        let mut copy: Value = serde_json::from_str(&api.kubectl(&get).await.unwrap()).unwrap();
-        let mut record: Value = serde_json::from_str(copy["data"]["release.json"].as_str().unwrap()).unwrap();
-        record["train"]["isInner"] = json!(true);
-        record["proxies"] =
-            json!([{"namespace": "boarded", "labels": {}}, {"namespace": "boarding", "labels": {}}]);
-        copy["data"]["release.json"] = json!(record.to_string());
-        let (labels, annotations) = (&copy["metadata"]["labels"], &copy["metadata"]["annotations"]);
-        copy["metadata"] = json!({"name": "x-canary", "namespace": "boarding", "labels": labels, "annotations": annotations});
-        api.kubectl_as(ATTACKER, &["create", "-f", "-"], &copy.to_string()).await.unwrap();
-
-        let after = of_train().await;
-        assert_eq!((after.code, &after.stdout), (before.code, &before.stdout), "{}", after.stderr);
     });
 }
