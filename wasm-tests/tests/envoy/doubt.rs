@@ -49,7 +49,7 @@ async fn a_first_configuration_that_is_broken_is_stable_for_everyone_and_a_metri
             EnvoySetup { initial_config: InitialConfig::Text(BROKEN), ..EnvoySetup::of([canary_for_all()]) };
         let fixture = EnvoyFixture::start(&binary, setup, &pods).await.expect("a fixture");
         everyone_is_on_stable(&fixture).await;
-        let inert = fixture.admin().wait_for("wasmcustom.canary_inert", 1, Duration::from_secs(5)).await;
+        let inert = fixture.admin().wait_for("wasmcustom.canary_inert", 1, Duration::from_secs(20)).await;
         assert_eq!(inert.expect("the gauge"), 1);
         let log = fixture.envoy.log();
         assert!(log.contains("no usable configuration yet") && log.contains("releases.shop/shop"), "{log}");
@@ -58,7 +58,7 @@ async fn a_first_configuration_that_is_broken_is_stable_for_everyone_and_a_metri
 
         // Once more, now over a good one: Envoy has kept the filter's response to this text and does not ask again.
         fixture.push_text(BROKEN, "broken again").expect("written");
-        let deadline = Instant::now() + Duration::from_secs(5);
+        let deadline = Instant::now() + Duration::from_secs(20);
         while !fixture.envoy.log().contains("configuration not taken, the old one stays") {
             assert!(Instant::now() < deadline, "{}", fixture.envoy.log());
             everyone_is_on(&fixture, "v2").await;

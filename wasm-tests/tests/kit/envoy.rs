@@ -18,7 +18,7 @@ async fn every_supported_envoy_answers_over_both_protocols() {
         for mut user in [User::http1(bootstrap.listener, "a"), User::http2(bootstrap.listener, "a")] {
             assert_eq!(user.navigate("/").await.expect("a response").text(), "hello");
         }
-        let served = envoy.admin().wait_for("http.main.downstream_rq_2xx", 2, Duration::from_secs(5)).await;
+        let served = envoy.admin().wait_for("http.main.downstream_rq_2xx", 2, Duration::from_secs(20)).await;
         assert_eq!(served.expect("counted"), 2, "envoy {}", binary.minor);
         let version = envoy.admin().get("/server_info").await.expect("a response");
         assert!(version.contains(&format!("/{}.", binary.minor)), "{version}");
