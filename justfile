@@ -69,10 +69,10 @@ prometheus:
 registry:
     @tools/registry.sh
 
-# Run everything that has to pass: check, then all tests.
+# Run everything that has to pass: check, then all tests; or a part of it, `quick` or `mesh`.
 [group('test')]
-test *FLAGS:
-    @tools/test.sh {{ FLAGS }}
+test PART='all':
+    @tools/test.sh {{ PART }}
 
 # Check format, lints and documentation.
 [group('test')]
@@ -82,7 +82,13 @@ check:
 # Run the quick tests: those without Envoy.
 [group('test')]
 unit: wasm
-    cargo test --locked -p assignment -p contract -p canary-filter -p canary-release -p canary-operations -p cookie-jar -p canary-ctl -p demo-shop -p demo -p evidence-bench
+    cargo test --locked -p assignment -p contract -p canary-filter -p canary-release -p canary-operations -p cookie-jar -p canary-ctl -p demo-shop -p demo
+
+# Check the studies behind the ./x bench-… commands, and run their tests.
+[group('test')]
+studies:
+    cargo clippy --manifest-path wasm-tests/studies/Cargo.toml --all-targets --locked -- -D warnings
+    cargo test --manifest-path wasm-tests/studies/Cargo.toml --locked --target-dir target
 
 # Feed the filter with random configurations, cookies, tokens and pins.
 [group('test')]

@@ -4,7 +4,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 lock wasm
 
-tools/cargo-wasm.sh --manifest-path wasm-tests/baselines/empty-sdk/Cargo.toml
+tools/cargo-wasm.sh --manifest-path wasm-tests/studies/baselines/empty-sdk/Cargo.toml
 out=$TARGET_DIR/wasm/empty_sdk.wasm
 mkdir -p "$(dirname "$out")"
 cp "$TARGET_DIR/wasm-build/wasm32-unknown-unknown/wasm/empty_sdk.wasm" "$out.new"

@@ -7,5 +7,5 @@ tools/wasm.sh
 tools/envoy.sh 1.40 >/dev/null
 say "building canary-ctl, the demo shop and the measurement"
 cargo build --quiet --locked -p canary-ctl -p demo-shop
-cargo build --quiet --locked -p wasm-tests --bin arrival
+cargo build --quiet --locked --manifest-path wasm-tests/studies/Cargo.toml --target-dir "$TARGET_DIR" --bin arrival
 exec "$TARGET_DIR"/debug/arrival

@@ -10,5 +10,5 @@ tools/envoy.sh 1.40 >/dev/null
 tools/prometheus.sh >/dev/null
 say "building canary-ctl, the demo shop and the study"
 cargo build --quiet --locked -p canary-ctl -p demo-shop
-cargo build --quiet --locked -p wasm-tests --bin flagger
+cargo build --quiet --locked --manifest-path wasm-tests/studies/Cargo.toml --target-dir "$TARGET_DIR" --bin flagger
 exec "$TARGET_DIR"/debug/flagger "$@"

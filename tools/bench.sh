@@ -11,6 +11,6 @@ tools/baselines.sh
 tools/envoy.sh 1.40 >/dev/null
 say "building the benchmark"
 # Before the run: a compiler beside it would be noise. Unoptimised: what is timed are Envoy, wrk and canary-ctl.
-cargo build --quiet --locked -p bench
+cargo build --quiet --locked --manifest-path wasm-tests/studies/Cargo.toml --target-dir "$TARGET_DIR" -p bench
 cargo build --quiet --locked --release -p canary-ctl
 exec "$TARGET_DIR"/debug/bench "$@"

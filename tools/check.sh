@@ -5,6 +5,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 { cargo fmt --version && cargo clippy --version; } >/dev/null 2>&1 || die "cargo fmt or cargo clippy is missing" \
     "rustup component add rustfmt clippy; Debian: apt-get install rustfmt-web rust-web-clippy"
 stage "format" cargo fmt --all --check
+stage "format of the studies" cargo fmt --all --check --manifest-path wasm-tests/studies/Cargo.toml
 stage "lints" cargo clippy --workspace --all-targets --locked -- -D warnings
 stage "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 stage "dependencies" tools/deny.sh

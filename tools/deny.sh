@@ -40,6 +40,6 @@ check_advisories() {
 deny Cargo.toml check --hide-inclusion-graph --deny unnecessary-skip --deny unmatched-skip --deny license-not-encountered \
     licenses bans sources
 # The benchmark's yardstick has a lock file of its own, and needs few of the exceptions.
-deny wasm-tests/baselines/empty-sdk/Cargo.toml check --hide-inclusion-graph --allow unmatched-skip --allow unnecessary-skip --allow license-not-encountered \
+deny wasm-tests/studies/baselines/empty-sdk/Cargo.toml check --hide-inclusion-graph --allow unmatched-skip --allow unnecessary-skip --allow license-not-encountered \
     licenses bans sources
 check_advisories

@@ -36,7 +36,11 @@ as_root() {
 }
 
 # apt_update: fetches Debian's package lists.
-apt_update() { have apt-get && as_root apt-get update -qq >&2; }
+apt_update() {
+    have apt-get || return 1
+    mkdir -p "$TOOLS_DIR"
+    as_root flock "$TOOLS_DIR/apt.lock" apt-get update -qq >&2 # apt waits for dpkg's lock, and fails at that of its lists
+}
 
 # apt_install PACKAGE…: installs Debian packages without a question; fails (and does nothing) where that is impossible.
 apt_install() {

@@ -6,7 +6,6 @@ pub mod api;
 pub mod grpc;
 pub mod mesh;
 pub mod prometheus;
-pub mod rollouts;
 pub mod scenario;
 pub mod shop;
 pub mod stats;

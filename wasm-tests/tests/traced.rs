@@ -29,7 +29,7 @@ const REPORTS: Page = Page {
         ("R", "ctl/release/tests/rollout_machine"),
         ("V", "ctl/release/src"),
         ("O", "ctl/operations/tests/operations/rollouts"),
-        ("S", "wasm-tests/evidence/tests"),
+        ("S", "wasm-tests/studies/evidence/tests"),
         ("K", "wasm-tests/tests/api"),
         ("M", "wasm-tests/tests/mesh"),
     ],

@@ -47,17 +47,7 @@ fn the_crates_depend_on_each_other_as_drawn() {
         only(&["browser", "canary-release", "programs"]),
         "{metrics}"
     );
-    assert_eq!(
-        depends_on(&metadata, "evidence-bench"),
-        only(&["canary-release"]),
-        "the simulation needs neither proxy nor cluster"
-    );
     assert_eq!(depends_on(&metadata, "mesh-lab"), only(&["browser", "envoy-kit", "programs"]));
-    assert_eq!(
-        depends_on(&metadata, "bench"),
-        only(&["assignment", "browser", "canary-ctl", "canary-release", "envoy-kit", "programs"]),
-        "the benchmark links neither the lab nor the host"
-    );
     assert_eq!(depends_on(&metadata, "demo"), only(&["browser", "canary-ctl", "canary-release", "programs"]));
     assert!(
         !depends_on(&metadata, "wasm-tests").contains("canary-filter"),

@@ -50,13 +50,14 @@ fn a_public_type_name_occurs_once_in_a_crate() {
         "filter",
         "filter/module",
         "wasm-tests",
-        "wasm-tests/bench",
+        "wasm-tests/studies/bench",
         "wasm-tests/browser",
         "wasm-tests/envoy",
-        "wasm-tests/evidence",
+        "wasm-tests/studies/evidence",
         "wasm-tests/host",
         "wasm-tests/lab",
         "wasm-tests/programs",
+        "wasm-tests/studies/mesh",
     ];
     for name in crates {
         let mut files = Vec::new();

@@ -112,7 +112,7 @@ fn open(unshare: u32) -> io::Result<File> {
 }
 
 #[cfg(test)]
-mod tests {
+mod tests_as_root {
     use super::super::{Ended, Process};
     use super::*;
 

@@ -30,7 +30,7 @@ use mesh_lab::{Lab, Options};
 use outcome::Outcome;
 use programs::artifact;
 use rollout::Job;
-use wasm_tests::rollouts::Error;
+use mesh_studies::Error;
 
 /// Where the figures go.
 const PAGE: &str = "docs/flagger-side-by-side.md";

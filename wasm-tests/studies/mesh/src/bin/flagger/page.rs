@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use wasm_tests::rollouts::Scenario;
+use mesh_studies::Scenario;
 
 use crate::objects::{canary, metric_template};
 use crate::outcome::{Outcome, Tool};

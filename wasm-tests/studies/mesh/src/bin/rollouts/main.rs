@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use mesh_lab::{Lab, Options};
 use programs::artifact;
-use wasm_tests::rollouts::Error;
+use mesh_studies::Error;
 
 /// Where the figures go.
 const PAGE: &str = "docs/rollouts-under-load.md";

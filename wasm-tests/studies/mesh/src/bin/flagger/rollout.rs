@@ -8,7 +8,7 @@ use mesh_lab::{Lab, LabError};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 use wasm_tests::mesh::{PacedReport, PacedShoppers, ShopEnv, ShopEnvOptions};
-use wasm_tests::rollouts::{Addition, Error, Scenario, ShopRelease};
+use mesh_studies::{Addition, Error, Scenario, ShopRelease};
 
 use crate::controller::{Controller, reason};
 use crate::objects::{NAME, canary, metric_template, target, template};

@@ -11,7 +11,7 @@ use programs::child::LoggedChild;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use wasm_tests::prometheus::Prometheus;
-use wasm_tests::rollouts::Error;
+use mesh_studies::Error;
 
 /// A running Flagger. It ends with the value.
 pub(crate) struct Controller {

@@ -18,7 +18,7 @@ fn main() -> std::io::Result<()> {
         EQUAL.into_iter().map(|scenario| tables::false_alarms(scenario, EQUAL_ROLLOUTS)).collect();
     let delays = WORSE.into_iter().map(|row| tables::delays(row, WORSE_ROLLOUTS)).collect();
     let date = jiff::Zoned::now().strftime("%Y-%m-%d").to_string();
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs");
     if let Some(row) = false_alarms.get(PLOTTED) {
         let lines: Vec<_> = Method::ALL.into_iter().map(Method::name).zip(&row.alarms).collect();
         let title = "Rollouts of two equal versions with an alarm: 10 requests/s, 1 % failures of few users, weight 10 %";

@@ -11,7 +11,7 @@ use tokio::process::Command;
 use tokio::task::JoinError;
 
 use super::scenario::Scenario;
-use crate::mesh::{ShopEnv, ShopEnvOptions};
+use wasm_tests::mesh::{ShopEnv, ShopEnvOptions};
 
 /// Why a rollout has no result.
 #[derive(Debug, thiserror::Error)]

@@ -168,7 +168,7 @@ fn write_files(
 }
 
 fn with_lua(bootstrap: String) -> Result<String, BenchError> {
-    let path = artifact::root().join("wasm-tests/baselines/canary.lua");
+    let path = artifact::root().join("wasm-tests/studies/baselines/canary.lua");
     let code = std::fs::read_to_string(&path).map_err(file(&path))?;
     let mut template = Template::new(bootstrap)?;
     template.set(

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use wasm_tests::mesh::Pace;
-use wasm_tests::rollouts::{RolloutPlan, Scenario};
+use mesh_studies::{RolloutPlan, Scenario};
 
 /// The steps of both; Flagger stays one interval at each.
 pub(crate) const PLAN: RolloutPlan =

@@ -57,8 +57,8 @@ const METHOD: &str = "\
 * A row of ours counts only if the filter's own counters say that every request took the path in the row's name, and no row
   counts if a single response was an error.
 * *Empty SDK filter*: a filter by the book on the unmodified Rust SDK that does nothing, as cargo leaves it
-  (`wasm-tests/baselines/empty-sdk`). *Lua*: finds the session cookie, hashes it, compares it with the weight and sets the
-  header (`wasm-tests/baselines/canary.lua`); no pins, no MAC, no ids, no testers, no counters, one release.
+  (`wasm-tests/studies/baselines/empty-sdk`). *Lua*: finds the session cookie, hashes it, compares it with the weight and sets the
+  header (`wasm-tests/studies/baselines/canary.lua`); no pins, no MAC, no ids, no testers, no counters, one release.
 * *Pinned user*: session cookie and a genuine pin, the same with every request as in the requests of a page: its MAC is verified with
   the first and remembered. (`wasm-tests/tests/wasm/cost.rs` has the instructions of one that is new.) *Hashed user*:
   `stickiness: user`, session cookie.

@@ -98,7 +98,7 @@ async fn run(arguments: &Arguments) -> Result<bool, BenchError> {
     let counts = counts::measure(&contender::counted(&module)?).await?;
     let upstream = bed::Backend::start().await?;
     let proxied = rounds::measure(contender::proxied(&module)?, Some(&upstream), effort).await?;
-    let kept = artifact::root().join("wasm-tests/bench/processors.json");
+    let kept = artifact::root().join("wasm-tests/studies/bench/processors.json");
     let own = Processor::of(&machine, &direct, &proxied, &counts);
     let own = own.filter(|_| processors::is_kept(&machine, effort));
     let processors = processors::updated(processors::read(&kept)?, own);

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
-use wasm_tests::rollouts::FAILING_USER;
+use mesh_studies::FAILING_USER;
 use wasm_tests::scenario::HOST;
 
 /// Sessions from before the rollout.

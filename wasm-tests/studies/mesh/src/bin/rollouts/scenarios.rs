@@ -1,6 +1,6 @@
 //! The rollouts of this study.
 
-use wasm_tests::rollouts::{Addition, Scenario};
+use mesh_studies::{Addition, Scenario};
 
 pub(crate) const SCENARIOS: [Scenario; 10] = [
     Scenario::GOOD,

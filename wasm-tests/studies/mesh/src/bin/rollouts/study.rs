@@ -6,7 +6,7 @@ use mesh_lab::Lab;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use wasm_tests::mesh::{ShopperReport, Shoppers};
-use wasm_tests::rollouts::{Addition, Error, RolloutEnd, RolloutPlan, Scenario, ShopRelease};
+use mesh_studies::{Addition, Error, RolloutEnd, RolloutPlan, Scenario, ShopRelease};
 
 /// The plan of each rollout; minutes are seconds.
 pub(crate) const PLAN: RolloutPlan =

@@ -1,5 +1,5 @@
 //! CPU time on each processor that was measured. Instructions are the same on all of them and time is not, so a run keeps the
-//! figures of the others: they are in `wasm-tests/bench/processors.json`. A trial, or a run on a busy machine, changes none of them.
+//! figures of the others: they are in `wasm-tests/studies/bench/processors.json`. A trial, or a run on a busy machine, changes none of them.
 
 use crate::contender::{EMPTY_SDK, NONE, NONE_AGAIN, PINNED};
 use crate::counts::{self, Counts};
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn the_kept_figures_are_read_and_are_on_the_page() {
-        let kept = read(&artifact::root().join("wasm-tests/bench/processors.json")).unwrap();
+        let kept = read(&artifact::root().join("wasm-tests/studies/bench/processors.json")).unwrap();
         assert!(kept.len() >= 2, "an Intel and an AMD: {kept:?}");
         let page = fs::read_to_string(artifact::root().join("docs/benchmarks.md")).unwrap();
         assert!(page.contains(&table(&kept)), "expected on the page:\n{}", table(&kept));
