@@ -11,6 +11,7 @@
 //! redaction         secrets are taken out of texts of servers
 //! input_file        the text of a file, up to a limit
 //! embedded_module   a module that travels in the configuration, and its digest
+//! moved_users       users that an edit of the file moves                  FilterConfig × 2    -> MovedUsers
 //! data_plane        how the requests of a pod go through the mesh         Pod                 -> DataPlane
 //! object            objects of the API: names, owners of fields           JSON                -> Object
 //! spec              the fields of canary.yaml                             tree                -> Release
@@ -61,6 +62,7 @@ pub mod label_selector;
 pub mod lint;
 pub mod manifest;
 pub mod metrics;
+pub mod moved_users;
 pub mod object;
 pub mod plan;
 pub mod preflight;

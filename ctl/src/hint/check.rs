@@ -66,6 +66,9 @@ fn instead(alternative: &Alternative) -> String {
         Alternative::AddUserKey => "add one to `identifyBy`, or set `mint: navigation`",
         Alternative::NameSessionCookie => "name the application's cookie in `session.cookie`",
         Alternative::ZeroWeight => "`canary-ctl weight 0` first",
+        Alternative::EndCanary => {
+            "promote or roll back the canary before the edit and finish its drain, take the edit back"
+        }
         Alternative::WaitUntil { .. } => "wait",
         Alternative::EndSessions { .. } => "choose a time at which its sessions may end",
         Alternative::ApplyTrain { .. } => "apply those releases between `verify` and `sign` by hand",

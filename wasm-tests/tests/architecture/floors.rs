@@ -13,6 +13,7 @@ const RELEASE: [&[&str]; 16] = [
         "format",
         "input_file",
         "label_selector",
+        "moved_users",
         "redaction",
         "stats",
         "yaml",

@@ -14,6 +14,7 @@ mod chain;
 mod crash;
 mod deterministic;
 mod doubt;
+mod edits;
 mod first_filter;
 mod first_requests;
 mod forgery;

@@ -1,6 +1,9 @@
-//! `apply` and `uninstall` are refused while they would move the users of ready pods.
+//! `apply` and `uninstall` are refused while they would move the users of ready pods, and an edit of the file where it would.
 
-use crate::fixture::{SHOP, apply, pod, release, run, shop, shop_with_virtual_service};
+use crate::fixture::{
+    SHOP, apply, apply_skipping, create_service, pod, release, run, set_weight, shop,
+    shop_with_virtual_service,
+};
 use canary_operations::{Cluster, Error, LastAlerts, UninstallOptions, WaitOptions};
 use canary_release::preflight::{Alternative, CheckFailed, PreflightCheck};
 use canary_release::spec::Release;
@@ -71,5 +74,68 @@ fn a_first_apply_that_closes_a_route_to_all_pods_is_refused_while_the_canary_has
         apply(&cluster, &release).await.unwrap();
         api.state().create(&pod(SHOP, "shop-v2", &json!({"app": "shop", "version": "v2"})));
         apply(&cluster, &release).await.unwrap();
+    });
+}
+
+/// The message of an edit that is refused.
+#[track_caller]
+fn refused_edit<T: std::fmt::Debug>(done: Result<T, Error>) -> String {
+    match done {
+        Err(Error::Preflight(CheckFailed { check: PreflightCheck::MovesUsers, message, .. })) => message,
+        other => panic!("expected a refusal by `moves-users`, found {other:?}"),
+    }
+}
+
+#[test]
+fn an_edit_that_moves_users_is_refused_and_named_by_diff_and_by_no_weight_that_was_never_set() {
+    run(async {
+        let (api, first) = (shop(), release(&Value::Null));
+        let cluster = api.cluster().await;
+        apply(&cluster, &first).await.unwrap();
+        let edited = release(&json!({"cookies": {"tls": false}, "fuse": true}));
+        apply(&cluster, &edited).await.unwrap();
+        apply(&cluster, &first).await.unwrap();
+        set_weight(&cluster, &first, "50").await.unwrap();
+        let written = || {
+            ["ConfigMap", "EnvoyFilter", "VirtualService", "DestinationRule"]
+                .map(|kind| api.state().store.of_kind(kind).cloned().collect::<Vec<Value>>())
+        };
+        let before = written();
+
+        let expected = "`cookies` moves 100 % of the users of version `v2` to another version";
+        let message = refused_edit(apply(&cluster, &edited).await);
+        assert!(message.contains(expected), "{message}");
+        let notes: Vec<String> =
+            cluster.plan(&edited).await.unwrap().notes.iter().map(ToString::to_string).collect();
+        assert!(
+            notes.iter().any(|note| note.contains("check `moves-users` fails") && note.contains(expected)),
+            "{notes:?}"
+        );
+        assert_eq!(written(), before, "nothing is written");
+
+        set_weight(&cluster, &first, "0").await.unwrap();
+        refused_edit(apply(&cluster, &edited).await);
+        apply(&cluster, &release(&json!({"fuse": true, "mint": "always"}))).await.unwrap();
+        apply_skipping(&cluster, &edited, &[PreflightCheck::MovesUsers]).await.unwrap();
+    });
+}
+
+#[test]
+fn an_edit_of_what_no_configuration_has_is_refused_too() {
+    run(async {
+        let (api, first) = (shop(), release(&Value::Null));
+        let cluster = api.cluster().await;
+        create_service(&api, "other");
+        apply(&cluster, &first).await.unwrap();
+        let other = release(&json!({"service": {"name": "other", "port": 80}}));
+        let message = refused_edit(apply(&cluster, &other).await);
+        assert!(
+            message.contains("`service.name` moves 100 % of the users of version `v1` to another pod"),
+            "{message}"
+        );
+        set_weight(&cluster, &first, "50").await.unwrap();
+        let gateways = json!([{"name": "other/gateway", "selector": {"istio": "other"}}]);
+        let message = refused_edit(apply(&cluster, &release(&json!({"gateways": gateways}))).await);
+        assert!(message.contains("`gateways` moves 100 % of the users of version `v2`"), "{message}");
     });
 }

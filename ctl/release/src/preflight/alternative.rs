@@ -80,6 +80,8 @@ pub enum Alternative {
     NameSessionCookie,
     /// Set the weight to 0, so that no user is moved.
     ZeroWeight,
+    /// End the canary before the edit, or take the edit back.
+    EndCanary,
     /// Wait until nobody would be moved.
     WaitUntil {
         /// From when on.

@@ -67,6 +67,15 @@ impl History {
         self.0.last()
     }
 
+    /// The highest weight of the canary since the roles of versions changed last.
+    pub fn peak_weight(&self) -> Weight {
+        let is_of_roles = |entry: &&HistoryEntry| {
+            matches!(entry.operation, Operation::Promote | Operation::Rollback | Operation::Uninstall)
+        };
+        let since = self.0.iter().rev().take_while(|entry| !is_of_roles(entry));
+        since.flat_map(|entry| [entry.from, entry.to]).max().unwrap_or(Weight::ZERO)
+    }
+
     /// Appends the operation that has made the present state. Drops the oldest entry beyond the limit.
     pub fn append(&mut self, state: &ReleaseState, by: Author<'_>, from: Weight, operation: Operation) {
         let surplus = (self.0.len() + 1).saturating_sub(MAX_ENTRIES);

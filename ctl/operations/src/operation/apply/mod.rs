@@ -19,15 +19,17 @@
 //! An object whose write is answered with 409 is read again, and the record with it.
 //!
 //! ```text
-//! admission  every write as a dry run                    Planned         -> API requests
-//! snapshot   what is read                                Release, Record -> Observed
-//! planning   record, desired state and plan              Observed        -> Planned
-//! rollout    writes the plan part by part, and prunes    Planned         -> API requests
-//! module     rolls out a new module before the rest      ModuleRollout   -> API requests
+//! admission    every write as a dry run                    Planned         -> API requests
+//! snapshot     what is read                                Release, Record -> Observed
+//! planning     record, desired state and plan              Observed        -> Planned
+//! moved_users  users that an edit of the file moves        Planned         -> CheckFailed
+//! rollout      writes the plan part by part, and prunes    Planned         -> API requests
+//! module       rolls out a new module before the rest      ModuleRollout   -> API requests
 //! ```
 
 mod admission;
 mod module;
+mod moved_users;
 mod planning;
 mod rollout;
 mod snapshot;
@@ -39,7 +41,7 @@ use crate::stores::first_record::first_record;
 use crate::stores::lease_manager::Task;
 use crate::{Arrival, Cluster, Error, StoredRecord, WaitOptions};
 use canary_release::delivery::{ModuleContents, ModuleRollout};
-use canary_release::plan::{Plan, check_claims, check_edits};
+use canary_release::plan::{Plan, PlanNote, check_claims, check_edits};
 use canary_release::preflight::PreflightCheck;
 use canary_release::record::{Operation, Record};
 use canary_release::routing::Coverage;
@@ -105,7 +107,10 @@ impl Cluster {
     /// As [`plan`](Self::plan).
     pub async fn plan_allowing(&self, release: &Release, allow_rolled_back: bool) -> Result<Plan, Error> {
         let found = self.find_or_recover(release).await?;
-        let Planned { mut plan, stored, .. } = self.plan_apply(release, found, allow_rolled_back).await?;
+        let planned = self.plan_apply(release, found, allow_rolled_back).await?;
+        let failed_edit = planned.failed_edit(&release.name)?;
+        let Planned { mut plan, stored, .. } = planned;
+        plan.notes.extend(failed_edit.map(PlanNote::CheckFails));
         plan.notes.extend(self.exposure_notes(release, &plan).await?);
         plan.notes.extend(self.runtime_note(&plan, &stored.record).await?);
         Ok(plan)
@@ -246,6 +251,11 @@ impl Cluster {
             None => self.client.service_pods(release.name.namespace.as_str(), &record.service).await?,
         };
         self.check_apply(release, planned, &pods, skipped)?;
+        if !skipped.contains(&PreflightCheck::MovesUsers)
+            && let Some(failed) = planned.failed_edit(&release.name)?
+        {
+            return Err(failed.into());
+        }
         if planned.promotes() {
             self.check_promoted_inside(&release.name, record, &[], skipped).await?;
         }

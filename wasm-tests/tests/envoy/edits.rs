@@ -1,0 +1,96 @@
+//! Edits of `canary.yaml` while half of the sessions are on the canary: who moves is what `canary-ctl` says before it writes them.
+
+use assignment::Weight;
+use canary_release::moved_users::{Destination, Edit, moved_users};
+use serde_json::{Value, json};
+use wasm_tests::scenario::{Document, EnvoyFixture, EnvoySetup, Pods, now_seconds};
+
+use crate::support::{SHOP, version};
+
+const USERS: usize = 30;
+
+/// Edits by their JSON pointers. `cookies` is edited as a whole: a field below it needs it.
+fn edits() -> [(&'static str, Value); 20] {
+    [
+        ("/spec/hosts", json!(["other.example.com"])),
+        ("/spec/hosts", json!(["shop.example.com", "other.example.com"])),
+        ("/spec/paths", json!(["/nowhere/"])),
+        ("/spec/stickiness", Value::Null), // the other one
+        ("/spec/session", json!({"cookie": "OTHER"})),
+        ("/spec/session", json!({"cookie": "JSESSIONID", "adopt": false})),
+        ("/spec/session", json!({"cookie": "JSESSIONID", "maxAge": "1h", "idle": "1h"})),
+        ("/spec/identifyBy", json!([{"header": "x-user"}])),
+        ("/spec/identifyBy", json!([{"header": "x-user"}, {"cookie": "JSESSIONID"}])),
+        ("/spec/mint", json!("never")),
+        ("/spec/mint", json!("always")),
+        ("/spec/fallback", json!("client-address")),
+        ("/spec/identity", json!("keyed")),
+        ("/spec/salt", json!("another")),
+        ("/spec/override", json!("off")),
+        ("/spec/cookies", json!({"tls": false})),
+        ("/spec/cookies", json!({"sameSite": "Strict"})),
+        ("/spec/cookies", json!({"domain": "example.com"})),
+        ("/spec/cacheControl", json!("private")),
+        ("/spec/fuse", json!(true)),
+    ]
+}
+
+/// Users who are on another version after the edit, and the share that was said before it, in percent of a version's users.
+async fn edited(
+    binary: &envoy_kit::EnvoyBinary,
+    pods: &Pods,
+    document: Document,
+    edit: &(&str, Value),
+) -> (usize, u32) {
+    let setup = EnvoySetup::of([document.with("/spec/weight", "50")]);
+    let mut fixture = EnvoyFixture::start(binary, setup, pods).await.expect("a fixture");
+    let mut users = fixture.users(USERS);
+    let mut before = Vec::new();
+    for user in &mut users {
+        user.navigate("/").await.expect("a response");
+        before.push(version(&user.navigate("/").await.expect("a response")).to_owned());
+    }
+    let deployed = fixture.config().expect("a configuration");
+    let (pointer, value) = edit;
+    let written = fixture.edit(SHOP, |document| {
+        let value = match document.get(pointer).as_str() {
+            Some("session") => json!("user"),
+            Some("user") => json!("session"),
+            _ => value.clone(),
+        };
+        document.set(pointer, value);
+    });
+    written.await.expect("the edit arrives");
+    let config = fixture.config().expect("a configuration");
+    let peak = Weight::new(5_000).expect("a weight");
+    let edit = Edit { release: SHOP, deployed: &deployed, edited: Some(&config), peak, now: now_seconds() };
+    let said = moved_users(edit).expect("configurations");
+    let said = said.iter().filter(|users| users.to == Destination::Version).map(|users| users.percent).max();
+    let mut moved = 0;
+    for (user, before) in users.iter_mut().zip(&before) {
+        moved += usize::from(version(&user.navigate("/").await.expect("a response")) != before);
+    }
+    (moved, said.unwrap_or(0))
+}
+
+#[tokio::test]
+async fn an_edit_moves_users_where_that_was_said_before_and_nobody_elsewhere() {
+    let (binary, pods) = (envoy_kit::newest().expect("an Envoy"), Pods::start().await.expect("pods start"));
+    let mut wrong = Vec::new();
+    for document in [Document::session("shop"), Document::user("shop")] {
+        for edit in &edits() {
+            let (moved, said) = edited(&binary, &pods, document.clone(), edit).await;
+            let row = format!(
+                "{} {} = {}: {moved} of {USERS} moved, said: {said} %",
+                document.get("/spec/stickiness"),
+                edit.0,
+                edit.1
+            );
+            println!("{row}");
+            if (moved > 0) != (said > 0) {
+                wrong.push(row);
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
