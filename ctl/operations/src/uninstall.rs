@@ -1,13 +1,14 @@
 //! Uninstalls a release from a cluster, in the reverse order of its installation: only what we have written, and only
 //! while we own it.
 
-use crate::client::WriteMode;
 use crate::client::backoff::{MAX_CONFLICTS, backoff};
+use crate::client::{ServicePods, WriteMode};
 use crate::stores::lease_manager::Task;
 use crate::{Cluster, Error, LastAlerts, StoredRecord, WaitOptions};
 use assignment::Weight;
 use assignment::contract::{Role, VersionConfig};
 use canary_release::alert::UndeliveredAlert;
+use canary_release::manifest::hashes_on_identity;
 use canary_release::object::{Reference, Stage};
 use canary_release::plan::{Plan, removal};
 use canary_release::preflight::{Alternative, PreflightCheck};
@@ -110,13 +111,34 @@ impl Cluster {
         }
         let pods = self.client.service_pods(release.namespace.as_str(), &record.service).await?;
         let Some((version, ready)) = pods.ready_beside_stable(record).into_iter().next() else {
-            return Ok(());
+            return self.check_affinity(record, &pods, skipped).await;
         };
         let service = &record.service.name;
         let message = format!(
             "version `{version}` has {ready} ready pods: without routes Service `{service}` sends users of each version to both"
         );
         Ok(PreflightCheck::MovesUsers.refuse(skipped, message, Alternative::StopPods { version })?)
+    }
+
+    /// Refuses to delete the rule by which users stay on one of several pods.
+    async fn check_affinity(
+        &self,
+        record: &Record,
+        pods: &ServicePods,
+        skipped: &[PreflightCheck],
+    ) -> Result<(), Error> {
+        let stable = record.state.version_of(Role::Stable).unwrap_or_default();
+        let ready = pods.of_version(&record.service, stable).ready;
+        if ready < 2 {
+            return Ok(());
+        }
+        let rules = record.objects.iter().filter(|(stage, _)| *stage == Stage::Subsets);
+        let rules = self.client.get_all(rules.map(|(_, rule)| rule)).await?;
+        let Some((rule, _)) = rules.iter().find(|(_, body)| hashes_on_identity(body)) else { return Ok(()) };
+        let message = format!(
+            "{rule} keeps each user on one of the {ready} ready pods of version `{stable}`: without it they would be moved"
+        );
+        Ok(PreflightCheck::MovesUsers.refuse(skipped, message, Alternative::KeepAffinity)?)
     }
 
     /// Deletes its objects, under the Leases of those that releases share; plans again if another release's weight was

@@ -69,6 +69,9 @@ fn instead(alternative: &Alternative) -> String {
         Alternative::EndCanary => {
             "promote or roll back the canary before the edit and finish its drain, take the edit back"
         }
+        Alternative::KeepAffinity => {
+            "write a DestinationRule with `consistentHash` for the Service and `canary-ctl apply` first, or scale it to one pod"
+        }
         Alternative::WaitUntil { .. } => "wait",
         Alternative::EndSessions { .. } => "choose a time at which its sessions may end",
         Alternative::ApplyTrain { .. } => "apply those releases between `verify` and `sign` by hand",

@@ -139,3 +139,19 @@ fn an_edit_of_what_no_configuration_has_is_refused_too() {
         assert!(message.contains("`gateways` moves 100 % of the users of version `v2`"), "{message}");
     });
 }
+
+/// Without our rule each request of a session gets any of the pods.
+#[test]
+fn an_uninstall_that_takes_sessions_off_their_pods_is_refused() {
+    run(async {
+        let (api, release) = (shop(), release(&json!({"sessionAffinity": "identity"})));
+        let cluster = api.cluster().await;
+        api.state().create(&pod(SHOP, "shop-v1-2", &json!({"app": "shop", "version": "v1"})));
+        apply(&cluster, &release).await.unwrap();
+        api.state().store.remove("Pod", "shop-v2");
+        let message = refused_edit(uninstall_checked(&cluster, &release).await);
+        assert!(message.contains("keeps each user on one of the 2 ready pods of version `v1`"), "{message}");
+        api.state().store.remove("Pod", "shop-v1-2");
+        uninstall_checked(&cluster, &release).await.unwrap();
+    });
+}

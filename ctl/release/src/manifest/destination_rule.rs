@@ -5,7 +5,7 @@ use crate::manifest::Error;
 use crate::spec::{Release, version_subset};
 use crate::yaml::Template;
 use assignment::contract::{HeaderNames, SessionAffinity};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const TEMPLATE: &str = include_str!("../../../../envoyfilter-templates/destinationrule.yaml");
 
@@ -29,6 +29,12 @@ pub(super) fn document(member: &ReleaseInstance<'_>) -> Result<String, Error> {
         template.set("spec/trafficPolicy", json!({"loadBalancer": hash}))?;
     }
     Ok(template.finish()?)
+}
+
+/// Whether a rule keeps each user on a pod by the filter's identity header: one that we have written, for a host that had no policy.
+pub fn hashes_on_identity(rule: &Value) -> bool {
+    let header = rule.pointer("/spec/trafficPolicy/loadBalancer/consistentHash/httpHeaderName");
+    header.and_then(Value::as_str) == Some(&HeaderNames::default().identity)
 }
 
 /// The name of a release's own objects in its namespace.

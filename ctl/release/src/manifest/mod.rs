@@ -28,6 +28,7 @@ mod runtime;
 mod virtual_service;
 
 use crate::object::{Manifest, NamespacedName, Stage};
+pub use destination_rule::hashes_on_identity;
 pub use headers::untrusted_headers;
 pub use http_route::http_routes;
 pub use object_metadata::SharedMetadata;

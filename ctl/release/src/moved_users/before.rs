@@ -44,7 +44,7 @@ impl Before {
             let mut user = User::new(number, edit.now);
             user.begin_session(&past, &pages);
             // Of some the session is older than a role change.
-            if let Some(version) = draining.get(number as usize % (draining.len() + 2)) {
+            if let Some(version) = draining.get(user.kind() / 2 % (draining.len() + 2)) {
                 user.pin_to(&past, version);
             }
             user

@@ -53,8 +53,7 @@ impl Pages {
 
     /// The pages of a user: every path of one host.
     pub(super) fn of_user<'p>(&'p self, user: &'p User) -> impl Iterator<Item = Page> + 'p {
-        let host =
-            self.hosts.get(user.number as usize % self.hosts.len().max(1)).cloned().unwrap_or_default();
+        let host = self.hosts.get(user.kind() % self.hosts.len().max(1)).cloned().unwrap_or_default();
         let keys = |names: &BTreeSet<String>| -> Vec<(String, String)> {
             names.iter().map(|name| (name.clone(), user.key(name))).collect()
         };
@@ -92,6 +91,11 @@ impl User {
     /// The value of the user's key of this name.
     fn key(&self, name: &str) -> String {
         format!("{name}-{}", self.number)
+    }
+
+    /// A number that says nothing of whether the user is older than the filter.
+    pub(super) const fn kind(&self) -> usize {
+        self.number as usize / 2
     }
 
     /// Every second one has a session of the application when the filter comes.

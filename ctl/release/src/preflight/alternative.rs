@@ -82,6 +82,8 @@ pub enum Alternative {
     ZeroWeight,
     /// End the canary before the edit, or take the edit back.
     EndCanary,
+    /// Keep users on their pods by a rule of the Service's owner, or have one pod.
+    KeepAffinity,
     /// Wait until nobody would be moved.
     WaitUntil {
         /// From when on.

@@ -37,7 +37,8 @@ fn secure_cookies_that_browsers_drop_are_a_problem_until_the_file_says_that_ther
 
         cli.edits(&release.with("/spec/cookies", json!({"tls": false})));
         // The users whom that would move have no pin.
-        cli.expect("apply --wait", 2, &["`cookies` moves 100 % of the users of version `v2`", "moves-users"]).await;
+        cli.expect("apply --wait", 2, &["`cookies` moves 100 % of the users of version `v2`", "moves-users"])
+            .await;
         cli.expect("apply --wait --skip-check moves-users", 0, &[]).await;
         let (found, ()) = tokio::join!(problems(&cli, "6s"), async {
             let begun = Instant::now();
