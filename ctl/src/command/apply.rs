@@ -6,8 +6,10 @@ use crate::hint::{CALLS_OF_AMBIENT_PODS, Hint as _};
 use crate::module;
 use crate::report::{PlanReport, Printer};
 use crate::{Error, Outcome};
+use assignment::contract::Role;
 use canary_operations::{Applied, ApplyOptions, WriteOptions};
 use canary_release::format::{counted, seconds};
+use canary_release::spec::Routes;
 
 pub(super) async fn run(arguments: &Apply, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
@@ -48,6 +50,12 @@ fn summarise(release: &str, applied: &Applied, printer: &mut Printer) {
     for gap in &applied.coverage.gaps {
         printer.message(&format!("{gap}: such requests may get any version"));
         printer.hint(&gap.hint().unwrap_or_default());
+    }
+    let canary = state.version_of(Role::Canary).filter(|_| applied.record.routes == Routes::External);
+    if let (Some(canary), false) = (canary, applied.coverage.gaps.is_empty()) {
+        printer.hint(&format!(
+            "before the first pod of `{canary}` starts, put the routes that `canary-ctl generate routes` prints into it"
+        ));
     }
     if !applied.coverage.unmeshed_pods.is_empty() {
         printer.message(&applied.coverage.unmeshed_pods.to_string());

@@ -11,7 +11,7 @@ use crate::support::{ID, PIN, SHOP, version};
 const USERS: usize = 30;
 
 /// Edits by their JSON pointers. `cookies` is edited as a whole: a field below it needs it.
-fn edits() -> [(&'static str, Value); 19] {
+fn edits() -> [(&'static str, Value); 20] {
     [
         ("/spec/hosts", json!(["other.example.com"])),
         ("/spec/paths", json!(["/nowhere/"])),
@@ -21,6 +21,7 @@ fn edits() -> [(&'static str, Value); 19] {
         ("/spec/session", json!({"cookie": "JSESSIONID", "maxAge": "1h", "idle": "1h"})),
         ("/spec/identifyBy", json!([{"header": "x-user"}])),
         ("/spec/identifyBy", json!([{"header": "x-user"}, {"cookie": "JSESSIONID"}])),
+        ("/spec/identifyBy", json!([{"cookie": "JSESSIONID"}])),
         ("/spec/mint", json!("never")),
         ("/spec/mint", json!("always")),
         ("/spec/fallback", json!("client-address")),
@@ -89,7 +90,9 @@ async fn visit(user: &mut User, number: usize) -> String {
 async fn an_edit_moves_users_where_that_was_said_before_and_nobody_elsewhere() {
     let (binary, pods) = (envoy_kit::newest().expect("an Envoy"), Pods::start().await.expect("pods start"));
     let mut wrong = Vec::new();
-    for document in [Document::session("shop"), Document::user("shop")] {
+    // By a header: the shop gives a session that it does not know another id.
+    let by_header = Document::user("shop").with("/spec/identifyBy", json!([{"header": "x-user"}]));
+    for document in [Document::session("shop"), by_header] {
         for edit in &edits() {
             let (moved, said) = edited(&binary, &pods, document.clone(), edit).await;
             let row = format!(
