@@ -1,5 +1,9 @@
 //! What an edit of each field does to users while half of them are on the canary.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on says so by panicking"
+)]
 
 use assignment::contract::{FilterConfig, Position, Weight};
 use canary_release::config::{ProxySettings, SigningKeys, filter_config, release_config};

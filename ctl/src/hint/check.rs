@@ -28,6 +28,10 @@ impl Hint for Gap {
     }
 }
 
+const END_CANARY: &str =
+    "promote or roll back the canary before the edit and finish its drain, take the edit back";
+const KEEP_AFFINITY: &str = "write a DestinationRule with `consistentHash` for the Service and `canary-ctl apply` first, or scale it to one pod";
+
 fn instead(alternative: &Alternative) -> String {
     let text = match alternative {
         Alternative::StartPods { .. } => "start its pods",
@@ -66,12 +70,8 @@ fn instead(alternative: &Alternative) -> String {
         Alternative::AddUserKey => "add one to `identifyBy`, or set `mint: navigation`",
         Alternative::NameSessionCookie => "name the application's cookie in `session.cookie`",
         Alternative::ZeroWeight => "`canary-ctl weight 0` first",
-        Alternative::EndCanary => {
-            "promote or roll back the canary before the edit and finish its drain, take the edit back"
-        }
-        Alternative::KeepAffinity => {
-            "write a DestinationRule with `consistentHash` for the Service and `canary-ctl apply` first, or scale it to one pod"
-        }
+        Alternative::EndCanary => END_CANARY,
+        Alternative::KeepAffinity => KEEP_AFFINITY,
         Alternative::WaitUntil { .. } => "wait",
         Alternative::EndSessions { .. } => "choose a time at which its sessions may end",
         Alternative::ApplyTrain { .. } => "apply those releases between `verify` and `sign` by hand",

@@ -107,7 +107,7 @@ impl Cluster {
     /// As [`plan`](Self::plan).
     pub async fn plan_allowing(&self, release: &Release, allow_rolled_back: bool) -> Result<Plan, Error> {
         let found = self.find_or_recover(release).await?;
-        let planned = self.plan_apply(release, found, allow_rolled_back).await?;
+        let planned = Box::pin(self.plan_apply(release, found, allow_rolled_back)).await?;
         let failed_edit = planned.failed_edit(&release.name)?;
         let Planned { mut plan, stored, .. } = planned;
         plan.notes.extend(failed_edit.map(PlanNote::CheckFails));
