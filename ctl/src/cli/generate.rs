@@ -53,11 +53,15 @@ pub enum Instead {
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
   canary-ctl generate routes                                        for a route object of yours
-  canary-ctl generate routes --gateway-api | kubectl apply -f -     HTTPRoutes")]
+  canary-ctl generate routes --gateway-api | kubectl apply -f -     HTTPRoutes
+  canary-ctl generate routes --gateway-api --port 9000              of a Service that has port 9000 too")]
 pub struct RouteFiles {
     /// Print routes of the Gateway API: each version needs a Service of its own, since they know no subsets
     #[arg(long)]
     pub gateway_api: bool,
+    /// Another port of the Service that is called inside the mesh (may be repeated): a route of the Gateway API is for one port
+    #[arg(long = "port", value_name = "PORT", requires = "gateway_api", value_parser = clap::value_parser!(u16).range(1..))]
+    pub ports: Vec<u16>,
     /// The file that describes the release (may be repeated)
     #[arg(short, long = "file", value_name = "FILE", default_value = "canary.yaml")]
     pub files: Vec<PathBuf>,

@@ -47,7 +47,7 @@ pub use dashboard::Dashboard;
 pub use diff::Diff;
 pub use doctor::Doctor;
 pub use explain::Explain;
-pub use generate::{Generate, Instead};
+pub use generate::{Generate, Instead, RouteFiles};
 pub use init::Init;
 pub use keys::Keys;
 pub use lint::Lint;

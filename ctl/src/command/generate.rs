@@ -1,6 +1,6 @@
 //! `generate`: read, make everything, and only then print it or write it.
 
-use crate::cli::{Generate, Instead};
+use crate::cli::{Generate, Instead, RouteFiles};
 use crate::hint::ShellCommand;
 use crate::local::{Bootstrap, Environment, Layout, Lock, Plan, bootstrap};
 use crate::module;
@@ -18,7 +18,7 @@ pub(super) async fn run(arguments: &Generate, printer: &mut Printer) -> Result<O
         Some(Instead::AdmissionPolicy(arguments)) => {
             return super::admission_policy::run(arguments, printer);
         }
-        Some(Instead::Routes(of)) => return print_routes(&read(&of.files)?, of.gateway_api, printer),
+        Some(Instead::Routes(of)) => return print_routes(&read(&of.files)?, of, printer),
         None => {}
     }
     let mut releases = read(&arguments.files)?;
@@ -58,7 +58,7 @@ fn check_routes(releases: &[Release]) -> Result<(), Error> {
 }
 
 /// Routes name versions and no secret: no keys are needed, and none are drawn.
-fn print_routes(releases: &[Release], gateway_api: bool, printer: &mut Printer) -> Result<Outcome, Error> {
+fn print_routes(releases: &[Release], of: &RouteFiles, printer: &mut Printer) -> Result<Outcome, Error> {
     if releases.iter().any(|release| release.delivery.mode == Mode::Local) {
         return Err(Error::usage(
             "expected releases for a cluster, found one with `delivery.mode: local`: it has no route objects",
@@ -66,8 +66,8 @@ fn print_routes(releases: &[Release], gateway_api: bool, printer: &mut Printer) 
         ));
     }
     let members: Vec<_> = releases.iter().map(|release| ReleaseInstance::first(release, 1)).collect();
-    if gateway_api {
-        printer.yaml(&manifest::http_routes(&members)?)?;
+    if of.gateway_api {
+        printer.yaml(&manifest::http_routes(&members, &of.ports.iter().copied().collect())?)?;
         return Ok(Outcome::Done);
     }
     check_routes(releases)?;

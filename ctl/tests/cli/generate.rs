@@ -39,6 +39,7 @@ fn routes_are_printed_alone_and_without_keys_in_the_form_that_is_asked_for() {
         ("managed", "managed", "generate routes"),
         ("external", "external", "generate routes"),
         ("gateway-api", "external", "generate routes --gateway-api"),
+        ("gateway-api-ports", "external", "generate routes --gateway-api --port 9090 --port 80 --port 9000"),
     ] {
         let cli = CliFixture::new();
         cli.write("canary.yaml", &text.replacen("  # routes: managed", &format!("  routes: {routes}"), 1));

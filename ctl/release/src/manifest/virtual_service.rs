@@ -4,22 +4,24 @@ use super::ReleaseInstance;
 use super::destination_rule::object_name;
 use crate::manifest::Error;
 use crate::spec::{Release, version_subset};
-use crate::yaml::{Template, block};
-use assignment::contract::HeaderNames;
+use crate::yaml::{EditError, Template, block};
+use assignment::contract::{HeaderNames, Position};
 use serde_json::{Map, Value, json};
 
 const TEMPLATE: &str = include_str!("../../../../envoyfilter-templates/virtualservice.yaml");
+/// What Istio calls the sidecars in a list of gateways.
+const MESH: &str = "mesh";
 
 /// One for the gateways, and one for `mesh`: calls inside the mesh must not reach a canary's pods by chance either.
 ///
 /// Two objects, because a host `*` is legal at a gateway and not in the mesh.
 pub(super) fn documents(member: &ReleaseInstance<'_>) -> Result<Vec<String>, Error> {
     let release = member.release;
-    let name = object_name(release);
     let mut documents = Vec::new();
     if !release.gateways.is_empty() {
         let gateways = release.gateways.iter().map(|gateway| gateway.name.to_string()).collect();
-        documents.push(document(member, &name, &release.hosts, gateways)?);
+        let routes = routes(member, Position::Edge);
+        documents.push(document(release, &object_name(release), &release.hosts, gateways, routes)?);
     }
     documents.push(inside(member)?);
     Ok(documents)
@@ -28,70 +30,98 @@ pub(super) fn documents(member: &ReleaseInstance<'_>) -> Result<Vec<String>, Err
 /// The one for `mesh`.
 pub(super) fn inside(member: &ReleaseInstance<'_>) -> Result<String, Error> {
     let release = member.release;
-    let inside = [release.service_host().fqdn()];
-    let mesh = format!("{}-mesh", object_name(release));
-    // Istio merges no VirtualServices inside the mesh: this one answers for every path of the Service.
-    let whole = Release { paths: vec!["/".to_owned()], ..release.clone() };
-    let whole = ReleaseInstance { release: &whole, ..member.clone() };
-    document(&whole, &mesh, &inside, vec!["mesh".to_owned()])
+    let name = format!("{}-mesh", object_name(release));
+    let hosts = [release.service_host().fqdn()];
+    document(release, &name, &hosts, vec![MESH.to_owned()], routes(member, Position::Mesh))
 }
 
-/// The routes as comments, for the owner of the `VirtualService` to take over: applied as they are they do nothing.
+/// The routes as comments, for the owners of the `VirtualService`s to take over: applied as they are they do nothing.
 pub(super) fn for_a_chart(member: &ReleaseInstance<'_>) -> Result<String, Error> {
-    let failed = |reason| crate::yaml::EditError::Value { path: "spec/http".to_owned(), reason };
-    let routes = block(&routes(member)).map_err(failed)?;
-    let lines: Vec<String> = routes.lines().map(|line| format!("#   {line}\n")).collect();
-    let lines = lines.concat();
-    Ok(format!(
-        "# Put these routes first in `spec.http` of the VirtualService that owns {}, for every gateway and for mesh.\n\
-         # The last one has to be the default of everything that reaches the Service.\n# http:\n{lines}",
-        member.release.hosts.join(", ")
-    ))
+    let release = member.release;
+    let mut text = format!(
+        "# For calls inside the mesh: put these routes first in `spec.http` of the VirtualService of {}, for `mesh`.\n\
+         # They name no port: a call to any port of the Service reaches the same port of the pods.\n",
+        release.service_host().fqdn()
+    );
+    text += &commented(&inside_the_mesh_alone(routes(member, Position::Mesh)))?;
+    if !release.gateways.is_empty() {
+        text += &format!(
+            "# For users: put these routes first, or after those for the mesh, in `spec.http` of the VirtualService that owns {}, for every\n\
+             # gateway. The last one has to be the default of everything that reaches the Service.\n",
+            release.hosts.join(", ")
+        );
+        text += &commented(&routes(member, Position::Edge))?;
+    }
+    Ok(text)
+}
+
+fn commented(routes: &[Value]) -> Result<String, Error> {
+    let failed = |reason| EditError::Value { path: "spec/http".to_owned(), reason };
+    let routes = block(&routes).map_err(failed)?;
+    let lines = routes.lines().map(|line| format!("#   {line}\n"));
+    Ok(std::iter::once("# http:\n".to_owned()).chain(lines).collect())
+}
+
+/// Routes that do not match at the gateways of an object that is bound to both.
+fn inside_the_mesh_alone(mut routes: Vec<Value>) -> Vec<Value> {
+    for fields in routes.iter_mut().filter_map(Value::as_object_mut) {
+        let alternatives = fields.entry("match").or_insert_with(|| json!([{}])).as_array_mut();
+        for one in alternatives.into_iter().flatten().filter_map(Value::as_object_mut) {
+            one.insert("gateways".to_owned(), json!([MESH]));
+        }
+    }
+    routes
 }
 
 fn document(
-    member: &ReleaseInstance<'_>,
+    release: &Release,
     name: &str,
     hosts: &[String],
     gateways: Vec<String>,
+    routes: Vec<Value>,
 ) -> Result<String, Error> {
     let mut template = Template::new(TEMPLATE)?;
     template
         .set("metadata/name", name)?
-        .set("metadata/namespace", member.release.name.namespace.as_str())?
+        .set("metadata/namespace", release.name.namespace.as_str())?
         .set("spec/hosts", hosts)?
         .set("spec/gateways", gateways)?
-        .set("spec/http", routes(member))?;
+        .set("spec/http", routes)?;
     Ok(template.finish()?)
 }
 
 /// A route for each version, then stable.
-fn routes(member: &ReleaseInstance<'_>) -> Vec<Value> {
+fn routes(member: &ReleaseInstance<'_>, position: Position) -> Vec<Value> {
     let release = member.release;
     let routing = HeaderNames::default().routing;
+    let paths = match position {
+        Position::Edge => release.paths.as_slice(),
+        // Istio merges no VirtualServices inside the mesh: this one answers for every path of the Service.
+        Position::Mesh => &[],
+    };
     let by_header = |version: &str| {
         let value = format!("{}/{version}", release.name);
         let header = json!({&routing: {"exact": value}});
-        json!({"name": value, "match": matches(release, Some(&header)), "route": route(release, version)})
+        json!({"name": value, "match": matches(paths, Some(&header)), "route": route(release, version, position)})
     };
     let mut routes: Vec<Value> = member.routed().map(by_header).collect();
     let mut default = Map::new();
     default.insert("name".to_owned(), release.name.to_string().into());
-    let paths = matches(release, None);
+    let paths = matches(paths, None);
     // A route without a match takes everything; an empty match is refused.
     if paths.iter().any(|paths| paths.as_object().is_some_and(|fields| !fields.is_empty())) {
         default.insert("match".to_owned(), paths.into());
     }
-    default.insert("route".to_owned(), route(release, member.stable()));
+    default.insert("route".to_owned(), route(release, member.stable(), position));
     routes.push(default.into());
     routes
 }
 
-/// One alternative for each path; the path `/` matches every path and adds no condition.
-fn matches(release: &Release, headers: Option<&Value>) -> Vec<Value> {
-    let everything = release.paths.iter().any(|path| path == "/");
+/// One alternative for each path; no path, and the path `/`, match every path and add no condition.
+fn matches(paths: &[String], headers: Option<&Value>) -> Vec<Value> {
+    let everything = paths.is_empty() || paths.iter().any(|path| path == "/");
     let every_path = [String::from("/")];
-    let paths = if everything { every_path.as_slice() } else { release.paths.as_slice() };
+    let paths = if everything { every_path.as_slice() } else { paths };
     let alternative = |path: &String| {
         let mut fields = Map::new();
         if !everything {
@@ -105,9 +135,15 @@ fn matches(release: &Release, headers: Option<&Value>) -> Vec<Value> {
     paths.iter().map(alternative).collect()
 }
 
-fn route(release: &Release, version: &str) -> Value {
-    let port = json!({"number": release.service.port});
-    let destination =
-        json!({"host": release.service_host().fqdn(), "subset": version_subset(version), "port": port});
+/// The one destination of a route. At a gateway it names the Service's port, because the port that was called is the gateway's.
+/// Inside the mesh it names none: istiod takes the port that was called, which for a Service of several ports has to be kept.
+///
+/// # Source
+/// Istio, *Virtual Service*, `Destination.port`; `GetDestinationCluster` in istiod.
+fn route(release: &Release, version: &str, position: Position) -> Value {
+    let mut destination = json!({"host": release.service_host().fqdn(), "subset": version_subset(version)});
+    if let (Position::Edge, Some(fields)) = (position, destination.as_object_mut()) {
+        fields.insert("port".to_owned(), json!({"number": release.service.port}));
+    }
     json!([{"destination": destination}])
 }

@@ -6,3 +6,4 @@ mod gateway_api;
 mod helm_upgrades;
 mod injection_under_load;
 mod owner_upgrades;
+mod service_ports;
