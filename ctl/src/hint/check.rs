@@ -4,7 +4,7 @@ use super::Hint;
 use super::command::{ShellCommand, shown};
 use super::status::{NO_ENVOY, unreadable};
 use canary_release::preflight::{Alternative, CheckFailed, PreflightCheck};
-use canary_release::routing::{Bypass, Gap};
+use canary_release::routing::{Bypass, Gap, TakenHost};
 use canary_release::spec::Routes;
 use std::collections::BTreeMap;
 
@@ -55,6 +55,7 @@ fn instead(alternative: &Alternative) -> String {
         Alternative::ServeHost { host } => {
             return format!("add `{}` to `servers[].hosts` of the Gateway, or correct `hosts`", shown(host));
         }
+        Alternative::ShareHost { taken } => return shares(taken),
         Alternative::StateTls => {
             "set `cookies: {tls: true}` where something in front of the gateway speaks TLS with browsers, `{tls: false}` where \
              nothing does"
@@ -82,6 +83,20 @@ fn instead(alternative: &Alternative) -> String {
         }
     };
     text.to_owned()
+}
+
+/// How routes of others for a host are kept: Istio merges those of one name at a gateway, and none inside the mesh.
+fn shares(taken: &TakenHost) -> String {
+    let TakenHost { host, gateway, object, .. } = taken;
+    let (host, object) = (shown(host), shown(&object.to_string()).into_owned());
+    if gateway == "mesh" {
+        return format!(
+            "set `routes: external`, and put the routes that `canary-ctl generate routes` prints into {object}"
+        );
+    }
+    format!(
+        "add `{host}` to `hosts` of {object}, so that Istio merges both; or set `routes: inject`, if it leads to the Service"
+    )
 }
 
 /// How a gateway's pods are selected.
@@ -116,6 +131,7 @@ const fn closes(bypass: Bypass) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use canary_release::object::Reference;
     use canary_release::preflight::PreflightCheck;
 
     fn hint(check: PreflightCheck, alternative: Alternative) -> String {
@@ -132,6 +148,26 @@ mod tests {
         assert_eq!(
             hint(PreflightCheck::Paused, Alternative::AskPauser { by: "bob".to_owned() }),
             "ask `bob`, or give `--skip-check paused`"
+        );
+    }
+
+    #[test]
+    fn a_host_is_shared_by_its_name_at_a_gateway_and_by_one_object_inside_the_mesh() {
+        let text = |gateway: &str| {
+            let object = Reference::new("networking.istio.io/v1", "VirtualService", "web", "site");
+            let [host, wildcard] = ["shop.example.com", "*.example.com"].map(str::to_owned);
+            let taken = TakenHost { host, gateway: gateway.to_owned(), object, wildcard };
+            hint(PreflightCheck::HostTaken, Alternative::ShareHost { taken: Box::new(taken) })
+        };
+        assert_eq!(
+            text("ingress/gateway"),
+            "add `shop.example.com` to `hosts` of VirtualService web/site, so that Istio merges both; or set `routes: inject`, if it leads \
+             to the Service, or give `--skip-check host-taken`"
+        );
+        assert_eq!(
+            text("mesh"),
+            "set `routes: external`, and put the routes that `canary-ctl generate routes` prints into VirtualService web/site, or give \
+             `--skip-check host-taken`"
         );
     }
 

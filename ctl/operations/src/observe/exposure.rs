@@ -1,9 +1,10 @@
 //! Reads how users reach a release: its Gateways, their pods, and the routes of others where the routes are external.
 
 use crate::client::pods::has_ended;
+use crate::stores::first_record::first_record;
 use crate::{Cluster, Error};
 use canary_release::object::Reference;
-use canary_release::plan::{Plan, PlanNote};
+use canary_release::plan::{Plan, PlanNote, default_routes};
 use canary_release::preflight::{
     Exposure, GatewayObservation, PodLabels, PreflightCheck, check_exposure, exposure_failures,
 };
@@ -15,53 +16,65 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const ISTIO: &str = "networking.istio.io/v1";
 /// The checks of what is read here.
-const CHECKS: [PreflightCheck; 6] = [
+const CHECKS: [PreflightCheck; 7] = [
     PreflightCheck::NoGateway,
     PreflightCheck::NoProxies,
     PreflightCheck::SelectorMismatch,
     PreflightCheck::HostNotServed,
+    PreflightCheck::HostTaken,
     PreflightCheck::NoTls,
     PreflightCheck::PlaceholderModule,
 ];
 
 impl Cluster {
     /// What is there of the ways on which users reach a release.
-    pub(crate) async fn exposure(&self, release: &Release) -> Result<Exposure, Error> {
+    pub(crate) async fn exposure(
+        &self,
+        release: &Release,
+        routes: Option<Routes>,
+    ) -> Result<Exposure, Error> {
         let gateways = try_join_all(release.gateways.iter().map(|gateway| self.observe_gateway(gateway)));
-        let mut namespaces = BTreeSet::from([release.name.namespace.to_string()]);
-        namespaces.extend(release.gateways.iter().map(|gateway| gateway.pods.namespace.to_string()));
-        let route_objects = async {
-            match release.routes {
-                Some(Routes::External) => self.client.list_istio_in(ROUTE_KIND, &namespaces).await,
-                _ => Ok(Vec::new()),
+        let (gateways, route_objects) = tokio::try_join!(gateways, self.route_objects(release))?;
+        let routes = routes.or(release.routes).or_else(|| written_by(release, &route_objects));
+        Ok(Exposure { gateways, routes, route_objects })
+    }
+
+    /// The route objects of all namespaces or, without the right to list them, of the release's and its gateways'.
+    async fn route_objects(&self, release: &Release) -> Result<Vec<Value>, Error> {
+        match self.client.list_istio(ROUTE_KIND, "").await {
+            Err(Error::Forbidden { .. }) => {
+                let mut namespaces = BTreeSet::from([release.name.namespace.to_string()]);
+                namespaces.extend(release.gateways.iter().map(|gateway| gateway.pods.namespace.to_string()));
+                self.client.list_istio_in(ROUTE_KIND, &namespaces).await
             }
-        };
-        let (gateways, route_objects) = tokio::try_join!(gateways, route_objects)?;
-        Ok(Exposure { gateways, route_objects })
+            listed => listed,
+        }
     }
 
     /// Refuses a release that users cannot reach as its file says.
     pub(crate) async fn check_exposure(
         &self,
         release: &Release,
+        routes: Routes,
         skipped: &[PreflightCheck],
     ) -> Result<(), Error> {
         if CHECKS.iter().all(|check| skipped.contains(check)) {
             return Ok(());
         }
-        Ok(check_exposure(release, &self.exposure(release).await?, skipped)?)
+        Ok(check_exposure(release, &self.exposure(release, Some(routes)).await?, skipped)?)
     }
 
     /// The failures of [`check_exposure`](Self::check_exposure), as notes on a plan that is only printed.
     pub(crate) async fn exposure_notes(
         &self,
         release: &Release,
+        routes: Routes,
         plan: &Plan,
     ) -> Result<Vec<PlanNote>, Error> {
         if plan.is_empty() {
             return Ok(Vec::new());
         }
-        let exposure = self.exposure(release).await?;
+        let exposure = self.exposure(release, Some(routes)).await?;
         Ok(exposure_failures(release, &exposure).into_iter().map(PlanNote::CheckFails).collect())
     }
 
@@ -96,6 +109,16 @@ impl Cluster {
             .filter_map(|pod| Some((pod.metadata.name?, pod.metadata.labels.unwrap_or_default())))
             .collect())
     }
+}
+
+/// Who writes the routes of a release that is not there yet, if its file does not say it.
+fn written_by(release: &Release, route_objects: &[Value]) -> Option<Routes> {
+    let namespace = release.name.namespace.as_str();
+    let is_near =
+        |body: &&Value| body.pointer("/metadata/namespace").and_then(Value::as_str) == Some(namespace);
+    let near: Vec<Value> = route_objects.iter().filter(is_near).cloned().collect();
+    let targets = first_record(release).route_targets(&release.name.to_string());
+    default_routes(&targets, &near).ok().map(|(routes, _)| routes)
 }
 
 /// The pods that a Gateway selects, by their labels.

@@ -43,7 +43,7 @@ impl Cluster {
         let mut diagnosis = Diagnosis::default();
         let (service, exposure, rights, proxies, control_plane, keys, remote_clusters, admission) = tokio::join!(
             self.examine_service(release),
-            self.exposure(release),
+            self.exposure(release, None),
             self.missing_rights(release),
             self.examine_proxies(release),
             self.examine_control_plane(),

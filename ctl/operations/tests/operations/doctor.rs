@@ -32,6 +32,25 @@ fn a_healthy_release_is_examined_before_and_after_its_first_apply() {
 }
 
 #[test]
+fn routes_of_others_that_ours_would_replace_are_found_before_the_first_apply() {
+    run(async {
+        let (api, release) = (shop(), release(&Value::Null));
+        api.state().create(&json!({"apiVersion": "networking.istio.io/v1", "kind": "VirtualService",
+            "metadata": {"name": "site", "namespace": "web"},
+            "spec": {"hosts": ["*.example.com"], "gateways": ["ingress/gateway"], "http": []}}));
+        let cluster = api.cluster().await;
+        let is_it = |(severity, _, text): &(Severity, Area, String)| {
+            *severity == Severity::Error && text.contains("those of VirtualService web/site")
+        };
+        let before = found(&cluster, &release).await;
+        assert!(before.iter().any(is_it), "{before:?}");
+        api.state().access.deny_lists_of_all("virtualservices");
+        let unseen = found(&cluster, &release).await;
+        assert!(!unseen.iter().any(is_it), "of a namespace that may not be listed: {unseen:?}");
+    });
+}
+
+#[test]
 fn everything_that_is_wrong_is_found_at_once() {
     run(async {
         let broken = json!({

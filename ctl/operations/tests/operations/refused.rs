@@ -231,3 +231,38 @@ fn a_corrected_weight_ends_when_the_weight_before_would_have() {
         assert!(until.is_some() && record.state.until == until, "{until:?}, then {:?}", record.state.until);
     });
 }
+
+/// Istio would give the host to ours alone: the more exact name of it wins.
+#[test]
+fn routes_of_others_that_ours_would_replace_are_named_until_they_name_the_host_too() {
+    run(async {
+        let api = shop();
+        let site = |hosts: Value| {
+            json!({"apiVersion": "networking.istio.io/v1", "kind": "VirtualService",
+                "metadata": {"name": "site", "namespace": "web", "creationTimestamp": "2026-01-01T00:00:00Z"},
+                "spec": {"hosts": hosts, "gateways": ["ingress/gateway"],
+                    "http": [{"match": [{"uri": {"prefix": "/api/"}}], "route": [{"destination": {"host": "web"}}]}]}})
+        };
+        api.state().create(&site(json!(["*.example.com"])));
+        let (cluster, release) = (api.cluster().await, release(&Value::Null));
+        let expected = "expected no other routes for host `shop.example.com` at Gateway `ingress/gateway`, found those of VirtualService \
+                        web/site, which has `*.example.com`: Istio would use ours alone, which name the host more exactly";
+        let plan = cluster.plan(&release).await.unwrap();
+        let notes: Vec<String> = plan.notes.iter().map(ToString::to_string).collect();
+        assert!(notes.contains(&format!("check `host-taken` fails: {expected}")), "{notes:?}");
+        match apply(&cluster, &release).await {
+            Err(Error::Preflight(failed)) => assert_eq!(failed.to_string(), expected),
+            other => panic!("expected `host-taken`, found {other:?}"),
+        }
+        assert_eq!(api.state().store.names(&["ConfigMap", "EnvoyFilter", "Secret"]), [""; 0]);
+        api.state().store.edit("VirtualService", "site", |object| {
+            object["spec"]["hosts"] = json!(["*.example.com", "shop.example.com"]);
+        });
+        apply(&cluster, &release).await.unwrap();
+        // Ours have the host now, and what others write later is not lost by it.
+        api.state().store.edit("VirtualService", "site", |object| {
+            object["spec"]["hosts"] = json!(["*.example.com"]);
+        });
+        apply(&cluster, &self::release(&json!({"maxStep": 30}))).await.unwrap();
+    });
+}

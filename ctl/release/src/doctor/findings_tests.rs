@@ -59,6 +59,7 @@ fn healthy() -> Examination {
         }),
         exposure: Some(Exposure {
             gateways: release.gateways.iter().map(observed).collect(),
+            routes: None,
             route_objects: Vec::new(),
         }),
         missing_rights: Some(Vec::new()),

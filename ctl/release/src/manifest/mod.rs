@@ -36,6 +36,7 @@ pub(crate) use object_metadata::{keep_others, without_release};
 pub use redact::redacted;
 pub use release_instance::ReleaseInstance;
 pub use runtime::{RUNTIME_LABEL, Runtime, runtimes};
+pub use virtual_service::route_bindings;
 
 use crate::config::{self, SigningKeys};
 use crate::spec::{Module, Routes};

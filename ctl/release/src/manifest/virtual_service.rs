@@ -3,25 +3,24 @@
 use super::ReleaseInstance;
 use super::destination_rule::object_name;
 use crate::manifest::Error;
-use crate::spec::{Release, version_subset};
+use crate::object::Reference;
+use crate::routing::{HostBinding, MESH, ROUTE_KIND, covers_mesh};
+use crate::spec::{Release, Routes, version_subset};
 use crate::yaml::{EditError, Template, block};
 use assignment::contract::{HeaderNames, Position};
 use serde_json::{Map, Value, json};
 
 const TEMPLATE: &str = include_str!("../../../../envoyfilter-templates/virtualservice.yaml");
-/// What Istio calls the sidecars in a list of gateways.
-const MESH: &str = "mesh";
+/// Its API version.
+const API_VERSION: &str = "networking.istio.io/v1";
 
 /// One for the gateways, and one for `mesh`: calls inside the mesh must not reach a canary's pods by chance either.
 ///
 /// Two objects, because a host `*` is legal at a gateway and not in the mesh.
 pub(super) fn documents(member: &ReleaseInstance<'_>) -> Result<Vec<String>, Error> {
-    let release = member.release;
     let mut documents = Vec::new();
-    if !release.gateways.is_empty() {
-        let gateways = release.gateways.iter().map(|gateway| gateway.name.to_string()).collect();
-        let routes = routes(member, Position::Edge);
-        documents.push(document(release, &object_name(release), &release.hosts, gateways, routes)?);
+    if let Some(binding) = at_gateways(member.release) {
+        documents.push(document(binding, routes(member, Position::Edge))?);
     }
     documents.push(inside(member)?);
     Ok(documents)
@@ -29,10 +28,33 @@ pub(super) fn documents(member: &ReleaseInstance<'_>) -> Result<Vec<String>, Err
 
 /// The one for `mesh`.
 pub(super) fn inside(member: &ReleaseInstance<'_>) -> Result<String, Error> {
-    let release = member.release;
-    let name = format!("{}-mesh", object_name(release));
-    let hosts = [release.service_host().fqdn()];
-    document(release, &name, &hosts, vec![MESH.to_owned()], routes(member, Position::Mesh))
+    document(inside_the_mesh(member.release), routes(member, Position::Mesh))
+}
+
+/// The hosts for which our objects answer, where our routes are written so. `theirs` are the route objects of the release's namespace.
+pub fn route_bindings(release: &Release, routes: Routes, theirs: &[Value]) -> Vec<HostBinding> {
+    let inside = || inside_the_mesh(release);
+    match routes {
+        Routes::Managed => at_gateways(release).into_iter().chain([inside()]).collect(),
+        Routes::Inject if covers_mesh(&release.service_host(), theirs) => Vec::new(),
+        Routes::Inject => vec![inside()],
+        Routes::External => Vec::new(),
+    }
+}
+
+fn at_gateways(release: &Release) -> Option<HostBinding> {
+    let gateways: Vec<String> = release.gateways.iter().map(|gateway| gateway.name.to_string()).collect();
+    let object = reference(release, &object_name(release));
+    (!gateways.is_empty()).then(|| HostBinding::new(object, release.hosts.clone(), gateways))
+}
+
+fn inside_the_mesh(release: &Release) -> HostBinding {
+    let object = reference(release, &format!("{}-mesh", object_name(release)));
+    HostBinding::new(object, vec![release.service_host().fqdn()], vec![MESH.to_owned()])
+}
+
+fn reference(release: &Release, name: &str) -> Reference {
+    Reference::new(API_VERSION, ROUTE_KIND, release.name.namespace.as_str(), name)
 }
 
 /// The routes as comments, for the owners of the `VirtualService`s to take over: applied as they are they do nothing.
@@ -73,19 +95,13 @@ fn inside_the_mesh_alone(mut routes: Vec<Value>) -> Vec<Value> {
     routes
 }
 
-fn document(
-    release: &Release,
-    name: &str,
-    hosts: &[String],
-    gateways: Vec<String>,
-    routes: Vec<Value>,
-) -> Result<String, Error> {
+fn document(binding: HostBinding, routes: Vec<Value>) -> Result<String, Error> {
     let mut template = Template::new(TEMPLATE)?;
     template
-        .set("metadata/name", name)?
-        .set("metadata/namespace", release.name.namespace.as_str())?
-        .set("spec/hosts", hosts)?
-        .set("spec/gateways", gateways)?
+        .set("metadata/name", binding.object.name)?
+        .set("metadata/namespace", binding.object.namespace)?
+        .set("spec/hosts", binding.hosts)?
+        .set("spec/gateways", binding.gateways)?
         .set("spec/http", routes)?;
     Ok(template.finish()?)
 }

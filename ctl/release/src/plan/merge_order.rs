@@ -9,11 +9,9 @@
 
 use crate::object::{Object, Reference, Stage};
 use crate::plan::Error;
-use crate::routing::{self, ROUTE_KIND, RouteTargets, virtual_service_routes};
+use crate::routing::{self, MESH, ROUTE_KIND, RouteTargets, virtual_service_routes};
 use serde_json::Value;
 use std::collections::BTreeMap;
-
-const MESH: &str = "mesh";
 
 /// What a route object is to a host.
 struct Claim<'v> {
@@ -122,24 +120,14 @@ fn check_order(
 
 /// Every host of an object, at every gateway. The Service's own name in one spelling.
 fn places(targets: &RouteTargets, body: &Value) -> Vec<(String, String)> {
-    let namespace = body.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default();
-    let mut gateways = routing::texts(body, "gateways");
-    if gateways.is_empty() {
-        gateways.push(MESH.to_owned());
-    }
-    let qualified = |gateway: &String| {
-        if gateway.contains('/') || gateway == MESH {
-            gateway.clone()
-        } else {
-            format!("{namespace}/{gateway}")
-        }
-    };
+    let Ok(object) = Reference::of(body) else { return Vec::new() };
+    let gateways = routing::gateways(body, &object);
     let spelled = |host: &String| {
         if targets.ends_at(host) { targets.service.clone() } else { host.to_ascii_lowercase() }
     };
     let hosts = routing::texts(body, "hosts");
     let pairs =
-        hosts.iter().flat_map(|host| gateways.iter().map(move |gateway| (spelled(host), qualified(gateway))));
+        hosts.iter().flat_map(|host| gateways.iter().map(move |gateway| (spelled(host), gateway.clone())));
     pairs.collect()
 }
 

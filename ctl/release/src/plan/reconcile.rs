@@ -156,7 +156,7 @@ impl Desired {
             let targets = record.route_targets(&release.name.to_string());
             let found = observed.route_object_bodies();
             // If a route object of another owner serves the host inside the mesh, none of ours is needed.
-            if covers_mesh(&targets, &found) {
+            if covers_mesh(&release.service_host(), &found) {
                 objects.retain(|object| object.stage != Stage::Routes);
             }
             objects.extend(edits(&targets, &found)?);

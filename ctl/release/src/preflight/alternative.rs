@@ -2,7 +2,7 @@
 
 use super::ProxyRuntime;
 use crate::object::Reference;
-use crate::routing::Gap;
+use crate::routing::{Gap, TakenHost};
 use crate::spec::Routes;
 use assignment::Weight;
 use jiff::Timestamp;
@@ -54,6 +54,11 @@ pub enum Alternative {
     ServeHost {
         /// The host.
         host: String,
+    },
+    /// Let routes of others for a host be used beside ours.
+    ShareHost {
+        /// The host, and the object that has them.
+        taken: Box<TakenHost>,
     },
     /// Say in the file whether browsers speak TLS.
     StateTls,

@@ -24,6 +24,8 @@ pub enum PreflightCheck {
     SelectorMismatch,
     /// No server of the Gateways serves a host.
     HostNotServed,
+    /// Routes of others for a host would no longer be used.
+    HostTaken,
     /// The Gateways serve a host by plain HTTP, and the cookies are `Secure`.
     NoTls,
     /// The address of the module is a placeholder.
@@ -60,7 +62,7 @@ pub struct CheckFailed {
 
 impl PreflightCheck {
     /// Every check, in the order of help and docs.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::NoReadyPods,
         Self::NoRoutes,
         Self::NoServicePort,
@@ -68,6 +70,7 @@ impl PreflightCheck {
         Self::NoProxies,
         Self::SelectorMismatch,
         Self::HostNotServed,
+        Self::HostTaken,
         Self::NoTls,
         Self::PlaceholderModule,
         Self::RoutesBypassed,
@@ -90,6 +93,7 @@ impl PreflightCheck {
             Self::NoProxies => "no-proxies",
             Self::SelectorMismatch => "selector-mismatch",
             Self::HostNotServed => "host-not-served",
+            Self::HostTaken => "host-taken",
             Self::NoTls => "no-tls",
             Self::PlaceholderModule => "placeholder-module",
             Self::RoutesBypassed => "routes-bypassed",
@@ -114,6 +118,7 @@ impl PreflightCheck {
             Self::NoProxies => "The selector of a gateway fits no pod, so no proxy would have the filter",
             Self::SelectorMismatch => "The selector of a gateway fits other pods than those of the Gateway",
             Self::HostNotServed => "No server of the Gateways serves a host of the release",
+            Self::HostTaken => "Routes of others for a host of the release would no longer be used",
             Self::NoTls => "A host is served by plain HTTP, and browsers would drop `Secure` cookies",
             Self::PlaceholderModule => "The address of the module is a placeholder",
             Self::RoutesBypassed => "Ready canary pods are reached by a way that no route of ours covers",

@@ -5,7 +5,9 @@
 //! Istio, [Gateway](https://istio.io/latest/docs/reference/config/networking/gateway/): `selector`, `Server.hosts`,
 //! `Port.protocol`; Gateway API, [Listener](https://gateway-api.sigs.k8s.io/reference/spec/#listener): `hostname`, `protocol`.
 
+use super::host_taken::host_taken;
 use super::{Alternative, CheckFailed, PreflightCheck};
+use crate::routing::narrower;
 use crate::spec::{Gateway, Module, Release, Routes};
 use assignment::contract::{MintPolicy, Stickiness};
 use serde_json::Value;
@@ -20,7 +22,9 @@ pub type PodLabels = BTreeMap<String, String>;
 pub struct Exposure {
     /// One for each gateway of the release, in its order.
     pub gateways: Vec<GatewayObservation>,
-    /// The route objects of the namespaces in which its routes can be.
+    /// Who writes the routes; `None` if that is not decided.
+    pub routes: Option<Routes>,
+    /// The route objects that may be read, ours included.
     pub route_objects: Vec<Value>,
 }
 
@@ -46,6 +50,7 @@ pub fn exposure_failures(release: &Release, exposure: &Exposure) -> Vec<CheckFai
     }
     failures.extend(release.hosts.iter().filter_map(|host| unserved(release, exposure, host)));
     failures.extend(plain_http(release, exposure));
+    failures.extend(host_taken(release, exposure));
     failures
 }
 
@@ -215,15 +220,8 @@ fn serves(entry: &str, (gateway, routes): (&str, &str), host: &str) -> bool {
 }
 
 /// Whether a host or wildcard contains the other one: Istio binds a route to what both have in common.
-///
-/// # Source
-/// `host.Name.Matches` of istio.io/istio.
 fn overlap(one: &str, other: &str) -> bool {
-    let contains = |wide: &str, narrow: &str| match wide.strip_prefix('*') {
-        Some(suffix) => narrow.strip_prefix('*').unwrap_or(narrow).ends_with(suffix),
-        None => wide == narrow,
-    };
-    contains(one, other) || contains(other, one)
+    narrower(one, other).is_some()
 }
 
 fn has_host(route_object: &Value, host: &str) -> bool {

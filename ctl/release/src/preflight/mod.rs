@@ -4,12 +4,14 @@
 //! checks        the list of checks, and those that need a record alone    Record   -> CheckFailed
 //! alternative   what can be done instead of skipping one                  CheckFailed.alternative
 //! exposure      Gateways, their pods, their hosts and their protocol    Exposure -> CheckFailed
+//! host_taken    routes of others that ours would replace                  Exposure -> CheckFailed
 //! wasm_runtime  whether a proxy survives its first Wasm filter            metrics  -> WasmRuntime
 //! ```
 
 mod alternative;
 mod checks;
 mod exposure;
+mod host_taken;
 mod wasm_runtime;
 
 pub use alternative::Alternative;

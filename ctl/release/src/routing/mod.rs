@@ -5,6 +5,7 @@
 //! route_object            whether an object leads to the Service, and has our routes   object       -> bool
 //! virtual_service_routes  inserts our routes before the owner's, and removes them      spec.http   <-> spec.http
 //! route_obstacle          why a route of another owner cannot be edited
+//! host_binding            which objects answer for a host                              objects      -> TakenHost
 //! leads                   whether a route object leads to a version                    objects      -> bool
 //! gateway_api             the same of HTTPRoutes, which have no subsets                objects      -> bool
 //! coverage                routes to the pods that bypass ours                          objects      -> Gap
@@ -25,6 +26,7 @@ use crate::spec::Routes;
 
 mod coverage;
 mod gateway_api;
+mod host_binding;
 mod leads;
 mod route_object;
 mod route_obstacle;
@@ -35,6 +37,8 @@ pub use coverage::{AmbientPods, Bypass, Coverage, Gap, Reach, UnmeshedPods, gaps
 pub use gateway_api::{
     GATEWAY_API, GATEWAY_NAME_LABEL, HTTP_ROUTE_KIND, WholeService, http_route_leads_by_header,
 };
+pub use host_binding::{GatewayServer, HostBinding, TakenHost, taken_hosts};
+pub(crate) use host_binding::{MESH, gateways, narrower};
 pub use leads::{leads_by_header, leads_to_subset};
 pub use route_object::{covers_mesh, is_lost};
 pub(crate) use route_object::{has_injected_route, http, is_ours, leading, lost_to, texts, was_edited};

@@ -1,8 +1,8 @@
 //! What a route object of another owner is: whether it leads to the Service, and whether our routes are in it.
 
-use super::{RouteTargets, virtual_service_routes};
+use super::{HostBinding, MESH, RouteTargets, narrower, virtual_service_routes};
 use crate::object::{FIELD_MANAGER, Owners, TAKEN_FROM};
-use crate::spec::ReleaseName;
+use crate::spec::{ReleaseName, ServiceHost};
 use serde_json::Value;
 
 /// Those of others that lead to the Service.
@@ -13,13 +13,13 @@ pub(crate) fn leading<'v>(
     route_objects.iter().filter(|seen| !is_ours(seen) && virtual_service_routes::leads(http(seen), targets))
 }
 
-/// Whether one of these route objects, which are not ours, serves the Service's own name inside the mesh: Istio
+/// Whether one of these route objects, which are not ours, serves the Service's own name inside the mesh, by a wildcard too: Istio
 /// merges none there.
-pub fn covers_mesh(targets: &RouteTargets, route_objects: &[Value]) -> bool {
-    route_objects.iter().filter(|seen| !is_ours(seen)).any(|seen| {
-        let gateways = texts(seen, "gateways");
-        let is_inside = gateways.is_empty() || gateways.iter().any(|gateway| gateway == "mesh");
-        is_inside && texts(seen, "hosts").iter().any(|host| targets.ends_at(host))
+pub fn covers_mesh(service: &ServiceHost, route_objects: &[Value]) -> bool {
+    let name = service.fqdn();
+    route_objects.iter().filter(|seen| !is_ours(seen)).filter_map(HostBinding::of).any(|theirs| {
+        theirs.gateways.iter().any(|gateway| gateway == MESH)
+            && theirs.hosts.iter().any(|host| narrower(host, &name).as_ref() == Some(&name))
     })
 }
 

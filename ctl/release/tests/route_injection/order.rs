@@ -4,6 +4,7 @@ use crate::kit::{LIST, record, targets, theirs, to};
 use canary_release::object::{Object, Reference, Stage};
 use canary_release::plan::{Error, order};
 use canary_release::routing::covers_mesh;
+use canary_release::spec::ServiceHost;
 use serde_json::{Value, json};
 
 /// Our `VirtualService` at a gateway and inside the mesh, and one of another owner that was created at this time.
@@ -72,10 +73,12 @@ fn inside_the_mesh_theirs_answers_where_it_names_the_service_itself() {
         let mut object = theirs(&json!([{"route": to("shop")}]));
         object["spec"]["hosts"] = hosts;
         object["spec"]["gateways"] = gateways;
-        covers_mesh(&targets(&record()), &[object])
+        covers_mesh(&ServiceHost::new("shop", "shop"), &[object])
     };
     assert!(with(json!(["shop"]), Value::Null));
     assert!(with(json!(["shop.example.com", "shop.shop.svc.cluster.local"]), json!(["a/b", "mesh"])));
     assert!(!with(json!(["shop"]), json!(["a/b"])));
     assert!(!with(json!(["shop.example.com"]), json!(["mesh"])));
+    assert!(with(json!(["*.shop.svc.cluster.local"]), json!(["mesh"])), "by a wildcard");
+    assert!(!with(json!(["*.other.svc.cluster.local"]), json!(["mesh"])));
 }

@@ -111,7 +111,7 @@ impl Cluster {
         let failed_edit = planned.failed_edit(&release.name)?;
         let Planned { mut plan, stored, .. } = planned;
         plan.notes.extend(failed_edit.map(PlanNote::CheckFails));
-        plan.notes.extend(self.exposure_notes(release, &plan).await?);
+        plan.notes.extend(self.exposure_notes(release, stored.record.routes, &plan).await?);
         plan.notes.extend(self.runtime_note(&plan, &stored.record).await?);
         Ok(plan)
     }
@@ -259,7 +259,7 @@ impl Cluster {
         if planned.promotes() {
             self.check_promoted_inside(&release.name, record, &[], skipped).await?;
         }
-        self.check_exposure(release, skipped).await?;
+        self.check_exposure(release, record.routes, skipped).await?;
         check_edits(&planned.plan, &planned.snapshot.observed.objects, self.options.take_ownership)?;
         check_claims(&planned.plan, self.options.force_conflicts)?;
         self.check_runtimes(&planned.plan, record, skipped).await?;
