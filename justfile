@@ -64,7 +64,7 @@ chromium:
 prometheus:
     @tools/prometheus.sh
 
-# Unpack Debian's registry of images, for the tests of `canary-ctl module` and the lab, into .tools/docker-registry.
+# Unpack Debian's registry of images, for the lab and the test of saved images, into .tools/docker-registry.
 [group('build')]
 registry:
     @tools/registry.sh

@@ -138,10 +138,19 @@ check_image() {
     check_certificates "$work/root" "certificate"
 }
 
-# check_certificates ROOT TEXT: the error of a registry over TLS that does not exist has TEXT
+# The module as docs/operations.md copies it, to a folder in place of a registry.
+check_module() {
+    local copy
+    copy=$(sed -nE 's#^ *(skopeo copy .*) docker://.*/canary/filter:.*#\1 dir:copied#p' docs/operations.md)
+    (cd "$work" && $RUN "$work/$NAME/canary-ctl" module save --oci-layout image >saved && bash -euc "$copy" >&2) ||
+        die "a command of docs/operations.md failed"
+    expect "sha256:$(sha256sum <"$work/copied/manifest.json" | cut -d ' ' -f 1)" cat "$work/saved"
+}
+
+# check_certificates ROOT TEXT: the error of a server with TLS that does not exist has TEXT
 check_certificates() {
     local output
-    output=$(in_root "$1" module push oci://registry.invalid/canary:1 2>&1) && die "expected module push to fail, found: $output"
+    output=$(in_root "$1" module verify https://files.invalid/filter.wasm 2>&1) && die "expected module verify to fail, found: $output"
     grep -qi "$2" <<<"$output" || die "expected an error with '$2', found: $output"
 }
 
@@ -150,3 +159,4 @@ check_archive
 check_page
 check_plugin
 check_image
+check_module

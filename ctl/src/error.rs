@@ -2,7 +2,7 @@
 
 use crate::hint::{Hint, missing_rights};
 use crate::report::escape;
-use crate::{explain, local, module, outcome, registry, report, token, verify};
+use crate::{explain, http, local, outcome, report, token, verify};
 use canary_release::rbac::Right;
 use canary_release::{config, discover, file, manifest};
 use std::net::SocketAddr;
@@ -60,12 +60,9 @@ pub enum Error {
     /// The system that is verified does not answer.
     #[error(transparent)]
     Verify(#[from] verify::ClientError),
-    /// The address of an image is none.
+    /// A module of a web server cannot be read.
     #[error(transparent)]
-    Reference(#[from] module::ReferenceError),
-    /// A registry, or a server of a module, did not do what it was asked.
-    #[error(transparent)]
-    Registry(#[from] registry::RegistryError),
+    Download(#[from] http::DownloadError),
     /// The result cannot be printed.
     #[error(transparent)]
     Report(#[from] report::Error),
@@ -129,18 +126,14 @@ impl Error {
             Self::Explain(error) => error.hint(),
             Self::Token(error) => error.hint(),
             Self::Verify(error) => error.hint().map(str::to_owned),
-            Self::Registry(error) => error.hint().map(str::to_owned),
+            Self::Download(error) => error.hint().map(str::to_owned),
             Self::TwinRefused(refusals) => match refusals.as_slice() {
                 [one] => one.hint(),
                 _ => Some("`canary-ctl twin check` has a hint for each".to_owned()),
             },
             Self::Listen { .. } => Some("give another `--port`, or none for a free one".to_owned()),
             Self::Rendered { source, .. } => source.hint().map(str::to_owned),
-            Self::Reference(_)
-            | Self::File { .. }
-            | Self::Report(_)
-            | Self::Runtime(_)
-            | Self::Interrupted => None,
+            Self::File { .. } | Self::Report(_) | Self::Runtime(_) | Self::Interrupted => None,
         }
     }
 

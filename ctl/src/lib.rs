@@ -15,8 +15,7 @@
 //! token      override tokens, by which testers choose a version      version      <-> signed text
 //! dashboard  a page on this machine that shows releases              observations -> page, JSON
 //! verify     whether the running system keeps its promises           URL          -> verdicts
-//! module     the filter's module that this tool carries             module       -> OCI image
-//! registry   registries of images                                   image        -> blobs, manifest
+//! module     the filter's module that this tool carries             module       -> OCI image layout
 //! command    one file a verb: its stages in order
 //! hint       what to do about errors and problems of the libraries    error        -> text
 //! report     the only code that prints
@@ -39,7 +38,6 @@ pub mod local;
 mod module;
 pub mod outcome;
 mod prometheus;
-mod registry;
 pub mod report;
 mod scraped_metrics;
 pub mod simulate;

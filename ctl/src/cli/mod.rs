@@ -53,7 +53,7 @@ pub use keys::Keys;
 pub use lint::Lint;
 pub use list::List;
 pub use man::Man;
-pub use module::{Module, ModulePush, ModuleSave, ModuleVerb, ModuleVerify, RegistryOptions};
+pub use module::{Module, ModuleSave, ModuleVerb, ModuleVerify};
 pub use on_cluster::OnCluster;
 pub use pause::{Pause, Resume};
 pub use prepare::Prepare;
@@ -167,7 +167,7 @@ pub enum Verb {
     Twin(Box<Twin>),
     /// Send real requests, and check what the release promises
     Verify(Verify),
-    /// Save, push and verify the filter's module that this tool carries
+    /// Save and verify the filter's module that this tool carries
     Module(Module),
     /// Print the JSON Schema of canary.yaml, for editors
     Schema(Schema),

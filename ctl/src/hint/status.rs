@@ -74,8 +74,8 @@ impl Hint for ScaledDown {
 
 impl Hint for EmbeddedAtScale {
     fn hint(&self) -> Option<String> {
-        let text = "from a registry each proxy fetches it once: `canary-ctl module push oci://…` prints the line for `delivery.module`, and \
-                    `canary-ctl apply` changes to it; figures are in docs/arrival.md";
+        let text = "from a registry each proxy fetches it once: `canary-ctl module save --oci-layout DIR` writes the image for it, and \
+                    `canary-ctl apply` changes to it; docs/operations.md has the steps, docs/arrival.md figures";
         Some(text.to_owned())
     }
 }

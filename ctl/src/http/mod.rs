@@ -2,16 +2,19 @@
 //!
 //! ```text
 //! client   a request                  -> head and body of the response
+//! download the address of a file      -> its bytes, over redirects
 //! redirect where a response sends     -> the next address
 //! tls      whom to trust              -> a connector
 //! ```
 //!
-//! Its errors say what happened and not what was asked for: `verify`, the registry client and the local target add their URL or address.
+//! Its errors say what happened and not what was asked for: `verify`, downloads and the local target add their URL or address.
 
 mod client;
+mod download;
 mod redirect;
 mod tls;
 
 pub(crate) use client::{HttpClient, HttpError, Limits};
-pub(crate) use redirect::{MAX_REDIRECTS, RedirectError, location};
+pub(crate) use download::{DownloadError, download};
+use redirect::{MAX_REDIRECTS, RedirectError, location};
 pub(crate) use tls::{TlsConnector, TlsError, connector};

@@ -20,30 +20,16 @@ pub(crate) struct ModuleComparison {
     expected: ModuleDigest,
     /// What is there.
     found: ModuleDigest,
-    /// The digest of its image, where it is in one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    image: Option<String>,
-    /// Whether it is a WebAssembly module; `None` if only its digest was read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    is_wasm: Option<bool>,
+    /// Whether it is a WebAssembly module.
+    is_wasm: bool,
 }
 
 impl ModuleComparison {
     /// Of what was read.
-    pub(crate) fn of_bytes(place: String, expected: &ModuleDigest, bytes: &[u8]) -> Self {
-        let compared = Self::of_digest(place, expected, ModuleDigest::of(bytes));
-        Self { is_wasm: Some(bytes.starts_with(MAGIC)), ..compared }
-    }
-
-    /// Of what a manifest says.
-    pub(crate) fn of_digest(place: String, expected: &ModuleDigest, found: ModuleDigest) -> Self {
-        let is_same = found == *expected;
-        Self { place, is_same, expected: expected.clone(), found, image: None, is_wasm: None }
-    }
-
-    /// In an image of this digest.
-    pub(crate) fn in_image(self, digest: String) -> Self {
-        Self { image: Some(digest), ..self }
+    pub(crate) fn of(place: String, expected: &ModuleDigest, bytes: &[u8]) -> Self {
+        let found = ModuleDigest::of(bytes);
+        let (is_same, is_wasm) = (found == *expected, bytes.starts_with(MAGIC));
+        Self { place, is_same, expected: expected.clone(), found, is_wasm }
     }
 
     /// Whether both are the same.
@@ -62,12 +48,9 @@ impl Report for ModuleComparison {
             writeln!(out, "  expected {}", self.expected)?;
             writeln!(out, "  found    {}", self.found)?;
         }
-        if self.is_wasm == Some(false) {
+        if !self.is_wasm {
             writeln!(out, "  it is no WebAssembly module; archives are not unpacked")?;
         }
-        match &self.image {
-            Some(digest) => writeln!(out, "  image    {digest}"),
-            None => Ok(()),
-        }
+        Ok(())
     }
 }

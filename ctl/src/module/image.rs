@@ -7,24 +7,18 @@
 
 use canary_release::ModuleDigest;
 use hyper::body::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-/// The media type of our manifests.
-pub(crate) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 /// The two layers that the agent looks for: what the module is, and the module.
 const MODULE_CONFIG: &str = "application/vnd.module.wasm.config.v1+json";
 const MODULE: &str = "application/vnd.module.wasm.content.layer.v1+wasm";
-/// The layers of others that an error names, at most.
-const MAX_NAMED: usize = 4;
-/// A media type has fewer.
-const MAX_NAME_CHARACTERS: usize = 100;
 
 /// Bytes that a registry keeps by their digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ImageBlob {
-    /// What they are.
-    pub(crate) media_type: &'static str,
+    media_type: &'static str,
     /// `sha256:` and 64 hexadecimal digits.
     pub(crate) digest: String,
     pub(crate) bytes: Bytes,
@@ -114,65 +108,8 @@ impl ModuleImage {
 }
 
 /// `sha256:` and the SHA-256 of these bytes, as registries name them.
-pub(crate) fn digest(bytes: &[u8]) -> String {
+fn digest(bytes: &[u8]) -> String {
     format!("sha256:{}", ModuleDigest::of(bytes).sha256)
-}
-
-/// Where an image has its module.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ModuleLayer {
-    media_type: String,
-    /// `sha256:` and 64 hexadecimal digits, if the manifest is valid.
-    pub(crate) digest: String,
-    /// In bytes.
-    pub(crate) size: u64,
-}
-
-/// Why an image is none of a module.
-#[derive(Debug, thiserror::Error)]
-pub enum ImageError {
-    /// The manifest cannot be read.
-    #[error("expected the manifest of an image, found other data")]
-    NotAManifest(#[source] serde_json::Error),
-    /// A list of images, one for each platform.
-    #[error("expected the manifest of an image, found a list of {0} images for several platforms")]
-    Index(usize),
-    /// Its layers are those of another image.
-    #[error("expected two layers, one of them `{MODULE}`, found {count}: {}", .named.join(", "))]
-    Layers {
-        /// The number of layers.
-        count: usize,
-        /// Media types of the first of them.
-        named: Vec<String>,
-    },
-}
-
-#[derive(Deserialize)]
-struct FoundManifest {
-    #[serde(default)]
-    layers: Vec<ModuleLayer>,
-    #[serde(default)]
-    manifests: Vec<serde::de::IgnoredAny>,
-}
-
-/// The layer of an image that is its module, by Istio's rules.
-///
-/// # Errors
-///
-/// If these bytes are no manifest of an image of a module.
-pub(crate) fn module_layer(manifest: &[u8]) -> Result<ModuleLayer, ImageError> {
-    let found: FoundManifest = serde_json::from_slice(manifest).map_err(ImageError::NotAManifest)?;
-    if !found.manifests.is_empty() {
-        return Err(ImageError::Index(found.manifests.len()));
-    }
-    let (count, has_two) = (found.layers.len(), found.layers.len() == 2);
-    if let Some(layer) = found.layers.iter().find(|layer| has_two && layer.media_type == MODULE) {
-        return Ok(layer.clone());
-    }
-    let short = |layer: ModuleLayer| layer.media_type.chars().take(MAX_NAME_CHARACTERS).collect();
-    let named = found.layers.into_iter().take(MAX_NAMED).map(short).collect();
-    Err(ImageError::Layers { count, named })
 }
 
 #[cfg(test)]
@@ -199,29 +136,5 @@ mod tests {
             "sha256:9d13ebf1b410f85f003d4777039ec71b5eb9cfde2f3f7dccd1c0a9a26c7f31a3"
         );
         assert_eq!(image.blobs.map(|blob| blob.bytes.len()), [235, 2, 4]);
-    }
-
-    #[test]
-    fn the_module_of_an_image_is_found_as_the_agent_finds_it() {
-        let image = ModuleImage::of(b"\0asm".to_vec()).unwrap();
-        let layer = module_layer(&image.manifest.bytes).unwrap();
-        assert_eq!((layer.digest.as_str(), layer.size), (image.blobs[2].digest.as_str(), 4));
-    }
-
-    #[test]
-    fn an_image_without_a_module_is_named_by_what_it_has() {
-        let layer = |kind: &str| format!(r#"{{"mediaType":"{kind}","digest":"sha256:0","size":1}}"#);
-        let three = format!(r#"{{"layers":[{0},{0},{0}]}}"#, layer(MODULE));
-        let archive = format!(r#"{{"layers":[{}]}}"#, layer("application/vnd.oci.image.layer.v1.tar+gzip"));
-        for (manifest, expected) in [
-            (three.as_str(), "found 3: application/vnd.module.wasm.content.layer.v1+wasm, "),
-            (&archive, "found 1: application/vnd.oci.image.layer.v1.tar+gzip"),
-            (r#"{"manifests":[{},{}]}"#, "found a list of 2 images for several platforms"),
-            ("<html>", "expected the manifest of an image, found other data"),
-            (r#"{"layers":[{"mediaType":1}]}"#, "expected the manifest of an image, found other data"),
-        ] {
-            let error = module_layer(manifest.as_bytes()).unwrap_err().to_string();
-            assert!(error.contains(expected), "{manifest}: expected {expected}, found {error}");
-        }
     }
 }

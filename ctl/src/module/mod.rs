@@ -1,21 +1,18 @@
 //! The filter's module that this tool carries, and its form in a registry.
 //!
 //! ```text
-//! image        a module               -> an OCI image, as Istio's agent reads it; and back
+//! image        a module               -> an OCI image, as Istio's agent reads it
 //! layout       an image               -> files, which other tools copy to a registry
-//! reference    `oci://…`              -> host, repository, tag, digest
 //! comparison   what is somewhere else -> whether it is the module of this tool
 //! ```
 
 mod comparison;
 mod image;
 mod layout;
-mod reference;
 
 pub(crate) use comparison::ModuleComparison;
-pub(crate) use image::{ImageBlob, ImageError, MANIFEST, ModuleImage, digest, module_layer};
+pub(crate) use image::ModuleImage;
 pub(crate) use layout::{INDEX, MARKER, files};
-pub(crate) use reference::{ImageReference, ReferenceError};
 
 use canary_release::EmbeddedModule;
 use canary_release::file::{self, Document};

@@ -1,4 +1,4 @@
-//! `canary-ctl module`: files that are never half written, and registries that ask for passwords, lose, lie and redirect.
+//! `canary-ctl module`: files that are never half written, and web servers that lose, lie and redirect.
 
 #![expect(
     clippy::unwrap_used,
@@ -6,18 +6,15 @@
     reason = "a test whose folder or server is not as it has to be cannot go on"
 )]
 
-mod credentials;
-mod fake_registry;
-mod faults;
-mod push;
 mod save;
+mod verify;
 
-use fake_registry::FakeRegistry;
+use canary_release::ModuleDigest;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use tempfile::TempDir;
 
-/// A folder for one test, in which nobody is logged in anywhere.
+/// A folder for one test.
 pub(crate) struct ModuleFixture {
     folder: TempDir,
 }
@@ -48,18 +45,8 @@ impl ModuleFixture {
 
     /// Runs `canary-ctl module` with the words of a line.
     pub(crate) fn run(&self, line: &str) -> CallOutput {
-        self.run_with_stdin(line, "")
-    }
-
-    /// The same, with a text on stdin.
-    pub(crate) fn run_with_stdin(&self, line: &str, text: &str) -> CallOutput {
-        self.write("stdin", text);
         let mut command = Command::new(env!("CARGO_BIN_EXE_canary-ctl"));
-        command.arg("module").args(line.split(' ')).current_dir(self.folder.path());
-        command.stdin(Stdio::from(std::fs::File::open(self.path("stdin")).unwrap()));
-        let path = std::env::var("PATH").unwrap();
-        command.env("PATH", format!("{}:{path}", self.path("helpers").display()));
-        command.env("HOME", self.path("home")).env_remove("DOCKER_CONFIG").env("NO_COLOR", "1");
+        command.arg("module").args(line.split(' ')).current_dir(self.folder.path()).env("NO_COLOR", "1");
         let output = command.output().unwrap();
         CallOutput {
             code: output.status.code().unwrap(),
@@ -88,7 +75,7 @@ impl CallOutput {
     }
 }
 
-/// `oci://…` of a repository there.
-pub(crate) fn image(registry: &FakeRegistry) -> String {
-    format!("oci://{}/canary/filter:1.0", registry.address)
+/// `sha256:` and the digits.
+pub(crate) fn digest(bytes: &[u8]) -> String {
+    format!("sha256:{}", ModuleDigest::of(bytes).sha256)
 }

@@ -36,4 +36,4 @@ pub use kubelet::{FILTER, Image, proxy_image};
 pub use kubernetes::Kubernetes;
 pub use lab::{Lab, Options};
 pub use manifest::{Objects, documents};
-pub use registry::{Registry, sha256};
+pub use registry::{Registry, push, sha256};

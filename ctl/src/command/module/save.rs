@@ -1,9 +1,9 @@
 //! `module save`: what is there already, what would be written, and writing it.
 
-use super::{carried, image};
+use super::carried;
 use crate::cli::ModuleSave;
 use crate::local::{Readers, replace_for};
-use crate::module::{INDEX, MARKER, files};
+use crate::module::{INDEX, MARKER, ModuleImage, files};
 use crate::report::{self, Printer, Report, escape};
 use crate::{Error, Outcome};
 use canary_release::ModuleDigest;
@@ -52,7 +52,7 @@ pub(super) fn run(arguments: &ModuleSave, printer: &mut Printer) -> Result<Outco
     }
     let mut digest = None;
     if let Some(folder) = &arguments.layout {
-        let image = image(carried)?;
+        let image = ModuleImage::of(carried.bytes()).map_err(report::Error::from)?;
         check_folder(folder)?;
         let files = files(&image).map_err(report::Error::from)?;
         wanted.extend(files.into_iter().map(|(path, bytes)| (folder.join(path), bytes)));

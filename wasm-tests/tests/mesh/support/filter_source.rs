@@ -51,22 +51,20 @@ pub(crate) async fn everywhere(lab: &Lab, namespace: &str, mode: &str, web: &Web
     all
 }
 
-/// The filter as an image that `canary-ctl module push` made: by the line for `canary.yaml` that it prints; with one kind of objects by
-/// the tag, and the digest as a sum.
+/// The filter as an image that `canary-ctl module save` made: by its digest; with one kind of objects by the tag, and the digest as a sum.
 async fn pushed(registry: &Registry, mode: &str) -> Module {
-    let mut push = Command::new(artifact::canary_ctl().unwrap());
-    push.args(["module", "push", &registry.url("canary/filter:0.1.0"), "--plain-http", "-o", "json"]);
-    let output = push.kill_on_drop(true).output().await.unwrap();
+    const REPOSITORY: &str = "canary/filter";
+    let layout = tempfile::tempdir().unwrap();
+    let mut save = Command::new(artifact::canary_ctl().unwrap());
+    save.args(["module", "save", "--oci-layout"]).arg(layout.path());
+    let output = save.kill_on_drop(true).output().await.unwrap();
     assert!(output.status.success(), "{output:?}");
-    let pushed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let text = |field: &str| pushed[field].as_str().unwrap().to_owned();
+    let digest = registry.push(layout.path(), REPOSITORY, "0.1.0").await.unwrap();
+    let sha256 = digest.strip_prefix("sha256:").map(str::to_owned);
     if mode == "wasmplugin" {
-        return Module {
-            url: text("image"),
-            sha256: text("digest").strip_prefix("sha256:").map(str::to_owned),
-        };
+        return Module { url: registry.url(&format!("{REPOSITORY}:0.1.0")), sha256 };
     }
-    Module { url: text("deliveryModule"), sha256: None }
+    Module { url: registry.url(&format!("{REPOSITORY}@{digest}")), sha256: None }
 }
 
 /// The built filter.

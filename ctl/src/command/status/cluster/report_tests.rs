@@ -128,6 +128,6 @@ fn an_embedded_module_in_two_hundred_proxies_is_a_line_with_the_bytes_and_the_wa
         "the module is embedded: istiod sends it to each of 200 proxies with each weight, 29.3 MB",
     ];
     assert_eq!(lines[..2], expected);
-    assert!(lines[2].contains("canary-ctl module push"), "{found}");
+    assert!(lines[2].contains("canary-ctl module save --oci-layout"), "{found}");
     assert!(!with_proxies(20).contains("embedded"), "20 proxies are few");
 }
