@@ -3,21 +3,19 @@
 //! The modules in the order in which a command meets them:
 //!
 //! ```text
-//! cli        the command line's types                                 args         -> Verb
-//! http       requests to the local target and to verified systems       request      -> response, within limits
-//! alert      sends alerts of a rollout to their receivers                payload      -> accepted, or why not
-//! hook       calls hooks of a rollout                                payload      -> succeeded, or why not
-//! prometheus asks for the values of a rollout's metrics                queries      -> numbers
-//! scraped_metrics  asks a Prometheus what it has scraped from a proxy      pod          -> ProxyMetrics
-//! local      one Envoy on this machine, steered by files              Release      -> files, waiting
-//! explain    which version a request would get, and why               request      -> Explanation
-//! simulate   share of users on the canary at each weight             lines        -> shares
-//! token      override tokens, by which testers choose a version      version      <-> signed text
-//! dashboard  a page on this machine that shows releases              observations -> page, JSON
-//! verify     whether the running system keeps its promises           URL          -> verdicts
+//! command    one file a verb: its arguments, its stages in order    args         -> Outcome
+//! http       requests to the local target and to other servers      request      -> response, within limits
+//! alert      sends alerts of a rollout to their receivers           payload      -> accepted, or why not
+//! hook       calls hooks of a rollout                               payload      -> succeeded, or why not
+//! prometheus values of a rollout's metrics, and what was scraped    queries      -> numbers
+//! local      one Envoy on this machine, steered by files            Release      -> files, waiting
+//! explain    which version a request would get, and why             request      -> Explanation
+//! simulate   share of users on the canary at each weight            lines        -> shares
+//! token      override tokens, by which testers choose a version     version      -> signed text
+//! dashboard  a page on this machine that shows releases             observations -> page, JSON
+//! verify     whether the running system keeps its promises          URL          -> verdicts
 //! module     the filter's module that this tool carries             module       -> OCI image layout
-//! command    one file a verb: its stages in order
-//! hint       what to do about errors and problems of the libraries    error        -> text
+//! hint       what to do about errors and problems of the libraries  error        -> text
 //! report     the only code that prints
 //! ```
 //!
@@ -26,7 +24,6 @@
 #![warn(clippy::missing_errors_doc)]
 
 mod alert;
-pub mod cli;
 pub mod command;
 pub mod dashboard;
 pub mod error;
@@ -39,7 +36,6 @@ mod module;
 pub mod outcome;
 mod prometheus;
 pub mod report;
-mod scraped_metrics;
 pub mod simulate;
 pub mod token;
 pub mod verify;
@@ -55,7 +51,7 @@ use std::process::ExitCode;
 pub fn run(arguments: impl IntoIterator<Item = OsString>, module: &[u8]) -> ExitCode {
     module::carry(module);
     let mut printer = Printer::of_process();
-    let cli = match cli::parse(arguments) {
+    let cli = match command::parse(arguments) {
         Ok(cli) => cli,
         Err(error) => return printer.usage(&error),
     };

@@ -1,10 +1,15 @@
 //! Asks a Prometheus server for the metrics of a rollout. Its token is a secret: no error has it, also where a response repeats it, and it is
 //! sent to no other server.
 
+#[cfg(test)]
+#[path = "prometheus_tests.rs"]
+mod tests;
+
 use crate::http::{HttpClient, HttpError, Limits, TlsConnector, connector};
 use crate::report::with_causes;
-use canary_operations::{MetricSource, SecretReader};
+use canary_operations::{MetricSource, ScrapedMetrics, SecretReader};
 use canary_release::input_file;
+use canary_release::metrics::{MetricFilter, PodName, ProxyMetrics, scraped_metrics};
 use canary_release::prometheus::{QueryError, Series, parse_response, parse_series};
 use canary_release::redaction::Redaction;
 use canary_release::spec::{FiniteNumber, PrometheusServer, SecretSource};
@@ -18,8 +23,10 @@ use url::form_urlencoded;
 
 /// A rollout waits so long for values, once in the interval of a metric. A response has one value.
 const LIMITS: Limits = Limits { timeout: Duration::from_secs(5), body_bytes: 256 * 1024 };
+
 /// The API of instant queries.
 const PATH: &str = "/api/v1/query";
+
 const AGENT: &str = concat!("canary-ctl/", env!("CARGO_PKG_VERSION"));
 
 /// Asks over HTTP/1.1, with TLS where the address says so.
@@ -154,6 +161,30 @@ impl Client<'_> {
     }
 }
 
-#[cfg(test)]
-#[path = "prometheus_tests.rs"]
-mod tests;
+/// A gateway with 1,600 releases has a series for each, and a value for each scrape.
+const SCRAPE_LIMITS: Limits = Limits { timeout: Duration::from_secs(3), body_bytes: 16 * 1024 * 1024 };
+
+/// Asks as the source of a rollout's metrics does.
+pub(crate) struct HttpScrapedMetrics {
+    source: HttpMetricSource,
+}
+
+impl HttpScrapedMetrics {
+    pub(crate) const fn new(server: PrometheusServer) -> Self {
+        Self { source: HttpMetricSource::with_limits(server, None, SCRAPE_LIMITS) }
+    }
+}
+
+impl ScrapedMetrics for HttpScrapedMetrics {
+    fn read<'a>(
+        &'a self,
+        pod: &'a PodName,
+        filter: &'a MetricFilter,
+    ) -> BoxFuture<'a, Result<ProxyMetrics, String>> {
+        Box::pin(async move {
+            let series = self.source.series(&filter.scraped_query(pod)).await;
+            let series = series.map_err(|error| error.to_string())?;
+            scraped_metrics(&series).map_err(|error| error.to_string())
+        })
+    }
+}

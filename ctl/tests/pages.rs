@@ -68,7 +68,7 @@ fn has_placeholder(words: &[String]) -> bool {
 
 /// What the parser says against a command line.
 fn fault(words: &[String]) -> Option<String> {
-    let error = canary_ctl::cli::parse(words.iter().map(OsString::from)).err()?;
+    let error = canary_ctl::command::parse(words.iter().map(OsString::from)).err()?;
     let is_fault = !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     is_fault.then(|| error.to_string().lines().next().unwrap_or_default().to_owned())
 }
@@ -102,7 +102,7 @@ fn every_command_that_a_sentence_names_is_one_that_the_tool_has() {
             spans.filter_map(|span| command_lines(&span)).flatten().filter(|words| !has_placeholder(words))
         {
             count += 1;
-            let error = canary_ctl::cli::parse(words.iter().map(OsString::from)).err();
+            let error = canary_ctl::command::parse(words.iter().map(OsString::from)).err();
             // A sentence may name a command without what it needs.
             let is_short = error.is_some_and(|error| INCOMPLETE.contains(&error.kind()));
             faults.extend(

@@ -4,13 +4,28 @@
 //! [Validating Admission Policy](https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/), `v1` since
 //! Kubernetes 1.30; optional field selection (`?`) in CEL since 1.29.
 
-use crate::cli::AdmissionPolicy;
+use super::arguments::SpecFile;
 use crate::report::{self, Printer};
 use crate::{Error, Outcome, module};
 use canary_release::plan::VERSION_ANNOTATION;
 use canary_release::spec::{Mode, Release};
 use canary_release::yaml;
+use clap::Args;
 use serde_json::{Value, json};
+
+/// Print a policy for the API server that refuses a Helm upgrade without the post-renderer
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Example:
+  canary-ctl generate admission-policy | kubectl apply -f -
+
+A ValidatingAdmissionPolicy and its binding to the release's namespace, for Kubernetes 1.30 or later.
+It refuses an update of a version's Deployment that takes the version from the labels of its pods, or
+from its annotation. `docs/helm.md` says what it cannot refuse.")]
+pub(super) struct AdmissionPolicy {
+    /// The release: its namespace and version label.
+    #[command(flatten)]
+    pub(super) spec: SpecFile,
+}
 
 const API_VERSION: &str = "admissionregistration.k8s.io/v1";
 

@@ -1,15 +1,55 @@
 //! `apply`: read, plan, write make before break, wait, report.
 
+use super::arguments::{ClusterAccess, DryRun, Output, SkipChecks, SpecFile, Writes};
 use super::target;
-use crate::cli::{Apply, DryRun};
 use crate::hint::{CALLS_OF_AMBIENT_PODS, Hint as _};
-use crate::module;
 use crate::report::{PlanReport, Printer};
-use crate::{Error, Outcome};
+use crate::{Error, Outcome, module};
 use assignment::contract::Role;
 use canary_operations::{Applied, ApplyOptions, WriteOptions};
 use canary_release::format::{counted, seconds};
 use canary_release::spec::Routes;
+use clap::Args;
+
+/// Bring the cluster to what a release asks for, make before break
+#[derive(Clone, Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
+#[command(after_help = "Examples:
+  canary-ctl apply --dry-run=client     what would be written
+  canary-ctl apply --wait               write it, and wait until every proxy runs it
+  canary-ctl apply --force-conflicts    take back fields that another field manager has changed")]
+pub(super) struct Apply {
+    /// The release.
+    #[command(flatten)]
+    pub(super) spec: SpecFile,
+    /// Whether to write, and how long to wait.
+    #[command(flatten)]
+    pub(super) writes: Writes,
+    /// Wait until every proxy runs it
+    #[arg(long)]
+    pub(super) wait: bool,
+    /// Take fields from their owners, and objects under our names as a whole
+    #[arg(long)]
+    pub(super) force_conflicts: bool,
+    /// Apply a version that was rolled back: at the file's weight, and its old pins do not count
+    #[arg(long)]
+    pub(super) allow_rolled_back: bool,
+    /// Edit objects of Helm and other tools, too (`routes: inject`)
+    #[arg(long)]
+    pub(super) take_ownership: bool,
+    /// Print each field that was written, and not the objects alone
+    #[arg(short, long)]
+    pub(super) verbose: bool,
+    /// Which checks are skipped.
+    #[command(flatten)]
+    pub(super) checks: SkipChecks,
+    /// The cluster.
+    #[command(flatten)]
+    pub(super) cluster: ClusterAccess,
+    /// The form of the result.
+    #[command(flatten)]
+    pub(super) output: Output,
+}
 
 pub(super) async fn run(arguments: &Apply, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;

@@ -4,27 +4,35 @@
 //! Kubernetes, *Extend kubectl with plugins*, `kubectl_complete-`; cobra, `completions.go`: a candidate a line with a description behind a
 //! tab, and a last line with the sum of the directives.
 
-use crate::cli::{Cli, Complete};
 use crate::report::{self, Printer};
 use crate::{Error, Outcome};
-use clap::CommandFactory as _;
+use clap::{Args, Command};
 use clap_complete::CompletionCandidate;
 use std::ffi::OsString;
 use std::path::Path;
 
+/// Print what the last word of a command line can be, as cobra's programs do
+#[derive(Clone, Debug, Args)]
+pub(super) struct Complete {
+    /// The words behind the name of the tool; the last one is to be completed, and may be empty
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(super) words: Vec<OsString>,
+}
+
 /// No space behind the candidate: a folder, or an option that ends with `=`.
 const NO_SPACE: u8 = 2;
+
 /// No names of files where there is no candidate: clap has completed paths where one is wanted.
 const NO_FILES: u8 = 4;
 
-pub(super) fn run(arguments: Complete, printer: &mut Printer) -> Result<Outcome, Error> {
+pub(super) fn run(arguments: Complete, mut tool: Command, printer: &mut Printer) -> Result<Outcome, Error> {
     let mut words = vec![OsString::from("canary-ctl")];
     words.extend(arguments.words);
     if words.len() == 1 {
         words.push(OsString::new());
     }
     let last = words.len() - 1;
-    let candidates = clap_complete::engine::complete(&mut Cli::command(), words, last, Some(Path::new(".")))
+    let candidates = clap_complete::engine::complete(&mut tool, words, last, Some(Path::new(".")))
         .map_err(report::Error::from)?;
     printer.script(&reply(&candidates))?;
     Ok(Outcome::Done)

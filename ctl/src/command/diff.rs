@@ -1,10 +1,30 @@
 //! `diff`: read, plan, report; exit code 1 where there are differences.
 
+use super::arguments::{ClusterAccess, Output, SpecFile};
 use super::target;
-use crate::cli::Diff;
-use crate::module;
 use crate::report::{PlanReport, Printer};
-use crate::{Error, Outcome};
+use crate::{Error, Outcome, module};
+use clap::Args;
+
+/// Show what `apply` would change on the cluster
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Exit code 1 when there are differences.
+
+Examples:
+  canary-ctl diff
+  canary-ctl diff -f shop.yaml --context staging
+  canary-ctl diff -o json | jq '.changes[].object'")]
+pub(super) struct Diff {
+    /// The release.
+    #[command(flatten)]
+    pub(super) spec: SpecFile,
+    /// The cluster.
+    #[command(flatten)]
+    pub(super) cluster: ClusterAccess,
+    /// The form of the result.
+    #[command(flatten)]
+    pub(super) output: Output,
+}
 
 pub(super) async fn run(arguments: &Diff, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;

@@ -1,19 +1,44 @@
 //! `doctor`: examine, find, report; exit code 1 where an error is found.
 
+use super::arguments::{ClusterAccess, Output, SpecFile};
 use super::target;
-use crate::cli::Doctor;
 use crate::hint::{Hint as _, missing_rights};
-use crate::module;
 use crate::report::{Printer, Report, Table, with_causes};
-use crate::{Error, Outcome};
+use crate::{Error, Outcome, module};
 use canary_operations::Diagnosis;
 use canary_release::doctor::{
     Area, ClusterFinding, ControlPlane, Examination, ProxyExamination, Severity, findings,
 };
 use canary_release::format::counted;
 use canary_release::spec::Release;
+use clap::Args;
 use serde::Serialize;
 use std::fmt;
+
+/// Find everything that is wrong with a release and its cluster, and write nothing
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "It checks the Service and its pods, the Gateways with their pods, hosts and protocol, the rights of the user, what the API server
+says to every object (by dry runs), the proxies (metrics, V8, versions of Istio), and the signing keys. Before the first `apply` and after it.
+
+Exit code 1 when an error is found.
+
+Examples:
+  canary-ctl doctor
+  canary-ctl doctor -f shop.yaml --context staging
+  canary-ctl doctor -o json | jq '.findings[] | select(.severity == \"error\")'"
+)]
+pub(super) struct Doctor {
+    /// The release.
+    #[command(flatten)]
+    pub(super) spec: SpecFile,
+    /// The cluster.
+    #[command(flatten)]
+    pub(super) cluster: ClusterAccess,
+    /// The form of the result.
+    #[command(flatten)]
+    pub(super) output: Output,
+}
 
 /// What is wrong with a release and its cluster.
 #[derive(Debug, Serialize)]

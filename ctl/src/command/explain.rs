@@ -1,16 +1,76 @@
 //! `explain`: request from the arguments, policy from file and state or from the proxies, decision, report.
 
+use super::arguments::{ClusterAccess, Keys, Output, SpecFile};
 use super::live::Live;
 use super::release_context::{self, ReleaseContext};
 use super::target;
-use crate::cli::Explain;
-use crate::explain::{ExplainContext, ExplainRequest, explain};
-use crate::module;
+use crate::explain::{Claim, ExplainContext, ExplainRequest, explain};
 use crate::report::Printer;
-use crate::{Error, Outcome};
-use assignment::Policy;
+use crate::{Error, Outcome, module};
 use assignment::contract::Position;
+use assignment::{Policy, Weight};
 use canary_release::spec::Release;
+use clap::Args;
+use jiff::Timestamp;
+
+/// Say which version a request would get, and why
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    canary-ctl explain --cookie 'JSESSIONID=4b1d7c0e5f; lang=de'\n  \
+    canary-ctl explain --curl \"curl 'https://shop.example.com/cart' -b 'JSESSIONID=4b1d7c0e5f'\"\n  \
+    canary-ctl explain --cookie JSESSIONID=4b1d7c0e5f --weight 50 -o json\n  \
+    canary-ctl explain --live --cookie JSESSIONID=4b1d7c0e5f\n\n\
+    Exits 1 where no release matches host and path.")]
+pub(super) struct Explain {
+    /// The release.
+    #[command(flatten)]
+    pub(super) spec: SpecFile,
+    /// The request's host (default: the release's first)
+    #[arg(long)]
+    pub(super) host: Option<String>,
+    /// Path and query
+    #[arg(long)]
+    pub(super) path: Option<String>,
+    /// The method
+    #[arg(long)]
+    pub(super) method: Option<String>,
+    /// Cookies as a browser sends them, `a=b; c=d`; repeated, they are several lines
+    #[arg(long = "cookie", value_name = "COOKIES")]
+    pub(super) cookies: Vec<String>,
+    /// A header, `Name: value`; can be repeated
+    #[arg(short = 'H', long = "header", value_name = "LINE")]
+    pub(super) headers: Vec<String>,
+    /// A `curl` command, as a browser's tools copy it for a POSIX shell
+    #[arg(long, value_name = "COMMAND")]
+    pub(super) curl: Option<String>,
+    /// The client's address
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) client_address: Option<std::net::IpAddr>,
+    /// A verified claim, `sub=alice`; can be repeated
+    #[arg(long = "claim", value_name = "CLAIM")]
+    pub(super) claims: Vec<Claim>,
+    /// The moment, like 2026-11-21T18:00:00Z (default: now)
+    #[arg(long, value_name = "TIME")]
+    pub(super) at: Option<Timestamp>,
+    /// What if this were the weight, in percent
+    #[arg(long, value_name = "PERCENT")]
+    pub(super) weight: Option<Weight>,
+    /// As a sidecar inside the mesh decides, and not the gateway
+    #[arg(long)]
+    pub(super) inside_mesh: bool,
+    /// By what the proxies of the cluster hold at this moment, and not by the file
+    #[arg(long, conflicts_with = "keys")]
+    pub(super) live: bool,
+    /// The cluster.
+    #[command(flatten)]
+    pub(super) cluster: ClusterAccess,
+    /// The keys.
+    #[command(flatten)]
+    pub(super) keys: Keys,
+    /// The form of the result.
+    #[command(flatten)]
+    pub(super) output: Output,
+}
 
 pub(super) async fn run(arguments: Explain, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;

@@ -1,10 +1,24 @@
 //! `lint`: read, judge, report.
 
-use crate::cli::Lint;
-use crate::module;
-use crate::report::Printer;
-use crate::{Error, Outcome};
-use canary_release::lint::{self, Level};
+use super::arguments::{Output, SpecFile};
+use crate::report::{Printer, Report, escape};
+use crate::{Error, Outcome, module};
+use canary_release::format::counted;
+use canary_release::lint::{self, Finding, Findings, Level};
+use clap::Args;
+use std::fmt;
+
+/// Say what is dangerous in a release
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Example:\n  canary-ctl lint -f canary.yaml\n\nExits 1 where a finding is an error.")]
+pub(super) struct Lint {
+    /// The release.
+    #[command(flatten)]
+    pub(super) spec: SpecFile,
+    /// The form of the findings.
+    #[command(flatten)]
+    pub(super) output: Output,
+}
 
 pub(super) fn run(arguments: &Lint, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
@@ -12,4 +26,21 @@ pub(super) fn run(arguments: &Lint, printer: &mut Printer) -> Result<Outcome, Er
     let findings = lint::lint(&document);
     printer.report(&findings)?;
     Ok(if findings.worst() == Some(Level::Error) { Outcome::Differences } else { Outcome::Done })
+}
+
+/// Place and level as compilers print them, then the hint.
+impl Report for Findings {
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        for finding in &self.findings {
+            let Finding { level, line, column, message, hint, .. } = finding;
+            let (message, hint) = (escape::line(message), escape::line(hint));
+            writeln!(out, "{}:{line}:{column}: {}: {message}", self.file, level.as_str())?;
+            writeln!(out, "  hint: {hint}")?;
+        }
+        let count = |level| self.findings.iter().filter(|finding| finding.level == level).count();
+        let (errors, warnings, infos) = (count(Level::Error), count(Level::Warning), count(Level::Info));
+        let errors = counted(errors, "error", "errors");
+        let warnings = counted(warnings, "warning", "warnings");
+        writeln!(out, "{}: {errors}, {warnings}, {}", self.file, counted(infos, "info", "infos"))
+    }
 }

@@ -1,13 +1,34 @@
 //! `list`: read the records, report.
 
-use crate::cli::List;
+use super::arguments::{Connection, Output};
 use crate::report::{Printer, Report, Table};
 use crate::{Error, Outcome};
 use canary_operations::{Cluster, WriteOptions};
 use canary_release::status::ReleaseSummary;
+use clap::Args;
 use jiff::Timestamp;
 use serde::Serialize;
 use std::fmt;
+
+/// List the releases of a cluster
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:
+  canary-ctl list                  in all namespaces in which ConfigMaps may be listed
+  canary-ctl list -n shop -n blog
+  canary-ctl list -o json | jq -r '.releases[] | select(.effective > 0).release'
+
+What it lists is what the records say. `canary-ctl status -r NAMESPACE/NAME` observes one release, with its problems.")]
+pub(super) struct List {
+    /// A namespace; can be repeated (default: all)
+    #[arg(short, long = "namespace", value_name = "NAMESPACE")]
+    pub(super) namespaces: Vec<String>,
+    /// The cluster.
+    #[command(flatten)]
+    pub(super) connection: Connection,
+    /// The form of the result.
+    #[command(flatten)]
+    pub(super) output: Output,
+}
 
 /// The releases of a cluster.
 #[derive(Debug, Serialize)]

@@ -1,9 +1,8 @@
 //! The configuration in the proxies of a cluster: the weight, epochs and keys in force, which are in no file.
 
+use super::arguments::{ClusterAccess, SpecFile};
 use super::target;
-use crate::Error;
-use crate::cli::{ClusterAccess, SpecFile};
-use crate::module;
+use crate::{Error, module};
 use assignment::contract::{FilterConfig, Position};
 use assignment::policy::Release;
 use assignment::{Policy, Weight};

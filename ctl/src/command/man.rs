@@ -1,12 +1,22 @@
 //! `man`: the manual pages that clap generates from the command line's types.
 
-use crate::cli::{Cli, Man};
 use crate::report::{self, Printer};
 use crate::{Error, Outcome};
-use clap::{Command, CommandFactory as _};
+use clap::{Args, Command};
 
-pub(super) fn run(arguments: &Man, printer: &mut Printer) -> Result<Outcome, Error> {
-    let mut tool = Cli::command();
+/// Print a manual page
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Example:\n  canary-ctl man rollout start | man -l -")]
+pub(super) struct Man {
+    /// The command; the tool itself without it
+    #[arg(value_name = "COMMAND")]
+    pub(super) words: Vec<String>,
+    /// Print the commands that have a page, one a line
+    #[arg(long, conflicts_with = "words")]
+    pub(super) list: bool,
+}
+
+pub(super) fn run(arguments: &Man, mut tool: Command, printer: &mut Printer) -> Result<Outcome, Error> {
     tool.build();
     if arguments.list {
         printer.data(&(names(&tool).join("\n") + "\n"))?;

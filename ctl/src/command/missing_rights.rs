@@ -1,9 +1,11 @@
 //! A denied request, with all rights that the user lacks: they are given at once, and not one after the other.
 
+use super::arguments::{ClusterAccess, OnCluster, SpecFile};
+use super::cli::Verb;
+use super::rollout::RolloutCommand;
 use super::target;
-use crate::Error;
-use crate::cli::{ClusterAccess, OnCluster, RolloutCommand, SpecFile, TokenVerb, Verb};
-use crate::module;
+use super::token::TokenVerb;
+use crate::{Error, module};
 
 /// The file and the cluster of a verb that may be denied a request.
 pub(super) struct Scope {

@@ -1,7 +1,9 @@
-//! One file for each verb: its stages in order, from arguments to report.
+//! The command line. One file for each verb: its arguments as clap types, and its stages in order, from arguments to report.
 
 mod admission_policy;
 mod apply;
+mod arguments;
+mod cli;
 mod complete;
 mod completions;
 mod dashboard;
@@ -11,7 +13,6 @@ mod explain;
 mod generate;
 mod init;
 mod inner_release;
-mod key_file;
 mod lint;
 mod list;
 mod live;
@@ -40,10 +41,18 @@ mod uninstall;
 mod verify;
 mod weight;
 
-use crate::cli::{Cli, Verb};
+pub use cli::{Cli, parse};
+
+use crate::hint::ShellCommand;
 use crate::report::Printer;
 use crate::{Error, Outcome};
 use canary_release::file::Document;
+use clap::CommandFactory as _;
+use cli::Verb;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use token::TokenVerb;
 
 /// Runs the command. Ctrl-C ends it at the next await: files are replaced by rename, never half written.
 ///
@@ -70,7 +79,7 @@ async fn explained(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
 }
 
 async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
-    key_file::check_readers(&cli.verb, printer);
+    check_key_readers(&cli.verb, printer);
     match cli.verb {
         Verb::Init(arguments) => init::run(&arguments, printer).await,
         Verb::Lint(arguments) => lint::run(&arguments, printer),
@@ -98,9 +107,9 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::Verify(arguments) => verify::run(arguments, printer).await,
         Verb::Module(arguments) => Box::pin(module::run(&arguments, printer)).await,
         Verb::Schema(arguments) => schema::run(arguments, printer),
-        Verb::Man(arguments) => man::run(&arguments, printer),
-        Verb::Completions(arguments) => completions::run(arguments, printer),
-        Verb::Complete(arguments) => complete::run(arguments, printer),
+        Verb::Man(arguments) => man::run(&arguments, Cli::command(), printer),
+        Verb::Completions(arguments) => completions::run(arguments, Cli::command(), printer),
+        Verb::Complete(arguments) => complete::run(arguments, Cli::command(), printer),
     }
 }
 
@@ -111,5 +120,32 @@ fn release_name(asked: Option<&str>, document: &Document) -> String {
         None => own.to_string(),
         Some(name) if name.contains('/') => name.to_owned(),
         Some(name) => format!("{}/{name}", own.namespace),
+    }
+}
+
+/// Prints a message if users other than the owner can read the file. One that does not exist is reported where it is read.
+fn check_key_readers(verb: &Verb, printer: &mut Printer) {
+    let Some(path) = key_file(verb) else { return };
+    let mode = fs::metadata(path).map_or(0, |metadata| metadata.permissions().mode());
+    if mode & 0o077 != 0 {
+        let path = path.display().to_string();
+        printer.message(&format!("{path} can be read by other users: they can forge pins and tokens"));
+        let command = ShellCommand::new("chmod 600").quoted(&path, "FILE");
+        printer.hint(&format!("{command}, and `canary-ctl rotate-keys` if others had access"));
+    }
+}
+
+fn key_file(verb: &Verb) -> Option<&Path> {
+    match verb {
+        Verb::Generate(arguments) => arguments.keys.as_deref(),
+        Verb::Explain(arguments) => arguments.keys.keys.as_deref(),
+        Verb::Simulate(arguments) => arguments.keys.keys.as_deref(),
+        Verb::Verify(arguments) => arguments.keys.keys.as_deref(),
+        Verb::Token(arguments) => match &arguments.verb {
+            TokenVerb::Create(arguments) => arguments.keys.keys.as_deref(),
+            TokenVerb::Inspect(arguments) => arguments.keys.keys.as_deref(),
+            TokenVerb::Revoke(_) => None,
+        },
+        _ => None,
     }
 }

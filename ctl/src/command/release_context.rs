@@ -1,6 +1,6 @@
 //! What the proxies of a release run, as far as this machine can know it: the file, the state and the keys.
 
-use crate::cli::{Keys, SpecFile};
+use super::arguments::{Keys, SpecFile};
 use crate::local::{Entry, Layout, State, read_own_keys};
 use crate::{Error, module};
 use assignment::contract::{FilterConfig, Position, ReleaseConfig};

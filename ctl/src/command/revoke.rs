@@ -1,18 +1,37 @@
 //! `token revoke`: read, move the moment before which tokens do not count, write, wait, report.
 
+use super::arguments::{Output, SpecFile};
 use super::release_context;
-use crate::cli::TokenRevoke;
 use crate::local::{Environment, Lock, wait_for_generation};
-use crate::module;
 use crate::report::{Printer, Report};
 use crate::token::{self, IssueError};
-use crate::{Error, Outcome};
+use crate::{Error, Outcome, module};
 use canary_release::record::Operation;
 use canary_release::spec::Mode;
+use clap::Args;
 use jiff::Timestamp;
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
+
+/// End every token that was issued until now
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Example:\n  canary-ctl token revoke --wait\n\n\
+    For the local target. Elsewhere set `tokensNotBefore` in the release.")]
+pub(super) struct TokenRevoke {
+    /// Wait until Envoy refuses them
+    #[arg(long)]
+    pub(super) wait: bool,
+    /// Say what would change, and change nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// The release.
+    #[command(flatten)]
+    pub(super) spec: SpecFile,
+    /// The form of the result.
+    #[command(flatten)]
+    pub(super) output: Output,
+}
 
 /// What was revoked.
 #[derive(Clone, Debug, Serialize)]

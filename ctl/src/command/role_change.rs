@@ -1,6 +1,6 @@
 //! What promotions and rollbacks have in common: what is left to write, and the report.
 
-use crate::cli::DryRun;
+use super::arguments::DryRun;
 use crate::report::{PlanReport, Printer, Report};
 use crate::{Error, Outcome};
 use assignment::contract::Role;

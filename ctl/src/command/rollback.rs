@@ -1,16 +1,50 @@
 //! `rollback`: read the record, check, print the impact, execute, report. There is no confirmation prompt.
 
+use super::arguments::{OnCluster, Output, Writes};
 use super::inner_release::{self, InnerChange};
 use super::target::{self, ReleaseTarget};
 use super::{release_context, role_change, train};
-use crate::cli::Rollback;
 use crate::hint::Hint as _;
 use crate::report::Printer;
 use crate::{Error, Outcome};
 use assignment::contract::Stickiness;
 use canary_operations::{CheckedRollback, Cluster, RollbackOptions};
 use canary_release::record::{Record, RollbackTarget};
-use canary_release::spec::ReleaseName;
+use canary_release::spec::{ReleaseName, Seconds};
+use clap::Args;
+
+/// Roll back the canary, or the last promotion
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Before a promotion everyone is on stable with the next request, unless --drain lets sessions finish. After one the
+version before is stable again and sessions finish where they are, unless --now. It asks nothing: it is for emergencies.
+
+Examples:
+  canary-ctl rollback                     now
+  canary-ctl rollback --drain 2h          no new users; sessions on the canary finish within two hours
+  canary-ctl rollback --dry-run=client    who would lose sessions, and what would be written
+  canary-ctl rollback --train autumn      all releases of a train, the callers first"
+)]
+pub(super) struct Rollback {
+    /// Which release, where, and which checks are skipped.
+    #[command(flatten)]
+    pub(super) on: OnCluster,
+    /// Let sessions finish, for so long
+    #[arg(long, value_name = "DURATION", conflicts_with = "now")]
+    pub(super) drain: Option<Seconds>,
+    /// End sessions too: everyone is on stable with the next request
+    #[arg(long)]
+    pub(super) now: bool,
+    /// Roll back all canaries of this train, and promotions that were made together: each release after those that call it
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["release", "file"])]
+    pub(super) train: Option<String>,
+    /// Whether to write, and how long to wait.
+    #[command(flatten)]
+    pub(super) writes: Writes,
+    /// The form of the result.
+    #[command(flatten)]
+    pub(super) output: Output,
+}
 
 pub(super) async fn run(arguments: &Rollback, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;

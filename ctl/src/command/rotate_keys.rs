@@ -1,15 +1,43 @@
 //! `rotate-keys`: read, judge, write step by step, wait for each, report.
 
+use super::arguments::{ClusterAccess, Output, SkipChecks, SpecFile, Writes};
 use super::target;
-use crate::cli::RotateKeys;
-use crate::module;
 use crate::report::{Printer, Report};
-use crate::{Error, Outcome};
+use crate::{Error, Outcome, module};
 use assignment::contract::KeyUse;
 use canary_operations::{RotateOptions, Rotated};
+use clap::Args;
 use jiff::Timestamp;
 use serde::Serialize;
 use std::fmt;
+
+/// Rotate the signing key without invalidating sessions
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:
+  canary-ctl rotate-keys             a new key signs, the old one verifies
+  canary-ctl rotate-keys --retire    the old one goes; a day later at the earliest
+
+The new key verifies in every proxy before it signs in any. Interrupted, the same call continues.")]
+pub(super) struct RotateKeys {
+    /// The release.
+    #[command(flatten)]
+    pub(super) spec: SpecFile,
+    /// Take the keys away that signed before
+    #[arg(long)]
+    pub(super) retire: bool,
+    /// Whether to write, and how long to wait.
+    #[command(flatten)]
+    pub(super) writes: Writes,
+    /// Which checks are skipped.
+    #[command(flatten)]
+    pub(super) checks: SkipChecks,
+    /// The cluster.
+    #[command(flatten)]
+    pub(super) cluster: ClusterAccess,
+    /// The form of the result.
+    #[command(flatten)]
+    pub(super) output: Output,
+}
 
 /// The keys of a release, by name: nothing of what they are is shown.
 #[derive(Clone, Debug, Serialize)]

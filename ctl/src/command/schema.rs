@@ -1,9 +1,17 @@
 //! `schema`: the fields of `canary.yaml`, as a JSON Schema.
 
-use crate::cli::Schema;
 use crate::report::{self, Printer};
 use crate::{Error, Outcome};
 use canary_release::spec::json_schema;
+use clap::Args;
+
+/// Print the JSON Schema of canary.yaml, for editors
+#[derive(Clone, Copy, Debug, Args)]
+#[command(after_help = "Example:\n  canary-ctl schema > canary.schema.json\n\n\
+    An editor with the YAML language server takes it where the file begins with\n  \
+    # yaml-language-server: $schema=canary.schema.json\n\
+    `canary-ctl init --schema` writes both. `canary-ctl lint` also checks what fields say together.")]
+pub(super) struct Schema {}
 
 pub(super) fn run(_: Schema, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.data(&text()?)?;

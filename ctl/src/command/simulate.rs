@@ -1,18 +1,75 @@
 //! `simulate`: salt and field from the arguments or the release, one reading of the input, report.
 
+use super::arguments::{Keys, Output, SpecFile};
 use super::release_context::ReleaseContext;
-use crate::cli::{self, Simulate};
 use crate::report::Printer;
-use crate::simulate::{Census, Field, Identifier, Progress, Rules, SimulationReport};
+use crate::simulate::{Census, Field, Identifier, Progress, Rules, SimulationReport, WeightSchedule};
 use crate::{Error, Outcome};
 use assignment::Salt;
-use assignment::contract::{IdentityMode, KeySource, Stickiness};
+use assignment::contract::{self, IdentityMode, KeySource};
 use assignment::identity::IdentityKey;
+use clap::{Args, ValueEnum};
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Say who would be on the canary at each weight of a plan, from session ids or an access log
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    canary-ctl simulate session-ids.txt --weights 0,1,10,50,100\n  \
+    canary-ctl simulate access.log --log --key cookie:JSESSIONID --distinct\n  \
+    zcat access.log.*.gz | canary-ctl simulate --log --key client --salt shop/shop/v2\n\n\
+    A log is in common or combined format, with any quoted fields after it. --key is one of\n  \
+    client         the first field\n  \
+    user           the third field\n  \
+    cookie:NAME    a cookie in a quoted field after the request\n  \
+    quoted:N       the N-th quoted field, from 1 (the request)\n  \
+    field:N        the N-th field between white space, from 1\n\n\
+    Lines are counted, so a user with many lines counts as often; --distinct counts each once, and keeps \
+    all identities in memory (about 20 bytes each).")]
+pub(super) struct Simulate {
+    /// Session ids, one a line, or a log; `-` is stdin
+    #[arg(default_value = "-")]
+    pub(super) input: PathBuf,
+    /// The weights to walk through, in percent
+    #[arg(long, value_name = "WEIGHTS", default_value = "1,5,10,25,50,100")]
+    pub(super) weights: WeightSchedule,
+    /// The input is an access log
+    #[arg(long)]
+    pub(super) log: bool,
+    /// Which part of a log line is the user (default: the release's first cookie)
+    #[arg(long, value_name = "FIELD", requires = "log")]
+    pub(super) key: Option<Field>,
+    /// Count each user once
+    #[arg(long)]
+    pub(super) distinct: bool,
+    /// The release.
+    #[command(flatten)]
+    pub(super) spec: SpecFile,
+    /// Draw with this salt; no release is read then
+    #[arg(long)]
+    pub(super) salt: Option<String>,
+    /// Whether users move with the weight (default: the release's, or user)
+    #[arg(long, value_enum)]
+    pub(super) stickiness: Option<Stickiness>,
+    /// The keys.
+    #[command(flatten)]
+    pub(super) keys: Keys,
+    /// The form of the result.
+    #[command(flatten)]
+    pub(super) output: Output,
+}
+
+/// Whether users move with the weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Stickiness {
+    /// They do.
+    User,
+    /// A session stays where it began.
+    Session,
+}
 
 pub(super) async fn run(arguments: Simulate, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
@@ -43,21 +100,21 @@ pub(super) async fn run(arguments: Simulate, printer: &mut Printer) -> Result<Ou
 /// The settings of a simulation.
 struct Question {
     salt: String,
-    stickiness: Stickiness,
+    stickiness: contract::Stickiness,
     rules: Rules,
 }
 
 impl Question {
     fn of(arguments: &Simulate) -> Result<Self, Error> {
         let asked = arguments.stickiness.map(|asked| match asked {
-            cli::Stickiness::User => Stickiness::User,
-            cli::Stickiness::Session => Stickiness::Session,
+            Stickiness::User => contract::Stickiness::User,
+            Stickiness::Session => contract::Stickiness::Session,
         });
         let distinct = arguments.distinct;
         if let Some(salt) = arguments.salt.clone() {
             let (identifier, field) = (Identifier::Plain, field(arguments, None)?);
             let rules = Rules { field, identifier, salt: Salt::new(&salt), distinct };
-            return Ok(Self { salt, stickiness: asked.unwrap_or(Stickiness::User), rules });
+            return Ok(Self { salt, stickiness: asked.unwrap_or(contract::Stickiness::User), rules });
         }
         let release_context = ReleaseContext::read(&arguments.spec, &arguments.keys)?;
         let release = &release_context.release;

@@ -1,9 +1,9 @@
 //! The cluster that a verb is about, and the release there.
 
-use crate::cli::{ClusterAccess, OnCluster, SpecFile};
+use super::arguments::{ClusterAccess, OnCluster, SpecFile};
 use crate::hint::Hint as _;
+use crate::prometheus::HttpScrapedMetrics;
 use crate::report::Printer;
-use crate::scraped_metrics::HttpScrapedMetrics;
 use crate::{Error, module};
 use canary_operations::{Arrival, Cluster, StoredRecord, WaitOptions, WriteOptions};
 use canary_release::file::Document;

@@ -1,16 +1,93 @@
 //! `token`: read the policy of the proxies, or derive it from file, state and keys; sign or verify; report.
 
+use super::arguments::{ClusterAccess, Keys, Output, SpecFile};
 use super::live::{self, Live};
 use super::release_context::{self, ReleaseContext};
+use super::revoke::TokenRevoke;
 use super::target;
-use crate::cli::{ClusterAccess, Keys, SpecFile, Token, TokenCreate, TokenInspect, TokenVerb};
-use crate::module;
 use crate::report::Printer;
 use crate::token::{self, Issued, TokenVerdict};
-use crate::{Error, Outcome};
+use crate::{Error, Outcome, module};
 use assignment::Policy;
 use assignment::contract::Position;
 use canary_release::config;
+use canary_release::spec::Seconds;
+use clap::{Args, Subcommand};
+
+/// Sign, inspect and revoke the tokens by which testers choose a version
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Example:\n  canary-ctl token create --version v2 --ttl 2h --url https://shop.example.com/"
+)]
+pub(super) struct Token {
+    /// What to do with tokens.
+    #[command(subcommand)]
+    pub(super) verb: TokenVerb,
+}
+
+/// What can be done with tokens.
+#[derive(Clone, Debug, Subcommand)]
+pub(super) enum TokenVerb {
+    /// Sign a token for a version.
+    Create(TokenCreate),
+    /// Say what a token says, and whether a proxy would believe it.
+    Inspect(TokenInspect),
+    /// End every token that was issued until now.
+    Revoke(TokenRevoke),
+}
+
+/// Sign a token for a version
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    canary-ctl token create --version v2 --ttl 2h --url https://shop.example.com/\n  \
+    curl -H \"x-canary-token: $(canary-ctl token create --version canary --ttl 5m)\" https://shop.example.com/\n\n\
+    Of a release on a cluster it takes keys and epoch from what the proxies hold; with `--signing-keys` it asks no cluster.\n\
+    Who has the token has its version until it expires: hand it on like a password.")]
+pub(super) struct TokenCreate {
+    /// The version: its name, `canary` or `stable`
+    #[arg(long)]
+    pub(super) version: String,
+    /// How long it lives, at most 7d
+    #[arg(long, value_name = "DURATION", default_value = "2h")]
+    pub(super) ttl: Seconds,
+    /// Print a link to this address that hands the token to a browser
+    #[arg(long)]
+    pub(super) url: Option<String>,
+    /// The release.
+    #[command(flatten)]
+    pub(super) spec: SpecFile,
+    /// The keys.
+    #[command(flatten)]
+    pub(super) keys: Keys,
+    /// The cluster.
+    #[command(flatten)]
+    pub(super) cluster: ClusterAccess,
+    /// The form of the result.
+    #[command(flatten)]
+    pub(super) output: Output,
+}
+
+/// Say what a token says, and whether a proxy would believe it
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Example:\n  canary-ctl token inspect 't1.k1.v2.1.…'\n\nExits 1 where a proxy would not believe it."
+)]
+pub(super) struct TokenInspect {
+    /// The token, or a link with it
+    pub(super) token: String,
+    /// The release.
+    #[command(flatten)]
+    pub(super) spec: SpecFile,
+    /// The keys.
+    #[command(flatten)]
+    pub(super) keys: Keys,
+    /// The cluster.
+    #[command(flatten)]
+    pub(super) cluster: ClusterAccess,
+    /// The form of the result.
+    #[command(flatten)]
+    pub(super) output: Output,
+}
 
 pub(super) async fn run(arguments: Token, printer: &mut Printer) -> Result<Outcome, Error> {
     match arguments.verb {

@@ -1,8 +1,8 @@
 //! `uninstall`: read the record, carry out, report. Of a local Envoy: its files without the release.
 
+use super::arguments::{OnCluster, Output};
 use super::target::{self, ReleaseTarget};
 use crate::alert::HttpAlertSender;
-use crate::cli::Uninstall;
 use crate::hint::ShellCommand;
 use crate::hook::HttpHookCaller;
 use crate::local::{Environment, Lock};
@@ -11,13 +11,42 @@ use crate::{Error, Outcome};
 use canary_operations::{Cluster, LastAlerts, UninstallOptions};
 use canary_release::file::Document;
 use canary_release::rbac::{KEYS, RECORD_KEYS};
-use canary_release::spec::{Release, ReleaseName};
+use canary_release::spec::{Release, ReleaseName, Seconds};
+use clap::Args;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Delete the objects that `apply` created; of a local Envoy, its files
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Users of the canary are on stable with their next request. Keys stay, because other releases sign with them.
+
+Examples:
+  canary-ctl uninstall --dry-run
+  canary-ctl weight 0 && canary-ctl uninstall
+  canary-ctl uninstall -f local.yaml -r api       another release of the same local Envoy"
+)]
+pub(super) struct Uninstall {
+    /// Which release, where, and which checks are skipped.
+    #[command(flatten)]
+    pub(super) on: OnCluster,
+    /// Say what would go, and take nothing away
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// How long to wait until no proxy sends anybody to the canary
+    #[arg(long, value_name = "DURATION", default_value = "60s")]
+    pub(super) timeout: Seconds,
+    /// Print each field that was taken away, and not the objects alone
+    #[arg(short, long)]
+    pub(super) verbose: bool,
+    /// The form of the result.
+    #[command(flatten)]
+    pub(super) output: Output,
+}
 
 /// Receivers that do not accept alerts are waited for so long: longer than a claim of a driver that was killed lasts.
 const LAST_ALERTS: Duration = Duration::from_mins(1);

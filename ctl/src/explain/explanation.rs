@@ -3,8 +3,9 @@
 use super::context::ExplainContext;
 use super::credentials::{self, Credential};
 use super::explain_request::ExplainRequest;
-use super::{memory, why};
+use super::why;
 use assignment::contract::{Position, Role, Stickiness};
+use assignment::decide::PinAction;
 use assignment::policy::Release;
 use assignment::request::Headers;
 use assignment::{Decision, Policy, Reason, Request, decide};
@@ -111,7 +112,7 @@ impl Explained<'_> {
             canary_from_percent: bucket
                 .filter(|_| has_canary)
                 .map(|bucket| f64::from(bucket.canary_from()) / 100.0),
-            remembers: memory::of(self.policy, release, decision, remembered),
+            remembers: remembered_by(self.policy, release, decision, remembered),
             carries: credentials::find(self.policy, release, self.request, self.context.now_seconds),
             chances,
             notes,
@@ -184,4 +185,32 @@ fn removed_headers(policy: &Policy, asked: &ExplainRequest) -> Vec<String> {
         Position::Mesh => None,
     };
     asked.headers.iter().filter_map(|(name, _)| removed(name)).collect()
+}
+
+/// One sentence for each cookie that the response would set. `version` is the version's name, or what stands for it.
+fn remembered_by(policy: &Policy, release: &Release, decision: &Decision, version: &str) -> Vec<String> {
+    if policy.position == Position::Mesh {
+        return Vec::new();
+    }
+    let name = release.pin.as_ref().map_or("the pin", |pin| pin.cookie.name.as_str());
+    let pin = match (&decision.pin, &release.session_cookie) {
+        (PinAction::WithSession, Some(session)) => {
+            Some(format!("{name}: pins {version}, if the response sets {session}, in that same response"))
+        }
+        (PinAction::Never, _) | (PinAction::WithSession, None) => None,
+        (PinAction::Now { .. }, _) => {
+            Some(format!("{name}: pins {version} now, unless a shared cache may keep the response"))
+        }
+    };
+    let id = decision.mints.then(|| {
+        let days = policy.id_max_age_seconds / (24 * 3600);
+        format!(
+            "{}: the id that was drawn, for {days} days, unless a shared cache may keep the response",
+            policy.id_cookie.name
+        )
+    });
+    let token = decision.token.as_ref().and(release.token.as_ref()).map(|token| {
+        format!("{}: the token of the query, which is removed from the path", token.cookie.name)
+    });
+    pin.into_iter().chain(id).chain(token).collect()
 }

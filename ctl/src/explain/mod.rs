@@ -17,7 +17,6 @@ mod explain_request;
 mod explanation;
 #[cfg(test)]
 mod explanation_tests;
-mod memory;
 mod shell;
 mod text;
 mod why;

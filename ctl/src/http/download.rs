@@ -14,32 +14,25 @@ const LIMITS: Limits = Limits { timeout: Duration::from_mins(1), body_bytes: 16 
 /// Why a file of a web server cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum DownloadError {
-    /// Not an address of HTTP.
     #[error("expected an address of HTTP, found `{0}`")]
     Url(String),
     /// The address has a user or a password, which would be printed.
     #[error("expected an address without a user, found one with")]
     UserInUrl,
-    /// The certificates of the system cannot be read, or TLS cannot be set up.
     #[error("cannot set up TLS")]
     Tls(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// No whole response.
     #[error("no whole response from {url}")]
     NoResponse {
         /// Without its query.
         url: String,
-        /// Why.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// Another status than 200.
     #[error("GET {url}: expected 200, found {status}")]
     Status {
         /// Without its query.
         url: String,
-        /// What came.
         status: u16,
     },
-    /// A redirect that is not followed.
     #[error(transparent)]
     Redirect(#[from] RedirectError),
 }

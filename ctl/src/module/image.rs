@@ -2,17 +2,21 @@
 //! The same module gives the same bytes, so the same digest: nothing in it is a time, a name or a version.
 //!
 //! # Source
-//! OCI image specification 1.1, *Image Manifest* and *Image Configuration*; Istio, `pkg/wasm/imagefetcher.go`, the last of its
+//! OCI image specification 1.1, *Image Manifest*, *Image Configuration* and *Image Layout*; Istio, `pkg/wasm/imagefetcher.go`, the last of its
 //! three formats. Its other two are archives (`tar.gz`) with a file `plugin.wasm`.
 
 use canary_release::ModuleDigest;
 use hyper::body::Bytes;
 use serde::Serialize;
+use std::path::PathBuf;
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+
 const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
+
 /// The two layers that the agent looks for: what the module is, and the module.
 const MODULE_CONFIG: &str = "application/vnd.module.wasm.config.v1+json";
+
 const MODULE: &str = "application/vnd.module.wasm.content.layer.v1+wasm";
 
 /// Bytes that a registry keeps by their digest.
@@ -36,7 +40,7 @@ pub(crate) struct ModuleImage {
 /// A blob as manifests name it, in the order of the specification.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Descriptor<'a> {
+struct Descriptor<'a> {
     media_type: &'a str,
     digest: &'a str,
     size: usize,
@@ -76,8 +80,13 @@ impl ImageBlob {
         Self { media_type, digest: digest(&bytes), bytes }
     }
 
-    pub(super) fn descriptor(&self) -> Descriptor<'_> {
+    fn descriptor(&self) -> Descriptor<'_> {
         Descriptor { media_type: self.media_type, digest: &self.digest, size: self.bytes.len() }
+    }
+
+    /// `blobs/sha256/<64 digits>`.
+    fn path(&self) -> PathBuf {
+        PathBuf::from("blobs").join(self.digest.replace(':', "/"))
     }
 }
 
@@ -105,11 +114,43 @@ impl ModuleImage {
         let manifest = ImageBlob::new(MANIFEST, serde_json::to_vec(&manifest)?);
         Ok(Self { manifest, blobs: [config, about, module] })
     }
+
+    /// The files of a layout with this image alone, in the order in which they are written: what names a file comes after it.
+    ///
+    /// # Errors
+    ///
+    /// None that is known: the structures here have a JSON form.
+    pub(crate) fn layout(&self) -> serde_json::Result<Vec<(PathBuf, Bytes)>> {
+        let index = ImageIndex {
+            schema_version: 2,
+            media_type: "application/vnd.oci.image.index.v1+json",
+            manifests: [self.manifest.descriptor()],
+        };
+        let blobs = self.blobs.iter().chain([&self.manifest]);
+        let mut files: Vec<_> = blobs.map(|blob| (blob.path(), blob.bytes.clone())).collect();
+        files.push((PathBuf::from(MARKER), Bytes::from_static(br#"{"imageLayoutVersion":"1.0.0"}"#)));
+        files.push((PathBuf::from(INDEX), serde_json::to_vec(&index)?.into()));
+        Ok(files)
+    }
 }
 
 /// `sha256:` and the SHA-256 of these bytes, as registries name them.
 fn digest(bytes: &[u8]) -> String {
     format!("sha256:{}", ModuleDigest::of(bytes).sha256)
+}
+
+/// What says that a folder is a layout.
+pub(crate) const MARKER: &str = "oci-layout";
+
+/// What says which images are in it.
+pub(crate) const INDEX: &str = "index.json";
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ImageIndex<'a> {
+    schema_version: u8,
+    media_type: &'a str,
+    manifests: [Descriptor<'a>; 1],
 }
 
 #[cfg(test)]

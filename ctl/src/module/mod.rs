@@ -1,18 +1,12 @@
 //! The filter's module that this tool carries, and its form in a registry.
 //!
 //! ```text
-//! image        a module               -> an OCI image, as Istio's agent reads it
-//! layout       an image               -> files, which other tools copy to a registry
-//! comparison   what is somewhere else -> whether it is the module of this tool
+//! image   a module -> an OCI image, as Istio's agent reads it -> files, which other tools copy to a registry
 //! ```
 
-mod comparison;
 mod image;
-mod layout;
 
-pub(crate) use comparison::ModuleComparison;
-pub(crate) use image::ModuleImage;
-pub(crate) use layout::{INDEX, MARKER, files};
+pub(crate) use image::{INDEX, MARKER, ModuleImage};
 
 use canary_release::EmbeddedModule;
 use canary_release::file::{self, Document};

@@ -1,15 +1,12 @@
 //! The only code that prints: data to stdout in the requested form, messages and hints to stderr.
 
-mod adoption;
 pub mod escape;
-mod findings;
 mod paint;
 mod plan;
 mod printer;
 mod table;
 mod twin;
 
-pub use adoption::AdoptionReport;
 pub use paint::PaintedText;
 pub use plan::PlanReport;
 pub(crate) use printer::with_causes;

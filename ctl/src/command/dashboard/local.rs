@@ -3,9 +3,8 @@
 use super::api_error;
 use super::change::sentences;
 use crate::Error;
-use crate::cli::WeightTarget;
 use crate::command::status::local_problems;
-use crate::command::weight::{LocalWeight, set_local};
+use crate::command::weight::{LocalWeight, WeightTarget, set_local};
 use crate::dashboard::{
     ApiError, ChangeKind, ChangeReport, ChangeRequest, ProblemView, ProxyView, ReleaseRow, ReleaseSource,
     ReleaseView,

@@ -10,20 +10,53 @@ mod change;
 mod cluster;
 mod local;
 
+use super::arguments::{ClusterAccess, SpecFile};
 use super::target;
-use crate::cli::Dashboard;
 use crate::dashboard::{AccessToken, ApiError, ReleaseSource, RequestCheck, serve};
 use crate::local::Environment;
-use crate::module;
 use crate::report::{Printer, with_causes};
-use crate::{Error, Outcome};
+use crate::{Error, Outcome, module};
 use canary_operations::Error as Operation;
 use canary_release::spec::ReleaseName;
+use clap::Args;
 use cluster::ClusterSource;
 use hyper::StatusCode;
 use local::LocalSource;
 use std::net::{Ipv4Addr, SocketAddr};
 use tokio::net::TcpListener;
+
+/// Show and change releases on a page on this machine: versions, users, responses, proxies, problems
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:
+  canary-ctl dashboard               the release of canary.yaml, on a cluster or of a local Envoy
+  canary-ctl dashboard -r blog/web   another release
+  canary-ctl dashboard --all         all that the kubeconfig may see; no file is read
+  canary-ctl dashboard --read-only   without buttons
+  canary-ctl dashboard --port 8001   through `ssh -L 8001:127.0.0.1:8001`
+
+The page is served on 127.0.0.1 until Ctrl-C. Its URL contains a random token, without which there are no data.
+What it reads is what `status` reads, with the rights of the kubeconfig. Its buttons do what `weight`, `pause`, `resume`,
+`rollback` and the verbs of `rollout` do: it says what will happen, and asks.")]
+pub(super) struct Dashboard {
+    /// The release.
+    #[command(flatten)]
+    pub(super) spec: SpecFile,
+    /// Another release of the same cluster, as NAMESPACE/NAME or NAME
+    #[arg(short, long, value_name = "RELEASE", conflicts_with = "all")]
+    pub(super) release: Option<String>,
+    /// All releases that can be seen, or with `--namespace` those in it
+    #[arg(short, long)]
+    pub(super) all: bool,
+    /// Only show: no buttons, and every change is refused
+    #[arg(long)]
+    pub(super) read_only: bool,
+    /// The port of 127.0.0.1; 0 is a free one
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub(super) port: u16,
+    /// The cluster.
+    #[command(flatten)]
+    pub(super) cluster: ClusterAccess,
+}
 
 pub(super) async fn run(arguments: &Dashboard, printer: &mut Printer) -> Result<Outcome, Error> {
     if arguments.all {

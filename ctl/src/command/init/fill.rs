@@ -1,11 +1,12 @@
 //! Fills in an example, so that its comments explain what is in the file.
 
+use super::Init;
 use super::init_options::{Gateways, InitOptions, Known};
-use crate::cli::Init;
 use canary_release::yaml::{EditError, Template};
 use serde_json::{Map, Value, json};
 
 const BY_SESSION: &str = include_str!("../../../../examples/session-cookie/canary.yaml");
+
 const BY_CLAIM: &str = include_str!("../../../../examples/jwt-user/canary.yaml");
 
 /// The default version label of a release.

@@ -1,7 +1,7 @@
 //! The values of a first file: from the flags, else from the cluster.
 
+use super::Init;
 use crate::Error;
-use crate::cli::Init;
 use crate::report::Printer;
 use canary_operations::{Access, Cluster, WriteOptions};
 use canary_release::discover::{self, AffinityCookie, ExistingGateway, Survey};

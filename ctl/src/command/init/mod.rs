@@ -1,20 +1,116 @@
 //! `init`: fills an example with the values of the flags and of the cluster, checks it by reading it, writes it; draws
 //! keys.
 
-mod editor;
 mod fill;
 mod init_options;
 
-use crate::cli::Init;
+use crate::command::schema;
 use crate::hint::ShellCommand;
 use crate::local::{Environment, Readers, read_own_keys, replace_for, write_keys};
 use crate::report::Printer;
 use crate::{Error, Outcome};
 use canary_release::config::{self, SigningKeys};
-use canary_release::spec::Mode;
+use canary_release::spec::{Label, Mode, ReleaseName};
 use canary_release::state::new_uid;
-use canary_release::{file, manifest};
+use canary_release::{file, input_file, manifest};
+use clap::Args;
 use init_options::InitOptions;
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Write a commented canary.yaml, and keys where there are none yet
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:
+  canary-ctl init --name shop --namespace shop --host shop.example.com --session-cookie JSESSIONID --canary v2
+  canary-ctl init --from-cluster --name shop --namespace shop --canary v2
+  canary-ctl init --name api --namespace shop --host api.example.com --jwt-claim sub --canary v2
+  canary-ctl init --name shop --host localhost --session-cookie SESSION --canary v2 --local \\
+    --endpoint v1=127.0.0.1:9001 --endpoint v2=127.0.0.1:9002")]
+pub(super) struct Init {
+    /// The release's name, and the Service's
+    #[arg(long)]
+    pub(super) name: Label,
+    /// The namespace of the Service
+    #[arg(long, default_value = "default")]
+    pub(super) namespace: Label,
+    /// Look at the Service, its pods and its routes on the cluster, and ask only for what they do not say
+    #[arg(long, conflicts_with = "local")]
+    pub(super) from_cluster: bool,
+    /// The kubeconfig (default: as kubectl finds it, else the pod's service account)
+    #[arg(long, value_name = "FILE", requires = "from_cluster")]
+    pub(super) kubeconfig: Option<PathBuf>,
+    /// The context in it (default: its current one)
+    #[arg(long, value_name = "CONTEXT", requires = "from_cluster")]
+    pub(super) context: Option<String>,
+    /// A host name that its users type
+    #[arg(long = "host", value_name = "HOST", required_unless_present = "from_cluster")]
+    pub(super) hosts: Vec<String>,
+    /// What users are known by.
+    #[command(flatten)]
+    pub(super) key: Key,
+    /// The version that everyone is on (default: v1, or what the cluster says)
+    #[arg(long, value_name = "VERSION")]
+    pub(super) stable: Option<String>,
+    /// The version under test
+    #[arg(long, value_name = "VERSION", required_unless_present = "from_cluster")]
+    pub(super) canary: Option<String>,
+    /// The Gateway object that serves the host (default: istio-ingress/gateway, or what the cluster says)
+    #[arg(long, value_name = "NAMESPACE/NAME")]
+    pub(super) gateway: Option<ReleaseName>,
+    /// Whether browsers speak TLS with the host, at the gateway or in front of it (default: true, with --local false)
+    #[arg(long, value_name = "BOOL")]
+    pub(super) tls: Option<bool>,
+    /// Where the filter's module is: a URL, or with --local a path (default: embedded, the one in this tool)
+    #[arg(long)]
+    pub(super) module: Option<String>,
+    /// For one Envoy on this machine, without Kubernetes
+    #[arg(long)]
+    pub(super) local: bool,
+    /// With --local: a process of a version
+    #[arg(long = "endpoint", value_name = "VERSION=ADDRESS", requires = "local", value_parser = endpoint)]
+    pub(super) endpoints: Vec<(String, SocketAddr)>,
+    /// The file to write
+    #[arg(short, long, value_name = "FILE", default_value = "canary.yaml")]
+    pub(super) file: PathBuf,
+    /// Where to write the signing keys, unless the file exists (with --local they are in the local directory)
+    #[arg(
+        long = "signing-keys",
+        value_name = "FILE",
+        default_value = "signing-keys.json",
+        conflicts_with = "local"
+    )]
+    pub(super) keys: PathBuf,
+    /// Write canary.schema.json beside the file, and the line by which editors find it
+    #[arg(long)]
+    pub(super) schema: bool,
+    /// Overwrite the file, and the schema; keys are never overwritten
+    #[arg(long)]
+    pub(super) force: bool,
+    /// Print the file, and write nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+}
+
+/// What users are known by.
+#[derive(Clone, Debug, Args)]
+#[group(multiple = false)]
+pub(super) struct Key {
+    /// The application's session cookie: sessions stay where they are
+    #[arg(long, value_name = "NAME", required_unless_present_any = ["jwt_claim", "from_cluster"])]
+    pub(super) session_cookie: Option<String>,
+    /// A claim of a JWT: users stay where the weight puts them
+    #[arg(long, value_name = "CLAIM")]
+    pub(super) jwt_claim: Option<String>,
+}
+
+fn endpoint(text: &str) -> Result<(String, SocketAddr), String> {
+    let (version, address) =
+        text.split_once('=').ok_or_else(|| format!("expected VERSION=ADDRESS, found `{text}`"))?;
+    let address = address.parse().map_err(|_| format!("expected an address and port, found `{address}`"))?;
+    Ok((version.to_owned(), address))
+}
 
 pub(super) async fn run(arguments: &Init, printer: &mut Printer) -> Result<Outcome, Error> {
     let uid = new_uid().map_err(config::Error::from)?;
@@ -24,7 +120,7 @@ pub(super) async fn run(arguments: &Init, printer: &mut Printer) -> Result<Outco
         InitOptions::by_flags(arguments)?
     };
     let text = fill::example(&wanted, arguments, &uid).map_err(manifest::Error::from)?;
-    let text = if arguments.schema { editor::MODELINE.to_owned() + &text } else { text };
+    let text = if arguments.schema { MODELINE.to_owned() + &text } else { text };
     // Values of flags can be invalid too, and get the same messages.
     let document = file::parse(&arguments.file, &text)?;
     if arguments.dry_run {
@@ -36,7 +132,7 @@ pub(super) async fn run(arguments: &Init, printer: &mut Printer) -> Result<Outco
         return Err(Error::usage(message, "give `--force` to overwrite it, or `-f FILE` for another"));
     }
     if arguments.schema {
-        editor::write_schema(arguments, printer)?;
+        write_schema(arguments, printer)?;
     }
     replace_for(Readers::Everyone, &arguments.file, &text)?;
     printer.message(&format!("{} written", arguments.file.display()));
@@ -66,4 +162,31 @@ pub(super) async fn run(arguments: &Init, printer: &mut Printer) -> Result<Outco
         ));
     }
     Ok(Outcome::Done)
+}
+
+const FILE: &str = "canary.schema.json";
+
+/// What the YAML language server looks for at the beginning of a file. It names a file and no address: there is none from which a schema
+/// of this version is served, and an editor that fetches one from elsewhere would complete the fields of another version.
+const MODELINE: &str = "# yaml-language-server: $schema=canary.schema.json\n";
+
+/// Writes the schema beside the file. Another file of its name is replaced only by force.
+fn write_schema(arguments: &Init, printer: &mut Printer) -> Result<(), Error> {
+    let (path, text) = (arguments.file.with_file_name(FILE), schema::text()?);
+    match input_file::read(&path) {
+        Ok(there) if there == text => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        _ if arguments.force => {}
+        Ok(_) => {
+            let message = format!("{} is there already, and another one", path.display());
+            return Err(Error::usage(
+                message,
+                "give `--force` to overwrite it; one of another version of this tool differs, too",
+            ));
+        }
+        Err(source) => return Err(Error::File { action: "read", path, source }),
+    }
+    replace_for(Readers::Everyone, &path, &text)?;
+    printer.message(&format!("{} written", path.display()));
+    Ok(())
 }

@@ -3,11 +3,34 @@
 mod save;
 mod verify;
 
-use crate::cli::{Module, ModuleVerb};
-use crate::module;
 use crate::report::Printer;
-use crate::{Error, Outcome};
+use crate::{Error, Outcome, module};
 use canary_release::EmbeddedModule;
+use clap::{Args, Subcommand};
+use save::ModuleSave;
+use verify::ModuleVerify;
+
+/// Save and verify the filter's module that this tool carries
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    canary-ctl module save --oci-layout image   # then: skopeo copy --preserve-digests oci:image docker://registry.example.com/canary/filter:1.0\n  \
+    canary-ctl module verify https://files.example.com/canary_filter.wasm\n\n\
+    Nothing has to be hosted with `mode: envoyfilter`: the module travels in the configuration (`delivery.module: embedded`).\n\
+    Other modes, and meshes with hundreds of gateways, fetch it from a registry.")]
+pub(super) struct Module {
+    /// What to do with the module.
+    #[command(subcommand)]
+    pub(super) verb: ModuleVerb,
+}
+
+/// What can be done with the module.
+#[derive(Clone, Debug, Subcommand)]
+pub(super) enum ModuleVerb {
+    /// Write the module to a file, or an image of it to a folder
+    Save(ModuleSave),
+    /// Say whether a file, or what is on a web server, is the module of this tool
+    Verify(ModuleVerify),
+}
 
 pub(super) async fn run(arguments: &Module, printer: &mut Printer) -> Result<Outcome, Error> {
     match &arguments.verb {

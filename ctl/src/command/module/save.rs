@@ -1,18 +1,43 @@
 //! `module save`: what is there already, what would be written, and writing it.
 
 use super::carried;
-use crate::cli::ModuleSave;
+use crate::command::arguments::Output;
 use crate::local::{Readers, replace_for};
-use crate::module::{INDEX, MARKER, ModuleImage, files};
+use crate::module::{INDEX, MARKER, ModuleImage};
 use crate::report::{self, Printer, Report, escape};
 use crate::{Error, Outcome};
 use canary_release::ModuleDigest;
+use clap::Args;
 use hyper::body::Bytes;
 use serde::Serialize;
 use std::fmt;
 use std::fs::{self, DirBuilder};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+
+/// Write the module to a file, or an image of it to a folder
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:\n  canary-ctl module save canary_filter.wasm\n  \
+    canary-ctl module save --oci-layout image   # then: skopeo copy --preserve-digests oci:image docker://registry.example.com/canary/filter:1.0\n\n\
+    The image is in the form that Istio's agent reads. The same module has the same digest, so canary.yaml names it by what is printed here:\n\
+    `delivery.module: oci://registry.example.com/canary/filter@sha256:…`.")]
+pub(in crate::command) struct ModuleSave {
+    /// The file to write the module to
+    #[arg(required_unless_present = "layout")]
+    pub(in crate::command) file: Option<PathBuf>,
+    /// The folder to write an image of the module to, as an OCI image layout
+    #[arg(long = "oci-layout", value_name = "DIR")]
+    pub(in crate::command) layout: Option<PathBuf>,
+    /// Replace a file or an image that is another one
+    #[arg(long)]
+    pub(in crate::command) force: bool,
+    /// Say what would be written, and write nothing
+    #[arg(long)]
+    pub(in crate::command) dry_run: bool,
+    /// The form of the result.
+    #[command(flatten)]
+    pub(in crate::command) output: Output,
+}
 
 /// What is done about a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -54,7 +79,7 @@ pub(super) fn run(arguments: &ModuleSave, printer: &mut Printer) -> Result<Outco
     if let Some(folder) = &arguments.layout {
         let image = ModuleImage::of(carried.bytes()).map_err(report::Error::from)?;
         check_folder(folder)?;
-        let files = files(&image).map_err(report::Error::from)?;
+        let files = image.layout().map_err(report::Error::from)?;
         wanted.extend(files.into_iter().map(|(path, bytes)| (folder.join(path), bytes)));
         digest = Some(image.manifest.digest);
     }

@@ -1,17 +1,37 @@
 //! `module verify`: read what is there, and compare it with the module of this tool.
 
 use super::carried;
-use crate::cli::ModuleVerify;
+use crate::command::arguments::Output;
 use crate::http::download;
-use crate::module::ModuleComparison;
-use crate::report::Printer;
+use crate::report::{Printer, Report, escape};
 use crate::{Error, Outcome};
+use canary_release::ModuleDigest;
+use clap::Args;
+use serde::Serialize;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 
+/// Say whether a file, or what is on a web server, is the module of this tool
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Examples:\n  canary-ctl module verify https://files.example.com/canary_filter.wasm\n  \
+    canary-ctl module verify canary_filter.wasm\n\n\
+    Exits 1 where it is another one, and prints both digests."
+)]
+pub(in crate::command) struct ModuleVerify {
+    /// `https://…`, `http://…`, or a file
+    pub(in crate::command) target: String,
+    /// The form of the result.
+    #[command(flatten)]
+    pub(in crate::command) output: Output,
+}
+
 /// Far more than any module has, in bytes.
 const MAX_BYTES: u64 = 16 << 20;
+/// How every WebAssembly module begins (WebAssembly core specification, section 5.5.16).
+const MAGIC: &[u8] = b"\0asm";
 
 pub(super) async fn run(arguments: &ModuleVerify, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
@@ -33,7 +53,7 @@ pub(super) async fn run(arguments: &ModuleVerify, printer: &mut Printer) -> Resu
         ModuleComparison::of(target.clone(), expected, &bytes)
     };
     printer.report(&compared)?;
-    Ok(if compared.is_same() { Outcome::Done } else { Outcome::Differences })
+    Ok(if compared.is_same { Outcome::Done } else { Outcome::Differences })
 }
 
 /// A file, or the part of a device that is too large for a module.
@@ -44,4 +64,46 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
         return Ok(bytes);
     }
     Err(io::Error::new(ErrorKind::FileTooLarge, format!("expected at most {MAX_BYTES} bytes, found more")))
+}
+
+/// A module beside that of this tool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ModuleComparison {
+    /// Where it is.
+    place: String,
+    /// Whether it is the same.
+    is_same: bool,
+    /// The module of this tool.
+    expected: ModuleDigest,
+    /// What is there.
+    found: ModuleDigest,
+    /// Whether it is a WebAssembly module.
+    is_wasm: bool,
+}
+
+impl ModuleComparison {
+    /// Of what was read.
+    fn of(place: String, expected: &ModuleDigest, bytes: &[u8]) -> Self {
+        let found = ModuleDigest::of(bytes);
+        let (is_same, is_wasm) = (found == *expected, bytes.starts_with(MAGIC));
+        Self { place, is_same, expected: expected.clone(), found, is_wasm }
+    }
+}
+
+impl Report for ModuleComparison {
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let place = escape::line(&self.place);
+        if self.is_same {
+            writeln!(out, "{place}: the module of this tool, {}", self.expected)?;
+        } else {
+            writeln!(out, "{place}: another module than that of this tool")?;
+            writeln!(out, "  expected {}", self.expected)?;
+            writeln!(out, "  found    {}", self.found)?;
+        }
+        if !self.is_wasm {
+            writeln!(out, "  it is no WebAssembly module; archives are not unpacked")?;
+        }
+        Ok(())
+    }
 }

@@ -1,18 +1,44 @@
 //! `rollout test-alerts`: whether the receivers of alerts are reached, before a rollout depends on them.
 
 use crate::alert::HttpAlertSender;
-use crate::cli::TestAlerts;
+use crate::command::arguments::{ClusterAccess, Output, SpecFile};
 use crate::command::target;
-use crate::module;
 use crate::report::{Printer, Report, Table};
-use crate::{Error, Outcome};
+use crate::{Error, Outcome, module};
 use canary_operations::{AlertSender as _, Cluster, SendError};
 use canary_release::alert::{Alert, AlertMessage};
 use canary_release::spec::{AlertFormat, AlertSpec, ReceiverEndpoint, ReleaseName, SecretSource, SecretUrl};
+use clap::Args;
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
+
+/// Send a test message to the receivers of alerts
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Exit codes: 0 all receivers have accepted it; 1 one has not; 2 could not.
+
+Examples:
+  canary-ctl rollout test-alerts                    to all of `rollout.alerts`
+  canary-ctl rollout test-alerts --receiver team
+  canary-ctl rollout test-alerts --dry-run -o json  print what each would get, and send nothing")]
+pub(in crate::command) struct TestAlerts {
+    /// The release.
+    #[command(flatten)]
+    pub(in crate::command) spec: SpecFile,
+    /// Only to this receiver; may be given again
+    #[arg(long = "receiver", value_name = "NAME")]
+    pub(in crate::command) receivers: Vec<String>,
+    /// Print what would be sent, and send nothing
+    #[arg(long)]
+    pub(in crate::command) dry_run: bool,
+    /// The cluster, where a URL stands in a Secret.
+    #[command(flatten)]
+    pub(in crate::command) cluster: ClusterAccess,
+    /// The form of the result.
+    #[command(flatten)]
+    pub(in crate::command) output: Output,
+}
 
 /// What became of a test message.
 #[derive(Clone, Debug, Serialize)]

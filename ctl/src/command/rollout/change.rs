@@ -1,14 +1,51 @@
 //! What people ask of a rollout: one write of the record. `rollout run` carries it out.
 
 use super::view::RolloutView;
-use crate::cli::{RolloutChange, RolloutStart};
+use crate::command::arguments::{OnCluster, Output};
 use crate::command::inner_release::{self, InnerChange};
 use crate::command::target::{self, ReleaseTarget};
 use crate::report::Printer;
 use crate::{Error, Outcome, module};
 use canary_release::record::Author;
 use canary_release::rollout::{RolloutVerb, VerbError};
+use canary_release::spec::DEFAULT_PLAN;
+use clap::Args;
 use jiff::Timestamp;
+
+/// Start a rollout of the canary by a plan of the file
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:
+  canary-ctl rollout start                  by the plan `default`: 1, 5, 10, 25 and 50% unless given
+  canary-ctl rollout start --plan careful
+  canary-ctl rollout start --dry-run        print the plan, and write nothing")]
+pub(in crate::command) struct RolloutStart {
+    /// Which release, where, and which checks are skipped.
+    #[command(flatten)]
+    pub(in crate::command) on: OnCluster,
+    /// The plan, a name in `rollout.plans`
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_PLAN)]
+    pub(in crate::command) plan: String,
+    /// Say what would be started, and write nothing
+    #[arg(long)]
+    pub(in crate::command) dry_run: bool,
+    /// The form of the result.
+    #[command(flatten)]
+    pub(in crate::command) output: Output,
+}
+
+/// Something that is asked of a rollout.
+#[derive(Clone, Debug, Args)]
+pub(in crate::command) struct RolloutChange {
+    /// Which release, where, and which checks are skipped.
+    #[command(flatten)]
+    pub(in crate::command) on: OnCluster,
+    /// Say what would change, and write nothing
+    #[arg(long)]
+    pub(in crate::command) dry_run: bool,
+    /// The form of the result.
+    #[command(flatten)]
+    pub(in crate::command) output: Output,
+}
 
 pub(super) async fn start(arguments: &RolloutStart, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;

@@ -2,7 +2,7 @@
 
 use super::view::RolloutView;
 use crate::alert::HttpAlertSender;
-use crate::cli::{RolloutRun, RolloutStatus};
+use crate::command::arguments::{ClusterAccess, Output, SpecFile};
 use crate::command::target;
 use crate::hook::HttpHookCaller;
 use crate::prometheus::HttpMetricSource;
@@ -12,17 +12,80 @@ use canary_operations::{Cluster, MetricSource, RolloutDriver, RolloutReport};
 use canary_release::alert::RolloutResult;
 use canary_release::format::counted;
 use canary_release::rollout::{RolloutAction, RolloutPhase};
-use canary_release::spec::{ReleaseName, RolloutSpec};
+use canary_release::spec::{ReleaseName, RolloutSpec, Seconds};
+use clap::Args;
 use jiff::Timestamp;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// Say what a rollout does, what it has seen, and what it waits for
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:
+  canary-ctl rollout status
+  canary-ctl rollout status --watch
+  canary-ctl rollout status -o json")]
+pub(in crate::command) struct RolloutStatus {
+    /// The release.
+    #[command(flatten)]
+    pub(in crate::command) spec: SpecFile,
+    /// Another release of the same cluster, as NAMESPACE/NAME or NAME
+    #[arg(short, long, value_name = "RELEASE")]
+    pub(in crate::command) release: Option<String>,
+    /// Print it again every two seconds
+    #[arg(short, long)]
+    pub(in crate::command) watch: bool,
+    /// The cluster.
+    #[command(flatten)]
+    pub(in crate::command) cluster: ClusterAccess,
+    /// The form of the result.
+    #[command(flatten)]
+    pub(in crate::command) output: Output,
+}
+
+/// Observe, decide and write until the rollout has ended
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 promoted, or all steps are done; 1 rolled back, or stopped; 2 could not.
+Progress is on stderr. Ctrl-C ends the driver and not the rollout.
+
+Examples:
+  canary-ctl rollout run                  in a terminal, in CI, in a Job
+  canary-ctl rollout run --interval 30s   from 50 proxies on
+  canary-ctl rollout run --dry-run        say what would be done now"
+)]
+pub(in crate::command) struct RolloutRun {
+    /// The release.
+    #[command(flatten)]
+    pub(in crate::command) spec: SpecFile,
+    /// Another release of the same cluster, as NAMESPACE/NAME or NAME
+    #[arg(short, long, value_name = "RELEASE")]
+    pub(in crate::command) release: Option<String>,
+    /// The time between two observations
+    #[arg(long, value_name = "DURATION", default_value = "10s")]
+    pub(in crate::command) interval: Seconds,
+    /// How long to wait for proxies at a promotion or a rollback
+    #[arg(long, value_name = "DURATION", default_value = "60s")]
+    pub(in crate::command) timeout: Seconds,
+    /// Say what would be done now, and write nothing
+    #[arg(long)]
+    pub(in crate::command) dry_run: bool,
+    /// The cluster.
+    #[command(flatten)]
+    pub(in crate::command) cluster: ClusterAccess,
+    /// The form of the result.
+    #[command(flatten)]
+    pub(in crate::command) output: Output,
+}
+
 /// Between two reports of `--watch`.
 const WATCH_INTERVAL: Duration = Duration::from_secs(2);
+
 /// An API server that does not respond is waited for so long when `run` begins, and without a limit later: an address may be wrong.
 const FIRST_RESPONSE: Duration = Duration::from_mins(5);
+
 /// At the end of a rollout its alerts are sent so long: longer than a claim of a driver that was killed lasts.
 const LAST_ALERTS: Duration = Duration::from_mins(1);
+
 /// A rollout that waits says so this often.
 const QUIET_FOR: Duration = Duration::from_mins(1);
 

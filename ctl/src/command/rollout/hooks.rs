@@ -1,20 +1,51 @@
 //! `rollout test-hooks`: what each hook responds now, before a rollout depends on it.
 
-use crate::cli::TestHooks;
+use crate::command::arguments::{ClusterAccess, Output, SpecFile};
 use crate::command::target;
 use crate::hook::HttpHookCaller;
-use crate::module;
 use crate::report::{Printer, Report, Table};
-use crate::{Error, Outcome};
+use crate::{Error, Outcome, module};
 use canary_operations::HookCaller as _;
 use canary_release::alert::{Alert, AlertMessage};
 use canary_release::analysis::Outcome as Response;
 use canary_release::hook::{HookPayload, HookReport, HookResult};
 use canary_release::spec::{HookEndpoint, HookSpec, HookType, ReleaseName, RolloutHook, SecretSource};
+use clap::Args;
 use jiff::Timestamp;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
+
+/// Call each hook of a rollout once, and say what it has responded
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Each is sent what a rollout would send it, with `test: \"true\"` in its metadata: a load
+tester runs the command of a `rollout` hook. Nothing is written, and no rollout goes on by it.
+Exit codes: 0 each has responded, and gates may be closed; 1 one has not, a check has failed, or
+one asks for a rollback; 2 could not.
+
+Examples:
+  canary-ctl rollout test-hooks                   all of `rollout.hooks`
+  canary-ctl rollout test-hooks --hook promotion
+  canary-ctl rollout test-hooks --dry-run         print what each would be sent, and call none"
+)]
+pub(in crate::command) struct TestHooks {
+    /// The release.
+    #[command(flatten)]
+    pub(in crate::command) spec: SpecFile,
+    /// Only this hook; may be given again
+    #[arg(long = "hook", value_name = "NAME")]
+    pub(in crate::command) hooks: Vec<String>,
+    /// Print what would be sent, and call no hook
+    #[arg(long)]
+    pub(in crate::command) dry_run: bool,
+    /// The cluster, where a URL or a key stands in a Secret.
+    #[command(flatten)]
+    pub(in crate::command) cluster: ClusterAccess,
+    /// The form of the result.
+    #[command(flatten)]
+    pub(in crate::command) output: Output,
+}
 
 /// What marks a payload, in its metadata.
 const MARK: (&str, &str) = ("test", "true");

@@ -1,6 +1,6 @@
 //! `rollout test-metrics`: what the queries of a rollout find now, before one depends on them.
 
-use crate::cli::TestMetrics;
+use crate::command::arguments::{ClusterAccess, Output, SpecFile};
 use crate::command::target;
 use crate::prometheus::HttpMetricSource;
 use crate::report::{Printer, Report, Table};
@@ -12,8 +12,33 @@ use canary_release::rollout::MeasurementQueries;
 use canary_release::spec::{
     AnalysisSpec, FiniteNumber, PrometheusServer, ReleaseName, RolloutMetric, SecretSource,
 };
+use clap::Args;
 use serde::Serialize;
 use std::fmt;
+
+/// Ask Prometheus for the metrics of a rollout, and say what they would say
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 all values are as expected; 1 one is not, or there is none; 2 could not.
+
+Examples:
+  canary-ctl rollout test-metrics            the values of both versions now, and what is expected of them
+  canary-ctl rollout test-metrics --dry-run  print the queries, and ask nothing"
+)]
+pub(in crate::command) struct TestMetrics {
+    /// The release.
+    #[command(flatten)]
+    pub(in crate::command) spec: SpecFile,
+    /// Print what would be asked, and ask nothing
+    #[arg(long)]
+    pub(in crate::command) dry_run: bool,
+    /// The cluster, where the token stands in a Secret.
+    #[command(flatten)]
+    pub(in crate::command) cluster: ClusterAccess,
+    /// The form of the result.
+    #[command(flatten)]
+    pub(in crate::command) output: Output,
+}
 
 /// What became of each query.
 #[derive(Clone, Debug, Serialize)]

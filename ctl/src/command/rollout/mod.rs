@@ -16,10 +16,68 @@ mod hooks;
 mod metrics;
 mod view;
 
-use crate::cli::{Rollout, RolloutCommand};
 use crate::report::Printer;
 use crate::{Error, Outcome};
+use alerts::TestAlerts;
 use canary_release::rollout::RolloutVerb;
+use change::{RolloutChange, RolloutStart};
+use clap::{Args, Subcommand};
+use drive::{RolloutRun, RolloutStatus};
+use hooks::TestHooks;
+use metrics::TestMetrics;
+
+/// Roll out the canary automatically, and promote it or roll it back on evidence
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:
+  canary-ctl rollout start              by the plan `default`, and then
+  canary-ctl rollout run                from its first step to the promotion, or back
+  canary-ctl rollout status --watch     step, evidence, and what is waited for
+  canary-ctl rollout approve            let a step with `gate: manual` go on
+
+The verbs write the record of the release; `rollout run` carries it out. It may be ended and run
+again, also twice at once; a weight that none renews expires by itself. More: docs/rollouts.md")]
+pub(super) struct Rollout {
+    /// What to do with the rollout.
+    #[command(subcommand)]
+    pub(super) verb: RolloutCommand,
+}
+
+/// What can be done with a rollout.
+#[derive(Clone, Debug, Subcommand)]
+pub(super) enum RolloutCommand {
+    /// Start a rollout of the canary by a plan of the file
+    Start(RolloutStart),
+    /// Observe, decide and write until the rollout has ended
+    Run(RolloutRun),
+    /// Say what a rollout does, what it has seen, and what it waits for
+    Status(RolloutStatus),
+    /// Let a step with `gate: manual` go on
+    #[command(after_help = "Example:\n  canary-ctl rollout approve")]
+    Approve(RolloutChange),
+    /// Keep the weight until somebody resumes
+    #[command(after_help = "Example:\n  canary-ctl rollout pause")]
+    Pause(RolloutChange),
+    /// End a pause, or give the weight back to the rollout after somebody has set one
+    #[command(after_help = "Example:\n  canary-ctl rollout resume")]
+    Resume(RolloutChange),
+    /// Forget the evidence against the canary, and begin its step anew
+    #[command(
+        after_help = "Example:\n  canary-ctl rollout retry    the cause was found, and it is not the canary"
+    )]
+    Retry(RolloutChange),
+    /// End the rollout: a rollback, or no new users where `onFailure` is not `rollback`
+    #[command(after_help = "Example:\n  canary-ctl rollout abort && canary-ctl rollout run")]
+    Abort(RolloutChange),
+    /// Promote the canary now, whatever is left of the plan
+    #[command(after_help = "Example:\n  canary-ctl rollout promote && canary-ctl rollout run")]
+    Promote(RolloutChange),
+    /// Send a test message to the receivers of alerts
+    TestAlerts(TestAlerts),
+    /// Call each hook of a rollout once, and say what it has responded
+    TestHooks(TestHooks),
+    /// Ask Prometheus for the metrics of a rollout, and say what they would say
+    TestMetrics(TestMetrics),
+}
 
 pub(super) async fn run(arguments: &Rollout, printer: &mut Printer) -> Result<Outcome, Error> {
     match &arguments.verb {

@@ -3,8 +3,8 @@
 mod problems;
 mod report;
 
+use super::Status;
 use crate::Error;
-use crate::cli::Status;
 use crate::local::{Admin, Entry, Environment, Stats};
 use crate::report::Report;
 use canary_release::file::Document;

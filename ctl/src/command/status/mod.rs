@@ -2,16 +2,46 @@
 
 mod cluster;
 mod local;
-mod problem;
 
 pub(super) use cluster::Watch;
 pub(super) use local::local_problems;
 
+use super::arguments::{ClusterAccess, Output, SpecFile};
 use super::target;
-use crate::cli::Status;
 use crate::report::Printer;
 use crate::{Error, Outcome};
+use canary_release::spec::Seconds;
+use clap::Args;
+use serde::Serialize;
 use std::time::Duration;
+
+/// Show the desired state, what proxies run, and the observed share
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:
+  canary-ctl status
+  canary-ctl status --window 1m
+  canary-ctl status --watch
+  canary-ctl status -o json | jq .generation.running")]
+pub(super) struct Status {
+    /// The release.
+    #[command(flatten)]
+    pub(super) spec: SpecFile,
+    /// Another release of the same cluster or local directory, as NAMESPACE/NAME or NAME
+    #[arg(short, long, value_name = "RELEASE")]
+    pub(super) release: Option<String>,
+    /// How long requests are counted, to say what the canary gets
+    #[arg(long, value_name = "DURATION", default_value = "2s")]
+    pub(super) window: Seconds,
+    /// Again every two seconds, until Ctrl-C
+    #[arg(short, long)]
+    pub(super) watch: bool,
+    /// The cluster.
+    #[command(flatten)]
+    pub(super) cluster: ClusterAccess,
+    /// The form of the result.
+    #[command(flatten)]
+    pub(super) output: Output,
+}
 
 /// Between two reports of `--watch`.
 const INTERVAL: Duration = Duration::from_secs(2);
@@ -51,4 +81,15 @@ fn show(report: &impl crate::report::Report, watch: bool, printer: &mut Printer)
         printer.clear()?;
     }
     Ok(printer.report(report)?)
+}
+
+/// Something that a person should look at, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Problem {
+    message: String,
+    hint: String,
+}
+
+fn problem(message: impl Into<String>, hint: impl Into<String>) -> Problem {
+    Problem { message: message.into(), hint: hint.into() }
 }

@@ -8,22 +8,21 @@
 //! report     what was done with each release, and what would be written
 //! ```
 
-mod finish;
-mod promote;
 mod report;
-mod rollback;
 
-pub(super) use finish::run as finish;
-pub(super) use promote::run as promote;
-pub(super) use rollback::run as rollback;
-
-use super::role_change;
-use super::target;
-use crate::Error;
-use crate::Outcome;
-use crate::cli::{DryRun, OnCluster};
+use super::arguments::{DryRun, OnCluster};
+use super::{role_change, target};
+use crate::command::promote::Promote;
+use crate::command::rollback::Rollback;
+use crate::command::{promote, rollback};
+use crate::hint::{Hint, ShellCommand};
 use crate::report::Printer;
-use canary_operations::{Cluster, LeftReason, Train, TrainChange, TrainChanged, TrainStep, WaitOptions};
+use crate::{Error, Outcome};
+use canary_operations::{
+    Cluster, LeftReason, PromoteOptions, RollbackOptions, Train, TrainChange, TrainChanged, TrainStep,
+    WaitOptions,
+};
+use canary_release::preflight::PreflightCheck;
 use canary_release::record::Record;
 use canary_release::spec::{ReleaseName, Seconds};
 use report::{PlannedRelease, TrainPlan, TrainReport};
@@ -114,4 +113,94 @@ fn told(printer: &RefCell<&mut Printer>) -> impl FnMut(&TrainStep) {
             }
         }
     }
+}
+
+pub(super) async fn finish(name: &str, arguments: &Promote, printer: &mut Printer) -> Result<Outcome, Error> {
+    let (cluster, train) = find(name, &arguments.on).await?;
+    announce_order(name, train.releases.iter().rev().map(|release| &release.name), printer);
+    let skipped: &[PreflightCheck] = match arguments.writes.dry_run {
+        Some(_) => &PreflightCheck::ALL,
+        None => &arguments.on.checks.skipped,
+    };
+    let checked = cluster.check_train_finish(&train, skipped).await?;
+    if let Some(by) = arguments.writes.dry_run {
+        for (release, finish) in checked.changes() {
+            finish.early().iter().for_each(|message| printer.message(&format!("{release}: {message}")));
+        }
+        let previews = checked.changes().map(|(name, finish)| (name.clone(), finish.preview()));
+        return dry_run((by, name), &cluster, previews.collect(), printer).await;
+    }
+    carry_out((name, arguments.writes.timeout), printer, async |waiting, told| {
+        Box::pin(cluster.finish_train(checked, waiting, told)).await
+    })
+    .await?;
+    Ok(Outcome::Done)
+}
+
+pub(super) async fn promote(
+    name: &str,
+    arguments: &Promote,
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
+    let (cluster, train) = find(name, &arguments.on).await?;
+    announce_order(name, train.releases.iter().map(|release| &release.name), printer);
+    let options = PromoteOptions { drain: arguments.drain, skipped: &arguments.on.checks.skipped };
+    let checked = Box::pin(cluster.check_train_promotion(&train, options)).await?;
+    for (release, promotion) in checked.changes() {
+        printer.message(&format!("{release}: {}", promote::impact(promotion)));
+    }
+    if let Some(by) = arguments.writes.dry_run {
+        announce_left(checked.left(), printer);
+        let previews = checked.changes().map(|(name, promotion)| (name.clone(), promotion.preview()));
+        return dry_run((by, name), &cluster, previews.collect(), printer).await;
+    }
+    let changed = carry_out((name, arguments.writes.timeout), printer, async |waiting, told| {
+        Box::pin(cluster.promote_train(checked, waiting, told)).await
+    })
+    .await?;
+    for step in &changed.steps {
+        if let TrainChange::Changed(changed) = &step.change {
+            promote::afterwards(Some(&step.release), &changed.stored.record, printer);
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+pub(super) async fn rollback(
+    name: &str,
+    arguments: &Rollback,
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
+    let (cluster, train) = find(name, &arguments.on).await?;
+    announce_order(name, train.releases.iter().rev().map(|release| &release.name), printer);
+    let skipped = &arguments.on.checks.skipped;
+    let options = RollbackOptions { now: arguments.now, drain: arguments.drain, skipped };
+    let checked = Box::pin(cluster.check_train_rollback(&train, options)).await?;
+    for (release, rollback) in checked.changes() {
+        for line in rollback::impact(&cluster, release, rollback).await {
+            printer.message(&format!("{release}: {line}"));
+        }
+        if let Some(hint) = rollback.scaled_down().and_then(Hint::hint) {
+            printer.hint(&hint);
+        }
+    }
+    if let Some(by) = arguments.writes.dry_run {
+        announce_left(checked.left(), printer);
+        let previews = checked.changes().map(|(name, rollback)| (name.clone(), rollback.preview()));
+        return dry_run((by, name), &cluster, previews.collect(), printer).await;
+    }
+    let changed = carry_out((name, arguments.writes.timeout), printer, async |waiting, told| {
+        Box::pin(cluster.roll_train_back(checked, waiting, told)).await
+    })
+    .await?;
+    let late = changed.steps.iter().find_map(|step| match &step.change {
+        TrainChange::Changed(changed) => Some((&step.release, changed.not_observed.as_ref()?)),
+        TrainChange::Left(_) => None,
+    });
+    let Some((release, error)) = late else { return Ok(Outcome::Done) };
+    printer.message(&format!("{release}: written, and not observed in every proxy: {error}"));
+    error.hint().iter().for_each(|hint| printer.hint(hint));
+    let again = ShellCommand::new("canary-ctl rollback --train").name(name, "TRAIN");
+    printer.hint(&format!("{again} again goes on, once every proxy runs it"));
+    Ok(Outcome::Differences)
 }

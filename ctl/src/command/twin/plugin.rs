@@ -1,10 +1,24 @@
 //! The plugin that Helm 4 runs as a post-renderer.
 
-use crate::cli::TwinPlugin;
 use crate::hint::ShellCommand;
 use crate::local::{Readers, replace_for};
 use crate::report::Printer;
 use crate::{Error, Outcome};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Write a plugin directory for Helm 4, whose post-renderers are plugins
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Example:
+  canary-ctl twin plugin canary-twin && helm4 plugin install canary-twin
+  canary-ctl twin plugin --dry-run canary-twin")]
+pub(in crate::command) struct TwinPlugin {
+    /// The directory, which is made
+    pub(in crate::command) directory: PathBuf,
+    /// Print the file, and write nothing
+    #[arg(long)]
+    pub(in crate::command) dry_run: bool,
+}
 
 /// `plugin.yaml` (Helm 4, "Plugins", type `postrenderer/v1`). Arguments of `--post-renderer-args` come behind these.
 const PLUGIN: &str = "\

@@ -1,15 +1,47 @@
 //! `twin wait`: read the label, wait, say what is waited for.
 
-use crate::cli::TwinWait;
+use crate::command::arguments::{Connection, SpecFile};
 use crate::command::target;
-use crate::module;
 use crate::report::Printer;
-use crate::{Error, Outcome};
+use crate::{Error, Outcome, module};
 use canary_operations::{Cluster, ReadinessOptions, WriteOptions};
 use canary_release::format::{counted, seconds};
 use canary_release::plan::VersionLabel;
+use canary_release::spec::{Label, Seconds};
 use canary_release::status::VersionReadiness;
+use clap::Args;
 use std::time::Duration;
+
+/// Wait until the pods of a version are ready, or cannot get ready
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:
+  canary-ctl twin wait                 the canary of canary.yaml; without one, stable
+  canary-ctl twin wait v2 --timeout 10m
+  canary-ctl twin wait -n shop --label version=v2
+
+Every Deployment whose pods have the version label has to be complete, as for `kubectl rollout status`.
+A container that no retry starts (image, configuration, crashes) ends it at once, with exit code 2, the
+container's last output and the warnings about its pod.")]
+pub(in crate::command) struct TwinWait {
+    /// The version; without it the canary of the file, or stable where it has none
+    #[arg(value_name = "VERSION", conflicts_with = "label")]
+    pub(in crate::command) version: Option<String>,
+    /// The release: its namespace, version label and versions.
+    #[command(flatten)]
+    pub(in crate::command) spec: SpecFile,
+    /// The namespace, where no file names it
+    #[arg(short, long, value_name = "NAMESPACE", requires = "label", conflicts_with = "file")]
+    pub(in crate::command) namespace: Option<Label>,
+    /// The label, where no file names it
+    #[arg(long, value_name = "NAME=VALUE", requires = "namespace", conflicts_with = "file")]
+    pub(in crate::command) label: Option<VersionLabel>,
+    /// How long to wait
+    #[arg(long, value_name = "DURATION", default_value = "5m")]
+    pub(in crate::command) timeout: Seconds,
+    /// The cluster.
+    #[command(flatten)]
+    pub(in crate::command) connection: Connection,
+}
 
 pub(super) async fn run(arguments: &TwinWait, printer: &mut Printer) -> Result<Outcome, Error> {
     let (namespace, label) = asked(arguments)?;

@@ -1,7 +1,7 @@
 //! A weight on a cluster: one object, and the record.
 
+use super::Weigh;
 use super::report::Changed;
-use crate::cli::Weigh;
 use crate::command::inner_release::{self, InnerChange};
 use crate::command::{release_context, target};
 use crate::report::Printer;

@@ -1,7 +1,7 @@
 //! A weight for a local Envoy: its files.
 
 use super::report::Changed;
-use crate::cli::{Weigh, WeightTarget};
+use super::{Weigh, WeightTarget};
 use crate::local::{Applied, Entry, Environment, Lock, Stats, wait_for_generation};
 use crate::report::Printer;
 use crate::{Error, Outcome};

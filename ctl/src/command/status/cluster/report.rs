@@ -1,6 +1,6 @@
 //! What a release on a cluster is asked to do, and what is there: as fields, and as text.
 
-use super::super::problem::{Problem, problem};
+use super::super::{Problem, problem};
 use crate::command::role_change;
 use crate::hint::{CALLS_OF_AMBIENT_PODS, Hint};
 use crate::report::{Report, Table, escape};

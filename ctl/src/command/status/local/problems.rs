@@ -1,6 +1,6 @@
 //! What is wrong with a release as it runs, and what to do about it.
 
-use super::super::problem::{Problem, problem};
+use super::super::{Problem, problem};
 use crate::local::{Entry, Error, Stats};
 use assignment::Weight;
 use canary_release::format::counted;

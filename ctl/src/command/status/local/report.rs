@@ -1,6 +1,6 @@
 //! What a release is asked to do, what runs, and what users get: as fields, and as text.
 
-use super::super::problem::Problem;
+use super::super::Problem;
 use crate::local::{Entry, Stats};
 use crate::report::{Report, Table, escape};
 use assignment::Weight;

@@ -1,85 +1,33 @@
-//! What the command line may say, as clap types: one file for each verb. Nothing is done here.
+//! What can be typed: the verbs of the command line, in the order in which a release needs them.
 
-mod admission_policy;
-mod apply;
-mod cluster;
-mod common;
-mod complete;
-mod completions;
-mod dashboard;
-mod diff;
-mod doctor;
-mod explain;
-mod generate;
-mod init;
-mod keys;
-mod lint;
-mod list;
-mod man;
-mod module;
-mod on_cluster;
-mod pause;
-mod prepare;
-mod promote;
-mod rbac;
-mod recover;
-mod rollback;
-mod rollout;
-mod rotate_keys;
-mod schema;
-mod simulate;
-mod skip_checks;
-mod status;
-mod token;
-mod twin;
-mod uninstall;
-mod verify;
-mod weight;
-mod writes;
-
-pub use admission_policy::AdmissionPolicy;
-pub use apply::Apply;
-pub use cluster::{ClusterAccess, Connection};
-pub use common::{Output, SpecFile};
-pub use complete::Complete;
-pub use completions::Completions;
-pub use dashboard::Dashboard;
-pub use diff::Diff;
-pub use doctor::Doctor;
-pub use explain::Explain;
-pub use generate::{Generate, Instead, RouteFiles};
-pub use init::Init;
-pub use keys::Keys;
-pub use lint::Lint;
-pub use list::List;
-pub use man::Man;
-pub use module::{Module, ModuleSave, ModuleVerb, ModuleVerify};
-pub use on_cluster::OnCluster;
-pub use pause::{Pause, Resume};
-pub use prepare::Prepare;
-pub use promote::Promote;
-pub use rbac::{Rbac, Subject};
-pub use recover::Recover;
-pub use rollback::Rollback;
-pub use rollout::{
-    Rollout, RolloutChange, RolloutCommand, RolloutRun, RolloutStart, RolloutStatus, TestAlerts, TestHooks,
-    TestMetrics,
-};
-pub use rotate_keys::RotateKeys;
-pub use schema::Schema;
-pub use simulate::{Simulate, Stickiness};
-pub use skip_checks::SkipChecks;
-pub use status::Status;
-pub use token::{Token, TokenCreate, TokenInspect, TokenRevoke, TokenVerb};
-pub use twin::{
-    Charts, HooksRun, Twin, TwinAdopt, TwinDecisions, TwinInspection, TwinPlugin, TwinPostRender, TwinRender,
-    TwinVerb, TwinWait,
-};
-pub use uninstall::Uninstall;
-pub use verify::Verify;
-pub use weight::{Weigh, WeightTarget};
-pub use writes::{DryRun, Writes};
-
+use super::apply::Apply;
+use super::complete::Complete;
+use super::completions::Completions;
+use super::dashboard::Dashboard;
+use super::diff::Diff;
+use super::doctor::Doctor;
+use super::explain::Explain;
+use super::generate::Generate;
+use super::init::Init;
+use super::lint::Lint;
+use super::list::List;
+use super::man::Man;
+use super::module::Module;
+use super::pause::{Pause, Resume};
+use super::prepare::Prepare;
+use super::promote::Promote;
+use super::recover::Recover;
+use super::rollback::Rollback;
+use super::rollout::Rollout;
+use super::rotate_keys::RotateKeys;
+use super::schema::Schema;
+use super::simulate::Simulate;
+use super::status::Status;
+use super::token::Token;
+use super::twin::Twin;
+use super::uninstall::Uninstall;
+use super::verify::Verify;
+use super::weight::Weigh;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::Path;
@@ -96,7 +44,7 @@ const PLUGIN: (&str, &str) = ("kubectl-canary", "kubectl canary");
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
-    pub verb: Verb,
+    pub(super) verb: Verb,
 }
 
 /// Reads a command line. As a plugin of `kubectl` the usage text names `kubectl canary`: the name of the program decides, as
@@ -118,7 +66,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap:
 
 /// What `canary-ctl` can do, in the order in which a release needs it.
 #[derive(Clone, Debug, Subcommand)]
-pub enum Verb {
+pub(super) enum Verb {
     /// Write a commented canary.yaml, and keys where there are none yet
     Init(Box<Init>),
     /// Say what is dangerous in a release
