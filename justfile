@@ -82,7 +82,7 @@ check:
 # Run the quick tests: those without Envoy.
 [group('test')]
 unit: wasm
-    cargo test --locked -p assignment -p contract -p canary-filter -p canary-release -p canary-operations -p cookie-jar -p canary-ctl -p demo-shop -p demo
+    cargo test --locked -p assignment -p contract -p canary-filter -p canary-release -p canary-operations -p cookie-jar -p canary-dashboard -p canary-ctl -p demo-shop -p demo
 
 # Check the studies behind the ./x bench-… commands, and run their tests.
 [group('test')]

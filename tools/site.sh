@@ -10,7 +10,7 @@ readonly VERSION=0.5.4 ROOT=$TOOLS_DIR/mdbook SITE=$TARGET_DIR/site
 rm -rf "$SITE"
 mkdir -p "$SITE/pages"
 # The pages, and the files that they show or lead to, sources among them.
-git ls-files -co --exclude-standard -- . ':!ctl/src/dashboard/assets' | tar -cT - | tar -xC "$SITE/pages"
+git ls-files -co --exclude-standard -- . ':!ctl/dashboard/src/assets' | tar -cT - | tar -xC "$SITE/pages"
 # mdBook names the page of a folder index.html, and leaves links to its README.md as they are.
 find "$SITE/pages" -name '*.md' -not -name SUMMARY.md -exec sed -i -E 's#\]\(([^):]*/)?README\.md#](\1index.md#g' {} +
 cp tools/site/book.toml "$SITE/"

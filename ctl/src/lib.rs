@@ -12,20 +12,19 @@
 //! explain    which version a request would get, and why             request      -> Explanation
 //! simulate   share of users on the canary at each weight            lines        -> shares
 //! token      override tokens, by which testers choose a version     version      -> signed text
-//! dashboard  a page on this machine that shows releases             observations -> page, JSON
 //! verify     whether the running system keeps its promises          URL          -> verdicts
 //! module     the filter's module that this tool carries             module       -> OCI image layout
 //! hint       what to do about errors and problems of the libraries  error        -> text
 //! report     the only code that prints
 //! ```
 //!
-//! What a release is and what it would change: `canary-release`. The Kubernetes client: `canary-operations`.
+//! What a release is and what it would change: `canary-release`. The Kubernetes client: `canary-operations`. The page that shows releases:
+//! `canary-dashboard`.
 
 #![warn(clippy::missing_errors_doc)]
 
 mod alert;
 pub mod command;
-pub mod dashboard;
 pub mod error;
 pub mod explain;
 pub mod hint;

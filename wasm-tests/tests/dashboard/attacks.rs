@@ -2,7 +2,7 @@
 
 use crate::chromium::{FOREIGN_HOST, Tab};
 use crate::server::{Dashboard, foreign_site, view};
-use canary_ctl::dashboard::{ProblemView, ProxyView};
+use canary_dashboard::{ProblemView, ProxyView};
 use serde_json::json;
 
 const HOSTILE: &str = "<img src=x onerror=\"window.attacked=1\"><script>window.attacked=1</script>";

@@ -2,7 +2,7 @@
 
 use crate::chromium::Tab;
 use crate::server::{Dashboard, view};
-use canary_ctl::dashboard::ProblemView;
+use canary_dashboard::ProblemView;
 use serde_json::json;
 use std::time::Instant;
 

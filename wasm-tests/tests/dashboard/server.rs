@@ -1,6 +1,6 @@
 //! The dashboard's own server over releases that a test changes, and a server of another site.
 
-use canary_ctl::dashboard::{
+use canary_dashboard::{
     AccessToken, ApiError, ChangeKind, ChangeReport, ChangeRequest, ReleaseRow, ReleaseSource, ReleaseView,
     RequestCheck, crowd, serve,
 };

@@ -3,8 +3,8 @@
 use crate::Error;
 use crate::command::weight::Changed;
 use crate::command::{role_change, rollback};
-use crate::dashboard::{ChangeKind, ChangeReport, ChangeRequest};
 use crate::report::Report;
+use canary_dashboard::{ChangeKind, ChangeReport, ChangeRequest};
 use canary_operations::{Cluster, RollbackOptions, StoredRecord, WaitOptions, WeightRequest};
 use canary_release::record::Author;
 use canary_release::rollout::RolloutVerb;

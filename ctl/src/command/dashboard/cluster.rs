@@ -4,14 +4,15 @@ use super::api_error;
 use super::change::ReleaseEditor;
 use crate::Error;
 use crate::command::status::Watch;
-use crate::dashboard::{
+use crate::hint::Hint as _;
+use canary_dashboard::{
     ApiError, ChangeReport, ChangeRequest, ReleaseRow, ReleaseSource, ReleaseView, RolloutProgress,
 };
 use canary_operations::{Cluster, RolloutDriver};
 use canary_release::object::Reference;
 use canary_release::record::Record;
 use canary_release::spec::ReleaseName;
-use canary_release::status::ReleaseSummary;
+use canary_release::status::{Problem, ReleaseSummary};
 use jiff::Timestamp;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -124,7 +125,7 @@ impl ClusterSource {
         let observation = observed.watch.observe(&self.cluster).await?;
         let now = Timestamp::now();
         let rollout = self.rollout(name, &observation.record, now).await?;
-        let view = ReleaseView::of_cluster(name, &observation, rollout, now);
+        let view = ReleaseView::of_cluster(name, &observation, rollout, hint, now);
         observed.last = Some((Instant::now(), view.clone()));
         Ok(view)
     }
@@ -156,6 +157,10 @@ impl ReleaseSource for ClusterSource {
     async fn change(&self, name: &ReleaseName, request: &ChangeRequest) -> Result<ChangeReport, ApiError> {
         self.edit(name, request).await.map_err(|error| api_error(&error))
     }
+}
+
+fn hint(problem: &Problem<'_>) -> Option<String> {
+    problem.hint()
 }
 
 fn row(name: &ReleaseName, record: &Record, now: Timestamp) -> ReleaseRow {

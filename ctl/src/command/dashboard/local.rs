@@ -5,12 +5,12 @@ use super::change::sentences;
 use crate::Error;
 use crate::command::status::local_problems;
 use crate::command::weight::{LocalWeight, WeightTarget, set_local};
-use crate::dashboard::{
+use crate::local::{Entry, Environment, Stats};
+use assignment::contract::{Role, Stickiness};
+use canary_dashboard::{
     ApiError, ChangeKind, ChangeReport, ChangeRequest, ProblemView, ProxyView, ReleaseRow, ReleaseSource,
     ReleaseView,
 };
-use crate::local::{Entry, Environment, Stats};
-use assignment::contract::{Role, Stickiness};
 use canary_release::spec::ReleaseName;
 use canary_release::status::{ReadyPods, ReleaseSummary, TrafficWindow};
 use jiff::Timestamp;
@@ -49,7 +49,7 @@ impl LocalSource {
         let problems = problems.into_iter().map(|(message, hint)| ProblemView { message, hint });
         Ok(ReleaseView {
             problems: problems.collect(),
-            history: crate::dashboard::sentences(&entry.history),
+            history: canary_dashboard::sentences(&entry.history),
             proxies: vec![proxy(name, entry, stats.as_ref().ok())],
             changes: entry.state.version_of(Role::Canary).map(|_| ChangeKind::Weight).into_iter().collect(),
             ..view

@@ -12,10 +12,10 @@ mod local;
 
 use super::arguments::{ClusterAccess, SpecFile};
 use super::target;
-use crate::dashboard::{AccessToken, ApiError, ReleaseSource, RequestCheck, serve};
 use crate::local::Environment;
 use crate::report::{Printer, with_causes};
 use crate::{Error, Outcome, module};
+use canary_dashboard::{AccessToken, ApiError, ReleaseSource, RequestCheck, serve};
 use canary_operations::Error as Operation;
 use canary_release::spec::ReleaseName;
 use clap::Args;

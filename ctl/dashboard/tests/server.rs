@@ -2,7 +2,7 @@
 //! of the page, `wasm-tests/tests/dashboard` tests.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on says so by panicking")]
 
-use canary_ctl::dashboard::{
+use canary_dashboard::{
     AccessToken, ApiError, ChangeKind, ChangeReport, ChangeRequest, ReleaseRow, ReleaseSource, ReleaseView,
     RequestCheck, serve,
 };
@@ -59,7 +59,7 @@ impl Server {
     }
 
     fn start_with(settings: impl FnOnce(RequestCheck) -> RequestCheck + Send + 'static) -> Self {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/session-cookie/canary.yaml");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/session-cookie/canary.yaml");
         let release = load(&path).unwrap().release;
         let changes = Changes::default();
         let source = OneRelease(ReleaseState::first(&release, "uid".to_owned()), Arc::clone(&changes));

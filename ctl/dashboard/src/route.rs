@@ -1,6 +1,6 @@
 //! What a request asks for. A path is compared byte by byte and never decoded, and no path is one of the file system.
 
-use super::assets::{self, Asset};
+use crate::assets::{self, Asset};
 use canary_release::spec::ReleaseName;
 use hyper::Method;
 

@@ -1,6 +1,6 @@
 //! Where the dashboard's data come from.
 
-use super::{ChangeReport, ChangeRequest, ReleaseView};
+use crate::{ChangeReport, ChangeRequest, ReleaseView};
 use canary_release::spec::ReleaseName;
 use canary_release::status::ReleaseSummary;
 use hyper::StatusCode;

@@ -4,7 +4,7 @@
 //! `Sec-Fetch-Site`: [Fetch Metadata](https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header); `Origin`:
 //! [Fetch §3.2](https://fetch.spec.whatwg.org/#origin-header); `Authorization: Bearer`: RFC 6750 §2.1.
 
-use super::DashboardRoute;
+use crate::DashboardRoute;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, ORIGIN};
 use hyper::http::request::Parts;
 use std::fmt::Write as _;

@@ -1,8 +1,8 @@
 //! Connections: each request is checked, then routed, then read from the source.
 
-use super::change::MAX_BODY;
-use super::respond::{self, Body};
-use super::{ApiError, ChangeRequest, DashboardRoute, ReleaseSource, ReleaseView, RequestCheck};
+use crate::change::MAX_BODY;
+use crate::respond::{self, Body};
+use crate::{ApiError, ChangeRequest, DashboardRoute, ReleaseSource, ReleaseView, RequestCheck};
 use canary_release::spec::ReleaseName;
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
@@ -102,7 +102,7 @@ async fn change<S: ReleaseSource + 'static>(
     server: Rc<Server<S>>,
     name: ReleaseName,
     request: ChangeRequest,
-) -> Result<super::ChangeReport, ApiError> {
+) -> Result<crate::ChangeReport, ApiError> {
     let task = tokio::task::spawn_local(async move { server.source.change(&name, &request).await });
     task.await.unwrap_or_else(|error| {
         let error = format!("the change was interrupted: {error}");

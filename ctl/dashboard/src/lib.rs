@@ -36,5 +36,4 @@ pub use rollout::{EvidenceView, RolloutProgress, StepView};
 pub use route::DashboardRoute;
 pub use server::serve;
 pub use source::{ApiError, ReleaseRow, ReleaseSource};
-pub(crate) use view::sentences;
-pub use view::{ProblemView, ProxyView, ReleaseView, VersionView};
+pub use view::{ProblemView, ProxyView, ReleaseView, VersionView, sentences};

@@ -27,7 +27,7 @@ static ASSETS: [Asset; 9] = [
 ];
 
 /// The file at a path.
-pub(super) fn find(path: &str) -> Option<&'static Asset> {
+pub(crate) fn find(path: &str) -> Option<&'static Asset> {
     ASSETS.iter().find(|asset| asset.path == path)
 }
 

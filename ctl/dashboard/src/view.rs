@@ -1,14 +1,15 @@
 //! What the page shows of a release. The page formats numbers and draws; every sentence comes from here.
 
-use super::{ChangeKind, RolloutProgress, crowd};
-use crate::hint::Hint as _;
+use crate::{ChangeKind, RolloutProgress, crowd};
 use assignment::Weight;
 use assignment::contract::{Role, Until};
 use canary_release::metrics::Traffic;
 use canary_release::record::History;
 use canary_release::spec::ReleaseName;
 use canary_release::state::ReleaseState;
-use canary_release::status::{Observation, ObservedShare, ProxyStatus, ReadyPods, WindowTraffic, problems};
+use canary_release::status::{
+    Observation, ObservedShare, Problem, ProxyStatus, ReadyPods, WindowTraffic, problems,
+};
 use jiff::Timestamp;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -61,7 +62,7 @@ pub struct VersionView {
     pub epoch: u32,
     /// Its pods; `None` where they are not known.
     pub pods: Option<ReadyPods>,
-    /// Its dots of [`CROWD`](super::CROWD); `None` where no request was counted.
+    /// Its dots of [`CROWD`](crate::CROWD); `None` where no request was counted.
     pub dots: Option<u64>,
     /// Its requests, testers left out.
     pub requests: u64,
@@ -95,20 +96,21 @@ pub struct ProblemView {
 }
 
 impl ReleaseView {
-    /// A release on a cluster.
+    /// A release on a cluster. `hint` says what to do about a problem.
     pub fn of_cluster(
         name: &ReleaseName,
         observation: &Observation,
         rollout: Option<RolloutProgress>,
+        hint: impl Fn(&Problem<'_>) -> Option<String>,
         now: Timestamp,
     ) -> Self {
         let record = &observation.record;
         let window = observation.traffic.as_ref();
         let view = Self::of_state(&name.to_string(), &record.state, window, observation.counts_sessions, now);
         let found = problems(observation, view.seen.as_ref(), seconds(now));
-        let problem = |found: canary_release::status::Problem<'_>| ProblemView {
+        let problem = |found: Problem<'_>| ProblemView {
             message: found.to_string(),
-            hint: found.hint().unwrap_or_default(),
+            hint: hint(&found).unwrap_or_default(),
         };
         let desired = record.state.release_generation();
         let proxy = |proxy: &ProxyStatus| ProxyView {
@@ -169,7 +171,7 @@ impl ReleaseView {
 }
 
 /// The entries of a history, the latest first.
-pub(crate) fn sentences(history: &History) -> Vec<String> {
+pub fn sentences(history: &History) -> Vec<String> {
     history.entries().iter().rev().map(ToString::to_string).collect()
 }
 
@@ -211,8 +213,12 @@ mod tests {
     use std::path::Path;
     use std::time::Duration;
 
+    fn hint(problem: &Problem<'_>) -> Option<String> {
+        problem.to_string().strip_prefix("version").map(|rest| format!("hint: version{rest}"))
+    }
+
     fn observation() -> Observation {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/session-cookie/canary.yaml");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/session-cookie/canary.yaml");
         let release = load(&path).unwrap().release;
         let mut record = Record::first(&release, ReleaseState::first(&release, "uid".to_owned()));
         record.set_weight(
@@ -248,7 +254,7 @@ mod tests {
     #[test]
     fn a_view_says_who_is_where_and_what_is_wrong_with_its_hint() {
         let now = Timestamp::from_second(1_764_000_000).unwrap();
-        let view = ReleaseView::of_cluster(&"shop/shop".parse().unwrap(), &observation(), None, now);
+        let view = ReleaseView::of_cluster(&"shop/shop".parse().unwrap(), &observation(), None, hint, now);
         assert_eq!((view.effective.to_string().as_str(), view.seconds), ("20%", 9));
         let dots: Vec<_> =
             view.versions.iter().map(|version| (version.name.as_str(), version.dots)).collect();
@@ -257,7 +263,7 @@ mod tests {
         assert_eq!(canary.responses, BTreeMap::from([("2xx".to_owned(), 23), ("5xx".to_owned(), 2)]));
         assert_eq!(canary.pods, Some(ReadyPods { ready: 0, all: 1 }));
         assert_eq!(view.problems.first().unwrap().message, "version `v2` has no ready pod of 1");
-        assert_ne!(view.problems.first().unwrap().hint, "");
+        assert_eq!(view.problems.first().unwrap().hint, "hint: version `v2` has no ready pod of 1");
         assert!(view.paused.unwrap().ends_with("looks odd"));
         assert!(view.history.first().unwrap().starts_with("bob: pause"), "{:?}", view.history);
     }
@@ -266,7 +272,7 @@ mod tests {
     fn where_nothing_was_counted_there_are_no_dots() {
         let observation = Observation { traffic: None, ..observation() };
         let now = Timestamp::from_second(1_764_000_000).unwrap();
-        let view = ReleaseView::of_cluster(&"shop/shop".parse().unwrap(), &observation, None, now);
+        let view = ReleaseView::of_cluster(&"shop/shop".parse().unwrap(), &observation, None, hint, now);
         assert!(view.versions.iter().all(|version| version.dots.is_none()), "{:?}", view.versions);
     }
 }

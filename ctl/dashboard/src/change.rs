@@ -1,6 +1,6 @@
 //! Changes of a release that the page asks for, and which of them it offers.
 
-use super::ApiError;
+use crate::ApiError;
 use assignment::Weight;
 use assignment::contract::Role;
 use canary_release::record::{Author, Record, RollbackTarget};
@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// Bytes of the body of a request. The reason of a pause is the longest part of it.
-pub(super) const MAX_BODY: usize = 4096;
+pub(crate) const MAX_BODY: usize = 4096;
 
 /// A change that the page asks for. It is refused where the release is at another generation than the page has shown.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_button_is_offered_where_the_record_allows_its_change() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/session-cookie/canary.yaml");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/session-cookie/canary.yaml");
         let release = load(&path).unwrap().release;
         let now = Timestamp::now();
         let mut record = Record::first(&release, ReleaseState::first(&release, "uid".to_owned()));

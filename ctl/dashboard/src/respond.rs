@@ -4,9 +4,9 @@
 //! [Content Security Policy 3](https://www.w3.org/TR/CSP3/), [Trusted Types](https://www.w3.org/TR/trusted-types/),
 //! [`Cross-Origin-Resource-Policy`](https://fetch.spec.whatwg.org/#cross-origin-resource-policy-header).
 
-use super::assets::Asset;
-use super::route::NoRoute;
-use super::{ApiError, Rejection};
+use crate::assets::Asset;
+use crate::route::NoRoute;
+use crate::{ApiError, Rejection};
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{self, HeaderName, HeaderValue};
@@ -14,7 +14,7 @@ use hyper::{Response, StatusCode};
 use serde::Serialize;
 
 /// The body of a response.
-pub(super) type Body = Full<Bytes>;
+pub(crate) type Body = Full<Bytes>;
 
 /// Scripts, styles and data of this server alone; no frame, no form, no text that becomes markup.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
@@ -31,12 +31,12 @@ const HEADERS: [(HeaderName, &str); 7] = [
 ];
 
 /// A file of the page.
-pub(super) fn asset(asset: &Asset) -> Response<Body> {
+pub(crate) fn asset(asset: &Asset) -> Response<Body> {
     response(StatusCode::OK, asset.media_type, Bytes::from_static(asset.content.as_bytes()))
 }
 
 /// Data, or why there are none.
-pub(super) fn json<T: Serialize>(found: Result<T, ApiError>) -> Response<Body> {
+pub(crate) fn json<T: Serialize>(found: Result<T, ApiError>) -> Response<Body> {
     let (status, text) = match found {
         Ok(data) => (StatusCode::OK, serde_json::to_vec(&data)),
         Err(error) => (error.status, serde_json::to_vec(&error)),
@@ -48,7 +48,7 @@ pub(super) fn json<T: Serialize>(found: Result<T, ApiError>) -> Response<Body> {
 }
 
 /// Nothing: there is no such path, or not with this method.
-pub(super) fn no_route(why: NoRoute) -> Response<Body> {
+pub(crate) fn no_route(why: NoRoute) -> Response<Body> {
     let (status, text) = match why {
         NoRoute::Path => (StatusCode::NOT_FOUND, "expected a path of the dashboard, found another"),
         NoRoute::Method => (StatusCode::METHOD_NOT_ALLOWED, "expected another method"),
@@ -57,7 +57,7 @@ pub(super) fn no_route(why: NoRoute) -> Response<Body> {
 }
 
 /// Nothing, for this sender.
-pub(super) fn rejected(why: Rejection) -> Response<Body> {
+pub(crate) fn rejected(why: Rejection) -> Response<Body> {
     let status = match why {
         Rejection::Host => StatusCode::MISDIRECTED_REQUEST,
         Rejection::Site | Rejection::ReadOnly => StatusCode::FORBIDDEN,
