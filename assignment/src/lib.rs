@@ -25,7 +25,7 @@
 //! assert!(!bucket.is_canary_at(Weight::ZERO));
 //! ```
 
-#![warn(clippy::missing_errors_doc)]
+#![warn(missing_docs, clippy::missing_errors_doc)]
 
 pub mod bucket;
 mod cohort_mark;

@@ -38,14 +38,11 @@ pub enum Error {
     /// The cluster denied a request, and said which rights are missing.
     #[error("{denied}")]
     Denied {
-        /// The denied request.
         denied: Box<canary_operations::Error>,
-        /// The user.
         user: String,
         /// All rights that the user lacks for the release.
         missing: Vec<Right>,
     },
-    /// A preflight check failed.
     #[error(transparent)]
     Preflight(#[from] canary_release::preflight::CheckFailed),
     /// No release can be derived from the cluster's objects.
@@ -71,28 +68,19 @@ pub enum Error {
     File {
         /// `read` or `write`.
         action: &'static str,
-        /// The file.
         path: PathBuf,
-        /// Why.
         source: std::io::Error,
     },
     /// A port of this machine cannot be listened on.
     #[error("cannot listen on {address}")]
-    Listen {
-        /// Where.
-        address: SocketAddr,
-        /// Why.
-        source: std::io::Error,
-    },
+    Listen { address: SocketAddr, source: std::io::Error },
     /// Rendered objects cannot be read or written.
     #[error("{}: {source}", path.display())]
     Rendered {
         /// The file, `stdin` or `stdout`.
         path: PathBuf,
-        /// Why.
         source: helm_twins::ManifestError,
     },
-    /// Checks refuse a chart.
     #[error("{}", refused(.0))]
     TwinRefused(Vec<helm_twins::Refusal>),
     /// The runtime of the process could not start.

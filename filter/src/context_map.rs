@@ -71,7 +71,6 @@ impl<T> ContextMap<T> {
         }
     }
 
-    /// All values.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.slots.iter_mut().flatten().map(|(_, value)| value)
     }

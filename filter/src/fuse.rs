@@ -235,7 +235,6 @@ impl ResponseCounts {
         2 * stable.shares * canary.users < canary.shares * stable.users
     }
 
-    /// Whether the canary is well.
     fn is_canary_well(&self) -> bool {
         let canary = self.canary.failures();
         canary.is_enough() && !canary.are_half()

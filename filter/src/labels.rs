@@ -28,7 +28,6 @@ pub fn responses(release: &Release, version: &Version, is_override: bool, class:
 /// What is counted by user group while a rollout runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupCounter {
-    /// Requests.
     Requests,
     /// Responses, whatever their status.
     Responses,
@@ -134,7 +133,6 @@ pub enum StatusClass {
 }
 
 impl StatusClass {
-    /// All classes.
     pub const ALL: [Self; 5] =
         [Self::Informational, Self::Success, Self::Redirect, Self::ClientError, Self::ServerError];
 

@@ -126,7 +126,6 @@ impl Prometheus {
         Self { process, address, _data: data }
     }
 
-    /// Where it is.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }

@@ -62,7 +62,6 @@ impl Shop {
         }
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -8,7 +8,7 @@
 //! Releases are a map, not a list: in a `WasmPlugin` each key can have a field manager of its own, so that two teams
 //! can share one gateway.
 
-#![warn(clippy::missing_errors_doc)]
+#![warn(missing_docs, clippy::missing_errors_doc)]
 
 mod cookie;
 mod document;

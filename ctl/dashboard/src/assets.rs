@@ -4,9 +4,7 @@
 #[derive(Debug, PartialEq, Eq)]
 pub struct Asset {
     path: &'static str,
-    /// Its media type.
     pub media_type: &'static str,
-    /// Its content.
     pub content: &'static str,
 }
 

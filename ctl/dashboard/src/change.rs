@@ -16,7 +16,6 @@ pub(crate) const MAX_BODY: usize = 4096;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChangeRequest {
-    /// What to change.
     pub change: ChangeKind,
     /// The weight, of [`ChangeKind::Weight`]. In JSON it is a text in percent, as on the command line: `20`, `12.5`.
     #[serde(default, deserialize_with = "percent")]

@@ -15,13 +15,11 @@ pub struct RolloutProgress {
     pub phase: Option<String>,
     /// What it waits for, or does.
     pub reason: Option<String>,
-    /// Its steps.
     pub steps: Vec<StepView>,
     /// What the responses show, by kind of failure.
     pub evidence: Vec<EvidenceView>,
 }
 
-/// A step of a rollout.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StepView {

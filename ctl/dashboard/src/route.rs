@@ -9,11 +9,8 @@ use hyper::Method;
 pub enum DashboardRoute {
     /// A file of the page.
     Asset(&'static Asset),
-    /// The list of releases.
     Releases,
-    /// One release.
     Release(ReleaseName),
-    /// A change of one release.
     Change(ReleaseName),
 }
 

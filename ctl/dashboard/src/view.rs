@@ -54,9 +54,7 @@ pub struct ReleaseView {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VersionView {
-    /// The version.
     pub name: String,
-    /// Its role.
     pub role: Role,
     /// How often it was added to the release.
     pub epoch: u32,
@@ -72,7 +70,6 @@ pub struct VersionView {
     pub responses: BTreeMap<String, u64>,
 }
 
-/// A proxy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProxyView {

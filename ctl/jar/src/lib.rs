@@ -32,7 +32,6 @@ pub struct Origin<'a> {
 
 /// Why a browser would not keep a cookie.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say it")]
 pub enum Refused {
     #[error("not a cookie: {0}")]
     Malformed(ParseError),
@@ -75,7 +74,6 @@ pub struct Jar {
 }
 
 impl Jar {
-    /// No cookies.
     pub fn new() -> Self {
         Self::default()
     }
@@ -139,7 +137,6 @@ impl Jar {
         self.cookies.retain(|cookie| cookie.name != name);
     }
 
-    /// Deletes all cookies.
     pub fn clear(&mut self) {
         self.cookies.clear();
     }

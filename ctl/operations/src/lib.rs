@@ -18,7 +18,7 @@
 //! uninstall       deletes our objects and fields                             Record          -> Plan
 //! ```
 
-#![warn(clippy::missing_errors_doc)]
+#![warn(missing_docs, clippy::missing_errors_doc)]
 
 mod client;
 mod cluster;

@@ -41,7 +41,7 @@
 //! doctor            everything that is wrong, before and after apply      Examination         -> findings
 //! ```
 
-#![warn(clippy::missing_errors_doc)]
+#![warn(missing_docs, clippy::missing_errors_doc)]
 
 pub mod alert;
 pub mod analysis;

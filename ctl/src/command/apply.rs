@@ -19,10 +19,8 @@ use clap::Args;
   canary-ctl apply --wait               write it, and wait until every proxy runs it
   canary-ctl apply --force-conflicts    take back fields that another field manager has changed")]
 pub(super) struct Apply {
-    /// The release.
     #[command(flatten)]
     pub(super) spec: SpecFile,
-    /// Whether to write, and how long to wait.
     #[command(flatten)]
     pub(super) writes: Writes,
     /// Wait until every proxy runs it
@@ -40,13 +38,10 @@ pub(super) struct Apply {
     /// Print each field that was written, and not the objects alone
     #[arg(short, long)]
     pub(super) verbose: bool,
-    /// Which checks are skipped.
     #[command(flatten)]
     pub(super) checks: SkipChecks,
-    /// The cluster.
     #[command(flatten)]
     pub(super) cluster: ClusterAccess,
-    /// The form of the result.
     #[command(flatten)]
     pub(super) output: Output,
 }

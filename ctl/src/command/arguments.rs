@@ -47,7 +47,6 @@ pub(super) struct Connection {
 /// Which cluster, and which namespace.
 #[derive(Clone, Debug, Args)]
 pub(super) struct ClusterAccess {
-    /// The cluster.
     #[command(flatten)]
     pub(super) connection: Connection,
     /// The namespace of `--release` (default: that of the file)
@@ -89,16 +88,13 @@ impl Connection {
 /// Which release, where, and which checks are skipped.
 #[derive(Clone, Debug, Args)]
 pub(super) struct OnCluster {
-    /// The release.
     #[command(flatten)]
     pub(super) spec: SpecFile,
     /// Another release of the same cluster, as NAMESPACE/NAME or NAME
     #[arg(short, long, value_name = "RELEASE")]
     pub(super) release: Option<String>,
-    /// Which checks are skipped.
     #[command(flatten)]
     pub(super) checks: SkipChecks,
-    /// The cluster.
     #[command(flatten)]
     pub(super) cluster: ClusterAccess,
 }

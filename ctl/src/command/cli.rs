@@ -42,7 +42,6 @@ const PLUGIN: (&str, &str) = ("kubectl-canary", "kubectl canary");
     after_help = "Exit codes: 0 done, 1 differences, faults or failed checks, 2 error, 130 interrupted."
 )]
 pub struct Cli {
-    /// What to do.
     #[command(subcommand)]
     pub(super) verb: Verb,
 }

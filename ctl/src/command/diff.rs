@@ -15,13 +15,10 @@ Examples:
   canary-ctl diff -f shop.yaml --context staging
   canary-ctl diff -o json | jq '.changes[].object'")]
 pub(super) struct Diff {
-    /// The release.
     #[command(flatten)]
     pub(super) spec: SpecFile,
-    /// The cluster.
     #[command(flatten)]
     pub(super) cluster: ClusterAccess,
-    /// The form of the result.
     #[command(flatten)]
     pub(super) output: Output,
 }

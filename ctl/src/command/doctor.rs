@@ -29,13 +29,10 @@ Examples:
   canary-ctl doctor -o json | jq '.findings[] | select(.severity == \"error\")'"
 )]
 pub(super) struct Doctor {
-    /// The release.
     #[command(flatten)]
     pub(super) spec: SpecFile,
-    /// The cluster.
     #[command(flatten)]
     pub(super) cluster: ClusterAccess,
-    /// The form of the result.
     #[command(flatten)]
     pub(super) output: Output,
 }
@@ -52,7 +49,6 @@ struct DoctorReport {
     control_plane: Option<ControlPlane>,
 }
 
-/// One finding.
 #[derive(Debug, Serialize)]
 struct Row {
     severity: Severity,

@@ -22,7 +22,6 @@ use jiff::Timestamp;
     canary-ctl explain --live --cookie JSESSIONID=4b1d7c0e5f\n\n\
     Exits 1 where no release matches host and path.")]
 pub(super) struct Explain {
-    /// The release.
     #[command(flatten)]
     pub(super) spec: SpecFile,
     /// The request's host (default: the release's first)
@@ -61,13 +60,10 @@ pub(super) struct Explain {
     /// By what the proxies of the cluster hold at this moment, and not by the file
     #[arg(long, conflicts_with = "keys")]
     pub(super) live: bool,
-    /// The cluster.
     #[command(flatten)]
     pub(super) cluster: ClusterAccess,
-    /// The keys.
     #[command(flatten)]
     pub(super) keys: Keys,
-    /// The form of the result.
     #[command(flatten)]
     pub(super) output: Output,
 }

@@ -26,7 +26,6 @@ use std::path::PathBuf;
   canary-ctl generate rbac --user alice | kubectl apply -f -                 who may steer it"
 )]
 pub(super) struct Generate {
-    /// Something else than the objects of the release.
     #[command(subcommand)]
     pub(super) instead: Option<Instead>,
     /// The file that describes the release; several share what they have in common (of one local Envoy: module,

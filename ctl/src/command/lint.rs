@@ -12,10 +12,8 @@ use std::fmt;
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Example:\n  canary-ctl lint -f canary.yaml\n\nExits 1 where a finding is an error.")]
 pub(super) struct Lint {
-    /// The release.
     #[command(flatten)]
     pub(super) spec: SpecFile,
-    /// The form of the findings.
     #[command(flatten)]
     pub(super) output: Output,
 }

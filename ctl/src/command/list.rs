@@ -22,10 +22,8 @@ pub(super) struct List {
     /// A namespace; can be repeated (default: all)
     #[arg(short, long = "namespace", value_name = "NAMESPACE")]
     pub(super) namespaces: Vec<String>,
-    /// The cluster.
     #[command(flatten)]
     pub(super) connection: Connection,
-    /// The form of the result.
     #[command(flatten)]
     pub(super) output: Output,
 }
@@ -36,7 +34,6 @@ struct Releases {
     releases: Vec<Row>,
 }
 
-/// One of them.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Row {

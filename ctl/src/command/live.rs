@@ -45,7 +45,6 @@ impl Live {
     }
 }
 
-/// The one release of a policy.
 pub(super) fn only(policy: &Policy) -> Result<&Release, Error> {
     let missing = || Error::usage("expected a release, found none", "check the file that `-f` names");
     policy.releases().first().ok_or_else(missing)

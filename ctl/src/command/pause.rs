@@ -16,7 +16,6 @@ Examples:
   canary-ctl pause -r shop --skip-check paused     replace the pause of another user"
 )]
 pub(super) struct Pause {
-    /// Which release, where, and which checks are skipped.
     #[command(flatten)]
     pub(super) on: OnCluster,
     /// The reason that `status` and refused commands print
@@ -30,7 +29,6 @@ pub(super) struct Pause {
   canary-ctl resume
   canary-ctl resume --skip-check paused     although another user has paused it")]
 pub(super) struct Resume {
-    /// Which release, where, and which checks are skipped.
     #[command(flatten)]
     pub(super) on: OnCluster,
 }

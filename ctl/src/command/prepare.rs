@@ -22,7 +22,6 @@ An Envoy before 1.38 (Istio before 1.30) on a processor with memory protection k
 filter comes while it runs. A proxy that starts with V8 does not. One label of each Deployment's pod template is written:
 canary-ctl.io/wasm-runtime. Interrupted, the same call continues.")]
 pub(super) struct Prepare {
-    /// The release.
     #[command(flatten)]
     pub(super) spec: SpecFile,
     /// Give the label back, and delete what makes V8 where no release needs it
@@ -34,13 +33,10 @@ pub(super) struct Prepare {
     /// How long to wait for each Deployment, and for V8 in its proxies
     #[arg(long, value_name = "DURATION", default_value = "10m")]
     pub(super) timeout: Seconds,
-    /// Which checks are skipped.
     #[command(flatten)]
     pub(super) checks: SkipChecks,
-    /// The cluster.
     #[command(flatten)]
     pub(super) cluster: ClusterAccess,
-    /// The form of the result.
     #[command(flatten)]
     pub(super) output: Output,
 }

@@ -28,7 +28,6 @@ Examples:
   canary-ctl promote --finish --train autumn"
 )]
 pub(super) struct Promote {
-    /// Which release, where, and which checks are skipped.
     #[command(flatten)]
     pub(super) on: OnCluster,
     /// How long the old version drains before it may be taken away (default: as long as pins live, `session.maxAge`)
@@ -40,13 +39,11 @@ pub(super) struct Promote {
     /// All releases of this train, found by their records: each before those that call it, and the next one when it has arrived in every proxy
     #[arg(long, value_name = "NAME", conflicts_with_all = ["release", "file"])]
     pub(super) train: Option<String>,
-    /// Whether to write, and how long to wait.
     #[command(flatten)]
     pub(super) writes: Writes,
     /// Wait until every proxy runs it (`--finish` and `--train` always do)
     #[arg(long)]
     pub(super) wait: bool,
-    /// The form of the result.
     #[command(flatten)]
     pub(super) output: Output,
 }

@@ -20,10 +20,8 @@ use serde_json::{Value, json};
   canary-ctl generate rbac --service-account ci/deployer -f shop.yaml")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub(super) struct Rbac {
-    /// The release.
     #[command(flatten)]
     pub(super) spec: SpecFile,
-    /// Whose rights.
     #[command(flatten)]
     pub(super) subject: Subject,
     /// Add what `prepare` needs: to read workloads of the proxies, and to patch their Deployments

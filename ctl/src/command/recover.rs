@@ -28,7 +28,6 @@ Examples:
   canary-ctl recover -r shop/shop --dry-run"
 )]
 pub(super) struct Recover {
-    /// Which release, where, and which checks are skipped.
     #[command(flatten)]
     pub(super) on: OnCluster,
     /// Accept what the record says of the history, a pause and versions, although its seals are not genuine; takes the file of the release

@@ -25,15 +25,12 @@ pub(super) struct TokenRevoke {
     /// Say what would change, and change nothing
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// The release.
     #[command(flatten)]
     pub(super) spec: SpecFile,
-    /// The form of the result.
     #[command(flatten)]
     pub(super) output: Output,
 }
 
-/// What was revoked.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Revoked {

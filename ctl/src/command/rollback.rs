@@ -26,7 +26,6 @@ Examples:
   canary-ctl rollback --train autumn      all releases of a train, the callers first"
 )]
 pub(super) struct Rollback {
-    /// Which release, where, and which checks are skipped.
     #[command(flatten)]
     pub(super) on: OnCluster,
     /// Let sessions finish, for so long
@@ -38,10 +37,8 @@ pub(super) struct Rollback {
     /// Roll back all canaries of this train, and promotions that were made together: each release after those that call it
     #[arg(long, value_name = "NAME", conflicts_with_all = ["release", "file"])]
     pub(super) train: Option<String>,
-    /// Whether to write, and how long to wait.
     #[command(flatten)]
     pub(super) writes: Writes,
-    /// The form of the result.
     #[command(flatten)]
     pub(super) output: Output,
 }

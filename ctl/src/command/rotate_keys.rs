@@ -19,22 +19,17 @@ use std::fmt;
 
 The new key verifies in every proxy before it signs in any. Interrupted, the same call continues.")]
 pub(super) struct RotateKeys {
-    /// The release.
     #[command(flatten)]
     pub(super) spec: SpecFile,
     /// Take the keys away that signed before
     #[arg(long)]
     pub(super) retire: bool,
-    /// Whether to write, and how long to wait.
     #[command(flatten)]
     pub(super) writes: Writes,
-    /// Which checks are skipped.
     #[command(flatten)]
     pub(super) checks: SkipChecks,
-    /// The cluster.
     #[command(flatten)]
     pub(super) cluster: ClusterAccess,
-    /// The form of the result.
     #[command(flatten)]
     pub(super) output: Output,
 }

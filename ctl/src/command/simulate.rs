@@ -45,7 +45,6 @@ pub(super) struct Simulate {
     /// Count each user once
     #[arg(long)]
     pub(super) distinct: bool,
-    /// The release.
     #[command(flatten)]
     pub(super) spec: SpecFile,
     /// Draw with this salt; no release is read then
@@ -54,10 +53,8 @@ pub(super) struct Simulate {
     /// Whether users move with the weight (default: the release's, or user)
     #[arg(long, value_enum)]
     pub(super) stickiness: Option<Stickiness>,
-    /// The keys.
     #[command(flatten)]
     pub(super) keys: Keys,
-    /// The form of the result.
     #[command(flatten)]
     pub(super) output: Output,
 }

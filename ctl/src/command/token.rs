@@ -20,7 +20,6 @@ use clap::{Args, Subcommand};
     after_help = "Example:\n  canary-ctl token create --version v2 --ttl 2h --url https://shop.example.com/"
 )]
 pub(super) struct Token {
-    /// What to do with tokens.
     #[command(subcommand)]
     pub(super) verb: TokenVerb,
 }
@@ -53,16 +52,12 @@ pub(super) struct TokenCreate {
     /// Print a link to this address that hands the token to a browser
     #[arg(long)]
     pub(super) url: Option<String>,
-    /// The release.
     #[command(flatten)]
     pub(super) spec: SpecFile,
-    /// The keys.
     #[command(flatten)]
     pub(super) keys: Keys,
-    /// The cluster.
     #[command(flatten)]
     pub(super) cluster: ClusterAccess,
-    /// The form of the result.
     #[command(flatten)]
     pub(super) output: Output,
 }
@@ -75,16 +70,12 @@ pub(super) struct TokenCreate {
 pub(super) struct TokenInspect {
     /// The token, or a link with it
     pub(super) token: String,
-    /// The release.
     #[command(flatten)]
     pub(super) spec: SpecFile,
-    /// The keys.
     #[command(flatten)]
     pub(super) keys: Keys,
-    /// The cluster.
     #[command(flatten)]
     pub(super) cluster: ClusterAccess,
-    /// The form of the result.
     #[command(flatten)]
     pub(super) output: Output,
 }

@@ -31,7 +31,6 @@ Examples:
   canary-ctl uninstall -f local.yaml -r api       another release of the same local Envoy"
 )]
 pub(super) struct Uninstall {
-    /// Which release, where, and which checks are skipped.
     #[command(flatten)]
     pub(super) on: OnCluster,
     /// Say what would go, and take nothing away
@@ -43,7 +42,6 @@ pub(super) struct Uninstall {
     /// Print each field that was taken away, and not the objects alone
     #[arg(short, long)]
     pub(super) verbose: bool,
-    /// The form of the result.
     #[command(flatten)]
     pub(super) output: Output,
 }

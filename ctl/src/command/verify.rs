@@ -46,19 +46,15 @@ pub(super) struct Verify {
     /// The weight to expect, in percent (default: with `--live` the proxies', else the local target's, else the file's)
     #[arg(long, value_name = "PERCENT")]
     pub(super) weight: Option<Weight>,
-    /// The release.
     #[command(flatten)]
     pub(super) spec: SpecFile,
     /// By what the proxies of the cluster hold at this moment, and not by the file
     #[arg(long, conflicts_with = "keys")]
     pub(super) live: bool,
-    /// The cluster.
     #[command(flatten)]
     pub(super) cluster: ClusterAccess,
-    /// The keys.
     #[command(flatten)]
     pub(super) keys: Keys,
-    /// The form of the result.
     #[command(flatten)]
     pub(super) output: Output,
 }

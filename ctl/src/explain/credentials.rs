@@ -11,9 +11,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Credential {
-    /// Its name.
     pub name: String,
-    /// What it is worth.
     pub worth: String,
 }
 

@@ -9,7 +9,6 @@ pub struct ExplainRequest {
     pub authority: String,
     /// Path and query.
     pub path: String,
-    /// The method.
     pub method: String,
     /// Header lines in order, names in lower case.
     pub headers: Vec<(String, String)>,

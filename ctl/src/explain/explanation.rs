@@ -33,7 +33,6 @@ pub struct Explanation {
     pub why: String,
     /// Where the key was found.
     pub key: Option<String>,
-    /// The user.
     pub identity: Option<String>,
     /// The user's bucket, `0..10_000`.
     pub bucket: Option<u16>,
@@ -53,7 +52,6 @@ pub struct Explanation {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Chance {
-    /// The version.
     pub version: String,
     /// Its probability, in percent.
     pub percent: f64,

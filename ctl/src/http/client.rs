@@ -45,7 +45,6 @@ impl HttpClient<HttpConnector> {
 }
 
 impl<C: Connect + Clone + Send + Sync + 'static> HttpClient<C> {
-    /// Connects by this connector.
     pub(crate) fn new(connector: C, limits: Limits) -> Self {
         Self { pool: Pool::builder(TokioExecutor::new()).build(connector), limits }
     }

@@ -17,7 +17,6 @@ pub enum RedirectError {
     /// What was encrypted would not be any more.
     #[error("expected a redirect to an `https` address, found `{0}`")]
     Plain(String),
-    /// Too many.
     #[error("expected at most {MAX_REDIRECTS} redirects, found more")]
     TooMany,
 }

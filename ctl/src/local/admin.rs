@@ -27,7 +27,6 @@ impl Admin {
         Self { address }
     }
 
-    /// The address.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }

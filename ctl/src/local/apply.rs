@@ -38,7 +38,6 @@ pub struct Plan {
     embedded: Option<EmbeddedModule>,
 }
 
-/// What was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
     /// Whether an Envoy is running.

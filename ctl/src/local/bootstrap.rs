@@ -16,7 +16,6 @@ const HCM: &str = "static_resources/listeners/0/filter_chains/0/filters/0/typed_
 pub struct Bootstrap {
     /// The address on which Envoy listens for users.
     pub listen: SocketAddr,
-    /// The admin interface.
     pub admin: SocketAddr,
     /// Whether our filter is in the chain.
     pub filter: Filter,
@@ -29,7 +28,6 @@ pub struct Bootstrap {
 /// Whether our filter is in the chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Filter {
-    /// It is.
     #[default]
     Installed,
     /// It is not; the early header mutation still is.

@@ -65,7 +65,6 @@ impl Environment {
         &self.layout
     }
 
-    /// The admin interface.
     pub const fn admin(&self) -> Admin {
         Admin::new(self.local.admin)
     }

@@ -30,15 +30,12 @@ pub enum Error {
     File {
         /// `read`, `write`, `lock` …
         action: &'static str,
-        /// The file.
         path: PathBuf,
-        /// Why.
         source: std::io::Error,
     },
     /// Keys that are used without being named, and that others know or have made.
     #[error("expected signing keys of this user alone in {}, found a file of user {owner} with mode {mode:o}", path.display())]
     SharedKeys {
-        /// The file.
         path: PathBuf,
         /// The number of its owner.
         owner: u32,
@@ -50,21 +47,15 @@ pub enum Error {
     Malformed {
         /// What the file should hold.
         what: &'static str,
-        /// The file.
         path: PathBuf,
-        /// Why it does not.
         source: serde_json::Error,
     },
     /// Another call is writing.
     #[error("another canary-ctl is writing to {}", directory.display())]
-    Busy {
-        /// The directory.
-        directory: PathBuf,
-    },
+    Busy { directory: PathBuf },
     /// The state has another generation than the caller expects.
     #[error("expected generation {expected} of `{release}`, found {found}: it was changed concurrently")]
     ConcurrentChange {
-        /// The release.
         release: String,
         /// The generation that the caller had read.
         expected: u64,
@@ -90,28 +81,17 @@ pub enum Error {
     Prototype(String),
     /// Envoy's admin interface does not answer.
     #[error("Envoy does not answer on its admin address {address}: {reason}")]
-    Unreachable {
-        /// The address.
-        address: std::net::SocketAddr,
-        /// Why.
-        reason: String,
-    },
+    Unreachable { address: std::net::SocketAddr, reason: String },
     /// Envoy refused a file.
     #[error("Envoy refused {what}: {count} updates rejected, the one before stays in force")]
     Refused {
-        /// Which file.
         what: &'static str,
         /// How many rejections there were since the write.
         count: u64,
     },
     /// Envoy did not take a file in time.
     #[error("waited {} for {what}", canary_release::format::seconds(*waited))]
-    Late {
-        /// For what.
-        what: String,
-        /// How long.
-        waited: Duration,
-    },
+    Late { what: String, waited: Duration },
 }
 
 /// What can be done where one release of a directory is about to have other settings than the rest.

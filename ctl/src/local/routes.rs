@@ -22,7 +22,6 @@ struct Path<'s> {
     entry: &'s Entry,
 }
 
-/// The virtual hosts of a state.
 pub(super) fn virtual_hosts(state: &State) -> Result<Vec<Value>, Error> {
     let prototype = part(&prototype::resource(TEMPLATE)?, "/virtual_hosts/0")?;
     let mut hosts: BTreeMap<&str, Vec<Path<'_>>> = BTreeMap::new();

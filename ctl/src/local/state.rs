@@ -28,7 +28,6 @@ pub struct State {
     pub releases: BTreeMap<String, Entry>,
 }
 
-/// One release.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Entry {

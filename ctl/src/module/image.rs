@@ -28,7 +28,6 @@ pub(crate) struct ImageBlob {
     pub(crate) bytes: Bytes,
 }
 
-/// An image of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ModuleImage {
     /// What names the blobs. Its digest is that of the image.

@@ -22,7 +22,6 @@ pub struct PlanReport<'p> {
 }
 
 impl<'p> PlanReport<'p> {
-    /// Of this plan.
     pub fn new(plan: &'p Plan) -> Self {
         Self { changes: &plan.changes, notes: plan.notes.iter().map(said).collect(), is_brief: false }
     }

@@ -63,7 +63,6 @@ pub struct Printer {
     err: Box<dyn Write>,
     /// Whether labels on stderr are coloured.
     colour: bool,
-    /// Whether reports are.
     colours_reports: bool,
     /// The form of data.
     pub format: Format,
@@ -149,7 +148,6 @@ impl Printer {
         self.line("", text);
     }
 
-    /// Prints a hint.
     pub fn hint(&mut self, text: &str) {
         let label = self.painted("hint:", CYAN);
         self.line(&format!("  {label} "), text);

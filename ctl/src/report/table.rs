@@ -10,7 +10,6 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table with its headings.
     pub fn new<const N: usize>(headings: [&str; N]) -> Self {
         Self { rows: vec![headings.map(str::to_owned).to_vec()] }
     }

@@ -11,7 +11,6 @@ use std::fmt;
 /// thousand users fill each.
 const SPREAD_PARTS: usize = 100;
 
-/// A simulation's result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SimulationReport {
@@ -29,11 +28,9 @@ pub struct SimulationReport {
     pub distinct: bool,
     /// Whether all users together are spread evenly over the buckets.
     pub spread: Verdict,
-    /// The plan's steps.
     pub steps: Vec<ReportedStep>,
 }
 
-/// A step as it is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReportedStep {

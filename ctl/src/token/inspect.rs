@@ -36,7 +36,6 @@ pub enum TokenVerdict {
 pub struct Claims {
     /// The id of the key that signed it, by its text.
     pub key: String,
-    /// The version.
     pub version: String,
     /// The version's epoch.
     pub epoch: u32,
@@ -52,7 +51,6 @@ pub struct Claims {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Inspection {
-    /// What it is worth.
     pub verdict: TokenVerdict,
     /// The release that was asked.
     pub release: String,

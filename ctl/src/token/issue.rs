@@ -12,7 +12,6 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Issued {
-    /// The token.
     pub token: String,
     /// The release that accepts it.
     pub release: String,

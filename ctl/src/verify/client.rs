@@ -29,18 +29,10 @@ pub enum ClientError {
     Tls(#[from] rustls::Error),
     /// No response.
     #[error("no response from {url}")]
-    NoResponse {
-        /// The requested URL.
-        url: String,
-        /// Why.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
+    NoResponse { url: String, source: Box<dyn std::error::Error + Send + Sync> },
     /// The response did not arrive in time.
     #[error("no response from {url} in {} s", LIMITS.timeout.as_secs())]
-    Late {
-        /// The requested URL.
-        url: String,
-    },
+    Late { url: String },
 }
 
 impl ClientError {

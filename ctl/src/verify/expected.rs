@@ -20,7 +20,6 @@ impl Expected {
         is_one.then_some(Self { policy, has_keys, now })
     }
 
-    /// The policy.
     pub const fn policy(&self) -> &Policy {
         &self.policy
     }

@@ -12,7 +12,6 @@ use url::Url;
 /// The number of users, their visits, and how many run at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Users.
     pub users: u32,
     /// Requests of each, one after the other.
     pub requests: u32,

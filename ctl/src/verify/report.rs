@@ -9,23 +9,18 @@ use std::collections::BTreeMap;
 use std::fmt;
 use url::Url;
 
-/// A verification's result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VerifyReport {
-    /// The verified URL.
     pub url: String,
-    /// For which release.
     pub release: String,
     /// The weight that was expected, in percent.
     pub weight_percent: f64,
-    /// The number of users.
     pub users: u32,
     /// Requests of each.
     pub requests: u32,
     /// How many users each version had at their first request; `?` where the response does not say.
     pub versions: BTreeMap<String, u64>,
-    /// The checks.
     pub checks: Vec<Check>,
 }
 

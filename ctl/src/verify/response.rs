@@ -52,10 +52,8 @@ impl VersionSource {
     }
 }
 
-/// A response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {
-    /// The status code.
     pub status: u16,
     /// The version that sent it, if the response names it.
     pub version: Option<String>,

@@ -50,7 +50,6 @@ pub(crate) enum Fault {
     BelievesExpiredTokens,
     /// Reads the first cookie line only.
     ReadsOneCookieLine,
-    /// Pins testers.
     PinsTesters,
     /// Sends testers to stable.
     IgnoresTokens,

@@ -21,7 +21,7 @@
 //! plan        the whole function                                       both, rules        -> TwinPlan
 //! ```
 
-#![warn(clippy::missing_errors_doc)]
+#![warn(missing_docs, clippy::missing_errors_doc)]
 
 mod checks;
 mod comparison;

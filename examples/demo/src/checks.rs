@@ -46,7 +46,6 @@ impl fmt::Display for Check {
     }
 }
 
-/// Runs all checks.
 pub(crate) fn run(observations: &Observations) -> Vec<Check> {
     let checks = [share, stickiness, carts, responses, install, tester, connections];
     checks.iter().map(|check| check(observations)).collect()

@@ -21,7 +21,6 @@ pub(crate) struct ConnectionPool {
 }
 
 impl ConnectionPool {
-    /// An empty pool.
     pub(crate) const fn new(address: SocketAddr) -> Self {
         Self { address, idle: Mutex::new(Vec::new()), in_flight: Semaphore::const_new(MAX_IN_FLIGHT) }
     }

@@ -26,7 +26,6 @@ pub(crate) struct Crowd {
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Crowd {
-    /// An empty crowd.
     pub(crate) fn new(env: &DemoEnv) -> Self {
         let (closing, receiver) = watch::channel(false);
         let context = ShopperContext {

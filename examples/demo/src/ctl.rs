@@ -8,7 +8,6 @@ use tokio::process::Command;
 /// `canary-ctl` in the folder of the demo's canary.yaml.
 #[derive(Clone, Debug)]
 pub(crate) struct CanaryCtl {
-    /// The program.
     pub(crate) program: PathBuf,
     /// Where it runs.
     pub(crate) folder: PathBuf,

@@ -21,9 +21,7 @@ const SPEC: &str = include_str!("../../local/canary.yaml");
 
 /// The release of [`SPEC`].
 pub(crate) const RELEASE: &str = "shop/shop";
-/// Its canary.
 pub(crate) const CANARY: &str = "v2";
-/// Its host.
 pub(crate) const HOST: &str = "127.0.0.1";
 
 /// What runs. Dropping it kills every process, Envoy first, and removes the folder.
@@ -45,7 +43,6 @@ pub(crate) struct DemoEnv {
 /// Whether the filter is installed when Envoy starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Filter {
-    /// It is.
     Installed,
     /// As on a gateway where it was never installed: the first `canary-ctl weight` installs it.
     InstalledLater,

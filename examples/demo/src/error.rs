@@ -13,23 +13,16 @@ pub(crate) enum Error {
     Missing {
         /// What was searched.
         what: &'static str,
-        /// Where.
         tried: Vec<PathBuf>,
         /// The argument that names it.
         argument: &'static str,
     },
     /// A child process could not be started.
     #[error("cannot run {program}")]
-    Process {
-        /// The program.
-        program: String,
-        /// Why.
-        source: std::io::Error,
-    },
+    Process { program: String, source: std::io::Error },
     /// A child process ended, or was not ready in time.
     #[error("{program} {problem}; the end of its log:\n{log}")]
     NotReady {
-        /// The program.
         program: &'static str,
         /// `ended with …`, `was not ready after …`.
         problem: String,
@@ -50,7 +43,6 @@ pub(crate) enum Error {
     /// Not all of the shoppers that were expected had a first response in time.
     #[error("waited {} for {expected} shoppers, found {found}", canary_release::format::seconds(*waited))]
     Late {
-        /// How long.
         waited: Duration,
         /// How many were expected.
         expected: u64,

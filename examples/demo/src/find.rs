@@ -7,13 +7,9 @@ use std::path::{Path, PathBuf};
 /// The programs and the module, as absolute paths.
 #[derive(Clone, Debug)]
 pub(crate) struct Programs {
-    /// The command-line tool.
     pub(crate) canary_ctl: PathBuf,
-    /// Envoy's binary.
     pub(crate) envoy: PathBuf,
-    /// The filter's module.
     pub(crate) filter: PathBuf,
-    /// The demo shop's binary.
     pub(crate) shop: PathBuf,
 }
 

@@ -6,7 +6,6 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// A running child.
 #[derive(Debug)]
 pub(crate) struct Process {
     name: &'static str,

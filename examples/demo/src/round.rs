@@ -24,7 +24,6 @@ pub(crate) const HEADING: &str =
 pub(crate) struct Round {
     /// Its place in the scenario.
     pub(crate) id: u64,
-    /// The weight.
     pub(crate) percent: u32,
     /// From the start of `canary-ctl` to its end, which is when Envoy ran the new weight.
     pub(crate) active_in: Duration,

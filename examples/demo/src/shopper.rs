@@ -17,7 +17,6 @@ pub(crate) enum Incident {
     Error(String),
 }
 
-/// One user.
 #[derive(Debug)]
 pub(crate) struct Shopper {
     /// Distinguishes shoppers of one crowd.
@@ -67,7 +66,6 @@ impl Shopper {
         self.request(pool, Kind::Fetch, Method::POST, &path).await
     }
 
-    /// Views the cart.
     pub(crate) async fn view_cart(&mut self, pool: &ConnectionPool) -> Vec<Incident> {
         self.request(pool, Kind::Fetch, Method::GET, "/cart").await
     }

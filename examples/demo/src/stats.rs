@@ -9,7 +9,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Shoppers, and how many of them the canary serves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Share {
-    /// Those on the canary.
     pub(crate) canary: u64,
     /// All of them.
     pub(crate) total: u64,

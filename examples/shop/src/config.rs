@@ -134,7 +134,6 @@ impl ShopConfig {
         self.pod.pod()
     }
 
-    /// The pod that it is in.
     pub fn pod_config(&self) -> &PodConfig {
         &self.pod
     }

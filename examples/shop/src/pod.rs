@@ -51,12 +51,10 @@ impl PodConfig {
         self
     }
 
-    /// The version.
     pub fn version(&self) -> &str {
         text(&self.version)
     }
 
-    /// The pod's name.
     pub fn pod(&self) -> &str {
         text(&self.pod)
     }

@@ -57,7 +57,6 @@ pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
     Body::new(Full::new(bytes.into()))
 }
 
-/// No body.
 pub(crate) fn empty() -> Body {
     Body::empty()
 }

@@ -48,7 +48,6 @@ impl RunningPod {
         Ok(Self { local_addr, life })
     }
 
-    /// Where it listens.
     pub fn local_addr(&self) -> SocketAddr {
         self.local_addr
     }

@@ -119,7 +119,6 @@ pub struct RunningShop {
 }
 
 impl RunningShop {
-    /// Where it listens.
     pub fn local_addr(&self) -> SocketAddr {
         self.pod.local_addr()
     }

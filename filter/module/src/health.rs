@@ -27,7 +27,6 @@ pub(crate) fn is_ejected(version: &str, now: impl FnOnce() -> u64) -> bool {
     })
 }
 
-/// Ejects this version.
 pub(crate) fn eject(version: &str, now: u64) {
     EJECTED.with_borrow_mut(|down| {
         down.retain(|down| down.until_seconds > now && down.version != version);

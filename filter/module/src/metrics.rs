@@ -131,7 +131,6 @@ impl Counters {
         self.report_generation(decision.release, release);
     }
 
-    /// Counts a response.
     pub(crate) fn count_response(&self, release: &Release, decision: &Decision, class: StatusClass) {
         let is_override = decision.reason == Reason::Override;
         let classes = StatusClass::ALL.len();

@@ -101,7 +101,6 @@ impl<'a> Caching<'a> {
     }
 }
 
-/// The directives of a line.
 fn directives(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).filter(|directive| !directive.is_empty())
 }

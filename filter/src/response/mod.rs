@@ -48,7 +48,6 @@ impl RequestState {
 /// The version that sent a response, as the response reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Its status class.
     pub class: StatusClass,
     /// Whether it is the 503 that Envoy gives for a cluster without healthy pods, if its details say so too.
     pub may_be_unavailable: bool,
@@ -59,7 +58,6 @@ pub struct Outcome {
 pub struct ResponseSummary<'h> {
     /// `:status`; empty if the proxy gives none.
     pub status: &'h [u8],
-    /// Whether it sets a cookie.
     pub sets_cookie: bool,
 }
 

@@ -11,11 +11,9 @@ use std::fmt::Write as _;
 /// What a response does to the session cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SessionChange<'a> {
-    /// Nothing.
     Untouched,
     /// Sets it to this value.
     Set(&'a [u8]),
-    /// Deletes it.
     Deleted,
 }
 

@@ -8,12 +8,7 @@ use std::time::Duration;
 pub enum ClientError {
     /// No connection.
     #[error("cannot connect to {address}: {source}")]
-    Connect {
-        /// Where to.
-        address: SocketAddr,
-        /// The system's error.
-        source: std::io::Error,
-    },
+    Connect { address: SocketAddr, source: std::io::Error },
     /// The connection broke, or was closed before the whole response came: a lost request.
     #[error("lost the request: {0}")]
     Http(#[from] hyper::Error),

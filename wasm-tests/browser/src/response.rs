@@ -15,7 +15,6 @@ pub struct Response {
     pub protocol: Version,
     /// Headers; names in lower case, repeated lines kept apart.
     pub headers: HeaderMap,
-    /// Body.
     pub body: Bytes,
     /// The kept-alive connection was found closed and a new one was opened for this request.
     pub reopened: bool,

@@ -76,7 +76,6 @@ impl Visit {
         self
     }
 
-    /// A body.
     #[must_use]
     pub fn body(mut self, body: impl Into<Bytes>) -> Self {
         self.body = body.into();
@@ -208,7 +207,6 @@ impl User {
         std::mem::swap(&mut self.connection, other);
     }
 
-    /// The connection.
     pub fn connection(&mut self) -> &mut Connection {
         &mut self.connection
     }

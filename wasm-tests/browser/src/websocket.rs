@@ -48,7 +48,6 @@ impl WebSocket {
         Ok(Self { stream, opening: response.headers().clone() })
     }
 
-    /// Sends a text.
     pub async fn send(&mut self, text: &str) -> Result<(), ClientError> {
         Ok(self.stream.send(Message::text(text)).await?)
     }

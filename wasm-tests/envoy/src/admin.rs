@@ -27,7 +27,6 @@ impl Admin {
         Self { address }
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

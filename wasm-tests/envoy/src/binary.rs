@@ -13,7 +13,6 @@ pub const MINORS: [&str; 5] = ["1.36", "1.37", "1.38", "1.39", "1.40"];
 pub struct EnvoyBinary {
     /// Its minor version, e.g. `1.40`.
     pub minor: &'static str,
-    /// The program.
     pub path: PathBuf,
 }
 

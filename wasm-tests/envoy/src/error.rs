@@ -15,12 +15,7 @@ pub enum EnvoyError {
     Missing(#[from] MissingArtifact),
     /// The process or its log file could not be made.
     #[error("cannot start {}: {source}", binary.display())]
-    Start {
-        /// The program.
-        binary: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
+    Start { binary: PathBuf, source: std::io::Error },
     /// It ended by itself, usually because of its configuration.
     #[error("envoy ended with {status} before it was ready; the end of its log:\n{log}")]
     Ended {
@@ -40,13 +35,11 @@ pub enum EnvoyError {
     /// The admin interface answered with an error.
     #[error("the admin interface at {address} answered {status} to {path}: {body}")]
     Admin {
-        /// Where.
         address: SocketAddr,
         /// HTTP status.
         status: u16,
         /// What was asked.
         path: String,
-        /// The response.
         body: String,
     },
     /// The admin interface could not be reached.

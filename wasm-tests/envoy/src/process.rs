@@ -112,7 +112,6 @@ impl Envoy {
         }
     }
 
-    /// The admin interface.
     pub fn admin(&self) -> &Admin {
         &self.admin
     }

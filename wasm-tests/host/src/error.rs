@@ -7,12 +7,7 @@ use std::path::PathBuf;
 pub enum HostError {
     /// The file could not be read.
     #[error("cannot read the module {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
+    Read { path: PathBuf, source: std::io::Error },
     /// The bytes are no module that can be compiled.
     #[error("cannot compile the module: {0}")]
     Compile(String),

@@ -3,7 +3,6 @@
 //! The lists are those that Envoy 1.36 to 1.40 print at start ("HTTP header map info"). `cookie` and `set-cookie` are
 //! not among them: their lines stay apart.
 
-/// Of requests.
 #[rustfmt::skip]
 pub(super) const REQUEST: &[&str] = &[
     ":authority", ":method", ":path", ":protocol", ":scheme", "accept", "accept-encoding",
@@ -24,7 +23,6 @@ pub(super) const REQUEST: &[&str] = &[
     "x-forwarded-for", "x-forwarded-host", "x-forwarded-port", "x-forwarded-proto", "x-request-id",
 ];
 
-/// Of responses.
 #[rustfmt::skip]
 pub(super) const RESPONSE: &[&str] = &[
     ":status", "access-control-allow-credentials", "access-control-allow-headers",

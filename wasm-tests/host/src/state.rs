@@ -11,7 +11,6 @@ use super::proxy::Proxy;
 
 /// Severity of a log line; the numbers are the ABI's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "the names are the levels")]
 pub enum LogLevel {
     Trace,
     Debug,
@@ -47,7 +46,6 @@ pub struct LocalResponse {
     pub details: String,
     /// Headers besides `:status`.
     pub headers: Headers,
-    /// Body.
     pub body: Vec<u8>,
 }
 

@@ -20,7 +20,6 @@ impl Program {
     pub(super) const HELM_4: Self = Self("helm4");
     pub(super) const AGENT: Self = Self("pilot-agent");
 
-    /// Where it is.
     pub(super) fn path(self) -> Result<PathBuf, MissingArtifact> {
         artifact::lab(self.0, &format!("bin/{}", self.0))
     }

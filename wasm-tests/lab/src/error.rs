@@ -14,16 +14,10 @@ pub enum LabError {
     Missing(#[from] MissingArtifact),
     /// The kernel or the file system refused.
     #[error("cannot {what}: {source}{}", hint(source))]
-    System {
-        /// What was tried.
-        what: String,
-        /// The system's error.
-        source: io::Error,
-    },
+    System { what: String, source: io::Error },
     /// A command ended with an error.
     #[error("{command} failed: {output}")]
     Command {
-        /// The command line.
         command: String,
         /// What it printed.
         output: String,
@@ -33,7 +27,6 @@ pub enum LabError {
     Timeout {
         /// What was waited for.
         what: String,
-        /// How long.
         after: Duration,
         /// What was there instead.
         found: String,
@@ -46,11 +39,9 @@ pub enum LabError {
     /// A name or a text that the lab was given means nothing.
     #[error("{what}: expected {expected}, found {found:?}")]
     Unexpected {
-        /// Of what.
         what: &'static str,
         /// What would do.
         expected: &'static str,
-        /// What was there.
         found: String,
     },
 }

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[error("{what} is missing: expected {}, hint: run: {command}", path.display())]
 pub struct MissingArtifact {
-    /// What it is.
     pub what: &'static str,
     /// Where it should be.
     pub path: PathBuf,

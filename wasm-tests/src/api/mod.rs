@@ -2,12 +2,11 @@
 //!
 //! The mesh has such an API server too, so its tests use the same fixtures.
 #![expect(
-    missing_docs,
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
     clippy::missing_panics_doc,
-    reason = "fixtures of tests: they panic where the test cannot go on, and their names say the rest"
+    reason = "fixtures of tests: they panic where the test cannot go on"
 )]
 
 pub mod dashboard_page;

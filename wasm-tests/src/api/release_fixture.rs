@@ -59,7 +59,6 @@ impl<'l> ReleaseFixture<'l> {
         parse(Path::new("canary.yaml"), &document.text()).unwrap().release
     }
 
-    /// Its file.
     pub fn document(&self, name: &str) -> Document {
         let gateway = format!("{}-ingress", self.namespace);
         let gateways = json!([{"name": format!("{gateway}/gateway"), "selector": {"istio": "gateway"}}]);

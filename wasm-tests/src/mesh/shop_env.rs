@@ -62,7 +62,6 @@ impl ShopEnvOptions {
 /// The shop as Deployments `shop-v1` and `shop-v2` behind one Service, and a gateway of its own.
 #[derive(Debug)]
 pub struct ShopEnv {
-    /// Where the shop is.
     pub namespace: String,
     /// Where the gateway is.
     pub ingress: String,

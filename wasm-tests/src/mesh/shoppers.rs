@@ -29,7 +29,6 @@ pub struct Shoppers {
 pub struct ShopperReport {
     /// Users who came.
     pub users: usize,
-    /// Their requests.
     pub requests: usize,
     /// The responses of the canary, `v2`.
     pub canary_responses: u64,

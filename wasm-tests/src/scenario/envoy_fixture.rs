@@ -30,7 +30,6 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 /// What a fixture is made of.
 #[derive(Clone, Debug)]
 pub struct EnvoySetup {
-    /// The releases.
     pub documents: Vec<Document>,
     /// Whether the filter is in the chain.
     pub filter: Filter,
@@ -71,7 +70,6 @@ impl EnvoySetup {
 /// A running fixture. Dropping it ends its Envoy.
 #[derive(Debug)]
 pub struct EnvoyFixture {
-    /// The proxy.
     pub envoy: Envoy,
     /// The local target's files.
     pub environment: Environment,

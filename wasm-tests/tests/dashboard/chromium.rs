@@ -66,7 +66,6 @@ impl Tab {
         call(&mut self.socket, self.calls, method, parameters).await
     }
 
-    /// Opens a URL.
     pub(crate) async fn goto(&mut self, url: &str) {
         // A new fragment alone would not load the page again.
         self.call("Page.navigate", &json!({"url": "about:blank"})).await;

@@ -43,7 +43,6 @@ fn browser(path: &str) -> RequestHead {
         .fold(RequestHead::get(path).navigation(), |request, (name, value)| request.header(name, value))
 }
 
-/// The request of a path.
 fn request(path: &str) -> RequestHead {
     let session = session_on(true);
     match path {

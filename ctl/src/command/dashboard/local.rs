@@ -97,7 +97,6 @@ impl ReleaseSource for LocalSource {
     }
 }
 
-/// The one proxy.
 fn proxy(name: &str, entry: &Entry, stats: Option<&Stats>) -> ProxyView {
     let generation = stats.and_then(|stats| stats.release(name).generation());
     ProxyView {

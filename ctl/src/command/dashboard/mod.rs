@@ -38,7 +38,6 @@ The page is served on 127.0.0.1 until Ctrl-C. Its URL contains a random token, w
 What it reads is what `status` reads, with the rights of the kubeconfig. Its buttons do what `weight`, `pause`, `resume`,
 `rollback` and the verbs of `rollout` do: it says what will happen, and asks.")]
 pub(super) struct Dashboard {
-    /// The release.
     #[command(flatten)]
     pub(super) spec: SpecFile,
     /// Another release of the same cluster, as NAMESPACE/NAME or NAME
@@ -53,7 +52,6 @@ pub(super) struct Dashboard {
     /// The port of 127.0.0.1; 0 is a free one
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub(super) port: u16,
-    /// The cluster.
     #[command(flatten)]
     pub(super) cluster: ClusterAccess,
 }

@@ -30,7 +30,6 @@ pub(super) enum Known {
 pub(super) enum Gateways {
     /// One of this name, or the example's; of its pods nothing is known.
     Named(Option<ReleaseName>),
-    /// These.
     Found(Vec<ExistingGateway>),
 }
 

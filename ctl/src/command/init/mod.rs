@@ -47,7 +47,6 @@ pub(super) struct Init {
     /// A host name that its users type
     #[arg(long = "host", value_name = "HOST", required_unless_present = "from_cluster")]
     pub(super) hosts: Vec<String>,
-    /// What users are known by.
     #[command(flatten)]
     pub(super) key: Key,
     /// The version that everyone is on (default: v1, or what the cluster says)

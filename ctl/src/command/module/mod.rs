@@ -18,7 +18,6 @@ use verify::ModuleVerify;
     Nothing has to be hosted with `mode: envoyfilter`: the module travels in the configuration (`delivery.module: embedded`).\n\
     Other modes, and meshes with hundreds of gateways, fetch it from a registry.")]
 pub(super) struct Module {
-    /// What to do with the module.
     #[command(subcommand)]
     pub(super) verb: ModuleVerb,
 }

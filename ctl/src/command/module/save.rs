@@ -34,7 +34,6 @@ pub(in crate::command) struct ModuleSave {
     /// Say what would be written, and write nothing
     #[arg(long)]
     pub(in crate::command) dry_run: bool,
-    /// The form of the result.
     #[command(flatten)]
     pub(in crate::command) output: Output,
 }

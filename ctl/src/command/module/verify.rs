@@ -23,7 +23,6 @@ use std::path::Path;
 pub(in crate::command) struct ModuleVerify {
     /// `https://…`, `http://…`, or a file
     pub(in crate::command) target: String,
-    /// The form of the result.
     #[command(flatten)]
     pub(in crate::command) output: Output,
 }
@@ -70,9 +69,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ModuleComparison {
-    /// Where it is.
     place: String,
-    /// Whether it is the same.
     is_same: bool,
     /// The module of this tool.
     expected: ModuleDigest,

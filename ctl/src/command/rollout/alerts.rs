@@ -23,7 +23,6 @@ Examples:
   canary-ctl rollout test-alerts --receiver team
   canary-ctl rollout test-alerts --dry-run -o json  print what each would get, and send nothing")]
 pub(in crate::command) struct TestAlerts {
-    /// The release.
     #[command(flatten)]
     pub(in crate::command) spec: SpecFile,
     /// Only to this receiver; may be given again
@@ -35,7 +34,6 @@ pub(in crate::command) struct TestAlerts {
     /// The cluster, where a URL stands in a Secret.
     #[command(flatten)]
     pub(in crate::command) cluster: ClusterAccess,
-    /// The form of the result.
     #[command(flatten)]
     pub(in crate::command) output: Output,
 }

@@ -19,7 +19,6 @@ use jiff::Timestamp;
   canary-ctl rollout start --plan careful
   canary-ctl rollout start --dry-run        print the plan, and write nothing")]
 pub(in crate::command) struct RolloutStart {
-    /// Which release, where, and which checks are skipped.
     #[command(flatten)]
     pub(in crate::command) on: OnCluster,
     /// The plan, a name in `rollout.plans`
@@ -28,7 +27,6 @@ pub(in crate::command) struct RolloutStart {
     /// Say what would be started, and write nothing
     #[arg(long)]
     pub(in crate::command) dry_run: bool,
-    /// The form of the result.
     #[command(flatten)]
     pub(in crate::command) output: Output,
 }
@@ -36,13 +34,11 @@ pub(in crate::command) struct RolloutStart {
 /// Something that is asked of a rollout.
 #[derive(Clone, Debug, Args)]
 pub(in crate::command) struct RolloutChange {
-    /// Which release, where, and which checks are skipped.
     #[command(flatten)]
     pub(in crate::command) on: OnCluster,
     /// Say what would change, and write nothing
     #[arg(long)]
     pub(in crate::command) dry_run: bool,
-    /// The form of the result.
     #[command(flatten)]
     pub(in crate::command) output: Output,
 }

@@ -25,7 +25,6 @@ use std::time::{Duration, Instant};
   canary-ctl rollout status --watch
   canary-ctl rollout status -o json")]
 pub(in crate::command) struct RolloutStatus {
-    /// The release.
     #[command(flatten)]
     pub(in crate::command) spec: SpecFile,
     /// Another release of the same cluster, as NAMESPACE/NAME or NAME
@@ -34,10 +33,8 @@ pub(in crate::command) struct RolloutStatus {
     /// Print it again every two seconds
     #[arg(short, long)]
     pub(in crate::command) watch: bool,
-    /// The cluster.
     #[command(flatten)]
     pub(in crate::command) cluster: ClusterAccess,
-    /// The form of the result.
     #[command(flatten)]
     pub(in crate::command) output: Output,
 }
@@ -54,7 +51,6 @@ Examples:
   canary-ctl rollout run --dry-run        say what would be done now"
 )]
 pub(in crate::command) struct RolloutRun {
-    /// The release.
     #[command(flatten)]
     pub(in crate::command) spec: SpecFile,
     /// Another release of the same cluster, as NAMESPACE/NAME or NAME
@@ -69,10 +65,8 @@ pub(in crate::command) struct RolloutRun {
     /// Say what would be done now, and write nothing
     #[arg(long)]
     pub(in crate::command) dry_run: bool,
-    /// The cluster.
     #[command(flatten)]
     pub(in crate::command) cluster: ClusterAccess,
-    /// The form of the result.
     #[command(flatten)]
     pub(in crate::command) output: Output,
 }

@@ -30,7 +30,6 @@ Examples:
   canary-ctl rollout test-hooks --dry-run         print what each would be sent, and call none"
 )]
 pub(in crate::command) struct TestHooks {
-    /// The release.
     #[command(flatten)]
     pub(in crate::command) spec: SpecFile,
     /// Only this hook; may be given again
@@ -42,7 +41,6 @@ pub(in crate::command) struct TestHooks {
     /// The cluster, where a URL or a key stands in a Secret.
     #[command(flatten)]
     pub(in crate::command) cluster: ClusterAccess,
-    /// The form of the result.
     #[command(flatten)]
     pub(in crate::command) output: Output,
 }
@@ -71,7 +69,6 @@ struct HookTestResult {
     reason: String,
     /// Whether requests are signed.
     is_signed: bool,
-    /// What is sent.
     payload: HookPayload,
     #[serde(skip)]
     text: String,

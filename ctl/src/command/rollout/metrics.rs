@@ -26,7 +26,6 @@ Examples:
   canary-ctl rollout test-metrics --dry-run  print the queries, and ask nothing"
 )]
 pub(in crate::command) struct TestMetrics {
-    /// The release.
     #[command(flatten)]
     pub(in crate::command) spec: SpecFile,
     /// Print what would be asked, and ask nothing
@@ -35,7 +34,6 @@ pub(in crate::command) struct TestMetrics {
     /// The cluster, where the token stands in a Secret.
     #[command(flatten)]
     pub(in crate::command) cluster: ClusterAccess,
-    /// The form of the result.
     #[command(flatten)]
     pub(in crate::command) output: Output,
 }

@@ -37,7 +37,6 @@ use metrics::TestMetrics;
 The verbs write the record of the release; `rollout run` carries it out. It may be ended and run
 again, also twice at once; a weight that none renews expires by itself. More: docs/rollouts.md")]
 pub(super) struct Rollout {
-    /// What to do with the rollout.
     #[command(subcommand)]
     pub(super) verb: RolloutCommand,
 }

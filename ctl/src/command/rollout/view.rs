@@ -31,7 +31,6 @@ pub(super) struct RolloutView {
     observed: Option<Observed>,
 }
 
-/// What was observed.
 #[derive(Clone, Debug, Serialize)]
 struct Observed {
     #[serde(flatten)]

@@ -23,7 +23,6 @@ use std::time::Duration;
   canary-ctl status --watch
   canary-ctl status -o json | jq .generation.running")]
 pub(super) struct Status {
-    /// The release.
     #[command(flatten)]
     pub(super) spec: SpecFile,
     /// Another release of the same cluster or local directory, as NAMESPACE/NAME or NAME
@@ -35,10 +34,8 @@ pub(super) struct Status {
     /// Again every two seconds, until Ctrl-C
     #[arg(short, long)]
     pub(super) watch: bool,
-    /// The cluster.
     #[command(flatten)]
     pub(super) cluster: ClusterAccess,
-    /// The form of the result.
     #[command(flatten)]
     pub(super) output: Output,
 }

@@ -36,7 +36,6 @@ async fn find(name: &str, on: &OnCluster) -> Result<(Cluster, Train), Error> {
     Ok((cluster, train))
 }
 
-/// Prints the order.
 fn announce_order<'r>(train: &str, releases: impl Iterator<Item = &'r ReleaseName>, printer: &mut Printer) {
     let order: Vec<String> = releases.map(ToString::to_string).collect();
     printer.message(&format!("train {train}: {}", order.join(", then ")));

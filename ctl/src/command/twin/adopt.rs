@@ -46,10 +46,8 @@ pub(in crate::command) struct TwinAdopt {
     /// How long to wait for the controllers of Kubernetes
     #[arg(long, value_name = "DURATION", default_value = "60s")]
     pub(in crate::command) timeout: Seconds,
-    /// The cluster.
     #[command(flatten)]
     pub(in crate::command) connection: Connection,
-    /// The form of the result.
     #[command(flatten)]
     pub(in crate::command) output: Output,
 }

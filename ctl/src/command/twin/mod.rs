@@ -29,7 +29,6 @@ use wait::TwinWait;
 
 `docs/helm.md` has the whole way, with Helm, Argo CD and Flux.")]
 pub(super) struct Twin {
-    /// What to do with the two versions.
     #[command(subcommand)]
     pub(super) verb: TwinVerb,
 }

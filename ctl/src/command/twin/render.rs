@@ -23,10 +23,8 @@ use std::path::{Path, PathBuf};
 
 It exits with 2 and prints no object if a check refuses the chart.")]
 pub(in crate::command) struct TwinRender {
-    /// The two versions.
     #[command(flatten)]
     pub(in crate::command) charts: Charts,
-    /// The decisions.
     #[command(flatten)]
     pub(in crate::command) decisions: TwinDecisions,
 }
@@ -47,7 +45,6 @@ pub(in crate::command) struct TwinPostRender {
     /// Write what becomes of each object, or why the chart is refused, to this file, as JSON
     #[arg(long, value_name = "FILE")]
     pub(in crate::command) report_file: Option<PathBuf>,
-    /// The decisions.
     #[command(flatten)]
     pub(in crate::command) decisions: TwinDecisions,
 }
@@ -55,13 +52,10 @@ pub(in crate::command) struct TwinPostRender {
 /// Both versions, to be looked at and not deployed.
 #[derive(Clone, Debug, Args)]
 pub(in crate::command) struct TwinInspection {
-    /// The two versions.
     #[command(flatten)]
     pub(in crate::command) charts: Charts,
-    /// The decisions.
     #[command(flatten)]
     pub(in crate::command) decisions: TwinDecisions,
-    /// The form of the result.
     #[command(flatten)]
     pub(in crate::command) output: Output,
 }
@@ -110,7 +104,6 @@ pub(in crate::command) struct TwinDecisions {
     pub(in crate::command) skipped: Vec<Check>,
 }
 
-/// Whether hooks run.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(in crate::command) enum HooksRun {
     /// They run

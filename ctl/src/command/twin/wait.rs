@@ -38,7 +38,6 @@ pub(in crate::command) struct TwinWait {
     /// How long to wait
     #[arg(long, value_name = "DURATION", default_value = "5m")]
     pub(in crate::command) timeout: Seconds,
-    /// The cluster.
     #[command(flatten)]
     pub(in crate::command) connection: Connection,
 }

@@ -30,7 +30,6 @@ pub(super) struct Weigh {
     /// The share in percent (20, 12.5, 0.25%), or a change of it (+5, -5)
     #[arg(value_name = "PERCENT")]
     pub(super) target: WeightTarget,
-    /// The release.
     #[command(flatten)]
     pub(super) spec: SpecFile,
     /// Another release of the same cluster or local directory, as NAMESPACE/NAME or NAME
@@ -46,7 +45,6 @@ pub(super) struct Weigh {
     /// end of the weight before stays
     #[arg(long, value_name = "DURATION")]
     pub(super) expires_in: Option<Expiry>,
-    /// Which checks are skipped.
     #[command(flatten)]
     pub(super) checks: SkipChecks,
     /// Refuse unless the release is at this generation
@@ -55,10 +53,8 @@ pub(super) struct Weigh {
     /// Say what would change, and change nothing
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// The cluster.
     #[command(flatten)]
     pub(super) cluster: ClusterAccess,
-    /// The form of the result.
     #[command(flatten)]
     pub(super) output: Output,
 }

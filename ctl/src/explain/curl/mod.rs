@@ -26,12 +26,7 @@ pub enum CurlError {
     NoValue(String),
     /// The request depends on a file.
     #[error("`{option} {value}` reads a file: give its content instead")]
-    File {
-        /// The option.
-        option: String,
-        /// Its value.
-        value: String,
-    },
+    File { option: String, value: String },
     /// No URL, or two.
     #[error("expected one URL, found {0}")]
     Urls(usize),
@@ -48,7 +43,6 @@ impl CurlError {
     }
 }
 
-/// The request of a command.
 pub(super) fn read(command: &str) -> Result<ExplainRequest, CurlError> {
     let words = shell::words(command)?;
     let mut words = words.into_iter();

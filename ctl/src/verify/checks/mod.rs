@@ -27,7 +27,6 @@ pub enum Verdict {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Check {
-    /// The promise.
     pub name: String,
     /// Whether it is kept.
     pub verdict: Verdict,
@@ -63,7 +62,6 @@ impl<'a> CheckContext<'a> {
     }
 }
 
-/// All checks.
 pub(super) async fn all(context: &CheckContext<'_>) -> Result<Vec<Check>, ClientError> {
     let mut checks = responses::check(context);
     checks.push(share::check(context));

@@ -59,11 +59,9 @@ impl Addresses {
 pub(crate) struct Site {
     /// Where the control plane listens.
     pub(crate) addresses: Addresses,
-    /// The node's network.
     pub(crate) network: Network,
     /// Where processes are born.
     pub(crate) processes: Processes,
-    /// The lab's own folder.
     pub(crate) folder: PathBuf,
     /// The logs of containers that ended by themselves, each with its exit code.
     pub(crate) ended: Mutex<Vec<(PathBuf, i32)>>,

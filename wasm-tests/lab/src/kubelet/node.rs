@@ -11,7 +11,6 @@ use serde_json::json;
 use super::super::space::NODE;
 use super::port_forward;
 
-/// Its name.
 pub(crate) const NODE_NAME: &str = "lab";
 
 /// Adds it, ready for pods.

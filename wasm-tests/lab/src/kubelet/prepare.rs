@@ -42,7 +42,6 @@ impl Sandbox {
         Ok(Self { pod: pod.clone(), address, network, volumes, hosts })
     }
 
-    /// The log of a container.
     pub(super) fn log(&self, kubelet: &Kubelet, container: &str) -> PathBuf {
         let namespace = self.pod.namespace().unwrap_or_default();
         kubelet.site.log(&format!("{namespace}.{}.{container}", self.pod.name_any()))

@@ -28,7 +28,6 @@ pub(super) struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// The pod's status.
     pub(super) fn status(&self) -> Value {
         let sidecar = |container: &Container| container.restart_policy.as_deref() == Some("Always");
         let sidecars_ready = self.first.iter().all(|(container, state)| !sidecar(container) || state.ready);

@@ -71,7 +71,6 @@ impl Process {
         Ok(Self { group, ended, log: log.to_owned(), pipe })
     }
 
-    /// Waits for its end.
     pub(crate) async fn ended(&self) -> Ended {
         let mut ended = self.ended.clone();
         let last = ended.wait_for(Option::is_some).await;

@@ -38,7 +38,6 @@ pub(crate) struct Mount {
     pub(crate) target: PathBuf,
 }
 
-/// All that is mounted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Root {
     /// In this order.

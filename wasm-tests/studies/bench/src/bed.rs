@@ -44,13 +44,10 @@ impl Placement {
 /// A running contender.
 #[derive(Debug)]
 pub(crate) struct Bed {
-    /// Its row.
     pub(crate) name: String,
     /// Where requests go.
     pub(crate) address: SocketAddr,
-    /// What is sent.
     pub(crate) headers: Headers,
-    /// Its files.
     pub(crate) layout: Layout,
     /// Its admin interface.
     pub(crate) admin: SocketAddr,
@@ -91,7 +88,6 @@ impl Bed {
         self.directory.path()
     }
 
-    /// The process.
     pub(crate) fn pid(&self) -> u32 {
         self.envoy.pid()
     }
@@ -133,7 +129,6 @@ impl Bed {
 pub(crate) struct Backend(Bed);
 
 impl Backend {
-    /// Starts it.
     pub(crate) async fn start() -> Result<Self, BenchError> {
         let headers = crate::request::browser(&[]);
         let (name, chain) = ("the backend".to_owned(), Chain::Empty);
@@ -142,7 +137,6 @@ impl Backend {
         Ok(Self(Bed::start(&contender, None, placement).await?))
     }
 
-    /// Where it listens.
     pub(crate) fn address(&self) -> SocketAddr {
         self.0.address
     }

@@ -45,7 +45,6 @@ pub(crate) struct Contender {
     pub(crate) chain: Chain,
     /// How requests find their cluster.
     pub(crate) routes: Routes,
-    /// What is sent.
     pub(crate) headers: Headers,
     /// What our filter must count each request as; `None` for the others.
     pub(crate) reason: Option<Reason>,
@@ -54,13 +53,11 @@ pub(crate) struct Contender {
 /// What stands before the router.
 #[derive(Clone, Debug)]
 pub(crate) enum Chain {
-    /// Nothing.
     Empty,
     /// The Lua yardstick.
     Lua,
     /// A module with a configuration, delivered by file as `canary-ctl` does.
     Wasm {
-        /// The module.
         module: PathBuf,
         /// What it reads.
         config: Box<FilterConfig>,

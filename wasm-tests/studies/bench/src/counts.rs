@@ -25,7 +25,6 @@ const COUNTED_SECONDS: u32 = 6;
 /// Counts of one request.
 #[derive(Clone, Debug)]
 pub(crate) struct Counts {
-    /// The row.
     pub(crate) name: String,
     /// Instructions in user space.
     pub(crate) instructions: f64,

@@ -35,36 +35,26 @@ pub(crate) enum BenchError {
     Unsigned(&'static str),
     /// A file could not be read or written.
     #[error("cannot read or write {}", path.display())]
-    File {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    File { path: PathBuf, source: std::io::Error },
     /// A program could not be started.
     #[error("cannot run `{program}`, hint: apt-get install {package}")]
     Program {
-        /// Its name.
         program: &'static str,
         /// What brings it.
         package: &'static str,
-        /// Why.
         source: std::io::Error,
     },
     /// A program's output has another form than expected.
     #[error("expected {expected} from `{program}`, found:\n{found}")]
     Output {
-        /// Its name.
         program: &'static str,
         /// What it should say.
         expected: &'static str,
-        /// Its output.
         found: String,
     },
     /// A contender does not do what it is measured for.
     #[error("`{contender}` does something else than it is measured for: expected {expected}, found {found}")]
     OtherPath {
-        /// Who.
         contender: String,
         /// What it should do.
         expected: String,

@@ -17,7 +17,6 @@ pub(crate) struct Machine {
     pub(crate) processor: String,
     /// Cores that this process may use.
     pub(crate) cores: usize,
-    /// Kernel.
     pub(crate) kernel: String,
     /// Envoy's own words.
     pub(crate) envoy: String,

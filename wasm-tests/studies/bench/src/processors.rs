@@ -14,7 +14,6 @@ use std::path::Path;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Processor {
-    /// Its model.
     pub(crate) name: String,
     /// Cores that the benchmark could use.
     pub(crate) cores: usize,
@@ -24,7 +23,6 @@ pub(crate) struct Processor {
     pub(crate) no_filter_microseconds: f64,
     /// The same twice: what it differs from 1 by is noise.
     pub(crate) again: f64,
-    /// Beside no filter.
     pub(crate) beside_no_filter: f64,
     /// Beside the empty SDK filter: lower quartile, median, upper quartile.
     pub(crate) beside_sdk: [f64; 3],

@@ -14,9 +14,7 @@ use crate::verdict::{self, Verdict};
 /// Everything that was measured.
 #[derive(Debug)]
 pub(crate) struct Report {
-    /// Where.
     pub(crate) machine: Machine,
-    /// How long.
     pub(crate) effort: Effort,
     /// CPU time where Envoy answers by itself.
     pub(crate) direct: Samples,

@@ -53,7 +53,6 @@ const LIMITS: &str = "## What this does not show
 * Flagger's column simulates its check. [Beside Flagger](flagger-side-by-side.md) has rollouts by Flagger itself, in a real mesh.
 ";
 
-/// The page.
 pub fn page(results: &Results) -> String {
     let mut page = HEAD.to_owned();
     let rollouts = results

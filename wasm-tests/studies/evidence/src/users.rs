@@ -38,7 +38,6 @@ pub struct Scenario {
     pub clustering: Clustering,
 }
 
-/// A session.
 #[derive(Clone, Copy, Debug)]
 struct Session {
     is_canary: bool,

@@ -66,7 +66,6 @@ impl RolloutPlan {
     }
 }
 
-/// How a rollout ended.
 #[derive(Clone, Debug)]
 pub struct RolloutEnd {
     /// `promoted`, `rolledBack`.

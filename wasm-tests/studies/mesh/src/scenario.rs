@@ -1,6 +1,5 @@
 //! What is wrong with a version, and how its rollout has to end.
 
-/// A rollout.
 #[derive(Clone, Copy, Debug)]
 pub struct Scenario {
     /// What is wrong, for the page.
@@ -16,7 +15,6 @@ pub struct Scenario {
 /// Who comes besides the shoppers, and what happens meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addition {
-    /// Nothing.
     None,
     /// A user of the canary whose pages all fail, and who tries again at once.
     RetryLoop,

@@ -75,7 +75,6 @@ pub(super) struct ClusterStatus {
     problems: Vec<Problem>,
 }
 
-/// The canary's share.
 #[derive(Clone, Debug, Serialize)]
 struct Share {
     /// What was asked for, in basis points.
@@ -84,7 +83,6 @@ struct Share {
     effective: Weight,
 }
 
-/// One version.
 #[derive(Clone, Debug, Serialize)]
 struct Version {
     name: String,

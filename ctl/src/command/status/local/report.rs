@@ -26,7 +26,6 @@ pub(super) struct LocalStatus {
     problems: Vec<Problem>,
 }
 
-/// The canary's share.
 #[derive(Clone, Debug, Serialize)]
 struct Share {
     /// What was asked for, in basis points.
@@ -44,7 +43,6 @@ struct Generation {
     running: Option<u64>,
 }
 
-/// One version.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Version {

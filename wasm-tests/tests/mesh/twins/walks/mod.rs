@@ -78,7 +78,6 @@ impl<'p> AllCharts<'p> {
         Self { walks, sessions: Default::default(), begun: Instant::now() }
     }
 
-    /// Those behind a gateway.
     fn behind(&self, gateway: usize) -> impl Iterator<Item = &Walk<'p>> {
         self.walks.iter().skip(gateway).step_by(2)
     }

@@ -6,7 +6,6 @@ use crate::deliveries::{self, DeliveryCost};
 use crate::gateways;
 use canary_release::status::EmbeddedAtScale;
 
-/// All of it.
 pub(crate) fn page(gateways: &[(usize, Vec<Duration>)], deliveries: &[DeliveryCost]) -> String {
     format!(
         "# From `weight` to active\n\n<!-- Written by `./x bench-arrival`; do not edit. -->\n\n{}\n{}",

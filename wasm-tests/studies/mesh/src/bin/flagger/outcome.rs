@@ -23,7 +23,6 @@ impl Tool {
     }
 }
 
-/// One rollout.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Outcome {
     pub(crate) scenario: String,

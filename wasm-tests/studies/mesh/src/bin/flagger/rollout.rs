@@ -71,7 +71,6 @@ pub(crate) async fn by_canary_ctl(lab: &Lab, name: &str, job: Job) -> Result<Out
     Ok(job.outcome(Tool::CanaryCtl, course, &users))
 }
 
-/// By Flagger.
 pub(crate) async fn by_flagger(
     lab: &Lab,
     controller: &Controller,

@@ -21,7 +21,6 @@ pub(crate) const HANG_TIMEOUT: &str = "5s";
 /// Pages fail by chance, as they do elsewhere, and not evenly spread.
 pub(crate) const RANDOM_FAULTS: &str = "SHOP_RANDOM_FAULTS=true";
 
-/// The users.
 pub(crate) const PACE: Pace = Pace { users: 100, rounds: 40, pause: Duration::from_millis(500) };
 /// Those who were there before the rollout and stay.
 pub(crate) const OLDER: Pace = Pace { users: 40, rounds: u32::MAX, ..PACE };
