@@ -35,7 +35,7 @@ mod write;
 
 pub use client::Access;
 pub use cluster::{Cluster, WriteOptions};
-pub use error::{Error, Protected, ReadinessError};
+pub use error::{CredentialError, Error, KubeconfigError, Obstacle, Protected, ReadinessError};
 pub use metrics_reader::ScrapedMetrics;
 pub use observe::effective_config::EffectiveSettings;
 pub use observe::recover::config_objects;

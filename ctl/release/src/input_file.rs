@@ -22,13 +22,26 @@ pub fn read(path: &Path) -> io::Result<String> {
 ///
 /// If it cannot be read, is no UTF-8, or is longer than 8 MiB.
 pub fn read_from(stream: impl Read) -> io::Result<String> {
+    String::from_utf8(bytes_of(stream)?).map_err(|error| {
+        let place = place_of(error.as_bytes(), error.utf8_error().valid_up_to());
+        io::Error::new(ErrorKind::InvalidData, format!("expected UTF-8, found other bytes at {place}"))
+    })
+}
+
+/// The bytes of a file.
+///
+/// # Errors
+///
+/// If the file cannot be read, or is larger than 8 MiB.
+pub fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    bytes_of(File::open(path)?)
+}
+
+fn bytes_of(stream: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = stream.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     if u64::try_from(read).is_ok_and(|read| read <= MAX_BYTES) {
-        return String::from_utf8(bytes).map_err(|error| {
-            let place = place_of(error.as_bytes(), error.utf8_error().valid_up_to());
-            io::Error::new(ErrorKind::InvalidData, format!("expected UTF-8, found other bytes at {place}"))
-        });
+        return Ok(bytes);
     }
     let message = format!("expected at most {MAX_BYTES} bytes, found more");
     Err(io::Error::new(ErrorKind::FileTooLarge, message))

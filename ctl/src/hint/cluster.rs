@@ -3,7 +3,7 @@
 use super::Hint;
 use super::command::{ShellCommand, shown};
 use super::rights::right_to_add;
-use canary_operations::{Error, Protected, ReadinessError};
+use canary_operations::{CredentialError, Error, KubeconfigError, Obstacle, Protected, ReadinessError};
 use canary_release::rbac::Right;
 
 /// The most releases that a hint names.
@@ -48,8 +48,48 @@ impl Hint for Error {
                 Some(format!("{} lists them", command.name(&object.namespace, "NAMESPACE")))
             }
             Self::Unknown { known, .. } => Some(unknown(known)),
+            Self::Kubeconfig { source, .. } => source.hint(),
+            Self::NoCredentials(error) => error.hint(),
+            Self::Unreachable { .. } | Self::Unanswered { .. } if self.obstacle().is_some() => {
+                self.obstacle().map(|obstacle| of_obstacle(obstacle).to_owned())
+            }
             other => of_access(other).or_else(|| of_proxies(other)).map(str::to_owned),
         }
+    }
+}
+
+impl Hint for KubeconfigError {
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Read(_) | Self::NoHome | Self::Invalid(_) => "name one by `--kubeconfig` or KUBECONFIG",
+            Self::NoContext { .. } => "name one of its contexts by `--context`",
+            Self::NoCluster { .. } | Self::Server { .. } | Self::Authority { .. } | Self::Client(_) => {
+                "`kubectl config view` shows the kubeconfig as it is read"
+            }
+            Self::Proxy { .. } => "`proxy-url` of the kubeconfig goes before HTTPS_PROXY and NO_PROXY",
+        };
+        Some(hint.to_owned())
+    }
+}
+
+impl Hint for CredentialError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NotInstalled { install_hint: Some(hint), .. } => {
+                format!("the kubeconfig says: {}", shown(hint))
+            }
+            Self::NotInstalled { command, .. } => {
+                format!("install `{}`, or put its folder on the PATH", shown(command))
+            }
+            Self::Plugin { .. } => {
+                "the tool that wrote this part of the kubeconfig writes it again in its present form"
+                    .to_owned()
+            }
+            Self::Failed { .. } | Self::NotStarted { .. } | Self::Answer { .. } => {
+                "log in again; `kubectl get namespaces` runs the same plugin".to_owned()
+            }
+            Self::Token { .. } | Self::TokenFile { .. } => return None,
+        })
     }
 }
 
@@ -98,7 +138,6 @@ fn unknown(known: &[String]) -> String {
 /// Hints for errors of the API server and conflicts with other writers.
 const fn of_access(error: &Error) -> Option<&'static str> {
     Some(match error {
-        Error::Kubeconfig { .. } => "name one by `--kubeconfig` or KUBECONFIG",
         Error::Unauthorized { .. } => {
             "the credentials in the kubeconfig have expired or are wrong: log in again"
         }
@@ -128,6 +167,24 @@ const fn of_access(error: &Error) -> Option<&'static str> {
         }
         _ => return None,
     })
+}
+
+/// On the way to the API server.
+const fn of_obstacle(obstacle: Obstacle) -> &'static str {
+    match obstacle {
+        Obstacle::Proxy => {
+            "is the proxy there, does it allow this address, and does it know the user? NO_PROXY with the host of the API server goes past a \
+             proxy of the environment, not past `proxy-url`"
+        }
+        Obstacle::Certificate => {
+            "`certificate-authority-data` of the kubeconfig has to be that of this API server, and the host one that its certificate names \
+             (else `tls-server-name`)"
+        }
+        Obstacle::Scheme => {
+            "is `server` of the kubeconfig https:// where the API server speaks TLS, and http:// where it does not?"
+        }
+        Obstacle::Credentials => "log in again; `kubectl get namespaces` runs the same plugin",
+    }
 }
 
 /// About proxies and their pods.

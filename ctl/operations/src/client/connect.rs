@@ -1,16 +1,22 @@
 //! The connection to the API server: kubeconfig and context as `kubectl` reads them, or the service account of the pod
 //! that the process runs in.
 
+use super::bearer::Bearer;
 use super::credentials::Credentials;
+use super::kubeconfig::{self, Context, InFile, KubeconfigEnvironment};
+use super::proxy::{Proxy, ProxyEnvironment};
 use super::retry::RetryPolicy;
+use super::transport::{Transport, transport};
 use crate::Error;
+use crate::error::KubeconfigError;
 use http::Response;
 use http_body_util::Limited;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use kube::api::PostParams;
 use kube::client::ClientBuilder;
-use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::config::AuthInfo;
 use kube::{Api, Client, Config};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Duration;
 use tower::buffer::BufferLayer;
@@ -48,21 +54,78 @@ impl Access {
     }
 
     pub(crate) async fn client_and_address(&self) -> Result<(Client, String), Error> {
-        let mut config = config(self).await?;
-        let address = config.cluster_url.to_string();
+        self.connect(&Environment::of_process()).await
+    }
+
+    async fn connect(&self, environment: &Environment) -> Result<(Client, String), Error> {
+        let unusable = |(path, source)| Error::Kubeconfig { path, source };
+        let Target { mut config, mut user, proxy } = self.target(environment).map_err(unusable)?;
         config.read_timeout = Some(self.request_timeout.unwrap_or(DEFAULT_REQUEST_TIMEOUT));
-        let client = client(config).map_err(|source| unreachable(&address, source))?;
+        let password = user.password.clone();
+        let bearer = Bearer::take(&mut user).await.map_err(Box::new)?;
+        config.auth_info = user;
+        let credentials = Credentials::new(password, bearer.clone());
+        let transport = transport(&config, proxy.as_ref(), bearer);
+        let transport = transport.map_err(|error| unusable((self.kubeconfig.clone(), error.into())))?;
+        let address = config.cluster_url.to_string();
+        let client = client(transport, credentials)
+            .map_err(|source| Error::Unreachable { address: address.clone(), source: Box::new(source) })?;
         Ok((client, address))
     }
+
+    /// The connection that the kubeconfig describes; in a pod without a kubeconfig that of its service account.
+    fn target(&self, environment: &Environment) -> Result<Target, InFile<KubeconfigError>> {
+        let file = match &self.kubeconfig {
+            Some(path) => kubeconfig::read(path).map_err(|error| (Some(path.clone()), error)),
+            None => environment.files.read(),
+        };
+        let is_missing = |error: &InFile<KubeconfigError>| match &error.1 {
+            KubeconfigError::Read(error) => error.kind() == ErrorKind::NotFound,
+            KubeconfigError::NoHome => true,
+            _ => false,
+        };
+        let file = match file {
+            Err(error) if self.kubeconfig.is_none() && self.context.is_none() && is_missing(&error) => {
+                let mut config = Config::incluster().map_err(|_| error)?;
+                let user = std::mem::take(&mut config.auth_info);
+                return Ok(Target { config, user, proxy: None });
+            }
+            file => file?,
+        };
+        let in_file = |error| (self.kubeconfig.clone(), error);
+        let Context { config, user, proxy_url } =
+            kubeconfig::context(&file, self.context.as_deref()).map_err(in_file)?;
+        let proxy = environment.proxies.proxy_to(&config.cluster_url, proxy_url.as_deref());
+        Ok(Target { config, user, proxy: proxy.map_err(in_file)? })
+    }
+}
+
+/// What decides beside [`Access`].
+#[derive(Clone, Debug, Default)]
+struct Environment {
+    files: KubeconfigEnvironment,
+    proxies: ProxyEnvironment,
+}
+
+impl Environment {
+    fn of_process() -> Self {
+        Self { files: KubeconfigEnvironment::of_process(), proxies: ProxyEnvironment::of_process() }
+    }
+}
+
+/// An API server, who calls it, and the way there.
+struct Target {
+    config: Config,
+    user: AuthInfo,
+    proxy: Option<Proxy>,
 }
 
 /// A client that retries failed calls if that is safe, and reads no response without end. The retry layer has to be cloned for each
 /// call, and so is on top of a buffer.
-fn client(config: Config) -> Result<Client, kube::Error> {
+fn client(transport: Transport, credentials: Credentials) -> Result<Client, kube::Error> {
     let again = RetryPolicy::new().map_err(|source| kube::Error::Service(source.into()))?;
-    let credentials = Credentials::of(&config.auth_info);
     let redacted = move |response| credentials.clone().redacted(response);
-    let builder = ClientBuilder::try_from(config)?
+    let builder = ClientBuilder::new(transport, "default")
         .with_layer(&MapResponseLayer::new(limited))
         .with_layer(&AndThenLayer::new(redacted))
         .with_layer(&BufferLayer::new(CALLS_AT_ONCE));
@@ -72,32 +135,6 @@ fn client(config: Config) -> Result<Client, kube::Error> {
 /// The response, whose body is an error from the byte on that is one too many.
 fn limited<B>(response: Response<B>) -> Response<Limited<B>> {
     response.map(|body| Limited::new(body, MAX_RESPONSE_BYTES))
-}
-
-async fn config(access: &Access) -> Result<Config, Error> {
-    let options = KubeConfigOptions { context: access.context.clone(), ..KubeConfigOptions::default() };
-    match &access.kubeconfig {
-        Some(path) => {
-            let unusable = |error| kubeconfig_error(Some(path.clone()), error);
-            let file = Kubeconfig::read_from(path).map_err(unusable)?;
-            Config::from_custom_kubeconfig(file, &options).await.map_err(unusable)
-        }
-        None => match Config::from_kubeconfig(&options).await {
-            Ok(config) => Ok(config),
-            Err(error) if access.context.is_some() => Err(kubeconfig_error(None, error)),
-            Err(error) => Config::incluster().map_err(|_| kubeconfig_error(None, error)),
-        },
-    }
-}
-
-/// `kube` names a file that cannot be read with its quotes escaped: the message here names it once.
-fn kubeconfig_error(path: Option<PathBuf>, error: KubeconfigError) -> Error {
-    match error {
-        KubeconfigError::ReadConfig(source, found) => {
-            Error::Kubeconfig { path: path.or(Some(found)), source: Box::new(source) }
-        }
-        other => Error::Kubeconfig { path, source: Box::new(other) },
-    }
 }
 
 fn unreachable(address: &str, source: kube::Error) -> Error {
@@ -123,6 +160,10 @@ pub(crate) async fn whoami(client: &Client, address: &str) -> Result<Option<Stri
 }
 
 #[cfg(test)]
+#[path = "connect_tests.rs"]
+mod connect_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use bytes::Bytes;
@@ -134,7 +175,7 @@ mod tests {
     #[tokio::test]
     async fn a_kubeconfig_that_is_not_there_is_named_once() {
         let access = Access { kubeconfig: Some("nokc".into()), ..Access::default() };
-        let error = config(&access).await.unwrap_err();
+        let error = access.client().await.unwrap_err();
         let cause = std::error::Error::source(&error).unwrap().to_string();
         assert_eq!(error.to_string(), "cannot use the kubeconfig `nokc`");
         assert!(cause.starts_with("No such file") && !cause.contains("nokc"), "{cause}");

@@ -1,22 +1,32 @@
 //! The API server: how to reach it, which failed requests are sent again, and reading and writing objects.
 //!
 //! ```text
-//! connect    kubeconfig and context, as kubectl has them      Access        -> kube::Client
+//! kubeconfig   the files, a context in them, its API server   files         -> Context
+//! proxy        the proxy on the way, as kubectl chooses it    environment   -> Proxy
+//! exec_plugin  credential plugins                             ExecConfig    -> PluginCredential
+//! bearer       the token of each request                      AuthInfo      -> Bearer
+//! transport    connections, and what requests carry           Config        -> Transport
+//! connect      all of that together                           Access        -> kube::Client
 //! credentials  an error response without the credentials of the kubeconfig
-//! retry      which failed requests are sent again             API error     -> RetryPolicy
-//! api_error  maps an API status to an error                   Status        -> Error
-//! objects    reads objects of any kind                        Reference     -> JSON
-//! write      applies, updates and deletes objects             Change        -> API requests
-//! pods       pods by labels, and which are ready              labels        -> Pod
+//! retry        which failed requests are sent again           API error     -> RetryPolicy
+//! api_error    maps an API status to an error                 Status        -> Error
+//! objects      reads objects of any kind                      Reference     -> JSON
+//! write        applies, updates and deletes objects           Change        -> API requests
+//! pods         pods by labels, and which are ready            labels        -> Pod
 //! ```
 
 mod api_error;
 pub(crate) mod backoff;
+mod bearer;
 mod connect;
 mod credentials;
+mod exec_plugin;
+mod kubeconfig;
 mod objects;
 pub(crate) mod pods;
+mod proxy;
 mod retry;
+mod transport;
 mod write;
 
 pub use connect::Access;

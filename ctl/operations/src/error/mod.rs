@@ -1,9 +1,15 @@
 //! Why a cluster cannot be steered, as data: what a person can do about it is said at the edge.
 
 mod category;
+mod kubeconfig;
+mod obstacle;
 mod protected;
 mod readiness;
 
+pub use kubeconfig::{CredentialError, KubeconfigError};
+pub(crate) use obstacle::ProxyError;
+
+pub use obstacle::Obstacle;
 pub use protected::Protected;
 pub use readiness::ReadinessError;
 
@@ -28,8 +34,11 @@ pub enum Error {
         /// The file, where one was named.
         path: Option<PathBuf>,
         /// Why.
-        source: Box<dyn std::error::Error + Send + Sync>,
+        source: KubeconfigError,
     },
+    /// There are no credentials for the API server.
+    #[error("no credentials for the API server")]
+    NoCredentials(#[from] Box<CredentialError>),
     /// The API server is unreachable.
     #[error("the API server {address} is unreachable")]
     Unreachable {

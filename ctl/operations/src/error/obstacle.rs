@@ -1,0 +1,61 @@
+//! What is between here and the API server.
+
+use super::Error;
+use std::error::Error as StdError;
+use std::io;
+
+/// What keeps requests from the API server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// A proxy, which is not there or refuses.
+    Proxy,
+    /// The certificate of the API server, or of a proxy, is not valid here.
+    Certificate,
+    /// The API server expects another scheme: one side speaks TLS, the other does not.
+    Scheme,
+    /// There are no new credentials.
+    Credentials,
+}
+
+/// The way through a proxy failed.
+#[derive(Debug, thiserror::Error)]
+#[error("no connection by the proxy {proxy}")]
+pub(crate) struct ProxyError {
+    pub(crate) proxy: String,
+    pub(crate) source: tower::BoxError,
+}
+
+impl Error {
+    /// What is in the way, where that is known.
+    pub fn obstacle(&self) -> Option<Obstacle> {
+        let (Self::Unreachable { source, .. } | Self::Unanswered { source, .. }) = self else { return None };
+        let mut next: Option<&(dyn StdError + 'static)> = Some(source.as_ref());
+        while let Some(error) = next {
+            // The source of an I/O error is that of the error in it.
+            let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+            let error: &(dyn StdError + 'static) = match inner {
+                Some(inner) => inner,
+                None => error,
+            };
+            if let Some(found) = obstacle(error) {
+                return Some(found);
+            }
+            next = error.source();
+        }
+        None
+    }
+}
+
+fn obstacle(error: &(dyn StdError + 'static)) -> Option<Obstacle> {
+    if error.is::<ProxyError>() {
+        return Some(Obstacle::Proxy);
+    }
+    if error.is::<super::CredentialError>() {
+        return Some(Obstacle::Credentials);
+    }
+    match error.downcast_ref::<rustls::Error>()? {
+        rustls::Error::InvalidCertificate(_) => Some(Obstacle::Certificate),
+        rustls::Error::InvalidMessage(_) => Some(Obstacle::Scheme),
+        _ => None,
+    }
+}
