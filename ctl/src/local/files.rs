@@ -5,10 +5,13 @@ use nix::fcntl::OFlag;
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The largest file of a directory: the files of 10,000 releases have some 50 MB.
 const MAX_BYTES: u64 = 256 << 20;
+
+/// The end of a new file's name, before it is renamed.
+const RANDOM_CHARACTERS: usize = 6;
 
 /// Who may read a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +48,7 @@ pub fn replace_for(readers: Readers, path: &Path, text: impl AsRef<[u8]>) -> Res
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let mut file = tempfile::Builder::new()
         .prefix(&format!(".{name}."))
+        .rand_bytes(RANDOM_CHARACTERS)
         .permissions(Permissions::from_mode(mode))
         .tempfile_in(folder)
         .map_err(Error::file("create a file in", folder))?;
@@ -58,6 +62,24 @@ pub fn replace_for(readers: Readers, path: &Path, text: impl AsRef<[u8]>) -> Res
 /// Creates a directory for files that hold keys, readable by its owner alone. One that exists stays as it is.
 pub(super) fn create_directory(path: &Path) -> Result<(), Error> {
     DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(Error::file("create", path))
+}
+
+/// Deletes what a [`replace`] of these files that was killed has left beside them. No other process may be writing them.
+pub(super) fn delete_strays(files: &[PathBuf]) {
+    for path in files {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let prefix = format!(".{name}.");
+        let entries = std::fs::read_dir(folder_of(path)).into_iter().flatten().flatten();
+        for entry in entries {
+            let random = entry.file_name().to_string_lossy().strip_prefix(&prefix).map(str::len);
+            let is_stray =
+                random == Some(RANDOM_CHARACTERS) && entry.file_type().is_ok_and(|kind| kind.is_file());
+            if is_stray {
+                // What cannot be deleted is in no way of the next write, which has a name of its own.
+                std::fs::remove_file(entry.path()).ok();
+            }
+        }
+    }
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -140,6 +162,33 @@ mod tests {
         replace_for(Readers::Everyone, &folder.path().join("canary.yaml"), "ours").unwrap();
         assert_eq!(fs::read_to_string(&theirs).unwrap(), "theirs");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no stray file is left");
+    }
+
+    #[test]
+    fn what_a_killed_write_has_left_is_deleted_and_nothing_of_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state.json");
+        let kept = [
+            "state.json",
+            ".state.json.swp",
+            ".state.json.a1b2c3d",
+            ".other.json.a1b2c3",
+            "state.json.a1b2c3",
+        ];
+        for name in kept.into_iter().chain([".state.json.a1b2c3", ".state.json.XyZ123"]) {
+            fs::write(folder.path().join(name), "text").unwrap();
+        }
+        fs::create_dir(folder.path().join(".state.json.folder")).unwrap();
+        delete_strays(&[state]);
+        let left = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut expected: Vec<String> = kept.map(str::to_owned).to_vec();
+        expected.push(".state.json.folder".to_owned());
+        expected.sort();
+        let mut left: Vec<String> = left.collect();
+        left.sort();
+        assert_eq!(left, expected);
     }
 
     #[test]

@@ -54,6 +54,19 @@ impl Layout {
         self.directory.join("signing-keys.json")
     }
 
+    /// The files that are replaced under the write lock.
+    pub(super) fn replaced(&self) -> Vec<PathBuf> {
+        vec![
+            self.bootstrap(),
+            self.clusters(),
+            self.routes(),
+            self.ecds(),
+            self.module(),
+            self.state(),
+            self.keys(),
+        ]
+    }
+
     /// The file of the write lock.
     pub fn lock(&self) -> PathBuf {
         self.directory.join("lock")

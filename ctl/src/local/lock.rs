@@ -17,7 +17,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(20);
 
 impl Lock {
-    /// Takes the lock, and creates the directory if there is none.
+    /// Takes the lock, and creates the directory if there is none. What a writer that was killed has left is deleted.
     ///
     /// # Errors
     ///
@@ -37,7 +37,10 @@ impl Lock {
         let deadline = Instant::now() + TIMEOUT;
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(Self { _file: file }),
+                Ok(()) => {
+                    files::delete_strays(&layout.replaced());
+                    return Ok(Self { _file: file });
+                }
                 Err(TryLockError::WouldBlock) if Instant::now() < deadline => tokio::time::sleep(PAUSE).await,
                 Err(TryLockError::WouldBlock) => {
                     return Err(Error::Busy { directory: layout.directory().to_owned() });
@@ -51,6 +54,20 @@ impl Lock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn the_next_writer_deletes_what_a_killed_one_has_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::new(folder.path().join("local"));
+        drop(Lock::take(&layout).await.unwrap());
+        for path in layout.replaced() {
+            let name = format!(".{}.a1b2c3", path.file_name().unwrap().display());
+            std::fs::write(path.with_file_name(name), "half").unwrap();
+        }
+        let _lock = Lock::take(&layout).await.unwrap();
+        let left = std::fs::read_dir(layout.directory()).unwrap().map(|entry| entry.unwrap().file_name());
+        assert_eq!(left.collect::<Vec<_>>(), ["lock"]);
+    }
 
     #[tokio::test]
     async fn a_link_in_the_place_of_the_lock_creates_nothing_elsewhere() {
