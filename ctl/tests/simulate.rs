@@ -58,3 +58,71 @@ fn what_cannot_be_counted_is_refused() {
     let above_hundred = directory.run(&["simulate", "ids.txt", "--weights", "10,200"]);
     assert!(stderr(&above_hundred).contains("step 2 of the weights"), "{}", stderr(&above_hundred));
 }
+
+/// Logs in the formats of `reports.md`, C36: each is read by its own fields, or refused with what was found.
+#[test]
+fn a_log_is_taken_for_no_other_than_it_is() {
+    let directory = Directory::written("off");
+    let istio = |id: usize| {
+        format!(
+            "[2026-11-26T10:00:00.{id:03}Z] \"GET /cart HTTP/2\" 200 - via_upstream - \"-\" 0 512 12 11 \"203.0.113.{}\" \"Mozilla/5.0\" \
+             \"id-{id}\" \"shop.example.com\" \"10.1.1.7:8080\" outbound|80|v1|shop.shop.svc.cluster.local 10.1.1.2:41000 10.1.1.2:8443 \
+             203.0.113.9:51234 shop.example.com -\n",
+            id % 20
+        )
+    };
+    let json_line = |id: usize| {
+        format!(
+            "{{\"path\":\"/cart;JSESSIONID=zzz\",\"x_forwarded_for\":\"203.0.113.{}\",\"cookie\":{}}}\n",
+            id % 20,
+            if id.is_multiple_of(2) {
+                format!("\"JSESSIONID=s{}; lang=de\"", id % 20)
+            } else {
+                "null".to_owned()
+            }
+        )
+    };
+    let write = |name: &str, text: String| std::fs::write(directory.path().join(name), text).unwrap();
+    write("istio.log", (0..200).map(istio).collect());
+    write("json.log", (0..200).map(json_line).collect());
+    write("syslog.log", "Nov 26 10:00:00 host app: hello\n".repeat(5));
+    std::fs::write(directory.path().join("log.gz"), b"\x1f\x8b\x08\0\0\0").unwrap();
+    for (arguments, users) in [
+        (&["istio.log", "--log", "--key", "client"][..], 20),
+        (&["json.log", "--log", "--key", "client"], 20),
+        (&["json.log", "--log", "--key", "cookie:JSESSIONID"], 10),
+    ] {
+        let all = [&["simulate", "--distinct", "--salt", "s", "-o", "json"], arguments].concat();
+        let output = directory.run(&all);
+        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+        assert_eq!(json(&output)["users"], users, "{arguments:?}");
+    }
+    for (arguments, expected, hint) in [
+        (
+            &["istio.log"][..],
+            "expected ids, one a line, found a log in Istio's default format",
+            "give `--log`",
+        ),
+        (
+            &["istio.log", "--log", "--key", "cookie:a"],
+            "found none in 200 lines of Istio's default format",
+            "`--key client`",
+        ),
+        (
+            &["istio.log", "--log", "--key", "user"],
+            "found none in 200 lines of Istio's default format",
+            "`--key client`",
+        ),
+        (
+            &["syslog.log", "--log", "--key", "client"],
+            "found `Nov 26 10:00:00 host app: hello`",
+            "`--key quoted:N`",
+        ),
+        (&["log.gz", "--log", "--key", "client"], "expected lines of text, found gzip", "`zcat FILE |"),
+    ] {
+        let output = directory.run(&[&["simulate", "--salt", "s"], arguments].concat());
+        let text = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(text.contains(expected) && text.contains(hint), "{arguments:?}: {text}");
+    }
+}

@@ -3,7 +3,9 @@
 use super::arguments::{Keys, Output, SpecFile};
 use super::release_context::ReleaseContext;
 use crate::report::Printer;
-use crate::simulate::{Census, Field, Identifier, Progress, Rules, SimulationReport, WeightSchedule};
+use crate::simulate::{
+    Census, Field, Head, HeadError, Identifier, LogFormat, Progress, Rules, SimulationReport, WeightSchedule,
+};
 use crate::{Error, Outcome};
 use assignment::Salt;
 use assignment::contract::{self, IdentityMode, KeySource};
@@ -21,10 +23,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
     canary-ctl simulate session-ids.txt --weights 0,1,10,50,100\n  \
     canary-ctl simulate access.log --log --key cookie:JSESSIONID --distinct\n  \
     zcat access.log.*.gz | canary-ctl simulate --log --key client --salt shop/shop/v2\n\n\
-    A log is in common or combined format, with any quoted fields after it. --key is one of\n  \
-    client         the first field\n  \
-    user           the third field\n  \
-    cookie:NAME    a cookie in a quoted field after the request\n  \
+    A log is in common or combined format (nginx, Apache), in the default format of Envoy or Istio,\n\
+    of HAProxy (HTTP), of an AWS Application Load Balancer, or JSON. --key is one of\n  \
+    client         the client's address, by the format; the first of X-Forwarded-For\n  \
+    user           the user: in common format the third field, in JSON `user` or `remote_user`\n  \
+    cookie:NAME    a cookie in a quoted field after the request, or in a JSON member `...cookie`\n  \
     quoted:N       the N-th quoted field, from 1 (the request)\n  \
     field:N        the N-th field between white space, from 1\n\n\
     Lines are counted, so a user with many lines counts as often; --distinct counts each once, and keeps \
@@ -76,15 +79,18 @@ pub(super) async fn run(arguments: Simulate, printer: &mut Printer) -> Result<Ou
     let input = Stoppable { input, stop: Arc::clone(&stop.0) };
     let (rules, mut progress) = (question.rules, Progress::on_terminal(length));
     // Reading would keep Ctrl-C from being seen.
-    let census = tokio::task::spawn_blocking(move || Census::take(input, &rules, &mut progress));
+    let counted = tokio::task::spawn_blocking(move || {
+        let (head, input) = Head::of(input)?;
+        let checked = head.check(&rules.field);
+        let census = checked
+            .map(|()| Census::take(input, &rules, &mut progress).map(|census| (head.format(), census)));
+        Ok(census)
+    });
     let failed = |source| Error::File { action: "read", path: arguments.input.clone(), source };
-    let census = census.await.map_err(io::Error::other).flatten().map_err(failed)?;
+    let counted = counted.await.map_err(io::Error::other).flatten().map_err(failed)?;
+    let (format, census) = counted.map_err(|error| other_input(&error))?.map_err(failed)?;
     if census.users() == 0 {
-        let (lines, without_key) = (census.lines, census.without_key);
-        return Err(Error::usage(
-            format!("expected users, found none in {lines} lines ({without_key} without a key)"),
-            "check the input, and `--key` where it is a log",
-        ));
+        return Err(no_users(&census, format));
     }
     let report = SimulationReport::new(question.salt, question.stickiness, &census, &arguments.weights);
     printer.report(&report)?;
@@ -92,6 +98,35 @@ pub(super) async fn run(arguments: Simulate, printer: &mut Printer) -> Result<Ou
         printer.hint("a log repeats its users: `--distinct` counts each once");
     }
     Ok(Outcome::Done)
+}
+
+/// The input is not what it is said to be.
+fn other_input(error: &HeadError) -> Error {
+    let hint = match error {
+        HeadError::Packed { program, .. } => format!("`{program} FILE | canary-ctl simulate …`"),
+        HeadError::Wide => "save it as UTF-8; in PowerShell: `… | Out-File -Encoding utf8 FILE`".to_owned(),
+        HeadError::Log(_) => "give `--log`, and `--key` for what names the user".to_owned(),
+        HeadError::Format(_) => {
+            "name the place in the line by `--key quoted:N` or `field:N`, or take away what is put before each line".to_owned()
+        }
+    };
+    Error::usage(error.to_string(), hint)
+}
+
+/// Nothing is counted.
+fn no_users(census: &Census, format: Option<LogFormat>) -> Error {
+    let (lines, without_key) = (census.lines, census.without_key);
+    let found = format.map_or_else(String::new, |format| format!(" of {}", format.name()));
+    let hint = match format {
+        Some(LogFormat::Envoy | LogFormat::Istio | LogFormat::Alb) => {
+            "its default fields are no cookie and no user: `--key client`, or `--key quoted:N` for a field of your own"
+        }
+        _ => "check the input, and `--key` where it is a log",
+    };
+    Error::usage(
+        format!("expected users, found none in {lines} lines{found} ({without_key} without a key)"),
+        hint,
+    )
 }
 
 /// The settings of a simulation.

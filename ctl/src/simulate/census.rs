@@ -78,7 +78,7 @@ impl Census {
                 without_key += 1;
                 return;
             };
-            let identity = identifier.identify(key);
+            let identity = identifier.identify(&key);
             if seen.as_mut().is_some_and(|seen| !seen.insert(identity.as_u64())) {
                 return;
             }

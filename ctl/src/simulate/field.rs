@@ -1,11 +1,8 @@
 //! Which part of a line names the user: all of it, or a field of an access log.
-//!
-//! # Source
-//! Common and combined log format: Apache `mod_log_config`, nginx `ngx_http_log_module`:
-//! `host ident user [time] "request" status bytes "referer" "user agent"`, `-` for a missing value. Neither has
-//! cookies; a log format with cookies has an additional quoted field, for instance Apache's `\"%{Cookie}i\"`.
 
+use super::log_line::{self, LogFormat, quoted};
 use assignment::request::cookie_pairs;
+use std::borrow::Cow;
 use std::str::FromStr;
 
 /// Where the key is in a line.
@@ -13,11 +10,11 @@ use std::str::FromStr;
 pub enum Field {
     /// The whole line, without white space around it.
     Line,
-    /// The client's address: the first field of a log line.
+    /// The client's address, by the format of the line.
     Client,
-    /// The authenticated user: the third field.
+    /// The authenticated user, by the format of the line.
     User,
-    /// A cookie of this name, in a quoted field after the request (the last that has it).
+    /// A cookie of this name (the last text of the line that has it).
     Cookie(String),
     /// What the quotation marks hold, counted from 1: in combined format 1 is the request, 2 the referer.
     Quoted(usize),
@@ -49,17 +46,19 @@ impl FromStr for Field {
 
 impl Field {
     /// The key in a line. `None` if the field is missing, empty, or `-` (no value, in a log).
-    pub fn of<'l>(&self, line: &'l [u8]) -> Option<&'l [u8]> {
+    pub fn of<'l>(&self, line: &'l [u8]) -> Option<Cow<'l, [u8]>> {
         let value = match self {
             // A separate case: a list of ids may contain an id `-`, and its lines need no parsing.
-            Self::Line => return Some(line.trim_ascii()).filter(|key| !key.is_empty()),
-            Self::Client => spaced(line, 1),
-            Self::User => spaced(line, 3),
-            Self::Spaced(number) => spaced(line, *number),
-            Self::Quoted(number) => quoted(line).nth(number - 1),
+            Self::Line => return Some(Cow::Borrowed(line.trim_ascii())).filter(|key| !key.is_empty()),
+            Self::Client => log_line::client(line),
+            Self::User => log_line::user(line),
             Self::Cookie(name) => cookie(line, name.as_bytes()),
+            // What is counted from a line's beginning is no place in JSON.
+            Self::Spaced(_) | Self::Quoted(_) if LogFormat::of(line) == Some(LogFormat::Json) => None,
+            Self::Spaced(number) => spaced(line, *number).map(Cow::Borrowed),
+            Self::Quoted(number) => quoted(line).nth(number - 1).map(Cow::Borrowed),
         };
-        value.filter(|key| !key.is_empty() && *key != b"-")
+        value.filter(|key| !key.is_empty() && **key != *b"-")
     }
 }
 
@@ -67,35 +66,14 @@ fn spaced(line: &[u8], number: usize) -> Option<&[u8]> {
     line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()).nth(number - 1)
 }
 
-/// The contents of the quoted fields. A backslash keeps the next byte from ending one, as Apache writes it.
-fn quoted(line: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = line;
-    std::iter::from_fn(move || {
-        let open = memchr::memchr(b'"', rest)?;
-        let inside = rest.get(open + 1..)?;
-        let close = closing_quote(inside)?;
-        rest = inside.get(close + 1..)?;
-        inside.get(..close)
-    })
-}
-
-fn closing_quote(inside: &[u8]) -> Option<usize> {
-    let mut from = 0;
-    loop {
-        let mark = from + memchr::memchr2(b'"', b'\\', inside.get(from..)?)?;
-        match inside.get(mark)? {
-            b'"' => return Some(mark),
-            _ => from = mark + 2,
-        }
-    }
-}
-
-/// The request line is passed over: its path may hold `;JSESSIONID=…`, which is no cookie.
-fn cookie<'l>(line: &'l [u8], name: &[u8]) -> Option<&'l [u8]> {
-    let in_field = |field: &'l [u8]| {
-        cookie_pairs(field).find(|(found, value)| *found == name && !value.is_empty()).map(|(_, value)| value)
-    };
-    quoted(line).skip(1).filter_map(in_field).last()
+fn cookie<'l>(line: &'l [u8], name: &[u8]) -> Option<Cow<'l, [u8]>> {
+    let texts = log_line::cookie_texts(line).into_iter();
+    let found = texts.filter_map(|text| {
+        let pair =
+            |(found, value): (&[u8], &[u8])| (found == name && !value.is_empty()).then(|| value.to_vec());
+        cookie_pairs(&text).find_map(pair)
+    });
+    found.last().map(Cow::Owned)
 }
 
 #[cfg(test)]
@@ -106,7 +84,7 @@ mod tests {
 
     fn find(field: &str, line: &str) -> Option<String> {
         let field: Field = field.parse().unwrap();
-        field.of(line.as_bytes()).map(|key| String::from_utf8_lossy(key).into_owned())
+        field.of(line.as_bytes()).map(|key| String::from_utf8_lossy(&key).into_owned())
     }
 
     #[test]
@@ -127,7 +105,7 @@ mod tests {
     #[test]
     fn a_dash_an_empty_field_and_a_missing_one_are_no_key() {
         for (field, line) in [
-            ("user", "203.0.113.9 - - [x]"),
+            ("user", r#"203.0.113.9 - - [21/Nov/2026:10:00:00 +0000] "GET /" 200"#),
             ("quoted:1", r#"a "" b"#),
             ("quoted:2", r#"a "b" c"#),
             ("quoted:1", r#"a "never closed\""#),
@@ -142,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_line_is_its_own_key_without_the_space_around_it() {
-        assert_eq!(Field::Line.of(b"  4b1d 7c \t"), Some(b"4b1d 7c".as_slice()));
+        assert_eq!(Field::Line.of(b"  4b1d 7c \t"), Some(Cow::Borrowed(b"4b1d 7c".as_slice())));
         assert_eq!(Field::Line.of(b"   "), None);
     }
 
