@@ -39,7 +39,7 @@ pub(super) struct Explain {
     /// A header, `Name: value`; can be repeated
     #[arg(short = 'H', long = "header", value_name = "LINE")]
     pub(super) headers: Vec<String>,
-    /// A `curl` command, as a browser's tools copy it for a POSIX shell
+    /// A `curl` command, as a browser's tools copy it for a POSIX shell, cmd.exe or PowerShell
     #[arg(long, value_name = "COMMAND")]
     pub(super) curl: Option<String>,
     /// The client's address

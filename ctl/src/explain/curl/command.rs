@@ -23,6 +23,9 @@ pub(super) struct Command {
 impl Command {
     pub(super) fn into_asked(mut self) -> Result<ExplainRequest, CurlError> {
         let [url] = self.urls.as_slice() else { return Err(CurlError::Urls(self.urls.len())) };
+        if !is_url(url) {
+            return Err(CurlError::Url(url.clone()));
+        }
         let (authority, mut path) = split_url(url);
         if self.is_get && !self.data.is_empty() {
             path.push(if path.contains('?') { '&' } else { '?' });
@@ -66,6 +69,16 @@ impl Command {
             }
         }
     }
+}
+
+/// Whether a word can be a URL: quotation marks that are part of it, for example, belong to another shell.
+fn is_url(word: &str) -> bool {
+    let is_host = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:[]".contains(&byte) || byte >= 0x80;
+    let scheme = word.split_once("://").map_or("http", |(scheme, _)| scheme);
+    let (authority, _) = split_url(word);
+    scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && !authority.is_empty()
+        && authority.bytes().all(is_host)
 }
 
 /// Authority and path of a URL as curl takes it: the scheme may be missing, the path too.

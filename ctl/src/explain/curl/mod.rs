@@ -27,16 +27,26 @@ pub enum CurlError {
     /// The request depends on a file.
     #[error("`{option} {value}` reads a file: give its content instead")]
     File { option: String, value: String },
+    /// A URL without a host, or with characters that no host has.
+    #[error("expected a URL as http://HOST/PATH, found `{0}`")]
+    Url(String),
     /// No URL, or two.
     #[error("expected one URL, found {0}")]
     Urls(usize),
 }
 
+const COPY: &str =
+    "copy the whole command as the browser has it (\"Copy as cURL (bash)\", \"(cmd)\"), from `curl` on";
+
 impl CurlError {
     /// A hint: what the user can change.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Shell(_) => Some("copy the command for a POSIX shell (\"Copy as cURL (bash)\")"),
+            Self::Shell(ShellError::Operator(_)) => Some(
+                "put the URL and each value in quotation marks, and leave out what is not part of the `curl` command",
+            ),
+            Self::Shell(_) | Self::Urls(2..) | Self::Url(_) => Some(COPY),
+            Self::NotCurl(found) if !found.is_empty() => Some(COPY),
             Self::UnknownOption(_) => Some("leave it out where it does not change the request's headers"),
             Self::NotCurl(_) | Self::NoValue(_) | Self::File { .. } | Self::Urls(_) => None,
         }
@@ -47,7 +57,8 @@ pub(super) fn read(command: &str) -> Result<ExplainRequest, CurlError> {
     let words = shell::words(command)?;
     let mut words = words.into_iter();
     let name = words.next().unwrap_or_default();
-    if name != "curl" && !name.ends_with("/curl") {
+    let program = name.rsplit(['/', '\\']).next().unwrap_or_default().to_ascii_lowercase();
+    if program != "curl" && program != "curl.exe" {
         return Err(CurlError::NotCurl(name));
     }
     options::read(words)?.into_asked()
@@ -116,6 +127,66 @@ mod tests {
         assert_eq!(asked.authority, "shop.example.com");
         assert!(!asked.has_header("accept"), "{asked:?}");
         assert_eq!(header(&asked, "x-empty"), [""]);
+    }
+
+    /// What Chrome, Firefox and Edge copy for the shells of Windows, in the forms that they have had.
+    #[test]
+    fn one_request_is_read_alike_from_every_shell() {
+        let expected = read(
+            "curl 'https://shop.example.com/cart?x=%3D&y=1' -H 'sec-ch-ua: \"Chromium\";v=\"130\"' -b 'JSESSIONID=ab%3D' -H 'sec-fetch-mode: navigate'",
+        );
+        for command in [
+            "curl ^\"https://shop.example.com/cart?x=^%^3D^&y=1^\" -H ^\"sec-ch-ua: ^\\^\"Chromium^\\^\";v=^\\^\"130^\\^\"^\" -b ^\"JSESSIONID=ab^%^3D^\" -H ^\"sec-fetch-mode: navigate^\"",
+            "curl ^\"https://shop.example.com/cart?x=^%^3D^&y=1^\" ^\r\n  -H ^\"sec-ch-ua: ^\\^\"Chromium^\\^\";v=^\\^\"130^\\^\"^\" ^\r\n  -b ^\"JSESSIONID=ab^%^3D^\" ^\r\n  -H ^\"sec-fetch-mode: navigate^\"\r\n",
+            "curl \"https://shop.example.com/cart?x=^%^3D^&y=1\" -H \"sec-ch-ua: ^\\^\"Chromium^\\^\";v=^\\^\"130^\\^\"\" -b \"JSESSIONID=ab^%^3D\" -H \"sec-fetch-mode: navigate\"",
+            "curl.exe \"https://shop.example.com/cart?x=\"%\"3D&y=1\" -H \"sec-ch-ua: \"\"Chromium\"\";v=\"\"130\"\"\" -b \"JSESSIONID=ab\"%\"3D\" -H \"sec-fetch-mode: navigate\"",
+            "C:\\Windows\\System32\\curl.exe 'https://shop.example.com/cart?x=%3D&y=1' `\r\n  -H \"sec-ch-ua: `\"Chromium`\";v=`\"130`\"\" `\r\n  -b 'JSESSIONID=ab%3D' `\r\n  -H 'sec-fetch-mode: navigate'",
+        ] {
+            assert_eq!(read(command), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn what_is_pasted_wrongly_is_said() {
+        for (command, expected) in [
+            ("curl https://h/?a=1&b=2", "expected one command, found `&` outside quotation marks"),
+            (
+                "curl 'https://h/' ;\ncurl 'https://h/b'",
+                "expected one command, found `;` outside quotation marks",
+            ),
+            ("curl 'https://h/' | jq .", "expected one command, found `|` outside quotation marks"),
+            (
+                "curl \u{201c}https://h/\u{201d}",
+                "expected the plain characters of a shell, found '\u{201c}' (U+201C) outside quotation marks",
+            ),
+            ("curl 'https://h/'\u{a0}-I", "found '\\u{a0}' (U+00A0) outside quotation marks"),
+            (
+                "curl 'https://h/' \\",
+                "expected the next line of the command after the last `\\`, found its end",
+            ),
+            (
+                "curl ^\"https://h/^\" ^",
+                "expected the next line of the command after the last `^`, found its end",
+            ),
+            ("$ curl 'https://h/'", "expected a command that starts with `curl`, found `$`"),
+            ("PS C:\\> curl.exe \"h\"", "expected a command that starts with `curl`, found `PS`"),
+            (
+                "Invoke-WebRequest -Uri \"https://h/\"",
+                "expected a command that starts with `curl`, found `Invoke-WebRequest`",
+            ),
+            (
+                "fetch(\"https://h/\", {})",
+                "expected a command that starts with `curl`, found `fetch(https://h/,`",
+            ),
+            ("curl /cart", "expected a URL as http://HOST/PATH, found `/cart`"),
+            ("curl 'https://'", "expected a URL as http://HOST/PATH, found `https://`"),
+            ("curl '\"https://h/\"'", "expected a URL as http://HOST/PATH, found `\"https://h/\"`"),
+            ("curl 'h h2'", "expected a URL as http://HOST/PATH, found `h h2`"),
+        ] {
+            let error = read(command).unwrap_err();
+            assert!(error.to_string().contains(expected), "{command}: {error}");
+            assert!(error.hint().is_some(), "{command}: {error}");
+        }
     }
 
     #[test]

@@ -6,22 +6,10 @@
 //! # Source
 //! Bash manual §3.1.2 "Quoting"; POSIX.1-2024 XCU §2.2, which has taken up `$'…'`.
 
+use super::ShellError;
+use super::plain::{self, Plain};
 use std::iter::Peekable;
 use std::str::Chars;
-
-/// Why a text is no command line.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ShellError {
-    /// A quotation mark without its partner.
-    #[error("expected a closing {0}, found the end of the command")]
-    Unclosed(&'static str),
-    /// `$'\x…'` without digits.
-    #[error("expected hexadecimal digits after `\\{0}`")]
-    NotHex(char),
-    /// An escape that names no character.
-    #[error("expected a character's number, found {0:#x}")]
-    NotACharacter(u32),
-}
 
 /// The words, unquoted. Nothing is expanded: a `$` that starts no `$'…'` stays as it is.
 pub(super) fn words(command: &str) -> Result<Vec<String>, ShellError> {
@@ -48,18 +36,18 @@ impl Reader<'_> {
             '$' if self.rest.next_if_eq(&'\'').is_some() => self.dollar_quotes(),
             '\\' => {
                 match self.rest.next() {
-                    Some('\n') | None => {}
+                    None => return Err(ShellError::Continues('\\')),
+                    Some('\n') => {}
                     Some('\r') if self.rest.next_if_eq(&'\n').is_some() => {}
                     Some(kept) => self.push(kept),
                 }
                 Ok(())
             }
-            space if space.is_ascii_whitespace() => {
-                self.end_word();
-                Ok(())
-            }
-            plain => {
-                self.push(plain);
+            other => {
+                match plain::read(other)? {
+                    Plain::Space => self.end_word(),
+                    Plain::Character => self.push(other),
+                }
                 Ok(())
             }
         }
