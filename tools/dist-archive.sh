@@ -26,7 +26,10 @@ while read -r -a words; do
     page=$(IFS=- && echo "${words[*]}")
     tool man "${words[@]:1}" >"$contents/man/man1/$page.1"
 done < <(tool man --list)
-cp LICENSE README.md CHANGELOG.md SECURITY.md "$DIST/THIRD-PARTY-LICENSES.txt" "$contents"
+cp LICENSE README.md CHANGELOG.md SECURITY.md ARCHITECTURE.md CONTRIBUTING.md "$DIST/THIRD-PARTY-LICENSES.txt" "$contents"
+# What README.md links to, with its folders; tools/dist-check.sh follows each link.
+mapfile -t linked < <(git ls-files docs examples/*/canary.yaml examples/monitoring assignment/README.md ctl/README.md)
+cp --parents "${linked[@]}" "$contents"
 chmod -R u=rwX,go=rX "$contents"
 # With nothing of this machine or of the time in it.
 tar -C "$folder" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --format=ustar -cf - "$NAME" |

@@ -52,9 +52,20 @@ check_archive() {
         expect "canary-ctl rollout start" env MANPAGER=cat man "$contents/man/man1/canary-ctl-rollout-start.1"
     else say "no \`man\` here: the manual pages were not rendered"; fi
     check_crates "$contents/THIRD-PARTY-LICENSES.txt"
+    check_links "$contents"
     mkdir "$work/root"
     install -m 755 "$tool" "$work/root/"
     expect "canary-ctl $VERSION" in_root "$work/root" --version
+}
+
+# check_links FOLDER: each page that README.md names is in the archive too
+check_links() {
+    local links link
+    links=$(grep -oE '\]\([^)#]+' "$1/README.md" | sed 's/^](//' | grep -vE '^(https?|mailto):' | sort -u)
+    [ "$(wc -l <<<"$links")" -gt 20 ] || die "expected the links of README.md, found: $links"
+    while read -r link; do
+        [ -e "$1/$link" ] || die "README.md of the archive names $link, which is not there"
+    done <<<"$links"
 }
 
 # check_crates LICENSES: each crate of the binary has a licence there, and a line in the bill of materials
