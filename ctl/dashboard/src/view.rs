@@ -241,6 +241,7 @@ mod tests {
             is_routed: Some(true),
             coverage: Coverage::default(),
             beside_stable: BTreeMap::new(),
+            narrow: None,
             template_drift: Vec::new(),
             remote_clusters: BTreeSet::new(),
             counts_sessions: true,

@@ -3,7 +3,7 @@
 use super::Hint;
 use super::command::{ShellCommand, shown};
 use super::status::{NO_ENVOY, unreadable};
-use canary_release::preflight::{Alternative, CheckFailed, PreflightCheck};
+use canary_release::preflight::{Alternative, CheckFailed, NarrowSelector, PreflightCheck};
 use canary_release::routing::{Bypass, Gap, TakenHost};
 use canary_release::spec::Routes;
 use std::collections::BTreeMap;
@@ -31,10 +31,18 @@ impl Hint for Gap {
 const END_CANARY: &str =
     "promote or roll back the canary before the edit and finish its drain, take the edit back";
 const KEEP_AFFINITY: &str = "write a DestinationRule with `consistentHash` for the Service and `canary-ctl apply` first, or scale it to one pod";
+/// What lets a Service have more than one version behind it.
+pub(super) fn widen(narrow: &NarrowSelector) -> String {
+    format!(
+        "take `{}` out of its selector when the routes are there: subsets choose the version",
+        shown(&narrow.label)
+    )
+}
 
 fn instead(alternative: &Alternative) -> String {
     let text = match alternative {
         Alternative::StartPods { .. } => "start its pods",
+        Alternative::WidenSelector(narrow) => return widen(narrow),
         Alternative::StopPods { version } => {
             return format!(
                 "scale the Deployment of `{}` to 0 replicas, and wait until its pods have ended",

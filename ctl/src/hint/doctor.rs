@@ -1,5 +1,6 @@
 //! What to do about the findings of an examination.
 
+use super::check::widen;
 use super::command::shown;
 use super::status::without_report;
 use super::{Hint, missing_rights};
@@ -13,6 +14,7 @@ impl Hint for ClusterFinding {
             Self::Unlabelled { label, .. } => {
                 format!("give the pods of each Deployment a label `{}` with their version, or name it in `versions.label`", shown(label))
             }
+            Self::NarrowSelector(narrow) => widen(narrow),
             Self::CanaryNotStarted { .. } => {
                 "start its pods after `canary-ctl apply`, and before `canary-ctl weight`".to_owned()
             }

@@ -1,6 +1,7 @@
 //! The commands of what comes next.
 
 use super::Hint;
+use super::check::widen;
 use super::command::{ShellCommand, shown};
 use canary_release::status::NextStep;
 
@@ -17,6 +18,7 @@ impl Hint for NextStep {
                     shown(version)
                 )
             }
+            Self::WidenSelector(narrow) => format!("{narrow}; {}", widen(narrow)),
             Self::WaitForCanary { version } => {
                 format!(
                     "`canary-ctl twin wait` until a pod of `{}` is ready; it says what keeps them from it",
@@ -33,6 +35,10 @@ impl Hint for NextStep {
             ),
             Self::Promote { version } => format!("`canary-ctl promote` makes `{}` stable", shown(version)),
             Self::FollowRollout => "`canary-ctl rollout status` says what the rollout waits for".to_owned(),
+            Self::FinishRollback { version } => format!(
+                "the sessions of `{0}` finish there; `canary-ctl rollback --now` ends them, and `canary-ctl promote --finish` removes `{0}` when there are none",
+                shown(version)
+            ),
             Self::FinishPromotion { version } => {
                 format!(
                     "`canary-ctl promote --finish` when the sessions of `{}` have ended; `canary-ctl rollback` is possible until then",

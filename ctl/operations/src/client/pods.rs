@@ -4,6 +4,7 @@ use super::{ApiClient, ApiRequest};
 use crate::Error;
 use assignment::contract::Role;
 use canary_release::data_plane::{DataPlane, PodDescription};
+use canary_release::preflight::NarrowSelector;
 use canary_release::record::{Record, ServiceRef};
 use canary_release::status::ReadyPods;
 use k8s_openapi::api::core::v1::{Namespace, Pod, Service as ServiceObject, ServiceSpec};
@@ -25,6 +26,11 @@ impl ServicePods {
     /// Those of a version.
     pub(crate) fn of_version(&self, service: &ServiceRef, version: &str) -> ReadyPods {
         ready_pods(self.pods_of_version(service, version))
+    }
+
+    /// What keeps every pod of a version from being one of them.
+    pub(crate) fn narrow_selector(&self, service: &ServiceRef, version: &str) -> Option<NarrowSelector> {
+        NarrowSelector::excluding(version, (&service.name, &service.label), &self.selector)
     }
 
     /// The same, one by one.

@@ -11,10 +11,9 @@ use canary_release::format::none_ready;
 use canary_release::preflight::{
     Alternative, PreflightCheck, check_pause, check_service_port, check_step, check_stickiness,
 };
-use canary_release::record::Record;
+use canary_release::record::{Record, ServiceRef};
 use canary_release::routing::route_kinds;
 use canary_release::spec::{Release, ReleaseName, Routes};
-use canary_release::status::ReadyPods;
 use jiff::Timestamp;
 
 impl Cluster {
@@ -106,7 +105,7 @@ impl Cluster {
         }
         let service = &record.service;
         let pods = self.client.service_pods(release.namespace.as_str(), service).await?;
-        check_ready(pods.of_version(service, canary), canary, &service.name, skipped)?;
+        check_ready(&pods, service, canary, skipped)?;
         let stable = record.state.version_of(Role::Stable).unwrap_or_default();
         Ok(Some(pods.of_version(service, stable).ready))
     }
@@ -146,7 +145,7 @@ impl Cluster {
             let (namespace, name) = (release.name.namespace.to_string(), after.service.name.clone());
             return Err(Error::NoService { namespace, name });
         }
-        check_ready(pods.of_version(&after.service, stable), stable, &after.service.name, skipped)
+        check_ready(pods, &after.service, stable, skipped)
     }
 
     /// Checks the configuration of the gateways, which can differ from the file.
@@ -180,16 +179,22 @@ fn promoted_from(before: &Record, after: &Record) -> Option<Weight> {
 }
 
 pub(crate) fn check_ready(
-    pods: ReadyPods,
+    pods: &ServicePods,
+    service: &ServiceRef,
     version: &str,
-    service: &str,
     skipped: &[PreflightCheck],
 ) -> Result<(), Error> {
-    if pods.ready > 0 {
+    let found = pods.of_version(service, version);
+    if found.ready > 0 {
         return Ok(());
     }
-    let message = format!("version `{version}` has {} behind Service `{service}`", none_ready(pods.all));
-    let alternative = Alternative::StartPods { version: version.to_owned() };
+    let mut message =
+        format!("version `{version}` has {} behind Service `{}`", none_ready(found.all), service.name);
+    let mut alternative = Alternative::StartPods { version: version.to_owned() };
+    if let Some(narrow) = pods.narrow_selector(service, version) {
+        message = format!("version `{version}` gets no requests: {narrow}");
+        alternative = Alternative::WidenSelector(narrow);
+    }
     Ok(PreflightCheck::NoReadyPods.refuse(skipped, message, alternative)?)
 }
 

@@ -80,6 +80,11 @@ impl Cluster {
             stable: pods.of_version(&service, &release.versions.stable),
             canary: release.versions.canary.as_ref().map(|canary| pods.of_version(&service, canary)),
             unlabelled: pods.without_label(&service),
+            narrow: release
+                .versions
+                .canary
+                .as_ref()
+                .and_then(|canary| pods.narrow_selector(&service, canary)),
             ports: pods.ports,
         })
     }

@@ -33,6 +33,8 @@ impl Cluster {
         let workloads = self.workloads(name.namespace.as_str(), &record.service.label, &pods).await?;
         let template_drift = TemplateDrift::all(record, &ready, &workloads);
         let beside_stable = pods.ready_beside_stable(record);
+        let canary = record.state.version_of(Role::Canary);
+        let narrow = canary.and_then(|canary| pods.narrow_selector(&record.service, canary));
         let objects = self.object_status(name, record).await?;
         let is_routed = match record.state.version_of(Role::Canary) {
             Some(canary) => Some(self.has_route(name, record, canary).await?),
@@ -59,6 +61,7 @@ impl Cluster {
             is_routed,
             coverage,
             beside_stable,
+            narrow,
             template_drift,
             remote_clusters,
             counts_sessions,

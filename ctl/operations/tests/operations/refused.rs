@@ -136,6 +136,30 @@ fn a_pod_that_is_terminating_counts_as_none() {
     });
 }
 
+/// The same cause from each verb.
+#[test]
+fn a_service_that_selects_one_version_is_named_by_every_verb() {
+    run(async {
+        let (api, release) = (shop(), release(&Value::Null));
+        let cluster = api.cluster().await;
+        apply(&cluster, &release).await.unwrap();
+        api.state().store.edit("Service", "shop", |service| {
+            service["spec"]["selector"]["version"] = json!("v1");
+        });
+        let cause = "Service `shop` selects `version: v1` alone";
+        let weight = set_weight(&cluster, &release, "10").await.unwrap_err();
+        assert_eq!(weight.to_string(), format!("version `v2` gets no requests: {cause}"));
+        let found = cluster.diagnose(&release).await;
+        let findings = canary_release::doctor::findings(&release, &found.examination);
+        let texts: Vec<String> = findings.iter().map(ToString::to_string).collect();
+        assert!(texts.contains(&format!("{cause}: no pod of the canary is behind it")), "{texts:?}");
+        assert!(!texts.iter().any(|text| text.contains("no ready pod yet")), "{texts:?}");
+        let stored = cluster.get_record(&release.name).await.unwrap();
+        let status = cluster.observe_status(&release.name, &stored).await.unwrap();
+        assert_eq!(status.narrow.unwrap().to_string(), cause);
+    });
+}
+
 #[test]
 fn a_promotion_and_a_raise_are_refused_while_another_user_has_paused_the_release() {
     run(async {

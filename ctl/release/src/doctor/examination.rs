@@ -1,7 +1,7 @@
 //! What was observed of a release and its cluster.
 
 use super::ControlPlane;
-use crate::preflight::{Exposure, WasmRuntime};
+use crate::preflight::{Exposure, NarrowSelector, WasmRuntime};
 use crate::rbac::Right;
 use crate::status::{ProxyFault, ReadyPods};
 use serde::Serialize;
@@ -63,6 +63,8 @@ pub struct ServiceExamination {
     pub canary: Option<ReadyPods>,
     /// Pods behind it without the version label.
     pub unlabelled: usize,
+    /// What keeps the canary from being behind it.
+    pub narrow: Option<NarrowSelector>,
 }
 
 /// An object that the API server refuses in a dry run.

@@ -4,7 +4,7 @@ use super::control_plane::oldest_supported;
 use super::{Area, ProxyExamination};
 use crate::destination_rule::ROOT_NAMESPACE;
 use crate::format::counted;
-use crate::preflight::{CheckFailed, PreflightCheck};
+use crate::preflight::{CheckFailed, NarrowSelector, PreflightCheck};
 use crate::rbac::Right;
 use crate::status::{EmbeddedAtScale, ProxyFault};
 use serde::Serialize;
@@ -55,6 +55,9 @@ pub enum ClusterFinding {
         /// The version.
         version: String,
     },
+    /// No pod of the canary can be behind the Service.
+    #[error("{0}: no pod of the canary is behind it")]
+    NarrowSelector(NarrowSelector),
     /// Rights are missing.
     #[error("missing: {}", counted(missing.len(), "right", "rights"))]
     MissingRights {
@@ -137,6 +140,7 @@ impl ClusterFinding {
             | Self::Refused { .. }
             | Self::Silent { .. } => Severity::Error,
             Self::Unlabelled { .. }
+            | Self::NarrowSelector(_)
             | Self::RootNotSeen
             | Self::OldIstio { .. }
             | Self::UnsupportedProxies { .. }
@@ -154,6 +158,7 @@ impl ClusterFinding {
         match self {
             Self::NoService { .. }
             | Self::Unlabelled { .. }
+            | Self::NarrowSelector(_)
             | Self::CanaryNotStarted { .. }
             | Self::NotInstalled => Area::Service,
             Self::CheckFails(failed) => match failed.check {

@@ -73,7 +73,11 @@ fn of_service(release: &Release, service: &ServiceExamination) -> Vec<ClusterFin
         let (label, count) = (release.versions.label.clone(), service.unlabelled);
         found.push(ClusterFinding::Unlabelled { service: name, label, count });
     }
-    if let (Some(version), Some(ReadyPods { ready: 0, .. })) = (&release.versions.canary, service.canary) {
+    if let Some(narrow) = &service.narrow {
+        found.push(ClusterFinding::NarrowSelector(narrow.clone()));
+    } else if let (Some(version), Some(ReadyPods { ready: 0, .. })) =
+        (&release.versions.canary, service.canary)
+    {
         found.push(ClusterFinding::CanaryNotStarted { version: version.clone() });
     }
     found

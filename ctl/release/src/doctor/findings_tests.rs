@@ -56,6 +56,7 @@ fn healthy() -> Examination {
             stable: pods,
             canary: Some(pods),
             unlabelled: 0,
+            narrow: None,
         }),
         exposure: Some(Exposure {
             gateways: release.gateways.iter().map(observed).collect(),

@@ -1,6 +1,6 @@
 //! What can be done instead of skipping a preflight check, as data.
 
-use super::ProxyRuntime;
+use super::{NarrowSelector, ProxyRuntime};
 use crate::object::Reference;
 use crate::routing::{Gap, TakenHost};
 use crate::spec::Routes;
@@ -16,6 +16,8 @@ pub enum Alternative {
         /// The version.
         version: String,
     },
+    /// Take the version label out of the selector of a Service.
+    WidenSelector(NarrowSelector),
     /// Stop the pods of a version, so that no route reaches them.
     StopPods {
         /// The version.

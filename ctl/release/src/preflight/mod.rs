@@ -5,6 +5,7 @@
 //! alternative   what can be done instead of skipping one                  CheckFailed.alternative
 //! exposure      Gateways, their pods, their hosts and their protocol    Exposure -> CheckFailed
 //! host_taken    routes of others that ours would replace                  Exposure -> CheckFailed
+//! narrow_selector  whether a Service can have two versions behind it     selector -> NarrowSelector
 //! wasm_runtime  whether a proxy survives its first Wasm filter            metrics  -> WasmRuntime
 //! ```
 
@@ -12,6 +13,7 @@ mod alternative;
 mod checks;
 mod exposure;
 mod host_taken;
+mod narrow_selector;
 mod wasm_runtime;
 
 pub use alternative::Alternative;
@@ -19,5 +21,6 @@ pub use checks::{
     CheckFailed, PreflightCheck, check_pause, check_service_port, check_step, check_stickiness,
 };
 pub use exposure::{Exposure, GatewayObservation, PodLabels, check_exposure, exposure_failures};
+pub use narrow_selector::NarrowSelector;
 pub(crate) use wasm_runtime::istio_release;
 pub use wasm_runtime::{ProxyRuntime, WasmRuntime, check_wasm_runtime, istio_tag};

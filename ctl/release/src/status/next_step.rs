@@ -1,6 +1,8 @@
 //! What comes next in the usual course of a release: from a version without pods to the end of its promotion.
 
 use super::Observation;
+use crate::preflight::NarrowSelector;
+use crate::record::RollbackTarget;
 use assignment::Weight;
 use assignment::contract::Role;
 use serde::Serialize;
@@ -16,6 +18,8 @@ pub enum NextStep {
         /// The canary.
         version: String,
     },
+    /// The Service selects the canary too.
+    WidenSelector(NarrowSelector),
     /// One of them gets ready.
     WaitForCanary {
         /// The canary.
@@ -38,6 +42,11 @@ pub enum NextStep {
     },
     /// The rollout goes on.
     FollowRollout,
+    /// The sessions of a version that was rolled back finish, or are ended.
+    FinishRollback {
+        /// That version.
+        version: String,
+    },
     /// The version before has drained.
     FinishPromotion {
         /// The version before.
@@ -55,6 +64,9 @@ impl NextStep {
         if record.rollout.as_ref().is_some_and(|rollout| rollout.is_active()) {
             return Some(Self::FollowRollout);
         }
+        if let Ok(RollbackTarget::Draining(version)) = record.to_roll_back() {
+            return Some(Self::FinishRollback { version });
+        }
         if let Some(version) = record.draining_versions().into_iter().next() {
             return Some(Self::FinishPromotion { version });
         }
@@ -64,6 +76,9 @@ impl NextStep {
             return Some(Self::AddCanary);
         };
         let version = canary.name.clone();
+        if let Some(narrow) = &observation.narrow {
+            return Some(Self::WidenSelector(narrow.clone()));
+        }
         Some(match (ready.all, ready.ready, record.state.weight_at(now_seconds)) {
             (0, ..) => Self::DeployCanary { version },
             (_, 0, _) => Self::WaitForCanary { version },

@@ -4,6 +4,7 @@ use super::{ProxyStatus, TemplateDrift, WindowTraffic};
 use crate::ModuleDigest;
 use crate::object::Reference;
 use crate::plan::{self, MissingObject};
+use crate::preflight::NarrowSelector;
 use crate::rbac::Right;
 use crate::record::{Record, RecordTrust};
 use crate::routing::Coverage;
@@ -42,6 +43,8 @@ pub struct Observation {
     /// The ready pods behind the Service that are not of the stable version, by version: also of versions that the record does not
     /// name.
     pub beside_stable: BTreeMap<String, usize>,
+    /// What keeps the canary from being behind the Service.
+    pub narrow: Option<NarrowSelector>,
     /// The Deployments behind the Service that replace the pods of a live version by others. Empty where they may not be listed.
     pub template_drift: Vec<TemplateDrift>,
     /// The other clusters that the control plane reads: their proxies are none of these. Empty where it may not be read.

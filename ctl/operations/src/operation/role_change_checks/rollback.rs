@@ -95,7 +95,7 @@ impl Cluster {
             let service = &stored.record.service;
             let pods = self.client.service_pods(release.namespace.as_str(), service).await?;
             let of = |version: &str| pods.of_version(service, version);
-            check_ready(of(stable), stable, &service.name, options.skipped)?;
+            check_ready(&pods, service, stable, options.skipped)?;
             scaled_down = stored.record.scaled_down_for(&target, |version| of(version).ready, now());
         }
         let (release, train_round) = (release.clone(), None);

@@ -2,8 +2,8 @@
 
 use super::*;
 use canary_release::file::load;
-use canary_release::preflight::WasmRuntime;
-use canary_release::record::{Record, RecordTrust};
+use canary_release::preflight::{NarrowSelector, WasmRuntime};
+use canary_release::record::{Author, Record, RecordTrust};
 use canary_release::routing::Coverage;
 use canary_release::state::ReleaseState;
 use canary_release::status::ObjectStatus;
@@ -32,6 +32,7 @@ fn healthy() -> Observation {
         is_routed: Some(true),
         coverage: Coverage::default(),
         beside_stable: BTreeMap::from([("v2".to_owned(), 1)]),
+        narrow: None,
         template_drift: Vec::new(),
         remote_clusters: BTreeSet::new(),
         counts_sessions: true,
@@ -89,6 +90,13 @@ fn what_comes_next_follows_from_the_pods_of_the_canary_its_weight_and_the_roles(
     };
     begins(next(pods(0, 0), "0", unchanged), "start the pods of `v2`");
     begins(next(pods(0, 2), "0", unchanged), "`canary-ctl twin wait`");
+    let selector = BTreeMap::from([("version".to_owned(), "v1".to_owned())]);
+    let mut narrow = healthy();
+    narrow.narrow = NarrowSelector::excluding("v2", ("shop", "version"), &selector);
+    begins(
+        NextStep::of(&narrow, 0).unwrap().hint(),
+        "Service `shop` selects `version: v1` alone; take `version` out of its selector",
+    );
     begins(next(pods(1, 2), "0", unchanged), "`canary-ctl token create --version v2`");
     begins(next(pods(2, 2), "20", unchanged), "`canary-ctl weight +10 --wait`, or `canary-ctl promote`");
     begins(next(pods(2, 2), "100", unchanged), "`canary-ctl promote` makes `v2` stable");
@@ -98,6 +106,16 @@ fn what_comes_next_follows_from_the_pods_of_the_canary_its_weight_and_the_roles(
         "`canary-ctl promote --finish` when the sessions of `v2`",
     );
     begins(next(pods(2, 2), "0", |record| record.state.versions.truncate(1)), "name the next version");
+    let rolled_back = |record: &mut Record| {
+        let deadline = Timestamp::UNIX_EPOCH + Duration::from_secs(60);
+        record.promote(deadline, Author::new("ada", Timestamp::UNIX_EPOCH));
+        let target = record.to_roll_back().unwrap();
+        record.roll_back(&target, Some(deadline), Author::new("ada", Timestamp::UNIX_EPOCH));
+    };
+    begins(
+        next(pods(2, 2), "0", rolled_back),
+        "the sessions of `v2` finish there; `canary-ctl rollback --now` ends them",
+    );
     let paused = next(pods(2, 2), "0", |record| {
         record.paused = Some(Pause { by: "ada".to_owned(), at: Timestamp::UNIX_EPOCH, reason: None });
     });
