@@ -26,6 +26,11 @@ impl Error {
         )
     }
 
+    /// Whether another client has written the record, or an object, since it was read.
+    pub(crate) fn is_overtaken(&self) -> bool {
+        matches!(self, Self::Stale { .. } | Self::ConcurrentChange { .. } | Self::Deleted { .. })
+    }
+
     /// Whether a check has refused an operation: nothing of it was written, and a person can change what it found. For a release of a train a missing
     /// right is such a check: its operator may have others.
     pub fn is_refusal(&self) -> bool {

@@ -11,6 +11,7 @@
 //! chosen by which users must move first. No Deployment or pod is scaled or deleted.
 
 use crate::client::WriteMode;
+use crate::client::backoff::{MAX_CONFLICTS, backoff};
 use crate::operation::role_change_checks::{CheckedFinish, CheckedPromotion, CheckedRollback};
 use crate::stores::lease_manager::Task;
 use crate::{Arrival, Cluster, Error, Protected, StoredRecord, WaitOptions};
@@ -119,9 +120,26 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// Before the first write: if objects are missing or another operator has promoted or rolled back the release. That the record cannot be written
-    /// is none, and neither is that a proxy does not run the new generation in time, or cannot be asked: it is part of the result.
+    /// Before the first write: if objects are missing. That the record cannot be written is none, and neither is that another client, as the driver
+    /// of a rollout, writes at the same moment: what that has written is read, and rolled back. That a proxy does not run the new generation in time,
+    /// or cannot be asked, is part of the result.
     pub async fn roll_back(
+        &self,
+        mut checked: CheckedRollback,
+        waiting: &mut WaitOptions<'_>,
+    ) -> Result<RoleChanged, Error> {
+        let mut attempt = 0;
+        loop {
+            match Box::pin(self.roll_back_once(checked.clone(), waiting)).await {
+                Err(error) if error.is_overtaken() && attempt < MAX_CONFLICTS => attempt += 1,
+                done => return done,
+            }
+            tokio::time::sleep(backoff(attempt)).await;
+            checked = Box::pin(self.check_rollback_again(checked)).await?;
+        }
+    }
+
+    async fn roll_back_once(
         &self,
         checked: CheckedRollback,
         waiting: &mut WaitOptions<'_>,

@@ -75,6 +75,11 @@ impl CheckedWeight {
 }
 
 impl NewWeight {
+    /// Whether a person takes all new users from the canary.
+    fn is_zero(&self) -> bool {
+        self.weight == Weight::ZERO && self.operation == Operation::Weight
+    }
+
     /// Whether a weight that is set by hand is the record's. A record that was deleted is written again.
     fn is_set(&self, stored: &StoredRecord) -> bool {
         let is_by_hand = self.operation == Operation::Weight;
@@ -137,9 +142,24 @@ impl Cluster {
     ///
     /// If another operator has changed the release since it was read, or `apply` has not finished. If it was killed after
     /// the record was written, the next `weight` or `apply` carries it out.
+    ///
+    /// Zero is an emergency: what another client writes at the same moment is read, and the weight written after it.
     pub async fn set_weight(&self, checked: CheckedWeight) -> Result<WeightUpdate, Error> {
-        let CheckedWeight { release, stored, new, .. } = checked;
-        self.write_new_weight(&release, stored, new).await
+        let CheckedWeight { release, mut stored, new, .. } = checked;
+        let mut attempt = 0;
+        loop {
+            match self.write_new_weight(&release, stored.clone(), new.clone()).await {
+                Err(error) if new.is_zero() && error.is_overtaken() && attempt < MAX_CONFLICTS => {
+                    attempt += 1
+                }
+                done => return done,
+            }
+            tokio::time::sleep(backoff(attempt)).await;
+            stored = self.read_again(&release, &stored.record).await?;
+            if stored.record.state.version_of(Role::Canary).is_none() {
+                return Err(canary_release::record::Error::NoCanary { last: stored.record.last() }.into());
+            }
+        }
     }
 
     /// Writes the record, then the objects.
@@ -158,7 +178,7 @@ impl Cluster {
                 }
                 record.state.version_of(Role::Canary).is_some()
             };
-            if new.weight == Weight::ZERO && new.operation == Operation::Weight {
+            if new.is_zero() {
                 self.check_deployed(release, &stored).await?;
                 Box::pin(self.save_in_emergency(release, &mut stored, change)).await?;
             } else {

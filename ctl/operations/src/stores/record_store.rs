@@ -54,17 +54,24 @@ impl RecordStore {
         }
     }
 
-    /// The record of a release, genuine or refused.
+    /// The record of a release, genuine or refused. Record and objects are read one after the other: where a writer comes between, both are read
+    /// again, because its objects are newer than the record that was read.
     pub(crate) async fn observe(&self, release: &ReleaseName) -> Result<Option<FoundRecord>, Error> {
-        let stored = match self.observe_sealed(release).await? {
-            Some(FoundRecord::Genuine(stored)) => stored,
-            found => return Ok(found),
-        };
-        let observed = self.objects.get_all(stored.record.config_objects()).await?;
-        Ok(Some(match stored.check_against(release, &observed) {
-            Ok(()) => FoundRecord::Genuine(stored),
-            Err(fault) => stored.refused(fault),
-        }))
+        let mut attempt = 0;
+        loop {
+            let stored = match self.observe_sealed(release).await? {
+                Some(FoundRecord::Genuine(stored)) => stored,
+                found => return Ok(found),
+            };
+            let observed = self.objects.get_all(stored.record.config_objects()).await?;
+            let Err(fault) = stored.check_against(release, &observed) else {
+                return Ok(Some(FoundRecord::Genuine(stored)));
+            };
+            match self.ensure_current(release, &stored).await {
+                Err(Error::ConcurrentChange { .. }) if attempt < MAX_CONFLICTS => attempt += 1,
+                _ => return Ok(Some(stored.refused(fault))),
+            }
+        }
     }
 
     /// The same without a look at the objects: whatever is written to them is compared with them.

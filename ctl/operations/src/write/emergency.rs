@@ -23,11 +23,6 @@ impl Cluster {
         stored: &mut StoredRecord,
         change: impl Fn(&mut Record) -> bool,
     ) -> Result<(), Error> {
-        // What an interrupted `apply` has left in other namespaces is not asked.
-        let decides =
-            |object: &Reference| stored.record.proxies.iter().any(|one| one.namespace == object.namespace);
-        let named: BTreeSet<Reference> =
-            stored.record.config_objects().filter(|object| decides(object)).cloned().collect();
         let mut attempt = 0;
         loop {
             let mut changed = stored.clone();
@@ -48,8 +43,20 @@ impl Cluster {
             }
             attempt += 1;
             tokio::time::sleep(backoff(attempt)).await;
-            *stored = Box::pin(self.get_or_recover_record(release, &named)).await?;
+            *stored = self.read_again(release, &stored.record).await?;
         }
+    }
+
+    /// The record as another client has written it. What an interrupted `apply` has left in other namespaces is not asked.
+    pub(crate) async fn read_again(
+        &self,
+        release: &ReleaseName,
+        record: &Record,
+    ) -> Result<StoredRecord, Error> {
+        let decides =
+            |object: &&Reference| record.proxies.iter().any(|one| one.namespace == object.namespace);
+        let named: BTreeSet<Reference> = record.config_objects().filter(decides).cloned().collect();
+        Box::pin(self.get_or_recover_record(release, &named)).await
     }
 
     /// Lets the API server validate the configurations, if a proxy has the release.

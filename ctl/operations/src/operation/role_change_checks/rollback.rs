@@ -30,6 +30,9 @@ pub struct CheckedRollback {
     settings: EffectiveSettings,
     scaled_down: Option<ScaledDown>,
     pub(crate) train_round: Option<String>,
+    now: bool,
+    drain: Option<Seconds>,
+    skipped: Vec<PreflightCheck>,
 }
 
 impl CheckedRollback {
@@ -98,8 +101,30 @@ impl Cluster {
             check_ready(&pods, service, stable, options.skipped)?;
             scaled_down = stored.record.scaled_down_for(&target, |version| of(version).ready, now());
         }
-        let (release, train_round) = (release.clone(), None);
-        Ok(CheckedRollback { release, stored, target, deadline, settings, scaled_down, train_round })
+        let RollbackOptions { now, drain, skipped } = options;
+        Ok(CheckedRollback {
+            release: release.clone(),
+            stored,
+            target,
+            deadline,
+            settings,
+            scaled_down,
+            train_round: None,
+            now,
+            drain,
+            skipped: skipped.to_vec(),
+        })
+    }
+
+    /// The same rollback of what another client has written meanwhile: of less, where that has rolled back too.
+    pub(crate) async fn check_rollback_again(
+        &self,
+        checked: CheckedRollback,
+    ) -> Result<CheckedRollback, Error> {
+        let CheckedRollback { release, stored, now, drain, skipped, train_round, .. } = checked;
+        let stored = self.read_again(&release, &stored.record).await?;
+        let options = RollbackOptions { now, drain, skipped: &skipped };
+        Ok(self.check_rollback(&release, stored, options).await?.in_train(train_round))
     }
 }
 

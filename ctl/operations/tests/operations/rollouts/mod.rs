@@ -20,6 +20,7 @@
 //! train_evidence    what the API does, where the front end hides it
 //! waits             what a rollout that waits writes, whoever drives
 //! manual            people who change the release meanwhile
+//! races             emergencies at any request of a driver
 //! ```
 
 mod alerts;
@@ -36,6 +37,7 @@ mod hooks;
 mod last_alerts;
 mod manual;
 mod metrics;
+mod races;
 mod receiver;
 mod scaled_down;
 mod silence;
