@@ -39,8 +39,10 @@ pub enum ChangeKind {
     Pause,
     /// The pause ends.
     Resume,
-    /// The canary, or the last promotion, is taken back.
+    /// The canary, or the last promotion, is taken back; the sessions of a promoted version finish.
     Rollback,
+    /// The same of a promotion, and its sessions end at once.
+    RollbackNow,
     /// The rollout goes on behind its gate.
     ApproveRollout,
     /// The rollout keeps its weight.
@@ -79,8 +81,12 @@ impl ChangeKind {
         let has_canary = record.state.version_of(Role::Canary).is_some();
         let weight = has_canary.then_some(Self::Weight);
         let pause = if record.paused.is_some() { Self::Resume } else { Self::Pause };
-        let can_roll_back = record.to_roll_back().is_ok_and(|target| target != RollbackTarget::Done);
-        let rollback = can_roll_back.then_some(Self::Rollback);
+        let rollback: &[Self] = match record.to_roll_back() {
+            Ok(RollbackTarget::Canary(_)) => &[Self::Rollback],
+            Ok(RollbackTarget::Promotion(_)) => &[Self::Rollback, Self::RollbackNow],
+            Ok(RollbackTarget::Draining(_)) => &[Self::RollbackNow],
+            Ok(RollbackTarget::Done) | Err(_) => &[],
+        };
         let is_suspended = record.rollout.as_ref().is_some_and(|rollout| rollout.suspended.is_some());
         let is_allowed = |verb| match verb {
             // What was rolled back or promoted by hand leaves a rollout that its driver ends.
@@ -91,7 +97,7 @@ impl ChangeKind {
             verb => record.clone().change_rollout(verb, Author::of_a_preview(now)).is_ok(),
         };
         let rollout = Self::OF_ROLLOUT.into_iter().filter(|kind| kind.rollout_verb().is_some_and(is_allowed));
-        weight.into_iter().chain([pause]).chain(rollback).chain(rollout).collect()
+        weight.into_iter().chain([pause]).chain(rollback.iter().copied()).chain(rollout).collect()
     }
 
     /// The verb of a rollout; `None` where it is another change.
@@ -103,7 +109,7 @@ impl ChangeKind {
             Self::RetryRollout => Some(RolloutVerb::Retry),
             Self::AbortRollout => Some(RolloutVerb::Abort),
             Self::PromoteRollout => Some(RolloutVerb::Promote),
-            Self::Weight | Self::Pause | Self::Resume | Self::Rollback => None,
+            Self::Weight | Self::Pause | Self::Resume | Self::Rollback | Self::RollbackNow => None,
         }
     }
 }
@@ -139,6 +145,7 @@ mod tests {
     use canary_release::file::load;
     use canary_release::state::ReleaseState;
     use std::path::Path;
+    use std::time::Duration;
 
     #[test]
     fn a_request_names_one_change_with_its_own_fields_and_no_other() {
@@ -190,5 +197,13 @@ mod tests {
         );
         let offered = ChangeKind::offered(&record, now);
         assert_eq!(offered, [ChangeKind::Pause], "what is rolled back has no canary");
+
+        let mut promoted = Record::first(&release, ReleaseState::first(&release, "uid".to_owned()));
+        promoted.promote(now + Duration::from_secs(60), Author::new("ann", now));
+        let both = [ChangeKind::Pause, ChangeKind::Rollback, ChangeKind::RollbackNow];
+        assert_eq!(ChangeKind::offered(&promoted, now), both, "its sessions finish, or end");
+        let target = promoted.to_roll_back().unwrap();
+        promoted.roll_back(&target, Some(now + Duration::from_secs(60)), Author::new("ann", now));
+        assert_eq!(ChangeKind::offered(&promoted, now), [ChangeKind::Pause, ChangeKind::RollbackNow]);
     }
 }

@@ -58,6 +58,9 @@ pub(super) async fn run(arguments: &Rollback, printer: &mut Printer) -> Result<O
     for line in impact(&cluster, &name, &rollback).await {
         printer.message(&line);
     }
+    if rollback.deadline().is_some() {
+        printer.hint(END_SESSIONS);
+    }
     if let Some(found) = rollback.scaled_down() {
         found.hint().iter().for_each(|hint| printer.hint(hint));
     }
@@ -83,12 +86,16 @@ pub(super) async fn run(arguments: &Rollback, printer: &mut Printer) -> Result<O
     Ok(Outcome::Differences)
 }
 
+/// What takes the users off a version that drains after a rollback.
+const END_SESSIONS: &str =
+    "`canary-ctl rollback --now` ends its sessions: they are on stable with their next request";
+
 /// Which users lose what, as sentences. Costs one read of the counters: an emergency has no more time.
 pub(super) async fn impact(cluster: &Cluster, name: &ReleaseName, rollback: &CheckedRollback) -> Vec<String> {
     let (RollbackTarget::Canary(from) | RollbackTarget::Promotion(from) | RollbackTarget::Draining(from)) =
         rollback.target()
     else {
-        return vec!["rolled back already: what is missing of it is written".to_owned()];
+        return already(rollback.record());
     };
     let (record, stickiness) = (rollback.record(), rollback.settings().stickiness);
     let mut lines = Vec::new();
@@ -119,6 +126,15 @@ pub(super) async fn impact(cluster: &Cluster, name: &ReleaseName, rollback: &Che
         (None, Stickiness::User) => "its users are on stable with their next request".to_owned(),
     });
     lines.extend(rollback.scaled_down().map(ToString::to_string));
+    lines
+}
+
+/// Of what was rolled back before.
+fn already(record: &Record) -> Vec<String> {
+    let mut lines = vec!["rolled back already: what is missing of it is written".to_owned()];
+    if let Ok(RollbackTarget::Draining(from)) = record.to_roll_back() {
+        lines.push(format!("the sessions of `{from}` finish there; {END_SESSIONS}"));
+    }
     lines
 }
 

@@ -5,6 +5,7 @@ import { h, section } from "./dom.js";
 
 const LABELS = {
   weight: "Set the weight", pause: "Pause", resume: "Resume", rollback: "Roll back",
+  rollbackNow: "Roll back, and end its sessions",
   approveRollout: "Approve the step", pauseRollout: "Pause the rollout", resumeRollout: "Resume the rollout",
   retryRollout: "Retry the step", abortRollout: "Abort the rollout", promoteRollout: "Promote now",
 };

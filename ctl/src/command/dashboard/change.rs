@@ -41,7 +41,8 @@ impl ReleaseEditor<'_> {
             (_, Some(verb)) => self.rollout(verb).await?,
             (ChangeKind::Pause, _) => self.pause(request.reason.clone()).await?,
             (ChangeKind::Resume, _) => self.resume().await?,
-            (ChangeKind::Rollback, _) => self.roll_back().await?,
+            (ChangeKind::Rollback, _) => self.roll_back(false).await?,
+            (ChangeKind::RollbackNow, _) => self.roll_back(true).await?,
             (_, None) => self.weight(request).await?,
         };
         Ok(ChangeReport { lines, written })
@@ -94,9 +95,9 @@ impl ReleaseEditor<'_> {
         Ok(vec![format!("{name}: goes on at {weight}; it was paused by {pause}")])
     }
 
-    async fn roll_back(self) -> Result<Vec<String>, Error> {
+    async fn roll_back(self, now: bool) -> Result<Vec<String>, Error> {
         let Self { cluster, name, stored, dry_run } = self;
-        let options = RollbackOptions { now: false, drain: None, skipped: &[] };
+        let options = RollbackOptions { now, drain: None, skipped: &[] };
         let checked = cluster.check_rollback(name, stored, options).await?;
         let mut lines = rollback::impact(cluster, name, &checked).await;
         if dry_run {
