@@ -3,7 +3,7 @@
 use crate::client::{Access, ApiClient, whoami};
 use crate::metrics_reader::{MetricsReader, ScrapedMetrics};
 use crate::stores::key_store::KeyStore;
-use crate::stores::lease_manager::{LeaseManager, LeaseTiming};
+use crate::stores::lease_manager::{LeaseManager, LeaseTiming, LeaseWaitObserver};
 use crate::stores::record_key_store::RecordKeyStore;
 use crate::stores::record_store::RecordStore;
 use crate::stores::releases::FoundRelease;
@@ -111,6 +111,13 @@ impl Cluster {
     #[must_use]
     pub fn with_scraped_metrics(mut self, scraped: Arc<dyn ScrapedMetrics>) -> Self {
         self.metrics_reader.set_scraped(scraped);
+        self
+    }
+
+    /// With who hears at once that an operation waits for another one.
+    #[must_use]
+    pub fn with_lease_wait_observer(mut self, waits: LeaseWaitObserver) -> Self {
+        self.leases.set_wait_observer(waits);
         self
     }
 

@@ -60,7 +60,7 @@ pub use rollout::{
     AlertSender, FailedDelivery, GroupCounters, HookCaller, LastAlerts, MetricSource, RolloutDriver,
     RolloutReport, SendError,
 };
-pub use stores::lease_manager::LeaseTiming;
+pub use stores::lease_manager::{LeaseTiming, LeaseWaitObserver};
 pub use stores::releases::FoundRelease;
 pub use stores::stored_record::StoredRecord;
 pub use uninstall::{UninstallOptions, Uninstalled};

@@ -40,6 +40,8 @@ pub(super) async fn connect(access: &ClusterAccess) -> Result<Cluster, Error> {
 /// The same, with these options for writes.
 pub(super) async fn connect_as(access: &ClusterAccess, writing: WriteOptions) -> Result<Cluster, Error> {
     let cluster = Cluster::connect(&access.access(), writing).await?;
+    let waits = |held: &canary_operations::Error| Printer::of_process().message(&format!("waits: {held}"));
+    let cluster = cluster.with_lease_wait_observer(Arc::new(waits));
     Ok(match access.prometheus() {
         Some(server) => cluster.with_scraped_metrics(Arc::new(HttpScrapedMetrics::new(server))),
         None => cluster,

@@ -15,7 +15,7 @@ use kube::api::{DeleteParams, PostParams, Preconditions};
 use kube::{Api, Client};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
@@ -68,16 +68,24 @@ struct Held {
     every: Duration,
 }
 
+/// Hears that this process begins to wait for a Lease: an [`Error::Held`] that names its holder.
+pub type LeaseWaitObserver = Arc<dyn Fn(&Error) + Send + Sync>;
+
 /// Takes and gives back the Leases of one process.
 pub(crate) struct LeaseManager {
     client: Client,
     user: String,
     timing: LeaseTiming,
+    waits: Option<LeaseWaitObserver>,
 }
 
 impl LeaseManager {
     pub(crate) const fn new(client: Client, user: String, timing: LeaseTiming) -> Self {
-        Self { client, user, timing }
+        Self { client, user, timing, waits: None }
+    }
+
+    pub(crate) fn set_wait_observer(&mut self, waits: LeaseWaitObserver) {
+        self.waits = Some(waits);
     }
 
     /// Runs `work` while no other process holds one of the same Leases. They are released however it ends, a dropped
@@ -119,6 +127,7 @@ impl LeaseManager {
         let how = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
         let begun = Instant::now();
         let mut watched: Option<(Option<String>, Instant)> = None;
+        let mut announced = None;
         let mut attempt = 0;
         loop {
             let made = api.create(&how, &self.lease(name, holder)).await;
@@ -143,10 +152,13 @@ impl LeaseManager {
                     .map_err(|error| tried("delete", namespace, name).error(error))?;
                 continue;
             }
+            let held = held((namespace, name), &said);
             if begun.elapsed() >= self.timing.wait {
-                let since = said.acquire_time.map(|time| time.0);
-                let holder = said.holder_identity.unwrap_or_else(|| "an unknown holder".to_owned());
-                return Err(Error::Held { lease: format!("{namespace}/{name}"), holder, since });
+                return Err(held);
+            }
+            if announced != said.holder_identity {
+                self.waits.iter().for_each(|waits| waits(&held));
+                announced = said.holder_identity;
             }
             tokio::time::sleep(backoff(attempt)).await;
             attempt += 1;
@@ -258,6 +270,13 @@ async fn remove(api: &Api<Lease>, lease: &Lease, version: Option<String>) -> Res
         Err(kube::Error::Api(status)) if status.is_conflict() || status.is_not_found() => Ok(()),
         done => done.map(drop),
     }
+}
+
+/// That another process holds a Lease.
+fn held((namespace, name): (&str, &str), said: &LeaseSpec) -> Error {
+    let since = said.acquire_time.as_ref().map(|time| time.0);
+    let holder = said.holder_identity.clone().unwrap_or_else(|| "an unknown holder".to_owned());
+    Error::Held { lease: format!("{namespace}/{name}"), holder, since }
 }
 
 /// How long it holds without a sign of life.

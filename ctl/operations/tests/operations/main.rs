@@ -21,6 +21,7 @@ mod http_routes;
 mod installations;
 mod interrupted;
 mod keys;
+mod leases;
 mod listing;
 mod lost_record;
 mod make_before_break;
