@@ -8,6 +8,7 @@ use crate::hook::HttpHookCaller;
 use crate::prometheus::HttpMetricSource;
 use crate::report::Printer;
 use crate::{Error, Outcome, module};
+use assignment::Weight;
 use canary_operations::{Cluster, MetricSource, RolloutDriver, RolloutReport};
 use canary_release::alert::RolloutResult;
 use canary_release::format::counted;
@@ -219,6 +220,8 @@ const fn outcome(result: RolloutResult) -> Outcome {
 #[derive(Default)]
 struct Progress {
     phase: Option<RolloutPhase>,
+    /// Two steps may have the same phase and reason.
+    weight: Weight,
     reason: String,
     at: Option<Instant>,
     error: Option<String>,
@@ -228,16 +231,17 @@ impl Progress {
     fn report(&mut self, report: &RolloutReport, printer: &mut Printer) {
         let decision = &report.decision;
         let is_quiet = self.at.is_some_and(|at| at.elapsed() < QUIET_FOR);
+        let weight = report.record.state.weight;
         // What is waited for changes its text with each second.
-        let is_same = self.phase == Some(decision.phase)
+        let is_same = (self.phase, self.weight) == (Some(decision.phase), weight)
             && (decision.action == RolloutAction::Wait || self.reason == decision.reason);
         let had_error = self.error.take().is_some();
         if is_quiet && is_same && !had_error {
             return;
         }
-        (self.phase, self.at) = (Some(decision.phase), Some(Instant::now()));
+        (self.phase, self.weight, self.at) = (Some(decision.phase), weight, Some(Instant::now()));
         self.reason.clone_from(&decision.reason);
-        let (weight, time) = (report.record.state.weight, Timestamp::now());
+        let time = Timestamp::now();
         printer.message(&format!("{time:.0} {weight} {}: {}", decision.phase, decision.reason));
     }
 
