@@ -2,7 +2,9 @@
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    reason = "a test that cannot go on says so by panicking"
+    clippy::panic,
+    clippy::too_many_lines,
+    reason = "tables, and a test that cannot go on says so by panicking"
 )]
 
 use canary_release::file::load;

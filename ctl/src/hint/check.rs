@@ -28,6 +28,7 @@ impl Hint for Gap {
     }
 }
 
+const RESTART: &str = "`canary-ctl prepare` restarts them one after the other, so that they start with V8";
 const END_CANARY: &str =
     "promote or roll back the canary before the edit and finish its drain, take the edit back";
 const KEEP_AFFINITY: &str = "write a DestinationRule with `consistentHash` for the Service and `canary-ctl apply` first, or scale it to one pod";
@@ -86,9 +87,7 @@ fn instead(alternative: &Alternative) -> String {
         Alternative::ApplyTrain { .. } => "apply those releases between `verify` and `sign` by hand",
         Alternative::GiveSidecar { .. } => NO_ENVOY,
         Alternative::ReadMetrics { namespace, pod } => return unreadable(namespace, pod),
-        Alternative::RestartProxies { .. } => {
-            "`canary-ctl prepare` restarts them one after the other, so that they start with V8"
-        }
+        Alternative::RestartProxies { .. } => RESTART,
     };
     text.to_owned()
 }

@@ -68,12 +68,12 @@ fn spaced(line: &[u8], number: usize) -> Option<&[u8]> {
 
 fn cookie<'l>(line: &'l [u8], name: &[u8]) -> Option<Cow<'l, [u8]>> {
     let texts = log_line::cookie_texts(line).into_iter();
-    let found = texts.filter_map(|text| {
+    let found = texts.rev().find_map(|text| {
         let pair =
             |(found, value): (&[u8], &[u8])| (found == name && !value.is_empty()).then(|| value.to_vec());
         cookie_pairs(&text).find_map(pair)
     });
-    found.last().map(Cow::Owned)
+    found.map(Cow::Owned)
 }
 
 #[cfg(test)]

@@ -44,6 +44,9 @@ pub enum HeadError {
     Format(String),
 }
 
+/// An input whose beginning has been read, from its start.
+type FromStart<R> = Chain<Cursor<Vec<u8>>, R>;
+
 /// The beginning of an input.
 pub struct Head(Vec<u8>);
 
@@ -53,7 +56,7 @@ impl Head {
     /// # Errors
     ///
     /// The reader's.
-    pub fn of<R: Read>(mut input: R) -> io::Result<(Self, Chain<Cursor<Vec<u8>>, R>)> {
+    pub fn of<R: Read>(mut input: R) -> io::Result<(Self, FromStart<R>)> {
         let mut bytes = Vec::new();
         input.by_ref().take(HEAD_BYTES).read_to_end(&mut bytes)?;
         Ok((Self(bytes.clone()), Cursor::new(bytes).chain(input)))

@@ -79,7 +79,7 @@ impl Bearer {
     }
 }
 
-/// The token of a provider that `kubectl` has in itself: OpenID Connect alone, here as long as its token is valid.
+/// The token of a provider that `kubectl` has in itself: `oidc` alone, here as long as its token is valid.
 fn id_token(mut provider: AuthProviderConfig) -> Result<String, CredentialError> {
     let token = provider.config.remove("id-token").filter(|_| provider.name == "oidc");
     token.ok_or_else(|| CredentialError::Plugin {

@@ -64,7 +64,7 @@ impl Access {
         let password = user.password.clone();
         let bearer = Bearer::take(&mut user).await.map_err(Box::new)?;
         config.auth_info = user;
-        let credentials = Credentials::new(password, bearer.clone());
+        let credentials = Credentials::new(password.as_ref(), bearer.clone());
         let transport = transport(&config, proxy.as_ref(), bearer);
         let transport = transport.map_err(|error| unusable((self.kubeconfig.clone(), error.into())))?;
         let address = config.cluster_url.to_string();
@@ -175,7 +175,7 @@ mod tests {
     #[tokio::test]
     async fn a_kubeconfig_that_is_not_there_is_named_once() {
         let access = Access { kubeconfig: Some("nokc".into()), ..Access::default() };
-        let error = access.client().await.unwrap_err();
+        let error = access.client().await.err().unwrap();
         let cause = std::error::Error::source(&error).unwrap().to_string();
         assert_eq!(error.to_string(), "cannot use the kubeconfig `nokc`");
         assert!(cause.starts_with("No such file") && !cause.contains("nokc"), "{cause}");

@@ -309,6 +309,7 @@ async fn a_proxy_that_does_not_help_is_named_without_its_password() {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "a table of kubeconfigs")]
 #[tokio::test]
 async fn a_kubeconfig_is_read_as_kubectl_reads_it() {
     let lab = Lab::new().await;

@@ -20,8 +20,8 @@ pub(super) struct Credentials {
 pub(super) type Redacted<B> = Either<B, Full<Bytes>>;
 
 impl Credentials {
-    pub(super) fn new(password: Option<SecretString>, bearer: Option<Bearer>) -> Self {
-        Self { password: Redaction::of(password.iter().map(SecretString::expose_secret)), bearer }
+    pub(super) fn new(password: Option<&SecretString>, bearer: Option<Bearer>) -> Self {
+        Self { password: Redaction::of(password.into_iter().map(SecretString::expose_secret)), bearer }
     }
 
     async fn redaction(&self) -> Redaction {
@@ -56,7 +56,7 @@ mod tests {
 
     async fn text(user: &AuthInfo, status: u16, body: &'static str) -> String {
         let bearer = Bearer::take(&mut user.clone()).await.unwrap();
-        let credentials = Credentials::new(user.password.clone(), bearer);
+        let credentials = Credentials::new(user.password.as_ref(), bearer);
         let response = Response::builder().status(status).body(Full::from(body)).unwrap();
         let body = credentials.redacted(response).await.unwrap().into_body();
         String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap()

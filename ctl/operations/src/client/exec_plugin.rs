@@ -108,9 +108,11 @@ fn credential(command: &str, version: &str, stdout: &[u8]) -> Result<PluginCrede
         expected: expected.to_owned(),
         found: found.to_owned(),
     };
-    let found: ExecCredential = serde_saphyr::from_slice(stdout).map_err(|_| {
-        answer("an ExecCredential", if stdout.is_empty() { "nothing" } else { "other output" })
-    })?;
+    if stdout.trim_ascii().is_empty() {
+        return Err(answer("an ExecCredential", "nothing"));
+    }
+    let found: ExecCredential =
+        serde_saphyr::from_slice(stdout).map_err(|_| answer("an ExecCredential", "other output"))?;
     if found.kind != "ExecCredential" || found.api_version != version {
         let other = format!("kind `{}`, apiVersion `{}`", found.kind, found.api_version);
         return Err(answer(&format!("kind `ExecCredential`, apiVersion `{version}`"), &other));

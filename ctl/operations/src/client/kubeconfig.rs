@@ -147,10 +147,7 @@ pub(super) fn context(file: &Kubeconfig, name: Option<&str>) -> Result<Context, 
     let cluster = file.clusters.iter().find(|cluster| cluster.name == context.cluster);
     let cluster = cluster.and_then(|named| named.cluster.as_ref()).ok_or_else(|| {
         let context = name.unwrap_or_default().to_owned();
-        KubeconfigError::NoCluster {
-            context,
-            cluster: named.map_or_else(String::new, |named| cluster_of(named)),
-        }
+        KubeconfigError::NoCluster { context, cluster: named.map_or_else(String::new, cluster_of) }
     })?;
     // Like kubectl a context may name a user that is not there.
     let users = file.auth_infos.iter();

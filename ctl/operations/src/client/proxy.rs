@@ -72,9 +72,10 @@ impl ProxyEnvironment {
     /// If the address of a proxy is none.
     pub(super) fn proxy_to(&self, server: &Uri, own: Option<&str>) -> Result<Option<Proxy>, KubeconfigError> {
         if let Some(own) = own.map(str::trim).filter(|own| !own.is_empty()) {
-            return own.contains("://").then(|| proxy("proxy-url", own)).unwrap_or_else(|| {
-                Err(KubeconfigError::Proxy { setting: "proxy-url", found: without_user(own) })
-            });
+            if own.contains("://") {
+                return proxy("proxy-url", own);
+            }
+            return Err(KubeconfigError::Proxy { setting: "proxy-url", found: without_user(own) });
         }
         let (setting, value) = if server.scheme_str() == Some("http") {
             ("HTTP_PROXY", &self.http)

@@ -30,13 +30,11 @@ impl Error {
     pub fn obstacle(&self) -> Option<Obstacle> {
         let (Self::Unreachable { source, .. } | Self::Unanswered { source, .. }) = self else { return None };
         let mut next: Option<&(dyn StdError + 'static)> = Some(source.as_ref());
-        while let Some(error) = next {
+        while let Some(mut error) = next {
             // The source of an I/O error is that of the error in it.
-            let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-            let error: &(dyn StdError + 'static) = match inner {
-                Some(inner) => inner,
-                None => error,
-            };
+            while let Some(inner) = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+                error = inner;
+            }
             if let Some(found) = obstacle(error) {
                 return Some(found);
             }

@@ -150,7 +150,7 @@ impl Cluster {
         loop {
             match self.write_new_weight(&release, stored.clone(), new.clone()).await {
                 Err(error) if new.is_zero() && error.is_overtaken() && attempt < MAX_CONFLICTS => {
-                    attempt += 1
+                    attempt += 1;
                 }
                 done => return done,
             }

@@ -40,10 +40,10 @@ pub fn http_routes(members: &[ReleaseInstance<'_>], ports: &BTreeSet<u16>) -> Re
             documents += &document(member, &name, &parents, Rules { paths: &release.paths, port })?;
         }
         let mesh = format!("{name}-mesh");
-        documents += "---\n";
-        documents += &format!(
-            "# For calls inside the mesh to port {port}; `--port` prints one for each other port that is called.\n"
+        let head = format!(
+            "---\n# For calls inside the mesh to port {port}; `--port` prints one for each other port that is called.\n"
         );
+        documents += &head;
         documents += &inside(member, &mesh, port)?;
         for port in ports.iter().filter(|other| **other != port) {
             documents += "---\n";
@@ -54,6 +54,7 @@ pub fn http_routes(members: &[ReleaseInstance<'_>], ports: &BTreeSet<u16>) -> Re
 }
 
 /// The rules of one object: for these paths, to this port of a version's Service.
+#[derive(Clone, Copy)]
 struct Rules<'r> {
     paths: &'r [String],
     port: u16,

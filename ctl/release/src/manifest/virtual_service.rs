@@ -67,11 +67,12 @@ pub(super) fn for_a_chart(member: &ReleaseInstance<'_>) -> Result<String, Error>
     );
     text += &commented(&inside_the_mesh_alone(routes(member, Position::Mesh)))?;
     if !release.gateways.is_empty() {
-        text += &format!(
+        let head = format!(
             "# For users: put these routes first, or after those for the mesh, in `spec.http` of the VirtualService that owns {}, for every\n\
              # gateway. The last one has to be the default of everything that reaches the Service.\n",
             release.hosts.join(", ")
         );
+        text += &head;
         text += &commented(&routes(member, Position::Edge))?;
     }
     Ok(text)

@@ -95,13 +95,13 @@ impl HostBinding {
     /// Its virtual hosts at a server.
     fn virtual_hosts(&self, server: &GatewayServer) -> BTreeSet<String> {
         let own = server.gateway.split('/').next().unwrap_or_default();
-        let served = server.hosts.iter().filter_map(|entry| {
+        let hosts = server.hosts.iter().filter_map(|entry| {
             let (namespace, host) = entry.split_once('/').unwrap_or(("*", entry));
             let namespace = if namespace == "." { own } else { namespace };
             (namespace == "*" || namespace == self.object.namespace).then(|| host.to_ascii_lowercase())
         });
         let common = |served: String| self.hosts.iter().filter_map(move |host| narrower(&served, host));
-        served.flat_map(common).collect()
+        hosts.flat_map(common).collect()
     }
 }
 

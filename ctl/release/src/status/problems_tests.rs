@@ -51,6 +51,7 @@ fn healthy() -> Observation {
         remote_clusters: BTreeSet::new(),
         counts_sessions: true,
         traffic: None,
+        narrow: None,
     }
 }
 

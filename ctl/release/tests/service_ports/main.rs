@@ -98,7 +98,7 @@ fn printed(release: &Release) -> Vec<Value> {
     let text = texts(release, Routes::External).concat();
     let lists = text.split("# http:\n").skip(1).map(|list| {
         let lines = list.lines().take_while(|line| line.starts_with("#   "));
-        let list: String = lines.map(|line| format!("{}\n", &line[2..])).collect();
+        let list = lines.map(|line| &line[2..]).collect::<Vec<_>>().join("\n");
         let head = "apiVersion: any/v1\nkind: Any\nmetadata: {name: any, namespace: any}\nhttp:\n";
         object(&format!("{head}{list}"))["http"].clone()
     });

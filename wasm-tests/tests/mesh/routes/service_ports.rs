@@ -93,7 +93,8 @@ impl<'l> Calls<'l> {
 
     /// The same of the stable version.
     async fn reach_stable(&self) {
-        let is_stable = |port: &(u16, &'static str)| self.versions(*port).is_some_and(|found| found == ["v1"]);
+        let is_stable =
+            |port: &(u16, &'static str)| self.versions(*port).is_some_and(|found| found == ["v1"]);
         let reached = async || PORTS.iter().all(is_stable).then_some(());
         self.lab.until("stable alone at each port", reached).await.unwrap();
     }

@@ -107,7 +107,7 @@ fn what_comes_next_follows_from_the_pods_of_the_canary_its_weight_and_the_roles(
     );
     begins(next(pods(2, 2), "0", |record| record.state.versions.truncate(1)), "name the next version");
     let rolled_back = |record: &mut Record| {
-        let deadline = Timestamp::UNIX_EPOCH + Duration::from_secs(60);
+        let deadline = Timestamp::UNIX_EPOCH + Duration::from_mins(1);
         record.promote(deadline, Author::new("ada", Timestamp::UNIX_EPOCH));
         let target = record.to_roll_back().unwrap();
         record.roll_back(&target, Some(deadline), Author::new("ada", Timestamp::UNIX_EPOCH));
