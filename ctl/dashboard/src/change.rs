@@ -199,11 +199,11 @@ mod tests {
         assert_eq!(offered, [ChangeKind::Pause], "what is rolled back has no canary");
 
         let mut promoted = Record::first(&release, ReleaseState::first(&release, "uid".to_owned()));
-        promoted.promote(now + Duration::from_secs(60), Author::new("ann", now));
+        promoted.promote(now + Duration::from_mins(1), Author::new("ann", now));
         let both = [ChangeKind::Pause, ChangeKind::Rollback, ChangeKind::RollbackNow];
         assert_eq!(ChangeKind::offered(&promoted, now), both, "its sessions finish, or end");
         let target = promoted.to_roll_back().unwrap();
-        promoted.roll_back(&target, Some(now + Duration::from_secs(60)), Author::new("ann", now));
+        promoted.roll_back(&target, Some(now + Duration::from_mins(1)), Author::new("ann", now));
         assert_eq!(ChangeKind::offered(&promoted, now), [ChangeKind::Pause, ChangeKind::RollbackNow]);
     }
 }
