@@ -55,7 +55,7 @@ fn a_host_of_no_release_is_a_no_and_a_broken_command_an_error() {
     assert_eq!((wrong.status.code(), stdout(&wrong)), (Some(2), String::new()));
     let text = stderr(&wrong);
     assert!(
-        text.starts_with("error: expected a closing `'`") && text.contains("hint: copy the command"),
+        text.starts_with("error: expected a closing `'`") && text.contains("hint: copy the whole command"),
         "{text}"
     );
 }

@@ -121,7 +121,7 @@ fn routes() -> Vec<(&'static str, &'static str, String)> {
         ("explain, path", "yaml", format!("explain --path /{HOSTILE}")),
         ("explain, host", "text", format!("explain --host {HOSTILE}")),
         ("explain, a header", "", format!("explain -H {HOSTILE}")),
-        ("explain, a command of curl", "", format!("explain --curl {HOSTILE}")),
+        ("explain, a command of curl", "", format!("explain --curl '{HOSTILE}'")),
         ("simulate, the salt", "text", format!("simulate canary.yaml --salt {HOSTILE}")),
         ("simulate, the salt", "json", format!("simulate canary.yaml --salt {HOSTILE}")),
         ("simulate, the salt", "yaml", format!("simulate canary.yaml --salt {HOSTILE}")),

@@ -41,7 +41,7 @@ pub fn http_routes(members: &[ReleaseInstance<'_>], ports: &BTreeSet<u16>) -> Re
         }
         let mesh = format!("{name}-mesh");
         let head = format!(
-            "---\n# For calls inside the mesh to port {port}; `--port` prints one for each other port that is called.\n"
+            "---\n# For calls inside the mesh to port {port}; each other port that is called needs one of its own.\n"
         );
         documents += &head;
         documents += &inside(member, &mesh, port)?;
