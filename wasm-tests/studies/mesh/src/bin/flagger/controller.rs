@@ -6,12 +6,12 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 use mesh_lab::Lab;
+use mesh_studies::Error;
 use programs::artifact;
 use programs::child::LoggedChild;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use wasm_tests::prometheus::Prometheus;
-use mesh_studies::Error;
 
 /// A running Flagger. It ends with the value.
 pub(crate) struct Controller {

@@ -27,10 +27,10 @@ use controller::Controller;
 use futures_util::future::join;
 use futures_util::stream::{self, StreamExt as _};
 use mesh_lab::{Lab, Options};
+use mesh_studies::Error;
 use outcome::Outcome;
 use programs::artifact;
 use rollout::Job;
-use mesh_studies::Error;
 
 /// Where the figures go.
 const PAGE: &str = "docs/flagger-side-by-side.md";

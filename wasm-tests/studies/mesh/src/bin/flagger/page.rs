@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
 use mesh_studies::Scenario;
+use serde_json::{Value, json};
 
 use crate::objects::{canary, metric_template};
 use crate::outcome::{Outcome, Tool};

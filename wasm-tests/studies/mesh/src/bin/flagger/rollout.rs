@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use http::Request;
 use mesh_lab::{Lab, LabError};
+use mesh_studies::{Addition, Error, Scenario, ShopRelease};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 use wasm_tests::mesh::{PacedReport, PacedShoppers, ShopEnv, ShopEnvOptions};
-use mesh_studies::{Addition, Error, Scenario, ShopRelease};
 
 use crate::controller::{Controller, reason};
 use crate::objects::{NAME, canary, metric_template, target, template};

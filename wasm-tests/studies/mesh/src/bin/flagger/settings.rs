@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use wasm_tests::mesh::Pace;
 use mesh_studies::{RolloutPlan, Scenario};
+use wasm_tests::mesh::Pace;
 
 /// The steps of both; Flagger stays one interval at each.
 pub(crate) const PLAN: RolloutPlan =

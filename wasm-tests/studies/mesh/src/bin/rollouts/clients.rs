@@ -3,11 +3,11 @@
 use browser::{Kind, User, Visit};
 use http::Method;
 use mesh_lab::{Lab, LabError};
+use mesh_studies::FAILING_USER;
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
-use mesh_studies::FAILING_USER;
 use wasm_tests::scenario::HOST;
 
 /// Sessions from before the rollout.

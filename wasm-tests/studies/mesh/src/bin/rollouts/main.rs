@@ -15,8 +15,8 @@ mod study;
 use std::process::ExitCode;
 
 use mesh_lab::{Lab, Options};
-use programs::artifact;
 use mesh_studies::Error;
+use programs::artifact;
 
 /// Where the figures go.
 const PAGE: &str = "docs/rollouts-under-load.md";

@@ -3,10 +3,10 @@
 use crate::scenarios::SCENARIOS;
 use crate::{clients, say};
 use mesh_lab::Lab;
+use mesh_studies::{Addition, Error, RolloutEnd, RolloutPlan, Scenario, ShopRelease};
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use wasm_tests::mesh::{ShopperReport, Shoppers};
-use mesh_studies::{Addition, Error, RolloutEnd, RolloutPlan, Scenario, ShopRelease};
 
 /// The plan of each rollout; minutes are seconds.
 pub(crate) const PLAN: RolloutPlan =
