@@ -151,11 +151,12 @@ check_image() {
 
 # The module as docs/operations.md copies it, to a folder in place of a registry.
 check_module() {
-    local copy
+    local copy folder=$work/in-registry
+    mkdir "$folder"
     copy=$(sed -nE 's#^ *(skopeo copy .*) docker://.*/canary/filter:.*#\1 dir:copied#p' docs/operations.md)
-    (cd "$work" && $RUN "$work/$NAME/canary-ctl" module save --oci-layout image >saved && bash -euc "$copy" >&2) ||
+    (cd "$folder" && $RUN "$work/$NAME/canary-ctl" module save --oci-layout image >saved && bash -euc "$copy" >&2) ||
         die "a command of docs/operations.md failed"
-    expect "sha256:$(sha256sum <"$work/copied/manifest.json" | cut -d ' ' -f 1)" cat "$work/saved"
+    expect "sha256:$(sha256sum <"$folder/copied/manifest.json" | cut -d ' ' -f 1)" cat "$folder/saved"
 }
 
 # check_certificates ROOT TEXT: the error of a server with TLS that does not exist has TEXT
