@@ -93,7 +93,7 @@ pub fn moved_users(edit: Edit<'_>) -> Result<Vec<MovedUsers>, ContractError> {
     if all.is_empty() || names.len() == 1 {
         return Ok(all);
     }
-    // A field that is no configuration without another one moves nobody alone.
+    // A field that is no valid configuration without another one has no effect of its own.
     let alone = names.iter().filter_map(|name| {
         let policy = Policy::compile(&edits.config(&[name]).ok()?).ok()?;
         Some(before.moved(&policy, &[name]))

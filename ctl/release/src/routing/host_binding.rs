@@ -26,7 +26,7 @@ pub struct HostBinding {
     pub hosts: Vec<String>,
     /// Gateways as `namespace/name`, and `mesh`.
     pub gateways: Vec<String>,
-    /// The namespaces whose proxies are sent it: names, `.` and `*`. None stands for all.
+    /// The namespaces whose proxies are sent it: names, `.` and `*`. An empty list means all.
     export_to: Vec<String>,
     created: Option<String>,
 }
@@ -179,7 +179,7 @@ fn taken_inside(ours: &HostBinding, observed: &[HostBinding]) -> Vec<TakenHost> 
         let covering: Vec<&HostBinding> = observed.iter().filter(covers).collect();
         let exported = covering.iter().flat_map(|one| one.export_to.iter().map(String::as_str));
         let owners = covering.iter().map(|one| one.object.namespace.as_str());
-        // A namespace that no object names stands for all others.
+        // The empty name represents every namespace that no object names.
         for namespace in exported.chain(owners).chain([""]).collect::<BTreeSet<_>>() {
             let sent = covering.iter().filter(|one| one.rank(namespace).is_some());
             let all = sent.flat_map(|one| one.hosts.iter().map(|host| (*one, host.as_str())));

@@ -116,7 +116,7 @@ impl Cluster {
         })
     }
 
-    /// The same rollback of what another client has written meanwhile: of less, where that has rolled back too.
+    /// Checks the rollback again, on the record that another client has written. Where that has rolled back too, less is left to do.
     pub(crate) async fn check_rollback_again(
         &self,
         checked: CheckedRollback,
