@@ -2,7 +2,7 @@
 //!
 //! Crate `cookie_store` has neither the `__Host-` rules, nor the order in which browsers send, nor a clock that a test
 //! can set, so only the parsing is borrowed (crate `cookie`). Not modelled: public suffixes beyond "one label is none of
-//! ours", and `SameSite` on sending, as all requests of simulated users are same-site.
+//! ours", and partitions.
 
 #![warn(clippy::missing_errors_doc)]
 
@@ -30,6 +30,20 @@ pub struct Origin<'a> {
     pub secure: bool,
 }
 
+/// What made the browser send a request (RFC 6265bis, 5.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Initiator {
+    /// The user, or a page of the same site.
+    #[default]
+    SameSite,
+    /// A link of another site.
+    Link,
+    /// A form of another site, with POST.
+    Form,
+    /// A frame in a page of another site.
+    Frame,
+}
+
 /// Why a browser would not keep a cookie.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
@@ -45,6 +59,8 @@ pub enum Refused {
     OverwritesSecure,
     #[error("SameSite=None without Secure")]
     SameSiteNone,
+    #[error("set in a frame of another site without SameSite=None")]
+    Frame,
     #[error("domain {0:?} does not cover the host")]
     ForeignDomain(String),
     #[error("the name's prefix asks for Secure, Path=/ and no Domain (__Host-), or Secure (__Secure-)")]
@@ -59,6 +75,7 @@ struct Stored {
     host_only: bool,
     path: String,
     secure: bool,
+    same_site: SameSite,
     /// `None`: until the browser is closed.
     expires: Option<SystemTime>,
     created: u64,
@@ -81,7 +98,12 @@ impl Jar {
     /// Keeps the cookie of one `Set-Cookie` line, deletes with it, or refuses it; refusals are kept for
     /// [`Jar::refused`].
     pub fn store(&mut self, line: &[u8], origin: Origin<'_>) {
-        let stored = self.try_store(line, origin);
+        self.store_from(line, origin, Initiator::SameSite);
+    }
+
+    /// As [`Jar::store`], for a response to a request that this initiated.
+    pub fn store_from(&mut self, line: &[u8], origin: Origin<'_>, initiator: Initiator) {
+        let stored = self.try_store(line, origin, initiator);
         if let (Err(reason), true) = (stored, self.refused.len() < MAX_REFUSED) {
             self.refused.push((String::from_utf8_lossy(line).into_owned(), reason));
         }
@@ -89,9 +111,14 @@ impl Jar {
 
     /// Names and values of the cookies for a request there, in the order in which a browser sends them.
     pub fn pairs(&self, origin: Origin<'_>) -> Vec<(&str, &str)> {
+        self.pairs_from(origin, Initiator::SameSite)
+    }
+
+    /// As [`Jar::pairs`], for a request that this initiated.
+    pub fn pairs_from(&self, origin: Origin<'_>, initiator: Initiator) -> Vec<(&str, &str)> {
         let now = self.now();
-        let mut fitting: Vec<&Stored> =
-            self.cookies.iter().filter(|cookie| cookie.fits(origin, now)).collect();
+        let fits = |cookie: &&Stored| cookie.fits(origin, now) && cookie.goes_with(initiator);
+        let mut fitting: Vec<&Stored> = self.cookies.iter().filter(fits).collect();
         fitting.sort_by_key(|cookie| (std::cmp::Reverse(cookie.path.len()), cookie.created));
         fitting.into_iter().map(|cookie| (cookie.name.as_str(), cookie.value.as_str())).collect()
     }
@@ -127,6 +154,7 @@ impl Jar {
             host_only: true,
             path: "/".to_owned(),
             secure: false,
+            same_site: SameSite::Lax,
             expires: None,
             created: self.last_created,
         });
@@ -160,11 +188,14 @@ impl Jar {
         SystemTime::now() + self.ahead
     }
 
-    fn try_store(&mut self, line: &[u8], origin: Origin<'_>) -> Result<(), Refused> {
+    fn try_store(&mut self, line: &[u8], origin: Origin<'_>, initiator: Initiator) -> Result<(), Refused> {
         let line = std::str::from_utf8(line).map_err(|_| Refused::NotText)?;
         let cookie = Cookie::parse(line).map_err(Refused::Malformed)?;
         check(&cookie, origin)?;
         let mut new = self.stored(&cookie, origin)?;
+        if initiator == Initiator::Frame && new.same_site != SameSite::None {
+            return Err(Refused::Frame);
+        }
         let guarded =
             |old: &Stored| old.secure && old.name == new.name && domain_match(&new.domain, &old.domain);
         if !origin.secure && self.cookies.iter().any(guarded) {
@@ -215,6 +246,8 @@ impl Jar {
                 .unwrap_or(default_path(origin.path))
                 .to_owned(),
             secure: cookie.secure().unwrap_or_default(),
+            // What browsers take where the attribute is missing.
+            same_site: cookie.same_site().unwrap_or(SameSite::Lax),
             expires: expiry(cookie, self.now()),
             created: self.last_created,
         })
@@ -230,6 +263,15 @@ impl Stored {
         let host = origin.host.to_ascii_lowercase();
         let domain = if self.host_only { host == self.domain } else { domain_match(&host, &self.domain) };
         domain && path_match(origin.path, &self.path) && (origin.secure || !self.secure) && self.lives(now)
+    }
+
+    /// RFC 6265bis, 5.8.3.
+    fn goes_with(&self, initiator: Initiator) -> bool {
+        match self.same_site {
+            SameSite::None => true,
+            SameSite::Lax => matches!(initiator, Initiator::SameSite | Initiator::Link),
+            SameSite::Strict => initiator == Initiator::SameSite,
+        }
     }
 
     fn is_same(&self, other: &Self) -> bool {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cookie_jar::{Jar, Origin, Refused};
+use cookie_jar::{Initiator, Jar, Origin, Refused};
 
 const TLS: Origin<'_> = Origin { host: "shop.example", path: "/app/cart", secure: true };
 const PLAIN: Origin<'_> = Origin { secure: false, ..TLS };
@@ -158,4 +158,37 @@ fn a_planted_cookie_replaces_the_genuine_one() {
     let mut jar = jar(&["__Host-a=1; Secure; Path=/"]);
     jar.plant("__Host-a", "forged", "shop.example");
     assert_eq!(jar.header(TLS).as_deref(), Some("__Host-a=forged"));
+}
+
+#[test]
+fn same_site_decides_which_requests_of_other_sites_carry_a_cookie() {
+    let table = [
+        ("SameSite=Strict", [true, false, false, false]),
+        ("SameSite=Lax", [true, true, false, false]),
+        ("", [true, true, false, false]),
+        ("SameSite=None", [true, true, true, true]),
+    ];
+    let initiators = [Initiator::SameSite, Initiator::Link, Initiator::Form, Initiator::Frame];
+    for (attribute, expected) in table {
+        let jar = jar(&[&format!("a=1; Secure; {attribute}")]);
+        let sent = initiators.map(|initiator| !jar.pairs_from(TLS, initiator).is_empty());
+        assert_eq!(sent, expected, "{attribute:?}");
+    }
+}
+
+#[test]
+fn a_frame_of_another_site_keeps_only_cookies_for_all_sites() {
+    for (attribute, kept) in [("SameSite=None", true), ("SameSite=Lax", false), ("", false)] {
+        let mut jar = Jar::new();
+        jar.store_from(format!("a=1; Secure; {attribute}").as_bytes(), TLS, Initiator::Frame);
+        assert_eq!(jar.header(TLS).is_some(), kept, "{attribute:?}");
+        assert_eq!(jar.refused().iter().any(|(_, reason)| *reason == Refused::Frame), !kept, "{attribute:?}");
+    }
+}
+
+#[test]
+fn a_page_that_a_form_of_another_site_opened_keeps_cookies() {
+    let mut jar = Jar::new();
+    jar.store_from(b"a=1; SameSite=Strict", TLS, Initiator::Form);
+    assert_eq!(jar.header(TLS).as_deref(), Some("a=1"));
 }

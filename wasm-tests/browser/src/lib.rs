@@ -9,7 +9,7 @@ mod user;
 mod websocket;
 
 pub use connection::{Connection, Protocol};
-pub use cookie_jar::{Jar, Origin, Refused};
+pub use cookie_jar::{Initiator, Jar, Origin, Refused};
 pub use error::ClientError;
 pub use raw::{Raw, send_raw};
 pub use response::Response;
