@@ -12,7 +12,8 @@ const TEMPLATE: &str = include_str!("../../../envoyfilter-templates/local-rds.ya
 
 /// The cookie by which Envoy keeps a user on a process if the release has no `sessionAffinity`.
 ///
-/// Not the application's session cookie: the process that answers a first request is chosen before there is one.
+/// Not the application's session cookie: the process that answers a first request is chosen before there is one. It reaches
+/// what the release's other cookies reach.
 const POD_COOKIE: &str = "canary-pod";
 
 /// One path of one host, with everything that may answer there.
@@ -75,7 +76,11 @@ fn default_route(prototype: &Value, path: &Path<'_>) -> Result<Value, Error> {
 /// By what a user stays on a process. The first policy that yields something ends it, so a request without an identity
 /// (a filter that is missing) still has the cookie.
 fn hash_policy(entry: &Entry) -> Value {
-    let cookie = json!({"cookie": {"name": POD_COOKIE, "ttl": "0s", "path": "/"}});
+    let reach = &entry.envoy.id_cookie;
+    let mut attributes = vec![json!({"name": "SameSite", "value": reach.same_site.as_str()})];
+    attributes.extend(reach.domain.as_ref().map(|domain| json!({"name": "Domain", "value": domain})));
+    attributes.extend(reach.secure.then(|| json!({"name": "Secure"})));
+    let cookie = json!({"cookie": {"name": POD_COOKIE, "ttl": "0s", "path": "/", "attributes": attributes}});
     match entry.upstream.affinity {
         SessionAffinity::None => json!([cookie]),
         SessionAffinity::Identity => {

@@ -124,3 +124,21 @@ async fn routes(fixture: &EnvoyFixture, lines: usize) -> BTreeMap<String, String
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
+
+#[tokio::test]
+async fn the_cookie_of_the_pod_has_the_attributes_of_the_cookies_of_the_release() {
+    on_every_envoy(|binary, pods| async move {
+        let document = Document::session("shop")
+            .with("/spec/sessionAffinity", "none")
+            .with("/spec/cookies", json!({"domain": "example.com"}));
+        let fixture =
+            EnvoyFixture::start(&binary, EnvoySetup::of([document]), &pods).await.expect("a fixture");
+        let first = fixture.user().fetch("/").await.expect("a response");
+        let lines = first.set_cookies();
+        let pod = lines.iter().find(|line| line.starts_with("canary-pod=")).expect("a cookie of the pod");
+        for attribute in ["Domain=example.com", "SameSite=Lax", "Path=/", "HttpOnly"] {
+            assert!(pod.split("; ").any(|found| found == attribute), "{attribute} in {pod}");
+        }
+    })
+    .await;
+}
