@@ -13,10 +13,8 @@ use std::process::Command;
 
 /// The newest API version that the crate declares.
 fn api_types() -> PathBuf {
-    let metadata = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version=1", "--offline", "--locked"])
-        .output()
-        .unwrap();
+    let metadata =
+        Command::new(env!("CARGO")).args(["metadata", "--format-version=1", "--locked"]).output().unwrap();
     let metadata: Value = serde_json::from_slice(&metadata.stdout).unwrap();
     let packages = metadata.get("packages").and_then(Value::as_array).unwrap();
     let package =
