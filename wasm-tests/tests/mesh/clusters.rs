@@ -1,4 +1,4 @@
-//! Two clusters, each with a control plane of its own: the recipe of `docs/operations.md` gives a user the same version in both.
+//! Two clusters, each with a control plane of its own: the recipe of `docs/reference/several-clusters.md` gives a user the same version in both.
 
 use browser::load::ServedBy;
 use browser::{Connection, Protocol, User};
@@ -71,7 +71,7 @@ fn on_canary(sessions: &[(User, String)]) -> usize {
 /// What the recipe copies of an object, by its own commands.
 async fn read(lab: &Lab, namespace: &str, resource: &str, name: &str) -> String {
     let object = lab.kubectl(&["get", resource, name, "-n", namespace, "-o", "json"]).await.unwrap();
-    let recipe = include_str!("../../../docs/operations.md");
+    let recipe = include_str!("../../../docs/reference/several-clusters.md");
     let patch = recipe.lines().find_map(|line| line.trim().strip_prefix("kubectl patch --local "));
     let patch = patch.and_then(|line| line.strip_suffix(" |")).expect("the recipe of several clusters");
     let (options, change) = patch.split_once(" -p ").expect("a patch");

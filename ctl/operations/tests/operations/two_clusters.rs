@@ -1,4 +1,4 @@
-//! Two clusters with the same keys and the same record, as the recipe of `docs/operations.md` makes them.
+//! Two clusters with the same keys and the same record, as the recipe of `docs/reference/several-clusters.md` makes them.
 
 use crate::fake_api::FakeApi;
 use crate::fixture::{INGRESS, SHOP, apply, release, rotate, run, shop};
