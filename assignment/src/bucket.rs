@@ -51,7 +51,7 @@ impl Salt {
     }
 }
 
-fn murmur3_32(bytes: &[u8], seed: u32) -> u32 {
+pub(crate) fn murmur3_32(bytes: &[u8], seed: u32) -> u32 {
     // The hash reads from memory; its only error is the reader's, which a slice has none of.
     murmur3::murmur3_32(&mut &*bytes, seed).unwrap_or_default()
 }

@@ -4,6 +4,14 @@ use crate::hmac::HmacKey;
 use std::fmt;
 use std::str::FromStr;
 
+/// Writes two lower-case hexadecimal digits for each byte.
+pub(crate) fn write_hex(digits: &mut [u8], bytes: &[u8]) {
+    let digit = |nibble: u8| if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 };
+    for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
+        pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 0xf)]);
+    }
+}
+
 /// A user, as the first 64 bits of a hash of the key that names them (a session id, a user id).
 ///
 /// Half of a 128-bit hash is propagated between services, so a *random* session id cannot be recovered from it. A key
@@ -54,11 +62,8 @@ impl Identity {
 
     /// The 16 hexadecimal digits, without an allocation.
     pub fn to_hex(self) -> [u8; Self::TEXT_LEN] {
-        let digit = |nibble: u8| if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 };
         let mut digits = [0; Self::TEXT_LEN];
-        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0.to_be_bytes()) {
-            pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 0xf)]);
-        }
+        write_hex(&mut digits, &self.0.to_be_bytes());
         digits
     }
 

@@ -3,7 +3,7 @@
 use super::DecisionContext;
 use crate::contract::{OverrideMode, Stickiness};
 use crate::policy::Release;
-use crate::request::unquoted;
+use crate::request::{SessionCookie, unquoted};
 use crate::seal::{Kind, Seal};
 use crate::{Policy, Request};
 
@@ -14,8 +14,11 @@ pub struct Facts<'a> {
     pub(super) index: usize,
     pub(super) request: &'a Request<'a>,
     pub(super) context: &'a dyn DecisionContext,
-    /// The release's session cookie, if the request has it.
+    /// The release's session cookie, if the request has it: of several the first, which browsers send for the longest path
+    /// (RFC 6265 §5.4); of a split session its first part.
     pub(super) session: Option<&'a [u8]>,
+    /// Everything under the name of the sessions' pins.
+    pub(super) session_pins: Candidates<'a>,
     /// Everything under the pin's name.
     pub(super) pins: Candidates<'a>,
     /// Everything under the minted id's name.
@@ -48,7 +51,7 @@ impl<'a> Candidates<'a> {
         self.count == 0
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &'a [u8]> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         self.found.into_iter().take(self.count)
     }
 }
@@ -68,6 +71,7 @@ impl<'a> Facts<'a> {
             request,
             context,
             session: None,
+            session_pins: Candidates::default(),
             pins: Candidates::default(),
             ids: Candidates::default(),
             tokens: Candidates::default(),
@@ -81,23 +85,31 @@ impl<'a> Facts<'a> {
     fn read_cookies(&mut self) {
         // A cookie without a name is skipped, so that a release without such a cookie finds none.
         let session = self.release.session_cookie.as_deref().unwrap_or_default().as_bytes();
+        let session_pin = self.release.session_pin_name.as_bytes();
         let pin = self.release.pin.as_ref().map_or(&b""[..], |pin| pin.cookie.name.as_bytes());
         let token = self.release.token.as_ref().map_or(&b""[..], |token| token.cookie.name.as_bytes());
         let id = self.policy.id_cookie.name.as_bytes();
+        let mut first_part = None;
         for (name, value) in &self.request.cookies() {
             if name.is_empty() || value.is_empty() {
                 continue;
             }
-            if name == session {
-                self.session = self.session.or(Some(value));
-            } else if name == pin {
+            if name == pin {
                 self.pins.note(value);
+            } else if name == session_pin {
+                self.session_pins.note(value);
             } else if name == id {
                 self.ids.note(value);
             } else if name == token {
                 self.tokens.note(value);
+            } else if let Some(part) = SessionCookie::of(name, session) {
+                match part {
+                    SessionCookie::Whole => self.session = self.session.or(Some(value)),
+                    SessionCookie::Part => first_part = first_part.or(Some(value)),
+                }
             }
         }
+        self.session = self.session.or(first_part);
     }
 
     /// The seal of a pin or a minted id, if it is genuine.

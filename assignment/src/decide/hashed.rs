@@ -1,7 +1,7 @@
 //! Rows 5 and 6: a session older than the filter, and a user with a key.
 
 use super::baggage::genuine_seal;
-use super::{Decision, Facts, KeyOrigin, PinAction, Reason};
+use super::{Decision, Facts, HostPin, KeyOrigin, PinAction, Reason};
 use crate::Identity;
 use crate::contract::{KeySource, Position};
 use crate::policy::SessionAge;
@@ -36,9 +36,9 @@ pub(super) fn minted_id(facts: &Facts<'_>) -> MintedId {
 
 /// Row 5: a session cookie without a pin or a minted id means that the session is older than the filter. It stays on
 /// the version that was stable then, and is pinned to it. (An id issued before this release was installed does not rule
-/// this out: ids are per host, and another release may have minted it.) After some time no session that has been silent since then
+/// this out: ids are per host, and another release may have minted it. Nor does one with which a session on another path was opened.) After some time no session that has been silent since then
 /// lives any more, and a session cookie without a pin comes from an application outside the release: adoption ends.
-pub(super) fn by_adoption(facts: &Facts<'_>, minted: MintedId) -> Option<Decision> {
+pub(super) fn by_adoption(facts: &Facts<'_>, minted: MintedId, host_pin: HostPin) -> Option<Decision> {
     let adopt = facts.release.adopt.as_deref().filter(|_| facts.is_session())?;
     let session = facts.session?;
     let end = facts.release.adopt_until_seconds;
@@ -47,7 +47,11 @@ pub(super) fn by_adoption(facts: &Facts<'_>, minted: MintedId) -> Option<Decisio
     }
     let identity = match minted {
         MintedId::Absent => facts.policy.identity_of(facts.release, session),
-        MintedId::One { identity, issued } if issued < facts.release.installed_at_seconds => identity,
+        MintedId::One { identity, issued }
+            if issued < facts.release.installed_at_seconds || host_pin == HostPin::OfAnotherSession =>
+        {
+            identity
+        }
         MintedId::One { .. } | MintedId::Conflict => return None,
     };
     let live = facts.release.live(adopt.as_bytes(), || facts.now());

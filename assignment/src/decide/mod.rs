@@ -78,6 +78,8 @@ pub struct Decision {
     pub key: Option<KeyOrigin>,
     /// What happens to the pin in the response.
     pub pin: PinAction,
+    /// Whose the host's pin is that the request has.
+    pub host_pin: HostPin,
     /// Whether the session is older than the rollout that runs; by cohort, than the edge's.
     pub session_age: SessionAge,
     /// Whether the response sets the minted id's cookie to `identity`.
@@ -190,6 +192,22 @@ pub enum PinAction {
     },
 }
 
+/// Whose the pin of the host is. A pin that belongs to a session decides requests of this session, and those without a session; one
+/// that belongs to none decides those of sessions, too, that were not seen to begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostPin {
+    /// The request has no genuine one, or one of a version that is gone: a new session writes it.
+    Absent,
+    /// That of the request's session: a new session replaces it, and a logout deletes it.
+    OfSession,
+    /// That of another session, which has a pin beside its cookie, too: a new session replaces it, and a logout leaves it.
+    OfAnotherSession,
+    /// Nobody's, and it says what the request's pin says: a logout ends it, and a new session leaves it.
+    Unclaimed,
+    /// Nobody's, and it says something else, or has ended: sessions on other paths may depend on it.
+    OfOthers,
+}
+
 /// Decides a request. `release` is the index that [`Policy::find`] returned.
 ///
 /// Pure except for the values that it reads from the context. Never fails: if a request cannot be decided, the version
@@ -208,16 +226,18 @@ fn first_row_that_fits(facts: &Facts<'_>) -> Decision {
     if let Some(decision) = overrides::by_override(facts) {
         return decision;
     }
-    let pinned = pinned::read(facts);
-    if let Some(decision) = pinned::by_pin(facts, &pinned) {
-        return decision;
-    }
+    let pins = pinned::read(facts);
+    let decision = pinned::by_pin(facts, &pins).unwrap_or_else(|| without_pin(facts, &pins));
+    Decision { host_pin: pins.host_pin, ..decision }
+}
+
+fn without_pin(facts: &Facts<'_>, pins: &pinned::Pins<'_>) -> Decision {
     if let Some(decision) = cohort::by_cohort(facts) {
         return decision;
     }
     let minted = hashed::minted_id(facts);
-    if pinned == Pinned::Absent
-        && let Some(decision) = hashed::by_adoption(facts, minted)
+    if pins.pinned == Pinned::Absent
+        && let Some(decision) = hashed::by_adoption(facts, minted, pins.host_pin)
     {
         return decision;
     }
@@ -238,6 +258,7 @@ impl Facts<'_> {
             bucket: None,
             key: None,
             pin: self.session_pin_action(),
+            host_pin: HostPin::Absent,
             session_age: SessionAge::New,
             mints: false,
             token: None,

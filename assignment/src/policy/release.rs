@@ -4,6 +4,7 @@ use crate::contract::{
     CacheControl, ExpiryAction, Fallback, GoneVersion, IdentityMode, KeySource, MintPolicy, OverrideMode,
     PinConfig, ReleaseConfig, Role, SessionAffinity, Stickiness, TokenConfig, Until, VersionConfig,
 };
+use crate::request::session_pin_name;
 use crate::{Salt, Weight};
 
 /// A release in force.
@@ -35,6 +36,8 @@ pub struct Release {
     pub installed_at_seconds: u64,
     /// The pin's cookie and ages.
     pub pin: Option<PinConfig>,
+    /// The name of the pins that belong to one session each; empty where none is written.
+    pub session_pin_name: String,
     /// When ids are minted.
     pub mint: MintPolicy,
     /// Who may override.
@@ -110,7 +113,9 @@ impl Release {
             role: version.role,
             epoch: version.epoch,
         };
+        let pinned = config.pin.as_ref().filter(|_| config.session_cookie.is_some());
         Self {
+            session_pin_name: pinned.map_or(String::new(), |pin| session_pin_name(&pin.cookie.name)),
             uid: config.uid,
             generation: config.generation,
             salt: Salt::new(&config.salt),

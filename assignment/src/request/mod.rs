@@ -7,10 +7,14 @@ mod baggage;
 mod cookies;
 mod headers;
 mod ours;
+mod session;
 
 pub use baggage::{BAGGAGE, baggage_members, baggage_value};
 pub use cookies::{Cookies, cookie_pairs, unquoted};
 pub use headers::Headers;
+pub use session::{
+    SessionCookie, SessionHash, session_hash, session_pin, session_pin_name, split_session_pin,
+};
 
 use crate::contract::HeaderNames;
 use crate::position_of;

@@ -193,7 +193,8 @@ fn remembered_by(policy: &Policy, release: &Release, decision: &Decision, versio
     let name = release.pin.as_ref().map_or("the pin", |pin| pin.cookie.name.as_str());
     let pin = match (&decision.pin, &release.session_cookie) {
         (PinAction::WithSession, Some(session)) => {
-            Some(format!("{name}: pins {version}, if the response sets {session}, in that same response"))
+            let name = &release.session_pin_name;
+            Some(format!("{name}: pins {version}, if the response sets {session}, with its attributes"))
         }
         (PinAction::Never, _) | (PinAction::WithSession, None) => None,
         (PinAction::Now { .. }, _) => {

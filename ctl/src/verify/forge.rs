@@ -5,7 +5,7 @@ use super::expected::Expected;
 use assignment::contract::{KeyUse, OverrideMode, RingKey, Secret};
 use assignment::decide::MAX_TOKEN_LIFE_SECONDS;
 use assignment::policy::Release;
-use assignment::request::BAGGAGE;
+use assignment::request::{BAGGAGE, session_pin};
 use assignment::seal::{KeyRing, Seal};
 use assignment::{CohortMark, Identity};
 
@@ -153,7 +153,20 @@ impl Forger<'_> {
 
     fn pin(&self, text: Option<String>, what: &str) -> Vec<Forgery> {
         let pin = self.release.pin.as_ref().zip(text);
-        pin.map_or_else(Vec::new, |(pin, text)| cookies(&pin.cookie.name, &text, &format!("pin {what}")))
+        pin.map_or_else(Vec::new, |(pin, text)| {
+            let mut all = cookies(&pin.cookie.name, &text, &format!("pin {what}"));
+            all.extend(self.session_pin(&text, what));
+            all
+        })
+    }
+
+    /// As the pin of a session; a request without the session cookie follows one of any session.
+    fn session_pin(&self, text: &str, what: &str) -> Vec<Forgery> {
+        let name = &self.release.session_pin_name;
+        if name.is_empty() {
+            return Vec::new();
+        }
+        cookies(name, &session_pin(b"forged", text), &format!("session's pin {what}"))
     }
 
     fn token(&self, ring: &KeyRing, seal: &Seal<'_>, what: &str) -> Vec<Forgery> {
@@ -182,7 +195,9 @@ impl Forger<'_> {
         }
         let Some(pin) = &self.release.pin else { return all };
         if let Some(genuine) = &self.victim.pin {
-            all.extend(cookies(&pin.cookie.name, &with_field(genuine, 2, self.canary.0), "pin edited"));
+            let edited = with_field(genuine, 2, self.canary.0);
+            all.extend(cookies(&pin.cookie.name, &edited, "pin edited"));
+            all.extend(self.session_pin(&edited, "edited"));
             all.extend(cookies(id_name, genuine, "pin as id"));
         }
         if let Some(id) = id {

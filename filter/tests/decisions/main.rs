@@ -24,6 +24,7 @@ mod overrides;
 mod pins;
 mod rollouts;
 mod rows;
+mod session_pins;
 mod sessions;
 mod stripping;
 mod tokens;

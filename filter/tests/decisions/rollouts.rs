@@ -33,7 +33,8 @@ fn renewed(proxy: &Proxy, pin: Option<&str>) -> String {
         Some(pin) => visit.cookie("__Host-pin", pin),
         None => visit,
     });
-    let (version, epoch, who, issued) = sent.pin_in(&sent.respond(&[("set-cookie", "S=new")])).unwrap();
+    let (version, epoch, who, issued) =
+        sent.session_pin_in(&sent.respond(&[("set-cookie", "S=new")])).unwrap();
     proxy.sign(&Seal::pin(version.as_bytes(), epoch, who, issued))
 }
 

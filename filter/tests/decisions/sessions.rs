@@ -12,7 +12,8 @@ fn the_pin_is_written_in_the_response_that_sets_the_session_cookie() {
     first.context.draws(identity_on(true).as_u64());
     let sent = first.send(&page("/"));
     let response = sent.respond(&[("set-cookie", "A=1"), ("set-cookie", "S=new; Path=/; HttpOnly")]);
-    assert_eq!(sent.pin_in(&response), Some(("v2".to_owned(), 2, identity_on(true), NOW)));
+    assert_eq!(sent.session_pin_in(&response), Some(("v2".to_owned(), 2, identity_on(true), NOW)));
+    assert_eq!(sent.pin_in(&response), None, "the session cookie reaches every page");
     let again = proxy.send(&get("/").cookie("S", &key_on(true)));
     assert_eq!(again.pin_in(&again.respond(&[("set-cookie", "A=1")])), None, "another cookie is no session");
 }
@@ -54,7 +55,7 @@ fn a_login_changes_neither_version_nor_identity_nor_pod_key() {
     let visit = get("/login").cookie("S", &key_on(false)).cookie("__Host-pin", &proxy.pin("v2", 2, NOW - 60));
     let sent = proxy.send(&visit);
     let response = sent.respond(&[("set-cookie", &format!("S={}", key_on(false)))]);
-    assert_eq!(sent.pin_in(&response), Some(("v2".to_owned(), 2, WHO, NOW)));
+    assert_eq!(sent.session_pin_in(&response), Some(("v2".to_owned(), 2, WHO, NOW)));
     assert_eq!(sent.headers.get("x-canary-id"), Some(WHO.to_string()));
 }
 
@@ -180,8 +181,9 @@ fn a_session_opened_without_a_key_before_it_is_pinned_under_one_identity() {
 #[test]
 fn stickiness_user_writes_no_pin() {
     let proxy = Proxy::user();
-    let response = proxy.send(&get("/").cookie("S", &key_on(true))).respond(&[("set-cookie", "S=new")]);
-    assert_eq!(response.all("set-cookie"), ["S=new"]);
+    let line = format!("S={}", key_on(true));
+    let response = proxy.send(&get("/").cookie("S", &key_on(true))).respond(&[("set-cookie", &line)]);
+    assert_eq!(response.all("set-cookie"), [line]);
 }
 
 #[test]

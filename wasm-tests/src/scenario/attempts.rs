@@ -9,6 +9,7 @@ use std::path::Path;
 
 use assignment::Policy;
 use assignment::contract::Position;
+use assignment::request::{session_pin, session_pin_name};
 use canary_ctl::verify::{Carrier, Expected, Forgery, GenuineCookies, forgeries};
 use canary_release::config::{ProxySettings, SigningKeys, filter_config, release_config};
 use canary_release::file::parse;
@@ -112,6 +113,7 @@ pub fn received(response: &Response, name: &str) -> Vec<String> {
 /// The names of a release's cookies.
 struct Cookies {
     pin: String,
+    session_pin: String,
     id: &'static str,
     token: String,
 }
@@ -119,7 +121,8 @@ struct Cookies {
 impl Cookies {
     fn of(release: &str) -> Self {
         let name = |kind| format!("__Host-canary-{kind}.{}", release.replace('/', "."));
-        Self { pin: name("pin"), id: "__Host-canary-id", token: name("token") }
+        let pin = name("pin");
+        Self { session_pin: session_pin_name(&pin), pin, id: "__Host-canary-id", token: name("token") }
     }
 }
 
@@ -217,6 +220,14 @@ fn everywhere(cookies: &Cookies, seals: &[(&str, String)]) -> Vec<(String, Visit
         for name in [&cookies.pin, cookies.id, &cookies.token] {
             attempts.push((format!("{what} as cookie {name}"), with_cookie(name, text)));
         }
+        for (name, session) in
+            [(&cookies.session_pin, true), (&cookies.session_pin, false), (&cookies.pin, true)]
+        {
+            let pin = session_pin(b"mine", text);
+            let own = if session { "JSESSIONID=mine; " } else { "" };
+            let visit = Visit::new(Kind::Navigate, "/headers").header("cookie", format!("{own}{name}={pin}"));
+            attempts.push((format!("{what} as cookie {name} of a session ({session})"), visit));
+        }
         let visit = Visit::new(Kind::Navigate, "/headers").header("x-canary-token", text);
         attempts.push((format!("{what} as header"), visit));
         let visit = Visit::new(Kind::Navigate, format!("/headers?canary-token={text}"));
@@ -293,6 +304,6 @@ mod tests {
             assert!(tried(&format!("header {spelling}")), "{spelling}");
             assert!(tried(&format!("header {spelling}, all twice")), "{spelling}");
         }
-        assert_eq!((attempts.forged_id.len(), attempts.count()), (16, 215));
+        assert_eq!((attempts.forged_id.len(), attempts.count()), (16, 327));
     }
 }

@@ -11,7 +11,7 @@ use programs::child::LoggedChild;
 use serde_json::{Value, json};
 use wasm_tests::scenario::{Document, EnvoyFixture, EnvoySetup, HOST, Pods};
 
-use crate::support::{ID, PIN, Place, field, insert_lua, listens, on_every_envoy};
+use crate::support::{ID, Place, SESSION_PIN, field, insert_lua, listens, on_every_envoy};
 
 /// The request header by which a test names the headers of the response: `name: value|name: value`.
 const WANTED: &str = "x-wanted";
@@ -135,7 +135,7 @@ async fn assert_none_shares_cookies(cache: &CacheProxy, path: &str, wanted: &str
     let cookies = |name: &str, index: usize| -> Vec<String> {
         users.iter().filter_map(|user| user.jar.get(name)).map(|text| field(text, index).to_owned()).collect()
     };
-    let (sessions, pins, ids) = (cookies("JSESSIONID", 0), cookies(PIN, 4), cookies(ID, 4));
+    let (sessions, pins, ids) = (cookies("JSESSIONID", 0), cookies(SESSION_PIN, 4), cookies(ID, 4));
     assert_eq!((sessions.len(), pins.len()), (users.len(), users.len()), "sessions and pins with `{wanted}`");
     for held in [sessions, pins, ids] {
         let different: BTreeSet<&String> = held.iter().collect();

@@ -6,7 +6,7 @@ use canary_release::moved_users::{Destination, Edit, moved_users};
 use serde_json::{Value, json};
 use wasm_tests::scenario::{Document, EnvoyFixture, EnvoySetup, Pods, now_seconds};
 
-use crate::support::{ID, PIN, SHOP, version};
+use crate::support::{ID, PIN, SESSION_PIN, SHOP, version};
 
 const USERS: usize = 30;
 
@@ -53,6 +53,7 @@ async fn edited(
             // As if the session had begun before the filter came.
             user.jar.remove(ID);
             user.jar.remove(PIN);
+            user.jar.remove(SESSION_PIN);
             visit(user, number).await;
         }
         before.push(visit(user, number).await);

@@ -9,6 +9,7 @@
     reason = "all of this is test code, but clippy knows only functions marked as tests"
 )]
 
+mod browsers;
 mod caches;
 mod chain;
 mod crash;

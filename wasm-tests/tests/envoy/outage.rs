@@ -8,7 +8,7 @@ use envoy_kit::{Admin, COUNTED_WITHIN, EnvoyError, Options, minors};
 use wasm_tests::scenario::{Document, EnvoyFixture, EnvoySetup, Pods};
 use wasm_tests::shop::Shop;
 
-use crate::support::{PIN, SHOP, on, shoppers, version};
+use crate::support::{SESSION_PIN, SHOP, on, shoppers, version};
 
 const HEALTHY: &str = "cluster.shop/shop/v2.membership_healthy";
 /// Counts from the first change of health in a cluster whose changes Envoy hands to its workers in batches.
@@ -54,12 +54,12 @@ async fn only_one_fails(fixture: &EnvoyFixture, users: &mut [User]) {
     let first = users[0].navigate("/cart").await.expect("a response");
     assert_eq!((first.status, first.text().as_str()), (503, "no healthy upstream"));
     for user in users.iter_mut() {
-        let pin = user.jar.get(PIN).map(str::to_owned);
+        let pin = user.jar.get(SESSION_PIN).map(str::to_owned);
         for _ in 0..3 {
             let response = user.navigate("/cart").await.expect("a response");
             assert_eq!((response.status, version(&response)), (200, "v1"));
         }
-        assert_eq!(user.jar.get(PIN).map(str::to_owned), pin, "pins are kept");
+        assert_eq!(user.jar.get(SESSION_PIN).map(str::to_owned), pin, "pins are kept");
     }
     for mut user in fixture.users(5) {
         let response = user.navigate("/").await.expect("a response");

@@ -5,7 +5,9 @@ use std::time::Duration;
 use browser::{Kind, User, Visit, WebSocket, send_raw};
 use wasm_tests::scenario::{Document, EnvoyFixture, HOST};
 
-use crate::support::{PIN, SHOP, all_find_their_tea, in_every_world, received, session, shoppers, version};
+use crate::support::{
+    PIN, SESSION_PIN, SHOP, all_find_their_tea, in_every_world, received, session, shoppers, version,
+};
 
 /// A fixture at weight 0, and a genuine pin for its canary.
 fn pin(fixture: &EnvoyFixture) -> String {
@@ -45,7 +47,7 @@ async fn the_applications_own_cookie_lines_are_left_as_they_are() {
         let set = response.set_cookies();
         assert!(set.iter().any(|line| line.starts_with("theme=")), "{set:?}");
         assert!(set.iter().any(|line| line.starts_with("JSESSIONID=")), "{set:?}");
-        assert!(set.iter().any(|line| line.starts_with(PIN)), "{set:?}");
+        assert!(set.iter().any(|line| line.starts_with(SESSION_PIN)), "{set:?}");
     })
     .await;
 }

@@ -20,6 +20,7 @@ pub(crate) const SHOP: &str = "shop/shop";
 
 /// The cookies of [`SHOP`].
 pub(crate) const PIN: &str = "__Host-canary-pin.shop.shop";
+pub(crate) const SESSION_PIN: &str = "canary-pin.shop.shop.s";
 pub(crate) const TOKEN: &str = "__Host-canary-token.shop.shop";
 pub(crate) const ID: &str = "__Host-canary-id";
 
@@ -76,14 +77,15 @@ pub(crate) fn session(response: &Response) -> &str {
     response.header("x-shop-session").unwrap_or_default()
 }
 
-/// A field of a signed text, `p1.<key id>.<version>.<epoch>.<identity>.<issued>.<mac>`.
+/// A field of a signed text, `p1.<key id>.<version>.<epoch>.<identity>.<issued>.<mac>`, which may belong to a session.
 pub(crate) fn field(text: &str, index: usize) -> &str {
-    text.split('.').nth(index).unwrap_or_default()
+    let signed = text.split_once(".p1.").map_or(text, |(session, _)| &text[session.len() + 1..]);
+    signed.split('.').nth(index).unwrap_or_default()
 }
 
-/// The version that a jar's pin names.
+/// The version that the pin of a jar's session names.
 pub(crate) fn pinned_version(jar: &Jar) -> Option<String> {
-    jar.get(PIN).map(|pin| field(pin, 2).to_owned())
+    jar.get(SESSION_PIN).map(|pin| field(pin, 2).to_owned())
 }
 
 /// New users who have put tea into a cart, with the version and pod of each.

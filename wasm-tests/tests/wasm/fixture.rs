@@ -1,6 +1,7 @@
 //! One worker with one release; a test states every setting that differs.
 
 use assignment::contract::FilterConfig;
+use assignment::request::split_session_pin;
 use assignment::seal::{KeyRing, Kind, Seal};
 use assignment::{Identity, Salt, Weight};
 use programs::artifact;
@@ -97,8 +98,10 @@ pub(crate) fn set_cookie(headers: &Headers, name: &str) -> Option<String> {
 
 /// The version that the pin in a response names.
 pub(crate) fn pinned(headers: &Headers) -> Option<String> {
-    let text = set_cookie(headers, "__Host-pin").filter(|text| !text.is_empty())?;
-    let seal = ring().verify(Kind::Pin, "u1", text.as_bytes()).map(|seal| seal.version.to_vec()).unwrap();
+    let text = set_cookie(headers, "pin.s").or_else(|| set_cookie(headers, "__Host-pin"));
+    let text = text.filter(|text| !text.is_empty())?;
+    let (_, text) = split_session_pin(text.as_bytes());
+    let seal = ring().verify(Kind::Pin, "u1", text).map(|seal| seal.version.to_vec()).unwrap();
     Some(String::from_utf8(seal).unwrap())
 }
 

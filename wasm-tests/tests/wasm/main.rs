@@ -14,6 +14,7 @@ mod fixture;
 
 mod abi;
 mod configuration;
+mod contexts;
 mod cost;
 mod fuses;
 mod metrics;

@@ -102,7 +102,7 @@ fn an_edit_that_moves_users_is_refused_and_named_by_diff_and_by_no_weight_that_w
         };
         let before = written();
 
-        let expected = "`cookies` moves 100 % of the users of version `v2` to another version";
+        let expected = "`cookies` moves 48 % of the users of version `v2` to another version";
         let message = refused_edit(apply(&cluster, &edited).await);
         assert!(message.contains(expected), "{message}");
         let notes: Vec<String> =

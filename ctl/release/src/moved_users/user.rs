@@ -3,7 +3,7 @@
 use assignment::contract::{KeySource, ReleaseConfig, VersionConfig};
 use assignment::decide::PinAction;
 use assignment::policy::Release;
-use assignment::request::Headers;
+use assignment::request::{Headers, session_pin};
 use assignment::seal::Seal;
 use assignment::{Decision, DecisionContext, Identity, Policy, Request, decide};
 use std::collections::BTreeSet;
@@ -103,6 +103,11 @@ impl User {
         self.number.is_multiple_of(2)
     }
 
+    /// Every second session has the host's pin alone: no response set its cookie, or one that an earlier module saw.
+    const fn has_session_pin(&self) -> bool {
+        self.kind().is_multiple_of(2)
+    }
+
     /// Opens a session by this policy: a page without the application's cookies, if the user is new, and then each page with them.
     pub(super) fn begin_session(&mut self, policy: &Policy, pages: &Pages) {
         let mut visits: Vec<Page> = pages.of_user(self).collect();
@@ -128,32 +133,42 @@ impl User {
             self.cookies.extend(id.map(|id| (policy.id_cookie.name.clone(), id)));
         }
         let Some(release) = policy.release(decision.release) else { return };
+        let sets_session = sets_session && release.session_cookie.is_some();
         let is_pinned = match decision.pin {
             PinAction::Never => false,
-            PinAction::WithSession => sets_session && release.session_cookie.is_some(),
+            PinAction::WithSession => sets_session,
             PinAction::Now { .. } => true,
         };
         if let (true, Some(version), Some(identity)) =
             (is_pinned, release.versions.get(decision.version), decision.identity)
         {
-            self.pin(policy, release, (&version.name, version.epoch), identity);
+            let seal = Seal::pin(version.name.as_bytes(), version.epoch, identity, self.now);
+            self.pin(policy, release, &seal, sets_session);
         }
     }
 
     /// Gives the user a session that began when this version took new ones.
     pub(super) fn pin_to(&mut self, policy: &Policy, version: &VersionConfig) {
         if let Some(release) = policy.releases().first() {
-            self.pin(policy, release, (&version.name, version.epoch), self.identity());
+            let seal = Seal::pin(version.name.as_bytes(), version.epoch, self.identity(), self.now);
+            self.pin(policy, release, &seal, true);
         }
     }
 
-    fn pin(&mut self, policy: &Policy, release: &Release, (version, epoch): (&str, u32), identity: Identity) {
+    /// Keeps the pins of a response that sets the session cookie, or the one of a session that was not seen to begin.
+    fn pin(&mut self, policy: &Policy, release: &Release, seal: &Seal<'_>, sets_session: bool) {
         let Some(pin) = &release.pin else { return };
-        let seal = Seal::pin(version.as_bytes(), epoch, identity, self.now);
-        if let Some(text) = policy.ring.sign(&release.uid, &seal) {
-            self.cookies.retain(|(name, _)| *name != pin.cookie.name);
-            self.cookies.push((pin.cookie.name.clone(), text));
+        let Some(mut text) = policy.ring.sign(&release.uid, seal) else { return };
+        if let (true, Some(session)) = (sets_session && self.has_session_pin(), &release.session_cookie) {
+            text = session_pin(self.key(session).as_bytes(), &text);
+            self.set_cookie(&release.session_pin_name, text.clone());
         }
+        self.set_cookie(&pin.cookie.name, text);
+    }
+
+    fn set_cookie(&mut self, cookie: &str, value: String) {
+        self.cookies.retain(|(name, _)| name != cookie);
+        self.cookies.push((cookie.to_owned(), value));
     }
 
     fn identity(&self) -> Identity {

@@ -6,6 +6,7 @@ use crate::verify::forge::{Carrier, Forgery, GenuineCookies, forgeries};
 use crate::verify::jar::{cookie_line, with_cookie};
 use crate::verify::population::{User, navigation};
 use assignment::Weight;
+use assignment::request::split_session_pin;
 
 const NAME: &str = "spoofing";
 
@@ -30,11 +31,18 @@ pub(super) async fn check(context: &CheckContext<'_>) -> Result<Vec<Check>, Clie
 }
 
 fn genuine_cookies(context: &CheckContext<'_>, user: &User) -> GenuineCookies {
-    let pin = context.expected.release().and_then(|release| release.pin.as_ref());
+    let release = context.expected.release();
+    let of_session = release.and_then(|release| user.jar.get(&release.session_pin_name));
+    let of_host = || release.and_then(|release| user.jar.get(&release.pin.as_ref()?.cookie.name));
     GenuineCookies {
-        pin: pin.and_then(|pin| user.jar.get(&pin.cookie.name)),
+        pin: of_session.or_else(of_host).map(|pin| signed_text(&pin)),
         id: user.jar.get(&context.expected.policy().id_cookie.name),
     }
+}
+
+/// A pin without the session that it belongs to.
+fn signed_text(pin: &str) -> String {
+    String::from_utf8_lossy(split_session_pin(pin.as_bytes()).1).into_owned()
 }
 
 /// What became of a forgery.

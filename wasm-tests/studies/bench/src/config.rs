@@ -2,6 +2,7 @@
 
 use crate::error::BenchError;
 use assignment::contract::{Position, ReleaseConfig, Stickiness};
+use assignment::request::{session_pin, session_pin_name};
 use assignment::seal::{self, Seal};
 use assignment::{FilterConfig, Identity, Salt, Weight};
 use canary_release::config::{ProxySettings, SigningKeys, filter_config, release_config};
@@ -85,9 +86,10 @@ impl Releases {
     pub(crate) fn pin(&self) -> Result<(String, String), BenchError> {
         let unsigned = || BenchError::Unsigned("a pin");
         let pin = self.config.releases.get(RELEASE).and_then(|release| release.pin.as_ref());
-        let name = &pin.ok_or_else(unsigned)?.cookie.name;
+        let name = session_pin_name(&pin.ok_or_else(unsigned)?.cookie.name);
         let seal = Seal::pin(b"v2", 1, canary_identity(), now_seconds());
-        Ok((name.clone(), self.ring().and_then(|ring| ring.sign(UID, &seal)).ok_or_else(unsigned)?))
+        let text = self.ring().and_then(|ring| ring.sign(UID, &seal)).ok_or_else(unsigned)?;
+        Ok((name, session_pin(canary_session().as_bytes(), &text)))
     }
 
     /// The cookie of a user who was given an id a moment ago.
