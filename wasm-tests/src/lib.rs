@@ -3,6 +3,7 @@
 //! Which level to pick is in the crate's README; every level has an example there.
 
 pub mod api;
+pub mod chromium;
 pub mod grpc;
 pub mod mesh;
 pub mod prometheus;

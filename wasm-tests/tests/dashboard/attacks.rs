@@ -1,9 +1,9 @@
 //! Other sites in the same browser, and hostile text from a cluster.
 
-use crate::chromium::{FOREIGN_HOST, Tab};
 use crate::server::{Dashboard, foreign_site, view};
 use canary_dashboard::{ProblemView, ProxyView};
 use serde_json::json;
+use wasm_tests::chromium::{FOREIGN_HOST, Tab};
 
 const HOSTILE: &str = "<img src=x onerror=\"window.attacked=1\"><script>window.attacked=1</script>";
 

@@ -1,8 +1,8 @@
 //! What a person changes, and what it takes until something is changed.
 
-use crate::chromium::Tab;
 use crate::server::{Dashboard, view};
 use std::time::Duration;
+use wasm_tests::chromium::Tab;
 
 const TEXT: &str = "document.getElementById('dialog-heading')?.parentElement.open === true && document.querySelector('dialog').innerText";
 const RESULT: &str = "document.getElementById('change-result').innerText";

@@ -1,10 +1,10 @@
 //! What a person sees and does.
 
-use crate::chromium::Tab;
 use crate::server::{Dashboard, view};
 use canary_dashboard::ProblemView;
 use serde_json::json;
 use std::time::Instant;
+use wasm_tests::chromium::Tab;
 
 const CANARY_DOTS: &str = "document.querySelectorAll('.dot.canary').length";
 

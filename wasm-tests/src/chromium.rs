@@ -2,6 +2,14 @@
 //!
 //! # Source
 //! [The protocol](https://chromedevtools.github.io/devtools-protocol/)
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::missing_panics_doc,
+    reason = "a fixture of tests: it panics where the test cannot go on"
+)]
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use nix::sys::signal::{Signal, killpg};
@@ -20,16 +28,16 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 const TIMEOUT: Duration = Duration::from_secs(30);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// A name of another site; it resolves to this machine, as after DNS rebinding.
-pub(crate) const FOREIGN_HOST: &str = "evil.example";
+pub const FOREIGN_HOST: &str = "evil.example";
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 /// A tab; its Chromium ends with it.
-pub(crate) struct Tab {
+pub struct Tab {
     socket: Socket,
     calls: u64,
-    _chromium: ChromiumGroup,
-    _profile: TempDir,
+    chromium: ChromiumGroup,
+    profile: TempDir,
 }
 
 /// Chromium and its helper processes, which outlive it unless they are killed with it.
@@ -44,12 +52,25 @@ impl Drop for ChromiumGroup {
 
 impl Tab {
     /// Starts Chromium, and opens an empty tab.
-    pub(crate) async fn open() -> Self {
-        let profile = tempfile::tempdir().unwrap();
+    pub async fn open() -> Self {
+        Self::open_with(tempfile::tempdir().unwrap()).await
+    }
+
+    /// Closes Chromium as a user does, and starts it again.
+    pub async fn reopen(mut self) -> Self {
+        self.call("Browser.close", &json!({})).await;
+        tokio::time::timeout(TIMEOUT, self.chromium.0.wait()).await.expect("Chromium ends").unwrap();
+        Self::open_with(self.profile).await
+    }
+
+    async fn open_with(profile: TempDir) -> Self {
         let mut command = Command::new(programs::artifact::chromium().expect("Chromium"));
         command.args(["--headless", "--disable-gpu", "--no-sandbox", "--remote-debugging-port=0"]);
         command.arg(format!("--user-data-dir={}", profile.path().display()));
-        command.arg(format!("--host-resolver-rules=MAP {FOREIGN_HOST} 127.0.0.1"));
+        command
+            .arg(format!("--host-resolver-rules=MAP {FOREIGN_HOST} 127.0.0.1, MAP *.example.com 127.0.0.1"));
+        // Those that a test makes for itself.
+        command.arg("--ignore-certificate-errors");
         command.arg("about:blank").stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
         let mut chromium = ChromiumGroup(command.spawn().expect("Chromium starts"));
         let browser = devtools_url(&mut chromium.0).await;
@@ -57,16 +78,16 @@ impl Tab {
         let target = call(&mut socket, 0, "Target.createTarget", &json!({"url": "about:blank"})).await;
         let (host, _) = browser.split_once("/devtools/").unwrap();
         let socket = connect(&format!("{host}/devtools/page/{}", target["targetId"].as_str().unwrap())).await;
-        Self { socket, calls: 0, _chromium: chromium, _profile: profile }
+        Self { socket, calls: 0, chromium, profile }
     }
 
     /// Calls a method of the protocol.
-    pub(crate) async fn call(&mut self, method: &str, parameters: &Value) -> Value {
+    pub async fn call(&mut self, method: &str, parameters: &Value) -> Value {
         self.calls += 1;
         call(&mut self.socket, self.calls, method, parameters).await
     }
 
-    pub(crate) async fn goto(&mut self, url: &str) {
+    pub async fn goto(&mut self, url: &str) {
         // A new fragment alone would not load the page again.
         self.call("Page.navigate", &json!({"url": "about:blank"})).await;
         self.call("Page.navigate", &json!({"url": url})).await;
@@ -74,7 +95,7 @@ impl Tab {
     }
 
     /// The value of a JavaScript expression, or of the promise that it is.
-    pub(crate) async fn evaluate(&mut self, expression: &str) -> Value {
+    pub async fn evaluate(&mut self, expression: &str) -> Value {
         let parameters = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
         let found = self.call("Runtime.evaluate", &parameters).await;
         assert!(found["exceptionDetails"].is_null(), "{expression}: {}", found["exceptionDetails"]);
@@ -82,7 +103,7 @@ impl Tab {
     }
 
     /// Waits until an expression has this value.
-    pub(crate) async fn until(&mut self, expression: &str, expected: impl Into<Value>) {
+    pub async fn until(&mut self, expression: &str, expected: impl Into<Value>) {
         let (expected, begun) = (expected.into(), Instant::now());
         loop {
             let found = self.evaluate(expression).await;
@@ -98,7 +119,7 @@ impl Tab {
     }
 
     /// Presses and releases a key.
-    pub(crate) async fn press(&mut self, key: &str, text: &str) {
+    pub async fn press(&mut self, key: &str, text: &str) {
         let code = match key {
             "Tab" => 9,
             "Enter" => 13,
@@ -140,7 +161,10 @@ async fn call(socket: &mut Socket, id: u64, method: &str, parameters: &Value) ->
             let Message::Text(text) = message else { continue };
             let message: Value = serde_json::from_str(&text).unwrap();
             if message["id"] == id {
-                assert!(message["error"].is_null(), "{method}: {}", message["error"]);
+                let error = &message["error"];
+                // The page was left meanwhile: it has no value.
+                let is_left = error["message"] == "Inspected target navigated or closed";
+                assert!(error.is_null() || is_left, "{method}: {error}");
                 return message["result"].clone();
             }
         }
