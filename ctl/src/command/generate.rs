@@ -9,6 +9,8 @@ use crate::{Error, Outcome, module};
 use assignment::Weight;
 use canary_release::config::{self, KeyError, SigningKeys};
 use canary_release::manifest::{self, Options, ReleaseInstance};
+use canary_release::moved_users::Destination;
+use canary_release::preflight::{Alternative, CheckFailed, PreflightCheck};
 use canary_release::spec::{Local, Mode, Release, Routes};
 use clap::{Args, Subcommand};
 use std::collections::BTreeMap;
@@ -44,6 +46,9 @@ pub(super) struct Generate {
     /// Print what would be written, keys redacted, and write nothing
     #[arg(long)]
     pub(super) dry_run: bool,
+    /// Write the files of a local Envoy although an edit moves users to another version or process
+    #[arg(long = "skip-check", value_name = "CHECK", value_parser = [PreflightCheck::MovesUsers.name()])]
+    pub(super) skipped: Vec<String>,
 }
 
 /// What else can be printed of a release.
@@ -91,7 +96,7 @@ pub(super) async fn run(arguments: &Generate, printer: &mut Printer) -> Result<O
     let local = releases.iter().filter(|release| release.delivery.mode == Mode::Local).count();
     if local == releases.len() {
         for (environment, group) in by_directory(&releases)? {
-            generate_local(&environment, &group, arguments.dry_run, printer).await?;
+            generate_local(&environment, &group, arguments, printer).await?;
         }
         return Ok(Outcome::Done);
     }
@@ -185,18 +190,20 @@ fn by_directory(releases: &[Release]) -> Result<Vec<(Environment, Vec<&Release>)
 async fn generate_local(
     environment: &Environment,
     releases: &[&Release],
-    dry_run: bool,
+    arguments: &Generate,
     printer: &mut Printer,
 ) -> Result<(), Error> {
     let Some(local) = releases.first().and_then(|release| release.delivery.local.as_ref()) else {
         return Ok(());
     };
-    if dry_run {
+    if arguments.dry_run {
         let plan = environment.dry_plan(releases)?;
+        check_moved_users(environment, &plan, arguments)?;
         return preview(environment.layout(), local, &plan, printer);
     }
     let lock = Lock::take(environment.layout()).await?;
     let plan = environment.plan_all(releases)?;
+    check_moved_users(environment, &plan, arguments)?;
     let restarts = environment.write_bootstrap(&Bootstrap::new(local.listen, local.admin))?;
     let applied = environment.apply(&lock, &plan).await?;
     let directory = environment.layout().directory();
@@ -218,6 +225,17 @@ async fn generate_local(
         (true, false) => {}
     }
     Ok(())
+}
+
+fn check_moved_users(environment: &Environment, plan: &Plan, arguments: &Generate) -> Result<(), Error> {
+    let moved = environment.moved_users(plan)?;
+    let Some(first) = moved.first().filter(|_| arguments.skipped.is_empty()) else { return Ok(()) };
+    let alternative = match first.to {
+        Destination::Version => Alternative::EndCanary,
+        Destination::Pod => Alternative::EndSessions { deployments: Vec::new() },
+    };
+    let message = moved.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+    Err(CheckFailed { check: PreflightCheck::MovesUsers, message, alternative }.into())
 }
 
 /// Prints the files as documents of one stream, each under its name.

@@ -6,7 +6,8 @@ use super::{
     ecds, files, routes,
 };
 use assignment::FilterConfig;
-use canary_release::config::SigningKeys;
+use canary_release::config::{self, SigningKeys};
+use canary_release::moved_users::{Edit, MovedUsers, moved_users};
 use canary_release::record::Operation;
 use canary_release::spec::{Local, Mode, Release};
 use std::ffi::OsString;
@@ -130,9 +131,32 @@ impl Environment {
     ///
     /// As [`plan_all`](Self::plan_all).
     pub fn dry_plan(&self, releases: &[&Release]) -> Result<Plan, Error> {
-        let path = self.layout.keys();
-        let keys = if path.exists() { self.keys()? } else { SigningKeys::placeholder() };
-        Plan::new(self.state_with(releases)?, &keys)?.with_modules(releases)
+        Plan::new(self.state_with(releases)?, &self.keys_if_drawn()?)?.with_modules(releases)
+    }
+
+    /// The users whom a plan moves, because a file was edited. Draws no keys.
+    ///
+    /// # Errors
+    ///
+    /// If state or keys cannot be read.
+    pub fn moved_users(&self, plan: &Plan) -> Result<Vec<MovedUsers>, Error> {
+        let deployed = Plan::new(self.state()?, &self.keys_if_drawn()?)?.config;
+        let mut all = Vec::new();
+        for (release, entry) in &plan.state().releases {
+            let edit = Edit {
+                release,
+                deployed: &deployed,
+                edited: Some(&plan.config),
+                peak: entry.history.peak_weight(),
+                now: u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default(),
+            };
+            all.extend(moved_users(edit).map_err(config::Error::from)?);
+        }
+        Ok(all)
+    }
+
+    fn keys_if_drawn(&self) -> Result<SigningKeys, Error> {
+        if self.layout.keys().exists() { self.keys() } else { Ok(SigningKeys::placeholder()) }
     }
 
     /// What the files would be with a state as it is given: for changes that are no change of `canary.yaml`.

@@ -75,6 +75,40 @@ fn a_weight_is_the_only_thing_that_a_weight_changes() {
 }
 
 #[test]
+fn an_edit_that_moves_users_is_refused_until_the_check_is_skipped() {
+    let cli = generated();
+    assert_eq!(cli.run("weight 50 --skip-check max-step").code, 0);
+    let before = cli.read("local/state.json");
+    let text = cli.read("canary.yaml");
+    for (from, to, expected) in [
+        ("cookie: JSESSIONID", "cookie: OTHER", None),
+        ("  delivery:\n", "  cookies: {domain: example.com}\n  delivery:\n", Some("`cookies` moves 48 %")),
+        ("stickiness: session", "stickiness: user", Some("`stickiness` moves")),
+    ] {
+        cli.write("canary.yaml", &text.replacen(from, to, 1));
+        for command in ["generate --dry-run", "generate"] {
+            let ran = cli.run(command);
+            match expected {
+                None => assert_eq!(ran.code, 0, "{to}: {}", ran.stderr),
+                Some(said) => {
+                    assert_eq!(ran.code, 2, "{to}: {}", ran.stderr);
+                    assert!(
+                        ran.stderr.contains(said) && ran.stderr.contains("moves-users"),
+                        "{}",
+                        ran.stderr
+                    );
+                    assert_eq!(cli.read("local/state.json"), before, "{to}");
+                }
+            }
+        }
+        assert_eq!(cli.run("generate --skip-check moves-users").code, 0);
+        cli.write("canary.yaml", &text);
+        assert_eq!(cli.run("generate --skip-check moves-users").code, 0);
+        cli.write("local/state.json", &before);
+    }
+}
+
+#[test]
 fn a_dry_weight_changes_nothing() {
     let cli = generated();
     let state = cli.read("local/state.json");
