@@ -19,12 +19,12 @@ export GOGC=400
 readonly KUBERNETES=(api mesh)
 
 # Every test program of the workspace but these, as `--test NAME`.
-quick_tests() {
+tests_but() {
     cargo metadata --no-deps --locked --format-version 1 | python3 -c '
 import json, sys
 packages = json.load(sys.stdin)["packages"]
 names = {target["name"] for package in packages for target in package["targets"] if "test" in target["kind"]}
-print("\n".join("--test\n" + name for name in sorted(names - set(sys.argv[1:]))))' "${KUBERNETES[@]}"
+print("\n".join("--test\n" + name for name in sorted(names - set(sys.argv[1:]))))' "$@"
 }
 
 # Beside the other builds: Go's linker and rustc's last crates each leave a processor idle.
@@ -34,6 +34,24 @@ start_lab() {
     setsid nice tools/lab.sh >"$TARGET_DIR/lab.log" 2>&1 &
     LAB=$!
     trap 'kill -- "-$LAB" 2>/dev/null || true' EXIT
+}
+
+# The tests of the mesh, which wait for istiod and for pods most of the time, and all others beside them.
+every_test() {
+    local log=$TARGET_DIR/mesh.log status=0 others
+    mapfile -t others < <(tests_but mesh)
+    # As many at a time as there are processors would leave half of the processors idle.
+    RUST_TEST_THREADS=${RUST_TEST_THREADS:-$(($(nproc) * 3 / 2))} \
+        setsid cargo test --workspace --no-fail-fast --locked --test mesh >"$log" 2>&1 &
+    MESH=$!
+    trap 'kill -- "-$MESH" 2>/dev/null || true' EXIT
+    cargo test --workspace --no-fail-fast --locked --lib --bins --examples "${others[@]}" || status=$?
+    cargo test --workspace --no-fail-fast --locked --doc || status=$?
+    say "the tests of the mesh"
+    tail --pid="$MESH" -n +1 -f "$log"
+    wait "$MESH" || status=$?
+    trap - EXIT
+    return "$status"
 }
 
 lab_is_built() {
@@ -55,7 +73,7 @@ stage "registry" tools/registry.sh
 # One build with the same features for the tests and for the programs that they run; `cargo build -p` would make another.
 stage "programs and tests" cargo test --workspace --no-run --locked
 if [ "$PART" = quick ]; then
-    mapfile -t tests < <(quick_tests)
+    mapfile -t tests < <(tests_but "${KUBERNETES[@]}")
     stage "tests" cargo test --workspace --no-fail-fast --locked --lib --bins --examples "${tests[@]}" -- --skip tests_as_root::
     stage "examples of the documentation" cargo test --workspace --no-fail-fast --locked --doc
     say "everything that needs no Kubernetes passed in $SECONDS s"
@@ -68,11 +86,10 @@ CANARY_ARCHIVE=$(realpath "$TARGET_DIR"/dist-quick/canary-ctl-*.tar.gz)
 CANARY_IMAGE=$(realpath "$TARGET_DIR"/dist-quick/canary-ctl-*.oci.tar)
 export CANARY_ARCHIVE CANARY_IMAGE
 stage "lab" lab_is_built
-# A test in the mesh waits for istiod and for pods: as many at a time as there are processors leave half of the processors idle.
-export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$(($(nproc) * 3 / 2))}
 if [ "$PART" = all ]; then
-    stage "tests" cargo test --workspace --no-fail-fast --locked
+    stage "tests" every_test
 else
+    export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$(($(nproc) * 3 / 2))}
     stage "tests" cargo test --workspace --no-fail-fast --locked "${KUBERNETES[@]/#/--test=}"
     stage "tests of the lab" cargo test --workspace --no-fail-fast --locked --lib -- tests_as_root::
 fi
