@@ -245,6 +245,7 @@ mod tests {
             template_drift: Vec::new(),
             remote_clusters: BTreeSet::new(),
             counts_sessions: true,
+            session_cookie: None,
             traffic: Some(WindowTraffic { total: traffic.clone(), traffic, time: Duration::from_secs(9) }),
         }
     }

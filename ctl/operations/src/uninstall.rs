@@ -104,12 +104,16 @@ impl Cluster {
         if skipped.contains(&PreflightCheck::MovesUsers) {
             return Ok(());
         }
+        let pods = self.client.service_pods(release.namespace.as_str(), &record.service).await?;
+        if pods.ports.is_none() {
+            // Nobody reaches a version without the Service: it was deleted, or its namespace was.
+            return Ok(());
+        }
         let weight = record.state.weight;
         if weight > Weight::ZERO {
             let message = format!("`{release}` has {weight} of its users on the canary: they would be moved");
             PreflightCheck::MovesUsers.refuse(skipped, message, Alternative::ZeroWeight)?;
         }
-        let pods = self.client.service_pods(release.namespace.as_str(), &record.service).await?;
         let Some((version, ready)) = pods.ready_beside_stable(record).into_iter().next() else {
             return self.check_affinity(record, &pods, skipped).await;
         };

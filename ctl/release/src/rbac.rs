@@ -137,7 +137,10 @@ fn rights(release: &Release, objects: &[Reference]) -> BTreeMap<String, Vec<Rule
     let namespaces: BTreeSet<String> =
         callers.chain([release.name.namespace.to_string(), ROOT_NAMESPACE.to_owned()]).collect();
     for namespace in namespaces {
-        Rules(&mut all, &namespace).add("networking.istio.io", "destinationrules", [], &["list"]);
+        let mut rules = Rules(&mut all, &namespace);
+        rules.add("networking.istio.io", "destinationrules", [], &["list"]);
+        // What callers see of the mesh.
+        rules.add("networking.istio.io", "sidecars", [], &["list"]);
     }
     // Other routes to the Service: those that Istio matches first, and those that bypass ours.
     let callers = proxies(release).into_iter().map(|proxies| proxies.namespace);
@@ -255,6 +258,8 @@ fn own(rules: &mut Rules<'_>, release: &Release) {
     rules.add("", "configmaps", [], &["create"]);
     rules.leases(&[&name]);
     rules.add("", "services", [release.service.name.as_str()], &["get"]);
+    // Others of the same pods.
+    rules.add("", "services", [], &["list"]);
     rules.add("", "pods", [], &["list"]);
     if release.routes == Some(Routes::Inject) {
         // Their names are not known in advance.

@@ -92,6 +92,10 @@ fn summarise(release: &str, applied: &Applied, printer: &mut Printer) {
             "before the first pod of `{canary}` starts, put the routes that `canary-ctl generate routes` prints into it"
         ));
     }
+    for calls in &applied.unrouted {
+        printer.message(&calls.to_string());
+        printer.hint(&calls.hint().unwrap_or_default());
+    }
     if !applied.coverage.unmeshed_pods.is_empty() {
         printer.message(&applied.coverage.unmeshed_pods.to_string());
     }

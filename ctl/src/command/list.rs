@@ -1,10 +1,13 @@
 //! `list`: read the records, report.
 
 use super::arguments::{Connection, Output};
+use crate::hint::ShellCommand;
 use crate::report::{Printer, Report, Table};
 use crate::{Error, Outcome};
 use canary_operations::{Cluster, WriteOptions};
-use canary_release::status::ReleaseSummary;
+use canary_release::record::Record;
+use canary_release::spec::ReleaseName;
+use canary_release::status::{Condition, ReleaseSummary};
 use clap::Args;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -56,7 +59,15 @@ pub(super) async fn run(arguments: &List, printer: &mut Printer) -> Result<Outco
         };
         Row { release: name.to_string(), summary, error }
     });
-    let releases: Vec<Row> = rows.collect();
+    let mut releases: Vec<Row> = rows.collect();
+    for (name, record) in cluster.releases_without_record(&arguments.namespaces).await? {
+        let row = Row::without_record(&name, &record, now);
+        printer.hint(&format!(
+            "{name} has no record: {} takes it out of the proxies, `canary-ctl apply` of its file writes the record again",
+            ShellCommand::new("canary-ctl uninstall -r").name(&name.to_string(), "NAMESPACE/NAME")
+        ));
+        releases.push(row);
+    }
     if releases.is_empty() {
         printer.message("no releases found");
     }
@@ -78,6 +89,24 @@ impl Report for Releases {
 }
 
 impl Row {
+    /// Of a release that the proxies have, and whose record was deleted.
+    fn without_record(
+        name: &ReleaseName,
+        record: &Result<Record, canary_operations::Error>,
+        now: Timestamp,
+    ) -> Self {
+        let (mut summary, mut error) = (None, None);
+        match record {
+            Ok(record) => {
+                let mut found = ReleaseSummary::of(record, now);
+                found.conditions.insert(0, Condition::NoRecord);
+                summary = Some(found);
+            }
+            Err(found) => error = Some(format!("no record; {found}")),
+        }
+        Self { release: name.to_string(), summary, error }
+    }
+
     fn cells(&self) -> [String; 6] {
         let release = self.release.clone();
         let Some(summary) = &self.summary else {
@@ -107,8 +136,6 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use canary_release::status::Condition;
-
     #[test]
     fn a_release_is_a_line_with_the_weight_in_force() {
         let summary = ReleaseSummary {

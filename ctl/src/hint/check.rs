@@ -3,7 +3,7 @@
 use super::Hint;
 use super::command::{ShellCommand, shown};
 use super::status::{NO_ENVOY, unreadable};
-use canary_release::preflight::{Alternative, CheckFailed, NarrowSelector, PreflightCheck};
+use canary_release::preflight::{Alternative, CheckFailed, NarrowSelector, PreflightCheck, UnroutedCalls};
 use canary_release::routing::{Bypass, Gap, TakenHost};
 use canary_release::spec::Routes;
 use std::collections::BTreeMap;
@@ -28,6 +28,12 @@ impl Hint for Gap {
     }
 }
 
+impl Hint for UnroutedCalls {
+    fn hint(&self) -> Option<String> {
+        Some(covers(self))
+    }
+}
+
 const RESTART: &str = "`canary-ctl prepare` restarts them one after the other, so that they start with V8";
 const END_CANARY: &str =
     "promote or roll back the canary before the edit and finish its drain, take the edit back";
@@ -44,12 +50,7 @@ fn instead(alternative: &Alternative) -> String {
     let text = match alternative {
         Alternative::StartPods { .. } => "start its pods",
         Alternative::WidenSelector(narrow) => return widen(narrow),
-        Alternative::StopPods { version } => {
-            return format!(
-                "scale the Deployment of `{}` to 0 replicas, and wait until its pods have ended",
-                shown(version)
-            );
-        }
+        Alternative::StopPods { version } => return stops(version),
         Alternative::StartProcess { .. } => "start it",
         Alternative::AddRoutes { routes: Routes::External } => {
             "put the routes that `canary-ctl generate routes` prints into it"
@@ -61,9 +62,9 @@ fn instead(alternative: &Alternative) -> String {
             "name the Gateway that serves the hosts in `gateways[].name`, as NAMESPACE/NAME"
         }
         Alternative::SelectProxies { labels } => return selector(labels),
-        Alternative::ServeHost { host } => {
-            return format!("add `{}` to `servers[].hosts` of the Gateway, or correct `hosts`", shown(host));
-        }
+        Alternative::ServeHost { host } => return serves(host),
+        Alternative::TerminateTls { host } => return terminates(host),
+        Alternative::CoverCalls { calls } => return covers(calls),
         Alternative::ShareHost { taken } => return shares(taken),
         Alternative::StateTls => {
             "set `cookies: {tls: true}` where something in front of the gateway speaks TLS with browsers, `{tls: false}` where \
@@ -92,6 +93,18 @@ fn instead(alternative: &Alternative) -> String {
     text.to_owned()
 }
 
+fn stops(version: &str) -> String {
+    format!("scale the Deployment of `{}` to 0 replicas, and wait until its pods have ended", shown(version))
+}
+
+fn serves(host: &str) -> String {
+    format!("add `{}` to `servers[].hosts` of the Gateway, or correct `hosts`", shown(host))
+}
+
+fn terminates(host: &str) -> String {
+    format!("let a server with `tls.mode: SIMPLE` serve `{}`, and delete this one for it", shown(host))
+}
+
 /// How routes of others for a host are kept: Istio merges those of one name at a gateway, and none inside the mesh.
 fn shares(taken: &TakenHost) -> String {
     let TakenHost { host, gateway, object, .. } = taken;
@@ -104,6 +117,39 @@ fn shares(taken: &TakenHost) -> String {
     format!(
         "add `{host}` to `hosts` of {object}, so that Istio merges both; or set `routes: inject`, if it leads to the Service"
     )
+}
+
+/// How a route of ours comes to apply to calls.
+fn covers(calls: &UnroutedCalls) -> String {
+    let text = match calls {
+        UnroutedCalls::HiddenSubsets { rule, .. } => {
+            let rule = rule.to_string();
+            return format!(
+                "move the settings of {} into a rule of the Service's namespace without `workloadSelector`, and delete it, or give it the \
+                 subsets of the release",
+                shown(&rule)
+            );
+        }
+        UnroutedCalls::OtherService { .. } => {
+            "let it select the label of the stable version, or let callers use the Service of the release"
+        }
+        UnroutedCalls::OnNodes { .. } => {
+            "make it a ClusterIP, and let its clients use the gateway; or let it select the label of the stable version"
+        }
+        UnroutedCalls::Headless { .. } => {
+            "name a Service with a cluster address in `service.name`; callers may keep the headless one beside it for its DNS names"
+        }
+        UnroutedCalls::NotHttp { .. } => {
+            "set `appProtocol: http` (`http2`, `grpc`) at the port of the Service, or give the port a name such as `http-web`"
+        }
+        UnroutedCalls::OutOfScope { .. } => {
+            "add NAMESPACE/HOST of the Service to `spec.egress[].hosts` of the Sidecar, or let these callers use the gateway"
+        }
+        UnroutedCalls::Waypoint { .. } => {
+            "label the Service `istio.io/use-waypoint: none`, or let ambient callers use the gateway"
+        }
+    };
+    text.to_owned()
 }
 
 /// How a gateway's pods are selected.

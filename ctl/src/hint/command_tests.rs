@@ -92,7 +92,7 @@ fn of_status(name: &str) -> Vec<Option<String>> {
     ];
     let returning = Weight::FULL;
     hints.push(ScaledDown { version: text(), ready: 0, expected: 1, serving: 1, returning }.hint());
-    let gap = Gap { object: reference("Ingress", name), bypass: Bypass::Ingress };
+    let gap = Gap { object: reference("Ingress", name), bypass: Bypass::Ingress, other_service: None };
     let reached = BTreeMap::from([(text(), 1)]);
     hints.push(Problem::Bypass { gap: &gap, reached: &reached }.hint());
     hints

@@ -1,7 +1,7 @@
 //! What to do about the findings of an examination.
 
 use super::check::widen;
-use super::command::shown;
+use super::command::{ShellCommand, shown};
 use super::status::without_report;
 use super::{Hint, missing_rights};
 use canary_release::doctor::ClusterFinding;
@@ -34,6 +34,13 @@ impl Hint for ClusterFinding {
             Self::UnsupportedProxies { .. } => {
                 "upgrade istiod first, then restart the pods of these proxies, so that they start with its version".to_owned()
             }
+            Self::WithoutRecord { releases } => {
+                let release = releases.first().map(ToString::to_string).unwrap_or_default();
+                let command = ShellCommand::new("canary-ctl uninstall -r").name(&release, "NAMESPACE/NAME");
+                format!("{command} takes it out of the proxies, `canary-ctl apply` of its file writes the record again")
+            }
+            Self::UnroutedCalls(calls) => return calls.hint(),
+            Self::Bypass { gap, .. } => return gap.hint(),
             Self::EmbeddedAtScale(embedded) => return embedded.hint(),
             Self::MixedVersions { .. } => return None,
         })

@@ -10,7 +10,7 @@ use canary_release::record::Operation;
 use canary_release::routing::Gap;
 use canary_release::spec::Routes;
 use canary_release::state::ScaledDown;
-use canary_release::status::{EmbeddedAtScale, Problem, ProxyFault, ProxyStatus, TemplateDrift};
+use canary_release::status::{EmbeddedAtScale, Problem, ProxyFault, ProxyStatus, TemplateDrift, WrongCookie};
 use std::collections::BTreeMap;
 
 impl Hint for Problem<'_> {
@@ -22,6 +22,7 @@ impl Hint for Problem<'_> {
             Self::Bypass { gap, reached } => close(gap, reached),
             Self::ProxyBehind { proxy, .. } => return proxy.hint(),
             Self::ScaledDown(found) => return found.hint(),
+            Self::WrongCookie(found) => names_cookie(found).to_owned(),
             Self::TemplateDrift { drift } => rendered_again(drift),
             Self::NotObserved { right } => right_to_add(right),
             Self::UnverifiedRecord { .. } => {
@@ -187,6 +188,20 @@ fn rendered_again(drift: &TemplateDrift) -> String {
              deleted; then upgrade with `--post-renderer` (docs/helm.md)"
         ),
         None => "deploy what `canary-ctl twin render` prints (docs/helm.md)".to_owned(),
+    }
+}
+
+/// How `session.cookie` comes to name the application's sessions.
+const fn names_cookie(found: &WrongCookie<'_>) -> &'static str {
+    match found {
+        WrongCookie::NeverSet { .. } => {
+            "`curl -i` of a page that begins a session shows which cookie the application sets: name it in `session.cookie` and \
+             `canary-ctl apply`; leave `session.cookie` out if there is none, so that the filter's id is pinned"
+        }
+        WrongCookie::SetForAll { .. } => {
+            "if a single sign-on, a CDN or a load balancer sets it, name the application's own in `session.cookie`, or set \
+             `session.adopt: false`; if the application's sessions live for days, it ends with `session.adoptFor`"
+        }
     }
 }
 

@@ -132,6 +132,22 @@ impl ApiClient {
         self.list(ISTIO, kind, namespace).await
     }
 
+    /// The objects of a kind of `networking.istio.io` in all namespaces; without the right to list those, in these.
+    ///
+    /// # Errors
+    ///
+    /// As [`list`](Self::list).
+    pub(crate) async fn list_istio_everywhere(
+        &self,
+        kind: &str,
+        namespaces: &BTreeSet<String>,
+    ) -> Result<Vec<Value>, Error> {
+        match self.list_istio(kind, "").await {
+            Err(Error::Forbidden { .. }) => self.list_istio_in(kind, namespaces).await,
+            listed => listed,
+        }
+    }
+
     /// The objects of a kind of `networking.istio.io` in several namespaces.
     ///
     /// # Errors

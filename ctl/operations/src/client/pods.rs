@@ -46,6 +46,16 @@ impl ServicePods {
         self.pods.iter().filter_map(|pod| pod.metadata.labels.as_ref())
     }
 
+    /// Those of other versions than stable; without such, of all: the pods about whose version there is something to decide.
+    pub(crate) fn contested_labels(&self, label: &str, stable: &str) -> Vec<BTreeMap<String, String>> {
+        contested(self.labels(), label, stable)
+    }
+
+    /// Whether all of them have a sidecar.
+    pub(crate) fn have_sidecars(&self) -> bool {
+        self.pods.iter().all(has_sidecar)
+    }
+
     /// How many have no version label.
     pub(crate) fn without_label(&self, service: &ServiceRef) -> usize {
         let has_label = |pod: &&Pod| {
@@ -66,6 +76,19 @@ impl ServicePods {
         }
         ready
     }
+}
+
+/// The labels of pods of other versions than stable; without such, of all.
+pub(crate) fn contested<'p>(
+    all: impl Iterator<Item = &'p BTreeMap<String, String>>,
+    label: &str,
+    stable: &str,
+) -> Vec<BTreeMap<String, String>> {
+    let all: Vec<&BTreeMap<String, String>> = all.collect();
+    let is_other =
+        |labels: &&&BTreeMap<String, String>| labels.get(label).is_some_and(|version| version != stable);
+    let others: Vec<_> = all.iter().filter(is_other).map(|labels| (*labels).clone()).collect();
+    if others.is_empty() { all.into_iter().cloned().collect() } else { others }
 }
 
 fn ready_pods<'p>(pods: impl IntoIterator<Item = &'p Pod>) -> ReadyPods {

@@ -16,12 +16,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const ISTIO: &str = "networking.istio.io/v1";
 /// The checks of what is read here.
-const CHECKS: [PreflightCheck; 7] = [
+pub(crate) const CHECKS: [PreflightCheck; 8] = [
     PreflightCheck::NoGateway,
     PreflightCheck::NoProxies,
     PreflightCheck::SelectorMismatch,
     PreflightCheck::HostNotServed,
     PreflightCheck::HostTaken,
+    PreflightCheck::NoHttpServer,
     PreflightCheck::NoTls,
     PreflightCheck::PlaceholderModule,
 ];
@@ -41,14 +42,9 @@ impl Cluster {
 
     /// The route objects of all namespaces or, without the right to list them, of the release's and its gateways'.
     async fn route_objects(&self, release: &Release) -> Result<Vec<Value>, Error> {
-        match self.client.list_istio(ROUTE_KIND, "").await {
-            Err(Error::Forbidden { .. }) => {
-                let mut namespaces = BTreeSet::from([release.name.namespace.to_string()]);
-                namespaces.extend(release.gateways.iter().map(|gateway| gateway.pods.namespace.to_string()));
-                self.client.list_istio_in(ROUTE_KIND, &namespaces).await
-            }
-            listed => listed,
-        }
+        let mut namespaces = BTreeSet::from([release.name.namespace.to_string()]);
+        namespaces.extend(release.gateways.iter().map(|gateway| gateway.pods.namespace.to_string()));
+        self.client.list_istio_everywhere(ROUTE_KIND, &namespaces).await
     }
 
     /// Refuses a release that users cannot reach as its file says.

@@ -3,6 +3,7 @@
 //! ```text
 //! secret_reader     single keys of Secrets                       namespace -> text
 //! rules             DestinationRules in force                    Record -> HostRules
+//! callers           Services and Sidecars of callers             Record -> JSON
 //! routes            whether the routes of a release exist        Record -> MissingObject
 //! exposure          Gateways of a release, their pods and hosts  Release -> Exposure
 //! effective_config  the configuration that the proxies have      Record -> EffectiveSettings
@@ -11,6 +12,7 @@
 //! recover           a record that was deleted, from the objects  ReleaseName -> StoredRecord
 //! ```
 
+pub(crate) mod callers;
 pub(crate) mod discover;
 pub(crate) mod effective_config;
 pub(crate) mod exposure;

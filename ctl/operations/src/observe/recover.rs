@@ -109,6 +109,66 @@ impl Cluster {
         self.get_or_recover_record(release, named).await
     }
 
+    /// The releases that the proxies have and that have no record, each with what its objects say: somebody has deleted the record, or the
+    /// namespace with it. Without namespaces those of all; none where the configurations of all namespaces may not be listed.
+    ///
+    /// # Errors
+    ///
+    /// If the API server refuses or does not respond.
+    pub async fn releases_without_record(
+        &self,
+        namespaces: &[String],
+    ) -> Result<Vec<(ReleaseName, Result<Record, Error>)>, Error> {
+        let mut deployed = BTreeSet::new();
+        for (api_version, kind) in config_kinds() {
+            match self.client.list(api_version, kind, "").await {
+                Err(Error::Forbidden { .. } | Error::Refused { code: 404, .. }) => {}
+                listed => deployed.extend(listed?.iter().flat_map(deployed_releases)),
+            }
+        }
+        if !namespaces.is_empty() {
+            deployed.retain(|name| namespaces.iter().any(|namespace| name.namespace.as_str() == namespace));
+        }
+        let mut found = Vec::new();
+        for name in self.without_record(deployed).await? {
+            let record = self.recover_record(&name, &BTreeSet::new()).await;
+            if let Some(record) = record.transpose() {
+                found.push((name, record));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Those of these releases that have no record. One whose record may not be read is none of them.
+    ///
+    /// # Errors
+    ///
+    /// If the API server refuses or does not respond.
+    pub(crate) async fn without_record(
+        &self,
+        mut names: BTreeSet<ReleaseName>,
+    ) -> Result<Vec<ReleaseName>, Error> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        match self.records.list_objects(&[], "").await {
+            Err(Error::Forbidden { .. }) => {}
+            listed => {
+                for (name, _) in listed? {
+                    names.remove(&name);
+                }
+            }
+        }
+        let mut found = Vec::new();
+        for name in names {
+            // One that cannot be read is there.
+            if let Ok(None) = self.records.find_unverified(&name).await {
+                found.push(name);
+            }
+        }
+        Ok(found)
+    }
+
     /// Accepts the state of a record whose seals are not genuine, because an operator has looked at it: that of an earlier version of this library, or
     /// one that was copied from another cluster. What it says of objects, proxies, modules and rollouts is not accepted: that follows from the
     /// objects and the file.
@@ -264,6 +324,14 @@ impl Cluster {
 pub fn config_objects(release: &Release) -> Result<BTreeSet<Reference>, Error> {
     let first = crate::stores::first_record::first_record(release);
     Ok(canary_release::plan::config_references(release, &first)?.into_iter().collect())
+}
+
+/// The releases in a configuration that `apply` has written.
+pub(crate) fn deployed_releases(object: &Value) -> Vec<ReleaseName> {
+    let config = deployed_config(object).ok().flatten();
+    let releases = config.into_iter().flat_map(|config| config.releases);
+    let deployed = releases.filter(|(_, entry)| entry.installed_at_seconds > 0);
+    deployed.filter_map(|(name, _)| name.parse().ok()).collect()
 }
 
 /// What `generate` has printed has no time of installation, and no record.

@@ -8,10 +8,14 @@ use canary_release::spec::{ReleaseName, Routes, ServiceHost};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
+const RULE_KIND: &str = "DestinationRule";
+
 /// The rules for a Service, as far as they may be seen.
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
     pub(crate) found: Vec<HostRule>,
+    /// Those in other namespaces, by which callers there go; none where these may not be listed.
+    pub(crate) elsewhere: Vec<HostRule>,
     /// All rules of the namespaces, those for other Services too.
     pub(crate) bodies: Vec<Value>,
     /// Whether those of the whole mesh may not be listed.
@@ -30,18 +34,38 @@ impl Cluster {
     /// root namespace only the others are returned.
     pub(crate) async fn rules(&self, namespace: &str, record: &Record) -> Result<Rules, Error> {
         let namespaces = namespaces(record, namespace);
-        let mut bodies = self.client.list_istio_in("DestinationRule", &namespaces).await?;
-        let mut is_root_hidden = false;
-        if !namespaces.contains(ROOT_NAMESPACE) {
-            match self.client.list_istio("DestinationRule", ROOT_NAMESPACE).await {
-                Err(Error::Forbidden { .. }) => is_root_hidden = true,
-                listed => bodies.extend(listed?),
+        let (all, is_root_hidden) = match self.client.list_istio(RULE_KIND, "").await {
+            Err(Error::Forbidden { .. }) => self.rules_in(&namespaces).await?,
+            listed => (listed?, false),
+        };
+        let namespace_of =
+            |body: &Value| body.pointer("/metadata/namespace").and_then(Value::as_str).map(str::to_owned);
+        let is_searched = |body: &Value| {
+            namespace_of(body).is_some_and(|found| found == ROOT_NAMESPACE || namespaces.contains(&found))
+        };
+        let (bodies, others): (Vec<Value>, Vec<Value>) = all.into_iter().partition(is_searched);
+        let host = ServiceHost::new(&record.service.name, namespace).fqdn();
+        let of_host = |bodies: &[Value]| {
+            let mut rules = bodies.iter().map(HostRule::of).collect::<Result<Vec<_>, _>>()?;
+            rules.retain(|rule| rule.matches(&host));
+            Ok::<_, Error>(rules)
+        };
+        Ok(Rules { found: of_host(&bodies)?, elsewhere: of_host(&others)?, bodies, is_root_hidden })
+    }
+
+    /// The rules of these namespaces and of the root, and whether the latter may not be listed.
+    async fn rules_in(&self, namespaces: &BTreeSet<String>) -> Result<(Vec<Value>, bool), Error> {
+        let mut bodies = self.client.list_istio_in(RULE_KIND, namespaces).await?;
+        if namespaces.contains(ROOT_NAMESPACE) {
+            return Ok((bodies, false));
+        }
+        match self.client.list_istio(RULE_KIND, ROOT_NAMESPACE).await {
+            Err(Error::Forbidden { .. }) => Ok((bodies, true)),
+            listed => {
+                bodies.extend(listed?);
+                Ok((bodies, false))
             }
         }
-        let host = ServiceHost::new(&record.service.name, namespace).fqdn();
-        let mut found = bodies.iter().map(HostRule::of).collect::<Result<Vec<_>, _>>()?;
-        found.retain(|rule| rule.matches(&host));
-        Ok(Rules { found, bodies, is_root_hidden })
     }
 
     /// Fails if external routes lead to a subset that only our rule has: without it they would lead to no pods.

@@ -1,17 +1,18 @@
 //! The routes to a release's pods that bypass it, and whether a canary is allowed nevertheless.
 
 use crate::client::ServicePods;
-use crate::client::pods::{data_plane, has_ended, has_sidecar};
+use crate::client::pods::{contested, data_plane, has_ended, has_sidecar};
 use crate::observe::rules::namespaces;
 use crate::operation::apply::Planned;
 use crate::{Cluster, Error};
 use assignment::contract::Role;
 use canary_release::data_plane::DataPlane;
 use canary_release::object::Reference;
-use canary_release::preflight::{Alternative, PreflightCheck};
+use canary_release::preflight::{Alternative, PodLabels, PreflightCheck, same_pods};
 use canary_release::record::Record;
 use canary_release::routing::{AmbientPods, Coverage, Gap, ROUTE_KIND, Reach, UnmeshedPods, gaps};
 use canary_release::spec::{ReleaseName, Routes};
+use k8s_openapi::api::core::v1::Pod;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -28,39 +29,54 @@ impl Cluster {
         record: &Record,
         coming: &[Reference],
     ) -> Result<Coverage, Error> {
-        Ok(self.reach(release, record).await?.coverage(release, record, coming))
+        let services = self.services(release.namespace.as_str(), &record.service.name).await?;
+        Ok(self.reach(release, record, services).await?.coverage(release, record, coming))
     }
 
     /// What leads to a release's pods.
-    async fn reach(&self, release: &ReleaseName, record: &Record) -> Result<Reached, Error> {
+    async fn reach(
+        &self,
+        release: &ReleaseName,
+        record: &Record,
+        services: Vec<Value>,
+    ) -> Result<Reached, Error> {
         let (namespace, service) = (release.namespace.as_str(), record.service.name.as_str());
-        let mut objects = self.client.list_istio_in(ROUTE_KIND, &namespaces(record, namespace)).await?;
+        let mut objects =
+            self.client.list_istio_everywhere(ROUTE_KIND, &namespaces(record, namespace)).await?;
         objects.extend(self.client.http_routes(namespace).await?);
         objects.extend(self.client.list("networking.k8s.io/v1", "Ingress", namespace).await?);
-        let called = self.client.get(&Reference::new("v1", "Service", namespace, service)).await?;
-        let (unmeshed_pods, ambient_pods) = self.other_pods(namespace, called.as_ref()).await?;
-        objects.extend(called);
-        Ok(Reached { objects, unmeshed_pods, ambient_pods })
+        let is_called =
+            |body: &&Value| body.pointer("/metadata/name").and_then(Value::as_str) == Some(service);
+        let called = services.iter().find(is_called);
+        let (behind, (unmeshed_pods, ambient_pods)) = self.namespace_pods(namespace, called).await?;
+        let label = record.service.label.as_str();
+        let stable = record.state.version_of(Role::Stable).unwrap_or_default();
+        let behind = contested(behind.iter(), label, stable);
+        let others = same_pods(&services, service, (label, None), &behind);
+        let others = others.into_iter().filter_map(|body| body.pointer("/metadata/name")?.as_str());
+        let others = others.map(str::to_owned).collect();
+        objects.extend(services);
+        Ok(Reached { objects, others, unmeshed_pods, ambient_pods })
     }
 
-    /// The pods of a namespace that are not behind this Service and have no sidecar: those that are in no mesh, and those that are
-    /// ambient.
-    async fn other_pods(
+    /// The labels of the pods of a namespace that are behind this Service; and those that are not and have no sidecar: the pods in no
+    /// mesh, and the ambient ones.
+    async fn namespace_pods(
         &self,
         namespace: &str,
         service: Option<&Value>,
-    ) -> Result<(UnmeshedPods, AmbientPods), Error> {
+    ) -> Result<(Vec<PodLabels>, (UnmeshedPods, AmbientPods)), Error> {
         let selector = service.and_then(|service| service.pointer("/spec/selector")?.as_object());
         let is_behind = |labels: &BTreeMap<String, String>| {
             let is_on =
                 |(name, value): (&String, &Value)| labels.get(name).map(String::as_str) == value.as_str();
             selector.is_some_and(|selector| selector.iter().all(is_on))
         };
+        let labels = |pod: &Pod| pod.metadata.labels.clone().unwrap_or_default();
         let pods = self.client.pods(namespace, &BTreeMap::new()).await?.into_iter();
-        let outside = pods.filter(|pod| {
-            let is_behind = is_behind(&pod.metadata.labels.clone().unwrap_or_default());
-            !is_behind && !has_sidecar(pod) && !has_ended(pod)
-        });
+        let (inside, outside): (Vec<Pod>, Vec<Pod>) = pods.partition(|pod| is_behind(&labels(pod)));
+        let behind = inside.iter().map(labels).collect();
+        let outside = outside.into_iter().filter(|pod| !has_sidecar(pod) && !has_ended(pod));
         // By what the pods say alone: istio-cni annotates those that it has taken into the mesh, and a call for their namespace would
         // be one for what belongs to others.
         let outside: Vec<_> = outside.map(|pod| (data_plane(&pod, &BTreeMap::new()), pod)).collect();
@@ -68,7 +84,8 @@ impl Cluster {
             let found = outside.iter().filter(move |(data_plane, _)| *data_plane == wanted);
             found.filter_map(|(_, pod)| pod.metadata.name.clone()).collect()
         };
-        Ok((UnmeshedPods(names(DataPlane::Unmeshed)), AmbientPods(names(DataPlane::Ztunnel))))
+        let others = (UnmeshedPods(names(DataPlane::Unmeshed)), AmbientPods(names(DataPlane::Ztunnel)));
+        Ok((behind, others))
     }
 
     /// Refuses to add a canary whose ready pods can be reached by a bypass, and to take users off pods that they reach
@@ -80,14 +97,14 @@ impl Cluster {
         &self,
         release: &ReleaseName,
         planned: &Planned,
-        pods: &ServicePods,
+        (pods, services): (&ServicePods, Vec<Value>),
         skipped: &[PreflightCheck],
     ) -> Result<Coverage, Error> {
         let (before, after) = (planned.before.as_ref(), &planned.stored.record);
         let Some(canary) = after.state.version_of(Role::Canary) else { return Ok(Coverage::default()) };
         let coming: Vec<Reference> =
             planned.desired.owned().into_iter().map(|(_, reference)| reference).collect();
-        let reached = self.reach(release, after).await?;
+        let reached = self.reach(release, after, services).await?;
         check_closed_gaps(&reached.closed_gaps(release, planned, &coming), after, pods, skipped)?;
         if skipped.contains(&PreflightCheck::RoutesBypassed) {
             return Ok(Coverage::default());
@@ -117,6 +134,8 @@ impl Cluster {
 /// What leads to a release's pods, whoever owns it.
 struct Reached {
     objects: Vec<Value>,
+    /// The names of other Services of the same pods.
+    others: Vec<String>,
     unmeshed_pods: UnmeshedPods,
     ambient_pods: AmbientPods,
 }
@@ -144,7 +163,7 @@ impl Reached {
     ) -> Vec<Gap> {
         let ours: Vec<Reference> = ours.cloned().collect();
         let (service, namespace) = (record.service.name.as_str(), release.namespace.as_str());
-        gaps(Reach { service, namespace, objects: &self.objects, ours: &ours })
+        gaps(Reach { service, others: &self.others, namespace, objects: &self.objects, ours: &ours })
     }
 }
 

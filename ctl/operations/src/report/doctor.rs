@@ -1,6 +1,8 @@
 //! Examines a release and its cluster, and writes nothing: before the first `apply` and after it, everything at once.
 
 use crate::client::pods::has_ended;
+use crate::observe::recover::deployed_releases;
+use crate::operation::apply::FailedChecks;
 use crate::proxies::runtimes::{envoy_runs, proxy_image};
 use crate::{Cluster, Error};
 use canary_release::destination_rule::ROOT_NAMESPACE;
@@ -11,7 +13,7 @@ use canary_release::metrics::{MetricFilter, PodName};
 use canary_release::plan::Plan;
 use canary_release::preflight::{WasmRuntime, istio_tag};
 use canary_release::record::{Proxies, ServiceRef, proxies};
-use canary_release::spec::Release;
+use canary_release::spec::{Release, ReleaseName, Routes};
 use canary_release::status::ProxyFault;
 use k8s_openapi::api::core::v1::Pod;
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,6 +63,14 @@ impl Cluster {
         examination.keys = keep.ok(Area::Keys, keys);
         examination.remote_clusters = keep.ok(Area::Clusters, remote_clusters).unwrap_or_default();
         if let Some(admission) = keep.ok(Area::Admission, admission) {
+            if let Some(FailedChecks { failed, other, error }) = keep.ok(Area::Callers, admission.checks) {
+                examination.routes = admission.routes;
+                examination.failed_checks = failed;
+                examination.unrouted = other.unrouted;
+                examination.gaps = other.coverage.gaps;
+                keep.0.extend(error.map(|error| (Area::Admission, error)));
+            }
+            examination.without_record = keep.ok(Area::Proxies, admission.without_record).unwrap_or_default();
             examination.is_installed = admission.is_installed;
             examination.brings_wasm = admission.plan.brings_wasm();
             let refusals = admission.refusals.into_iter();
@@ -149,14 +159,22 @@ impl Cluster {
         let is_installed = found.is_some();
         let planned = self.plan_apply(release, found, false).await?;
         let refusals = self.refusals(release, &planned).await;
-        Ok(Admission { is_installed, refusals, plan: planned.plan })
+        let checks = Box::pin(self.failed_checks(release, &planned)).await;
+        let others = planned.configurations().into_iter().flat_map(|object| deployed_releases(object));
+        let others = others.filter(|name| *name != release.name).collect();
+        let without_record = self.without_record(others).await;
+        let routes = planned.stored.record.routes;
+        Ok(Admission { is_installed, routes, without_record, refusals, checks, plan: planned.plan })
     }
 }
 
 /// A plan, and what of it the API server refuses.
 struct Admission {
     is_installed: bool,
+    routes: Routes,
+    without_record: Result<Vec<ReleaseName>, Error>,
     plan: Plan,
+    checks: Result<FailedChecks, Error>,
     refusals: Vec<Error>,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::client::ServicePods;
 use crate::{Cluster, Error, StoredRecord};
-use assignment::contract::{Role, Stickiness};
+use assignment::contract::{Position, Role, Stickiness};
 use canary_release::delivery::ModuleSource;
 use canary_release::object::Stage;
 use canary_release::plan::{self, ChangeReason, missing_objects};
@@ -10,7 +10,8 @@ use canary_release::record::Record;
 use canary_release::routing::{Coverage, is_lost};
 use canary_release::spec::ReleaseName;
 use canary_release::status::{
-    ObjectStatus, Observation, ReadyPods, TemplateDrift, UnfinishedDeployment, Workloads, lost_subsets,
+    ObjectStatus, Observation, ReadyPods, SessionCookie, TemplateDrift, UnfinishedDeployment, Workloads,
+    lost_subsets,
 };
 use serde_json::Value;
 
@@ -48,7 +49,7 @@ impl Cluster {
             Ok(proxies) => (proxies, None),
             Err(error) => (Vec::new(), Some(error.missing_right_about_proxies()?)),
         };
-        let counts_sessions = self.counts_sessions(name, stored).await?;
+        let (counts_sessions, session_cookie) = self.session_settings(name, stored).await?;
         let remote_clusters = self.remote_clusters().await?;
         let record = record.clone();
         Ok(Observation {
@@ -65,6 +66,7 @@ impl Cluster {
             template_drift,
             remote_clusters,
             counts_sessions,
+            session_cookie,
             traffic: None,
         })
     }
@@ -108,13 +110,22 @@ impl Cluster {
         Ok(workloads)
     }
 
-    /// Whether a decision by weight is one of a new session.
-    async fn counts_sessions(&self, name: &ReleaseName, stored: &StoredRecord) -> Result<bool, Error> {
-        match self.effective_settings(name, stored).await {
-            Ok(settings) => Ok(settings.stickiness == Stickiness::Session && !settings.is_inside),
-            Err(Error::Plan(error)) if error.is_not_deployed() => Ok(false),
-            Err(error) => Err(error),
-        }
+    /// Whether a decision by weight is one of a new session, and the cookie by which sessions are known.
+    async fn session_settings(
+        &self,
+        name: &ReleaseName,
+        stored: &StoredRecord,
+    ) -> Result<(bool, Option<SessionCookie>), Error> {
+        let held = self.deployed_configs(name, &stored.record).await?;
+        let is_inside = held.iter().any(|config| config.position == Position::Mesh);
+        let edge = held.iter().find(|config| config.position == Position::Edge).or_else(|| held.first());
+        let Some(entry) = edge.and_then(|config| config.releases.get(&name.to_string())) else {
+            return Ok((false, None));
+        };
+        let counts_sessions = entry.stickiness == Stickiness::Session && !is_inside;
+        let adopted_until_seconds = entry.adopt.as_ref().map_or(0, |_| entry.adopt_until_seconds);
+        let cookie = |name: &String| SessionCookie { name: name.clone(), adopted_until_seconds };
+        Ok((counts_sessions, entry.session_cookie.as_ref().map(cookie)))
     }
 
     async fn object_status(&self, name: &ReleaseName, record: &Record) -> Result<ObjectStatus, Error> {

@@ -105,8 +105,11 @@ impl LeaseManager {
         let mut held = Held { leases: Vec::new(), every: self.timing.lease / 3 };
         for (namespace, name) in places {
             let api: Api<Lease> = Api::namespaced(self.client.clone(), &namespace);
-            let lease = self.take(&api, (&namespace, &name), &holder).await?;
-            held.leases.push((api, lease));
+            match self.take(&api, (&namespace, &name), &holder).await {
+                // A namespace that was deleted: nobody holds a Lease in it.
+                Err(Error::Refused { code: 404, .. }) => {}
+                taken => held.leases.push((api, taken?)),
+            }
         }
         let done = tokio::select! {
             done = work() => done,

@@ -38,12 +38,17 @@ pub(crate) fn shop() -> FakeApi {
 
 /// A Service with ready pods of `v1` and `v2`.
 pub(crate) fn create_service(api: &FakeApi, name: &str) {
-    let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": SHOP},
+    create_service_in(api, SHOP, name);
+}
+
+/// The same in a namespace.
+pub(crate) fn create_service_in(api: &FakeApi, namespace: &str, name: &str) {
+    let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": namespace},
         "spec": {"selector": {"app": name}, "ports": [{"name": "http", "port": 80}]}});
     api.state().create(&service);
     for version in ["v1", "v2"] {
         let labels = json!({"app": name, "version": version});
-        api.state().create(&pod(SHOP, &format!("{name}-{version}"), &labels));
+        api.state().create(&pod(namespace, &format!("{name}-{version}"), &labels));
     }
 }
 

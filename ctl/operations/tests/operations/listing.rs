@@ -1,8 +1,11 @@
 //! Which releases there are.
 
-use crate::fixture::{apply, create_service, release, run, set_weight, shop};
-use canary_operations::Error;
+use crate::fixture::{another, apply, create_service, create_service_in, release, run, set_weight, shop};
+use canary_operations::{Error, LastAlerts, UninstallOptions, WaitOptions};
+use canary_release::doctor::findings;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::time::Duration;
 
 #[test]
 fn the_releases_of_a_cluster_are_listed_and_named_where_another_is_asked_for() {
@@ -27,6 +30,58 @@ fn the_releases_of_a_cluster_are_listed_and_named_where_another_is_asked_for() {
         let missing = cluster.get_record(&"shopp/shop".parse().unwrap()).await;
         let Err(Error::Unknown { known, .. }) = missing else { panic!("expected none, found {missing:?}") };
         assert_eq!(known, ["shop/blog", "shop/shop"]);
+    });
+}
+
+/// Without its namespace a release has no record, and the proxies have it still.
+#[test]
+fn a_release_whose_namespace_was_deleted_is_listed_found_by_the_doctor_of_others_and_uninstalled() {
+    run(async {
+        let (api, first) = (shop(), release(&json!({"weight": 20})));
+        let mut other = another(&api, "blog");
+        other.name = "blog/blog".parse().unwrap();
+        create_service_in(&api, "blog", "blog");
+        let cluster = api.cluster().await;
+        apply(&cluster, &first).await.unwrap();
+        apply(&cluster, &other).await.unwrap();
+        assert!(cluster.releases_without_record(&[]).await.unwrap().is_empty());
+        api.state().store.delete_namespace("shop");
+
+        let listed = async |namespaces: &[String]| {
+            let found = cluster.releases_without_record(namespaces).await.unwrap().into_iter();
+            found.map(|(name, record)| format!("{name} {}", record.unwrap().state.weight)).collect::<Vec<_>>()
+        };
+        assert_eq!(listed(&[]).await, ["shop/shop 20%"]);
+        assert_eq!(listed(&["shop".to_owned()]).await, ["shop/shop 20%"]);
+        assert_eq!(listed(&["blog".to_owned()]).await, [""; 0]);
+        let expected = "expected a record of each release that the proxies have, found none of `shop/shop`: its ConfigMap was deleted, or \
+                        its namespace was";
+        let examined = cluster.diagnose(&other).await.examination;
+        let found: Vec<String> = findings(&other, &examined).iter().map(ToString::to_string).collect();
+        assert!(found.iter().any(|text| text == expected), "expected `{expected}`, found {found:#?}");
+
+        let stored = cluster.get_or_recover_record(&first.name, &BTreeSet::new()).await.unwrap();
+        let waiting = WaitOptions { timeout: Duration::from_secs(3), progress: &mut |_, _| {} };
+        let options = UninstallOptions { skipped: &[], waiting, alerts: LastAlerts::default() };
+        Box::pin(cluster.uninstall(&first.name, stored, options)).await.unwrap();
+        assert_eq!(listed(&[]).await, [""; 0]);
+        let remaining = api.state().store.names(&["EnvoyFilter"]);
+        assert!(!remaining.is_empty(), "those of the other release stay");
+        let examined = cluster.diagnose(&other).await.examination;
+        assert_eq!(examined.without_record, []);
+    });
+}
+
+/// Who may not list configurations sees what the records say.
+#[test]
+fn without_the_right_to_list_configurations_records_alone_are_listed() {
+    run(async {
+        let (api, release) = (shop(), release(&Value::Null));
+        let cluster = api.cluster().await;
+        apply(&cluster, &release).await.unwrap();
+        api.state().store.delete_namespace("shop");
+        api.state().access.deny("list", "envoyfilters");
+        assert!(cluster.releases_without_record(&[]).await.unwrap().is_empty());
     });
 }
 

@@ -28,6 +28,7 @@ mod make_before_break;
 mod moves_users;
 mod new_module;
 mod object_metadata;
+mod others;
 mod proxies_without_istiod;
 mod readiness;
 mod refused;

@@ -116,6 +116,11 @@ impl HostRule {
         self.host.strip_prefix('*').map_or(self.host == host, |end| host.ends_with(end))
     }
 
+    /// The labels of the pods of its namespace to which it applies; `None`: to all.
+    pub const fn selector(&self) -> Option<&BTreeMap<String, String>> {
+        self.selector.as_ref()
+    }
+
     /// Whether it applies only to selected pods of its namespace.
     pub const fn selects_pods(&self) -> bool {
         self.selector.is_some()

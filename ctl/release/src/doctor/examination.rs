@@ -1,8 +1,10 @@
 //! What was observed of a release and its cluster.
 
 use super::ControlPlane;
-use crate::preflight::{Exposure, NarrowSelector, WasmRuntime};
+use crate::preflight::{CheckFailed, Exposure, NarrowSelector, UnroutedCalls, WasmRuntime};
 use crate::rbac::Right;
+use crate::routing::Gap;
+use crate::spec::{ReleaseName, Routes};
 use crate::status::{ProxyFault, ReadyPods};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -25,6 +27,8 @@ pub enum Area {
     Keys,
     /// Other clusters of the mesh.
     Clusters,
+    /// Those who call the Service, or its pods, and do not come by a gateway.
+    Callers,
 }
 
 /// What was observed of a release and its cluster. What could not be read is `None`.
@@ -42,10 +46,20 @@ pub struct Examination {
     pub missing_rights: Option<Vec<Right>>,
     /// The objects that the API server refuses.
     pub refusals: Option<Vec<Refusal>>,
+    /// The other preflight checks of `apply` that fail.
+    pub failed_checks: Vec<CheckFailed>,
+    /// Who writes the routes.
+    pub routes: Routes,
+    /// Calls that no route of ours covers.
+    pub unrouted: Vec<UnroutedCalls>,
+    /// What bypasses our routes to a canary.
+    pub gaps: Vec<Gap>,
     /// The running proxies that serve the release.
     pub proxies: Option<Vec<ProxyExamination>>,
     /// The istiods.
     pub control_plane: Option<ControlPlane>,
+    /// Releases that the same proxies have, and whose record was deleted.
+    pub without_record: Vec<ReleaseName>,
     /// The signing keys.
     pub keys: Option<KeyState>,
     /// The other clusters that the control plane reads; none where that may not be seen.

@@ -4,8 +4,10 @@ use super::control_plane::oldest_supported;
 use super::{Area, ProxyExamination};
 use crate::destination_rule::ROOT_NAMESPACE;
 use crate::format::counted;
-use crate::preflight::{CheckFailed, NarrowSelector, PreflightCheck};
+use crate::preflight::{CheckFailed, NarrowSelector, PreflightCheck, UnroutedCalls};
 use crate::rbac::Right;
+use crate::routing::Gap;
+use crate::spec::ReleaseName;
 use crate::status::{EmbeddedAtScale, ProxyFault};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -66,7 +68,8 @@ pub enum ClusterFinding {
     },
     /// Mesh-wide rules cannot be seen.
     #[error(
-        "not allowed to list DestinationRules in `{ROOT_NAMESPACE}`: settings of a mesh-wide rule for the Service are not taken over"
+        "not allowed to list DestinationRules and Sidecars in `{ROOT_NAMESPACE}`: settings of a mesh-wide rule for the Service are not taken \
+         over, and callers who do not see the Service are not found"
     )]
     RootNotSeen,
     /// The API server refuses an object.
@@ -113,6 +116,15 @@ pub enum ClusterFinding {
         /// The namespaces.
         namespaces: Vec<String>,
     },
+    /// The proxies have releases without a record.
+    #[error(
+        "expected a record of each release that the proxies have, found none of {}: its ConfigMap was deleted, or its namespace was",
+        releases.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+    )]
+    WithoutRecord {
+        /// These releases.
+        releases: Vec<ReleaseName>,
+    },
     /// The control plane reads other clusters, too: their gateways are not among the pods of this one.
     #[error(
         "istiod reads other clusters ({}): gateways there are not seen, and nothing waits for them",
@@ -121,6 +133,17 @@ pub enum ClusterFinding {
     RemoteClusters {
         /// These clusters.
         names: BTreeSet<String>,
+    },
+    /// No route of ours covers calls of others, and `apply` does not refuse it.
+    #[error("{0}")]
+    UnroutedCalls(UnroutedCalls),
+    /// An object leads past our routes, and `apply` does not refuse it.
+    #[error("{gap}: {}", if *reaches_canary { "such requests reach pods of the canary, whatever the weight" } else { "such requests would get any version once the canary has ready pods" })]
+    Bypass {
+        /// What leads there.
+        gap: Gap,
+        /// Whether a pod of the canary is ready.
+        reaches_canary: bool,
     },
     /// The module is embedded, and there are so many proxies that a registry is better.
     #[error("{0}")]
@@ -138,6 +161,7 @@ impl ClusterFinding {
             | Self::CheckFails(_)
             | Self::MissingRights { .. }
             | Self::Refused { .. }
+            | Self::Bypass { reaches_canary: true, .. }
             | Self::Silent { .. } => Severity::Error,
             Self::Unlabelled { .. }
             | Self::NarrowSelector(_)
@@ -145,6 +169,9 @@ impl ClusterFinding {
             | Self::OldIstio { .. }
             | Self::UnsupportedProxies { .. }
             | Self::NoKeys { .. }
+            | Self::WithoutRecord { .. }
+            | Self::UnroutedCalls(_)
+            | Self::Bypass { .. }
             | Self::RemoteClusters { .. } => Severity::Warning,
             Self::CanaryNotStarted { .. }
             | Self::MixedVersions { .. }
@@ -163,18 +190,27 @@ impl ClusterFinding {
             | Self::NotInstalled => Area::Service,
             Self::CheckFails(failed) => match failed.check {
                 PreflightCheck::NoReadyPods | PreflightCheck::NoServicePort => Area::Service,
-                PreflightCheck::NoWasmRuntime => Area::Proxies,
+                PreflightCheck::NoWasmRuntime | PreflightCheck::UnseenProxies => Area::Proxies,
+                PreflightCheck::HiddenSubsets
+                | PreflightCheck::UnroutedCalls
+                | PreflightCheck::RoutesBypassed => Area::Callers,
+                PreflightCheck::Paused
+                | PreflightCheck::MaxStep
+                | PreflightCheck::NoUserKey
+                | PreflightCheck::MovesUsers => Area::Admission,
                 _ => Area::Gateways,
             },
             Self::MissingRights { .. } | Self::RootNotSeen => Area::Rights,
             Self::Refused { .. } => Area::Admission,
             Self::Silent { .. }
+            | Self::WithoutRecord { .. }
             | Self::MixedVersions { .. }
             | Self::EmbeddedAtScale(_)
             | Self::OldIstio { .. }
             | Self::UnsupportedProxies { .. } => Area::Proxies,
             Self::NoKeys { .. } => Area::Keys,
             Self::RemoteClusters { .. } => Area::Clusters,
+            Self::UnroutedCalls(_) | Self::Bypass { .. } => Area::Callers,
         }
     }
 }

@@ -25,6 +25,13 @@ pub fn findings(release: &Release, examination: &Examination) -> Vec<ClusterFind
     if let Some(exposure) = &examination.exposure {
         found.extend(exposure_failures(release, exposure).into_iter().map(ClusterFinding::CheckFails));
     }
+    for failed in &examination.failed_checks {
+        let failed = ClusterFinding::CheckFails(failed.clone());
+        if !found.contains(&failed) {
+            found.push(failed);
+        }
+    }
+    found.extend(of_callers(release, examination));
     if let Some(missing) = &examination.missing_rights {
         found.extend(of_rights(missing));
     }
@@ -38,6 +45,9 @@ pub fn findings(release: &Release, examination: &Examination) -> Vec<ClusterFind
     found.extend(of_versions(examination));
     if let (Some(KeyState::Missing { namespaces }), true) = (&examination.keys, examination.is_installed) {
         found.push(ClusterFinding::NoKeys { namespaces: namespaces.clone() });
+    }
+    if !examination.without_record.is_empty() {
+        found.push(ClusterFinding::WithoutRecord { releases: examination.without_record.clone() });
     }
     if !examination.remote_clusters.is_empty() {
         found.push(ClusterFinding::RemoteClusters { names: examination.remote_clusters.clone() });
@@ -83,10 +93,36 @@ fn of_service(release: &Release, service: &ServiceExamination) -> Vec<ClusterFin
     found
 }
 
+/// What is not refused: what `apply` refuses is found already.
+fn of_callers(release: &Release, examination: &Examination) -> Vec<ClusterFinding> {
+    let is_refused = |wanted: &dyn Fn(&Alternative) -> bool| {
+        examination.failed_checks.iter().any(|failed| wanted(&failed.alternative))
+    };
+    let named = examination.unrouted.iter().filter(|calls| {
+        !is_refused(
+            &|found| matches!(found, Alternative::CoverCalls { calls: refused } if **refused == **calls),
+        )
+    });
+    // One refusal of a check stands for all: the others of it would be refused next.
+    let named = named.map(|calls| match calls.failure(release, examination.routes) {
+        Some(failed) => ClusterFinding::CheckFails(failed),
+        None => ClusterFinding::UnroutedCalls(calls.clone()),
+    });
+    let canary = examination.service.as_ref().and_then(|service| service.canary);
+    let reaches_canary = canary.is_some_and(|pods| pods.ready > 0);
+    let gaps = examination.gaps.iter().filter(|gap| {
+        !is_refused(&|found| matches!(found, Alternative::CloseGap { gap: refused } if **refused == **gap))
+    });
+    let gaps = gaps.map(|gap| ClusterFinding::Bypass { gap: gap.clone(), reaches_canary });
+    named.chain(gaps).collect()
+}
+
 /// Without the right to see mesh-wide rules everything else works.
 fn of_rights(missing: &[Right]) -> Vec<ClusterFinding> {
-    let is_of_root =
-        |right: &&Right| right.namespace == ROOT_NAMESPACE && right.resource == "destinationrules";
+    let is_of_root = |right: &&Right| {
+        right.namespace == ROOT_NAMESPACE
+            && matches!(right.resource.as_str(), "destinationrules" | "sidecars")
+    };
     let (root, missing): (Vec<&Right>, Vec<&Right>) = missing.iter().partition(is_of_root);
     let mut found = Vec::new();
     if !missing.is_empty() {

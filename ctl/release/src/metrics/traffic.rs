@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 
 /// The reason of a session older than the filter.
 const ADOPTED: &str = "adopted";
+/// The reason of a user who is known by a key or a minted id.
+const HASH: &str = "hash";
 /// The reason of a session that has returned its pin.
 const PIN: &str = "pin";
 
@@ -58,6 +60,8 @@ pub struct ReturningSessions {
     pub without_pin: u64,
     /// Those that the weight decided. Where sessions are pinned, they had no session.
     pub decided: u64,
+    /// Those of them that had a key or a minted id: of users who have come before, or whom the application knows.
+    pub known: u64,
 }
 
 impl Traffic {
@@ -134,6 +138,7 @@ impl Traffic {
             with_pin: self.by_reason(PIN),
             without_pin: self.adopted(),
             decided: decided.map(|(_, _, count)| count).sum(),
+            known: self.by_reason(HASH),
         }
     }
 
@@ -154,7 +159,7 @@ fn is_session(reason: &str) -> bool {
 
 /// A decision by the weight: of a session that is new, and, where nobody is pinned, of every request.
 fn is_decision(reason: &str) -> bool {
-    matches!(reason, "hash" | "minted" | "fused")
+    matches!(reason, HASH | "minted" | "fused")
 }
 
 impl ProxyCounts {

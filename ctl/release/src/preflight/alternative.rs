@@ -1,6 +1,6 @@
 //! What can be done instead of skipping a preflight check, as data.
 
-use super::{NarrowSelector, ProxyRuntime};
+use super::{NarrowSelector, ProxyRuntime, UnroutedCalls};
 use crate::object::Reference;
 use crate::routing::{Gap, TakenHost};
 use crate::spec::Routes;
@@ -56,6 +56,16 @@ pub enum Alternative {
     ServeHost {
         /// The host.
         host: String,
+    },
+    /// Let a server of the Gateway terminate TLS, so that it reads requests.
+    TerminateTls {
+        /// The host.
+        host: String,
+    },
+    /// Let our routes apply to calls.
+    CoverCalls {
+        /// The calls.
+        calls: Box<UnroutedCalls>,
     },
     /// Let routes of others for a host be used beside ours.
     ShareHost {

@@ -26,10 +26,16 @@ pub enum PreflightCheck {
     HostNotServed,
     /// Routes of others for a host would no longer be used.
     HostTaken,
+    /// A server of the Gateways passes the connections of a host on.
+    NoHttpServer,
     /// The Gateways serve a host by plain HTTP, and the cookies are `Secure`.
     NoTls,
     /// The address of the module is a placeholder.
     PlaceholderModule,
+    /// Callers go by a `DestinationRule` without our subsets.
+    HiddenSubsets,
+    /// No route applies to calls about which sidecars or gateways decide.
+    UnroutedCalls,
     /// Ready canary pods are reached by traffic that bypasses our routes.
     RoutesBypassed,
     /// An object of the filter does not exist: clients can name a version.
@@ -62,7 +68,7 @@ pub struct CheckFailed {
 
 impl PreflightCheck {
     /// Every check, in the order of help and docs.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 21] = [
         Self::NoReadyPods,
         Self::NoRoutes,
         Self::NoServicePort,
@@ -71,8 +77,11 @@ impl PreflightCheck {
         Self::SelectorMismatch,
         Self::HostNotServed,
         Self::HostTaken,
+        Self::NoHttpServer,
         Self::NoTls,
         Self::PlaceholderModule,
+        Self::HiddenSubsets,
+        Self::UnroutedCalls,
         Self::RoutesBypassed,
         Self::NoFilter,
         Self::Paused,
@@ -94,8 +103,11 @@ impl PreflightCheck {
             Self::SelectorMismatch => "selector-mismatch",
             Self::HostNotServed => "host-not-served",
             Self::HostTaken => "host-taken",
+            Self::NoHttpServer => "no-http-server",
             Self::NoTls => "no-tls",
             Self::PlaceholderModule => "placeholder-module",
+            Self::HiddenSubsets => "hidden-subsets",
+            Self::UnroutedCalls => "unrouted-calls",
             Self::RoutesBypassed => "routes-bypassed",
             Self::NoFilter => "no-filter",
             Self::Paused => "paused",
@@ -119,8 +131,11 @@ impl PreflightCheck {
             Self::SelectorMismatch => "The selector of a gateway fits other pods than those of the Gateway",
             Self::HostNotServed => "No server of the Gateways serves a host of the release",
             Self::HostTaken => "Routes of others for a host of the release would no longer be used",
+            Self::NoHttpServer => "A server of the Gateways passes TLS or TCP on: no filter decides",
             Self::NoTls => "A host is served by plain HTTP, and browsers would drop `Secure` cookies",
             Self::PlaceholderModule => "The address of the module is a placeholder",
+            Self::HiddenSubsets => "Callers go by a DestinationRule without our subsets, and would fail",
+            Self::UnroutedCalls => "No route applies to calls about which proxies of the release decide",
             Self::RoutesBypassed => "Ready canary pods are reached by a way that no route of ours covers",
             Self::Paused => "Another user has paused the release",
             Self::MaxStep => "The weight rises by more than `maxStep`",

@@ -6,6 +6,7 @@
 //! `Port.protocol`; Gateway API, [Listener](https://gateway-api.sigs.k8s.io/reference/spec/#listener): `hostname`, `protocol`.
 
 use super::host_taken::host_taken;
+use super::http_server::passes_on;
 use super::{Alternative, CheckFailed, PreflightCheck};
 use crate::routing::narrower;
 use crate::spec::{Gateway, Module, Release, Routes};
@@ -49,6 +50,7 @@ pub fn exposure_failures(release: &Release, exposure: &Exposure) -> Vec<CheckFai
         failures.extend(proxies(observed));
     }
     failures.extend(release.hosts.iter().filter_map(|host| unserved(release, exposure, host)));
+    failures.extend(passed_on(release, exposure));
     failures.extend(plain_http(release, exposure));
     failures.extend(host_taken(release, exposure));
     failures
@@ -150,6 +152,34 @@ fn unserved(release: &Release, exposure: &Exposure, host: &str) -> Option<CheckF
     failed(PreflightCheck::HostNotServed, message, Alternative::ServeHost { host: host.to_owned() })
 }
 
+/// A host whose connections a server passes on.
+fn passed_on(release: &Release, exposure: &Exposure) -> Option<CheckFailed> {
+    let hosts =
+        exposure.gateways.iter().flat_map(|gateway| release.hosts.iter().map(move |host| (gateway, host)));
+    let (gateway, host, server) = hosts.into_iter().find_map(|(observed, host)| {
+        let serving = servers_of(release, observed, host).map(|server| {
+            let (length, is_exact) = exactness(server, host);
+            (server, length, is_exact)
+        });
+        passes_on(serving).map(|server| (&observed.gateway.name, host, server))
+    })?;
+    let message = format!(
+        "expected a server of Gateway `{gateway}` that reads the requests for host `{host}`, found {server}: it passes connections on, and \
+         no filter decides"
+    );
+    failed(PreflightCheck::NoHttpServer, message, Alternative::TerminateTls { host: host.clone() })
+}
+
+/// How exactly a server names a host: the length of the most exact name that serves it, and whether that is the host itself.
+fn exactness(server: &Value, host: &str) -> (usize, bool) {
+    let hosts = server.get("hosts").and_then(Value::as_array).into_iter().flatten();
+    let names = hosts.chain(server.get("hostname")).filter_map(Value::as_str);
+    let names =
+        names.map(|entry| entry.rsplit_once('/').map_or(entry, |(_, served)| served).to_ascii_lowercase());
+    let serving = names.filter(|served| overlap(served, host)).map(|served| (served.len(), served == host));
+    serving.max().unwrap_or_default()
+}
+
 fn plain_http(release: &Release, exposure: &Exposure) -> Option<CheckFailed> {
     let sets_cookies = release.stickiness == Stickiness::Session || release.mint != MintPolicy::Never;
     if !sets_cookies || !release.cookies.tls || release.cookies.is_tls_stated {
@@ -158,7 +188,9 @@ fn plain_http(release: &Release, exposure: &Exposure) -> Option<CheckFailed> {
     exposure.gateways.iter().find_map(|observed| {
         let plain = release.hosts.iter().find(|host| {
             let protocols: Vec<String> = servers_of(release, observed, host).filter_map(protocol).collect();
-            !protocols.is_empty() && !protocols.iter().any(|protocol| matches!(protocol.as_str(), "HTTPS" | "TLS"))
+            let is_plain = |protocol: &String| protocol.starts_with("HTTP") && protocol != "HTTPS" || protocol.starts_with("GRPC");
+            let is_tls = |protocol: &String| matches!(protocol.as_str(), "HTTPS" | "TLS");
+            protocols.iter().any(is_plain) && !protocols.iter().any(is_tls)
         })?;
         let message = format!(
             "expected a server with TLS for host `{plain}` at Gateway `{}`, found plain HTTP: browsers drop `Secure` cookies, and no \

@@ -3,20 +3,25 @@
 //! ```text
 //! checks        the list of checks, and those that need a record alone    Record   -> CheckFailed
 //! alternative   what can be done instead of skipping one                  CheckFailed.alternative
+//! callers       calls to which no route of ours applies                   Callers  -> UnroutedCalls
 //! exposure      Gateways, their pods, their hosts and their protocol    Exposure -> CheckFailed
 //! host_taken    routes of others that ours would replace                  Exposure -> CheckFailed
+//! http_server   whether a server of a Gateway reads requests              Gateway  -> text
 //! narrow_selector  whether a Service can have two versions behind it     selector -> NarrowSelector
 //! wasm_runtime  whether a proxy survives its first Wasm filter            metrics  -> WasmRuntime
 //! ```
 
 mod alternative;
+mod callers;
 mod checks;
 mod exposure;
 mod host_taken;
+mod http_server;
 mod narrow_selector;
 mod wasm_runtime;
 
 pub use alternative::Alternative;
+pub use callers::{Callers, UnroutedCalls, check_calls, same_pods, unrouted_calls};
 pub use checks::{
     CheckFailed, PreflightCheck, check_pause, check_service_port, check_step, check_stickiness,
 };

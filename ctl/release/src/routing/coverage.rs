@@ -79,6 +79,9 @@ pub struct Gap {
     pub object: Reference,
     /// What it does.
     pub bypass: Bypass,
+    /// The other Service of the same pods to which it leads; `None` for that of the release.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_service: Option<String>,
 }
 
 /// How an object leads to the pods without our routes.
@@ -100,6 +103,8 @@ pub enum Bypass {
 pub struct Reach<'w> {
     /// Its name.
     pub service: &'w str,
+    /// Other Services of the same pods.
+    pub others: &'w [String],
     /// Its namespace.
     pub namespace: &'w str,
     /// What leads there: the Service itself, `VirtualService`s, `HTTPRoute`s, Ingresses.
@@ -112,32 +117,36 @@ pub struct Reach<'w> {
 pub fn gaps(reach: Reach<'_>) -> Vec<Gap> {
     let gap = |body: &Value| {
         let object = Reference::of(body).ok().filter(|object| !reach.ours.contains(object))?;
-        let bypass = match object.kind.as_str() {
-            "VirtualService" if leads_to_all(body, reach, &object.namespace) => Bypass::WholeService,
-            HTTP_ROUTE_KIND
-                if leads_to_whole_service(
-                    body,
-                    WholeService { namespace: reach.namespace, name: reach.service },
-                ) =>
-            {
-                Bypass::HttpRoute
-            }
-            "Ingress" if has_backend(body, reach.service) => Bypass::Ingress,
-            "Service" if is_balanced(body) => Bypass::LoadBalancer,
-            _ => return None,
-        };
-        Some(Gap { object, bypass })
+        let mut services = std::iter::once(reach.service).chain(reach.others.iter().map(String::as_str));
+        let (service, bypass) = services.find_map(|service| {
+            let called = WholeService { namespace: reach.namespace, name: service };
+            Some((service, bypass(body, &object, called)?))
+        })?;
+        let other_service = (service != reach.service).then(|| service.to_owned());
+        Some(Gap { object, bypass, other_service })
     };
     reach.objects.iter().filter_map(gap).collect()
 }
 
+/// How an object leads to a Service, if it does.
+fn bypass(body: &Value, object: &Reference, called: WholeService<'_>) -> Option<Bypass> {
+    let is_near = object.namespace == called.namespace;
+    match object.kind.as_str() {
+        "VirtualService" if leads_to_all(body, called, &object.namespace) => Some(Bypass::WholeService),
+        HTTP_ROUTE_KIND if leads_to_whole_service(body, called) => Some(Bypass::HttpRoute),
+        "Ingress" if is_near && has_backend(body, called.name) => Some(Bypass::Ingress),
+        "Service" if is_near && object.name == called.name && is_balanced(body) => Some(Bypass::LoadBalancer),
+        _ => None,
+    }
+}
+
 /// Whether one of its routes, of any protocol, can lead to any pod of the Service. Mirrors do not count: their
 /// responses are discarded.
-fn leads_to_all(object: &Value, reach: Reach<'_>, namespace: &str) -> bool {
+fn leads_to_all(object: &Value, called: WholeService<'_>, namespace: &str) -> bool {
     let protocols = ["http", "tls", "tcp"].into_iter();
     let routes = protocols.filter_map(|protocol| object.get("spec")?.get(protocol)?.as_array()).flatten();
     let mut destinations = routes.filter_map(|route| route.get("route")?.as_array()).flatten();
-    let service = ServiceHost::new(reach.service, reach.namespace);
+    let service = ServiceHost::new(called.name, called.namespace);
     let is_it = |one: &&Value| {
         let text = |field: &str| one.pointer(&format!("/destination/{field}")).and_then(Value::as_str);
         let host = text("host").unwrap_or_default();
@@ -161,7 +170,14 @@ fn is_balanced(service: &Value) -> bool {
 
 impl fmt::Display for Gap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.object, self.bypass)
+        write!(f, "{} {}", self.object, self.bypass)?;
+        match &self.other_service {
+            Some(service) if self.bypass != Bypass::LoadBalancer => {
+                write!(f, ": to Service `{service}`, which selects the same pods")
+            }
+            Some(_) => f.write_str(", and selects the same pods"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -187,7 +203,7 @@ mod tests {
     }
 
     fn found(objects: &[Value], ours: &[Reference]) -> Vec<String> {
-        let reach = Reach { service: "shop", namespace: "shop", objects, ours };
+        let reach = Reach { service: "shop", others: &[], namespace: "shop", objects, ours };
         gaps(reach).iter().map(ToString::to_string).collect()
     }
 

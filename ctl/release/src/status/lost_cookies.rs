@@ -51,7 +51,7 @@ impl LostCookies {
 }
 
 const fn are_lost(sessions: ReturningSessions) -> bool {
-    let ReturningSessions { with_pin, without_pin, decided } = sessions;
+    let ReturningSessions { with_pin, without_pin, decided, .. } = sessions;
     decided >= MIN_DECIDED
         && without_pin >= MIN_WITHOUT_PIN
         && without_pin >= with_pin.saturating_mul(MIN_RATIO)

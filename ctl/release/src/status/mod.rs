@@ -7,6 +7,7 @@
 //! window       requests between two observations                         Traffic              -> WindowTraffic
 //! share        the canary's share of them, with its interval             WindowTraffic        -> ObservedShare
 //! lost_cookies clients that do not return the filter's cookies           WindowTraffic        -> LostCookies
+//! session_cookie  a session cookie that the application does not set    WindowTraffic        -> WrongCookie
 //! open_fuse    proxies that send new sessions to stable               Observation          -> OpenFuse
 //! embedded_at_scale  an embedded module where a registry is better   Observation -> EmbeddedAtScale
 //! summary      what the record alone says, in one line                   Record               -> ReleaseSummary
@@ -32,6 +33,7 @@ mod problems;
 mod proxy;
 mod proxy_fault;
 mod readiness;
+mod session_cookie;
 mod share;
 mod summary;
 mod template_drift;
@@ -49,6 +51,7 @@ pub use problems::problems;
 pub use proxy::ProxyStatus;
 pub use proxy_fault::ProxyFault;
 pub use readiness::{ReadinessFailure, VersionReadiness};
+pub use session_cookie::{SessionCookie, WrongCookie};
 pub use share::{ObservedShare, Share};
 pub use summary::{Condition, ReleaseSummary};
 use template_drift::HELM_RELEASE;

@@ -1,6 +1,6 @@
 //! What was observed of a release at one moment.
 
-use super::{ProxyStatus, TemplateDrift, WindowTraffic};
+use super::{ProxyStatus, SessionCookie, TemplateDrift, WindowTraffic};
 use crate::ModuleDigest;
 use crate::object::Reference;
 use crate::plan::{self, MissingObject};
@@ -51,6 +51,8 @@ pub struct Observation {
     pub remote_clusters: BTreeSet<String>,
     /// Whether a decision by weight is one of a new session: where sessions are pinned, and only the edge decides.
     pub counts_sessions: bool,
+    /// The cookie by which sessions are known; `None` where none is named.
+    pub session_cookie: Option<SessionCookie>,
     /// The requests of the last seconds; `None` where none were counted.
     pub traffic: Option<WindowTraffic>,
 }

@@ -1,6 +1,6 @@
 //! What may be wrong with a release on a cluster. What a person can do about it is said at the edge, by kind.
 
-use super::{LostCookies, OpenFuse, ProxyStatus, Share, TemplateDrift};
+use super::{LostCookies, OpenFuse, ProxyStatus, Share, TemplateDrift, WrongCookie};
 use crate::delivery::ModuleRollout;
 use crate::format::{counted, none_ready};
 use crate::metrics::ReleaseGeneration;
@@ -165,6 +165,9 @@ pub enum Problem<'o> {
     /// Clients do not return the filter's cookies.
     #[error("{0}")]
     LostCookies(LostCookies),
+    /// The session cookie is not that of the application's sessions.
+    #[error("{0}")]
+    WrongCookie(WrongCookie<'o>),
     /// New sessions are not distributed as the weight says, and chance does not explain it.
     #[error("{} of {} new sessions came to the canary in {seconds} s, at a weight of {weight}", share.canary, share.of)]
     ShareDeviates {

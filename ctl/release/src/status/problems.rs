@@ -1,6 +1,6 @@
 //! Everything that is wrong with a release on a cluster, as it was observed.
 
-use super::{LostCookies, Observation, ObservedShare, OpenFuse, Problem, ReadyPods};
+use super::{LostCookies, Observation, ObservedShare, OpenFuse, Problem, ReadyPods, WrongCookie};
 use crate::preflight::WasmRuntime;
 use crate::record::{Record, RecordTrust};
 use crate::state::ScaledDown;
@@ -39,7 +39,11 @@ pub fn problems<'o>(
     problems.extend(has_none.then_some(Problem::NoProxies));
     problems.extend(observation.missing_right.as_ref().map(|right| Problem::NotObserved { right }));
     problems.extend(proxies(observation));
-    problems.extend(LostCookies::observed(observation, now).map(Problem::LostCookies));
+    let lost_cookies = LostCookies::observed(observation, now);
+    // Sessions that lose their pins count as older than the filter, too.
+    let wrong_cookie = WrongCookie::observed(observation, now).filter(|_| lost_cookies.is_none());
+    problems.extend(lost_cookies.map(Problem::LostCookies));
+    problems.extend(wrong_cookie.map(Problem::WrongCookie));
     let open_fuse = OpenFuse::observed(observation, now);
     // It explains the deviation.
     let share = share.filter(|_| open_fuse.is_none());
@@ -153,4 +157,4 @@ fn not_pruned(record: &Record) -> impl Iterator<Item = Problem<'_>> {
 
 #[cfg(test)]
 #[path = "problems_tests.rs"]
-mod tests;
+pub(crate) mod tests;

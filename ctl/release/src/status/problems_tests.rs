@@ -32,7 +32,7 @@ fn gateway(record: &Record) -> ProxyStatus {
 }
 
 /// The example at 20 %, with a ready pod of each version, a gateway and nothing wrong.
-fn healthy() -> Observation {
+pub(crate) fn healthy() -> Observation {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/session-cookie/canary.yaml");
     let release = load(&path).unwrap().release;
     let mut record = Record::first(&release, ReleaseState::first(&release, "uid".to_owned()));
@@ -50,6 +50,7 @@ fn healthy() -> Observation {
         template_drift: Vec::new(),
         remote_clusters: BTreeSet::new(),
         counts_sessions: true,
+        session_cookie: None,
         traffic: None,
         narrow: None,
     }
@@ -169,7 +170,7 @@ fn a_configuration_without_the_release_is_one_sentence() {
 /// An object that leads to all pods.
 fn gap() -> Gap {
     let object = Reference::new("networking.istio.io/v1", "EnvoyFilter", "shop", "by-hand");
-    Gap { object, bypass: Bypass::WholeService }
+    Gap { object, bypass: Bypass::WholeService, other_service: None }
 }
 
 #[test]

@@ -33,6 +33,8 @@ pub struct ReleaseSummary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", tag = "type")]
 pub enum Condition {
+    /// There is no record: this is what the objects say.
+    NoRecord,
     /// A user has paused the release.
     Paused {
         /// The user.
@@ -90,6 +92,7 @@ fn conditions(record: &Record, now: Timestamp) -> Vec<Condition> {
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NoRecord => f.write_str("no record"),
             Self::Paused { by } => write!(f, "paused by {by}"),
             Self::ModuleRollout => f.write_str("module rollout not finished"),
             Self::WeightExpired => f.write_str("weight expired"),

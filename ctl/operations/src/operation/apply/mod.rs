@@ -19,6 +19,7 @@
 //! An object whose write is answered with 409 is read again, and the record with it.
 //!
 //! ```text
+//! callers      calls of others that the routes do not cover   Planned      -> CheckFailed
 //! admission    every write as a dry run                    Planned         -> API requests
 //! snapshot     what is read                                Release, Record -> Observed
 //! planning     record, desired state and plan              Observed        -> Planned
@@ -28,12 +29,14 @@
 //! ```
 
 mod admission;
+mod callers;
 mod module;
 mod moved_users;
 mod planning;
 mod rollout;
 mod snapshot;
 
+pub(crate) use callers::{FailedChecks, OtherCalls};
 pub(crate) use planning::Planned;
 
 use crate::operation::set_weight::NewWeight;
@@ -42,7 +45,7 @@ use crate::stores::lease_manager::Task;
 use crate::{Arrival, Cluster, Error, StoredRecord, WaitOptions};
 use canary_release::delivery::{ModuleContents, ModuleRollout};
 use canary_release::plan::{Plan, PlanNote, check_claims, check_edits};
-use canary_release::preflight::PreflightCheck;
+use canary_release::preflight::{PreflightCheck, UnroutedCalls};
 use canary_release::record::{Operation, Record};
 use canary_release::routing::Coverage;
 use canary_release::spec::Release;
@@ -71,6 +74,8 @@ pub struct Applied {
     pub arrival: Option<Arrival>,
     /// The routes that bypass the release, if there is a canary.
     pub coverage: Coverage,
+    /// The calls that no route of ours covers, if anything was written.
+    pub unrouted: Vec<UnroutedCalls>,
 }
 
 /// How far an `apply` has come under the Leases of the shared objects.
@@ -78,7 +83,7 @@ enum Begun<'r> {
     /// A new module has to be rolled out before anything else.
     Module(NewModule),
     /// The record and the first part are written.
-    Rollout(Box<Rollout<'r>>, Coverage),
+    Rollout(Box<Rollout<'r>>, OtherCalls),
 }
 
 /// A module that has to be rolled out.
@@ -152,7 +157,7 @@ impl Cluster {
         if options.wait {
             arrival = Some(self.wait_for_proxies(&release.name, &record, &mut options.waiting).await?);
         }
-        Ok(Applied { plan, record, arrival, coverage: Coverage::default() })
+        Ok(Applied { plan, record, arrival, coverage: Coverage::default(), unrouted: Vec::new() })
     }
 
     /// The same under the Lease of the release.
@@ -166,7 +171,7 @@ impl Cluster {
         let record = planned.as_ref().map(|planned| planned.stored.record.clone());
         let shared = shared_places(release, &record.unwrap_or_else(|| first_record(release)))?;
         let mut first = None;
-        let (mut rollout, coverage) = loop {
+        let (mut rollout, OtherCalls { coverage, unrouted }) = loop {
             // The record names a module rollout until the next record: a finished one must not begin again.
             let is_rolled_out = first.is_some();
             let begin =
@@ -176,7 +181,7 @@ impl Cluster {
                     self.roll_out_module(release, rollout, &contents, &mut options.waiting).await?;
                     first = Some(plan);
                 }
-                Begun::Rollout(rollout, coverage) => break (*rollout, coverage),
+                Begun::Rollout(rollout, other) => break (*rollout, other),
             }
         };
         self.write_rest(&mut rollout, &mut options.waiting).await?;
@@ -200,7 +205,7 @@ impl Cluster {
                     Some(self.wait_for_proxies(&release.name, &stored.record, &mut options.waiting).await?);
             }
         }
-        Ok(Applied { plan: first.unwrap_or(plan), record: stored.record, arrival, coverage })
+        Ok(Applied { plan: first.unwrap_or(plan), record: stored.record, arrival, coverage, unrouted })
     }
 
     /// Checks, and writes keys, record and the first part, under the Leases of the shared objects too.
@@ -212,7 +217,7 @@ impl Cluster {
         options: &ApplyOptions<'_>,
     ) -> Result<Begun<'r>, Error> {
         let mut planned = Box::pin(self.plan_current(release, planned, options.allow_rolled_back)).await?;
-        let coverage = self.check_planned(release, &planned, options.skipped).await?;
+        let other = self.check_planned(release, &planned, options.skipped).await?;
         if planned.waits_for_proxies(options.wait) {
             self.check_proxies_seen(&release.name, &planned.stored.record).await?;
         }
@@ -235,7 +240,7 @@ impl Cluster {
         }
         let mut rollout = Rollout::of(release, planned)?;
         self.write_first(&mut rollout).await?;
-        Ok(Begun::Rollout(Box::new(rollout), coverage))
+        Ok(Begun::Rollout(Box::new(rollout), other))
     }
 
     /// All checks of an `apply` before its first write.
@@ -244,7 +249,7 @@ impl Cluster {
         release: &Release,
         planned: &Planned,
         skipped: &[PreflightCheck],
-    ) -> Result<Coverage, Error> {
+    ) -> Result<OtherCalls, Error> {
         let record = &planned.stored.record;
         let pods = match &planned.pods {
             Some(pods) => pods.clone(),
@@ -263,7 +268,10 @@ impl Cluster {
         check_edits(&planned.plan, &planned.snapshot.observed.objects, self.options.take_ownership)?;
         check_claims(&planned.plan, self.options.force_conflicts)?;
         self.check_runtimes(&planned.plan, record, skipped).await?;
-        self.check_coverage(&release.name, planned, &pods, skipped).await
+        let services = self.services(release.name.namespace.as_str(), &record.service.name).await?;
+        let unrouted = self.check_unrouted(release, planned, (&pods, &services), skipped).await?;
+        let coverage = self.check_coverage(&release.name, planned, (&pods, services), skipped).await?;
+        Ok(OtherCalls { coverage, unrouted })
     }
 }
 

@@ -108,6 +108,12 @@ impl Planned {
         self.stored.record.objects = all;
     }
 
+    /// The configurations that were observed, with all their releases.
+    pub(crate) fn configurations(&self) -> Vec<&Value> {
+        let objects = self.desired.objects.iter().filter(|object| object.stage == Stage::Configuration);
+        objects.filter_map(|object| self.snapshot.observed.objects.get(&object.reference)).collect()
+    }
+
     /// Whether the file names as stable what was the canary.
     pub(super) fn promotes(&self) -> bool {
         let canary = self.before.as_ref().and_then(|before| before.state.version_of(Role::Canary));

@@ -6,6 +6,7 @@ use crate::observe::rules::namespaces;
 use crate::stores::key_store::GatewayKeys;
 use crate::{Cluster, Error};
 use canary_release::config::SigningKeys;
+use canary_release::destination_rule::HostRule;
 use canary_release::object::Reference;
 use canary_release::plan::{Desired, Observed, PlanNote, config_references};
 use canary_release::record::Record;
@@ -28,6 +29,8 @@ pub(super) struct Basis {
 /// What was observed for a record.
 pub(super) struct Snapshot {
     pub(super) observed: Observed,
+    /// The rules for the Service in namespaces that have no proxies of the release.
+    pub(super) rules_elsewhere: Vec<HostRule>,
     /// What could not be read.
     pub(super) note: Option<PlanNote>,
 }
@@ -96,7 +99,7 @@ impl Cluster {
         let desired = desired.objects.into_iter().map(|object| object.reference);
         let unread: BTreeSet<Reference> = desired.filter(|reference| !wanted.contains(reference)).collect();
         observed.objects.extend(self.read(&lists, &unread).await?);
-        Ok(Snapshot { observed, note })
+        Ok(Snapshot { observed, rules_elsewhere: rules.elsewhere, note })
     }
 
     /// Those of these objects that exist.

@@ -210,7 +210,10 @@ impl Proxies {
                         .collect();
                 }
             }
-            let clusters: BTreeSet<String> = store.of_kind("DestinationRule").flat_map(subsets).collect();
+            // A rule for its own namespace alone is one of other callers.
+            let is_seen = |rule: &&Value| rule["spec"]["exportTo"] != serde_json::json!(["."]);
+            let rules = store.of_kind("DestinationRule").filter(is_seen);
+            let clusters: BTreeSet<String> = rules.flat_map(subsets).collect();
             proxy.clusters_added += clusters.difference(&proxy.clusters).count();
             proxy.clusters = clusters;
         }

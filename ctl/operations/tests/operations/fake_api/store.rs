@@ -14,6 +14,8 @@ type Key = (String, String);
 pub(crate) struct Store {
     objects: BTreeMap<Key, Value>,
     version: u64,
+    /// Namespaces that were deleted: nothing can be created in them.
+    deleted: Vec<String>,
 }
 
 impl Store {
@@ -71,10 +73,17 @@ impl Store {
         self.objects.retain(|_, object| object["kind"] != kind || object["metadata"]["name"] != name);
     }
 
+    /// Deletes a namespace with everything in it.
+    pub(crate) fn delete_namespace(&mut self, name: &str) {
+        self.objects.retain(|_, object| object["metadata"]["namespace"] != name);
+        self.deleted.push(name.to_owned());
+    }
+
     pub(crate) fn create_as(&mut self, manager: &str, body: &Value) {
         let (api_version, namespace) = (text(&body["apiVersion"]), text(&body["metadata"]["namespace"]));
         let root = if api_version.contains('/') { "apis" } else { "api" };
-        let plural = format!("{}s", text(&body["kind"]).to_lowercase());
+        let kind = text(&body["kind"]).to_lowercase();
+        let plural = if kind.ends_with('s') { format!("{kind}es") } else { format!("{kind}s") };
         let collection = if body["kind"] == "Namespace" {
             format!("/{root}/{api_version}/{plural}")
         } else {
@@ -91,6 +100,12 @@ impl Store {
         };
         let key = (collection.to_owned(), name.to_owned());
         let found = self.objects.get(&key).cloned();
+        let is_in = |namespace: &&String| collection.contains(&format!("/namespaces/{namespace}/"));
+        if let (true, None, Some(namespace)) =
+            (request.method != Method::GET, &found, self.deleted.iter().find(is_in))
+        {
+            return failure(404, "NotFound", &format!("namespaces \"{namespace}\" not found"));
+        }
         match (&request.method, found) {
             (&Method::POST, Some(_)) => failure(409, "AlreadyExists", "already exists"),
             (&Method::POST, None) => {

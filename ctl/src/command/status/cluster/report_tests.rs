@@ -36,6 +36,7 @@ fn healthy() -> Observation {
         template_drift: Vec::new(),
         remote_clusters: BTreeSet::new(),
         counts_sessions: true,
+        session_cookie: None,
         traffic: None,
     }
 }

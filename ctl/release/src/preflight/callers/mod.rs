@@ -1,0 +1,197 @@
+//! Calls of a Service to which no route of ours applies, and those that fail by the subsets that our routes name: gateways decide for
+//! users, and these callers do not come by a gateway.
+//!
+//! ```text
+//! hidden_subsets  rules by which callers do not know our subsets      rules    -> UnroutedCalls
+//! service         the Service itself, and others of the same pods     Services -> UnroutedCalls
+//! sidecar_scope   callers whose Sidecar leaves the Service out        Sidecars -> UnroutedCalls
+//! ```
+//!
+//! What hurts users at once, or makes a decision void that the file asks for, fails a check. What matters only if somebody calls is
+//! named: no object says who does.
+
+mod hidden_subsets;
+mod service;
+mod sidecar_scope;
+
+pub use service::same_pods;
+
+use super::{Alternative, CheckFailed, PodLabels, PreflightCheck};
+use crate::destination_rule::HostRule;
+use crate::object::Reference;
+use crate::spec::{Release, Routes};
+use serde::Serialize;
+use serde_json::Value;
+
+/// What was read of those who may call a Service, and of what they go by.
+#[derive(Clone, Debug, Default)]
+pub struct Callers {
+    /// Who writes the routes.
+    pub routes: Routes,
+    /// The Services of the release's namespace.
+    pub services: Vec<Value>,
+    /// The labels of the pods behind the Service of the release: of other versions than stable, if there are such.
+    pub pods: Vec<PodLabels>,
+    /// The rules for the Service, of all namespaces that may be read, ours as it would be.
+    pub rules: Vec<HostRule>,
+    /// Our rule; `None` where a rule of another provides the subsets.
+    pub ours: Option<HostRule>,
+    /// The `Sidecar`s of all namespaces that may be read.
+    pub sidecars: Vec<Value>,
+    /// The labels of the release's namespace.
+    pub namespace_labels: PodLabels,
+}
+
+/// Calls of a Service that no route of ours covers, with the reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[serde(rename_all = "camelCase", tag = "type")]
+pub enum UnroutedCalls {
+    /// Callers go by a rule without our subsets: calls that our routes lead to a subset get 503.
+    #[error(
+        "expected callers in `{namespace}`{} to know the subsets of the Service, found that they go by {rule} alone: their calls \
+         would get 503",
+        with_labels(labels)
+    )]
+    HiddenSubsets {
+        /// The namespace of the callers.
+        namespace: String,
+        /// Which of its pods; none: all.
+        labels: PodLabels,
+        /// The rule.
+        rule: Reference,
+        /// Whether the rule names the Service, and no wildcard.
+        names_service: bool,
+    },
+    /// Another Service selects the same pods, and leads to the same port.
+    #[error("{service} selects the same pods: calls of it get any version")]
+    OtherService {
+        /// That Service.
+        service: Reference,
+    },
+    /// The Service has ports on the nodes, or addresses outside the cluster.
+    #[error("{service} is open on each node, or by an external address: what comes there gets any version")]
+    OnNodes {
+        /// The Service of the release, or another one of the same pods.
+        service: Reference,
+    },
+    /// The Service has no address of its own.
+    #[error(
+        "expected a cluster address of {service}, found `clusterIP: None`: callers inside the mesh choose a pod by DNS, and no route \
+         applies to their calls"
+    )]
+    Headless {
+        /// The Service.
+        service: Reference,
+    },
+    /// The port is no HTTP for Istio.
+    #[error(
+        "expected HTTP on port {port} of {service}, found `{found}`, which is {protocol} for Istio: no route applies to calls inside \
+         the mesh"
+    )]
+    NotHttp {
+        /// The Service.
+        service: Reference,
+        /// Its port.
+        port: u16,
+        /// Its name or `appProtocol`.
+        found: String,
+        /// The protocol.
+        protocol: String,
+    },
+    /// Callers cannot see the Service, so they call it past all routes.
+    #[error(
+        "expected the Service in the scope of callers in {}, found that {sidecar} leaves it out: no route applies to their calls",
+        of_namespace(namespace.as_deref())
+    )]
+    OutOfScope {
+        /// The `Sidecar`.
+        sidecar: Reference,
+        /// The namespace of the callers; `None`: all that have no `Sidecar` of their own.
+        namespace: Option<String>,
+    },
+    /// A waypoint stands before the pods.
+    #[error(
+        "{service} has the waypoint `{waypoint}`, which applies no EnvoyFilter: {} can name a version, or get any",
+        if *takes_ingress { "what gateways and ambient pods send" } else { "what ambient pods send" }
+    )]
+    Waypoint {
+        /// The Service, or its namespace.
+        service: Reference,
+        /// The name of the waypoint.
+        waypoint: String,
+        /// Whether gateways send to it, too.
+        takes_ingress: bool,
+    },
+}
+
+/// All calls that no route of ours covers.
+pub fn unrouted_calls(release: &Release, callers: &Callers) -> Vec<UnroutedCalls> {
+    let mut found = hidden_subsets::of(release, callers);
+    found.extend(service::of(release, callers));
+    found.extend(sidecar_scope::of(release, callers));
+    found
+}
+
+impl UnroutedCalls {
+    /// The check that they fail; `None` where they are named alone.
+    pub fn failure(&self, release: &Release, routes: Routes) -> Option<CheckFailed> {
+        let decides_inside = !release.sidecars.is_empty();
+        let check = match self {
+            // Where routes are external, their owner decides on which subset callers depend.
+            Self::HiddenSubsets { names_service: true, .. } if routes != Routes::External => {
+                PreflightCheck::HiddenSubsets
+            }
+            Self::Headless { .. } | Self::NotHttp { .. } if decides_inside => PreflightCheck::UnroutedCalls,
+            Self::OutOfScope { namespace, .. }
+                if decides_inside && is_caller(release, namespace.as_deref()) =>
+            {
+                PreflightCheck::UnroutedCalls
+            }
+            Self::Waypoint { takes_ingress: true, .. } if !release.gateways.is_empty() => {
+                PreflightCheck::UnroutedCalls
+            }
+            _ => return None,
+        };
+        let alternative = Alternative::CoverCalls { calls: Box::new(self.clone()) };
+        Some(CheckFailed { check, message: self.to_string(), alternative })
+    }
+}
+
+/// Whether sidecars of the release decide in this namespace.
+fn is_caller(release: &Release, namespace: Option<&str>) -> bool {
+    let is_here = |caller: &str| namespace.is_none_or(|namespace| namespace == caller);
+    release.sidecars.iter().any(|caller| is_here(caller.namespace.as_str()))
+}
+
+/// Refuses the first of these calls that fails a check which is not skipped.
+///
+/// # Errors
+///
+/// If there is one.
+pub fn check_calls(
+    release: &Release,
+    routes: Routes,
+    calls: &[UnroutedCalls],
+    skipped: &[PreflightCheck],
+) -> Result<(), CheckFailed> {
+    let failed = calls.iter().filter_map(|calls| calls.failure(release, routes));
+    failed.into_iter().find(|failed| !skipped.contains(&failed.check)).map_or(Ok(()), Err)
+}
+
+fn with_labels(labels: &PodLabels) -> String {
+    if labels.is_empty() {
+        return String::new();
+    }
+    let pairs: Vec<String> = labels.iter().map(|(name, value)| format!("`{name}: {value}`")).collect();
+    format!(" with {}", pairs.join(", "))
+}
+
+fn of_namespace(namespace: Option<&str>) -> String {
+    namespace.map_or_else(
+        || "all namespaces without a Sidecar of their own".to_owned(),
+        |namespace| format!("`{namespace}`"),
+    )
+}
+
+#[cfg(test)]
+mod tests;

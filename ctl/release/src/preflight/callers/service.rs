@@ -1,0 +1,145 @@
+//! The Service of a release as its callers see it, and other Services of the same pods.
+//!
+//! # Source
+//! Istio, [Protocol selection](https://istio.io/latest/docs/ops/configuration/traffic-management/protocol-selection/): `appProtocol`
+//! counts before the name; `ConvertProtocol` in istiod's `pkg/config/kube/conversion.go`. A name that is no protocol is detected.
+//! [Waypoints](https://istio.io/latest/docs/ambient/usage/waypoint/): `istio.io/use-waypoint`, `istio.io/ingress-use-waypoint`.
+
+use super::{Callers, UnroutedCalls};
+use crate::object::Reference;
+use crate::preflight::PodLabels;
+use crate::spec::Release;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+const WAYPOINT: &str = "istio.io/use-waypoint";
+const INGRESS_WAYPOINT: &str = "istio.io/ingress-use-waypoint";
+/// Protocols of Istio for which there are no routes.
+const NO_HTTP: [&str; 9] =
+    ["tcp", "udp", "https", "tls", "mongo", "redis", "mysql", "hbone", "kubernetes.io/wss"];
+/// Ports that are TCP where neither name nor `appProtocol` says a protocol.
+const WELL_KNOWN: [u64; 4] = [25, 53, 3306, 27017];
+
+pub(super) fn of(release: &Release, callers: &Callers) -> Vec<UnroutedCalls> {
+    let name = release.service.name.as_str();
+    let mut found = Vec::new();
+    let own = callers.services.iter().find(|service| is_named(service, name));
+    if let Some((service, reference)) = own.and_then(|own| Some((own, Reference::of(own).ok()?))) {
+        let is_headless = service.pointer("/spec/clusterIP").and_then(Value::as_str) == Some("None");
+        found.extend(is_headless.then(|| UnroutedCalls::Headless { service: reference.clone() }));
+        found.extend(not_http(service, &reference, release.service.port));
+        found.extend(waypoint(service, &reference, callers));
+        found.extend(is_on_nodes(service).then_some(UnroutedCalls::OnNodes { service: reference }));
+    }
+    let label = release.versions.label.as_str();
+    for service in same_pods(&callers.services, name, (label, Some(release.service.port)), &callers.pods) {
+        let Ok(reference) = Reference::of(service) else { continue };
+        if is_on_nodes(service) {
+            found.push(UnroutedCalls::OnNodes { service: reference });
+        } else {
+            found.push(UnroutedCalls::OtherService { service: reference });
+        }
+    }
+    found
+}
+
+/// The other Services that select pods of a Service whatever their version, and lead to the same port of theirs; without a port to any
+/// of the ports to which it leads.
+///
+/// One that selects by the version label is meant for a version.
+pub fn same_pods<'s>(
+    services: &'s [Value],
+    name: &str,
+    (label, port): (&str, Option<u16>),
+    pods: &[PodLabels],
+) -> Vec<&'s Value> {
+    let targets = services.iter().find(|service| is_named(service, name));
+    let targets = targets.map(|own| targets_of(own, port)).unwrap_or_default();
+    let is_same = |service: &&Value| {
+        let Some(selector) = service.pointer("/spec/selector").and_then(Value::as_object) else {
+            return false;
+        };
+        let fits = |pod: &PodLabels| {
+            selector.iter().all(|(name, value)| pod.get(name).map(String::as_str) == value.as_str())
+        };
+        !is_named(service, name)
+            && !selector.is_empty()
+            && !selector.contains_key(label)
+            && pods.iter().any(fits)
+            && !targets_of(service, None).is_disjoint(&targets)
+    };
+    services.iter().filter(is_same).collect()
+}
+
+fn is_named(service: &Value, name: &str) -> bool {
+    service.pointer("/metadata/name").and_then(Value::as_str) == Some(name)
+}
+
+/// The ports of pods, by number or name, to which the ports of a Service lead; those of one port, if it is given.
+fn targets_of(service: &Value, of: Option<u16>) -> BTreeSet<String> {
+    let ports = service.pointer("/spec/ports").and_then(Value::as_array).into_iter().flatten();
+    let wanted =
+        ports.filter(|port| of.is_none_or(|of| port.get("port").and_then(Value::as_u64) == Some(of.into())));
+    let target = |port: &Value| {
+        let found = port.get("targetPort").or_else(|| port.get("port"))?;
+        Some(found.as_str().map_or_else(|| found.to_string(), str::to_owned))
+    };
+    wanted.filter_map(target).collect()
+}
+
+fn is_on_nodes(service: &Value) -> bool {
+    let has_addresses = service
+        .pointer("/spec/externalIPs")
+        .and_then(Value::as_array)
+        .is_some_and(|addresses| !addresses.is_empty());
+    service.pointer("/spec/type").and_then(Value::as_str) == Some("NodePort") || has_addresses
+}
+
+fn not_http(service: &Value, reference: &Reference, wanted: u16) -> Option<UnroutedCalls> {
+    let ports = service.pointer("/spec/ports")?.as_array()?;
+    let port = ports.iter().find(|port| port.get("port").and_then(Value::as_u64) == Some(wanted.into()))?;
+    let text = |field: &str| port.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let (field, found) = match (text("appProtocol"), text("name")) {
+        (Some(protocol), _) => ("appProtocol", protocol),
+        (None, name) => ("name", name.unwrap_or_default()),
+    };
+    let protocol = protocol_of(found, wanted.into(), text("protocol"))?;
+    Some(UnroutedCalls::NotHttp {
+        service: reference.clone(),
+        port: wanted,
+        found: format!("{field}: {found}"),
+        protocol,
+    })
+}
+
+/// The protocol for which there are no routes; `None` for HTTP, and where Istio detects it.
+fn protocol_of(text: &str, port: u64, transport: Option<&str>) -> Option<String> {
+    if transport == Some("UDP") {
+        return Some("UDP".to_owned());
+    }
+    let text = text.to_ascii_lowercase();
+    let is_grpc_web = text.starts_with("grpc-web");
+    let prefix = if NO_HTTP.contains(&text.as_str()) { text.as_str() } else { text.split('-').next()? };
+    if NO_HTTP.contains(&prefix) {
+        return Some(if prefix == "kubernetes.io/wss" {
+            "HTTPS".to_owned()
+        } else {
+            prefix.to_ascii_uppercase()
+        });
+    }
+    let is_known = is_grpc_web
+        || ["http", "http2", "http_proxy", "grpc", "kubernetes.io/h2c", "kubernetes.io/ws"].contains(&prefix);
+    (!is_known && WELL_KNOWN.contains(&port)).then(|| "TCP".to_owned())
+}
+
+/// The waypoint of the Service, else that of its namespace; `none` takes it away.
+fn waypoint(service: &Value, reference: &Reference, callers: &Callers) -> Option<UnroutedCalls> {
+    let own = service.pointer("/metadata/labels").and_then(Value::as_object);
+    let label = |name: &str| {
+        let found = own.and_then(|labels| labels.get(name)?.as_str());
+        found.or_else(|| callers.namespace_labels.get(name).map(String::as_str))
+    };
+    let waypoint = label(WAYPOINT).filter(|name| *name != "none")?.to_owned();
+    let takes_ingress = label(INGRESS_WAYPOINT) == Some("true");
+    Some(UnroutedCalls::Waypoint { service: reference.clone(), waypoint, takes_ingress })
+}

@@ -1,0 +1,276 @@
+use super::*;
+use crate::file::parse;
+use serde_json::json;
+use std::path::Path;
+
+fn release(sidecars: &Value) -> Release {
+    let document = json!({"apiVersion": "canary-ctl.io/v1alpha1", "kind": "Release",
+    "metadata": {"name": "shop", "namespace": "shop", "uid": "shopshopshop"},
+    "spec": {
+        "versions": {"stable": "v1", "canary": "v2"},
+        "hosts": ["shop.example.com"],
+        "gateways": [{"name": "ingress/gateway", "selector": {"istio": "gateway"}}],
+        "sidecars": sidecars,
+        "stickiness": "session",
+        "session": {"cookie": "JSESSIONID"},
+        "identifyBy": [{"cookie": "JSESSIONID"}],
+        "delivery": {"module": "oci://registry.test/filter:1"},
+    }});
+    parse(Path::new("canary.yaml"), &document.to_string()).unwrap().release
+}
+
+fn object(kind: &str, name: &str, spec: &Value) -> Value {
+    let (namespace, name) = name.split_once('/').unwrap();
+    json!({"apiVersion": "networking.istio.io/v1", "kind": kind, "metadata": {"namespace": namespace, "name": name,
+        "creationTimestamp": "2026-11-01T00:00:00Z"}, "spec": spec})
+}
+
+fn service(name: &str, changes: &Value) -> Value {
+    let mut spec =
+        json!({"selector": {"app": "shop"}, "ports": [{"name": "http", "port": 80, "targetPort": 8080}]});
+    for (field, value) in changes.as_object().into_iter().flatten() {
+        spec[field] = value.clone();
+    }
+    json!({"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "shop", "name": name}, "spec": spec})
+}
+
+const HOST: &str = "shop.shop.svc.cluster.local";
+
+fn callers() -> Callers {
+    let subset = |version: &str| json!({"name": version, "labels": {"version": version}});
+    let ours = json!({"host": HOST, "subsets": [subset("v1"), subset("v2")]});
+    let labels = |version: &str| {
+        [("app", "shop"), ("version", version)]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into()
+    };
+    Callers {
+        services: vec![service("shop", &json!({}))],
+        pods: vec![labels("v1"), labels("v2")],
+        ours: Some(HostRule::of(&object("DestinationRule", "shop/shop-canary", &ours)).unwrap()),
+        ..Callers::default()
+    }
+}
+
+/// The texts of what is found, each with the check that it fails.
+fn found(release: &Release, callers: &Callers) -> Vec<(String, Option<&'static str>)> {
+    let calls = unrouted_calls(release, callers);
+    let check =
+        |calls: &UnroutedCalls| calls.failure(release, callers.routes).map(|failed| failed.check.name());
+    calls.iter().map(|calls| (calls.to_string(), check(calls))).collect()
+}
+
+/// One row: what it is, the rule or Service or Sidecar, a part of what is said, and the check that fails.
+type Row<'r> = (&'r str, Value, Option<(&'r str, Option<&'r str>)>);
+
+fn compare(rows: Vec<Row<'_>>, release: &Release, put: impl Fn(&mut Callers, Value)) {
+    for (what, object, expected) in rows {
+        let mut callers = callers();
+        put(&mut callers, object);
+        let found = found(release, &callers);
+        match (expected, found.as_slice()) {
+            (None, []) => {}
+            (Some((part, check)), [(text, failed)]) => {
+                assert!(text.contains(part), "{what}: expected `{part}`, found `{text}`");
+                assert_eq!(*failed, check, "{what}: {text}");
+            }
+            (expected, found) => panic!("{what}: expected {expected:?}, found {found:?}"),
+        }
+    }
+}
+
+#[test]
+fn rules_that_hide_our_subsets_are_refused_where_they_name_the_service_and_named_where_they_have_a_wildcard()
+{
+    let rule = |name: &str, spec: Value| object("DestinationRule", name, &spec);
+    let settings = || json!({"connectionPool": {"tcp": {"maxConnections": 9}}});
+    let web = json!({"matchLabels": {"app": "web"}});
+    let refused = |part| Some((part, Some("hidden-subsets")));
+    let subsets =
+        || json!([{"name": "v1", "labels": {"version": "v1"}}, {"name": "v2", "labels": {"version": "v2"}}]);
+    let rows: Vec<Row<'_>> = vec![
+        (
+            "a selector in the Service's namespace",
+            rule("shop/web", json!({"host": "shop", "workloadSelector": web, "trafficPolicy": settings()})),
+            refused("callers in `shop` with `app: web` to know the subsets"),
+        ),
+        (
+            "a caller's namespace",
+            rule("web/client", json!({"host": HOST, "trafficPolicy": settings()})),
+            refused(
+                "callers in `web` to know the subsets of the Service, found that they go by DestinationRule web/client alone",
+            ),
+        ),
+        (
+            "a caller's namespace, for itself",
+            rule("web/client", json!({"host": HOST, "exportTo": ["."]})),
+            refused("`web`"),
+        ),
+        (
+            "a caller's namespace, with a selector",
+            rule("web/client", json!({"host": HOST, "workloadSelector": web})),
+            refused("`web` with `app: web`"),
+        ),
+        (
+            "a caller's namespace, with our subsets",
+            rule("web/client", json!({"host": HOST, "subsets": subsets()})),
+            None,
+        ),
+        ("a caller's wildcard", rule("web/all", json!({"host": "*.local"})), Some(("`web`", None))),
+        ("a caller's wildcard of another suffix", rule("web/all", json!({"host": "*.example.com"})), None),
+        (
+            "for others, not for its own namespace",
+            rule("web/client", json!({"host": HOST, "exportTo": ["other"]})),
+            None,
+        ),
+        ("another Service of that name", rule("web/client", json!({"host": "shop"})), None),
+        (
+            "the Service's own, without a selector",
+            rule("shop/own", json!({"host": HOST, "trafficPolicy": settings()})),
+            None,
+        ),
+        (
+            "the whole mesh",
+            rule("istio-system/all", json!({"host": "*.local", "trafficPolicy": settings()})),
+            None,
+        ),
+    ];
+    compare(rows, &release(&json!([])), |callers, body| callers.rules.push(HostRule::of(&body).unwrap()));
+    let mut external = callers();
+    external.routes = Routes::External;
+    external.rules.push(HostRule::of(&rule("web/client", json!({"host": HOST}))).unwrap());
+    let [(_, check)] = found(&release(&json!([])), &external).try_into().unwrap();
+    assert_eq!(check, None, "the owner of external routes decides which subsets they name");
+}
+
+#[test]
+fn a_service_to_which_no_route_applies_is_refused_where_sidecars_decide_and_else_named() {
+    let port = |changes: Value| {
+        let mut port = json!({"port": 80, "targetPort": 8080});
+        for (field, value) in changes.as_object().into_iter().flatten() {
+            port[field] = value.clone();
+        }
+        service("shop", &json!({"ports": [port]}))
+    };
+    let inside = json!([{"namespace": "shop", "selector": {"app": "web"}}]);
+    for (sidecars, check) in [(json!([]), None), (inside, Some("unrouted-calls"))] {
+        let said = |part| Some((part, check));
+        let rows: Vec<Row<'_>> = vec![
+            ("headless", service("shop", &json!({"clusterIP": "None"})), said("found `clusterIP: None`")),
+            ("a cluster address", service("shop", &json!({"clusterIP": "10.0.0.1"})), None),
+            (
+                "tcp by name",
+                port(json!({"name": "tcp-web"})),
+                said("found `name: tcp-web`, which is TCP for Istio"),
+            ),
+            ("tcp alone", port(json!({"name": "tcp"})), said("TCP")),
+            ("https by name", port(json!({"name": "https"})), said("HTTPS")),
+            ("tls by name", port(json!({"name": "TLS-web"})), said("TLS")),
+            (
+                "tcp by appProtocol",
+                port(json!({"name": "http", "appProtocol": "tcp"})),
+                said("found `appProtocol: tcp`"),
+            ),
+            ("wss by appProtocol", port(json!({"appProtocol": "kubernetes.io/wss"})), said("HTTPS")),
+            ("udp", port(json!({"name": "http", "protocol": "UDP"})), said("UDP")),
+            ("http by appProtocol", port(json!({"name": "tcp-web", "appProtocol": "http"})), None),
+            ("h2c by appProtocol", port(json!({"name": "x", "appProtocol": "kubernetes.io/h2c"})), None),
+            ("grpc-web", port(json!({"name": "grpc-web"})), None),
+            ("detected by Istio", port(json!({"name": "web"})), None),
+            ("without a name", port(json!({})), None),
+        ];
+        compare(rows, &release(&sidecars), |callers, body| callers.services = vec![body]);
+    }
+}
+
+#[test]
+fn other_services_of_the_same_pods_are_named_unless_they_select_a_version_or_lead_elsewhere() {
+    let metrics = json!([{"name": "metrics", "port": 9090, "targetPort": 9090}]);
+    let rows: Vec<Row<'_>> = vec![
+        (
+            "the same pods",
+            service("shop-internal", &json!({})),
+            Some(("Service shop/shop-internal selects the same pods", None)),
+        ),
+        (
+            "the same pods, headless",
+            service("shop-headless", &json!({"clusterIP": "None"})),
+            Some(("shop-headless", None)),
+        ),
+        (
+            "the same pods by a port of the nodes",
+            service("shop-node", &json!({"type": "NodePort"})),
+            Some(("is open on each node", None)),
+        ),
+        (
+            "by an address outside",
+            service("shop-ip", &json!({"externalIPs": ["192.0.2.1"]})),
+            Some(("is open on each node", None)),
+        ),
+        ("metrics of the same pods", service("shop-metrics", &json!({"ports": metrics})), None),
+        ("one version", service("shop-v1", &json!({"selector": {"app": "shop", "version": "v1"}})), None),
+        ("other pods", service("blog", &json!({"selector": {"app": "blog"}})), None),
+        ("no selector", service("outside", &json!({"selector": null})), None),
+    ];
+    compare(rows, &release(&json!([])), |callers, body| callers.services.push(body));
+}
+
+#[test]
+fn a_sidecar_that_leaves_the_service_out_is_refused_for_callers_whose_sidecars_decide_and_else_named() {
+    let sidecar = |name: &str, hosts: Value| object("Sidecar", name, &json!({"egress": [{"hosts": hosts}]}));
+    let named = |part| Some((part, None));
+    let refused = |part| Some((part, Some("unrouted-calls")));
+    let rows: Vec<Row<'_>> = vec![
+        (
+            "the mesh",
+            sidecar("istio-system/default", json!(["./*", "istio-system/*"])),
+            refused("all namespaces without a Sidecar of their own"),
+        ),
+        (
+            "a namespace",
+            sidecar("blog/default", json!(["./*"])),
+            named("callers in `blog`, found that Sidecar blog/default leaves it out"),
+        ),
+        ("that of the callers", sidecar("web/default", json!(["./*", "istio-system/*"])), refused("`web`")),
+        (
+            "another host of the namespace",
+            sidecar("web/default", json!(["shop/blog.shop.svc.cluster.local"])),
+            refused("`web`"),
+        ),
+        ("none", sidecar("web/default", json!(["~/*"])), refused("`web`")),
+        ("the Service's own", sidecar("shop/default", json!(["./*"])), None),
+        ("all", sidecar("web/default", json!(["*/*"])), None),
+        ("its namespace", sidecar("web/default", json!(["./*", "shop/*"])), None),
+        ("its host", sidecar("web/default", json!(["shop/shop.shop.svc.cluster.local"])), None),
+        ("by a suffix", sidecar("web/default", json!(["*/*.svc.cluster.local"])), None),
+        ("without egress", object("Sidecar", "web/default", &json!({"ingress": []})), None),
+    ];
+    let inside = release(&json!([{"namespace": "web", "selector": {"app": "web"}}]));
+    compare(rows, &inside, |callers, body| callers.sidecars.push(body));
+}
+
+#[test]
+fn a_waypoint_is_refused_where_gateways_send_to_it_and_else_named() {
+    let labels = |labels: Value| {
+        let mut own = service("shop", &json!({}));
+        own["metadata"]["labels"] = labels;
+        own
+    };
+    let rows: Vec<Row<'_>> = vec![
+        (
+            "of the Service",
+            labels(json!({"istio.io/use-waypoint": "way"})),
+            Some(("has the waypoint `way`", None)),
+        ),
+        (
+            "for gateways too",
+            labels(json!({"istio.io/use-waypoint": "way", "istio.io/ingress-use-waypoint": "true"})),
+            Some(("what gateways and ambient pods send", Some("unrouted-calls"))),
+        ),
+        ("none", labels(json!({"istio.io/use-waypoint": "none"})), None),
+    ];
+    compare(rows, &release(&json!([])), |callers, body| callers.services = vec![body]);
+    let mut of_namespace = callers();
+    of_namespace.namespace_labels = [("istio.io/use-waypoint".to_owned(), "way".to_owned())].into();
+    assert_eq!(found(&release(&json!([])), &of_namespace).len(), 1, "that of the namespace");
+}
