@@ -14,7 +14,7 @@ impl Hint for NextStep {
             }
             Self::DeployCanary { version } => {
                 format!(
-                    "start the pods of `{}`; those of a Helm chart with `canary-ctl twin`",
+                    "start the pods of `{}`; those of a Helm chart with `canary-ctl twin`, a StatefulSet by a Helm release of its own (docs/helm.md)",
                     shown(version)
                 )
             }

@@ -9,11 +9,16 @@ use helm_twins::{Check, Refusal};
 impl Hint for Refusal {
     fn hint(&self) -> Option<String> {
         let text = match self.check {
-            Check::ServiceExists => "name the chart's Service in `service.name` of canary.yaml",
+            Check::ServiceExists => {
+                "name the chart's Service in `service.name` of canary.yaml, and its namespace in `metadata.namespace`"
+            }
             Check::ServiceUnchanged => {
                 "release the change of the Service by itself, before or after the canary"
             }
-            Check::OneDeployment => "a StatefulSet, a DaemonSet and pods of an operator cannot have a twin",
+            Check::OneDeployment => {
+                "a StatefulSet, a DaemonSet and pods of an operator cannot have a twin; two Helm releases behind one Service can: docs/helm.md, \
+                 \"A StatefulSet\""
+            }
             Check::StableExists => {
                 "give what is deployed: `helm get manifest RELEASE > deployed.yaml`, and render with the same release name"
             }
@@ -45,6 +50,14 @@ impl Hint for Refusal {
             Check::FinishKeepsPods => {
                 "render with the chart version, the values and the decisions (`--share`, `--twin-secret`) of the canary; if the restart is meant, \
                  skip the check"
+            }
+            Check::SelectorUnchanged => {
+                "an autoscaler on both versions needs a selector that names the version: make the Deployment anew around its ReplicaSet \
+                 (docs/helm.md, \"With a HorizontalPodAutoscaler\"), then skip the check once; any other change needs a workload of another name"
+            }
+            Check::StablePodsKept => {
+                "name the value that the pods have as the stable version, or choose another label in `versions.label` of canary.yaml; if their \
+                 restart is meant, skip the check"
             }
         };
         let skip = format!(" (`--skip-check {}`)", self.check.name());

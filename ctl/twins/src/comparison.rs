@@ -86,6 +86,13 @@ pub fn differences(stable: &Object, candidate: &Object) -> Vec<Difference> {
     found
 }
 
+/// The first field in which two values differ, below `field`; nothing is left out.
+pub(crate) fn first_difference(field: &str, stable: &Value, candidate: &Value) -> Option<String> {
+    let mut found = Vec::new();
+    compare(field, Some(stable), Some(candidate), &mut found);
+    found.into_iter().next().map(|one| one.field)
+}
+
 /// The same of two ConfigMaps or Secrets, without what their pods do not see: metadata.
 pub(crate) fn content_differences(stable: &Object, candidate: &Object) -> Vec<Difference> {
     let mut found = differences(stable, candidate);

@@ -56,6 +56,12 @@ impl<'o> Deployed<'o> {
         self.by_key.get(&object.key(self.namespace)).copied()
     }
 
+    /// The object that is deployed under a name in the place of one of the chart.
+    pub(crate) fn twin_of(&self, object: &Object, name: &str) -> Option<&'o Object> {
+        let (group, kind, namespace, _) = object.key(self.namespace);
+        self.by_key.get(&(group, kind, namespace, name.to_owned())).copied()
+    }
+
     /// The names under which stable's objects of a kind and a name of the chart are deployed, in the release's namespace.
     pub(crate) fn names(&self, kind: &str, chart_name: &str) -> &[&'o str] {
         self.names.get(kind).and_then(|names| names.get(chart_name)).map_or(&[], Vec::as_slice)

@@ -10,6 +10,7 @@
 //! manifest    rendered YAML, within limits                             text               <-> objects
 //! object      kind, name, and the annotations of a twin                JSON               -> Object
 //! reference   which fields name another object                         object             -> references
+//! custom_reference  the same in custom resources, by their form        object             -> references
 //! selector    label selectors and the pods that they match
 //! comparison  what counts as a difference between two versions         two objects        -> differing fields
 //! rules       what the operator has decided
@@ -25,6 +26,7 @@
 
 mod checks;
 mod comparison;
+mod custom_reference;
 mod deployed;
 mod manifest;
 mod names;

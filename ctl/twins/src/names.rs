@@ -38,7 +38,7 @@ impl Names {
             names.name_configuration(deployed, object, rules, beside || has_own_names);
         }
         names.keep_other_names(deployed, candidate);
-        let differs = beside && names.deployment_differs(deployed, deployment, &rules.version_label);
+        let differs = beside && names.deployment_differs(deployed, deployment, rules);
         if differs || has_own_names {
             let mut scalers = autoscalers(candidate, deployment.chart_name());
             scalers.retain(|one| one.is_in(&rules.namespace) && is_twinned(one));
@@ -77,11 +77,11 @@ impl Names {
     }
 
     /// Compares the Deployments with the candidate's references as they will be.
-    fn deployment_differs(&mut self, deployed: &Deployed<'_>, deployment: &Object, label: &str) -> bool {
+    fn deployment_differs(&mut self, deployed: &Deployed<'_>, deployment: &Object, rules: &Rules) -> bool {
         let Some(stable) = deployed.counterpart(deployment) else { return false };
         let mut renamed = deployment.clone();
         self.rewrite(&mut renamed);
-        let found = differences(&neutral(stable, label), &neutral(&renamed, label));
+        let found = differences(&neutral(stable, rules), &neutral(&renamed, rules));
         let fields: Vec<_> = found.iter().take(3).map(|one| one.field.as_str()).collect();
         if !found.is_empty() {
             self.reasons.insert(key_of(deployment), format!("it differs in {}", fields.join(", ")));
@@ -130,7 +130,7 @@ impl Names {
         if !object.is_in(&self.namespace) {
             return;
         }
-        rewrite(object, &mut |kind, name| *name = self.name(kind, name).to_owned());
+        rewrite(object, &self.namespace, &mut |kind, name| *name = self.name(kind, name).to_owned());
     }
 
     /// Replaces the names in RBAC rules.

@@ -74,6 +74,14 @@ impl Object {
         text_of(self.0.get("apiVersion")).split_once('/').map_or("", |(group, _)| group)
     }
 
+    /// Whether its kind is none of Kubernetes: the groups of those have no dot, or end in `k8s.io`, which the Gateway API and VPA have too.
+    pub(crate) fn is_custom(&self) -> bool {
+        let group = self.group();
+        group.contains('.')
+            && (!group.ends_with(".k8s.io")
+                || ["gateway.networking.k8s.io", "autoscaling.k8s.io"].contains(&group))
+    }
+
     /// The version that it belongs to, if it is that of one alone.
     pub fn version(&self) -> Option<&str> {
         self.annotation(VERSION)

@@ -6,7 +6,7 @@ use crate::deployed::{Deployed, autoscalers};
 use crate::names::{Names, is_twinned};
 use crate::object::{Key, VERSION};
 use crate::selector::pod_labels;
-use crate::twin::{adopt, neutral, twin};
+use crate::twin::{Narrowed, adopt, keep_template, neutral, twin};
 use crate::warnings::warnings;
 use crate::{Check, Difference, HookAnswer, Object, Phase, Refusal, Rules};
 use serde::Serialize;
@@ -105,13 +105,13 @@ pub fn plan(deployed: &[Object], rendered: &[Object], rules: &Rules) -> TwinPlan
             check_alone(&context, &plan.objects, &mut refusals);
         }
         Phase::Beside { stable, .. } => {
-            check_beside(&context, &mut refusals);
             plan.keep_stable(&context, stable);
             plan.add_candidate(&context);
+            check_beside(&context, &plan.objects, &mut refusals);
         }
     }
     plan.refusals = refusals.list;
-    plan.warnings = warnings(&context, &plan.decisions);
+    plan.warnings = warnings(&context, &plan.objects, &plan.decisions);
     plan
 }
 
@@ -146,16 +146,16 @@ impl TwinPlan {
             let name = names.name_of(object);
             let mut new = object.clone();
             if names.is_twin(object) {
-                new = twin(object, names, rules, is_scaled(*candidate, object));
+                let old = deployed.twin_of(object, name);
+                new = twin(object, names, rules, is_scaled(*candidate, object), old);
+                keep_template(&mut new, old);
             } else {
                 names.rewrite(&mut new);
                 names.rewrite_rules(&mut new);
                 new.rename(name);
             }
             if is_released && !names.is_twin(object) {
-                // The selector of a Deployment that exists cannot change.
-                let narrow = deployed.named(object).is_none_or(|old| is_narrow(old, &rules.version_label));
-                new = adopt(&new, rules, version, narrow);
+                new = adopt(&new, rules, version, Narrowed::as_deployed(deployed.named(object), rules));
             }
             let reason = if name == object.name() { "the only version" } else { "a version keeps its names" };
             self.decisions.push(TwinDecision::new(object, Action::Rendered, name, reason));
@@ -181,9 +181,10 @@ impl TwinPlan {
         for object in &deployed.stable {
             let mut kept = (*object).clone();
             if deployed.is_same(object, deployment) {
-                let scaled = is_scaled(deployed.stable.iter().copied(), object);
-                let narrow = scaled || is_narrow(object, &rules.version_label);
-                kept = adopt(object, rules, version, narrow);
+                let mut narrowed = Narrowed { terms: false, ..Narrowed::as_deployed(Some(object), rules) };
+                // The selectors of two autoscalers' targets must not overlap: `selector-unchanged` refuses what cannot change any more.
+                narrowed.selector |= is_scaled(deployed.stable.iter().copied(), object);
+                kept = adopt(object, rules, version, narrowed);
             }
             let extended = names.extend_rules(&mut kept, deployed);
             self.objects.push(kept);
@@ -224,7 +225,8 @@ impl TwinPlan {
             }
             let stable = deployed.counterpart(object);
             if names.is_twin(object) {
-                let new = twin(object, names, rules, is_scaled(*candidate, object));
+                let old = deployed.twin_of(object, names.name_of(object));
+                let new = twin(object, names, rules, is_scaled(*candidate, object), old);
                 let found = stable.map(|stable| chart_differences(stable, object, rules)).unwrap_or_default();
                 let key = (object.kind().to_owned(), object.chart_name().to_owned());
                 let reason = names.reasons.get(&key).map_or("", String::as_str);
@@ -273,26 +275,18 @@ fn stays_shared<'c>(context: &CheckContext<'c>, object: &Object) -> Option<&'c O
 /// In what the chart differs: not in what distinguishes two versions of one Deployment.
 fn chart_differences(stable: &Object, object: &Object, rules: &Rules) -> Vec<Difference> {
     match object.kind() {
-        "Deployment" => {
-            differences(&neutral(stable, &rules.version_label), &neutral(object, &rules.version_label))
-        }
+        "Deployment" => differences(&neutral(stable, rules), &neutral(object, rules)),
         _ => differences(stable, object),
     }
 }
 
 /// Whether an object is a Deployment whose replicas an autoscaler sets.
-fn is_scaled<'o>(objects: impl IntoIterator<Item = &'o Object>, deployment: &Object) -> bool {
+pub(crate) fn is_scaled<'o>(objects: impl IntoIterator<Item = &'o Object>, deployment: &Object) -> bool {
     if deployment.kind() != "Deployment" {
         return false;
     }
     let scalers = autoscalers(objects, deployment.name());
     scalers.into_iter().any(|one| one.kind() != "VerticalPodAutoscaler" && is_twinned(one))
-}
-
-/// Whether a Deployment's selector has the version label.
-fn is_narrow(deployment: &Object, label: &str) -> bool {
-    let labels = deployment.value().pointer("/spec/selector/matchLabels");
-    labels.is_some_and(|labels| labels.get(label).is_some())
 }
 
 /// Whether Helm leaves an object where the chart has it no more.

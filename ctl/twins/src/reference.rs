@@ -1,9 +1,10 @@
 //! Which fields name another object.
 //!
-//! One table for pod specs and one for other kinds. `tests/references.rs` walks the API types of Kubernetes and fails on a typed
+//! One table for pod specs and one for other kinds; custom resources are read by the form of their fields (`custom_reference`). `tests/references.rs` walks the API types of Kubernetes and fails on a typed
 //! reference that is in no list.
 
 use crate::Object;
+use crate::custom_reference as custom;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -126,30 +127,38 @@ pub(crate) fn references(object: &Object) -> BTreeSet<(String, String)> {
     let mut found = BTreeSet::new();
     if has_references(object.kind()) {
         let mut copy = object.clone();
-        rewrite(&mut copy, &mut |kind, name| {
+        visit(&mut copy, None, &mut |kind, name| {
             found.insert((kind.to_owned(), name.clone()));
         });
     }
     found
 }
 
-/// Whether objects of a kind can refer to others.
+/// Whether objects of a kind can refer to others: all but those that are texts alone, or a schema.
 fn has_references(kind: &str) -> bool {
-    pod_spec_path(kind).is_some() || OBJECT_REFERENCES.iter().any(|(name, _)| *name == kind)
+    !["ConfigMap", "Secret", "CustomResourceDefinition"].contains(&kind)
 }
 
-/// Calls `edit` with the kind and the name of each reference of an object, RBAC's `resourceNames` left out.
-pub(crate) fn rewrite(object: &mut Object, edit: &mut dyn FnMut(&str, &mut String)) {
+/// Calls `edit` with the kind and the name of each reference of an object to one of this namespace, RBAC's `resourceNames` left out.
+pub(crate) fn rewrite(object: &mut Object, namespace: &str, edit: &mut dyn FnMut(&str, &mut String)) {
+    if has_references(object.kind()) {
+        visit(object, Some(namespace), edit);
+    }
+}
+
+fn visit(object: &mut Object, namespace: Option<&str>, edit: &mut dyn FnMut(&str, &mut String)) {
     let kind = object.kind().to_owned();
     if let Some(path) = pod_spec_path(&kind) {
         let spec = path.iter().try_fold(object.value_mut(), |value, field| value.get_mut(field));
         if let Some(spec) = spec {
             apply(POD_REFERENCES, spec, edit);
         }
+        return;
     }
     for (_, references) in OBJECT_REFERENCES.iter().filter(|(name, _)| *name == kind) {
         apply(references, object.value_mut(), edit);
     }
+    custom::visit(object.value_mut(), namespace, edit);
 }
 
 fn apply(references: &[Reference], value: &mut Value, edit: &mut dyn FnMut(&str, &mut String)) {

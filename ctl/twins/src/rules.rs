@@ -53,7 +53,7 @@ pub struct Rules {
     pub version_label: String,
     /// Which versions are deployed.
     pub phase: Phase,
-    /// The replicas of the canary, or the lowest number for its autoscaler; the chart's if there is none.
+    /// The replicas of the version that is rendered, or the lowest number for a canary's autoscaler; the chart's if there is none.
     pub replicas: Option<u32>,
     /// What becomes of hooks and of new Jobs.
     pub hooks: HookAnswer,

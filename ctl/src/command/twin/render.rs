@@ -87,7 +87,8 @@ pub(in crate::command) struct TwinDecisions {
     /// The canary is promoted: it is the only version from now on
     #[arg(long, conflicts_with = "alone")]
     pub(in crate::command) finish: bool,
-    /// The canary's replicas, or the lowest number for its autoscaler, until the promotion is finished
+    /// The canary's replicas, which it keeps at the end of its promotion if the chart has fewer; or the lowest number for its autoscaler until
+    /// then. With `--finish` those of the promoted version
     #[arg(long, value_name = "N")]
     pub(in crate::command) replicas: Option<u32>,
     /// Whether hooks and new Jobs of the chart run, with the canary's image

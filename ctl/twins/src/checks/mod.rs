@@ -3,10 +3,12 @@
 //! ```text
 //! service      the Service and the workload behind it
 //! workload     what the twin's pods share with stable's: volumes, ports, budgets, other selectors
+//! change       what would change of what is deployed: selectors, and the pods that run
 //! content      names, Secrets, hooks and texts
 //! tokens       the names in a text
 //! ```
 
+mod change;
 mod content;
 mod service;
 mod tokens;
@@ -58,11 +60,15 @@ pub enum Check {
     TwinName,
     /// The end of a promotion restarts no pod.
     FinishKeepsPods,
+    /// The selector of no workload changes, which Kubernetes refuses: Helm has written other objects by then.
+    SelectorUnchanged,
+    /// The canary comes without a change of the template of stable's pods.
+    StablePodsKept,
 }
 
 impl Check {
     /// All checks.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 20] = [
         Self::ServiceExists,
         Self::ServiceUnchanged,
         Self::OneDeployment,
@@ -81,6 +87,8 @@ impl Check {
         Self::SealedSecret,
         Self::TwinName,
         Self::FinishKeepsPods,
+        Self::SelectorUnchanged,
+        Self::StablePodsKept,
     ];
 
     /// Its name, as in JSON.
@@ -104,6 +112,8 @@ impl Check {
             Self::SealedSecret => "sealed-secret",
             Self::TwinName => "twin-name",
             Self::FinishKeepsPods => "finish-keeps-pods",
+            Self::SelectorUnchanged => "selector-unchanged",
+            Self::StablePodsKept => "stable-pods-kept",
         }
     }
 
@@ -124,6 +134,8 @@ impl Check {
                 | Self::NameInText
                 | Self::SealedSecret
                 | Self::FinishKeepsPods
+                | Self::SelectorUnchanged
+                | Self::StablePodsKept
         )
     }
 }
@@ -172,17 +184,22 @@ impl<'r> Refusals<'r> {
     }
 }
 
+pub(crate) use change::pod_change;
 pub(crate) use service::released_deployment;
 
 /// What speaks against two versions beside each other.
-pub(crate) fn check_beside(context: &CheckContext<'_>, refusals: &mut Refusals<'_>) {
+pub(crate) fn check_beside(context: &CheckContext<'_>, output: &[Object], refusals: &mut Refusals<'_>) {
     service::check(context, refusals);
     workload::check(context, refusals);
     content::check(context, refusals);
+    change::check_selectors(context, output, refusals);
+    change::check_later_selectors(context, refusals);
+    change::check_stable_pods(context, output, refusals);
 }
 
 /// What speaks against the end of a promotion.
 pub(crate) fn check_alone(context: &CheckContext<'_>, output: &[Object], refusals: &mut Refusals<'_>) {
     content::check_hooks(context, refusals);
-    workload::check_finish(context, output, refusals);
+    change::check_selectors(context, output, refusals);
+    change::check_finish(context, output, refusals);
 }

@@ -2,6 +2,7 @@
 
 use super::{Check, CheckContext, Refusals};
 use crate::deployed::{selected, service};
+use crate::reference::references;
 use crate::{Object, Phase, Rules};
 
 /// The Deployment behind the released Service.
@@ -11,16 +12,26 @@ pub(crate) fn released_deployment<'o>(
     refusals: &mut Refusals<'_>,
 ) -> Option<&'o Object> {
     let Some(service) = service(objects, rules) else {
-        let services: Vec<_> =
-            objects.iter().filter(|one| one.kind() == "Service").map(Object::name).collect();
-        let message =
-            format!("expected the Service in the new render, found these: [{}]", services.join(", "));
+        let message = format!(
+            "expected the Service in namespace {} of the new render, found these: [{}]",
+            rules.namespace,
+            services(objects, rules).join(", ")
+        );
         refusals.add(Check::ServiceExists, &format!("Service {}", rules.service), message);
         return None;
     };
     let workloads = selected(objects, service, rules);
     match workloads.as_slice() {
-        [one] if one.kind() == "Deployment" => Some(*one),
+        [one] if one.kind() == "Deployment" => {
+            let Some(other) = objects.iter().find(|object| makes_pods_of(object, one)) else {
+                return Some(*one);
+            };
+            let message = format!(
+                "expected one Deployment behind it, found {other}, which makes the pods in its place"
+            );
+            refusals.add(Check::OneDeployment, service, message);
+            None
+        }
         [] => {
             let message = "expected one Deployment behind it, found none: its pods are made by an operator, or \
                            the chart does not select them by labels";
@@ -34,6 +45,23 @@ pub(crate) fn released_deployment<'o>(
             None
         }
     }
+}
+
+/// The Services of a render, those of other namespaces with them.
+fn services(objects: &[Object], rules: &Rules) -> Vec<String> {
+    let named = |object: &Object| {
+        let namespace = object.text("/metadata/namespace");
+        let other = if object.is_in(&rules.namespace) { String::new() } else { format!("{namespace}/") };
+        format!("{other}{}", object.name())
+    };
+    objects.iter().filter(|one| one.kind() == "Service").map(named).collect()
+}
+
+/// Whether another tool for canaries takes a Deployment's template and makes its pods: Argo Rollouts by `workloadRef`, Flagger by `targetRef`.
+fn makes_pods_of(object: &Object, deployment: &Object) -> bool {
+    let group = object.text("/apiVersion").split_once('/').map_or("", |(group, _)| group);
+    [("argoproj.io", "Rollout"), ("flagger.app", "Canary")].contains(&(group, object.kind()))
+        && references(object).contains(&("Deployment".to_owned(), deployment.chart_name().to_owned()))
 }
 
 pub(super) fn check(context: &CheckContext<'_>, refusals: &mut Refusals<'_>) {

@@ -1,10 +1,10 @@
 //! What the twin's pods share with stable's: volumes, ports, disruption budgets, selectors of others.
 
 use super::{Check, CheckContext, Refusals};
+use crate::Object;
 use crate::deployed::autoscalers;
 use crate::reference::{pod_spec, references};
 use crate::selector::{matches, pod_labels, workload_matches};
-use crate::{Object, VERSION};
 use serde_json::{Map, Value};
 
 pub(super) fn check(context: &CheckContext<'_>, refusals: &mut Refusals<'_>) {
@@ -101,22 +101,6 @@ fn check_overlap(context: &CheckContext<'_>, refusals: &mut Refusals<'_>) {
                 "expected a selector that leaves out the twin's pods, found one that matches them{why}"
             );
             refusals.add(Check::SelectorOverlap, other, message);
-        }
-    }
-}
-
-/// A promotion restarts nothing, and neither does its end.
-pub(super) fn check_finish(context: &CheckContext<'_>, output: &[Object], refusals: &mut Refusals<'_>) {
-    let version = context.rules.phase.rendered_version();
-    for new in output.iter().filter(|one| one.kind() == "Deployment" && one.is_twin()) {
-        let Some(old) = context.deployed.named(new) else { continue };
-        if old.annotation(VERSION) == Some(version) {
-            let found = crate::differences(old, new);
-            let pods = found.iter().find(|one| one.field.starts_with("spec.template"));
-            if let Some(difference) = pods {
-                let message = format!("expected the pods that run, found a change of `{}`", difference.field);
-                refusals.add(Check::FinishKeepsPods, new, message);
-            }
         }
     }
 }

@@ -42,7 +42,7 @@ fn workload_cases() -> Vec<Case> {
 
 /// What the other objects have to be like.
 fn object_cases() -> Vec<Case> {
-    let old = || chart("1", "", "");
+    let (old, new) = (|| chart("1", "", ""), || chart("2", "", ""));
     let both = |spec: &str, old: &str, new: &str| (chart("1", spec, old), chart("2", spec, new));
     let claim = "      volumes: [{name: d, persistentVolumeClaim: {claimName: data}}]";
     let pvc = "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOnce]}}";
@@ -59,6 +59,12 @@ fn object_cases() -> Vec<Case> {
             "{{apiVersion: bitnami.com/v1alpha1, kind: SealedSecret, metadata: {{name: db}}, spec: {{a: {text}}}}}"
         )
     };
+    let scaler = "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: shop}, spec: {scaleTargetRef: {kind: Deployment, name: shop}}}";
+    let labelled = |objects: Vec<Object>| {
+        let mut value = objects[1].value().clone();
+        value["spec"]["template"]["metadata"]["labels"]["version"] = json!("v0");
+        vec![objects[0].clone(), Object::new(value).unwrap()]
+    };
     let needs_db = "      imagePullSecrets: [{name: db}]";
     let named = "      initContainers: [{name: i, image: i, args: [--config=shop-config]}]
       volumes: [{name: c, configMap: {name: shop-config}}]";
@@ -71,6 +77,8 @@ fn object_cases() -> Vec<Case> {
         case(Check::NameInText, both(named, &config("x"), &config("y"))),
         case(Check::SealedSecret, both(needs_db, &sealed("x"), &sealed("y"))),
         (Check::TwinName, old(), chart("2", "", taken)),
+        case(Check::SelectorUnchanged, both("", scaler, scaler)),
+        (Check::StablePodsKept, labelled(old()), new()),
     ]
 }
 

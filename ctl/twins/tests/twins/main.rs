@@ -7,8 +7,11 @@
 
 mod chart;
 mod checks;
+mod custom;
 mod namespaces;
+mod replicas;
 mod sharing;
+mod stable;
 
 use chart::{CONFIG_VOLUME, alone, beside, chart, config, names, object, objects};
 use helm_twins::{Action, Check, HookAnswer, Object, Phase, plan};
@@ -90,7 +93,8 @@ fn an_autoscaler_owns_the_replicas_and_each_version_has_one() {
         maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: shop}}}";
     let mut rules = beside("v1", "v2");
     rules.replicas = Some(1);
-    let output = objects(plan(&chart("1", "", hpa), &chart("2", "", hpa), &rules));
+    let deployed = objects(plan(&[], &chart("1", "", hpa), &alone("v1")));
+    let output = objects(plan(&deployed, &chart("2", "", hpa), &rules));
     let twin = object(&output, "HorizontalPodAutoscaler shop-v2");
     assert_eq!(
         (&twin["spec"]["scaleTargetRef"]["name"], &twin["spec"]["minReplicas"]),

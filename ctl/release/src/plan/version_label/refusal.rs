@@ -36,7 +36,7 @@ pub enum LabelRefusal {
         deployment: String,
     },
     /// Pods are being replaced, or are not available.
-    #[error("expected {deployment} rolled out, found {updated} of {replicas} pods updated and available{}", failure.as_ref().map(|failure| format!(" ({failure})")).unwrap_or_default())]
+    #[error("expected {deployment} rolled out, found {}{}", rolled_out(*updated, *replicas), failure.as_ref().map(|failure| format!(" ({failure})")).unwrap_or_default())]
     Incomplete {
         /// The Deployment.
         deployment: String,
@@ -114,6 +114,16 @@ pub enum LabelRefusal {
     /// An object without a name.
     #[error(transparent)]
     Object(#[from] ObjectError),
+}
+
+/// How far a rollout is. Its controller may have more to do though the numbers are there.
+fn rolled_out(updated: u64, replicas: u64) -> String {
+    if updated < replicas {
+        return format!("{updated} of {replicas} pods updated and available");
+    }
+    format!(
+        "{replicas} pods of its template, and its controller not done: a change that it has not observed, or pods that are not available or end"
+    )
 }
 
 fn by(owners: &[String]) -> String {

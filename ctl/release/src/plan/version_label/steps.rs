@@ -69,7 +69,7 @@ pub enum LabelNote {
         /// Where.
         namespace: String,
     },
-    /// Affinity or spread terms mean the Deployment's own pods: a twin narrows them, which replaces the pods.
+    /// Affinity or spread terms mean the Deployment's own pods, and those of a canary: they stay as they are.
     OwnTerms {
         /// The Deployment.
         deployment: Reference,
@@ -91,8 +91,8 @@ impl fmt::Display for LabelNote {
             ),
             Self::OwnTerms { deployment } => write!(
                 f,
-                "affinity or spread terms of {deployment} mean its own pods: the first deployment with a canary narrows them to the \
-                 version, and replaces the pods"
+                "affinity or spread terms of {deployment} mean its own pods, and the canary's too: they stay as they are, because another \
+                 template would replace the pods; a required anti-affinity keeps the canary's pods off the nodes of these"
             ),
         }
     }

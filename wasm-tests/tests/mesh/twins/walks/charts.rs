@@ -1,5 +1,6 @@
 //! Charts of one feature each, and what `helm create` writes.
 
+use super::super::running_chart::NARROWED;
 use super::super::templates::AUTOSCALER;
 use mesh_lab::{Helm, Image};
 use programs::artifact;
@@ -77,6 +78,7 @@ pub(super) const CHARTS: [ChartCase; 11] = [
         name: AUTOSCALED,
         objects: Some(AUTOSCALER),
         values: "resources: {requests: {cpu: 100m}}",
+        decisions: NARROWED,
         twinned: &["Deployment shop", "HorizontalPodAutoscaler shop"],
         ..PLAIN
     },
