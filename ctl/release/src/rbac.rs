@@ -209,8 +209,8 @@ fn is_outer(release: &Release) -> bool {
     release.train.is_some() && !release.gateways.is_empty()
 }
 
-/// The ConfigMap of the record of a release.
-fn record_name(release: &ReleaseName) -> String {
+/// The name of the ConfigMap that keeps the record of a release.
+pub fn record_name(release: &ReleaseName) -> String {
     format!("{}-canary", release.name)
 }
 
@@ -234,11 +234,13 @@ pub fn add_adoption_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &Rele
 }
 
 /// Adds the rights to wait for the pods of a version with the reason why they are not ready, and to see workloads that another template
-/// replaces. Nothing fails without those of logs, events and `ReplicaSets`.
+/// replaces. Nothing fails without those of logs, events, `ReplicaSets`,
+/// `StatefulSets` and `DaemonSets`.
 pub fn add_twin_rights(all: &mut BTreeMap<String, Vec<Rule>>, release: &Release) {
     let mut rules = Rules(all, release.name.namespace.as_str());
-    rules.add("apps", "deployments", [], &["list"]);
-    rules.add("apps", "replicasets", [], &["list"]);
+    for workloads in ["daemonsets", "deployments", "replicasets", "statefulsets"] {
+        rules.add("apps", workloads, [], &["list"]);
+    }
     rules.add("", "pods/log", [], &["get"]);
     rules.add("", "events", [], &["list"]);
 }

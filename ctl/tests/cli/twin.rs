@@ -206,7 +206,14 @@ fn the_rights_of_an_adoption_are_printed_on_request() {
 #[test]
 fn the_rights_to_wait_for_a_version_and_to_see_its_drift_are_printed_on_request() {
     let cli = fixture();
-    let resources = ["deployments", "replicasets", "pods/log", "- events\n    verbs:\n      - list"];
+    let resources = [
+        "deployments",
+        "replicasets",
+        "statefulsets",
+        "daemonsets",
+        "pods/log",
+        "- events\n    verbs:\n      - list",
+    ];
     let named = |line: &str| -> Vec<&str> {
         let ran = cli.run(line);
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{line}");
@@ -221,6 +228,6 @@ fn an_admission_policy_is_printed_for_a_release_on_a_cluster() {
     let cli = fixture();
     let printed = cli.run("generate admission-policy");
     assert_eq!((printed.code, printed.stderr.as_str()), (0, ""));
-    assert_eq!(yaml::documents(&printed.stdout).unwrap().len(), 2, "a policy and its binding");
+    assert_eq!(yaml::documents(&printed.stdout).unwrap().len(), 4, "two policies and their bindings");
     golden("admission-policy.yaml", &printed.stdout);
 }

@@ -133,6 +133,23 @@ impl ApiClient {
         Ok(ServicePods { ports: Some(ports), selector: found.selector.unwrap_or_default(), pods })
     }
 
+    /// The labels that a Service selects.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such Service, or it may not be read.
+    pub(crate) async fn service_selector(
+        &self,
+        namespace: &str,
+        service: &str,
+    ) -> Result<BTreeMap<String, String>, Error> {
+        let found = self
+            .service(namespace, service)
+            .await?
+            .ok_or_else(|| Error::NoService { name: service.to_owned(), namespace: namespace.to_owned() })?;
+        Ok(found.selector.unwrap_or_default())
+    }
+
     async fn service(&self, namespace: &str, service: &str) -> Result<Option<ServiceSpec>, Error> {
         let services: Api<ServiceObject> = Api::namespaced(self.client.clone(), namespace);
         let request = ApiRequest { verb: "get", resource: "services", group: "", namespace, name: service };

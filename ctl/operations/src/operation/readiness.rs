@@ -26,6 +26,8 @@ const EVENTS: usize = 3;
 pub struct ReadinessOptions<'a> {
     /// How long at most.
     pub timeout: Duration,
+    /// The Service whose pods count; those of the whole namespace without one.
+    pub service: Option<&'a str>,
     /// Called with each state that differs from the one before.
     pub progress: &'a mut dyn FnMut(&VersionReadiness),
 }
@@ -40,12 +42,12 @@ pub struct VersionReady {
 }
 
 impl Cluster {
-    /// Waits until every Deployment whose pods have this label is complete. Reads only.
+    /// Waits until every workload whose pods have this label is complete: those behind the Service, if one is given. Reads only.
     ///
     /// # Errors
     ///
-    /// If a container cannot start, at once ([`ReadinessError::Failed`]); if the time is over ([`ReadinessError::Late`]); if Deployments
-    /// or pods may not be read. Not if logs or events may not be read: then they are not in the error.
+    /// If a container cannot start, at once ([`ReadinessError::Failed`]); if the time is over ([`ReadinessError::Late`]); if Deployments,
+    /// pods or the Service may not be read. Not if logs or events may not be read: then they are not in the error.
     pub async fn wait_for_version(
         &self,
         namespace: &str,
@@ -53,9 +55,13 @@ impl Cluster {
         options: ReadinessOptions<'_>,
     ) -> Result<VersionReady, Error> {
         let begun = Instant::now();
+        let mut labels = BTreeMap::from([(label.name.clone(), label.version.clone())]);
+        if let Some(service) = options.service {
+            labels.extend(self.client.service_selector(namespace, service).await?);
+        }
         let mut last = None;
         loop {
-            let readiness = self.version_readiness(namespace, label).await?;
+            let readiness = self.version_readiness(namespace, &labels).await?;
             let waited = begun.elapsed();
             match &readiness {
                 VersionReadiness::Ready { pods } => return Ok(VersionReady { pods: *pods, waited }),
@@ -81,18 +87,30 @@ impl Cluster {
     async fn version_readiness(
         &self,
         namespace: &str,
-        label: &VersionLabel,
+        labels: &BTreeMap<String, String>,
     ) -> Result<VersionReadiness, Error> {
-        let has_label = |deployment: &Value| {
-            let labels = deployment.pointer("/spec/template/metadata/labels");
-            labels.and_then(|labels| labels.get(&label.name)).and_then(Value::as_str) == Some(&label.version)
+        let has_labels = |workload: &Value| {
+            let found = workload.pointer("/spec/template/metadata/labels");
+            let has = |(name, value): (&String, &String)| {
+                found.and_then(|found| found.get(name)?.as_str()) == Some(value)
+            };
+            labels.iter().all(has)
         };
-        let all = self.client.list("apps/v1", "Deployment", namespace).await?;
-        let deployments: Vec<Value> = all.into_iter().filter(has_label).collect();
-        let labels = BTreeMap::from([(label.name.clone(), label.version.clone())]);
-        let pods = self.client.pods(namespace, &labels).await?;
+        let mut workloads = Vec::new();
+        for kind in ["Deployment", "StatefulSet", "DaemonSet"] {
+            let listed = match self.client.list("apps/v1", kind, namespace).await {
+                // Pods without their owner are counted one by one.
+                Err(Error::Forbidden { .. }) if kind != "Deployment" => Vec::new(),
+                listed => listed?,
+            };
+            workloads.extend(listed.into_iter().filter(has_labels).map(|mut workload| {
+                workload["kind"] = Value::from(kind);
+                workload
+            }));
+        }
+        let pods = self.client.pods(namespace, labels).await?;
         let pods: Vec<Value> = pods.into_iter().filter_map(|pod| serde_json::to_value(pod).ok()).collect();
-        Ok(VersionReadiness::of(&deployments, &pods))
+        Ok(VersionReadiness::of(&workloads, &pods))
     }
 
     async fn failed(&self, namespace: &str, label: &VersionLabel, failure: &ReadinessFailure) -> Error {

@@ -26,7 +26,7 @@ const PERMANENT: [&str; 6] = [
 /// The pods of a version at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VersionReadiness {
-    /// Every Deployment of it is complete.
+    /// Every workload of it is complete, and every pod of another owner ready.
     Ready {
         /// Its pods.
         pods: u64,
@@ -37,7 +37,7 @@ pub enum VersionReadiness {
         ready: u64,
         /// Those that are wanted.
         wanted: u64,
-        /// What is waited for: a sentence for each pod, or for each Deployment without one.
+        /// What is waited for: a sentence for each pod, or for each workload without one.
         reasons: Vec<String>,
     },
     /// No, and time alone changes nothing.
@@ -48,7 +48,7 @@ pub enum VersionReadiness {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadinessFailure {
-    /// The Deployment or the pod.
+    /// The workload or the pod.
     pub object: String,
     /// The container, where it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,30 +71,51 @@ impl fmt::Display for ReadinessFailure {
 }
 
 impl VersionReadiness {
-    /// Judges the Deployments of a version and its pods, as the API server returns them.
-    pub fn of(deployments: &[Value], pods: &[Value]) -> Self {
-        // A pod says more than its Deployment does.
-        if let Some(failure) = pods.iter().find_map(failure).or_else(|| deployments.iter().find_map(deadline))
-        {
+    /// Judges the workloads of a version and its pods, as the API server returns them. Workloads have their kind.
+    pub fn of(workloads: &[Value], pods: &[Value]) -> Self {
+        // A pod says more than its workload does.
+        if let Some(failure) = pods.iter().find_map(failure).or_else(|| workloads.iter().find_map(deadline)) {
             return Self::Failed(failure);
         }
-        let counts = deployments.iter().map(Counts::of);
-        let (ready, wanted) = counts.fold((0, 0), |(ready, wanted), counts| {
+        let others: Vec<&Value> = pods.iter().filter(|pod| !is_of(pod, workloads)).collect();
+        let ready_others = others.iter().filter(|pod| waiting(pod).is_none()).count() as u64;
+        let counts = workloads.iter().map(Counts::of);
+        let (ready, wanted) = counts.fold((ready_others, others.len() as u64), |(ready, wanted), counts| {
             (ready + counts.ready.min(counts.wanted), wanted + counts.wanted)
         });
-        if !deployments.is_empty() && deployments.iter().all(|object| Counts::of(object).is_complete()) {
+        let is_complete = workloads.iter().all(|object| Counts::of(object).is_complete());
+        if is_complete && ready_others == others.len() as u64 && !(workloads.is_empty() && others.is_empty())
+        {
             return Self::Ready { pods: wanted };
         }
         let mut reasons: Vec<String> = pods.iter().filter_map(waiting).collect();
-        reasons.extend(deployments.iter().filter_map(replica_failure));
-        if deployments.is_empty() {
-            reasons.push("no Deployment whose pods have the label of this version".to_owned());
+        reasons.extend(workloads.iter().filter_map(replica_failure));
+        if workloads.is_empty() && pods.is_empty() {
+            reasons.push("no pod has the label of this version, and no workload makes one".to_owned());
         }
         Self::Waiting { ready, wanted, reasons }
     }
 }
 
-/// The numbers of a Deployment.
+/// Whether one of these workloads makes a pod; a Deployment does it through its `ReplicaSets`.
+fn is_of(pod: &Value, workloads: &[Value]) -> bool {
+    items(pod, "/metadata/ownerReferences").any(|owner| {
+        let (kind, of) = (text(owner, "/kind"), text(owner, "/name"));
+        workloads.iter().any(|workload| match kind_of(workload) {
+            // The name of a ReplicaSet is that of its Deployment with a hash.
+            "Deployment" => {
+                kind == "ReplicaSet" && of.rsplit_once('-').is_some_and(|(start, _)| start == name(workload))
+            }
+            other => kind == other && of == name(workload),
+        })
+    })
+}
+
+fn kind_of(workload: &Value) -> &str {
+    workload.get("kind").and_then(Value::as_str).unwrap_or("Deployment")
+}
+
+/// The numbers of a workload.
 struct Counts {
     wanted: u64,
     updated: u64,
@@ -105,9 +126,20 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(deployment: &Value) -> Self {
-        let number = |pointer: &str| deployment.pointer(pointer).and_then(Value::as_u64);
+    fn of(workload: &Value) -> Self {
+        let number = |pointer: &str| workload.pointer(pointer).and_then(Value::as_u64);
         let status = |field: &str| number(&format!("/status/{field}")).unwrap_or_default();
+        if kind_of(workload) == "DaemonSet" {
+            let wanted = status("desiredNumberScheduled");
+            return Self {
+                wanted,
+                updated: status("updatedNumberScheduled"),
+                all: wanted,
+                ready: status("numberReady"),
+                available: status("numberAvailable"),
+                is_observed: number("/status/observedGeneration") >= number("/metadata/generation"),
+            };
+        }
         Self {
             wanted: number("/spec/replicas").unwrap_or(1),
             updated: status("updatedReplicas"),
@@ -152,7 +184,7 @@ fn deadline(deployment: &Value) -> Option<ReadinessFailure> {
     let progressing = condition(deployment, "Progressing")?;
     let is_exceeded = text(progressing, "/reason") == "ProgressDeadlineExceeded";
     is_exceeded.then(|| ReadinessFailure {
-        object: format!("Deployment {}", name(deployment)),
+        object: format!("{} {}", kind_of(deployment), name(deployment)),
         container: None,
         has_restarted: false,
         message: reason(progressing),
@@ -162,7 +194,7 @@ fn deadline(deployment: &Value) -> Option<ReadinessFailure> {
 /// Pods that the API server refuses: a quota, a policy, a missing service account. The controller tries again.
 fn replica_failure(deployment: &Value) -> Option<String> {
     let failed = condition(deployment, "ReplicaFailure").filter(|found| text(found, "/status") == "True")?;
-    Some(format!("Deployment {}: {}", name(deployment), reason(failed)))
+    Some(format!("{} {}: {}", kind_of(deployment), name(deployment), reason(failed)))
 }
 
 /// The containers of a pod as the kubelet sees them.
@@ -235,6 +267,41 @@ mod tests {
             VersionReadiness::Waiting { reasons, .. } => reasons,
             other => panic!("{other:?}"),
         }
+    }
+
+    /// Owners of pods: kind and name of the workload, the owner of its pods, and its status when both pods are ready.
+    #[test]
+    fn pods_of_any_owner_are_waited_for() {
+        let ready = json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}});
+        let unready = json!({"status": {"conditions": [], "phase": "Pending"}});
+        let full = json!({"replicas": 2, "updatedReplicas": 2, "readyReplicas": 2, "availableReplicas": 2});
+        let everywhere = json!({"desiredNumberScheduled": 2, "updatedNumberScheduled": 2, "numberReady": 2, "numberAvailable": 2});
+        for (kind, owner, status) in [
+            ("Deployment", json!({"kind": "ReplicaSet", "name": "shop-v2-abc"}), &full),
+            ("StatefulSet", json!({"kind": "StatefulSet", "name": "shop-v2"}), &full),
+            ("DaemonSet", json!({"kind": "DaemonSet", "name": "shop-v2"}), &everywhere),
+            ("", json!({"kind": "CloneSet", "name": "shop-v2"}), &full),
+            ("", json!(null), &full),
+        ] {
+            let pod = |state: &Value| {
+                let mut pod = state.clone();
+                pod["metadata"] = json!({"name": "p", "ownerReferences": [owner]});
+                pod
+            };
+            let workload = json!({"kind": kind, "metadata": {"name": "shop-v2"}, "spec": {"replicas": 2}, "status": status});
+            let workloads = if kind.is_empty() { vec![] } else { vec![workload] };
+            let found = VersionReadiness::of(&workloads, &[pod(&ready), pod(&ready)]);
+            assert_eq!(found, VersionReadiness::Ready { pods: 2 }, "{kind} {owner}");
+            let mut late = workloads.clone();
+            late.iter_mut().for_each(|workload| workload["status"] = json!({"desiredNumberScheduled": 2}));
+            let found = VersionReadiness::of(&late, &[pod(&ready), pod(&unready)]);
+            assert!(
+                matches!(found, VersionReadiness::Waiting { wanted: 2, .. }),
+                "{kind} {owner}: {found:?}"
+            );
+        }
+        let none = VersionReadiness::of(&[], &[]);
+        assert!(matches!(none, VersionReadiness::Waiting { .. }), "{none:?}");
     }
 
     #[test]

@@ -19,7 +19,8 @@ use std::time::Duration;
   canary-ctl twin wait v2 --timeout 10m
   canary-ctl twin wait -n shop --label version=v2
 
-Every Deployment whose pods have the version label has to be complete, as for `kubectl rollout status`.
+Every Deployment, StatefulSet and DaemonSet whose pods have the version label and are behind the release's
+Service has to be complete, as for `kubectl rollout status`, and every such pod of another owner ready.
 A container that no retry starts (image, configuration, crashes) ends it at once, with exit code 2, the
 container's last output and the warnings about its pod.")]
 pub(in crate::command) struct TwinWait {
@@ -43,12 +44,12 @@ pub(in crate::command) struct TwinWait {
 }
 
 pub(super) async fn run(arguments: &TwinWait, printer: &mut Printer) -> Result<Outcome, Error> {
-    let (namespace, label) = asked(arguments)?;
+    let WaitTarget { namespace, label, service } = asked(arguments)?;
     let cluster = Cluster::connect(&arguments.connection.access(), WriteOptions::default()).await?;
     let ready = {
         let mut progress = |readiness: &VersionReadiness| print(&label, readiness, printer);
         let timeout = Duration::from_secs(arguments.timeout.get());
-        let options = ReadinessOptions { timeout, progress: &mut progress };
+        let options = ReadinessOptions { timeout, service: service.as_deref(), progress: &mut progress };
         cluster.wait_for_version(&namespace, &label, options).await?
     };
     let pods = counted(ready.pods, "pod", "pods");
@@ -56,10 +57,18 @@ pub(super) async fn run(arguments: &TwinWait, printer: &mut Printer) -> Result<O
     Ok(Outcome::Done)
 }
 
-/// Namespace and label: of the command line, else of the file.
-fn asked(arguments: &TwinWait) -> Result<(String, VersionLabel), Error> {
+/// The pods that are waited for.
+struct WaitTarget {
+    namespace: String,
+    label: VersionLabel,
+    /// None where no file names it: then all pods of the namespace with the label count.
+    service: Option<String>,
+}
+
+/// Namespace, label and Service: of the command line, else of the file.
+fn asked(arguments: &TwinWait) -> Result<WaitTarget, Error> {
     if let (Some(namespace), Some(label)) = (&arguments.namespace, &arguments.label) {
-        return Ok((namespace.to_string(), label.clone()));
+        return Ok(WaitTarget { namespace: namespace.to_string(), label: label.clone(), service: None });
     }
     let document = module::load(&arguments.spec.file)?;
     target::for_a_cluster(&document)?;
@@ -67,7 +76,8 @@ fn asked(arguments: &TwinWait) -> Result<(String, VersionLabel), Error> {
     let version = arguments.version.as_ref().or(versions.canary.as_ref()).unwrap_or(&versions.stable);
     let label = VersionLabel::new(&versions.label, version)
         .map_err(|error| Error::usage(error.to_string(), "give the value of a label"))?;
-    Ok((document.release.name.namespace.to_string(), label))
+    let service = Some(document.release.service.name.to_string());
+    Ok(WaitTarget { namespace: document.release.name.namespace.to_string(), label, service })
 }
 
 fn print(label: &VersionLabel, readiness: &VersionReadiness, printer: &mut Printer) {
