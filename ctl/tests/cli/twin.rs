@@ -26,6 +26,7 @@ apiVersion: apps/v1
 kind: Deployment
 metadata: {{name: shop}}
 spec:
+  replicas: 2
   selector: {{matchLabels: {{app: shop}}}}
   template:
     metadata: {{labels: {{app: shop}}}}

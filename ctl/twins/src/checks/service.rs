@@ -13,7 +13,7 @@ pub(crate) fn released_deployment<'o>(
 ) -> Option<&'o Object> {
     let Some(service) = service(objects, rules) else {
         let message = format!(
-            "expected the Service in namespace {} of the new render, found these: [{}]",
+            "expected the Service in the new render, in namespace {}, found these: [{}]",
             rules.namespace,
             services(objects, rules).join(", ")
         );
