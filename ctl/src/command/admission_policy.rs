@@ -150,11 +150,14 @@ fn deletion_policy(name: &str) -> Value {
 
 /// A binding whose parameter is the record of the release; without one nothing is refused.
 fn with_record(mut binding: Value, release: &Release) -> Value {
-    binding["spec"]["paramRef"] = json!({
+    let record = json!({
         "name": record_name(&release.name),
         "namespace": release.name.namespace.as_str(),
         "parameterNotFoundAction": "Allow",
     });
+    if let Some(Value::Object(spec)) = binding.get_mut("spec") {
+        spec.insert("paramRef".to_owned(), record);
+    }
     binding
 }
 

@@ -6,6 +6,13 @@ use canary_release::object::Reference;
 use canary_release::status::{HelmRelease, UnfinishedDeployment};
 use helm_twins::{Check, Refusal};
 
+const TWO_RELEASES: &str = "a StatefulSet, a DaemonSet and pods of an operator cannot have a twin; two Helm releases behind one Service can: docs/helm.md, \
+                 \"A StatefulSet\"";
+const NARROW_SELECTOR: &str = "an autoscaler on both versions needs a selector that names the version: make the Deployment anew around its ReplicaSet \
+                 (docs/helm.md, \"With a HorizontalPodAutoscaler\"), then skip the check once; any other change needs a workload of another name";
+const OTHER_LABEL: &str = "name the value that the pods have as the stable version, or choose another label in `versions.label` of canary.yaml; if their \
+                 restart is meant, skip the check";
+
 impl Hint for Refusal {
     fn hint(&self) -> Option<String> {
         let text = match self.check {
@@ -15,10 +22,7 @@ impl Hint for Refusal {
             Check::ServiceUnchanged => {
                 "release the change of the Service by itself, before or after the canary"
             }
-            Check::OneDeployment => {
-                "a StatefulSet, a DaemonSet and pods of an operator cannot have a twin; two Helm releases behind one Service can: docs/helm.md, \
-                 \"A StatefulSet\""
-            }
+            Check::OneDeployment => TWO_RELEASES,
             Check::StableExists => {
                 "give what is deployed: `helm get manifest RELEASE > deployed.yaml`, and render with the same release name"
             }
@@ -51,14 +55,8 @@ impl Hint for Refusal {
                 "render with the chart version, the values and the decisions (`--share`, `--twin-secret`) of the canary; if the restart is meant, \
                  skip the check"
             }
-            Check::SelectorUnchanged => {
-                "an autoscaler on both versions needs a selector that names the version: make the Deployment anew around its ReplicaSet \
-                 (docs/helm.md, \"With a HorizontalPodAutoscaler\"), then skip the check once; any other change needs a workload of another name"
-            }
-            Check::StablePodsKept => {
-                "name the value that the pods have as the stable version, or choose another label in `versions.label` of canary.yaml; if their \
-                 restart is meant, skip the check"
-            }
+            Check::SelectorUnchanged => NARROW_SELECTOR,
+            Check::StablePodsKept => OTHER_LABEL,
         };
         let skip = format!(" (`--skip-check {}`)", self.check.name());
         Some(format!("{text}{}", if self.check.can_be_skipped() { skip.as_str() } else { "" }))

@@ -75,7 +75,7 @@ impl Narrowed {
         let mut terms = false;
         let mut copy = deployed.clone();
         for_own_terms(&mut copy, rules, &mut |selector| {
-            terms |= selector.pointer("/matchLabels").is_some_and(|all| all.get(label).is_some())
+            terms |= selector.pointer("/matchLabels").is_some_and(|all| all.get(label).is_some());
         });
         Self { selector, terms }
     }

@@ -79,7 +79,7 @@ fn places(context: &CheckContext<'_>) -> Option<String> {
     })
 }
 
-/// A VerticalPodAutoscaler takes the pods of its target's selector; nothing refuses two that overlap.
+/// A `VerticalPodAutoscaler` takes the pods of its target's selector; nothing refuses two that overlap.
 fn recommendations(context: &CheckContext<'_>) -> Option<String> {
     let stable = context.deployed.counterpart(context.deployment)?;
     let scalers = autoscalers(context.deployed.stable.iter().copied(), stable.name());
@@ -132,7 +132,7 @@ fn shared_references(context: &CheckContext<'_>) -> Vec<String> {
 fn names_deployment(object: &Object, deployment: &str, namespace: &str) -> bool {
     let mut found = false;
     rewrite(&mut object.clone(), namespace, &mut |kind, name| {
-        found |= kind == "Deployment" && name == deployment
+        found |= kind == "Deployment" && name == deployment;
     });
     found
 }

@@ -104,7 +104,9 @@ impl Cluster {
                 listed => listed?,
             };
             workloads.extend(listed.into_iter().filter(has_labels).map(|mut workload| {
-                workload["kind"] = Value::from(kind);
+                if let Some(fields) = workload.as_object_mut() {
+                    fields.insert("kind".to_owned(), Value::from(kind));
+                }
                 workload
             }));
         }

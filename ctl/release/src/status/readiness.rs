@@ -293,7 +293,9 @@ mod tests {
             let found = VersionReadiness::of(&workloads, &[pod(&ready), pod(&ready)]);
             assert_eq!(found, VersionReadiness::Ready { pods: 2 }, "{kind} {owner}");
             let mut late = workloads.clone();
-            late.iter_mut().for_each(|workload| workload["status"] = json!({"desiredNumberScheduled": 2}));
+            for workload in &mut late {
+                workload["status"] = json!({"desiredNumberScheduled": 2});
+            }
             let found = VersionReadiness::of(&late, &[pod(&ready), pod(&unready)]);
             assert!(
                 matches!(found, VersionReadiness::Waiting { wanted: 2, .. }),

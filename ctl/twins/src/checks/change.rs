@@ -13,7 +13,9 @@ pub(super) fn check_selectors(context: &CheckContext<'_>, output: &[Object], ref
         if has_other_selector(old, new) {
             let scaled = autoscalers(context.deployed.stable.iter().copied(), old.name());
             let why = match scaled.first() {
-                Some(scaler) => format!(", which has to name the version because {scaler} scales it"),
+                Some(autoscaler) => {
+                    format!(", which has to name the version because {autoscaler} scales it")
+                }
                 None => String::new(),
             };
             let message =
