@@ -57,7 +57,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, module: &[u8]) -> Exit
     match command::run(cli, &mut printer) {
         Ok(outcome) => outcome.exit_code(),
         Err(error) => {
-            printer.error(&error);
+            match &error {
+                // Who typed Ctrl-C knows.
+                Error::Interrupted => {}
+                _ => printer.error(&error),
+            }
             error.exit_code()
         }
     }

@@ -75,7 +75,7 @@ impl Cluster {
     /// credentials. An API server that does not return the user is no error.
     pub async fn connect(access: &Access, options: WriteOptions) -> Result<Self, Error> {
         let (client, address) = access.client_and_address().await?;
-        Self::authenticated(client, &address, options).await
+        access.announced(&address, Self::authenticated(client, &address, options)).await
     }
 
     /// The same with a client that exists, for example that of a controller.
@@ -97,7 +97,7 @@ impl Cluster {
         let objects = ApiClient { client: client.clone(), force_conflicts: options.force_conflicts };
         let record_keys = RecordKeyStore::new(client.clone());
         Ok(Self {
-            records: RecordStore::new(client.clone(), record_keys, objects.clone()),
+            records: RecordStore::new(client.clone(), record_keys, objects.clone(), address.to_owned()),
             keys: KeyStore::new(client.clone()),
             leases: LeaseManager::new(client.clone(), user.clone(), options.lease_timing),
             metrics_reader: MetricsReader::new(client),

@@ -33,9 +33,11 @@ mod stores;
 mod uninstall;
 mod write;
 
-pub use client::Access;
+pub use client::{Access, Impersonated};
 pub use cluster::{Cluster, WriteOptions};
-pub use error::{CredentialError, Error, KubeconfigError, Obstacle, Protected, ReadinessError};
+pub use error::{
+    CredentialError, Error, KubeconfigError, Obstacle, Protected, ReadinessError, RequestFailure,
+};
 pub use metrics_reader::ScrapedMetrics;
 pub use observe::effective_config::EffectiveSettings;
 pub use observe::recover::config_objects;

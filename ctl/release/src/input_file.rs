@@ -43,7 +43,7 @@ fn bytes_of(stream: impl Read) -> io::Result<Vec<u8>> {
     if u64::try_from(read).is_ok_and(|read| read <= MAX_BYTES) {
         return Ok(bytes);
     }
-    let message = format!("expected at most {MAX_BYTES} bytes, found more");
+    let message = format!("expected at most {} MiB, found more", MAX_BYTES >> 20);
     Err(io::Error::new(ErrorKind::FileTooLarge, message))
 }
 
@@ -64,7 +64,7 @@ mod tests {
         let error = read(Path::new("/dev/zero")).unwrap_err();
         assert_eq!(
             (error.kind(), error.to_string().as_str()),
-            (ErrorKind::FileTooLarge, "expected at most 8388608 bytes, found more")
+            (ErrorKind::FileTooLarge, "expected at most 8 MiB, found more")
         );
     }
 

@@ -4,7 +4,7 @@ use super::arguments::{ClusterAccess, DryRun, Output, SkipChecks, SpecFile, Writ
 use super::target;
 use crate::hint::{CALLS_OF_AMBIENT_PODS, Hint as _};
 use crate::report::{PlanReport, Printer};
-use crate::{Error, Outcome, module};
+use crate::{Error, Outcome};
 use assignment::contract::Role;
 use canary_operations::{Applied, ApplyOptions, WriteOptions};
 use canary_release::format::{counted, seconds};
@@ -48,8 +48,7 @@ pub(super) struct Apply {
 
 pub(super) async fn run(arguments: &Apply, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let document = module::load(&arguments.spec.file)?;
-    target::for_a_cluster(&document)?;
+    let document = target::load_for(&arguments.spec, &arguments.cluster)?;
     let release = &document.release;
     let Apply { force_conflicts, take_ownership, .. } = *arguments;
     let how =

@@ -1,18 +1,18 @@
 //! Arguments that several verbs share: the release, the cluster, the checks, the form of the result.
 
-use crate::report::Format;
-use canary_operations::Access;
+use crate::report::{Format, Printer};
+use canary_operations::{Access, Impersonated};
 use canary_release::preflight::PreflightCheck;
 use canary_release::spec::{Label, PrometheusServer, Seconds, SecretSource, ServerAddress};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
+use clap::{Arg, ArgAction, Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// Where the release is described.
 #[derive(Clone, Debug, Args)]
 pub(super) struct SpecFile {
-    /// The file that describes the release
+    /// The file that describes the release; `-` is stdin
     #[arg(short, long, value_name = "FILE", default_value = SpecFile::DEFAULT)]
     pub(super) file: PathBuf,
 }
@@ -30,6 +30,26 @@ pub(super) struct Output {
     pub(super) format: Format,
 }
 
+/// Which release: that of the file, or another by its name.
+#[derive(Clone, Debug, Args)]
+pub(super) struct ReleaseArguments {
+    #[command(flatten)]
+    pub(super) spec: SpecFile,
+    /// A release by its name, as NAMESPACE/NAME or NAME; it needs no file
+    #[arg(value_name = "RELEASE", conflicts_with = "release")]
+    named: Option<String>,
+    /// The same
+    #[arg(short, long, value_name = "RELEASE")]
+    release: Option<String>,
+}
+
+impl ReleaseArguments {
+    /// The name, where one is given.
+    pub(super) fn asked(&self) -> Option<&str> {
+        self.named.as_deref().or(self.release.as_deref())
+    }
+}
+
 /// How the API server is reached.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Connection {
@@ -42,6 +62,12 @@ pub(super) struct Connection {
     /// An API call that is silent for so long has failed
     #[arg(long, value_name = "DURATION", default_value = "30s")]
     pub(super) request_timeout: Seconds,
+    /// Act as this user, whom the API server lets you impersonate
+    #[arg(long = "as", value_name = "USER")]
+    impersonated_user: Option<String>,
+    /// With `--as`: act as a member of this group; can be repeated
+    #[arg(long = "as-group", value_name = "GROUP", requires = "impersonated_user")]
+    impersonated_groups: Vec<String>,
 }
 
 /// Which cluster, and which namespace.
@@ -49,7 +75,7 @@ pub(super) struct Connection {
 pub(super) struct ClusterAccess {
     #[command(flatten)]
     pub(super) connection: Connection,
-    /// The namespace of `--release` (default: that of the file)
+    /// The namespace of the release that is named (default: that of the file)
     #[arg(short, long, value_name = "NAMESPACE")]
     pub(super) namespace: Option<Label>,
     /// A Prometheus that scrapes the proxies, for clusters in which neither the API server nor the
@@ -81,18 +107,37 @@ impl Connection {
             kubeconfig: self.kubeconfig.clone(),
             context: self.context.clone(),
             request_timeout: Some(Duration::from_secs(self.request_timeout.get())),
+            impersonated: self
+                .impersonated_user
+                .clone()
+                .map(|user| Impersonated { user, groups: self.impersonated_groups.clone() }),
+            on_slow: Some(report_slow),
         }
     }
+
+    /// The first flag that names a cluster, for a call that asks none.
+    pub(super) fn flag_of_cluster(&self) -> Option<&'static str> {
+        let given = [
+            (self.kubeconfig.is_some(), "--kubeconfig"),
+            (self.context.is_some(), "--context"),
+            (self.impersonated_user.is_some(), "--as"),
+        ];
+        given.into_iter().find_map(|(is_given, flag)| is_given.then_some(flag))
+    }
+}
+
+/// Says what a person waits for.
+pub(in crate::command) fn report_slow(address: &str) {
+    Printer::of_process().message(&format!(
+        "waiting for {address}, which has not answered yet; `--request-timeout` limits each attempt, and Ctrl-C ends it"
+    ));
 }
 
 /// Which release, where, and which checks are skipped.
 #[derive(Clone, Debug, Args)]
 pub(super) struct OnCluster {
     #[command(flatten)]
-    pub(super) spec: SpecFile,
-    /// Another release of the same cluster, as NAMESPACE/NAME or NAME
-    #[arg(short, long, value_name = "RELEASE")]
-    pub(super) release: Option<String>,
+    pub(super) of: ReleaseArguments,
     #[command(flatten)]
     pub(super) checks: SkipChecks,
     #[command(flatten)]
@@ -124,6 +169,22 @@ pub(super) struct Writes {
     /// How long to wait for proxies, where the order of writes needs it and at the end
     #[arg(long, value_name = "DURATION", default_value = "60s")]
     pub(super) timeout: Seconds,
+}
+
+/// `--wait`, for verbs that wait without it.
+pub(super) fn waits_always() -> Arg {
+    Arg::new("wait").long("wait").action(ArgAction::SetTrue).hide(true)
+}
+
+/// Reads `--dry-run` of a command that computes it locally.
+pub(super) fn only_client(text: &str) -> Result<bool, String> {
+    match text {
+        "client" => Ok(true),
+        "none" => Ok(false),
+        other => {
+            Err(format!("expected `client`, found `{other}`: the command computes it without the API server"))
+        }
+    }
 }
 
 /// How much of a write is carried out.

@@ -3,6 +3,7 @@
 use super::apply::Apply;
 use super::complete::Complete;
 use super::completions::Completions;
+use super::conventions;
 use super::dashboard::Dashboard;
 use super::diff::Diff;
 use super::doctor::Doctor;
@@ -27,6 +28,7 @@ use super::token::Token;
 use super::twin::Twin;
 use super::uninstall::Uninstall;
 use super::verify::Verify;
+use super::version::Version;
 use super::weight::Weigh;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use std::ffi::OsString;
@@ -39,7 +41,9 @@ const PLUGIN: (&str, &str) = ("kubectl-canary", "kubectl canary");
 #[derive(Clone, Debug, Parser)]
 #[command(name = "canary-ctl", version, about, max_term_width = 100, disable_help_subcommand = true)]
 #[command(
-    after_help = "Exit codes: 0 done, 1 differences, faults or failed checks, 2 error, 130 interrupted."
+    after_help = "Flags of the cluster and of the release may stand before the command, too: `canary-ctl --context prod list`.
+
+Exit codes: 0 done, 1 differences, faults or failed checks, 2 error, 130 interrupted."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -59,8 +63,10 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap:
     if program.is_some_and(|name| name == PLUGIN.0) {
         command = command.bin_name(PLUGIN.1);
     }
-    Cli::from_arg_matches_mut(&mut command.try_get_matches_from_mut(arguments)?)
-        .map_err(|error| error.format(&mut command))
+    let arguments = conventions::rearranged(&command, arguments);
+    let matches = command.try_get_matches_from_mut(arguments.clone());
+    let mut matches = matches.map_err(|error| conventions::with_tip(error, &arguments))?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
 /// What `canary-ctl` can do, in the order in which a release needs it.
@@ -120,7 +126,10 @@ pub(super) enum Verb {
     Schema(Schema),
     /// Print a manual page
     Man(Man),
+    /// Print the version of this tool, and the digest of the module that it carries
+    Version(Version),
     /// Print a completion script for a shell
+    #[command(alias = "completion")]
     Completions(Completions),
     /// For `kubectl`, which completes `kubectl canary` by it
     #[command(name = "__complete", hide = true)]

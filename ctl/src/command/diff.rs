@@ -3,7 +3,7 @@
 use super::arguments::{ClusterAccess, Output, SpecFile};
 use super::target;
 use crate::report::{PlanReport, Printer};
-use crate::{Error, Outcome, module};
+use crate::{Error, Outcome};
 use clap::Args;
 
 /// Show what `apply` would change on the cluster
@@ -25,8 +25,7 @@ pub(super) struct Diff {
 
 pub(super) async fn run(arguments: &Diff, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let document = module::load(&arguments.spec.file)?;
-    target::for_a_cluster(&document)?;
+    let document = target::load_for(&arguments.spec, &arguments.cluster)?;
     let cluster = target::connect(&arguments.cluster).await?;
     let plan = cluster.plan(&document.release).await?;
     printer.report(&PlanReport::new(&plan))?;

@@ -4,7 +4,7 @@ use super::arguments::{ClusterAccess, Output, SpecFile};
 use super::target;
 use crate::hint::{Hint as _, missing_rights};
 use crate::report::{Printer, Report, Table, with_causes};
-use crate::{Error, Outcome, module};
+use crate::{Error, Outcome};
 use canary_operations::Diagnosis;
 use canary_release::doctor::{
     Area, ClusterFinding, ControlPlane, Examination, ProxyExamination, Severity, findings,
@@ -63,8 +63,7 @@ struct Row {
 
 pub(super) async fn run(arguments: &Doctor, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let document = module::load(&arguments.spec.file)?;
-    target::for_a_cluster(&document)?;
+    let document = target::load_for(&arguments.spec, &arguments.cluster)?;
     let cluster = target::connect(&arguments.cluster).await?;
     let diagnosis = cluster.diagnose(&document.release).await;
     let found = DoctorReport::of(&document.release, cluster.user(), diagnosis);

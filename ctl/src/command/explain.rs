@@ -49,7 +49,7 @@ pub(super) struct Explain {
     #[arg(long = "claim", value_name = "CLAIM")]
     pub(super) claims: Vec<Claim>,
     /// The moment, like 2026-11-21T18:00:00Z (default: now)
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = moment)]
     pub(super) at: Option<Timestamp>,
     /// What if this were the weight, in percent
     #[arg(long, value_name = "PERCENT")]
@@ -68,9 +68,18 @@ pub(super) struct Explain {
     pub(super) output: Output,
 }
 
+fn moment(text: &str) -> Result<Timestamp, String> {
+    text.parse().map_err(|_| format!("expected a time like `2026-11-21T18:00:00Z`, found `{text}`"))
+}
+
 pub(super) async fn run(arguments: Explain, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
     let document = module::load(&arguments.spec.file)?;
+    if arguments.live {
+        target::check_namespace(&document, &arguments.cluster)?;
+    } else {
+        target::without_cluster(&document, &arguments.cluster)?;
+    }
     let asked = asked(&arguments, &document.release)?;
     let (policy, has_keys) = policy(&arguments).await?;
     let now = arguments
@@ -121,6 +130,10 @@ fn asked(arguments: &Explain, release: &Release) -> Result<ExplainRequest, Error
         asked.method.clone_from(method);
     }
     for cookies in &arguments.cookies {
+        if let Some(found) = cookies.split(';').find(|cookie| !cookie.contains('=')) {
+            let message = format!("expected `NAME=VALUE` in `--cookie`, found `{}`", found.trim());
+            return Err(Error::usage(message, "a browser sends `a=b; c=d`"));
+        }
         asked.add_header("cookie", cookies);
     }
     for line in &arguments.headers {

@@ -1,6 +1,7 @@
 //! `generate`: read, make everything, and only then print it or write it.
 
 use super::admission_policy::AdmissionPolicy;
+use super::arguments::only_client;
 use super::rbac::Rbac;
 use crate::hint::ShellCommand;
 use crate::local::{Bootstrap, Environment, Layout, Lock, Plan, bootstrap};
@@ -12,7 +13,7 @@ use canary_release::manifest::{self, Options, ReleaseInstance};
 use canary_release::moved_users::Destination;
 use canary_release::preflight::{Alternative, CheckFailed, PreflightCheck};
 use canary_release::spec::{Local, Mode, Release, Routes};
-use clap::{Args, Subcommand};
+use clap::{ArgAction, Args, Subcommand};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -44,7 +45,7 @@ pub(super) struct Generate {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) generation: u64,
     /// Print what would be written, keys redacted, and write nothing
-    #[arg(long)]
+    #[arg(long, value_name = "WHERE", action = ArgAction::Set, value_parser = only_client, num_args = 0..=1, require_equals = true, default_missing_value = "client", default_value = "none", hide_default_value = true)]
     pub(super) dry_run: bool,
     /// Write the files of a local Envoy although an edit moves users to another version or process
     #[arg(long = "skip-check", value_name = "CHECK", value_parser = [PreflightCheck::MovesUsers.name()])]

@@ -1,14 +1,14 @@
 //! `list`: read the records, report.
 
-use super::arguments::{Connection, Output};
+use super::arguments::Connection;
 use crate::hint::ShellCommand;
-use crate::report::{Printer, Report, Table};
+use crate::report::{Format, Printer, Report, Table};
 use crate::{Error, Outcome};
 use canary_operations::{Cluster, WriteOptions};
 use canary_release::record::Record;
 use canary_release::spec::ReleaseName;
 use canary_release::status::{Condition, ReleaseSummary};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use serde::Serialize;
 use std::fmt;
@@ -25,10 +25,30 @@ pub(super) struct List {
     /// A namespace; can be repeated (default: all)
     #[arg(short, long = "namespace", value_name = "NAMESPACE")]
     pub(super) namespaces: Vec<String>,
+    /// All namespaces, as without `--namespace`
+    #[arg(short = 'A', long, conflicts_with = "namespaces")]
+    pub(super) all_namespaces: bool,
     #[command(flatten)]
     pub(super) connection: Connection,
-    #[command(flatten)]
-    pub(super) output: Output,
+    /// The form of the result
+    #[arg(short = 'o', long = "output", value_name = "FORMAT", value_enum, default_value_t)]
+    pub(super) format: ListFormat,
+}
+
+/// The form of a list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum ListFormat {
+    /// A table.
+    #[default]
+    Text,
+    /// The same table.
+    Wide,
+    /// The names alone, one a line.
+    Name,
+    /// For programs.
+    Json,
+    /// For programs, and for people who like it.
+    Yaml,
 }
 
 /// The releases of a cluster.
@@ -49,10 +69,15 @@ struct Row {
 }
 
 pub(super) async fn run(arguments: &List, printer: &mut Printer) -> Result<Outcome, Error> {
-    printer.format = arguments.output.format;
+    printer.format = match arguments.format {
+        ListFormat::Json => Format::Json,
+        ListFormat::Yaml => Format::Yaml,
+        ListFormat::Text | ListFormat::Wide | ListFormat::Name => Format::Text,
+    };
     let cluster = Cluster::connect(&arguments.connection.access(), WriteOptions::default()).await?;
     let now = Timestamp::now();
-    let rows = cluster.releases(&arguments.namespaces).await?.into_iter().map(|(name, record)| {
+    let namespaces: &[String] = if arguments.all_namespaces { &[] } else { &arguments.namespaces };
+    let rows = cluster.releases(namespaces).await?.into_iter().map(|(name, record)| {
         let (summary, error) = match record {
             Ok(record) => (Some(ReleaseSummary::of(&record, now)), None),
             Err(error) => (None, Some(error.to_string())),
@@ -60,7 +85,7 @@ pub(super) async fn run(arguments: &List, printer: &mut Printer) -> Result<Outco
         Row { release: name.to_string(), summary, error }
     });
     let mut releases: Vec<Row> = rows.collect();
-    for (name, record) in cluster.releases_without_record(&arguments.namespaces).await? {
+    for (name, record) in cluster.releases_without_record(namespaces).await? {
         let row = Row::without_record(&name, &record, now);
         printer.hint(&format!(
             "{name} has no record: {} takes it out of the proxies, `canary-ctl apply` of its file writes the record again",
@@ -70,6 +95,10 @@ pub(super) async fn run(arguments: &List, printer: &mut Printer) -> Result<Outco
     }
     if releases.is_empty() {
         printer.message("no releases found");
+    }
+    if arguments.format == ListFormat::Name {
+        printer.data(&releases.iter().flat_map(|row| [row.release.as_str(), "\n"]).collect::<String>())?;
+        return Ok(Outcome::Done);
     }
     printer.report(&Releases { releases })?;
     Ok(Outcome::Done)

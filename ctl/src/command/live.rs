@@ -2,7 +2,7 @@
 
 use super::arguments::{ClusterAccess, SpecFile};
 use super::target;
-use crate::{Error, module};
+use crate::Error;
 use assignment::contract::{FilterConfig, Position};
 use assignment::policy::Release;
 use assignment::{Policy, Weight};
@@ -21,9 +21,8 @@ impl Live {
         access: &ClusterAccess,
         position: Position,
     ) -> Result<Self, Error> {
-        let document = module::load(&spec.file)?;
-        target::for_a_cluster(&document)?;
-        let name = target::release(None, access, Some(&document))?;
+        let document = target::load_for(spec, access)?;
+        let name = document.release.name.clone();
         let cluster = target::connect(access).await?;
         let stored = cluster.show_record(&name, &target::config_objects(Some(&document))?).await?;
         let config = cluster.effective_config(&name, &stored, position).await?;

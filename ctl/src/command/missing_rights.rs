@@ -16,13 +16,13 @@ pub(super) struct Scope {
 impl Scope {
     /// Of a verb; `None` if its file does not say which rights it needs.
     pub(super) fn of(verb: &Verb) -> Option<Self> {
-        let on = |on: &OnCluster| (on.spec.clone(), on.cluster.clone());
+        let on = |on: &OnCluster| (on.of.spec.clone(), on.cluster.clone());
         let (spec, access) = match verb {
             Verb::Diff(of) => (of.spec.clone(), of.cluster.clone()),
             Verb::Apply(of) => (of.spec.clone(), of.cluster.clone()),
-            Verb::Weight(of) => (of.spec.clone(), of.cluster.clone()),
-            Verb::Status(of) => (of.spec.clone(), of.cluster.clone()),
-            Verb::Dashboard(of) if !of.all => (of.spec.clone(), of.cluster.clone()),
+            Verb::Weight(of) => (of.of.spec.clone(), of.cluster.clone()),
+            Verb::Status(of) => (of.of.spec.clone(), of.cluster.clone()),
+            Verb::Dashboard(of) if !of.all => (of.of.spec.clone(), of.cluster.clone()),
             Verb::RotateKeys(of) => (of.spec.clone(), of.cluster.clone()),
             Verb::Explain(of) => (of.spec.clone(), of.cluster.clone()),
             Verb::Pause(of) => on(&of.on),
@@ -32,11 +32,11 @@ impl Scope {
             Verb::Uninstall(of) => on(&of.on),
             Verb::Rollout(of) => match &of.verb {
                 RolloutCommand::Start(of) => on(&of.on),
-                RolloutCommand::Run(of) => (of.spec.clone(), of.cluster.clone()),
+                RolloutCommand::Run(of) => (of.of.spec.clone(), of.cluster.clone()),
                 RolloutCommand::TestAlerts(of) => (of.spec.clone(), of.cluster.clone()),
                 RolloutCommand::TestHooks(of) => (of.spec.clone(), of.cluster.clone()),
                 RolloutCommand::TestMetrics(of) => (of.spec.clone(), of.cluster.clone()),
-                RolloutCommand::Status(of) => (of.spec.clone(), of.cluster.clone()),
+                RolloutCommand::Status(of) => (of.of.spec.clone(), of.cluster.clone()),
                 RolloutCommand::Approve(of)
                 | RolloutCommand::Pause(of)
                 | RolloutCommand::Resume(of)

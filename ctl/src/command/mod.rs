@@ -6,6 +6,7 @@ mod arguments;
 mod cli;
 mod complete;
 mod completions;
+mod conventions;
 mod dashboard;
 mod diff;
 mod doctor;
@@ -39,6 +40,7 @@ mod train;
 mod twin;
 mod uninstall;
 mod verify;
+mod version;
 mod weight;
 
 pub use cli::{Cli, parse};
@@ -46,7 +48,6 @@ pub use cli::{Cli, parse};
 use crate::hint::ShellCommand;
 use crate::report::Printer;
 use crate::{Error, Outcome};
-use canary_release::file::Document;
 use clap::CommandFactory as _;
 use cli::Verb;
 use std::fs;
@@ -106,20 +107,11 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::Twin(arguments) => Box::pin(twin::run(&arguments, printer)).await,
         Verb::Verify(arguments) => verify::run(arguments, printer).await,
         Verb::Module(arguments) => Box::pin(module::run(&arguments, printer)).await,
+        Verb::Version(arguments) => version::run(arguments, printer),
         Verb::Schema(arguments) => schema::run(arguments, printer),
         Verb::Man(arguments) => man::run(&arguments, Cli::command(), printer),
         Verb::Completions(arguments) => completions::run(arguments, Cli::command(), printer),
         Verb::Complete(arguments) => complete::run(arguments, Cli::command(), printer),
-    }
-}
-
-/// The release that a verb is about: the one of its file, or another of the same directory by `-r`.
-fn release_name(asked: Option<&str>, document: &Document) -> String {
-    let own = &document.release.name;
-    match asked {
-        None => own.to_string(),
-        Some(name) if name.contains('/') => name.to_owned(),
-        Some(name) => format!("{}/{name}", own.namespace),
     }
 }
 

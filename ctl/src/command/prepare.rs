@@ -1,9 +1,9 @@
 //! `prepare`: read, say what it costs, restart, report.
 
-use super::arguments::{ClusterAccess, DryRun, Output, SkipChecks, SpecFile};
+use super::arguments::{self, ClusterAccess, DryRun, Output, SkipChecks, SpecFile};
 use super::target;
 use crate::report::{Printer, Report};
-use crate::{Error, Outcome, module};
+use crate::{Error, Outcome};
 use canary_operations::{Preparation, PrepareOptions};
 use canary_release::format::counted;
 use canary_release::spec::Seconds;
@@ -21,6 +21,7 @@ use std::time::Duration;
 An Envoy before 1.38 (Istio before 1.30) on a processor with memory protection keys ends by SIGSEGV when its first Wasm
 filter comes while it runs. A proxy that starts with V8 does not. One label of each Deployment's pod template is written:
 canary-ctl.io/wasm-runtime. Interrupted, the same call continues.")]
+#[command(arg = arguments::waits_always())]
 pub(super) struct Prepare {
     #[command(flatten)]
     pub(super) spec: SpecFile,
@@ -28,7 +29,7 @@ pub(super) struct Prepare {
     #[arg(long)]
     pub(super) undo: bool,
     /// Write nothing: say what would be restarted (client), and let the API server check it (server)
-    #[arg(long, value_name = "WHERE", value_enum)]
+    #[arg(long, value_name = "WHERE", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "client")]
     pub(super) dry_run: Option<DryRun>,
     /// How long to wait for each Deployment, and for V8 in its proxies
     #[arg(long, value_name = "DURATION", default_value = "10m")]
@@ -43,8 +44,7 @@ pub(super) struct Prepare {
 
 pub(super) async fn run(arguments: &Prepare, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let document = module::load(&arguments.spec.file)?;
-    target::for_a_cluster(&document)?;
+    let document = target::load_for(&arguments.spec, &arguments.cluster)?;
     let release = &document.release;
     let cluster = target::connect(&arguments.cluster).await?;
     let undo = arguments.undo;

@@ -37,7 +37,7 @@ pub(super) struct Promote {
     #[arg(long)]
     pub(super) finish: bool,
     /// All releases of this train, found by their records: each before those that call it, and the next one when it has arrived in every proxy
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["release", "file"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["release", "named", "file"])]
     pub(super) train: Option<String>,
     #[command(flatten)]
     pub(super) writes: Writes,

@@ -1,6 +1,6 @@
 //! `recover`: read the objects, write the record, report.
 
-use super::arguments::OnCluster;
+use super::arguments::{OnCluster, only_client};
 use super::target::{self, ReleaseTarget};
 use crate::report::Printer;
 use crate::{Error, Outcome, module};
@@ -8,7 +8,7 @@ use assignment::contract::Role;
 use canary_operations::{Cluster, StoredRecord};
 use canary_release::record::RecordTrust;
 use canary_release::spec::ReleaseName;
-use clap::Args;
+use clap::{ArgAction, Args};
 
 /// Write the record of a release again, from its objects on the cluster
 #[derive(Clone, Debug, Args)]
@@ -34,7 +34,7 @@ pub(super) struct Recover {
     #[arg(long)]
     pub(super) accept_record: bool,
     /// Print what would be written
-    #[arg(long)]
+    #[arg(long, value_name = "WHERE", action = ArgAction::Set, value_parser = only_client, num_args = 0..=1, require_equals = true, default_missing_value = "client", default_value = "none", hide_default_value = true)]
     pub(super) dry_run: bool,
 }
 
@@ -69,9 +69,9 @@ async fn find(arguments: &Recover) -> Result<(ReleaseName, Cluster, StoredRecord
         let ReleaseTarget { name, cluster, stored } = target::connect_release(&arguments.on).await?;
         return Ok((name, cluster, stored));
     }
-    let document = module::load(&arguments.on.spec.file)?;
+    let document = module::load(&arguments.on.of.spec.file)?;
     target::for_a_cluster(&document)?;
-    let name = target::release(arguments.on.release.as_deref(), &arguments.on.cluster, Some(&document))?;
+    let name = target::release(&arguments.on.of, &arguments.on.cluster, Some(&document))?;
     let release = document.release;
     if name != release.name {
         let message = format!("expected the file of `{name}`, found that of `{}`", release.name);

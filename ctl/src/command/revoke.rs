@@ -1,6 +1,6 @@
 //! `token revoke`: read, move the moment before which tokens do not count, write, wait, report.
 
-use super::arguments::{Output, SpecFile};
+use super::arguments::{Output, SpecFile, only_client};
 use super::release_context;
 use crate::local::{Environment, Lock, wait_for_generation};
 use crate::report::{Printer, Report};
@@ -8,7 +8,7 @@ use crate::token::{self, IssueError};
 use crate::{Error, Outcome, module};
 use canary_release::record::Operation;
 use canary_release::spec::Mode;
-use clap::Args;
+use clap::{ArgAction, Args};
 use jiff::Timestamp;
 use serde::Serialize;
 use std::fmt;
@@ -23,7 +23,7 @@ pub(super) struct TokenRevoke {
     #[arg(long)]
     pub(super) wait: bool,
     /// Say what would change, and change nothing
-    #[arg(long)]
+    #[arg(long, value_name = "WHERE", action = ArgAction::Set, value_parser = only_client, num_args = 0..=1, require_equals = true, default_missing_value = "client", default_value = "none", hide_default_value = true)]
     pub(super) dry_run: bool,
     #[command(flatten)]
     pub(super) spec: SpecFile,

@@ -1,6 +1,6 @@
 //! `rollback`: read the record, check, print the impact, execute, report. There is no confirmation prompt.
 
-use super::arguments::{OnCluster, Output, Writes};
+use super::arguments::{self, OnCluster, Output, Writes};
 use super::inner_release::{self, InnerChange};
 use super::target::{self, ReleaseTarget};
 use super::{release_context, role_change, train};
@@ -25,6 +25,7 @@ Examples:
   canary-ctl rollback --dry-run=client    who would lose sessions, and what would be written
   canary-ctl rollback --train autumn      all releases of a train, the callers first"
 )]
+#[command(arg = arguments::waits_always())]
 pub(super) struct Rollback {
     #[command(flatten)]
     pub(super) on: OnCluster,
@@ -35,7 +36,7 @@ pub(super) struct Rollback {
     #[arg(long)]
     pub(super) now: bool,
     /// Roll back all canaries of this train, and promotions that were made together: each release after those that call it
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["release", "file"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["release", "named", "file"])]
     pub(super) train: Option<String>,
     #[command(flatten)]
     pub(super) writes: Writes,

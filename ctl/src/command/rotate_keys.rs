@@ -1,9 +1,9 @@
 //! `rotate-keys`: read, judge, write step by step, wait for each, report.
 
-use super::arguments::{ClusterAccess, Output, SkipChecks, SpecFile, Writes};
+use super::arguments::{self, ClusterAccess, Output, SkipChecks, SpecFile, Writes};
 use super::target;
 use crate::report::{Printer, Report};
-use crate::{Error, Outcome, module};
+use crate::{Error, Outcome};
 use assignment::contract::KeyUse;
 use canary_operations::{RotateOptions, Rotated};
 use clap::Args;
@@ -18,6 +18,7 @@ use std::fmt;
   canary-ctl rotate-keys --retire    the old one goes; a day later at the earliest
 
 The new key verifies in every proxy before it signs in any. Interrupted, the same call continues.")]
+#[command(arg = arguments::waits_always())]
 pub(super) struct RotateKeys {
     #[command(flatten)]
     pub(super) spec: SpecFile,
@@ -51,8 +52,7 @@ struct Keys {
 
 pub(super) async fn run(arguments: &RotateKeys, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let document = module::load(&arguments.spec.file)?;
-    target::for_a_cluster(&document)?;
+    let document = target::load_for(&arguments.spec, &arguments.cluster)?;
     let release = &document.release;
     let how = target::write_options(&arguments.checks.skipped);
     let cluster = target::connect_as(&arguments.cluster, how).await?;

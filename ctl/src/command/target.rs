@@ -1,12 +1,12 @@
 //! The cluster that a verb is about, and the release there.
 
-use super::arguments::{ClusterAccess, OnCluster, SpecFile};
-use crate::hint::Hint as _;
+use super::arguments::{ClusterAccess, OnCluster, ReleaseArguments, SpecFile};
+use crate::hint::{Hint as _, ShellCommand};
 use crate::prometheus::HttpScrapedMetrics;
 use crate::report::Printer;
 use crate::{Error, module};
 use canary_operations::{Arrival, Cluster, StoredRecord, WaitOptions, WriteOptions};
-use canary_release::file::Document;
+use canary_release::file::{self, Document};
 use canary_release::format::seconds;
 use canary_release::object::Reference;
 use canary_release::preflight::PreflightCheck;
@@ -23,13 +23,45 @@ pub(super) fn is_local(document: &Document) -> bool {
     document.release.delivery.mode == Mode::Local
 }
 
-/// Reads a file for a verb that is for clusters alone.
+/// Refuses a release of a local Envoy, for a verb that is for clusters alone.
 pub(super) fn for_a_cluster(file: &Document) -> Result<(), Error> {
     if !is_local(file) {
         return Ok(());
     }
     let message = "expected a release for a cluster, found `delivery.mode: local`";
-    Err(Error::usage(message, "`canary-ctl generate` writes the files of a local Envoy"))
+    Err(Error::usage(message, "`canary-ctl weight 0` takes new users off the canary of a local Envoy"))
+}
+
+/// Reads a file for a verb that brings its release to a cluster. `-n` cannot move it to another namespace.
+pub(super) fn load_for(spec: &SpecFile, access: &ClusterAccess) -> Result<Document, Error> {
+    let document = module::load(&spec.file)?;
+    for_a_cluster(&document)?;
+    check_namespace(&document, access)?;
+    Ok(document)
+}
+
+/// Refuses `-n` with another namespace than that of the file.
+pub(super) fn check_namespace(document: &Document, access: &ClusterAccess) -> Result<(), Error> {
+    let own = &document.release.name.namespace;
+    match &access.namespace {
+        Some(asked) if asked != own => Err(Error::usage(
+            format!("expected the namespace of the file, `{own}`, found `-n {asked}`"),
+            "leave `-n` out, name the file of the release by `-f`, or the release as NAMESPACE/NAME",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses flags of a cluster for a call that asks none.
+pub(super) fn without_cluster(document: &Document, access: &ClusterAccess) -> Result<(), Error> {
+    check_namespace(document, access)?;
+    let Some(flag) = access.connection.flag_of_cluster() else { return Ok(()) };
+    let hint = if is_local(document) {
+        "its release is one of a local Envoy: leave the flag out"
+    } else {
+        "`--live` asks the cluster, where the command has it; else leave the flag out"
+    };
+    Err(Error::usage(format!("expected no flag of a cluster, found `{flag}`: the call asks none"), hint))
 }
 
 /// Finds the cluster.
@@ -55,34 +87,78 @@ pub(super) fn write_options(skipped: &[PreflightCheck]) -> WriteOptions {
     WriteOptions { unseen_proxies_wait, ..WriteOptions::default() }
 }
 
-/// Reads the file of a release. None where there is no file and `-r` names the release: its record is on the cluster, and who stops a canary
+/// Reads the file of a release. None where there is no file and a name is given: its record is on the cluster, and who stops a canary
 /// may be at another machine than who began it. A file that `-f` names has to be there.
-pub(super) fn load(spec: &SpecFile, asked: Option<&str>) -> Result<Option<Document>, Error> {
-    if asked.is_some() && spec.file == Path::new(SpecFile::DEFAULT) && !spec.file.exists() {
-        return Ok(None);
+pub(super) fn load(of: &ReleaseArguments) -> Result<Option<Document>, Error> {
+    let is_default = of.spec.file == Path::new(SpecFile::DEFAULT);
+    if is_default && !of.spec.file.exists() {
+        return match of.asked() {
+            Some(_) => Ok(None),
+            None => Err(Error::usage(
+                "expected the name of a release, found none, and no canary.yaml here",
+                NAME_IT,
+            )),
+        };
     }
-    Ok(Some(module::load(&spec.file)?))
+    match module::load(&of.spec.file) {
+        Err(file::Error::Unreadable { path, source }) => {
+            Err(Error::usage(format!("cannot read {}: {source}", path.display()), NAME_IT))
+        }
+        loaded => Ok(Some(loaded?)),
+    }
 }
 
-/// The release of the file, or the one that `-r` and `-n` name.
+/// How a release is named that has no file here.
+const NAME_IT: &str = "`-r NAMESPACE/NAME` needs no file, and `canary-ctl list` prints the names; `-f FILE` names the file of a release";
+
+/// Whether a word is the name of a file in the place of that of a release.
+pub(super) fn is_file_name(word: &str) -> bool {
+    Path::new(word).extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
+}
+
+fn refuse_file_name(asked: &str) -> Result<(), Error> {
+    if !is_file_name(asked) {
+        return Ok(());
+    }
+    let hint = format!("{} reads a file", ShellCommand::new("-f").quoted(asked, "FILE"));
+    Err(Error::usage(format!("expected the name of a release, found `{asked}`"), hint))
+}
+
+/// The release that is named, or that of the file.
 pub(super) fn release(
-    asked: Option<&str>,
+    of: &ReleaseArguments,
     access: &ClusterAccess,
     document: Option<&Document>,
 ) -> Result<ReleaseName, Error> {
     let own = document.map(|document| &document.release.name);
-    let namespace = access.namespace.as_ref().or(own.map(|own| &own.namespace));
-    let expected = "give NAMESPACE/NAME, or NAME and `-n NAMESPACE`";
-    let name = match (asked, own, namespace) {
-        (Some(asked), _, _) if asked.contains('/') => asked.to_owned(),
-        (Some(asked), _, Some(namespace)) => format!("{namespace}/{asked}"),
-        (None, Some(own), Some(namespace)) => format!("{namespace}/{}", own.name),
-        _ => {
-            let found = asked.unwrap_or_default();
-            return Err(Error::usage(format!("expected a namespace and a name, found `{found}`"), expected));
-        }
+    let Some(asked) = of.asked() else {
+        let Some(document) = document else {
+            return Err(Error::usage("expected the name of a release", NAME_IT));
+        };
+        check_namespace(document, access)?;
+        return Ok(document.release.name.clone());
     };
-    name.parse().map_err(|error| Error::usage(format!("{error}"), expected))
+    refuse_file_name(asked)?;
+    let (namespace, name) = match asked.split_once('/') {
+        Some((namespace, name)) => (Some(namespace.to_owned()), name),
+        None => (None, asked),
+    };
+    if let (Some(namespace), Some(flag)) = (&namespace, &access.namespace)
+        && namespace != flag.as_str()
+    {
+        let message =
+            format!("expected one namespace, found `{namespace}` in `{asked}` and `{flag}` in `-n {flag}`");
+        return Err(Error::usage(message, "leave one of them out"));
+    }
+    let flag_or_file = access.namespace.as_ref().or(own.map(|own| &own.namespace));
+    let Some(namespace) = namespace.or_else(|| flag_or_file.map(ToString::to_string)) else {
+        return Err(Error::usage(
+            format!("expected NAMESPACE/NAME, found `{asked}`"),
+            "`-n NAMESPACE` names its namespace, as NAMESPACE/NAME does; `canary-ctl list` prints all names",
+        ));
+    };
+    let expected = "give NAMESPACE/NAME, or NAME and `-n NAMESPACE`; `canary-ctl list` prints the names";
+    format!("{namespace}/{name}").parse().map_err(|error| Error::usage(format!("{error}"), expected))
 }
 
 /// The release that a verb steers, as it was read.
@@ -94,9 +170,9 @@ pub(super) struct ReleaseTarget {
 
 /// Reads the release that a command line names. Fails for one of a local Envoy.
 pub(super) async fn connect_release(on: &OnCluster) -> Result<ReleaseTarget, Error> {
-    let document = load(&on.spec, on.release.as_deref())?;
+    let document = load(&on.of)?;
     document.as_ref().map_or(Ok(()), for_a_cluster)?;
-    let name = release(on.release.as_deref(), &on.cluster, document.as_ref())?;
+    let name = release(&on.of, &on.cluster, document.as_ref())?;
     let cluster = connect_as(&on.cluster, write_options(&on.checks.skipped)).await?;
     let stored = get_record(&cluster, &name, document.as_ref()).await?;
     Ok(ReleaseTarget { name, cluster, stored })

@@ -13,6 +13,7 @@ use assignment::contract::Position;
 use canary_release::config;
 use canary_release::spec::Seconds;
 use clap::{Args, Subcommand};
+use url::Url;
 
 /// Sign, inspect and revoke the tokens by which testers choose a version
 #[derive(Clone, Debug, Args)]
@@ -99,8 +100,24 @@ async fn create(arguments: &TokenCreate, printer: &mut Printer) -> Result<Outcom
     let parameter = release.token.as_ref().map_or("", |token| token.query.as_str());
     let link = arguments.url.as_ref().map(|url| token::link(url, parameter, &issued.token)).transpose();
     let issued = Issued { link: link.map_err(token::Error::from)?, ..issued };
+    report_other_host(arguments, printer)?;
     printer.report(&issued)?;
     Ok(Outcome::Done)
+}
+
+/// Says that the host of the link is none of the release: its proxies would not read the token.
+fn report_other_host(arguments: &TokenCreate, printer: &mut Printer) -> Result<(), Error> {
+    let Some(url) = arguments.url.as_ref().and_then(|url| Url::parse(url).ok()) else { return Ok(()) };
+    let (host, hosts) =
+        (url.host_str().unwrap_or_default(), module::load(&arguments.spec.file)?.release.hosts);
+    let is_it = |own: &String| match own.strip_prefix('*') {
+        Some(suffix) => host.ends_with(suffix),
+        None => own == host,
+    };
+    if !hosts.iter().any(is_it) {
+        printer.message(&format!("the release has no host `{host}`; it has {}", hosts.join(", ")));
+    }
+    Ok(())
 }
 
 async fn inspect(arguments: &TokenInspect, printer: &mut Printer) -> Result<Outcome, Error> {
@@ -122,9 +139,11 @@ async fn inspect(arguments: &TokenInspect, printer: &mut Printer) -> Result<Outc
 /// The policy by which a proxy verifies tokens. For a cluster from the proxies' configuration, because epochs and keys
 /// are there and not in the file; with `--signing-keys`, and for a local Envoy, from this machine.
 async fn believed(spec: &SpecFile, keys: &Keys, access: &ClusterAccess) -> Result<Policy, Error> {
-    if keys.keys.is_none() && !target::is_local(&module::load(&spec.file)?) {
+    let document = module::load(&spec.file)?;
+    if keys.keys.is_none() && !target::is_local(&document) {
         return Live::read(spec, access, Position::Edge).await?.alone().policy_at(None);
     }
+    target::without_cluster(&document, access)?;
     let release_context = ReleaseContext::read(spec, keys)?;
     release_context.require_keys()?;
     release_context.policy(Position::Edge)

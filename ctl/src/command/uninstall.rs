@@ -1,6 +1,6 @@
 //! `uninstall`: read the record, carry out, report. Of a local Envoy: its files without the release.
 
-use super::arguments::{OnCluster, Output};
+use super::arguments::{self, OnCluster, Output, only_client};
 use super::target::{self, ReleaseTarget};
 use crate::alert::HttpAlertSender;
 use crate::hint::ShellCommand;
@@ -12,7 +12,7 @@ use canary_operations::{Cluster, LastAlerts, UninstallOptions};
 use canary_release::file::Document;
 use canary_release::rbac::{KEYS, RECORD_KEYS};
 use canary_release::spec::{Release, ReleaseName, Seconds};
-use clap::Args;
+use clap::{ArgAction, Args};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -30,11 +30,12 @@ Examples:
   canary-ctl weight 0 && canary-ctl uninstall
   canary-ctl uninstall -f local.yaml -r api       another release of the same local Envoy"
 )]
+#[command(arg = arguments::waits_always())]
 pub(super) struct Uninstall {
     #[command(flatten)]
     pub(super) on: OnCluster,
     /// Say what would go, and take nothing away
-    #[arg(long)]
+    #[arg(long, value_name = "WHERE", action = ArgAction::Set, value_parser = only_client, num_args = 0..=1, require_equals = true, default_missing_value = "client", default_value = "none", hide_default_value = true)]
     pub(super) dry_run: bool,
     /// How long to wait until no proxy sends anybody to the canary
     #[arg(long, value_name = "DURATION", default_value = "60s")]
@@ -51,7 +52,7 @@ const LAST_ALERTS: Duration = Duration::from_mins(1);
 
 pub(super) async fn run(arguments: &Uninstall, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let document = target::load(&arguments.on.spec, arguments.on.release.as_deref())?;
+    let document = target::load(&arguments.on.of)?;
     if let Some(document) = document.as_ref().filter(|document| target::is_local(document)) {
         return from_directory(arguments, document, printer).await;
     }
@@ -137,7 +138,8 @@ async fn from_directory(
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
     let environment = Environment::of(&document.release)?;
-    let name = super::release_name(arguments.on.release.as_deref(), document);
+    target::without_cluster(document, &arguments.on.cluster)?;
+    let name = target::release(&arguments.on.of, &arguments.on.cluster, Some(document))?.to_string();
     let lock = if arguments.dry_run { None } else { Some(Lock::take(environment.layout()).await?) };
     let plan = environment.plan_without(&name)?;
     let report = Removed {

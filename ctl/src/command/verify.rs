@@ -3,9 +3,10 @@
 use super::arguments::{ClusterAccess, Keys, Output, SpecFile};
 use super::live::Live;
 use super::release_context::{self, ReleaseContext};
+use super::target;
 use crate::report::Printer;
 use crate::verify::{Client, ClientError, Expected, Size, VersionSource, verify};
-use crate::{Error, Outcome};
+use crate::{Error, Outcome, module};
 use assignment::contract::Position;
 use assignment::{Policy, Weight};
 use clap::Args;
@@ -24,6 +25,7 @@ use url::Url;
     Exits 0 where nothing failed, 1 where a check failed, 2 where there is no response.")]
 pub(super) struct Verify {
     /// The page to ask for
+    #[arg(value_parser = address)]
     pub(super) url: Url,
     /// The `Host` header, where the address is not the users' one
     #[arg(long)]
@@ -59,6 +61,11 @@ pub(super) struct Verify {
     pub(super) output: Output,
 }
 
+fn address(text: &str) -> Result<Url, String> {
+    let url = text.parse::<Url>().ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    url.ok_or_else(|| format!("expected a URL like `https://shop.example.com/`, found `{text}`"))
+}
+
 pub(super) async fn run(arguments: Verify, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
     let (policy, has_keys) = policy(&arguments).await?;
@@ -84,6 +91,7 @@ async fn policy(arguments: &Verify) -> Result<(Policy, bool), Error> {
         let live = Live::read(&arguments.spec, &arguments.cluster, Position::Edge).await?.alone();
         return Ok((live.policy_at(arguments.weight)?, true));
     }
+    target::without_cluster(&module::load(&arguments.spec.file)?, &arguments.cluster)?;
     let release_context = ReleaseContext::read(&arguments.spec, &arguments.keys)?;
     Ok((release_context.policy_at(Position::Edge, arguments.weight)?, release_context.has_keys()))
 }

@@ -37,6 +37,9 @@ impl Hint for Error {
                 "`canary-ctl apply` carries it out; `canary-ctl weight` with the weight before, or `rollback`, takes it back"
                     .to_owned(),
             ),
+            Self::Unable { verb: "authenticate", .. } => Some(
+                "is it the right cluster (`--context` names another), and does `kubectl version` reach it from here?".to_owned(),
+            ),
             Self::Forbidden { verb, resource, group, namespace } => {
                 let right =
                     Right { namespace: namespace.clone(), group: group.clone(), resource: resource.clone(), name: None, verb };
@@ -125,13 +128,13 @@ impl Hint for Protected {
     }
 }
 
-/// A release that is not there: not yet, or under another name.
+/// A release that is not there: under another name, or on another cluster.
 fn unknown(known: &[String]) -> String {
-    let apply = "`canary-ctl apply` puts it there";
+    let elsewhere = "`--context` names another cluster";
     match known {
-        [] => apply.to_owned(),
-        known if known.len() > MAX_KNOWN => format!("{apply}; `canary-ctl list` says which there are"),
-        known => format!("{apply}; there are: {}", shown(&known.join(", "))),
+        [] => format!("no release can be seen there; {elsewhere}"),
+        known if known.len() > MAX_KNOWN => format!("`canary-ctl list` says which there are; {elsewhere}"),
+        known => format!("there are: {}; {elsewhere}", shown(&known.join(", "))),
     }
 }
 
@@ -156,14 +159,14 @@ const fn of_access(error: &Error) -> Option<&'static str> {
             "the text is the cluster's own: a policy, a quota or the state of the namespace; no Role changes it, its owner can"
         }
         Error::Unreachable { .. } => {
-            "is the address that of the right cluster (`kubectl config current-context`), and does `kubectl version` reach it?"
+            "is it the right cluster (`--context` names another), and does `kubectl version` reach it from here?"
         }
         Error::NotApplied => "`canary-ctl apply` brings them there",
         Error::KeysDiffer { .. } => {
             "`canary-ctl rotate-keys` continues a rotation that was interrupted; if there was none, copy one of the two Secrets over the other"
         }
         Error::Unanswered { .. } | Error::Unable { .. } => {
-            "`canary-ctl status` says what was done; `canary-ctl apply` continues it"
+            "`canary-ctl status` says what was done; the same command again continues it"
         }
         _ => return None,
     })
@@ -236,16 +239,17 @@ mod tests {
     fn a_release_that_is_not_there_has_a_hint_with_those_that_are() {
         let hint = |known: &[&str]| {
             let known = known.iter().map(|name| (*name).to_owned()).collect();
-            Error::Unknown { release: "ledgr/ledger".to_owned(), known }.hint().unwrap()
+            let server = "https://a".to_owned();
+            Error::Unknown { release: "ledgr/ledger".to_owned(), server, known }.hint().unwrap()
         };
-        assert_eq!(hint(&[]), "`canary-ctl apply` puts it there");
+        assert_eq!(hint(&[]), "no release can be seen there; `--context` names another cluster");
         assert_eq!(
             hint(&["ledger/ledger", "shop/shop"]),
-            "`canary-ctl apply` puts it there; there are: ledger/ledger, shop/shop"
+            "there are: ledger/ledger, shop/shop; `--context` names another cluster"
         );
         assert_eq!(
             hint(&["a/a"; 9]),
-            "`canary-ctl apply` puts it there; `canary-ctl list` says which there are"
+            "`canary-ctl list` says which there are; `--context` names another cluster"
         );
     }
 

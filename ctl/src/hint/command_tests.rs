@@ -150,7 +150,7 @@ fn of_errors(name: &str) -> Vec<Option<String>> {
         LabelRefusal::SameTemplate { deployment: deployment.clone(), replica_set }.hint(),
         LabelRefusal::OtherLabel { deployment, label: text(), found: vec![text()] }.hint(),
         Error::Missing { object: reference(name, name) }.hint(),
-        Error::Unknown { release: text(), known: vec![text()] }.hint(),
+        Error::Unknown { release: text(), server: text(), known: vec![text()] }.hint(),
         Protected::RoutedVersion { version: text(), route_object: text() }.hint(),
         ClusterFinding::Unlabelled { service: text(), label: text(), count: 1 }.hint(),
         Some(missing_rights(name, &[right(name)])),

@@ -10,9 +10,9 @@ impl Hint for file::Error {
     /// A fault of a field has its hint in its text.
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Unreadable { source, .. } if source.kind() == ErrorKind::NotFound => {
-                Some("`canary-ctl init` writes one; `-f FILE` names another".to_owned())
-            }
+            Self::Unreadable { source, .. } if source.kind() == ErrorKind::NotFound => Some(
+                "`-f FILE` names the file of the release; `canary-ctl init` writes a first one".to_owned(),
+            ),
             Self::Unreadable { .. } | Self::Faulty { .. } => None,
         }
     }

@@ -26,10 +26,13 @@ pub(super) fn right_to_add(right: &Right) -> String {
     let Right { verb, .. } = right;
     let [namespace, group, resource] =
         [&right.namespace, &right.group, &right.resource].map(|text| shown(text));
-    format!(
-        "add to a Role in `{namespace}`: {{apiGroups: [\"{group}\"], resources: [\"{resource}\"], verbs: [\"{verb}\"]}}; \
-         `canary-ctl generate rbac` prints all rights"
-    )
+    let rule = format!("{{apiGroups: [\"{group}\"], resources: [\"{resource}\"], verbs: [\"{verb}\"]}}");
+    if namespace == "*" {
+        return format!(
+            "`-n NAMESPACE` asks for one namespace; for all of them add to a ClusterRole: {rule}"
+        );
+    }
+    format!("add to a Role in `{namespace}`: {rule}; `canary-ctl generate rbac` prints all rights")
 }
 
 /// The command that prints all rights of a release as Roles for a user.

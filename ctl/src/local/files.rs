@@ -51,7 +51,8 @@ pub fn replace_for(readers: Readers, path: &Path, text: impl AsRef<[u8]>) -> Res
         .rand_bytes(RANDOM_CHARACTERS)
         .permissions(Permissions::from_mode(mode))
         .tempfile_in(folder)
-        .map_err(Error::file("create a file in", folder))?;
+        // Its text names the temporary file, which nobody has asked for.
+        .map_err(|error| Error::file("write", path)(error.kind().into()))?;
     file.write_all(text.as_ref())
         .and_then(|()| file.as_file().sync_all())
         .map_err(Error::file("write", file.path()))?;

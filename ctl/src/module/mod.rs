@@ -10,6 +10,7 @@ pub(crate) use image::{INDEX, MARKER, ModuleImage};
 
 use canary_release::EmbeddedModule;
 use canary_release::file::{self, Document};
+use canary_release::input_file;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -27,9 +28,22 @@ pub(crate) fn carried() -> Option<&'static EmbeddedModule> {
     EMBEDDED.get()?.as_ref()
 }
 
-/// Reads a release from a file; an embedded module is this tool's.
+/// The text of stdin, which can be read once: several stages of a command read the file of a release.
+static STDIN: OnceLock<Result<String, String>> = OnceLock::new();
+
+fn from_stdin() -> Result<Document, file::Error> {
+    let path = Path::new("stdin");
+    let read = || input_file::read_from(std::io::stdin()).map_err(|error| error.to_string());
+    let unreadable = |why: &String| file::Error::Unreadable {
+        path: path.to_owned(),
+        source: std::io::Error::other(why.clone()),
+    };
+    file::parse(path, STDIN.get_or_init(read).as_ref().map_err(unreadable)?)
+}
+
+/// Reads a release from a file, or from stdin by the name `-`; an embedded module is this tool's.
 pub(crate) fn load(path: &Path) -> Result<Document, file::Error> {
-    let mut document = file::load(path)?;
+    let mut document = if path == Path::new("-") { from_stdin()? } else { file::load(path)? };
     document.release.delivery.module.embed(carried());
     Ok(document)
 }

@@ -51,10 +51,14 @@ impl CliFixture {
         Self::output(&mut self.command(words))
     }
 
-    fn command(&self, words: &[impl AsRef<std::ffi::OsStr>]) -> Command {
+    pub(crate) fn command(&self, words: &[impl AsRef<std::ffi::OsStr>]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_canary-ctl"));
         command.args(words).current_dir(self.folder.path());
         command.env_remove("CANARY_CTL_SIGNING_KEYS").env("NO_COLOR", "1");
+        command
+            .env_remove("KUBECONFIG")
+            .env_remove("KUBERNETES_SERVICE_HOST")
+            .env("HOME", self.folder.path());
         command
     }
 

@@ -8,7 +8,7 @@ use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 /// Nothing listens on port 9 (discard): no Envoy runs.
-fn release() -> String {
+pub(crate) fn release() -> String {
     let text = std::fs::read_to_string(repository("examples/session-cookie/canary.yaml")).unwrap();
     let (head, _) = text.split_once("  # How the filter").unwrap();
     format!(

@@ -15,6 +15,7 @@ mod hooks;
 mod init;
 mod lint;
 mod local;
+mod mistakes;
 mod reference;
 mod schema;
 mod spec;

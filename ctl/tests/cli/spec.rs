@@ -50,7 +50,7 @@ fn a_file_that_is_no_yaml_is_an_error_with_its_place() {
 #[test]
 fn a_file_that_is_not_there_is_an_error_with_a_hint() {
     let expected = "error: cannot read canary.yaml: No such file or directory (os error 2)
-  hint: `canary-ctl init` writes one; `-f FILE` names another
+  hint: `-f FILE` names the file of the release; `canary-ctl init` writes a first one
 ";
     CliFixture::new().run("lint").expect_output(2, "", expected);
 }
@@ -67,14 +67,14 @@ fn a_release_that_is_named_needs_no_file_unless_one_is_named_too() {
         assert!(is_about_the_cluster && !found.stderr.contains("canary.yaml"), "{verb}: {found:?}");
         let found = cli.run(&format!("{verb} -r shop --kubeconfig none"));
         assert!(
-            found.stderr.starts_with("error: expected a namespace and a name, found `shop`\n"),
+            found.stderr.starts_with("error: expected NAMESPACE/NAME, found `shop`\n"),
             "{verb}: {found:?}"
         );
         let found = cli.run(&format!("{verb} -r shop/shop -f other.yaml --kubeconfig none"));
         assert!(found.stderr.contains("other.yaml"), "{verb}: {found:?}");
     }
     let found = cli.run("rollback -r shop -n shop --kubeconfig none");
-    assert!(!found.stderr.contains("expected a namespace"), "{found:?}");
+    assert!(!found.stderr.contains("expected NAMESPACE/NAME"), "{found:?}");
 }
 
 #[test]

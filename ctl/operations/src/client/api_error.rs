@@ -1,6 +1,7 @@
 //! Errors of the API server, with the request and what the operator can change.
 
 use crate::Error;
+use crate::error::{RequestFailure, excerpt};
 use kube::core::Status;
 use std::fmt;
 
@@ -25,9 +26,11 @@ impl ApiRequest<'_> {
     pub(crate) fn error(self, error: kube::Error) -> Error {
         match error {
             kube::Error::Api(status) => self.because(&status),
-            source => {
-                Error::Unanswered { verb: self.verb, object: self.to_string(), source: Box::new(source) }
-            }
+            source => Error::Unanswered {
+                verb: self.verb,
+                object: self.to_string(),
+                source: RequestFailure::new(source),
+            },
         }
     }
 
@@ -46,7 +49,7 @@ impl ApiRequest<'_> {
             return Error::Unauthorized { address: String::new() };
         }
         if status.code >= 500 || status.code == 429 {
-            let message = status.message.clone();
+            let message = excerpt(&status.message);
             return Error::Unable { verb: self.verb, object, code: status.code, message };
         }
         if !conflicts.is_empty() {

@@ -8,7 +8,7 @@ use super::proxy::{Proxy, ProxyEnvironment};
 use super::retry::RetryPolicy;
 use super::transport::{Transport, transport};
 use crate::Error;
-use crate::error::KubeconfigError;
+use crate::error::{KubeconfigError, RequestFailure, excerpt};
 use http::Response;
 use http_body_util::Limited;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
@@ -33,7 +33,7 @@ const CALLS_AT_ONCE: usize = 1024;
 const MAX_RESPONSE_BYTES: usize = 256 << 20;
 
 /// Which cluster.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Access {
     /// The kubeconfig; without one `KUBECONFIG`, `~/.kube/config`, then the pod's service account.
     pub kubeconfig: Option<PathBuf>,
@@ -41,7 +41,23 @@ pub struct Access {
     pub context: Option<String>,
     /// The timeout of an API call without data; 30 s by default.
     pub request_timeout: Option<Duration>,
+    /// The user, and the groups, that the API server is asked to take the caller for.
+    pub impersonated: Option<Impersonated>,
+    /// Called with the address of an API server that has not answered the first call after 1.5 s.
+    pub on_slow: Option<fn(&str)>,
 }
+
+/// Another user than that of the kubeconfig.
+#[derive(Clone, Debug, Default)]
+pub struct Impersonated {
+    /// The user.
+    pub user: String,
+    /// The groups; none for those of the user.
+    pub groups: Vec<String>,
+}
+
+/// The time after which a person wants to know what is waited for.
+const SLOW_AFTER: Duration = Duration::from_millis(1500);
 
 impl Access {
     /// A client for this cluster that sends failed requests again where that is safe.
@@ -59,18 +75,35 @@ impl Access {
 
     async fn connect(&self, environment: &Environment) -> Result<(Client, String), Error> {
         let unusable = |(path, source)| Error::Kubeconfig { path, source };
-        let Target { mut config, mut user, proxy } = self.target(environment).map_err(unusable)?;
+        let Target { mut config, mut user, proxy, context } = self.target(environment).map_err(unusable)?;
         config.read_timeout = Some(self.request_timeout.unwrap_or(DEFAULT_REQUEST_TIMEOUT));
         let password = user.password.clone();
         let bearer = Bearer::take(&mut user).await.map_err(Box::new)?;
+        if let Some(Impersonated { user: name, groups }) = &self.impersonated {
+            user.impersonate = Some(name.clone());
+            user.impersonate_groups = Some(groups.clone());
+        }
         config.auth_info = user;
         let credentials = Credentials::new(password.as_ref(), bearer.clone());
         let transport = transport(&config, proxy.as_ref(), bearer);
         let transport = transport.map_err(|error| unusable((self.kubeconfig.clone(), error.into())))?;
-        let address = config.cluster_url.to_string();
-        let client = client(transport, credentials)
-            .map_err(|source| Error::Unreachable { address: address.clone(), source: Box::new(source) })?;
+        let url = &config.cluster_url;
+        let address =
+            context.map_or_else(|| url.to_string(), |context| format!("{url} (context `{context}`)"));
+        let client = client(transport, credentials).map_err(|source| unreachable(&address, source))?;
         Ok((client, address))
+    }
+
+    /// Waits for a first call, and says after a while that it does.
+    pub(crate) async fn announced<T>(&self, address: &str, call: impl Future<Output = T>) -> T {
+        let mut call = std::pin::pin!(call);
+        if let Ok(done) = tokio::time::timeout(SLOW_AFTER, &mut call).await {
+            return done;
+        }
+        if let Some(tell) = self.on_slow {
+            tell(address);
+        }
+        call.await
     }
 
     /// The connection that the kubeconfig describes; in a pod without a kubeconfig that of its service account.
@@ -88,15 +121,15 @@ impl Access {
             Err(error) if self.kubeconfig.is_none() && self.context.is_none() && is_missing(&error) => {
                 let mut config = Config::incluster().map_err(|_| error)?;
                 let user = std::mem::take(&mut config.auth_info);
-                return Ok(Target { config, user, proxy: None });
+                return Ok(Target { config, user, proxy: None, context: None });
             }
             file => file?,
         };
         let in_file = |error| (self.kubeconfig.clone(), error);
-        let Context { config, user, proxy_url } =
+        let Context { name, config, user, proxy_url } =
             kubeconfig::context(&file, self.context.as_deref()).map_err(in_file)?;
         let proxy = environment.proxies.proxy_to(&config.cluster_url, proxy_url.as_deref());
-        Ok(Target { config, user, proxy: proxy.map_err(in_file)? })
+        Ok(Target { config, user, proxy: proxy.map_err(in_file)?, context: Some(name) })
     }
 }
 
@@ -118,6 +151,7 @@ struct Target {
     config: Config,
     user: AuthInfo,
     proxy: Option<Proxy>,
+    context: Option<String>,
 }
 
 /// A client that retries failed calls if that is safe, and reads no response without end. The retry layer has to be cloned for each
@@ -138,7 +172,7 @@ fn limited<B>(response: Response<B>) -> Response<Limited<B>> {
 }
 
 fn unreachable(address: &str, source: kube::Error) -> Error {
-    Error::Unreachable { address: address.to_owned(), source: Box::new(source) }
+    Error::Unreachable { address: address.to_owned(), source: RequestFailure::new(source) }
 }
 
 /// The user that the API server authenticates; `None` if it does not say.
@@ -155,6 +189,12 @@ pub(crate) async fn whoami(client: &Client, address: &str) -> Result<Option<Stri
         }
         // An API server without the API, or one that does not allow it.
         Err(kube::Error::Api(status)) if status.is_not_found() || status.is_forbidden() => Ok(None),
+        Err(kube::Error::Api(status)) => Err(Error::Unable {
+            verb: "authenticate",
+            object: format!("the user at {address}"),
+            code: status.code,
+            message: excerpt(&status.message),
+        }),
         Err(source) => Err(unreachable(address, source)),
     }
 }

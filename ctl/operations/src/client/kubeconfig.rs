@@ -26,6 +26,7 @@ pub(super) struct KubeconfigEnvironment {
 
 /// What a context says of the connection to its API server.
 pub(super) struct Context {
+    pub(super) name: String,
     /// With all that is not secret.
     pub(super) config: Config,
     pub(super) user: AuthInfo,
@@ -162,7 +163,8 @@ pub(super) fn context(file: &Kubeconfig, name: Option<&str>) -> Result<Context, 
     config.accept_invalid_certs = cluster.insecure_skip_tls_verify.unwrap_or(false);
     config.tls_server_name.clone_from(&cluster.tls_server_name);
     config.root_cert = authority(cluster)?;
-    Ok(Context { config, user, proxy_url: cluster.proxy_url.clone() })
+    let name = name.unwrap_or_default().to_owned();
+    Ok(Context { name, config, user, proxy_url: cluster.proxy_url.clone() })
 }
 
 fn cluster_of(named: &kube::config::NamedContext) -> String {

@@ -29,7 +29,7 @@ mod retry;
 mod transport;
 mod write;
 
-pub use connect::Access;
+pub use connect::{Access, Impersonated};
 
 pub(crate) use api_error::ApiRequest;
 pub(crate) use connect::whoami;

@@ -5,13 +5,16 @@ mod kubeconfig;
 mod obstacle;
 mod protected;
 mod readiness;
+mod request_failure;
 
 pub use kubeconfig::{CredentialError, KubeconfigError};
 pub(crate) use obstacle::ProxyError;
+pub(crate) use request_failure::excerpt;
 
 pub use obstacle::Obstacle;
 pub use protected::Protected;
 pub use readiness::ReadinessError;
+pub use request_failure::RequestFailure;
 
 use canary_release::metrics::ReleaseGeneration;
 use canary_release::object::{ObjectError, Reference};
@@ -42,10 +45,10 @@ pub enum Error {
     /// The API server is unreachable.
     #[error("the API server {address} is unreachable")]
     Unreachable {
-        /// Its address.
+        /// Its address, and the context that leads to it.
         address: String,
         /// Why.
-        source: Box<kube::Error>,
+        source: RequestFailure,
     },
     /// The API server rejects the credentials: 401.
     #[error("the API server {address} rejects the credentials")]
@@ -61,7 +64,7 @@ pub enum Error {
         /// The object.
         object: String,
         /// Why.
-        source: Box<kube::Error>,
+        source: RequestFailure,
     },
     /// The API server responds with a server error, retries included.
     #[error("the API server could not {verb} {object}: {code} {message}")]
@@ -130,10 +133,12 @@ pub enum Error {
         last: Option<String>,
     },
     /// There is no record of the release.
-    #[error("release `{release}` is not on this cluster")]
+    #[error("release `{release}` is not on the cluster at {server}")]
     Unknown {
         /// The release.
         release: String,
+        /// The address of the API server, and the context that leads to it.
+        server: String,
         /// The releases that the user can see.
         known: Vec<String>,
     },

@@ -2,7 +2,6 @@
 
 use super::Error;
 use std::error::Error as StdError;
-use std::io;
 
 /// What keeps requests from the API server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,18 +28,7 @@ impl Error {
     /// What is in the way, where that is known.
     pub fn obstacle(&self) -> Option<Obstacle> {
         let (Self::Unreachable { source, .. } | Self::Unanswered { source, .. }) = self else { return None };
-        let mut next: Option<&(dyn StdError + 'static)> = Some(source.as_ref());
-        while let Some(mut error) = next {
-            // The source of an I/O error is that of the error in it.
-            while let Some(inner) = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
-                error = inner;
-            }
-            if let Some(found) = obstacle(error) {
-                return Some(found);
-            }
-            next = error.source();
-        }
-        None
+        source.causes().find_map(obstacle)
     }
 }
 

@@ -48,9 +48,7 @@ impl Cluster {
             }
             (Some(record), ..) => Ok(StoredRecord::new(record)),
             (None, _, Some(fault)) => Err(Error::Untrusted { release: release.clone(), fault }),
-            (None, ..) => {
-                Err(Error::Unknown { release: release.to_string(), known: self.records.names(release).await })
-            }
+            (None, ..) => Err(self.records.unknown(release).await),
         }
     }
 

@@ -34,11 +34,24 @@ pub(crate) struct RecordStore {
     pub(crate) client: Client,
     pub(crate) keys: RecordKeyStore,
     objects: ApiClient,
+    /// The address of the API server, for messages.
+    server: String,
 }
 
 impl RecordStore {
-    pub(crate) const fn new(client: Client, keys: RecordKeyStore, objects: ApiClient) -> Self {
-        Self { client, keys, objects }
+    pub(crate) const fn new(
+        client: Client,
+        keys: RecordKeyStore,
+        objects: ApiClient,
+        server: String,
+    ) -> Self {
+        Self { client, keys, objects, server }
+    }
+
+    /// The error of a release that has no record.
+    pub(crate) async fn unknown(&self, release: &ReleaseName) -> Error {
+        let known = self.names(release).await;
+        Error::Unknown { release: release.to_string(), server: self.server.clone(), known }
     }
 
     /// The record of a release, if there is one.
@@ -87,7 +100,7 @@ impl RecordStore {
         match self.observe_sealed(release).await? {
             Some(FoundRecord::Genuine(stored)) => Ok(*stored),
             Some(FoundRecord::Refused(_, fault)) => Err(untrusted(release, fault)),
-            None => Err(Error::Unknown { release: release.to_string(), known: self.names(release).await }),
+            None => Err(self.unknown(release).await),
         }
     }
 
@@ -119,7 +132,7 @@ impl RecordStore {
     pub(crate) async fn get(&self, release: &ReleaseName) -> Result<StoredRecord, Error> {
         match self.find(release).await? {
             Some(found) => Ok(found),
-            None => Err(Error::Unknown { release: release.to_string(), known: self.names(release).await }),
+            None => Err(self.unknown(release).await),
         }
     }
 

@@ -243,7 +243,14 @@ impl From<ScanError> for SyntaxError {
             let hint = Some("remove the line that begins with `%`");
             return Self { hint, ..Self::new(place, "expected no directive: Kubernetes reads none") };
         }
-        Self::new(place, error.info())
+        let message = error.info();
+        if message.contains("simple key expect") {
+            return Self::new(place, "expected `name: value`, found a name without a colon");
+        }
+        // The grammar's words are about collections and indicators.
+        let is_indentation = message.contains("block collection") || message.contains("block mapping");
+        let hint = is_indentation.then_some("is this line indented as those of the same list or object are?");
+        Self { hint, ..Self::new(place, message) }
     }
 }
 

@@ -10,11 +10,11 @@ mod change;
 mod cluster;
 mod local;
 
-use super::arguments::{ClusterAccess, SpecFile};
+use super::arguments::{ClusterAccess, ReleaseArguments};
 use super::target;
 use crate::local::Environment;
 use crate::report::{Printer, with_causes};
-use crate::{Error, Outcome, module};
+use crate::{Error, Outcome};
 use canary_dashboard::{AccessToken, ApiError, ReleaseSource, RequestCheck, serve};
 use canary_operations::Error as Operation;
 use canary_release::spec::ReleaseName;
@@ -39,12 +39,9 @@ What it reads is what `status` reads, with the rights of the kubeconfig. Its but
 `rollback` and the verbs of `rollout` do: it says what will happen, and asks.")]
 pub(super) struct Dashboard {
     #[command(flatten)]
-    pub(super) spec: SpecFile,
-    /// Another release of the same cluster, as NAMESPACE/NAME or NAME
-    #[arg(short, long, value_name = "RELEASE", conflicts_with = "all")]
-    pub(super) release: Option<String>,
+    pub(super) of: ReleaseArguments,
     /// All releases that can be seen, or with `--namespace` those in it
-    #[arg(short, long)]
+    #[arg(short, short_alias = 'A', long, alias = "all-namespaces", conflicts_with_all = ["release", "named"])]
     pub(super) all: bool,
     /// Only show: no buttons, and every change is refused
     #[arg(long)]
@@ -62,19 +59,17 @@ pub(super) async fn run(arguments: &Dashboard, printer: &mut Printer) -> Result<
         let namespaces = arguments.cluster.namespace.iter().map(ToString::to_string).collect();
         return show(arguments, None, ClusterSource::of_all(cluster, namespaces), printer).await;
     }
-    let document = module::load(&arguments.spec.file)?;
-    if target::is_local(&document) {
+    let document = target::load(&arguments.of)?;
+    let name = target::release(&arguments.of, &arguments.cluster, document.as_ref())?;
+    if let Some(document) = document.as_ref().filter(|document| target::is_local(document)) {
         let environment = Environment::of(&document.release)?;
-        let name = super::release_name(arguments.release.as_deref(), &document);
-        let name =
-            name.parse().map_err(|error| Error::usage(format!("{error}"), "give NAMESPACE/NAME or NAME"))?;
+        target::without_cluster(document, &arguments.cluster)?;
         environment.state()?.release(environment.layout(), &format!("{name}"))?;
         return show(arguments, Some(&name), LocalSource::new(environment), printer).await;
     }
-    let name = target::release(arguments.release.as_deref(), &arguments.cluster, Some(&document))?;
     let cluster = target::connect(&arguments.cluster).await?;
     // A release that does not exist is an error of the command and no empty page.
-    let named = target::config_objects(Some(&document))?;
+    let named = target::config_objects(document.as_ref())?;
     cluster.show_record(&name, &named).await?;
     let source = ClusterSource::of_one(cluster, name.clone(), named);
     show(arguments, Some(&name), source, printer).await

@@ -2,6 +2,7 @@
 
 use super::Init;
 use crate::Error;
+use crate::command::arguments::report_slow;
 use crate::report::Printer;
 use canary_operations::{Access, Cluster, WriteOptions};
 use canary_release::discover::{self, AffinityCookie, ExistingGateway, Survey};
@@ -58,7 +59,7 @@ impl InitOptions {
     /// Fails if neither has a value, or if the Service cannot have a canary.
     pub(super) async fn on_the_cluster(arguments: &Init, printer: &mut Printer) -> Result<Self, Error> {
         let (kubeconfig, context) = (arguments.kubeconfig.clone(), arguments.context.clone());
-        let access = Access { kubeconfig, context, request_timeout: None };
+        let access = Access { kubeconfig, context, on_slow: Some(report_slow), ..Access::default() };
         let cluster = Cluster::connect(&access, WriteOptions::default()).await?;
         let (namespace, name) = (arguments.namespace.as_str(), arguments.name.as_str());
         let objects = cluster.application(namespace, name).await?;

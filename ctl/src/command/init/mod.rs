@@ -4,6 +4,7 @@
 mod fill;
 mod init_options;
 
+use crate::command::arguments::only_client;
 use crate::command::schema;
 use crate::hint::ShellCommand;
 use crate::local::{Environment, Readers, read_own_keys, replace_for, write_keys};
@@ -13,7 +14,7 @@ use canary_release::config::{self, SigningKeys};
 use canary_release::spec::{Label, Mode, ReleaseName};
 use canary_release::state::new_uid;
 use canary_release::{file, input_file, manifest};
-use clap::Args;
+use clap::{ArgAction, Args};
 use init_options::InitOptions;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -33,7 +34,7 @@ pub(super) struct Init {
     #[arg(long)]
     pub(super) name: Label,
     /// The namespace of the Service
-    #[arg(long, default_value = "default")]
+    #[arg(short, long, default_value = "default")]
     pub(super) namespace: Label,
     /// Look at the Service, its pods and its routes on the cluster, and ask only for what they do not say
     #[arg(long, conflicts_with = "local")]
@@ -56,7 +57,7 @@ pub(super) struct Init {
     #[arg(long, value_name = "VERSION", required_unless_present = "from_cluster")]
     pub(super) canary: Option<String>,
     /// The Gateway object that serves the host (default: istio-ingress/gateway, or what the cluster says)
-    #[arg(long, value_name = "NAMESPACE/NAME")]
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = gateway)]
     pub(super) gateway: Option<ReleaseName>,
     /// Whether browsers speak TLS with the host, at the gateway or in front of it (default: true, with --local false)
     #[arg(long, value_name = "BOOL")]
@@ -88,7 +89,7 @@ pub(super) struct Init {
     #[arg(long)]
     pub(super) force: bool,
     /// Print the file, and write nothing
-    #[arg(long)]
+    #[arg(long, value_name = "WHERE", action = ArgAction::Set, value_parser = only_client, num_args = 0..=1, require_equals = true, default_missing_value = "client", default_value = "none", hide_default_value = true)]
     pub(super) dry_run: bool,
 }
 
@@ -111,6 +112,13 @@ fn endpoint(text: &str) -> Result<(String, SocketAddr), String> {
     Ok((version.to_owned(), address))
 }
 
+fn gateway(text: &str) -> Result<ReleaseName, String> {
+    if !text.contains('/') {
+        return Err(format!("expected NAMESPACE/NAME, found `{text}`"));
+    }
+    text.parse().map_err(|error| format!("{error}"))
+}
+
 pub(super) async fn run(arguments: &Init, printer: &mut Printer) -> Result<Outcome, Error> {
     let uid = new_uid().map_err(config::Error::from)?;
     let wanted = if arguments.from_cluster {
@@ -120,8 +128,7 @@ pub(super) async fn run(arguments: &Init, printer: &mut Printer) -> Result<Outco
     };
     let text = fill::example(&wanted, arguments, &uid).map_err(manifest::Error::from)?;
     let text = if arguments.schema { MODELINE.to_owned() + &text } else { text };
-    // Values of flags can be invalid too, and get the same messages.
-    let document = file::parse(&arguments.file, &text)?;
+    let document = file::parse(&arguments.file, &text).map_err(|error| by_flag(error, &text, arguments))?;
     if arguments.dry_run {
         printer.yaml(&text)?;
         return Ok(Outcome::Done);
@@ -161,6 +168,36 @@ pub(super) async fn run(arguments: &Init, printer: &mut Printer) -> Result<Outco
         ));
     }
     Ok(Outcome::Done)
+}
+
+/// The error of a flag whose value makes a file that is no release. The file is not written: its lines say nothing to a person.
+fn by_flag(error: file::Error, text: &str, arguments: &Init) -> Error {
+    let file::Error::Faulty { faults, .. } = &error else { return error.into() };
+    let hosts = arguments.hosts.iter().map(|host| ("--host", host));
+    let values = [
+        ("--canary", &arguments.canary),
+        ("--stable", &arguments.stable),
+        ("--session-cookie", &arguments.key.session_cookie),
+        ("--jwt-claim", &arguments.key.jwt_claim),
+        ("--module", &arguments.module),
+    ];
+    let given: Vec<_> =
+        values.iter().filter_map(|(flag, value)| Some((*flag, value.as_ref()?))).chain(hosts).collect();
+    let found = faults.iter().find_map(|fault| {
+        let line = text.lines().nth(fault.place.line.checked_sub(1)?)?;
+        let is_meant = |value: &str| {
+            let found = [format!("found `{value}`"), format!("found {value}")];
+            line.contains(value) || found.iter().any(|found| fault.message.contains(found))
+        };
+        let (flag, _) = given.iter().find(|(_, value)| is_meant(value))?;
+        Some((*flag, fault))
+    });
+    let Some((flag, fault)) = found else { return error.into() };
+    let hint = fault.hint.clone().or_else(|| {
+        let is_version = matches!(flag, "--canary" | "--stable");
+        is_version.then(|| "a version is a label of pods: letters, digits, `-`, `_`, `.`, with a letter or digit at both ends".to_owned())
+    });
+    Error::Usage { message: format!("`{flag}`: {}", fault.message), hint }
 }
 
 const FILE: &str = "canary.schema.json";

@@ -1,13 +1,13 @@
 //! `module save`: what is there already, what would be written, and writing it.
 
 use super::carried;
-use crate::command::arguments::Output;
+use crate::command::arguments::{Output, only_client};
 use crate::local::{Readers, replace_for};
 use crate::module::{INDEX, MARKER, ModuleImage};
 use crate::report::{self, Printer, Report, escape};
 use crate::{Error, Outcome};
 use canary_release::ModuleDigest;
-use clap::Args;
+use clap::{ArgAction, Args};
 use hyper::body::Bytes;
 use serde::Serialize;
 use std::fmt;
@@ -32,7 +32,7 @@ pub(in crate::command) struct ModuleSave {
     #[arg(long)]
     pub(in crate::command) force: bool,
     /// Say what would be written, and write nothing
-    #[arg(long)]
+    #[arg(long, value_name = "WHERE", action = ArgAction::Set, value_parser = only_client, num_args = 0..=1, require_equals = true, default_missing_value = "client", default_value = "none", hide_default_value = true)]
     pub(in crate::command) dry_run: bool,
     #[command(flatten)]
     pub(in crate::command) output: Output,

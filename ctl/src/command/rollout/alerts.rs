@@ -1,14 +1,14 @@
 //! `rollout test-alerts`: whether the receivers of alerts are reached, before a rollout depends on them.
 
 use crate::alert::HttpAlertSender;
-use crate::command::arguments::{ClusterAccess, Output, SpecFile};
+use crate::command::arguments::{ClusterAccess, Output, SpecFile, only_client};
 use crate::command::target;
 use crate::report::{Printer, Report, Table};
 use crate::{Error, Outcome, module};
 use canary_operations::{AlertSender as _, Cluster, SendError};
 use canary_release::alert::{Alert, AlertMessage};
 use canary_release::spec::{AlertFormat, AlertSpec, ReceiverEndpoint, ReleaseName, SecretSource, SecretUrl};
-use clap::Args;
+use clap::{ArgAction, Args};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
@@ -29,7 +29,7 @@ pub(in crate::command) struct TestAlerts {
     #[arg(long = "receiver", value_name = "NAME")]
     pub(in crate::command) receivers: Vec<String>,
     /// Print what would be sent, and send nothing
-    #[arg(long)]
+    #[arg(long, value_name = "WHERE", action = ArgAction::Set, value_parser = only_client, num_args = 0..=1, require_equals = true, default_missing_value = "client", default_value = "none", hide_default_value = true)]
     pub(in crate::command) dry_run: bool,
     /// The cluster, where a URL stands in a Secret.
     #[command(flatten)]
@@ -65,7 +65,8 @@ pub(super) async fn test(arguments: &TestAlerts, printer: &mut Printer) -> Resul
     printer.format = arguments.output.format;
     let document = module::load(&arguments.spec.file)?;
     target::for_a_cluster(&document)?;
-    let name = target::release(None, &arguments.cluster, Some(&document))?;
+    target::check_namespace(&document, &arguments.cluster)?;
+    let name = document.release.name.clone();
     let spec = &document.release.rollout.alerts;
     let receivers = chosen(spec, &arguments.receivers)?;
     let needs_cluster =

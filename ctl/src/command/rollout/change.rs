@@ -1,7 +1,7 @@
 //! What people ask of a rollout: one write of the record. `rollout run` carries it out.
 
 use super::view::RolloutView;
-use crate::command::arguments::{OnCluster, Output};
+use crate::command::arguments::{OnCluster, Output, only_client};
 use crate::command::inner_release::{self, InnerChange};
 use crate::command::target::{self, ReleaseTarget};
 use crate::report::Printer;
@@ -9,7 +9,7 @@ use crate::{Error, Outcome, module};
 use canary_release::record::Author;
 use canary_release::rollout::{RolloutVerb, VerbError};
 use canary_release::spec::DEFAULT_PLAN;
-use clap::Args;
+use clap::{ArgAction, Args};
 use jiff::Timestamp;
 
 /// Start a rollout of the canary by a plan of the file
@@ -25,7 +25,7 @@ pub(in crate::command) struct RolloutStart {
     #[arg(long, value_name = "NAME", default_value = DEFAULT_PLAN)]
     pub(in crate::command) plan: String,
     /// Say what would be started, and write nothing
-    #[arg(long)]
+    #[arg(long, value_name = "WHERE", action = ArgAction::Set, value_parser = only_client, num_args = 0..=1, require_equals = true, default_missing_value = "client", default_value = "none", hide_default_value = true)]
     pub(in crate::command) dry_run: bool,
     #[command(flatten)]
     pub(in crate::command) output: Output,
@@ -37,7 +37,7 @@ pub(in crate::command) struct RolloutChange {
     #[command(flatten)]
     pub(in crate::command) on: OnCluster,
     /// Say what would change, and write nothing
-    #[arg(long)]
+    #[arg(long, value_name = "WHERE", action = ArgAction::Set, value_parser = only_client, num_args = 0..=1, require_equals = true, default_missing_value = "client", default_value = "none", hide_default_value = true)]
     pub(in crate::command) dry_run: bool,
     #[command(flatten)]
     pub(in crate::command) output: Output,
@@ -45,7 +45,7 @@ pub(in crate::command) struct RolloutChange {
 
 pub(super) async fn start(arguments: &RolloutStart, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let rollout = module::load(&arguments.on.spec.file)?.release.rollout;
+    let rollout = module::load(&arguments.on.of.spec.file)?.release.rollout;
     let found = target::connect_release(&arguments.on).await?;
     inner_release::report(&found, InnerChange::Rollout, printer).await;
     let ReleaseTarget { name, cluster, mut stored } = found;

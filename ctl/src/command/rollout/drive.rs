@@ -2,7 +2,7 @@
 
 use super::view::RolloutView;
 use crate::alert::HttpAlertSender;
-use crate::command::arguments::{ClusterAccess, Output, SpecFile};
+use crate::command::arguments::{ClusterAccess, Output, ReleaseArguments, only_client};
 use crate::command::target;
 use crate::hook::HttpHookCaller;
 use crate::prometheus::HttpMetricSource;
@@ -14,7 +14,7 @@ use canary_release::alert::RolloutResult;
 use canary_release::format::counted;
 use canary_release::rollout::{RolloutAction, RolloutPhase};
 use canary_release::spec::{ReleaseName, RolloutSpec, Seconds};
-use clap::Args;
+use clap::{ArgAction, Args};
 use jiff::Timestamp;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,10 +27,7 @@ use std::time::{Duration, Instant};
   canary-ctl rollout status -o json")]
 pub(in crate::command) struct RolloutStatus {
     #[command(flatten)]
-    pub(in crate::command) spec: SpecFile,
-    /// Another release of the same cluster, as NAMESPACE/NAME or NAME
-    #[arg(short, long, value_name = "RELEASE")]
-    pub(in crate::command) release: Option<String>,
+    pub(in crate::command) of: ReleaseArguments,
     /// Print it again every two seconds
     #[arg(short, long)]
     pub(in crate::command) watch: bool,
@@ -53,10 +50,7 @@ Examples:
 )]
 pub(in crate::command) struct RolloutRun {
     #[command(flatten)]
-    pub(in crate::command) spec: SpecFile,
-    /// Another release of the same cluster, as NAMESPACE/NAME or NAME
-    #[arg(short, long, value_name = "RELEASE")]
-    pub(in crate::command) release: Option<String>,
+    pub(in crate::command) of: ReleaseArguments,
     /// The time between two observations
     #[arg(long, value_name = "DURATION", default_value = "10s")]
     pub(in crate::command) interval: Seconds,
@@ -64,7 +58,7 @@ pub(in crate::command) struct RolloutRun {
     #[arg(long, value_name = "DURATION", default_value = "60s")]
     pub(in crate::command) timeout: Seconds,
     /// Say what would be done now, and write nothing
-    #[arg(long)]
+    #[arg(long, value_name = "WHERE", action = ArgAction::Set, value_parser = only_client, num_args = 0..=1, require_equals = true, default_missing_value = "client", default_value = "none", hide_default_value = true)]
     pub(in crate::command) dry_run: bool,
     #[command(flatten)]
     pub(in crate::command) cluster: ClusterAccess,
@@ -86,9 +80,9 @@ const QUIET_FOR: Duration = Duration::from_mins(1);
 
 pub(super) async fn status(arguments: &RolloutStatus, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let document = target::load(&arguments.spec, arguments.release.as_deref())?;
+    let document = target::load(&arguments.of)?;
     document.as_ref().map_or(Ok(()), target::for_a_cluster)?;
-    let name = target::release(arguments.release.as_deref(), &arguments.cluster, document.as_ref())?;
+    let name = target::release(&arguments.of, &arguments.cluster, document.as_ref())?;
     let cluster = target::connect(&arguments.cluster).await?;
     // It writes nothing, so it waits for nothing.
     let mut driver = RolloutDriver::new(&cluster, name.clone(), Duration::ZERO);
@@ -107,9 +101,9 @@ pub(super) async fn status(arguments: &RolloutStatus, printer: &mut Printer) -> 
 
 pub(super) async fn run(arguments: &RolloutRun, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let document = module::load(&arguments.spec.file)?;
+    let document = module::load(&arguments.of.spec.file)?;
     target::for_a_cluster(&document)?;
-    let name = target::release(arguments.release.as_deref(), &arguments.cluster, Some(&document))?;
+    let name = target::release(&arguments.of, &arguments.cluster, Some(&document))?;
     let cluster = connect(arguments, printer).await?;
     let timeout = Duration::from_secs(arguments.timeout.get());
     let file = Some(document.release).filter(|release| release.name == name).map(|release| release.rollout);

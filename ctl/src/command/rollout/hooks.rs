@@ -1,6 +1,6 @@
 //! `rollout test-hooks`: what each hook responds now, before a rollout depends on it.
 
-use crate::command::arguments::{ClusterAccess, Output, SpecFile};
+use crate::command::arguments::{ClusterAccess, Output, SpecFile, only_client};
 use crate::command::target;
 use crate::hook::HttpHookCaller;
 use crate::report::{Printer, Report, Table};
@@ -10,7 +10,7 @@ use canary_release::alert::{Alert, AlertMessage};
 use canary_release::analysis::Outcome as Response;
 use canary_release::hook::{HookPayload, HookReport, HookResult};
 use canary_release::spec::{HookEndpoint, HookSpec, HookType, ReleaseName, RolloutHook, SecretSource};
-use clap::Args;
+use clap::{ArgAction, Args};
 use jiff::Timestamp;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ pub(in crate::command) struct TestHooks {
     #[arg(long = "hook", value_name = "NAME")]
     pub(in crate::command) hooks: Vec<String>,
     /// Print what would be sent, and call no hook
-    #[arg(long)]
+    #[arg(long, value_name = "WHERE", action = ArgAction::Set, value_parser = only_client, num_args = 0..=1, require_equals = true, default_missing_value = "client", default_value = "none", hide_default_value = true)]
     pub(in crate::command) dry_run: bool,
     /// The cluster, where a URL or a key stands in a Secret.
     #[command(flatten)]
@@ -80,7 +80,8 @@ pub(super) async fn test(arguments: &TestHooks, printer: &mut Printer) -> Result
     printer.format = arguments.output.format;
     let document = module::load(&arguments.spec.file)?;
     target::for_a_cluster(&document)?;
-    let name = target::release(None, &arguments.cluster, Some(&document))?;
+    target::check_namespace(&document, &arguments.cluster)?;
+    let name = document.release.name.clone();
     let spec = &document.release.rollout.hooks;
     let chosen = chosen(spec, &arguments.hooks)?;
     let canary = document.release.versions.canary.as_deref().unwrap_or("no canary");

@@ -1,6 +1,6 @@
 //! `rollout test-metrics`: what the queries of a rollout find now, before one depends on them.
 
-use crate::command::arguments::{ClusterAccess, Output, SpecFile};
+use crate::command::arguments::{ClusterAccess, Output, SpecFile, only_client};
 use crate::command::target;
 use crate::prometheus::HttpMetricSource;
 use crate::report::{Printer, Report, Table};
@@ -12,7 +12,7 @@ use canary_release::rollout::MeasurementQueries;
 use canary_release::spec::{
     AnalysisSpec, FiniteNumber, PrometheusServer, ReleaseName, RolloutMetric, SecretSource,
 };
-use clap::Args;
+use clap::{ArgAction, Args};
 use serde::Serialize;
 use std::fmt;
 
@@ -29,7 +29,7 @@ pub(in crate::command) struct TestMetrics {
     #[command(flatten)]
     pub(in crate::command) spec: SpecFile,
     /// Print what would be asked, and ask nothing
-    #[arg(long)]
+    #[arg(long, value_name = "WHERE", action = ArgAction::Set, value_parser = only_client, num_args = 0..=1, require_equals = true, default_missing_value = "client", default_value = "none", hide_default_value = true)]
     pub(in crate::command) dry_run: bool,
     /// The cluster, where the token stands in a Secret.
     #[command(flatten)]
@@ -60,7 +60,8 @@ pub(super) async fn test(arguments: &TestMetrics, printer: &mut Printer) -> Resu
     printer.format = arguments.output.format;
     let document = module::load(&arguments.spec.file)?;
     target::for_a_cluster(&document)?;
-    let name = target::release(None, &arguments.cluster, Some(&document))?;
+    target::check_namespace(&document, &arguments.cluster)?;
+    let name = document.release.name.clone();
     let release = &document.release;
     let analysis = &release.rollout.analysis;
     let Some(server) = analysis.prometheus.as_ref().filter(|_| !analysis.metrics.is_empty()) else {

@@ -5,6 +5,7 @@ mod report;
 
 use super::Status;
 use crate::Error;
+use crate::command::target;
 use crate::local::{Admin, Entry, Environment, Stats};
 use crate::report::Report;
 use canary_release::file::Document;
@@ -13,7 +14,8 @@ use report::LocalStatus;
 /// A release as it stands at this moment.
 pub(super) async fn fetch(arguments: &Status, document: &Document) -> Result<impl Report + use<>, Error> {
     let environment = Environment::of(&document.release)?;
-    let name = crate::command::release_name(arguments.release.as_deref(), document);
+    target::without_cluster(document, &arguments.cluster)?;
+    let name = target::release(&arguments.of, &arguments.cluster, Some(document))?.to_string();
     let state = environment.state()?;
     let entry = state.release(environment.layout(), &name)?;
     Ok(observe(&name, entry, &environment.admin()).await)

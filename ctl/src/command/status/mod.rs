@@ -6,7 +6,7 @@ mod local;
 pub(super) use cluster::Watch;
 pub(super) use local::local_problems;
 
-use super::arguments::{ClusterAccess, Output, SpecFile};
+use super::arguments::{ClusterAccess, Output, ReleaseArguments};
 use super::target;
 use crate::report::Printer;
 use crate::{Error, Outcome};
@@ -24,10 +24,7 @@ use std::time::Duration;
   canary-ctl status -o json | jq .generation.running")]
 pub(super) struct Status {
     #[command(flatten)]
-    pub(super) spec: SpecFile,
-    /// Another release of the same cluster or local directory, as NAMESPACE/NAME or NAME
-    #[arg(short, long, value_name = "RELEASE")]
-    pub(super) release: Option<String>,
+    pub(super) of: ReleaseArguments,
     /// How long requests are counted, to say what the canary gets
     #[arg(long, value_name = "DURATION", default_value = "2s")]
     pub(super) window: Seconds,
@@ -45,12 +42,12 @@ const INTERVAL: Duration = Duration::from_secs(2);
 
 pub(super) async fn run(arguments: &Status, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let document = target::load(&arguments.spec, arguments.release.as_deref())?;
+    let document = target::load(&arguments.of)?;
     let local = document.as_ref().filter(|document| target::is_local(document));
     let mut connected = if local.is_some() {
         None
     } else {
-        let name = target::release(arguments.release.as_deref(), &arguments.cluster, document.as_ref())?;
+        let name = target::release(&arguments.of, &arguments.cluster, document.as_ref())?;
         let watch = cluster::Watch::new(
             name,
             target::config_objects(document.as_ref())?,

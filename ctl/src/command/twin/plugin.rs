@@ -1,10 +1,11 @@
 //! The plugin that Helm 4 runs as a post-renderer.
 
+use crate::command::arguments::only_client;
 use crate::hint::ShellCommand;
 use crate::local::{Readers, replace_for};
 use crate::report::Printer;
 use crate::{Error, Outcome};
-use clap::Args;
+use clap::{ArgAction, Args};
 use std::path::PathBuf;
 
 /// Write a plugin directory for Helm 4, whose post-renderers are plugins
@@ -16,7 +17,7 @@ pub(in crate::command) struct TwinPlugin {
     /// The directory, which is made
     pub(in crate::command) directory: PathBuf,
     /// Print the file, and write nothing
-    #[arg(long)]
+    #[arg(long, value_name = "WHERE", action = ArgAction::Set, value_parser = only_client, num_args = 0..=1, require_equals = true, default_missing_value = "client", default_value = "none", hide_default_value = true)]
     pub(in crate::command) dry_run: bool,
 }
 

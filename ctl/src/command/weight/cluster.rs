@@ -15,7 +15,7 @@ pub(super) async fn run(
     document: Option<&Document>,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
-    let name = target::release(arguments.release.as_deref(), &arguments.cluster, document)?;
+    let name = target::release(&arguments.of, &arguments.cluster, document)?;
     let cluster =
         target::connect_as(&arguments.cluster, target::write_options(&arguments.checks.skipped)).await?;
     let stored = target::get_record(&cluster, &name, document).await?;

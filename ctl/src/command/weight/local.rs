@@ -27,7 +27,9 @@ pub(super) async fn run(
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
     let environment = Environment::of(&document.release)?;
-    let name = crate::command::release_name(arguments.release.as_deref(), document);
+    crate::command::target::without_cluster(document, &arguments.cluster)?;
+    let name =
+        crate::command::target::release(&arguments.of, &arguments.cluster, Some(document))?.to_string();
     // With `--wait`, a missing Envoy has to be an error before the write.
     if arguments.wait
         && !arguments.dry_run

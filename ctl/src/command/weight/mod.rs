@@ -7,7 +7,7 @@ mod report;
 pub(super) use local::{LocalWeight, set as set_local};
 pub(super) use report::Changed;
 
-use super::arguments::{ClusterAccess, Output, SkipChecks, SpecFile};
+use super::arguments::{ClusterAccess, Output, ReleaseArguments, SkipChecks, only_client};
 use super::target;
 use crate::report::Printer;
 use crate::{Error, Outcome};
@@ -15,7 +15,7 @@ use assignment::Weight;
 use assignment::weight::WeightError;
 use canary_release::record::Expiry;
 use canary_release::spec::Seconds;
-use clap::Args;
+use clap::{ArgAction, Args};
 use std::str::FromStr;
 
 /// Change the canary's share of users
@@ -31,10 +31,7 @@ pub(super) struct Weigh {
     #[arg(value_name = "PERCENT")]
     pub(super) target: WeightTarget,
     #[command(flatten)]
-    pub(super) spec: SpecFile,
-    /// Another release of the same cluster or local directory, as NAMESPACE/NAME or NAME
-    #[arg(short, long, value_name = "RELEASE")]
-    pub(super) release: Option<String>,
+    pub(super) of: ReleaseArguments,
     /// Wait until every proxy runs it
     #[arg(long)]
     pub(super) wait: bool,
@@ -51,7 +48,7 @@ pub(super) struct Weigh {
     #[arg(long, value_name = "N")]
     pub(super) expect_generation: Option<u64>,
     /// Say what would change, and change nothing
-    #[arg(long)]
+    #[arg(long, value_name = "WHERE", action = ArgAction::Set, value_parser = only_client, num_args = 0..=1, require_equals = true, default_missing_value = "client", default_value = "none", hide_default_value = true)]
     pub(super) dry_run: bool,
     #[command(flatten)]
     pub(super) cluster: ClusterAccess,
@@ -64,6 +61,8 @@ pub(super) struct Weigh {
 pub(super) enum WeightTarget {
     /// `20`: this share.
     To(Weight),
+    /// `0.2`: this share in percent, and maybe not what was meant.
+    Fraction(Weight),
     /// `+5`: so many percentage points more, everybody at most.
     Up(Weight),
     /// `-5`: so many percentage points less, nobody at least.
@@ -89,7 +88,10 @@ impl FromStr for WeightTarget {
         let target = match text.split_at_checked(1) {
             Some(("+", rest)) => rest.parse().map(Self::Up),
             Some(("-", rest)) => rest.parse().map(Self::Down),
-            _ => text.parse().map(Self::To),
+            _ => text.parse().map(|weight: Weight| match weight.basis_points() {
+                1..100 if !text.ends_with('%') => Self::Fraction(weight),
+                _ => Self::To(weight),
+            }),
         };
         target.map_err(|error| match error {
             // The text as it was given: without its sign it may be empty.
@@ -105,7 +107,7 @@ impl WeightTarget {
         let points = |weight: Weight| u32::from(weight.basis_points());
         let bounded = |points: u32| Weight::new(points).unwrap_or(Weight::FULL);
         match self {
-            Self::To(weight) => weight,
+            Self::To(weight) | Self::Fraction(weight) => weight,
             Self::Up(by) => bounded(points(now) + points(by)),
             Self::Down(by) => bounded(points(now).saturating_sub(points(by))),
         }
@@ -114,7 +116,12 @@ impl WeightTarget {
 
 pub(super) async fn run(arguments: &Weigh, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let document = target::load(&arguments.spec, arguments.release.as_deref())?;
+    let document = target::load(&arguments.of)?;
+    if let WeightTarget::Fraction(weight) = arguments.target {
+        let points = u32::from(weight.basis_points());
+        printer
+            .message(&format!("{weight} of the users, as `weight {weight}`; `weight {points}` is {points}%"));
+    }
     match document.as_ref().filter(|document| target::is_local(document)) {
         Some(document) => local::run(arguments, document, printer).await,
         None => cluster::run(arguments, document.as_ref(), printer).await,

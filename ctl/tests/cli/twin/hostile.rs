@@ -34,7 +34,7 @@ fn a_hostile_chart_is_an_error_with_its_file_and_place() {
         (alias_bomb().as_bytes(), bomb),
         (nested_aliases().as_bytes(), "v2.yaml: line 6, column 101: expected values nested at most 100 deep"),
         (deep.as_bytes(), "v2.yaml: line 1, column "),
-        (long.as_bytes(), "cannot read v2.yaml: expected at most 8388608 bytes, found more"),
+        (long.as_bytes(), "cannot read v2.yaml: expected at most 8 MiB, found more"),
         (many.as_bytes(), "v2.yaml: line 10002: expected at most 5000 objects, found more"),
         (b"a: [", "v2.yaml: line "),
         (b"a: 1\nb: \xc3\x28\n", "cannot read v2.yaml: expected UTF-8, found other bytes at line 2, byte 4"),
@@ -66,7 +66,7 @@ fn a_hostile_stream_of_helm_is_an_error_too() {
     // The limit is within the last character.
     let text = "x".repeat(8 << 20) + "é";
     let ran = fixture().run_with_stdin("twin post-render --deployed=deployed.yaml", &text);
-    ran.expect_output(2, "", "error: cannot read stdin: expected at most 8388608 bytes, found more\n");
+    ran.expect_output(2, "", "error: cannot read stdin: expected at most 8 MiB, found more\n");
 }
 
 #[test]

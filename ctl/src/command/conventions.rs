@@ -1,0 +1,183 @@
+//! What people type who know other tools: flags before the verb, `help VERB`, and verbs of `kubectl`, `helm`, `argo` and `flagger` under the
+//! names that they have there.
+
+use clap::Command;
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use std::ffi::OsString;
+
+/// Flags with a value that may stand before the verb.
+const BEFORE_THE_VERB: [&str; 14] = [
+    "-n",
+    "--namespace",
+    "--context",
+    "--kubeconfig",
+    "--request-timeout",
+    "--as",
+    "--as-group",
+    "--prometheus",
+    "-r",
+    "--release",
+    "-f",
+    "--file",
+    "-o",
+    "--output",
+];
+
+/// The words in the order in which clap reads them: a verb that has no such flag refuses it then, as it does behind it.
+pub(super) fn rearranged(tool: &Command, mut words: Vec<OsString>) -> Vec<OsString> {
+    if words.get(1).is_some_and(|word| word == "help") {
+        words.remove(1);
+        words.push("--help".into());
+        return words;
+    }
+    let mut rest = words.into_iter().peekable();
+    let mut verb: Vec<OsString> = rest.next().into_iter().collect();
+    let (mut flags, mut command) = (Vec::new(), tool);
+    while command.has_subcommands()
+        && let Some(word) = rest.peek().and_then(|word| word.to_str())
+    {
+        if let Some(below) = command.find_subcommand(word) {
+            command = below;
+            verb.extend(rest.next());
+        } else if let Some(has_value) = flag_before_the_verb(word) {
+            flags.extend(rest.by_ref().take(if has_value { 1 } else { 2 }));
+        } else {
+            break;
+        }
+    }
+    verb.into_iter().chain(flags).chain(rest).collect()
+}
+
+/// Whether the value of such a flag is part of its word: `--context=prod`, `-nshop`. `None` for another word.
+fn flag_before_the_verb(word: &str) -> Option<bool> {
+    if BEFORE_THE_VERB.contains(&word) {
+        return Some(false);
+    }
+    let is_joined = |flag: &str| match word.strip_prefix(flag) {
+        Some(value) if flag.starts_with("--") => value.starts_with('='),
+        found => found.is_some() && !word.starts_with("--"),
+    };
+    BEFORE_THE_VERB.iter().any(|flag| is_joined(flag)).then_some(true)
+}
+
+/// What verbs of other tools are called here.
+const SYNONYMS: [(&str, &str); 34] = [
+    (
+        "abort",
+        "`canary-ctl rollout abort` ends a rollout, and `canary-ctl rollback` takes the canary away from its users",
+    ),
+    ("analyze", "`canary-ctl lint` checks the file, and `canary-ctl doctor` the cluster"),
+    ("approve", "`canary-ctl rollout approve` lets a step go on"),
+    ("check", "`canary-ctl doctor` checks a release and its cluster, `canary-ctl lint` the file alone"),
+    ("config", "`canary-ctl generate` prints the objects, and `kubectl config` has the contexts"),
+    ("create", "`canary-ctl init` writes a canary.yaml, and `canary-ctl apply` brings it to the cluster"),
+    ("delete", "`canary-ctl uninstall` deletes what `apply` has written"),
+    ("deploy", "`canary-ctl apply` brings a release to the cluster"),
+    ("describe", "`canary-ctl status` shows a release with its problems"),
+    ("events", "`canary-ctl status` shows a release with its problems"),
+    ("finish", "`canary-ctl promote --finish` removes the version that was"),
+    ("get", "`canary-ctl list` prints the releases, `canary-ctl status` one of them"),
+    ("history", "`canary-ctl status -o yaml` shows a release with its changes"),
+    ("install", "`canary-ctl apply` brings a release to the cluster"),
+    (
+        "logs",
+        "`canary-ctl status` shows what proxies report, `canary-ctl rollout status` what a rollout has seen",
+    ),
+    ("metrics", "`canary-ctl status` shows what proxies report"),
+    ("monitor", "`canary-ctl status --watch` and `canary-ctl dashboard` observe a release"),
+    ("open", "`canary-ctl dashboard` shows releases as a page"),
+    ("plan", "`canary-ctl diff` shows what `apply` would change"),
+    ("proxy", "`canary-ctl dashboard` serves a page on this machine"),
+    ("remove", "`canary-ctl uninstall` deletes what `apply` has written"),
+    ("revert", "`canary-ctl rollback` takes the canary, or the last promotion, back"),
+    (
+        "rollout history",
+        "`canary-ctl rollout status` shows a rollout, `canary-ctl status -o yaml` the changes of a release",
+    ),
+    (
+        "rollout restart",
+        "`canary-ctl rollout retry` begins a step anew; `kubectl rollout restart` replaces pods",
+    ),
+    ("rollout undo", "`canary-ctl rollback` takes the canary, or the last promotion, back"),
+    ("scale", "`canary-ctl weight` changes the share of users; `kubectl scale` the number of pods"),
+    ("set-weight", "`canary-ctl weight PERCENT` changes the share of users"),
+    ("show", "`canary-ctl status` shows a release with its problems"),
+    ("template", "`canary-ctl generate` prints the objects of a release"),
+    ("ui", "`canary-ctl dashboard` shows releases as a page"),
+    ("undo", "`canary-ctl rollback` takes the canary, or the last promotion, back"),
+    ("upgrade", "`canary-ctl apply` brings the cluster to what the file says"),
+    (
+        "validate",
+        "`canary-ctl lint` checks the file, `canary-ctl apply --dry-run=server` asks the API server",
+    ),
+    ("watch", "`canary-ctl status --watch` observes a release"),
+];
+
+/// Adds to a refusal what to type instead.
+pub(super) fn with_tip(mut error: clap::Error, words: &[OsString]) -> clap::Error {
+    if let Some(tip) = tip(&error, words) {
+        error.remove(ContextKind::SuggestedSubcommand);
+        error.remove(ContextKind::SuggestedArg);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
+    }
+    error
+}
+
+fn tip(error: &clap::Error, words: &[OsString]) -> Option<String> {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let verb = words.get(1).and_then(|word| word.to_str()).unwrap_or_default();
+    match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            let found = text(ContextKind::InvalidSubcommand)?;
+            let typed = if verb == "rollout" { format!("rollout {found}") } else { found.to_owned() };
+            SYNONYMS.iter().find(|(other, _)| *other == typed).map(|(_, tip)| (*tip).to_owned())
+        }
+        ErrorKind::UnknownArgument => {
+            let found = text(ContextKind::InvalidArg)?;
+            super::target::is_file_name(found).then(|| format!("`-f {found}` names the file of a release"))
+        }
+        ErrorKind::MissingRequiredArgument if verb == "init" => Some(
+            "`--from-cluster` asks only for what the cluster does not say; `--jwt-claim CLAIM` takes the place of `--session-cookie NAME`"
+                .to_owned(),
+        ),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn flags_before_the_verb_are_read_behind_it() {
+        for (typed, read) in [
+            ("x -n shop status", "x status -n shop"),
+            (
+                "x --context=prod rollout -nshop status --watch",
+                "x rollout status --context=prod -nshop --watch",
+            ),
+            ("x -n shop", "x -n shop"),
+            ("x weight -5 -n shop", "x weight -5 -n shop"),
+            ("x --nonsense shop status", "x --nonsense shop status"),
+            ("x help rollout run", "x rollout run --help"),
+            ("x help", "x --help"),
+        ] {
+            let words = typed.split(' ').map(OsString::from).collect();
+            let found = rearranged(&crate::command::Cli::command(), words);
+            let expected: Vec<OsString> = read.split(' ').map(OsString::from).collect();
+            assert_eq!(found, expected, "{typed}");
+        }
+    }
+
+    #[test]
+    fn no_synonym_is_a_verb_of_its_own() {
+        let tool = crate::command::Cli::command();
+        let is_verb = |(word, _): &&(&str, &str)| tool.find_subcommand(word).is_some();
+        assert_eq!(SYNONYMS.iter().find(is_verb), None);
+    }
+}

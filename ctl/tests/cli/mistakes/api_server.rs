@@ -1,0 +1,107 @@
+//! A stand-in for an API server that answers each request with the same fault, or has no objects.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+
+/// How an API server answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Server {
+    /// There is no kubeconfig.
+    Unnamed,
+    /// It knows the user, and has no objects.
+    Empty,
+    /// It accepts connections and does not answer.
+    Silent,
+    /// Nothing listens on its port.
+    Closed,
+    /// Its name is not known.
+    Nowhere,
+    /// It speaks HTTP, and the kubeconfig says HTTPS.
+    Plain,
+    /// It answers each request with this status and this body.
+    Answers(u16, &'static str),
+    /// It knows the user, and denies each other request.
+    Denies,
+    /// The kubeconfig is this text.
+    Kubeconfig(&'static str),
+}
+
+pub(super) const UNAUTHORIZED: &str = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Unauthorized","message":"Unauthorized","code":401}"#;
+pub(super) const ETCD: &str = r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"etcdserver: request timed out","code":500}"#;
+const DENIED: &str = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"configmaps is forbidden: User \"bob\" cannot list resource \"configmaps\""}"#;
+const NOT_FOUND: &str = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","message":"not found","code":404}"#;
+const USER: &str = r#"{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1","status":{"userInfo":{"username":"bob"}}}"#;
+const LIST: &str = r#"{"kind":"List","apiVersion":"v1","metadata":{},"items":[]}"#;
+
+impl Server {
+    /// The kubeconfig that leads to it, with the contexts `staging` and `dev`; `staging` is the current one.
+    pub(super) fn kubeconfig(self) -> Option<String> {
+        let address = match self {
+            Self::Unnamed => return None,
+            Self::Kubeconfig(text) => return Some(text.to_owned()),
+            Self::Closed => "http://127.0.0.1:9".to_owned(),
+            Self::Nowhere => "http://nowhere.invalid:6443".to_owned(),
+            Self::Plain => format!("https://{}", self.listen()),
+            _ => format!("http://{}", self.listen()),
+        };
+        Some(format!(
+            "clusters: [{{name: c, cluster: {{server: '{address}', insecure-skip-tls-verify: true}}}}]\nusers: []\n\
+             contexts: [{{name: staging, context: {{cluster: c, user: ''}}}}, {{name: dev, context: {{cluster: c, user: ''}}}}]\n\
+             current-context: staging\n"
+        ))
+    }
+
+    /// Answers requests until the test program ends.
+    fn listen(self) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            for connection in listener.incoming().flatten() {
+                // A client that goes in the middle of a request is no fault of it.
+                std::thread::spawn(move || self.serve(&connection).ok());
+            }
+        });
+        address
+    }
+
+    fn serve(self, connection: &TcpStream) -> std::io::Result<()> {
+        if self == Self::Plain {
+            return write!(&mut &*connection, "HTTP/1.1 400 Bad Request\r\n\r\n");
+        }
+        let mut reader = BufReader::new(connection);
+        loop {
+            let mut line = String::new();
+            if reader.read_line(&mut line)? == 0 {
+                return Ok(());
+            }
+            let mut length = 0;
+            loop {
+                let mut header = String::new();
+                if reader.read_line(&mut header)? <= 2 {
+                    break;
+                }
+                if let Some(value) = header.to_ascii_lowercase().strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+            }
+            reader.read_exact(&mut vec![0; length])?;
+            let (status, body) = self.answer(&line);
+            write!(&mut &*connection, "HTTP/1.1 {status} X\r\ncontent-length: {}\r\n\r\n{body}", body.len())?;
+        }
+    }
+
+    fn answer(self, line: &str) -> (u16, &'static str) {
+        let is_review = line.contains("/selfsubjectreviews");
+        let is_list = line.starts_with("GET") && line.contains('?');
+        match self {
+            Self::Silent => loop {
+                std::thread::park();
+            },
+            Self::Answers(status, body) => (status, body),
+            _ if is_review => (201, USER),
+            Self::Denies => (403, DENIED),
+            _ if is_list => (200, LIST),
+            _ => (404, NOT_FOUND),
+        }
+    }
+}

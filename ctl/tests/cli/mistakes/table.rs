@@ -1,0 +1,229 @@
+//! The table: 62 mistakes that were tried by hand, some of them with several verbs, and others like them.
+
+use super::api_server::{ETCD, Server, UNAUTHORIZED};
+use super::{Folder, Mistake, typed};
+
+/// All mistakes.
+pub(super) fn table() -> Vec<Mistake> {
+    [release(), cluster(), kubeconfig(), file(), init(), words(), requests()].concat()
+}
+
+const NAME: &[&str] = &["-r NAMESPACE/NAME", "canary-ctl list"];
+/// What helps nobody who wants to go back in the wrong cluster, or has no file.
+const ELSEWHERE: &[&str] = &["canary-ctl init", "canary-ctl apply", "generate"];
+
+/// Which release.
+fn release() -> Vec<Mistake> {
+    let elsewhere =
+        |number, line| typed(number, line).within(Folder::Release).with(Server::Empty).never(ELSEWHERE);
+    let place: &[&str] = &["shop/shop", "staging", "http://127.0.0.1", "--context"];
+    let contradiction = |line| typed(5, line).within(Folder::Release).names(&["`shop`", "-n other"]);
+    vec![
+        typed(1, "rollback").names(NAME).never(ELSEWHERE),
+        typed(1, "weight 0").names(NAME).never(ELSEWHERE),
+        typed(1, "promote").names(NAME).never(ELSEWHERE),
+        typed(1, "uninstall").names(NAME).never(ELSEWHERE),
+        typed(1, "pause").names(NAME).never(ELSEWHERE),
+        typed(1, "status").names(NAME).never(ELSEWHERE),
+        typed(1, "rollout abort").names(NAME).never(ELSEWHERE),
+        typed(1, "rollback -f gone.yaml").names(&["gone.yaml"]).never(ELSEWHERE),
+        typed(2, "rollback shop").names(&["NAMESPACE/", "`shop`", "canary-ctl list"]).never(ELSEWHERE),
+        elsewhere(2, "rollback shop").names(place),
+        typed(2, "rollback shop/shop").with(Server::Empty).names(place).never(ELSEWHERE),
+        typed(2, "rollback shop -n shop").with(Server::Empty).names(place).never(ELSEWHERE),
+        typed(2, "weight 0 shop/shop").with(Server::Empty).names(place).never(ELSEWHERE),
+        typed(2, "rollback shop -r blog").names(&["cannot be used with"]),
+        typed(2, "rollback canary.yaml").within(Folder::Release).names(&["-f canary.yaml"]),
+        elsewhere(3, "rollback").names(place),
+        elsewhere(3, "weight 20").names(place),
+        elsewhere(3, "promote").names(place),
+        elsewhere(3, "rollback --context dev").names(&["context `dev`"]),
+        elsewhere(4, "uninstall").names(place),
+        contradiction("apply -n other"),
+        contradiction("diff -n other"),
+        contradiction("doctor -n other"),
+        contradiction("prepare -n other"),
+        contradiction("rotate-keys -n other"),
+        contradiction("rollback -n other"),
+        contradiction("explain --cookie JSESSIONID=1 -n other"),
+        typed(6, "rollback -r shop/shop -n other").names(&["`shop`", "-n other"]),
+        typed(6, "rollback shop/shop -n other").names(&["`shop`", "-n other"]),
+    ]
+}
+
+/// An API server that does not do what is expected of it.
+fn cluster() -> Vec<Mistake> {
+    let status = |number, server| typed(number, "status shop/shop").with(server);
+    let page = "<!DOCTYPE html><html><body><form action=\"/login\">Log in</form></body></html>";
+    let long = concat!(
+        "\u{1b}[31mno route\u{1b}[0m ",
+        "0123456789abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz",
+        "0123456789abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz",
+        " END"
+    );
+    vec![
+        status(9, Server::Closed)
+            .names(&["http://127.0.0.1:9", "staging", "Connection refused"])
+            .never(&["os error"]),
+        status(10, Server::Answers(500, ETCD))
+            .names(&["500", "etcdserver: request timed out"])
+            .never(&["unreachable", "canary-ctl apply"]),
+        status(11, Server::Nowhere).names(&["nowhere.invalid"]).never(&["os error"]),
+        status(12, Server::Plain).names(&["TLS"]),
+        status(13, Server::Answers(200, page)).names(&["expected JSON", "login page"]).never(&["line 1"]),
+        status(14, Server::Answers(401, UNAUTHORIZED)).names(&[
+            "rejects the credentials",
+            "staging",
+            "log in",
+        ]),
+        typed(15, "rollback shop/shop").with(Server::Denies).names(&[
+            "not allowed to",
+            "`shop`",
+            "add to a Role",
+            "canary-ctl generate rbac",
+        ]),
+        typed(16, "list")
+            .with(Server::Denies)
+            .names(&["ClusterRole", "-n NAMESPACE"])
+            .never(&["Role in `*`"]),
+        status(31, Server::Answers(502, long))
+            .names(&["502", "\\u{1b}[31mno route"])
+            .never(&["END", "unreachable"]),
+    ]
+}
+
+/// A kubeconfig that leads nowhere.
+fn kubeconfig() -> Vec<Mistake> {
+    vec![
+        typed(17, "list").names(&[".kube/config", "No such file", "--kubeconfig"]),
+        typed(18, "list --kubeconfig .").names(&["`.`", "Is a directory"]),
+        typed(19, "list").with(Server::Kubeconfig("a: [")).names(&["cannot use the kubeconfig", "line"]),
+        typed(20, "list")
+            .with(Server::Kubeconfig("contexts: []\n"))
+            .names(&["`current-context`", "--context"]),
+        typed(21, "list --context prod").with(Server::Empty).names(&[
+            "`prod`",
+            "`dev`",
+            "`staging`",
+            "--context",
+        ]),
+        typed(22, "list --kubeconfig /nope").names(&["/nope", "No such file"]),
+    ]
+}
+
+/// A file that is no release.
+fn file() -> Vec<Mistake> {
+    let edited = |number, from, to| typed(number, "lint").within(Folder::Edited(from, to));
+    let text = |number, text| typed(number, "lint").within(Folder::File(text));
+    let deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: shop}\nspec: {replicas: 1}\n";
+    vec![
+        edited(23, "\n  stickiness:", "\n  stickyness:").names(&["stickyness", "did you mean `stickiness`"]),
+        edited(24, "stickiness: session", "stickiness: sesion")
+            .names(&["`sesion`", "did you mean `session`"]),
+        edited(32, "  weight: 0", "\tweight: 0").names(&["tab"]),
+        edited(33, "    port: 80", "   port: 80").names(&["canary.yaml:12:", "indent"]),
+        edited(34, "  weight: 0", "  weight 0").names(&["`name: value`"]).never(&["simple key"]),
+        edited(35, "  weight: 0", "  weight: 0\n  weight: 1").names(&["`weight` is given twice"]),
+        edited(36, "kind: Release", "kind: Canary").names(&["expected `Release`, found `Canary`"]),
+        text(37, deployment).names(&["expected `Release`, found `Deployment`"]),
+        text(38, "").names(&["expected a document, found none"]),
+        typed(39, "lint -f .").names(&["cannot read .", "Is a directory"]),
+        typed(40, "lint -f /dev/zero").names(&["8 MiB"]),
+        text(41, "a: 1\n---\nb: 2\n").names(&["expected one document"]),
+        typed(42, "lint -f -").names(&["stdin"]).never(&["No such file", "canary-ctl init"]),
+        typed(43, "lint -f /proc/1/mem").names(&["cannot read /proc/1/mem"]),
+        typed(43, "lint").names(&["cannot read canary.yaml", "canary-ctl init", "-f FILE"]),
+        typed(43, "lint shop.yaml").names(&["-f shop.yaml"]),
+        typed(43, "apply shop.yaml").names(&["-f shop.yaml"]),
+    ]
+}
+
+/// A first file.
+fn init() -> Vec<Mistake> {
+    vec![
+        typed(
+            44,
+            "init --name shop --host shop.example.com --session-cookie SID --canary v2 -f /proc/canary.yaml",
+        )
+        .names(&["/proc"])
+        .never(&[".canary.yaml."]),
+        typed(45, "init").names(&["--session-cookie", "--jwt-claim", "--from-cluster", "--name"]),
+        typed(45, "init --name shop --host a.example.com --canary v2").names(&[
+            "--session-cookie",
+            "--jwt-claim",
+            "--from-cluster",
+        ]),
+        typed(46, "init --name shop --host https://shop.example.com --session-cookie SID --canary v2")
+            .names(&["`--host`", "https://shop.example.com"])
+            .never(&["canary.yaml:"]),
+        typed(47, "init --name shop --host shop.example.com --session-cookie SID --canary v1")
+            .names(&["`--canary`", "expected two versions"])
+            .never(&["canary.yaml:"]),
+        typed(48, "init --name shop --host shop.example.com --session-cookie SID --canary 1.2.3+build")
+            .names(&["`--canary`", "1.2.3+build", "`-`, `_`, `.`"])
+            .never(&["canary.yaml:"]),
+        typed(49, "init --name shop --host shop.example.com --session-cookie SID --canary v2 --gateway gw")
+            .names(&["expected NAMESPACE/NAME, found `gw`"])
+            .never(&["1 to 63"]),
+        typed(50, "init --name shop --host shop.example.com --session-cookie SID --canary v2")
+            .within(Folder::Release)
+            .names(&["there already", "--force", "-f FILE"]),
+    ]
+}
+
+/// Words, numbers and flags.
+fn words() -> Vec<Mistake> {
+    let local = |number, line| typed(number, line).within(Folder::Local);
+    let tip = |line, names| typed(54, line).names(names).never(&["similar subcommand exists"]);
+    vec![
+        local(25, "weight ten").names(&["expected a share like `20`", "`ten`"]),
+        local(25, "weight 20,5").names(&["expected a share like `20`", "`20,5`"]),
+        local(25, "weight shop 20").names(&["expected a share like `20`", "`shop`"]),
+        local(26, "weight 150").names(&["between 0 and 100"]),
+        local(27, "weight 0.2 --dry-run").exits(0).names(&["0.2%", "`weight 20`"]),
+        local(28, "weight '20 %' --dry-run").exits(0).names(&["20%"]),
+        local(29, "weight 90").names(&["expected a step of at most 50%", "--skip-check max-step"]),
+        local(30, "weight 20 --expires-in 1day").names(&["expected a duration like", "1day"]),
+        typed(51, "lint -o jsn").names(&["jsn", "json"]),
+        typed(52, "weight 20 --skip-check no-pods").names(&["no-pods", "no-ready-pods"]),
+        typed(53, "wieght 20").names(&["'weight'"]),
+        typed(53, "ls").names(&["list"]),
+        typed(53, "set-weight 20").names(&["canary-ctl weight"]),
+        tip("delete", &["canary-ctl uninstall"]),
+        tip("remove", &["canary-ctl uninstall"]),
+        tip("undo", &["canary-ctl rollback"]),
+        tip("abort", &["canary-ctl rollout abort"]),
+        tip("validate", &["canary-ctl lint"]),
+        tip("check", &["canary-ctl doctor"]),
+        tip("describe", &["canary-ctl status"]),
+        tip("history", &["canary-ctl status"]),
+        tip("logs", &["canary-ctl status"]),
+        tip("metrics", &["canary-ctl status"]),
+        tip("get", &["canary-ctl list"]),
+        tip("ui", &["canary-ctl dashboard"]),
+        tip("scale", &["canary-ctl weight"]),
+        tip("rollout undo", &["canary-ctl rollback"]),
+        tip("rollout history", &["canary-ctl rollout status"]),
+        typed(54, "version").exits(0).names(&["canary-ctl", "module"]),
+    ]
+}
+
+/// Tokens, URLs and requests.
+fn requests() -> Vec<Mistake> {
+    let local = |number, line| typed(number, line).within(Folder::Local);
+    vec![
+        local(55, "token create --version v3").names(&["v1", "v2", "`v3`"]),
+        local(56, "token create --version v2 --ttl 30d").names(&["7 days"]),
+        local(57, "token create --version v2 --url https://other.example.com/")
+            .exits(0)
+            .names(&["`other.example.com`", "shop.example.com"]),
+        local(58, "token inspect abc").exits(1).names(&["not genuine"]),
+        local(59, "verify shop.example.com").names(&["expected a URL like `https://shop.example.com/`"]),
+        local(60, "verify http://shop.example.com/").names(&["--version-header"]),
+        local(61, "explain --cookie 4b1d7c0e5f").names(&["expected `NAME=VALUE`", "`4b1d7c0e5f`"]),
+        local(62, "explain --cookie JSESSIONID=1 --at yesterday")
+            .names(&["expected a time like `2026-11-21T18:00:00Z`", "`yesterday`"]),
+        local(62, "promote").names(&["canary-ctl weight 0"]).never(&["generate"]),
+        local(62, "rollback").names(&["canary-ctl weight 0"]).never(&["generate"]),
+    ]
+}
