@@ -160,7 +160,7 @@ impl Cluster {
         let planned = self.plan_apply(release, found, false).await?;
         let refusals = self.refusals(release, &planned).await;
         let checks = Box::pin(self.failed_checks(release, &planned)).await;
-        let others = planned.configurations().into_iter().flat_map(|object| deployed_releases(object));
+        let others = planned.configurations().into_iter().flat_map(deployed_releases);
         let others = others.filter(|name| *name != release.name).collect();
         let without_record = self.without_record(others).await;
         let routes = planned.stored.record.routes;

@@ -135,11 +135,14 @@ mod tests {
         }
     }
 
+    /// What happens, seconds since the installation, the counters of the window and of before, and what is said.
+    type Case = (&'static str, u64, [u64; 4], [u64; 4], Option<&'static str>);
+
     #[test]
     fn a_cookie_is_wrong_where_nobody_has_a_session_or_nearly_everybody_an_older_one() {
         const NONE: [u64; 4] = [0; 4];
         const HOUR: u64 = ADOPTED_SECONDS;
-        let cases: [(&str, u64, [u64; 4], [u64; 4], Option<&str>); 13] = [
+        let cases: [Case; 13] = [
             ("ids come back, and no session does", 60, [9, 414, 0, 0], NONE, Some("never set")),
             ("the same since the proxies started", 60, [1, 2, 0, 0], [9, 400, 0, 0], Some("never set")),
             ("since a moment ago", 60, [9, 414, 0, 0], [9, 9, 9, 900], Some("never set")),

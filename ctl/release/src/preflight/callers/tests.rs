@@ -79,66 +79,78 @@ fn compare(rows: Vec<Row<'_>>, release: &Release, put: impl Fn(&mut Callers, Val
     }
 }
 
-#[test]
-fn rules_that_hide_our_subsets_are_refused_where_they_name_the_service_and_named_where_they_have_a_wildcard()
-{
-    let rule = |name: &str, spec: Value| object("DestinationRule", name, &spec);
+fn rule(name: &str, spec: &Value) -> Value {
+    object("DestinationRule", name, spec)
+}
+
+fn refused(part: &str) -> Option<(&str, Option<&str>)> {
+    Some((part, Some("hidden-subsets")))
+}
+
+fn rule_rows() -> Vec<Row<'static>> {
     let settings = || json!({"connectionPool": {"tcp": {"maxConnections": 9}}});
     let web = json!({"matchLabels": {"app": "web"}});
-    let refused = |part| Some((part, Some("hidden-subsets")));
-    let subsets =
-        || json!([{"name": "v1", "labels": {"version": "v1"}}, {"name": "v2", "labels": {"version": "v2"}}]);
-    let rows: Vec<Row<'_>> = vec![
+    vec![
         (
             "a selector in the Service's namespace",
-            rule("shop/web", json!({"host": "shop", "workloadSelector": web, "trafficPolicy": settings()})),
+            rule("shop/web", &json!({"host": "shop", "workloadSelector": web, "trafficPolicy": settings()})),
             refused("callers in `shop` with `app: web` to know the subsets"),
         ),
         (
             "a caller's namespace",
-            rule("web/client", json!({"host": HOST, "trafficPolicy": settings()})),
+            rule("web/client", &json!({"host": HOST, "trafficPolicy": settings()})),
             refused(
                 "callers in `web` to know the subsets of the Service, found that they go by DestinationRule web/client alone",
             ),
         ),
         (
             "a caller's namespace, for itself",
-            rule("web/client", json!({"host": HOST, "exportTo": ["."]})),
+            rule("web/client", &json!({"host": HOST, "exportTo": ["."]})),
             refused("`web`"),
         ),
         (
             "a caller's namespace, with a selector",
-            rule("web/client", json!({"host": HOST, "workloadSelector": web})),
+            rule("web/client", &json!({"host": HOST, "workloadSelector": web})),
             refused("`web` with `app: web`"),
         ),
         (
             "a caller's namespace, with our subsets",
-            rule("web/client", json!({"host": HOST, "subsets": subsets()})),
+            rule(
+                "web/client",
+                &json!({"host": HOST, "subsets": [{"name": "v1", "labels": {"version": "v1"}}, {"name": "v2", "labels": {"version": "v2"}}]}),
+            ),
             None,
         ),
-        ("a caller's wildcard", rule("web/all", json!({"host": "*.local"})), Some(("`web`", None))),
-        ("a caller's wildcard of another suffix", rule("web/all", json!({"host": "*.example.com"})), None),
+        ("a caller's wildcard", rule("web/all", &json!({"host": "*.local"})), Some(("`web`", None))),
+        ("a caller's wildcard of another suffix", rule("web/all", &json!({"host": "*.example.com"})), None),
         (
             "for others, not for its own namespace",
-            rule("web/client", json!({"host": HOST, "exportTo": ["other"]})),
+            rule("web/client", &json!({"host": HOST, "exportTo": ["other"]})),
             None,
         ),
-        ("another Service of that name", rule("web/client", json!({"host": "shop"})), None),
+        ("another Service of that name", rule("web/client", &json!({"host": "shop"})), None),
         (
             "the Service's own, without a selector",
-            rule("shop/own", json!({"host": HOST, "trafficPolicy": settings()})),
+            rule("shop/own", &json!({"host": HOST, "trafficPolicy": settings()})),
             None,
         ),
         (
             "the whole mesh",
-            rule("istio-system/all", json!({"host": "*.local", "trafficPolicy": settings()})),
+            rule("istio-system/all", &json!({"host": "*.local", "trafficPolicy": settings()})),
             None,
         ),
-    ];
-    compare(rows, &release(&json!([])), |callers, body| callers.rules.push(HostRule::of(&body).unwrap()));
+    ]
+}
+
+#[test]
+fn rules_that_hide_our_subsets_are_refused_where_they_name_the_service_and_named_where_they_have_a_wildcard()
+{
+    compare(rule_rows(), &release(&json!([])), |callers, body| {
+        callers.rules.push(HostRule::of(&body).unwrap())
+    });
     let mut external = callers();
     external.routes = Routes::External;
-    external.rules.push(HostRule::of(&rule("web/client", json!({"host": HOST}))).unwrap());
+    external.rules.push(HostRule::of(&rule("web/client", &json!({"host": HOST}))).unwrap());
     let [(_, check)] = found(&release(&json!([])), &external).try_into().unwrap();
     assert_eq!(check, None, "the owner of external routes decides which subsets they name");
 }
