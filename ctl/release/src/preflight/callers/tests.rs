@@ -83,9 +83,7 @@ fn rule(name: &str, spec: &Value) -> Value {
     object("DestinationRule", name, spec)
 }
 
-fn refused(part: &str) -> Option<(&str, Option<&str>)> {
-    Some((part, Some("hidden-subsets")))
-}
+const REFUSED: Option<&str> = Some("hidden-subsets");
 
 fn rule_rows() -> Vec<Row<'static>> {
     let settings = || json!({"connectionPool": {"tcp": {"maxConnections": 9}}});
@@ -94,27 +92,25 @@ fn rule_rows() -> Vec<Row<'static>> {
         (
             "a selector in the Service's namespace",
             rule("shop/web", &json!({"host": "shop", "workloadSelector": web, "trafficPolicy": settings()})),
-            refused("callers in `shop` with `app: web` to know the subsets"),
+            Some(("callers in `shop` with `app: web` to know the subsets", REFUSED)),
         ),
         (
             "a caller's namespace",
             rule("web/client", &json!({"host": HOST, "trafficPolicy": settings()})),
-            refused(
-                "callers in `web` to know the subsets of the Service, found that they go by DestinationRule web/client alone",
-            ),
+            Some(("found that they go by DestinationRule web/client alone", REFUSED)),
         ),
         (
             "a caller's namespace, for itself",
             rule("web/client", &json!({"host": HOST, "exportTo": ["."]})),
-            refused("`web`"),
+            Some(("`web`", REFUSED)),
         ),
         (
             "a caller's namespace, with a selector",
             rule("web/client", &json!({"host": HOST, "workloadSelector": web})),
-            refused("`web` with `app: web`"),
+            Some(("`web` with `app: web`", REFUSED)),
         ),
         (
-            "a caller's namespace, with our subsets",
+            "the same with our subsets",
             rule(
                 "web/client",
                 &json!({"host": HOST, "subsets": [{"name": "v1", "labels": {"version": "v1"}}, {"name": "v2", "labels": {"version": "v2"}}]}),
@@ -122,7 +118,7 @@ fn rule_rows() -> Vec<Row<'static>> {
             None,
         ),
         ("a caller's wildcard", rule("web/all", &json!({"host": "*.local"})), Some(("`web`", None))),
-        ("a caller's wildcard of another suffix", rule("web/all", &json!({"host": "*.example.com"})), None),
+        ("another wildcard", rule("web/all", &json!({"host": "*.example.com"})), None),
         (
             "for others, not for its own namespace",
             rule("web/client", &json!({"host": HOST, "exportTo": ["other"]})),
@@ -146,7 +142,7 @@ fn rule_rows() -> Vec<Row<'static>> {
 fn rules_that_hide_our_subsets_are_refused_where_they_name_the_service_and_named_where_they_have_a_wildcard()
 {
     compare(rule_rows(), &release(&json!([])), |callers, body| {
-        callers.rules.push(HostRule::of(&body).unwrap())
+        callers.rules.push(HostRule::of(&body).unwrap());
     });
     let mut external = callers();
     external.routes = Routes::External;
