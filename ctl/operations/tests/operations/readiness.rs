@@ -46,7 +46,7 @@ pub(crate) async fn wait(api: &FakeApi, timeout: Duration) -> (Result<VersionRea
     let mut reports = 0;
     let cluster = api.cluster().await;
     let mut progress = |_: &_| reports += 1;
-    let options = ReadinessOptions { timeout, progress: &mut progress };
+    let options = ReadinessOptions { timeout, service: None, progress: &mut progress };
     let found = cluster.wait_for_version(SHOP, &"version=v2".parse().unwrap(), options).await;
     (found, reports)
 }

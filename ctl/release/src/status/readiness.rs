@@ -97,8 +97,11 @@ impl VersionReadiness {
     }
 }
 
-/// Whether one of these workloads makes a pod; a Deployment does it through its `ReplicaSets`.
+/// Whether one of these workloads makes a pod; a Deployment does it through its `ReplicaSets`. A pod without an owner is none to wait for beside them.
 fn is_of(pod: &Value, workloads: &[Value]) -> bool {
+    if items(pod, "/metadata/ownerReferences").next().is_none() {
+        return !workloads.is_empty();
+    }
     items(pod, "/metadata/ownerReferences").any(|owner| {
         let (kind, of) = (text(owner, "/kind"), text(owner, "/name"));
         workloads.iter().any(|workload| match kind_of(workload) {
@@ -320,7 +323,7 @@ mod tests {
             let found = VersionReadiness::of(&[deployment(2), other.clone()], &[]);
             assert!(matches!(found, VersionReadiness::Waiting { wanted: 4, .. }), "{other}: {found:?}");
         }
-        assert!(reasons(&[], &[])[0].starts_with("no Deployment"), "nothing is not ready");
+        assert!(reasons(&[], &[])[0].starts_with("no pod has the label"), "nothing is not ready");
     }
 
     #[test]
