@@ -100,12 +100,12 @@ fn replicas(context: &CheckContext<'_>, output: &[Object]) -> Option<String> {
     }
     match twin.value().pointer("/spec/replicas").and_then(Value::as_u64) {
         None => Some(format!(
-            "{twin} has no `replicas`, and nothing that each version has scales it: it begins with one pod; `--replicas N` sets the number, \
-             which it keeps at the end of the promotion"
+            "{twin} has no `replicas`, and nothing that each version has scales it: it begins with one pod, or with the number that the render is \
+             given, which it keeps at the end of the promotion"
         )),
-        Some(0) => {
-            Some(format!("{twin} has `replicas: 0`: the canary has no pod; `--replicas N` sets the number"))
-        }
+        Some(0) => Some(format!(
+            "{twin} has `replicas: 0`: the canary has no pod, unless the render is given a number"
+        )),
         Some(_) => None,
     }
 }

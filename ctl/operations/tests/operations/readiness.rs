@@ -36,6 +36,19 @@ fn starting() -> FakeApi {
     api
 }
 
+/// A version whose first pod of three, made by a workload of this kind, is not ready.
+pub(crate) fn made_by(kind: &str) -> FakeApi {
+    let api = starting();
+    let mut state = api.state();
+    state.store.remove("Deployment", "shop-v2");
+    state.create(&json!({"apiVersion": "apps/v1", "kind": kind,
+        "metadata": {"name": "shop-v2", "namespace": SHOP, "generation": 1},
+        "spec": {"replicas": 3, "template": {"metadata": {"labels": {"app": "shop", "version": "v2"}}}},
+        "status": {"observedGeneration": 1, "replicas": 1, "desiredNumberScheduled": 3}}));
+    drop(state);
+    api
+}
+
 fn waits_for(reason: &str, restarts: u32) -> Value {
     json!({"conditions": [{"type": "Ready", "status": "False"}], "containerStatuses": [{"name": "shop", "image": "", "imageID": "",
         "ready": false, "restartCount": restarts, "state": {"waiting": {"reason": reason}}}]})
