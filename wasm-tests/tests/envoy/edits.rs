@@ -1,10 +1,11 @@
 //! Edits of `canary.yaml` while half of the sessions are on the canary: who moves is what `canary-ctl` says before it writes them.
 
 use assignment::Weight;
+use assignment::request::split_session_pin;
 use browser::{Kind, User, Visit};
 use canary_release::moved_users::{Destination, Edit, moved_users};
 use serde_json::{Value, json};
-use wasm_tests::scenario::{Document, EnvoyFixture, EnvoySetup, Pods, now_seconds};
+use wasm_tests::scenario::{Document, EnvoyFixture, EnvoySetup, HOST, Pods, now_seconds};
 
 use crate::support::{ID, PIN, SESSION_PIN, SHOP, version};
 
@@ -55,6 +56,13 @@ async fn edited(
             user.jar.remove(PIN);
             user.jar.remove(SESSION_PIN);
             visit(user, number).await;
+        } else if number % 4 == 1
+            && let Some(pin) = user.jar.get(SESSION_PIN).map(str::to_owned)
+        {
+            // As an earlier module has set it.
+            let (_, text) = split_session_pin(pin.as_bytes());
+            user.jar.plant(PIN, &String::from_utf8_lossy(text), HOST);
+            user.jar.remove(SESSION_PIN);
         }
         before.push(visit(user, number).await);
     }

@@ -114,7 +114,7 @@ fn an_api_server_that_stays_broken_is_reported_before_anything_is_written() {
         assert_eq!(error.to_string(), "no response to: get secrets broken-ingress/canary-ctl-keys");
         assert_eq!(
             error.hint().unwrap(),
-            "`canary-ctl status` says what was done; `canary-ctl apply` continues it"
+            "`canary-ctl status` says what was done; the same command again continues it"
         );
         let written = fixture.versions().await;
         assert!(written.is_empty(), "{written:?}");

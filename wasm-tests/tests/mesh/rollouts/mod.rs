@@ -140,7 +140,11 @@ fn a_canary_that_is_slower_than_allowed_is_rolled_back_and_no_request_has_failed
         cli.expect("rollout start", 2, &["expected 1000 responses of stable `v1` in the proxies"]).await;
         // Users of stable, whose responses are counted.
         let shoppers = Shoppers::start(loaded.env.gateway);
-        tokio::time::sleep(Duration::from_secs(5)).await;
+        lab.until("a thousand responses of stable", async || {
+            (cli.run("rollout start --dry-run").await.code == Some(0)).then_some(())
+        })
+        .await
+        .unwrap();
         shoppers.stop().await.unwrap();
         cli.expect("rollout start --dry-run", 0, &["a response is slow after", "p95 of stable's responses"])
             .await;
