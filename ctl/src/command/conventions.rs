@@ -6,7 +6,7 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
 
-/// Flags with a value that may stand before the verb.
+/// Flags with a value that may come before the verb.
 const BEFORE_THE_VERB: [&str; 14] = [
     "-n",
     "--namespace",
@@ -97,7 +97,7 @@ const SYNONYMS: [(&str, &str); 34] = [
     ),
     (
         "rollout restart",
-        "`canary-ctl rollout retry` begins a step anew; `kubectl rollout restart` replaces pods",
+        "`canary-ctl rollout retry` begins a step again; `kubectl rollout restart` replaces pods",
     ),
     ("rollout undo", "`canary-ctl rollback` takes the canary, or the last promotion, back"),
     ("scale", "`canary-ctl weight` changes the share of users; `kubectl scale` the number of pods"),

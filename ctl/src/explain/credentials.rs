@@ -2,7 +2,7 @@
 
 use assignment::decide::{MAX_TOKEN_LIFE_SECONDS, is_ahead};
 use assignment::policy::{PinStatus, Release};
-use assignment::request::unquoted;
+use assignment::request::{SessionCookie, SessionHash, session_hash, split_session_pin, unquoted};
 use assignment::seal::{Kind, Seal};
 use assignment::{Policy, Request};
 use serde::Serialize;
@@ -15,13 +15,14 @@ pub struct Credential {
     pub worth: String,
 }
 
-/// The filter's cookies and headers in the request, in the order pin, id, token.
+/// The filter's cookies and headers in the request, in the order pins, id, token.
 pub(super) fn find(policy: &Policy, release: &Release, request: &Request<'_>, now: u64) -> Vec<Credential> {
     let pin = release.pin.as_ref().map(|pin| (Kind::Pin, pin.cookie.name.as_str()));
+    let session_pin = release.pin.as_ref().map(|_| (Kind::Pin, release.session_pin_name.as_str()));
     let id = Some((Kind::Id, policy.id_cookie.name.as_str()));
     let token = release.token.as_ref().map(|token| (Kind::Token, token.cookie.name.as_str()));
     let cookies = request.cookies();
-    let by_cookie = [pin, id, token].into_iter().flatten().flat_map(|(kind, name)| {
+    let by_cookie = [session_pin, pin, id, token].into_iter().flatten().flat_map(|(kind, name)| {
         let named = cookies.iter().filter(move |(found, _)| *found == name.as_bytes());
         named.map(move |(_, value)| (kind, format!("cookie {name}"), unquoted(value)))
     });
@@ -33,8 +34,25 @@ pub(super) fn find(policy: &Policy, release: &Release, request: &Request<'_>, no
     by_cookie
         .chain(by_header)
         .chain(by_query)
-        .map(|(kind, name, text)| Credential { name, worth: worth(policy, release, kind, text, now) })
+        .map(|(kind, name, value)| {
+            let (session, text) = if kind == Kind::Pin { split_session_pin(value) } else { (None, value) };
+            let owner = session.map_or("", |session| owner(session, release, request));
+            Credential { name, worth: worth(policy, release, kind, text, now) + owner }
+        })
         .collect()
+}
+
+/// Whose a pin is that belongs to a session.
+fn owner(pinned: &SessionHash, release: &Release, request: &Request<'_>) -> &'static str {
+    let session = release.session_cookie.as_deref().unwrap_or_default().as_bytes();
+    let cookies = request.cookies();
+    if cookies.iter().any(|(_, value)| session_hash(value) == *pinned) {
+        "; it belongs to this session"
+    } else if cookies.iter().any(|(name, _)| SessionCookie::of(name, session).is_some()) {
+        "; it belongs to another session, so it counts as absent"
+    } else {
+        "; it belongs to a session whose cookie the request does not have"
+    }
 }
 
 fn worth(policy: &Policy, release: &Release, kind: Kind, text: &[u8], now: u64) -> String {

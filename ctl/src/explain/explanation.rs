@@ -10,6 +10,7 @@ use assignment::policy::Release;
 use assignment::request::Headers;
 use assignment::{Decision, Policy, Reason, Request, decide};
 use serde::Serialize;
+use std::fmt;
 
 /// Which version a request would get, and why.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -55,6 +56,12 @@ pub struct Chance {
     pub version: String,
     /// Its probability, in percent.
     pub percent: f64,
+}
+
+impl fmt::Display for Chance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} with {:.2} %", self.version, self.percent)
+    }
 }
 
 /// Explains. Never fails: a request that no release matches is row 1.
@@ -138,9 +145,12 @@ impl Explained<'_> {
     /// The versions that a random assignment can give, canary first. Empty if nothing is random, or if it makes no
     /// difference.
     fn chances(&self) -> Vec<Chance> {
-        let canary = self.canary_by_chance();
-        let is_open = self.decision.reason == Reason::Minted && self.weight() < assignment::Weight::FULL;
-        let Some(canary) = canary.filter(|_| is_open) else { return Vec::new() };
+        if self.decision.reason == Reason::Minted { self.chances_of_a_draw() } else { Vec::new() }
+    }
+
+    fn chances_of_a_draw(&self) -> Vec<Chance> {
+        let is_open = self.weight() < assignment::Weight::FULL;
+        let Some(canary) = self.canary_by_chance().filter(|_| is_open) else { return Vec::new() };
         let share = f64::from(self.weight().basis_points()) / 100.0;
         let chance = |(index, percent): (usize, f64)| {
             self.release.versions.get(index).map(|version| Chance { version: version.name.clone(), percent })
@@ -160,14 +170,35 @@ impl Explained<'_> {
             .then(|| why::nothing_was_minted(self.policy, release, self.request))
             .flatten()
             .map(str::to_owned);
-        let stays = (decision.reason == Reason::Pin && release.stickiness == Stickiness::Session)
+        let is_kept = matches!(decision.reason, Reason::Pin | Reason::Adopted);
+        let stays = (is_kept && release.stickiness == Stickiness::Session)
             .then(|| "no weight changes this: a session stays where it began".to_owned());
         let draining = release
             .versions
             .get(decision.version)
             .filter(|version| version.role == Role::Draining)
             .map(|version| format!("{} is draining: it gets no new users", version.name));
-        ended.into_iter().chain(without_canary).chain(fallback).chain(stays).chain(draining).collect()
+        let adopted = (decision.reason == Reason::Adopted).then(|| self.newer_sessions());
+        let notes = ended.into_iter().chain(without_canary).chain(fallback).chain(stays);
+        notes.chain(adopted.into_iter().flatten()).chain(draining).collect()
+    }
+
+    /// What a session gets that is not older than the filter: a cookie copied from a browser often comes without its pin.
+    fn newer_sessions(&self) -> [String; 2] {
+        let chances = self.chances_of_a_draw();
+        let certain = self.canary_by_chance().unwrap_or(self.release.stable());
+        let versions = if chances.is_empty() {
+            self.release.versions.get(certain).map_or_else(String::new, |version| version.name.clone())
+        } else {
+            chances.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+        };
+        [
+            format!("a session that begins now gets {versions}, and stays there"),
+            format!(
+                "a session that began after the installation has the cookie {}, too: with it this says its version",
+                self.release.session_pin_name
+            ),
+        ]
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{ExplainContext, ExplainRequest, Explanation, explain};
 use assignment::contract::FilterConfig;
+use assignment::request::session_pin;
 use assignment::seal::Seal;
 use assignment::{Identity, Policy};
 use serde_json::{Value, json};
@@ -81,6 +82,40 @@ fn a_session_older_than_the_filter_is_adopted_and_pinned_now() {
     assert_eq!((explanation.row, explanation.version.as_deref()), (Some(5), Some("v1")));
     assert!(explanation.remembers[0].contains("pins v1 now"), "{:?}", explanation.remembers);
     assert_eq!(explanation.canary_from_percent, None);
+    assert_eq!(
+        explanation.notes,
+        [
+            "no weight changes this: a session stays where it began",
+            "a session that begins now gets v2 with 20.00 %, v1 with 80.00 %, and stays there",
+            "a session that began after the installation has the cookie canary-pin.shop.shop.s, too: with it this says its version",
+        ]
+    );
+    for (weight, version) in [(0, "v1"), (10_000, "v2")] {
+        let policy = config(|release| {
+            release["adopt"] = json!("v1");
+            release["weight"] = json!(weight);
+        });
+        let notes = explained(&policy, &["Cookie: JSESSIONID=1"]).notes;
+        let said = format!("a session that begins now gets {version}, and stays there");
+        assert!(notes.contains(&said), "{notes:?}");
+    }
+}
+
+#[test]
+fn the_pin_of_a_session_decides_for_that_session_alone() {
+    let policy = config(|_| {});
+    let pin = Seal::pin(b"v2", 2, Identity::from_random(7), NOW - 60);
+    let value = session_pin(b"1", &policy.ring.sign("abcdefghijkl", &pin).unwrap());
+    let said = "genuine, version v2 (epoch 2, live), 60 s old; it belongs to";
+    for (session, row, owner) in [
+        ("; JSESSIONID=1", 3, "this session"),
+        ("; JSESSIONID=2", 6, "another session, so it counts as absent"),
+        ("", 3, "a session whose cookie the request does not have"),
+    ] {
+        let explanation = explained(&policy, &[&format!("Cookie: canary-pin.shop.shop.s={value}{session}")]);
+        assert_eq!(explanation.row, Some(row), "{session}");
+        assert_eq!(explanation.carries[0].worth, format!("{said} {owner}"));
+    }
 }
 
 #[test]

@@ -45,11 +45,7 @@ impl Explanation {
         if let Some(version) = &self.version {
             return Some(format!("{version} ({})", self.role.unwrap_or_default()));
         }
-        let chances: Vec<String> = self
-            .chances
-            .iter()
-            .map(|chance| format!("{} with {:.2} %", chance.version, chance.percent))
-            .collect();
+        let chances: Vec<String> = self.chances.iter().map(ToString::to_string).collect();
         (!chances.is_empty()).then(|| chances.join(", "))
     }
 

@@ -55,7 +55,17 @@ impl TwinChart<'_> {
         self.lab.kubectl_as("admin", &line, &deployment).await.map_err(|error| error.to_string())
     }
 
-    /// Upgrades the chart by Helm alone where stable has a name of its own, and goes back.
+    /// Upgrades the chart by Helm alone where the policy keeps the Deployment of stable, and goes back.
+    pub(super) async fn is_kept_by_the_policy(&self, stable: &str) {
+        let pods = self.pods(stable).await;
+        self.helm(&["upgrade", "shop", &self.text("chart"), "--set", "version=forgotten"]).await;
+        assert_eq!(self.pods(stable).await, pods, "the policy keeps them");
+        self.helm(&["rollback", "shop"]).await;
+        self.ready(&format!("shop-{stable}")).await;
+        assert_eq!(self.pods(stable).await, pods, "after the way back");
+    }
+
+    /// Upgrades the chart by Helm alone where stable has a name of its own and no policy keeps it, and goes back.
     pub(super) async fn is_reported_and_mended(&self, stable: &str) {
         self.helm(&["upgrade", "shop", &self.text("chart"), "--set", "version=forgotten"]).await;
         let namespace = &self.namespace;

@@ -27,7 +27,7 @@ fn the_first_canary_of_a_running_chart_costs_no_request_and_no_cart() {
         Box::pin(walk.promotes()).await;
         assert_eq!(walk.chart.pods("v1").await, stable, "it drains");
         Box::pin(walk.finishes()).await;
-        walk.chart.is_reported_and_mended("v2").await;
+        walk.chart.is_kept_by_the_policy("v2").await;
     });
 }
 
