@@ -36,17 +36,17 @@ pub(super) fn find(policy: &Policy, release: &Release, request: &Request<'_>, no
         .chain(by_query)
         .map(|(kind, name, value)| {
             let (session, text) = if kind == Kind::Pin { split_session_pin(value) } else { (None, value) };
-            let owner = session.map_or("", |session| owner(session, release, request));
+            let owner = session.map_or("", |session| owner(*session, release, request));
             Credential { name, worth: worth(policy, release, kind, text, now) + owner }
         })
         .collect()
 }
 
 /// Whose a pin is that belongs to a session.
-fn owner(pinned: &SessionHash, release: &Release, request: &Request<'_>) -> &'static str {
+fn owner(pinned: SessionHash, release: &Release, request: &Request<'_>) -> &'static str {
     let session = release.session_cookie.as_deref().unwrap_or_default().as_bytes();
     let cookies = request.cookies();
-    if cookies.iter().any(|(_, value)| session_hash(value) == *pinned) {
+    if cookies.iter().any(|(_, value)| session_hash(value) == pinned) {
         "; it belongs to this session"
     } else if cookies.iter().any(|(name, _)| SessionCookie::of(name, session).is_some()) {
         "; it belongs to another session, so it counts as absent"

@@ -65,6 +65,16 @@ impl TwinChart<'_> {
         assert_eq!(self.pods(stable).await, pods, "after the way back");
     }
 
+    /// Deletes the policies, and returns when the Deployment of stable may be deleted.
+    pub(super) async fn loses_the_policy(&self, stable: &str) {
+        let policy = self.canary_ctl(&["generate", "admission-policy"]).await;
+        self.lab.kubectl_as("admin", &["delete", "-f", "-"], &policy).await.unwrap();
+        let name = format!("shop-{stable}");
+        let line = ["delete", "deployment", &name, "-n", &self.namespace, "--dry-run=server"];
+        let is_allowed = async || self.lab.kubectl(&line).await.is_ok().then_some(());
+        self.lab.until("a deletion that is allowed", is_allowed).await.unwrap();
+    }
+
     /// Upgrades the chart by Helm alone where stable has a name of its own and no policy keeps it, and goes back.
     pub(super) async fn is_reported_and_mended(&self, stable: &str) {
         self.helm(&["upgrade", "shop", &self.text("chart"), "--set", "version=forgotten"]).await;

@@ -28,6 +28,8 @@ fn the_first_canary_of_a_running_chart_costs_no_request_and_no_cart() {
         assert_eq!(walk.chart.pods("v1").await, stable, "it drains");
         Box::pin(walk.finishes()).await;
         walk.chart.is_kept_by_the_policy("v2").await;
+        walk.chart.loses_the_policy("v2").await;
+        walk.chart.is_reported_and_mended("v2").await;
     });
 }
 
