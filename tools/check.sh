@@ -6,6 +6,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
     "rustup component add rustfmt clippy; Debian: apt-get install rustfmt-web rust-web-clippy"
 stage "format" cargo fmt --all --check
 stage "format of the studies" cargo fmt --all --check --manifest-path wasm-tests/studies/Cargo.toml
+stage "lock file of the studies" cargo update --quiet --workspace --locked --manifest-path wasm-tests/studies/Cargo.toml
 stage "lints" cargo clippy --workspace --all-targets --locked -- -D warnings
 stage "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 stage "dependencies" tools/deny.sh
