@@ -202,9 +202,9 @@ pub enum HostPin {
     OfSession,
     /// That of another session, which has a pin beside its cookie, too: a new session replaces it, and a logout leaves it.
     OfAnotherSession,
-    /// Nobody's, and it says what the request's pin says: a logout ends it, and a new session leaves it.
+    /// That of no session, and it says what the request's pin says: a logout ends it, and a new session leaves it.
     Unclaimed,
-    /// Nobody's, and it says something else, or has ended: sessions on other paths may depend on it.
+    /// That of no session, and it says something else, or has ended: sessions on other paths may depend on it.
     OfOthers,
 }
 

@@ -37,7 +37,7 @@ pub(super) struct Pins<'a> {
 #[derive(Clone, Copy)]
 enum Whose {
     Session(SessionHash),
-    Nobody,
+    NoSession,
     Any,
 }
 
@@ -61,7 +61,7 @@ pub(super) fn read<'a>(facts: &Facts<'a>) -> Pins<'a> {
         facts.session.filter(|_| owner.is_some() || !facts.session_pins.is_empty()).map(session_hash);
     let own = match session {
         Some(session) => Whose::Session(session),
-        None if facts.session.is_some() => Whose::Nobody,
+        None if facts.session.is_some() => Whose::NoSession,
         None => Whose::Any,
     };
     let mut pinned = judge(facts, &facts.session_pins, own);
@@ -71,11 +71,11 @@ pub(super) fn read<'a>(facts: &Facts<'a>) -> Pins<'a> {
     {
         pinned = judge(facts, &facts.session_pins, Whose::Session(session));
     }
-    let of_host = [own, Whose::Nobody];
+    let of_host = [own, Whose::NoSession];
     for whose in of_host.into_iter().take(if session.is_some() { 2 } else { 1 }) {
         if matches!(pinned, Pinned::Absent | Pinned::Aged | Pinned::Gone) {
             let of_host = judge(facts, &facts.pins, whose);
-            if let (Whose::Nobody, Pinned::Live { .. }) = (whose, of_host) {
+            if let (Whose::NoSession, Pinned::Live { .. }) = (whose, of_host) {
                 return Pins { pinned: of_host, host_pin: HostPin::Unclaimed };
             }
             pinned = if of_host == Pinned::Absent { pinned } else { of_host };
@@ -107,7 +107,7 @@ fn genuine<'a>(facts: &Facts<'a>, pins: &Candidates<'a>, whose: Whose) -> Genuin
         let (session, text) = split_session_pin(pin);
         let counts = match whose {
             Whose::Session(own) => session == Some(&own),
-            Whose::Nobody => session.is_none(),
+            Whose::NoSession => session.is_none(),
             Whose::Any => true,
         };
         let Some(seal) = counts.then(|| facts.verify(Kind::Pin, &facts.release.uid, text)).flatten() else {
@@ -143,7 +143,7 @@ fn judge<'a>(facts: &Facts<'a>, pins: &Candidates<'a>, whose: Whose) -> Pinned<'
 
 /// What the host's pin that belongs to no session says, beside the pin that decides.
 fn unclaimed(facts: &Facts<'_>, pinned: &Pinned<'_>) -> HostPin {
-    let Genuine::One(host) = genuine(facts, &facts.pins, Whose::Nobody) else {
+    let Genuine::One(host) = genuine(facts, &facts.pins, Whose::NoSession) else {
         // The next session settles a conflict.
         return HostPin::Absent;
     };

@@ -106,7 +106,7 @@ impl Cluster {
         }
         let pods = self.client.service_pods(release.namespace.as_str(), &record.service).await?;
         if pods.ports.is_none() {
-            // Nobody reaches a version without the Service: it was deleted, or its namespace was.
+            // Without the Service no user reaches a version: it was deleted, or its namespace was.
             return Ok(());
         }
         let weight = record.state.weight;

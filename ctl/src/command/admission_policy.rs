@@ -76,17 +76,21 @@ fn policy(name: &str, release: &Release) -> Value {
         "metadata": {"name": name},
         "spec": {
             "failurePolicy": "Fail",
-            "matchConstraints": {"resourceRules": [{
-                "apiGroups": ["apps"],
-                "apiVersions": ["v1"],
-                "operations": ["UPDATE"],
-                "resources": ["deployments"],
-            }]},
+            "matchConstraints": deployments("UPDATE"),
             "matchConditions": [{"name": "has-version", "expression": has_version}],
             "variables": [{"name": "before", "expression": old}],
             "validations": [{"expression": keeps_version, "messageExpression": MESSAGE}],
         },
     })
+}
+
+fn deployments(operation: &str) -> Value {
+    json!({"resourceRules": [{
+        "apiGroups": ["apps"],
+        "apiVersions": ["v1"],
+        "operations": [operation],
+        "resources": ["deployments"],
+    }]})
 }
 
 fn binding(name: &str, release: &Release) -> Value {
@@ -126,12 +130,7 @@ fn deletion_policy(name: &str) -> Value {
         "spec": {
             "failurePolicy": "Fail",
             "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
-            "matchConstraints": {"resourceRules": [{
-                "apiGroups": ["apps"],
-                "apiVersions": ["v1"],
-                "operations": ["DELETE"],
-                "resources": ["deployments"],
-            }]},
+            "matchConstraints": deployments("DELETE"),
             "matchConditions": [
                 {"name": "has-version", "expression": format!("{version} != ''")},
                 {"name": "is-no-controller", "expression": "!request.userInfo.username.startsWith('system:serviceaccount:kube-system:')"},

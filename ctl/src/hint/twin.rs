@@ -8,7 +8,7 @@ use helm_twins::{Check, Refusal};
 
 const TWO_RELEASES: &str = "a StatefulSet, a DaemonSet and pods of an operator cannot have a twin; two Helm releases behind one Service can: docs/helm.md, \
                  \"A StatefulSet\"";
-const NARROW_SELECTOR: &str = "an autoscaler on both versions needs a selector that names the version: make the Deployment anew around its ReplicaSet \
+const NARROW_SELECTOR: &str = "an autoscaler on both versions needs a selector that names the version: delete the Deployment with `--cascade=orphan` and create it with that selector \
                  (docs/helm.md, \"With a HorizontalPodAutoscaler\"), then skip the check once; any other change needs a workload of another name";
 const OTHER_LABEL: &str = "name the value that the pods have as the stable version, or choose another label in `versions.label` of canary.yaml; if their \
                  restart is meant, skip the check";

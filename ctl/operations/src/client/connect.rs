@@ -56,7 +56,7 @@ pub struct Impersonated {
     pub groups: Vec<String>,
 }
 
-/// The time after which a person wants to know what is waited for.
+/// The time without an answer after which a person wants to know which server is slow.
 const SLOW_AFTER: Duration = Duration::from_millis(1500);
 
 impl Access {

@@ -107,8 +107,8 @@ impl Cluster {
         self.get_or_recover_record(release, named).await
     }
 
-    /// The releases that the proxies have and that have no record, each with what its objects say: somebody has deleted the record, or the
-    /// namespace with it. Without namespaces those of all; none where the configurations of all namespaces may not be listed.
+    /// The releases that the proxies have and that have no record, each with what its objects say. The record was deleted, or its
+    /// namespace. Without namespaces those of all; none where the configurations of all namespaces may not be listed.
     ///
     /// # Errors
     ///

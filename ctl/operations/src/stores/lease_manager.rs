@@ -106,7 +106,7 @@ impl LeaseManager {
         for (namespace, name) in places {
             let api: Api<Lease> = Api::namespaced(self.client.clone(), &namespace);
             match self.take(&api, (&namespace, &name), &holder).await {
-                // A namespace that was deleted: nobody holds a Lease in it.
+                // Only a namespace that was deleted answers so, and no process can hold a Lease in it.
                 Err(Error::Refused { code: 404, .. }) => {}
                 taken => held.leases.push((api, taken?)),
             }

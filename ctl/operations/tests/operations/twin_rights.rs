@@ -10,8 +10,8 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// Why a version does not get ready, how many pods of other workloads are waited for, and the problems after an upgrade without the
-/// post-renderer, as a user with these rights is told.
+/// Why a version does not get ready, how many pods of other workloads are missing, and the problems after an upgrade without the
+/// post-renderer, as a user with these rights sees them.
 async fn told(release: &Release, rights: &BTreeSet<Right>) -> (String, Vec<u64>, Vec<String>) {
     let waiting = crashed();
     waiting.state().access.allow_only(rights);

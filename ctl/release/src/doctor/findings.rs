@@ -103,7 +103,7 @@ fn of_callers(release: &Release, examination: &Examination) -> Vec<ClusterFindin
             &|found| matches!(found, Alternative::CoverCalls { calls: refused } if **refused == **calls),
         )
     });
-    // One refusal of a check stands for all: the others of it would be refused next.
+    // One refusal of a check is enough: `apply` would refuse the others of it next.
     let named = named.map(|calls| match calls.failure(release, examination.routes) {
         Some(failed) => ClusterFinding::CheckFails(failed),
         None => ClusterFinding::UnroutedCalls(calls.clone()),

@@ -1,4 +1,4 @@
-//! Servers of a Gateway that pass connections on: no filter sees their requests, so nobody decides.
+//! Servers of a Gateway that pass connections on: no filter sees their requests, so the release decides none of them.
 //!
 //! # Source
 //! Istio, [Gateway](https://istio.io/latest/docs/reference/config/networking/gateway/#ServerTLSSettings-TLSmode): `PASSTHROUGH` leaves TLS to

@@ -1,7 +1,7 @@
 //! A `session.cookie` that does not say what a session of the application is: no response sets it, or something else sets it for
-//! everybody.
+//! each user.
 //!
-//! Where no response sets the cookie, no session is pinned: each request is decided anew by the user's id, so each weight moves users. Where
+//! Where no response sets the cookie, no session is pinned: each request is decided again by the user's id, so each weight moves users. Where
 //! something else sets it before the first request, as a single sign-on of the domain does, each new user counts as one whose session is
 //! older than the filter, and stays on stable while sessions are adopted.
 
@@ -139,7 +139,7 @@ mod tests {
     type Case = (&'static str, u64, [u64; 4], [u64; 4], Option<&'static str>);
 
     #[test]
-    fn a_cookie_is_wrong_where_nobody_has_a_session_or_nearly_everybody_an_older_one() {
+    fn a_cookie_is_wrong_where_no_user_has_a_session_or_nearly_each_has_an_older_one() {
         const NONE: [u64; 4] = [0; 4];
         const HOUR: u64 = ADOPTED_SECONDS;
         let cases: [Case; 13] = [

@@ -57,7 +57,7 @@ pub(super) async fn run(arguments: &TwinWait, printer: &mut Printer) -> Result<O
     Ok(Outcome::Done)
 }
 
-/// The pods that are waited for.
+/// The pods of the version.
 struct WaitTarget {
     namespace: String,
     label: VersionLabel,

@@ -56,9 +56,9 @@ fn every_verb_obeys_or_refuses_each_flag_before_it_and_behind_it() {
             // `-n` of `twin adopt` needs `--label`, and flags of the cluster of `init` need `--from-cluster`.
             let needs_another = (verb.starts_with("twin") || verb == "init")
                 && behind.stderr.contains("required arguments were not provided");
-            // They fail before they ask a cluster: the file names nobody to call.
-            let asks_nobody = verb.starts_with("rollout test-") && behind.stderr.contains("found none");
-            let says_why = is_refused || is_named || needs_another || asks_nobody;
+            // They fail before they ask a cluster: the file names no receiver.
+            let asks_no_cluster = verb.starts_with("rollout test-") && behind.stderr.contains("found none");
+            let says_why = is_refused || is_named || needs_another || asks_no_cluster;
             let is_failed = behind.code == 2 && says_why;
             if !is_failed && !done.contains(&verb.as_str()) {
                 faults.push(format!("{verb} {flag} {value}: {behind:?}"));

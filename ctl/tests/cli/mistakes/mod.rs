@@ -12,7 +12,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 use table::table;
 
-/// What lies in the folder in which somebody types.
+/// The folder in which a line is typed.
 #[derive(Clone, Copy, Debug)]
 enum Folder {
     Empty,

@@ -9,7 +9,7 @@ pub(super) fn table() -> Vec<Mistake> {
 }
 
 const NAME: &[&str] = &["-r NAMESPACE/NAME", "canary-ctl list"];
-/// What helps nobody who wants to go back in the wrong cluster, or has no file.
+/// Advice that harms in the wrong cluster, or without a file.
 const ELSEWHERE: &[&str] = &["canary-ctl init", "canary-ctl apply", "generate"];
 
 /// Which release.

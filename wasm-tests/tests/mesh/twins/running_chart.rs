@@ -33,7 +33,7 @@ fn the_first_canary_of_a_running_chart_costs_no_request_and_no_cart() {
     });
 }
 
-/// Helm's manifest does not say that the Deployment was made anew with a narrower selector.
+/// Helm's manifest does not say that the Deployment was created again with a narrower selector.
 pub(super) const NARROWED: &[&str] = &["--skip-check=selector-unchanged"];
 
 /// The selector of stable's Deployment cannot change, so it is made anew around its `ReplicaSet`, while users are there.

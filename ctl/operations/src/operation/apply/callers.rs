@@ -15,7 +15,7 @@ use canary_release::spec::Release;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What an operator is told of the calls of others.
+/// The calls of others that `apply` and `doctor` report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct OtherCalls {
     /// The routes that bypass the release, if there is a canary.

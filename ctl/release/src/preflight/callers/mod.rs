@@ -7,8 +7,8 @@
 //! sidecar_scope   callers whose Sidecar leaves the Service out        Sidecars -> UnroutedCalls
 //! ```
 //!
-//! What hurts users at once, or makes a decision void that the file asks for, fails a check. What matters only if somebody calls is
-//! named: no object says who does.
+//! A check fails where users get errors at once, or where a decision that the file asks for has no effect. Calls that may never come are
+//! named: no object says who calls.
 
 mod hidden_subsets;
 mod service;
@@ -109,7 +109,7 @@ pub enum UnroutedCalls {
         /// The namespace of the callers; `None`: all that have no `Sidecar` of their own.
         namespace: Option<String>,
     },
-    /// A waypoint stands before the pods.
+    /// A waypoint takes the calls to the pods.
     #[error(
         "{service} has the waypoint `{waypoint}`, which applies no EnvoyFilter: {} can name a version, or get any",
         if *takes_ingress { "what gateways and ambient pods send" } else { "what ambient pods send" }

@@ -130,11 +130,6 @@ fn rule_rows() -> Vec<Row<'static>> {
             rule("shop/own", &json!({"host": HOST, "trafficPolicy": settings()})),
             None,
         ),
-        (
-            "the whole mesh",
-            rule("istio-system/all", &json!({"host": "*.local", "trafficPolicy": settings()})),
-            None,
-        ),
     ]
 }
 
