@@ -1,5 +1,6 @@
 use super::*;
 use crate::evidence::{GROUPS, GroupCounts, IntervalCounts, RestartCount};
+use crate::spec::OptionalKinds;
 
 const CRITERIA: Criteria =
     Criteria { false_alarm: 0.05, max_errors: None, min_responses: 300, max_pod_restarts: 3, kinds: 2 };
@@ -179,7 +180,8 @@ fn a_canary_that_hangs_is_rolled_back() {
 
 /// The same counts as failures of a kind that a release asks for, and of one that it does not.
 fn asked(client_errors: bool, slow_responses: bool, counts: &VersionCounts) -> Assessment {
-    let mut evidence = Evidence::new(client_errors, slow_responses);
+    let mut evidence =
+        Evidence::new(OptionalKinds { client_errors, slow_responses, ..OptionalKinds::default() });
     let responses = VersionCounts { canary: version(100, 0), stable: version(900, 0) };
     evidence.add(&IntervalCounts {
         server_errors: responses,
@@ -214,7 +216,8 @@ fn slow_responses_convict_from_a_point_more_on_and_do_not_count_for_the_ceiling(
     let little = VersionCounts { canary: version(10_000, 2_400), stable: version(90_000, 14_400) };
     assert_eq!(asked(false, true, &little).verdict, EvidenceVerdict::Advance);
     assert_eq!(asked(true, false, &little).verdict, EvidenceVerdict::Rollback);
-    let mut evidence = Evidence::new(true, true);
+    let kinds = OptionalKinds { client_errors: true, slow_responses: true, ..OptionalKinds::default() };
+    let mut evidence = Evidence::new(kinds);
     let alike = VersionCounts { canary: version(100, 160), stable: version(900, 1_440) };
     let responses = VersionCounts { canary: version(100, 0), stable: version(900, 0) };
     evidence.add(&IntervalCounts {
@@ -247,7 +250,8 @@ fn a_canary_whose_containers_restart_is_rolled_back_though_no_response_fails() {
 
 #[test]
 fn a_rollout_that_forgets_judges_the_same_kinds() {
-    let mut evidence = Evidence::new(true, true);
+    let kinds = OptionalKinds { client_errors: true, slow_responses: true, lost_sessions: true };
+    let mut evidence = Evidence::new(kinds);
     evidence.forget();
-    assert_eq!((evidence.kinds().count(), evidence.intervals), (4, 1));
+    assert_eq!((evidence.kinds().count(), evidence.intervals), (5, 1));
 }

@@ -64,7 +64,10 @@ impl KindCounts {
         let VersionCount { user_groups, responses, failed } = of(self);
         let counted = match self.kind {
             FailureKind::Unanswered => "requests",
-            FailureKind::ServerErrors | FailureKind::ClientErrors | FailureKind::SlowResponses => "responses",
+            FailureKind::ServerErrors
+            | FailureKind::ClientErrors
+            | FailureKind::SlowResponses
+            | FailureKind::LostSessions => "responses",
         };
         if responses == 0 {
             return format!("no {counted}");

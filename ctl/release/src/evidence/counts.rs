@@ -8,7 +8,8 @@ use std::iter::zip;
 pub const GROUPS: usize = 16;
 
 /// Responses, and how many of them failed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ResponseCount {
     /// All responses, or, where a missing response is the failure, all requests.
     pub responses: u64,
@@ -20,6 +21,12 @@ impl ResponseCount {
     /// The share of failed responses, `0.0..=1.0`; 0 without any response.
     pub fn rate(self) -> f64 {
         if self.responses == 0 { 0.0 } else { as_f64(self.failed) / as_f64(self.responses) }
+    }
+
+    /// Adds what was counted elsewhere, or later.
+    pub(super) const fn add(&mut self, more: Self) {
+        self.responses = self.responses.saturating_add(more.responses);
+        self.failed = self.failed.saturating_add(more.failed);
     }
 }
 

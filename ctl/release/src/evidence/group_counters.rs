@@ -8,6 +8,9 @@ const RESPONSES: &str = "canary_group_responses_total";
 const SERVER_ERRORS: &str = "canary_group_server_errors_total";
 const CLIENT_ERRORS: &str = "canary_group_client_errors_total";
 const SLOW_RESPONSES: &str = "canary_group_slow_responses_total";
+const UNANSWERED: &str = "canary_group_unanswered_total";
+const LOST_SESSIONS: &str = "canary_group_lost_sessions_total";
+const EMPTIED_SESSIONS: &str = "canary_group_emptied_sessions_total";
 
 impl ReleaseCounters {
     /// The counters of a version of a release (`<namespace>/<name>`), since the proxy started. A counter that is not there has
@@ -21,6 +24,9 @@ impl ReleaseCounters {
                 SERVER_ERRORS => &mut counters.server_errors,
                 CLIENT_ERRORS => &mut counters.client_errors,
                 SLOW_RESPONSES => &mut counters.slow_responses,
+                UNANSWERED => &mut counters.unanswered,
+                LOST_SESSIONS => &mut counters.lost_sessions,
+                EMPTIED_SESSIONS => &mut counters.emptied_sessions,
                 _ => continue,
             };
             let is_of_release = sample.labels.get("component").is_some_and(|of| of == release);
@@ -53,6 +59,9 @@ mod tests {
         canary_group_requests_total{component=\"shop/web\",tag=\"v2/3\"} 99\n\
         canary_group_responses_total{component=\"shop/shop\",tag=\"v2/3\"} 6\n\
         canary_group_server_errors_total{component=\"shop/shop\",tag=\"v2/3\"} 1\n\
+        canary_group_unanswered_total{component=\"shop/shop\",tag=\"v2/3\"} 2\n\
+        canary_group_lost_sessions_total{component=\"shop/shop\",tag=\"v2/3\"} 4\n\
+        canary_group_emptied_sessions_total{component=\"shop/shop\",tag=\"v2/3\"} 3\n\
         canary_requests_total{component=\"shop/shop\",tag=\"v2/canary/pin\"} 99\n";
 
     #[test]
@@ -60,7 +69,8 @@ mod tests {
         let found = ReleaseCounters::of(&ProxyMetrics::parse(TEXT), "shop/shop", "v2");
         assert_eq!((found.requests[3], found.requests[15]), (7, 2));
         assert_eq!(found.requests.iter().sum::<u64>(), 9, "no other version, release or group");
-        assert_eq!((found.responses[3], found.server_errors[3]), (6, 1));
+        assert_eq!((found.responses[3], found.server_errors[3], found.unanswered[3]), (6, 1, 2));
+        assert_eq!((found.lost_sessions[3], found.emptied_sessions[3]), (4, 3));
         assert_eq!(
             ReleaseCounters::of(&ProxyMetrics::parse(""), "shop/shop", "v2"),
             ReleaseCounters::default()

@@ -1,6 +1,7 @@
 //! One test for each kind of failure, as the record keeps them.
 
-use super::{IntervalCounts, RestartCounts, SequentialTest, VersionCounts};
+use super::{IntervalCounts, ResponseCount, RestartCounts, SequentialTest, VersionCounts};
+use crate::spec::OptionalKinds;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -10,12 +11,14 @@ use std::fmt;
 pub enum FailureKind {
     /// A status of 500 to 599, local responses of the proxy included.
     ServerErrors,
-    /// No response for at least one interval.
+    /// No response after a fixed time, as the proxies count it.
     Unanswered,
     /// A status of 400 to 499, where the release asks for it.
     ClientErrors,
     /// Headers that came later than the release allows, where it says a time.
     SlowResponses,
+    /// The session cookie of the request is deleted, or set to another value.
+    LostSessions,
 }
 
 /// All that was counted in a rollout. Its size does not grow.
@@ -28,6 +31,8 @@ pub struct Evidence {
     client_errors: Option<Box<KindEvidence>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     slow_responses: Option<Box<KindEvidence>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lost_sessions: Option<Box<LostSessions>>,
     /// How often containers of both versions were restarted.
     #[serde(default, skip_serializing_if = "RestartCounts::is_empty")]
     pub restarts: RestartCounts,
@@ -47,16 +52,27 @@ pub struct KindEvidence {
     pub step: VersionCounts,
 }
 
+/// The evidence of lost sessions.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct LostSessions {
+    evidence: KindEvidence,
+    /// Stable's responses so far, and those of them that set the session to another value or delete it.
+    stable: ResponseCount,
+}
+
 impl FailureKind {
     /// All of them.
-    pub const ALL: [Self; 4] =
-        [Self::ServerErrors, Self::Unanswered, Self::ClientErrors, Self::SlowResponses];
+    pub const ALL: [Self; 5] =
+        [Self::ServerErrors, Self::Unanswered, Self::ClientErrors, Self::SlowResponses, Self::LostSessions];
 
     /// A canary that is worse by less than this share of its responses is not rolled back for it. That of slow responses
     /// is larger: where the allowed time lies among the usual ones, a version that takes a little longer has some more of them.
+    /// So is that of lost sessions: logins and expiries differ between versions that are well.
     pub(super) const fn least_difference(self) -> f64 {
         match self {
             Self::ServerErrors | Self::Unanswered | Self::ClientErrors => 0.001,
+            Self::LostSessions => 0.005,
             Self::SlowResponses => 0.01,
         }
     }
@@ -68,11 +84,12 @@ impl FailureKind {
 }
 
 impl Evidence {
-    /// No evidence yet; 4xx and slow responses are collected where these are failures.
-    pub fn new(client_errors: bool, slow_responses: bool) -> Self {
+    /// No evidence yet.
+    pub fn new(kinds: OptionalKinds) -> Self {
         Self {
-            client_errors: client_errors.then(Box::default),
-            slow_responses: slow_responses.then(Box::default),
+            client_errors: kinds.client_errors.then(Box::default),
+            slow_responses: kinds.slow_responses.then(Box::default),
+            lost_sessions: kinds.lost_sessions.then(Box::default),
             ..Self::default()
         }
     }
@@ -87,14 +104,18 @@ impl Evidence {
         if let Some(kind) = &mut self.slow_responses {
             kind.add(&interval.slow_responses);
         }
+        if let Some(kind) = &mut self.lost_sessions {
+            kind.add(interval);
+        }
         self.restarts.add(&interval.restarts);
         self.intervals += 1;
     }
 
     /// Begins a step: what was counted before it does not show that enough was seen in it, but keeps its weight as evidence.
     pub fn begin_step(&mut self) {
-        let optional =
-            [&mut self.client_errors, &mut self.slow_responses].into_iter().flatten().map(Box::as_mut);
+        let lost_sessions = self.lost_sessions.as_mut().map(|kind| &mut kind.evidence);
+        let optional = [&mut self.client_errors, &mut self.slow_responses].into_iter().flatten();
+        let optional = optional.map(Box::as_mut).chain(lost_sessions);
         for kind in [&mut self.server_errors, &mut self.unanswered].into_iter().chain(optional) {
             kind.step = VersionCounts::default();
         }
@@ -102,7 +123,11 @@ impl Evidence {
 
     /// Forgets everything. An interval that has begun before is not added any more.
     pub fn forget(&mut self) {
-        let empty = Self::new(self.client_errors.is_some(), self.slow_responses.is_some());
+        let empty = Self::new(OptionalKinds {
+            client_errors: self.client_errors.is_some(),
+            slow_responses: self.slow_responses.is_some(),
+            lost_sessions: self.lost_sessions.is_some(),
+        });
         *self = Self { intervals: self.intervals + 1, ..empty };
     }
 
@@ -123,6 +148,7 @@ impl Evidence {
             FailureKind::Unanswered => Some(&self.unanswered),
             FailureKind::ClientErrors => self.client_errors.as_deref(),
             FailureKind::SlowResponses => self.slow_responses.as_deref(),
+            FailureKind::LostSessions => self.lost_sessions.as_ref().map(|kind| &kind.evidence),
         }
     }
 }
@@ -134,6 +160,18 @@ impl KindEvidence {
     }
 }
 
+impl LostSessions {
+    /// Adds an interval. Where stable sets another value with most of its responses, as applications with encrypted sessions in their
+    /// cookies do, only what empties a session says something. What was counted before the interval decides that, so the test stays
+    /// sequential: its next question does not depend on the answer.
+    fn add(&mut self, interval: &IntervalCounts) {
+        let ResponseCount { responses, failed } = self.stable;
+        let is_usual = failed > responses / 2;
+        self.evidence.add(if is_usual { &interval.emptied_sessions } else { &interval.lost_sessions });
+        self.stable.add(interval.lost_sessions.stable.total());
+    }
+}
+
 impl fmt::Display for FailureKind {
     /// What such responses are, as a part of a sentence.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -142,6 +180,65 @@ impl fmt::Display for FailureKind {
             Self::Unanswered => "unanswered",
             Self::ClientErrors => "4xx",
             Self::SlowResponses => "slow",
+            Self::LostSessions => "lost sessions",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::{GROUPS, GroupCounts};
+
+    const LOST: OptionalKinds =
+        OptionalKinds { client_errors: false, slow_responses: false, lost_sessions: true };
+
+    /// 100 responses to each group of both versions, and so many of them of a kind: of the canary and of stable.
+    fn of_each_100(canary: u64, stable: u64) -> VersionCounts {
+        let counts = |failed| GroupCounts::new([100; GROUPS], [failed; GROUPS]);
+        VersionCounts { canary: counts(canary), stable: counts(stable) }
+    }
+
+    fn lost(evidence: &Evidence) -> &KindEvidence {
+        evidence.of(FailureKind::LostSessions).unwrap()
+    }
+
+    #[test]
+    fn where_stable_sets_another_value_each_time_sessions_that_are_emptied_count() {
+        for (stable, emptied_counts) in [(0, false), (50, false), (51, true), (100, true)] {
+            let mut evidence = Evidence::new(LOST);
+            let interval = IntervalCounts {
+                lost_sessions: of_each_100(90, stable),
+                emptied_sessions: of_each_100(30, 0),
+                ..IntervalCounts::default()
+            };
+            evidence.add(&interval);
+            assert_eq!(lost(&evidence).step.canary.total().failed, 16 * 90, "nothing was counted before");
+            evidence.begin_step();
+            evidence.add(&interval);
+            let expected = if emptied_counts { 16 * 30 } else { 16 * 90 };
+            assert_eq!(lost(&evidence).step.canary.total().failed, expected, "{stable} of 100 of stable");
+        }
+    }
+
+    #[test]
+    fn what_an_interval_shows_does_not_decide_how_itself_is_counted() {
+        let mut evidence = Evidence::new(LOST);
+        evidence.add(&IntervalCounts { lost_sessions: of_each_100(1, 1), ..IntervalCounts::default() });
+        evidence.begin_step();
+        evidence.add(&IntervalCounts { lost_sessions: of_each_100(100, 100), ..IntervalCounts::default() });
+        assert_eq!(lost(&evidence).step.stable.total().failed, 1600);
+    }
+
+    #[test]
+    fn evidence_of_an_earlier_version_is_read_and_has_no_lost_sessions() {
+        let json = serde_json::to_value(Evidence::new(OptionalKinds::default())).unwrap();
+        assert!(json.get("lostSessions").is_none(), "{json}");
+        let read: Evidence = serde_json::from_value(json).unwrap();
+        assert_eq!(read.of(FailureKind::LostSessions), None);
+        let mut evidence = Evidence::new(LOST);
+        evidence.add(&IntervalCounts { lost_sessions: of_each_100(2, 1), ..IntervalCounts::default() });
+        let text = serde_json::to_string(&evidence).unwrap();
+        assert_eq!(serde_json::from_str::<Evidence>(&text).unwrap(), evidence);
     }
 }

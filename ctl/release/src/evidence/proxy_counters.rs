@@ -21,6 +21,13 @@ pub struct ReleaseCounters {
     pub client_errors: [u64; GROUPS],
     /// Responses that took longer than the release allows.
     pub slow_responses: [u64; GROUPS],
+    /// Requests that had no response after a fixed time. A late response counts as one all the same.
+    pub unanswered: [u64; GROUPS],
+    /// Responses that took the session from a request: to a GET or HEAD request with a session cookie, which they delete or set to
+    /// another value.
+    pub lost_sessions: [u64; GROUPS],
+    /// Those of them after which the session is shorter by a quarter or more, or gone.
+    pub emptied_sessions: [u64; GROUPS],
 }
 
 /// The counters of both versions in all proxies that were reached, at one moment.
@@ -35,12 +42,16 @@ type BothCounters = [ReleaseCounters; 2];
 pub struct IntervalCounts {
     /// Responses, and those with a status of 500 to 599.
     pub server_errors: VersionCounts,
-    /// Requests that had at least one interval to be answered, and those that were not.
+    /// Requests, and those that the proxies have counted as unanswered, which came a few seconds before.
     pub unanswered: VersionCounts,
     /// Responses, and those with a status of 400 to 499.
     pub client_errors: VersionCounts,
     /// Responses, and those that took longer than the release allows.
     pub slow_responses: VersionCounts,
+    /// Responses, and those that set the session to another value or delete it.
+    pub lost_sessions: VersionCounts,
+    /// Responses, and those that leave less of the session, or nothing: the same where each response sets another value.
+    pub emptied_sessions: VersionCounts,
     /// Restarts of containers.
     pub restarts: RestartCounts,
     /// The proxies that took part.
@@ -65,10 +76,8 @@ impl ProxyCounters {
 }
 
 impl IntervalCounts {
-    /// What was counted between `earlier` and `later`. A request that was counted by `earlier` and has no response by
-    /// `later` is unanswered; those that were so already by `earlier` are known from `before`, the observation before it.
-    /// Without that one nothing is said of unanswered requests.
-    pub fn between(before: Option<&ProxyCounters>, earlier: &ProxyCounters, later: &ProxyCounters) -> Self {
+    /// What was counted between `earlier` and `later`.
+    pub fn between(earlier: &ProxyCounters, later: &ProxyCounters) -> Self {
         let mut interval = Self::default();
         for (pod, last) in &later.0 {
             let Some(first) = earlier.0.get(pod).filter(|first| never_fell(first, last)) else { continue };
@@ -76,11 +85,9 @@ impl IntervalCounts {
             interval.server_errors.add(&responses(first, last, |version| &version.server_errors));
             interval.client_errors.add(&responses(first, last, |version| &version.client_errors));
             interval.slow_responses.add(&responses(first, last, |version| &version.slow_responses));
-            let zeroth = before.and_then(|before| before.0.get(pod));
-            let Some(zeroth) = zeroth.filter(|zeroth| never_fell(zeroth, first)) else { continue };
-            interval
-                .unanswered
-                .add(&both(|version| unanswered(version(zeroth), version(first), version(last))));
+            interval.lost_sessions.add(&responses(first, last, |version| &version.lost_sessions));
+            interval.emptied_sessions.add(&responses(first, last, |version| &version.emptied_sessions));
+            interval.unanswered.add(&both(|version| unanswered(version(first), version(last))));
         }
         interval
     }
@@ -98,10 +105,16 @@ fn responses(
     })
 }
 
-/// The requests between the first two of three observations, and how many more of them than before lack a response.
-fn unanswered(zeroth: &ReleaseCounters, first: &ReleaseCounters, last: &ReleaseCounters) -> GroupCounts {
-    let lacking = since(&since(&first.responses, &zeroth.requests), &since(&last.responses, &first.requests));
-    GroupCounts::new(since(&zeroth.requests, &first.requests), lacking)
+/// The requests between two observations, and those that were counted as unanswered. These came up to a few seconds earlier: where
+/// there are more of them than requests they are requests too. Without them a version with few requests, whose interval is often
+/// empty, would lose more of its failures than the other.
+fn unanswered(first: &ReleaseCounters, last: &ReleaseCounters) -> GroupCounts {
+    let failed = since(&first.unanswered, &last.unanswered);
+    let mut requests = since(&first.requests, &last.requests);
+    for (requests, failed) in requests.iter_mut().zip(failed) {
+        *requests = (*requests).max(failed);
+    }
+    GroupCounts::new(requests, failed)
 }
 
 /// One group at a time, `later - earlier`; 0 where that is negative.
@@ -121,9 +134,11 @@ fn never_fell(earlier: &BothCounters, later: &BothCounters) -> bool {
         counters
             .iter()
             .flat_map(|version| {
-                let ReleaseCounters { requests, responses, server_errors, client_errors, slow_responses } =
+                let ReleaseCounters { requests, responses, server_errors, client_errors, .. } = *version;
+                let ReleaseCounters { slow_responses, unanswered, lost_sessions, emptied_sessions, .. } =
                     *version;
-                [requests, responses, server_errors, client_errors, slow_responses]
+                let answered = [responses, server_errors, client_errors, slow_responses];
+                [[requests, unanswered, lost_sessions, emptied_sessions], answered].concat()
             })
             .flatten()
             .collect::<Vec<u64>>()
@@ -162,26 +177,30 @@ mod tests {
     fn only_what_was_counted_in_between_counts() {
         let earlier = observed(&[("a", counters(10, 10, 1), counters(90, 90, 2))]);
         let later = observed(&[("a", counters(30, 30, 4), counters(290, 290, 2))]);
-        let interval = IntervalCounts::between(None, &earlier, &later);
+        let interval = IntervalCounts::between(&earlier, &later);
         assert_eq!(interval.server_errors.canary.total(), ResponseCount { responses: 20, failed: 3 });
         assert_eq!(interval.server_errors.stable.total(), ResponseCount { responses: 200, failed: 0 });
         assert_eq!(interval.proxies, 1);
-        assert_eq!(interval.unanswered, VersionCounts::default(), "there was no observation before");
+        assert_eq!(interval.unanswered.canary.total(), ResponseCount { responses: 20, failed: 0 });
     }
 
     #[test]
     fn each_kind_of_failure_has_its_own_counter() {
-        let failed = |client_errors, slow_responses| ReleaseCounters {
+        let failed = |[client_errors, slow, lost, emptied]: [u64; 4]| ReleaseCounters {
             client_errors: [client_errors; GROUPS],
-            slow_responses: [slow_responses; GROUPS],
+            slow_responses: [slow; GROUPS],
+            lost_sessions: [lost; GROUPS],
+            emptied_sessions: [emptied; GROUPS],
             ..ReleaseCounters { responses: [10; GROUPS], ..ReleaseCounters::default() }
         };
         let earlier = observed(&[("a", ReleaseCounters::default(), ReleaseCounters::default())]);
-        let later = observed(&[("a", failed(1, 2), failed(3, 4))]);
-        let interval = IntervalCounts::between(None, &earlier, &later);
+        let later = observed(&[("a", failed([1, 2, 5, 4]), failed([3, 4, 7, 6]))]);
+        let interval = IntervalCounts::between(&earlier, &later);
         let both = |counts: &VersionCounts| (counts.canary.total().failed, counts.stable.total().failed);
         assert_eq!(both(&interval.client_errors), (16, 48));
         assert_eq!(both(&interval.slow_responses), (32, 64));
+        assert_eq!(both(&interval.lost_sessions), (80, 112));
+        assert_eq!(both(&interval.emptied_sessions), (64, 96));
         assert_eq!(both(&interval.server_errors), (0, 0));
         assert_eq!(interval.slow_responses.canary.total().responses, 160);
     }
@@ -202,35 +221,28 @@ mod tests {
             ("stable fell", counters(7, 7, 7), counters(9, 9, 9)),
             ("requests fell", counters(9, 9, 9), counters(9, 9, 9)),
         ]);
-        let interval = IntervalCounts::between(None, &earlier, &later);
+        let interval = IntervalCounts::between(&earlier, &later);
         assert_eq!(interval.proxies, 1);
         assert_eq!(interval.server_errors.canary.total(), ResponseCount { responses: 1, failed: 0 });
         assert_eq!(interval.server_errors.stable.total(), ResponseCount { responses: 2, failed: 0 });
     }
 
     #[test]
-    fn a_version_that_hangs_has_unanswered_requests_and_slow_responses_are_none() {
-        let at =
-            |requests, responses| observed(&[("a", counters(requests, responses, 0), counters(0, 0, 0))]);
-        let unanswered = |observations: [&ProxyCounters; 3]| {
-            let [before, earlier, later] = observations;
-            IntervalCounts::between(Some(before), earlier, later).unanswered.canary.total()
+    fn an_unanswered_request_counts_when_the_proxy_counts_it() {
+        let at = |requests, unanswered: u64| {
+            let events = from_fn(|group| if group == 4 { unanswered } else { 0 });
+            let canary = ReleaseCounters { unanswered: events, ..counters(requests, 0, 0) };
+            observed(&[("a", canary, counters(0, 0, 0))])
         };
-        // 10 requests an interval; from the second on none is answered.
-        let [first, second, third, fourth] = [at(10, 8), at(20, 10), at(30, 10), at(40, 10)];
-        assert_eq!(unanswered([&first, &second, &third]), ResponseCount { responses: 10, failed: 10 });
-        assert_eq!(unanswered([&second, &third, &fourth]), ResponseCount { responses: 10, failed: 10 });
-        // Each response is 5 requests late, as long as ever.
-        let [first, second, third] = [at(10, 5), at(20, 15), at(30, 25)];
-        assert_eq!(unanswered([&first, &second, &third]), ResponseCount { responses: 10, failed: 0 });
-        // 15 late, which is more than an interval.
-        let [first, second, third] = [at(20, 5), at(30, 15), at(40, 25)];
-        assert_eq!(unanswered([&first, &second, &third]), ResponseCount { responses: 10, failed: 0 });
-        // The requests that lack a response are those of the interval before: 20 of 20, and 10 later.
-        let [first, second, third] = [at(10, 10), at(30, 10), at(40, 10)];
-        assert_eq!(unanswered([&first, &second, &third]), ResponseCount { responses: 20, failed: 20 });
-        // The proxy was restarted after the first observation, and has had more requests since than before.
-        let restarted = observed(&[("a", counters(10, 10, 5), counters(0, 0, 0))]);
-        assert_eq!(unanswered([&restarted, &at(20, 10), &at(30, 10)]), ResponseCount::default());
+        let unanswered = |earlier: &ProxyCounters, later: &ProxyCounters| {
+            IntervalCounts::between(earlier, later).unanswered.canary.total()
+        };
+        assert_eq!(unanswered(&at(10, 1), &at(30, 4)), ResponseCount { responses: 20, failed: 3 });
+        // What has no response yet says nothing: no response was counted at all.
+        assert_eq!(unanswered(&at(10, 0), &at(30, 0)), ResponseCount { responses: 20, failed: 0 });
+        // The request came in the interval before, and none since.
+        assert_eq!(unanswered(&at(11, 0), &at(11, 1)), ResponseCount { responses: 1, failed: 1 });
+        // The proxy was restarted.
+        assert_eq!(unanswered(&at(10, 3), &at(20, 1)), ResponseCount::default());
     }
 }

@@ -187,13 +187,13 @@ fn deployed_in<'o>(object: &'o Value, release: &ReleaseName) -> Option<Deployed<
     (entry.installed_at_seconds > 0).then_some(Deployed { reference, object, position, entry })
 }
 
-/// The train of a release. Its other namespaces, and which 4xx count as failures, are in its file alone.
+/// The train of a release. Its other namespaces, and whether 4xx and lost sessions count as failures, are in its file alone.
 fn train(deployed: &[Deployed<'_>], entry: &ReleaseConfig) -> Option<TrainMember> {
     let name = entry.train.clone()?;
     let is_inner = deployed.iter().all(|one| one.position == Position::Mesh);
     let slower_than = Milliseconds::try_from(entry.slower_than_milliseconds).ok();
     let namespaces = BTreeSet::new();
-    Some(TrainMember { name, is_inner, namespaces, client_errors: false, slower_than })
+    Some(TrainMember { name, is_inner, namespaces, client_errors: false, slower_than, lost_sessions: false })
 }
 
 /// The labels and annotations that the release gives an object which it shares with others.

@@ -43,7 +43,7 @@ pub use release::{
     Session, Versions,
 };
 pub use rollout::{
-    DEFAULT_PLAN, FailureAction, Gate, RolloutPolicy, RolloutSpec, RolloutStep, SuccessAction,
+    DEFAULT_PLAN, FailureAction, Gate, OptionalKinds, RolloutPolicy, RolloutSpec, RolloutStep, SuccessAction,
 };
 pub use schema::json_schema;
 pub use secret_source::SecretSource;

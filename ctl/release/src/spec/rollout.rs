@@ -78,6 +78,9 @@ pub struct RolloutPolicy {
     /// Responses whose headers come later count as failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slower_than: Option<Milliseconds>,
+    /// Whether responses that take the session from a request count as failed.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub lost_sessions: bool,
     /// The restarts of the canary's containers that are allowed in a rollout.
     #[serde(default = "max_pod_restarts")]
     pub max_pod_restarts: u64,
@@ -96,10 +99,37 @@ pub struct RolloutPolicy {
     pub observe: bool,
 }
 
+/// The kinds of failure that a rollout collects beside 5xx and unanswered requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OptionalKinds {
+    /// Responses with a status of 400 to 499.
+    pub client_errors: bool,
+    /// Responses whose headers come later than the release allows.
+    pub slow_responses: bool,
+    /// Responses that take the session from a request.
+    pub lost_sessions: bool,
+}
+
+impl OptionalKinds {
+    /// How many there are.
+    pub fn count(self) -> u64 {
+        [self.client_errors, self.slow_responses, self.lost_sessions].map(u64::from).iter().sum()
+    }
+}
+
 impl RolloutPolicy {
     /// How many kinds of failed responses there are: 5xx and unanswered requests always.
     pub fn failure_kinds(&self) -> u64 {
-        2 + u64::from(self.client_errors) + u64::from(self.slower_than.is_some())
+        2 + self.optional_kinds().count()
+    }
+
+    /// The other kinds.
+    pub const fn optional_kinds(&self) -> OptionalKinds {
+        OptionalKinds {
+            client_errors: self.client_errors,
+            slow_responses: self.slower_than.is_some(),
+            lost_sessions: self.lost_sessions,
+        }
     }
 }
 
@@ -184,6 +214,7 @@ impl Default for RolloutPolicy {
             min_responses: 300,
             client_errors: false,
             slower_than: None,
+            lost_sessions: false,
             max_pod_restarts: max_pod_restarts(),
             on_failure: FailureAction::default(),
             on_success: SuccessAction::default(),

@@ -1,6 +1,6 @@
 //! The place of a release in its train, as its record keeps it: who drives another release of the train has no file of this one.
 
-use crate::spec::{Milliseconds, Release};
+use crate::spec::{Milliseconds, OptionalKinds, Release};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -25,6 +25,9 @@ pub struct TrainMember {
     /// Its responses whose headers come later count as failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slower_than: Option<Milliseconds>,
+    /// Whether its responses that take the session from a request count as failed.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub lost_sessions: bool,
 }
 
 impl TrainMember {
@@ -37,7 +40,17 @@ impl TrainMember {
             namespaces: release.train_namespaces.iter().map(ToString::to_string).collect(),
             client_errors: policy.client_errors,
             slower_than: policy.slower_than,
+            lost_sessions: policy.lost_sessions,
         })
+    }
+
+    /// The kinds of failure that are collected of it beside 5xx and unanswered requests.
+    pub(crate) const fn optional_kinds(&self) -> OptionalKinds {
+        OptionalKinds {
+            client_errors: self.client_errors,
+            slow_responses: self.slower_than.is_some(),
+            lost_sessions: self.lost_sessions,
+        }
     }
 
     /// The time of a slow response that its proxies know while it has no rollout of its own, in milliseconds: a rollout of the release behind
@@ -48,4 +61,9 @@ impl TrainMember {
             .and_then(|member| member.slower_than)
             .map_or(0, Milliseconds::get)
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+const fn is_false(flag: &bool) -> bool {
+    !*flag
 }

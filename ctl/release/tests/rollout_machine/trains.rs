@@ -23,6 +23,7 @@ fn inner(canary: &str) -> InnerRelease {
         is_inner: true,
         namespaces: BTreeSet::new(),
         client_errors: true,
+        lost_sessions: false,
         slower_than: "1s".parse().ok(),
     };
     InnerRelease { canary: canary.to_owned(), stable: "2026.10".to_owned(), member }

@@ -92,6 +92,7 @@ fn every_field_is_read() {
         max_errors: Some(Percentage::from_basis_points(50)),
         min_responses: 3_000,
         client_errors: true,
+        lost_sessions: false,
         slower_than: Some("250ms".parse().unwrap()),
         max_pod_restarts: 0,
         on_failure: FailureAction::Hold,

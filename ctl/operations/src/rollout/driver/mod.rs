@@ -124,8 +124,7 @@ impl<'c> RolloutDriver<'c> {
         }
         self.call_hooks(&mut report, now);
         let is_steady = is_deployed && report.record.state.generation == generation;
-        let earlier = self.baseline.take();
-        self.baseline = is_steady.then(|| Baseline::next(earlier, &report.record, observed, train));
+        self.baseline = is_steady.then(|| Baseline::new(&report.record, observed, train));
         Ok(report)
     }
 

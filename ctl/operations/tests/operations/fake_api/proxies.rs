@@ -29,8 +29,16 @@ pub(crate) struct Proxies {
 }
 
 /// What a proxy counts by user group. What is 0 has no counter.
-const GROUP_COUNTERS: [&str; 5] =
-    ["requests", "responses", "server_errors", "client_errors", "slow_responses"];
+const GROUP_COUNTERS: [&str; 8] = [
+    "requests",
+    "responses",
+    "server_errors",
+    "client_errors",
+    "slow_responses",
+    "unanswered",
+    "lost_sessions",
+    "emptied_sessions",
+];
 
 #[derive(Default)]
 struct Proxy {
@@ -90,7 +98,7 @@ impl Proxies {
     /// Users of each user group get so many responses of a version, and so many of them are server errors. A proxy counts them
     /// if its configuration asks for it.
     pub(crate) fn respond(&mut self, version: &str, each: u64, failed: u64) {
-        self.count(version, [each, each, failed, 0, 0]);
+        self.count(version, [each, each, failed, 0, 0, 0, 0, 0]);
     }
 
     /// So many of the responses that users of each user group got of a version are of this kind besides.
@@ -101,7 +109,7 @@ impl Proxies {
     /// The same of a release behind the one that the gateways have, whose users' requests have the gateway's header: counted while a rollout of
     /// a release of the same train runs there.
     pub(crate) fn respond_inside(&mut self, release: &str, version: &str, each: u64, failed: u64) {
-        self.count_inside(release, version, [each, each, failed, 0, 0]);
+        self.count_inside(release, version, [each, each, failed, 0, 0, 0, 0, 0]);
     }
 
     /// So many of those responses are of this kind besides.

@@ -45,7 +45,7 @@ impl Record {
             suspended: None,
             ending: None,
             ended: None,
-            evidence: Evidence::new(spec.policy.client_errors, spec.policy.slower_than.is_some()),
+            evidence: Evidence::new(spec.policy.optional_kinds()),
             train: BTreeMap::new(),
             fused_since: None,
             metrics: spec.analysis.metrics.clone(),

@@ -21,8 +21,7 @@ impl InnerRelease {
     }
 
     fn no_evidence(&self) -> InnerEvidence {
-        let TrainMember { client_errors, slower_than, .. } = self.member;
-        let evidence = Evidence::new(client_errors, slower_than.is_some());
+        let evidence = Evidence::new(self.member.optional_kinds());
         InnerEvidence { canary: self.canary.clone(), stable: self.stable.clone(), evidence }
     }
 }

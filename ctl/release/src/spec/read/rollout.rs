@@ -59,6 +59,7 @@ fn policy(section: &mut Section<'_>) -> RolloutPolicy {
         min_responses: min_responses(section).unwrap_or(default.min_responses),
         client_errors: section.flag("clientErrors").unwrap_or(default.client_errors),
         slower_than: default.slower_than,
+        lost_sessions: default.lost_sessions,
         max_pod_restarts: section.parsed("maxPodRestarts").unwrap_or(default.max_pod_restarts),
         on_failure: section.choice("onFailure", &FAILURE_ACTIONS).unwrap_or_default(),
         on_success: section.choice("onSuccess", &SUCCESS_ACTIONS).unwrap_or_default(),
