@@ -15,13 +15,31 @@ fn version(each: u64, failures: usize) -> GroupCounts {
     GroupCounts::new([each; GROUPS], failed)
 }
 
+/// Ten intervals with together these counts.
 fn evidence(canary: GroupCounts, stable: GroupCounts) -> Evidence {
     let mut evidence = Evidence::default();
-    evidence.add(&IntervalCounts {
-        server_errors: VersionCounts { canary, stable },
-        ..IntervalCounts::default()
-    });
+    for server_errors in in_ten(&VersionCounts { canary, stable }) {
+        evidence.add(&IntervalCounts { server_errors, ..IntervalCounts::default() });
+    }
     evidence
+}
+
+/// The counts in ten intervals; of failures one group comes after the other.
+fn in_ten(counts: &VersionCounts) -> impl Iterator<Item = VersionCounts> {
+    let part = |of: &GroupCounts, interval: usize| {
+        let (mut responses, mut failed) = ([0; GROUPS], [0; GROUPS]);
+        for (group, count) in of.groups().enumerate() {
+            let share = |all: u64, offset: usize| (all + ((interval + offset) % 10) as u64) / 10;
+            responses[group] = share(count.responses, 0);
+            failed[group] = share(count.failed, group);
+        }
+        GroupCounts::new(responses, failed)
+    };
+    let counts = *counts;
+    (0..10).map(move |interval| VersionCounts {
+        canary: part(&counts.canary, interval),
+        stable: part(&counts.stable, interval),
+    })
 }
 
 fn verdict(evidence: &Evidence) -> EvidenceVerdict {
@@ -42,20 +60,20 @@ fn a_canary_as_good_as_stable_goes_on_after_300_responses() {
 fn a_worse_canary_is_rolled_back_with_the_numbers_of_both() {
     let found = evidence(version(10, 5), version(90, 0)).assess(&CRITERIA, ALL);
     assert_eq!(found.verdict, EvidenceVerdict::Rollback, "{found:?}");
-    let told = "5xx: canary 3.12% of 160 responses, stable 0.00% of 1440: 748 times likelier if the canary is worse \
+    let told = "5xx: canary 3.12% of 160 responses, stable 0.00% of 1440: 312 times likelier if the canary is worse \
                 (rollback at 40)";
     assert_eq!(found.reason, told);
 }
 
 #[test]
 fn at_a_fifth_of_the_line_it_holds() {
-    // Three failures in three groups: the evidence without one of them is 18.5, the line 40.
+    // Three failures in three groups: the evidence is 22, the line 40.
     let found = evidence(version(100, 3), version(900, 0));
     assert_eq!(verdict(&found), EvidenceVerdict::Hold, "{:?}", found.assess(&CRITERIA, ALL));
-    assert_eq!(verdict(&evidence(version(100, 2), version(900, 0))), EvidenceVerdict::Advance);
-    // The lines 80 and 100.
+    assert_eq!(verdict(&evidence(version(100, 1), version(900, 0))), EvidenceVerdict::Advance);
+    // The lines 100 and 120.
     let of_kinds = |kinds| found.assess(&Criteria { kinds, ..CRITERIA }, ALL).verdict;
-    assert_eq!((of_kinds(4), of_kinds(5)), (EvidenceVerdict::Hold, EvidenceVerdict::Advance));
+    assert_eq!((of_kinds(5), of_kinds(6)), (EvidenceVerdict::Hold, EvidenceVerdict::Advance));
 }
 
 #[test]
@@ -150,7 +168,13 @@ fn the_ceiling_is_about_this_step_of_either_kind_from_enough_responses_on_and_ma
 fn of_several_reasons_with_one_verdict_the_first_is_said() {
     let worse = VersionCounts { canary: version(100, 160), stable: version(900, 144) };
     let mut evidence = Evidence::default();
-    evidence.add(&IntervalCounts { server_errors: worse, unanswered: worse, ..IntervalCounts::default() });
+    for worse in in_ten(&worse) {
+        evidence.add(&IntervalCounts {
+            server_errors: worse,
+            unanswered: worse,
+            ..IntervalCounts::default()
+        });
+    }
     let reason = evidence.assess(&CRITERIA, ALL).reason;
     assert!(reason.starts_with("5xx: "), "{reason}");
 }
@@ -168,11 +192,13 @@ fn without_stable_there_is_nothing_to_compare_with_but_the_ceiling() {
 #[test]
 fn a_canary_that_hangs_is_rolled_back() {
     let mut evidence = Evidence::default();
-    evidence.add(&IntervalCounts {
-        server_errors: VersionCounts { canary: GroupCounts::default(), stable: version(90, 0) },
-        unanswered: VersionCounts { canary: version(10, 160), stable: version(90, 1) },
-        ..IntervalCounts::default()
-    });
+    for unanswered in in_ten(&VersionCounts { canary: version(10, 160), stable: version(90, 1) }) {
+        evidence.add(&IntervalCounts {
+            server_errors: VersionCounts { canary: GroupCounts::default(), stable: version(90, 0) },
+            unanswered,
+            ..IntervalCounts::default()
+        });
+    }
     let found = evidence.assess(&CRITERIA, ALL);
     assert_eq!(found.verdict, EvidenceVerdict::Rollback);
     assert!(found.reason.starts_with("unanswered: canary 100.00% of 160"), "{}", found.reason);
@@ -183,12 +209,14 @@ fn asked(client_errors: bool, slow_responses: bool, counts: &VersionCounts) -> A
     let mut evidence =
         Evidence::new(OptionalKinds { client_errors, slow_responses, ..OptionalKinds::default() });
     let responses = VersionCounts { canary: version(100, 0), stable: version(900, 0) };
-    evidence.add(&IntervalCounts {
-        server_errors: responses,
-        client_errors: *counts,
-        slow_responses: *counts,
-        ..IntervalCounts::default()
-    });
+    for counts in in_ten(counts) {
+        evidence.add(&IntervalCounts {
+            server_errors: responses,
+            client_errors: counts,
+            slow_responses: counts,
+            ..IntervalCounts::default()
+        });
+    }
     evidence.assess(&Criteria { kinds: 3, ..CRITERIA }, ALL)
 }
 

@@ -108,10 +108,11 @@ impl VersionCounts {
     }
 }
 
-fn sum(counts: impl Iterator<Item = ResponseCount>) -> ResponseCount {
-    counts.fold(ResponseCount::default(), |sum, count| ResponseCount {
-        responses: sum.responses.saturating_add(count.responses),
-        failed: sum.failed.saturating_add(count.failed),
+/// All of them together.
+pub(super) fn sum(counts: impl Iterator<Item = ResponseCount>) -> ResponseCount {
+    counts.fold(ResponseCount::default(), |mut sum, count| {
+        sum.add(count);
+        sum
     })
 }
 

@@ -155,7 +155,7 @@ impl Evidence {
 
 impl KindEvidence {
     fn add(&mut self, interval: &VersionCounts) {
-        self.test.add(interval);
+        self.test.add(interval, 10);
         self.step.add(interval);
     }
 }

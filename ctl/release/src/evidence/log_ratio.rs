@@ -1,5 +1,6 @@
 //! A log-likelihood ratio in whole numbers, so that a record that was written and read again is equal to itself.
 
+use crate::stats::as_f64;
 use serde::{Deserialize, Serialize};
 
 /// The natural logarithm of a likelihood ratio.
@@ -39,6 +40,17 @@ impl LogRatio {
     pub const fn times(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
+}
+
+/// The logarithm of the sum of the exponentials, without overflow.
+pub(super) fn sum_of_exp<const N: usize>(logs: [f64; N]) -> f64 {
+    let largest = logs.into_iter().fold(f64::NEG_INFINITY, f64::max);
+    largest + logs.into_iter().map(|log| (log - largest).exp()).sum::<f64>().ln()
+}
+
+/// The logarithm of the mean of the exponentials, without overflow.
+pub(super) fn mean_of_exp<const N: usize>(logs: [f64; N]) -> f64 {
+    sum_of_exp(logs) - as_f64(N as u64).ln()
 }
 
 #[cfg(test)]

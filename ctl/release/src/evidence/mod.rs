@@ -2,13 +2,14 @@
 //!
 //! Requests of one user fail together, the test is read all the time, and both versions share databases. So the test
 //! is sequential (reading it often raises no error rate), compares both versions within the same interval, and counts
-//! users by 16 groups, so that no group alone can convict the canary.
+//! users by 16 groups. What one group says is bounded, so that no group alone can convict the canary, and none can clear it.
 //!
 //! ```text
 //! counts            responses of a version by user group
 //! proxy_counters    what each proxy counted between two observations      counters             -> IntervalCounts
 //! group_counters    what a proxy counts by user group in a rollout       ProxyMetrics         -> ReleaseCounters
 //! log_ratio         a log-likelihood ratio in whole numbers
+//! group_ratios      what the failures of each user group say, and all of them together
 //! sequential_test   how much likelier the counts are if the canary fails more
 //! spread            how much more failures cluster by user than chance explains
 //! restarts          containers of both versions that were restarted          PodRestarts          -> RestartCounts
@@ -27,6 +28,7 @@ mod counts;
 mod criteria;
 mod forecast;
 mod group_counters;
+mod group_ratios;
 mod kinds;
 mod log_ratio;
 mod proxy_counters;
@@ -41,6 +43,7 @@ pub(crate) use criteria::{Found, percent};
 pub use forecast::Forecast;
 pub use kinds::{Evidence, FailureKind, KindEvidence};
 pub use log_ratio::LogRatio;
+use log_ratio::{mean_of_exp, sum_of_exp};
 pub use proxy_counters::{IntervalCounts, ProxyCounters, ReleaseCounters};
 pub use restarts::{PodRestarts, RestartCount, RestartCounts};
 pub use sequential_test::SequentialTest;

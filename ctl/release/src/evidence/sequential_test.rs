@@ -1,27 +1,49 @@
 //! How much likelier the counts are if the canary fails more often than stable.
 //!
-//! Within one interval the share of the canary in all responses is p. If both versions fail alike, a failed response is
-//! one of the canary's with probability p; if the canary fails R times as often, with `R·c / (R·c + s)`. The product of
-//! these ratios over all failures so far, averaged over several R, is a martingale while both fail alike: it exceeds 20
-//! at any time with probability below 1/20, however often it is read and however the weight changes in between.
+//! The test bets, at each failure, that it is one of the canary's. What the stake has become is the evidence. While both versions fail alike its
+//! mean is at most 1, however often it is read, so it exceeds 20 at any time with probability below 1/20.
+//!
+//! Half of the stake is bet from the start of the rollout on. A canary that is good for a day loses it, and what fails on the second day would
+//! have to win it back. So the other half is bet in parts, a new one each hour; what a part has become by the end of its hour is kept.
 
+use super::group_ratios::GroupRatios;
 use super::spread::dispersion;
-use super::{GROUPS, LogRatio, ResponseCount, VersionCounts};
+use super::{LogRatio, ResponseCount, VersionCounts, sum_of_exp};
 use crate::stats::as_f64;
 use serde::{Deserialize, Serialize};
-use std::iter::zip;
 
-/// How many times as often the canary may fail, under the alternatives that are averaged.
-const RATIOS: [f64; 6] = [1.5, 2.0, 3.0, 5.0, 10.0, 30.0];
+/// The seconds after which the next part of the stake is bet.
+const PART_SECONDS: u64 = 3_600;
 
-/// The test for one kind of failure. Its size does not grow.
+/// The test for one kind of failure. Its size does not grow. The fields that an earlier canary-ctl has written for another test are ignored: such a
+/// rollout begins to collect evidence again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct SequentialTest {
     /// Everything that was counted.
     counts: VersionCounts,
-    /// The log-likelihood ratio of each alternative, with each group left out.
-    log_ratios: [[LogRatio; RATIOS.len()]; GROUPS],
+    /// The bet of the whole rollout.
+    #[serde(default)]
+    rollout: Bet,
+    /// The bet of this hour.
+    #[serde(default)]
+    hour: Bet,
+    /// Seconds of this hour.
+    #[serde(default)]
+    seconds: u64,
+    /// The number of hours that are over.
+    #[serde(default)]
+    hours: u32,
+    /// What the bets of the hours that are over have become, together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kept: Option<LogRatio>,
+}
+
+/// What a part of the stake was bet on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Bet {
+    ratios: GroupRatios,
     /// Numerator and denominator of the difference of rates, in thousandths of a response.
     difference: [i64; 2],
 }
@@ -30,38 +52,50 @@ pub struct SequentialTest {
 const MILLI: f64 = 1e3;
 
 impl SequentialTest {
-    /// Adds what was counted in an interval in which the weight did not change. Intervals in which one of the versions had
-    /// no response say nothing about the difference of both.
-    pub fn add(&mut self, interval: &VersionCounts) {
+    /// Adds what was counted in an interval of so many seconds in which the weight did not change.
+    pub fn add(&mut self, interval: &VersionCounts, seconds: u64) {
         self.counts.add(interval);
-        for (left_out, log_ratios) in self.log_ratios.iter_mut().enumerate() {
-            let canary = interval.canary.total_without(left_out);
-            let stable = interval.stable.total_without(left_out);
-            for (sum, ratio) in zip(log_ratios, RATIOS) {
-                *sum = sum.times(LogRatio::from_nats(log_likelihood_ratio(canary, stable, ratio)));
-            }
+        self.rollout.add(interval);
+        self.hour.add(interval);
+        self.seconds = self.seconds.saturating_add(seconds);
+        if self.seconds >= PART_SECONDS {
+            self.end_hour();
         }
-        let (numerator, denominator) = difference(interval.canary.total(), interval.stable.total());
-        let [sum, weight] = &mut self.difference;
-        *sum = sum.saturating_add(milli(numerator));
-        *weight = weight.saturating_add(milli(denominator));
     }
 
-    /// How many times likelier the counts are if the canary fails more often, with that user group left out without
-    /// which this is least.
+    /// Keeps what this hour's bet has become.
+    fn end_hour(&mut self) {
+        let kept = self.kept.map_or(f64::NEG_INFINITY, LogRatio::nats);
+        let kept = sum_of_exp([kept, self.of_hour(self.spread())]);
+        self.kept = Some(LogRatio::from_nats(kept));
+        self.hours = self.hours.saturating_add(1);
+        (self.hour, self.seconds) = (Bet::default(), 0);
+    }
+
+    /// How many times likelier the counts are if the canary fails more often.
     pub fn log_evidence(&self) -> LogRatio {
-        let each = self.log_ratios.iter().enumerate().map(|(left_out, log_ratios)| {
-            let spread = dispersion([&self.counts.canary, &self.counts.stable], left_out);
-            mean_of_exp(log_ratios.map(|log| log.nats() / spread))
-        });
-        LogRatio::from_nats(each.fold(f64::INFINITY, f64::min))
+        let spread = self.spread();
+        let of_rollout = 0.5_f64.ln() + self.rollout.ratios.log_evidence(spread);
+        let kept = self.kept.map_or(f64::NEG_INFINITY, LogRatio::nats);
+        LogRatio::from_nats(sum_of_exp([of_rollout, self.of_hour(spread), kept, self.not_bet().ln()]))
     }
 
-    /// The rate of failures of the canary minus that of stable, as they were at the same time: the difference of Mantel
-    /// and Haenszel over the intervals. 0 where both were never seen in one interval.
+    /// What the bet of this hour has become.
+    fn of_hour(&self, spread: f64) -> f64 {
+        let hours = f64::from(self.hours);
+        let stake = self.not_bet() / (hours + 1.0);
+        stake.ln() + self.hour.ratios.log_evidence(spread)
+    }
+
+    /// The part of the stake that later hours have: a half, a third, a quarter, … of the half that the rollout's bet does not have.
+    fn not_bet(&self) -> f64 {
+        0.5 / (f64::from(self.hours) + 2.0)
+    }
+
+    /// The rate of failures of the canary minus that of stable, as they were at the same time: of the rollout, or of this hour where it is
+    /// larger. 0 where both were never seen in one interval.
     pub fn rate_difference(&self) -> f64 {
-        let [numerator, denominator] = self.difference;
-        if denominator == 0 { 0.0 } else { signed(numerator) / signed(denominator) }
+        f64::max(self.rollout.rate_difference(), self.hour.rate_difference())
     }
 
     /// Everything that was counted.
@@ -69,20 +103,26 @@ impl SequentialTest {
         &self.counts
     }
 
-    /// The larger spread of failures by user, at least 1 (see [`Self::log_evidence`]).
+    /// How much failures cluster by user, at least 1.
     pub fn spread(&self) -> f64 {
-        dispersion([&self.counts.canary, &self.counts.stable], GROUPS)
+        dispersion(&self.counts.stable)
     }
 }
 
-/// The logarithm of the likelihood ratio of an interval's failures, canary `ratio` times as often against alike.
-fn log_likelihood_ratio(canary: ResponseCount, stable: ResponseCount, ratio: f64) -> f64 {
-    if canary.responses == 0 || stable.responses == 0 {
-        return 0.0;
+impl Bet {
+    fn add(&mut self, interval: &VersionCounts) {
+        self.ratios.add(interval);
+        let (numerator, denominator) = difference(interval.canary.total(), interval.stable.total());
+        let [sum, weight] = &mut self.difference;
+        *sum = sum.saturating_add(milli(numerator));
+        *weight = weight.saturating_add(milli(denominator));
     }
-    let (of_canary, of_stable) = (as_f64(canary.responses), as_f64(stable.responses));
-    let scale = (of_canary + of_stable) / ratio.mul_add(of_canary, of_stable);
-    as_f64(canary.failed) * (ratio * scale).ln() + as_f64(stable.failed) * scale.ln()
+
+    /// The difference of Mantel and Haenszel over the intervals.
+    fn rate_difference(&self) -> f64 {
+        let [numerator, denominator] = self.difference;
+        if denominator == 0 { 0.0 } else { signed(numerator) / signed(denominator) }
+    }
 }
 
 /// Numerator and denominator of an interval's part of the Mantel-Haenszel difference.
@@ -97,13 +137,6 @@ fn difference(canary: ResponseCount, stable: ResponseCount) -> (f64, f64) {
     }
     let numerator = as_f64(canary.failed) * of_stable / all - as_f64(stable.failed) * of_canary / all;
     (numerator, of_canary * of_stable / all)
-}
-
-/// The logarithm of the mean of the exponentials, without overflow.
-fn mean_of_exp(logs: [f64; RATIOS.len()]) -> f64 {
-    let largest = logs.into_iter().fold(f64::NEG_INFINITY, f64::max);
-    let sum: f64 = logs.into_iter().map(|log| (log - largest).exp()).sum();
-    largest + (sum / as_f64(RATIOS.len() as u64)).ln()
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a cast saturates, at 10^15 responses")]

@@ -8,17 +8,21 @@ const CRITERIA: Criteria =
     Criteria { false_alarm: 0.05, max_errors: None, min_responses: 300, max_pod_restarts: 3, kinds: 4 };
 const ALL: ProxyCoverage = ProxyCoverage { observed: 5, of: 5 };
 
-/// Responses of each user group, of which so many fail in each of the first groups.
+/// Ten intervals with together so many responses of each user group, of which so many fail in each of the first groups, one in an interval.
 fn evidence([canary, stable]: [u64; 2], [canary_failures, stable_failures]: [usize; 2]) -> Evidence {
-    let counts = |each: u64, failures: usize| {
-        let mut failed = [0; GROUPS];
-        (0..failures).for_each(|index| failed[index % GROUPS] += 1);
-        GroupCounts::new([each; GROUPS], failed)
-    };
-    let server_errors =
-        VersionCounts { canary: counts(canary, canary_failures), stable: counts(stable, stable_failures) };
     let mut evidence = Evidence::default();
-    evidence.add(&IntervalCounts { server_errors, ..IntervalCounts::default() });
+    for interval in 0..10 {
+        let counts = |each: u64, failures: usize| {
+            let mut failed = [0; GROUPS];
+            (interval..failures).step_by(10).for_each(|index| failed[index % GROUPS] += 1);
+            GroupCounts::new([(each + interval as u64) / 10; GROUPS], failed)
+        };
+        let server_errors = VersionCounts {
+            canary: counts(canary, canary_failures),
+            stable: counts(stable, stable_failures),
+        };
+        evidence.add(&IntervalCounts { server_errors, ..IntervalCounts::default() });
+    }
     evidence
 }
 
@@ -39,7 +43,7 @@ fn assess(api: Evidence, proxies: ProxyCoverage) -> Assessment {
 fn a_failing_canary_behind_a_front_end_that_hides_it_is_rolled_back_by_its_name() {
     let found = assess(evidence([10, 90], [5, 0]), ALL);
     assert_eq!(found.verdict, EvidenceVerdict::Rollback, "{found:?}");
-    let told = "shop/api: 5xx: canary 3.12% of 160 responses, stable 0.00% of 1440: 748 times likelier if the canary is worse \
+    let told = "shop/api: 5xx: canary 3.12% of 160 responses, stable 0.00% of 1440: 312 times likelier if the canary is worse \
                 (rollback at 80)";
     assert_eq!(found.reason, told);
     let of_the_front_end = &found.kinds[0];
