@@ -137,7 +137,8 @@ fn alerts_count_inner_releases_where_something_speaks_against_them_and_a_bounded
     let server_errors = VersionCounts { canary: counts(40, 20), stable: counts(200, 0) };
     let interval = IntervalCounts { server_errors, ..IntervalCounts::default() };
     let all = names.iter().map(|of| (name(of), interval.clone())).collect();
-    for known in 1..5 {
+    for _ in 0..12 {
+        let known = failing.record.rollout.as_ref().unwrap().evidence.intervals;
         assert!(failing.record.add_evidence(known, &crate::interval(1, 9), &all));
     }
     assert_eq!(told(&mut failing), 4, "seven fail");
