@@ -37,6 +37,9 @@ pub struct StepView {
 pub struct EvidenceView {
     /// The numbers of both versions, as a sentence.
     pub text: String,
+    /// How many times as often the canary's responses fail, and how many users met one; nothing without a failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
     /// How many times likelier the counts are if the canary fails more often.
     pub evidence: f64,
     /// The canary is rolled back at this evidence.
@@ -61,6 +64,7 @@ impl RolloutProgress {
         let view = Self::of_record(report.record.rollout.as_deref()?);
         let evidence = report.assessment.kinds.iter().map(|kind| EvidenceView {
             text: kind.to_string(),
+            detail: kind.detail(),
             evidence: kind.evidence,
             rollback_at: kind.rollback_at,
         });

@@ -35,6 +35,13 @@ pub struct Assessment {
     pub train: TrainReport,
 }
 
+impl Assessment {
+    /// Whether something was seen that speaks against the canary. Silence does not.
+    pub fn speaks_against(&self) -> bool {
+        self.verdict == EvidenceVerdict::Rollback || self.kinds.iter().any(KindNumbers::is_against)
+    }
+}
+
 impl Evidence {
     /// Assesses what was counted so far.
     pub fn assess(&self, criteria: &Criteria, proxies: ProxyCoverage) -> Assessment {

@@ -50,7 +50,9 @@ function rollout({ summary, phase, reason, steps, evidence }) {
     const state = at.isCurrent ? " (now)" : at.isDone ? " (done)" : "";
     return h("li", { class: at.isCurrent ? "now" : undefined }, weight(at.weight) + state);
   };
-  const kinds = evidence.map(({ text }) => h("li", {}, text));
+  const kinds = evidence.map(({ text, detail }) =>
+    h("li", {}, text, ...(detail ? [h("div", { class: "hint" }, detail)] : [])),
+  );
   return section("rollout", "Rollout", {}, h("p", {}, summary), waits,
     h("ol", { class: "steps", "aria-label": "Steps" }, ...steps.map(step)), h("ul", {}, ...kinds));
 }

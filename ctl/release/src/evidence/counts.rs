@@ -94,6 +94,11 @@ impl GroupCounts {
         sum(self.groups().enumerate().filter(|(index, _)| *index != group).map(|(_, count)| count))
     }
 
+    /// The number of groups with a failed response: so many users at least.
+    pub fn groups_failed(&self) -> usize {
+        self.failed.iter().filter(|failed| **failed > 0).count()
+    }
+
     /// The number of groups with a response.
     pub fn groups_seen(&self) -> usize {
         self.responses.iter().filter(|responses| **responses > 0).count()

@@ -1,6 +1,6 @@
 //! What a rollout demands of its evidence, and what one kind of failure says against the canary.
 
-use super::{Evidence, FailureKind, KindEvidence, LogRatio, ResponseCount};
+use super::{Evidence, FailureKind, KindEvidence, LogRatio, RateRatio, ResponseCount};
 use crate::spec::ReleaseName;
 use crate::stats::as_f64;
 use serde::Serialize;
@@ -64,6 +64,11 @@ pub struct KindNumbers {
     pub evidence: f64,
     /// The canary's rate of failures minus stable's, at the same time.
     pub difference: f64,
+    /// How many times as often the canary's responses fail; nothing where one of both had no failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<RateRatio>,
+    /// So many users of the canary at least had a failed response: the user groups with one, 16 at most.
+    pub users: usize,
     /// The canary is rolled back at this evidence.
     pub rollback_at: f64,
 }
@@ -89,6 +94,8 @@ fn numbers(
         stable: counts.stable.total(),
         evidence: evidence.test.log_evidence().ratio(),
         difference: evidence.test.rate_difference(),
+        ratio: evidence.test.rate_ratio(),
+        users: counts.canary.groups_failed(),
         rollback_at: criteria.rollback_at(),
     }
 }
@@ -114,6 +121,22 @@ impl KindNumbers {
         self.release
             .as_ref()
             .map_or_else(|| self.kind.to_string(), |release| format!("{release}: {}", self.kind))
+    }
+
+    /// ``the canary's fail 12 times as often (95% interval 3.1 to 46); at least 5 users met one``; nothing where no response of the canary failed.
+    pub fn detail(&self) -> Option<String> {
+        if self.canary.failed == 0 {
+            return None;
+        }
+        let users = match self.users {
+            1 => "1 user".to_owned(),
+            users => format!("{users} users"),
+        };
+        let ratio = self.ratio.map_or_else(String::new, |RateRatio { ratio, low, high }| {
+            let (ratio, low, high) = (times(ratio), times(low), times(high));
+            format!("the canary's fail {ratio} times as often (95% interval {low} to {high}); ")
+        });
+        Some(format!("{ratio}at least {users} met one"))
     }
 
     /// What this kind of failure says against the canary.

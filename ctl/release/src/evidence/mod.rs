@@ -9,6 +9,7 @@
 //! proxy_counters    what each proxy counted between two observations      counters             -> IntervalCounts
 //! group_counters    what a proxy counts by user group in a rollout       ProxyMetrics         -> ReleaseCounters
 //! log_ratio         a log-likelihood ratio in whole numbers
+//! rate_comparison   the difference and the ratio of both rates
 //! group_ratios      what the failures of each user group say, and all of them together
 //! sequential_test   how much likelier the counts are if the canary fails more
 //! spread            how much more failures cluster by user than chance explains
@@ -32,6 +33,7 @@ mod group_ratios;
 mod kinds;
 mod log_ratio;
 mod proxy_counters;
+mod rate_comparison;
 mod restarts;
 mod sequential_test;
 mod spread;
@@ -45,6 +47,7 @@ pub use kinds::{Evidence, FailureKind, KindEvidence};
 pub use log_ratio::LogRatio;
 use log_ratio::{mean_of_exp, sum_of_exp};
 pub use proxy_counters::{IntervalCounts, ProxyCounters, ReleaseCounters};
+pub use rate_comparison::RateRatio;
 pub use restarts::{PodRestarts, RestartCount, RestartCounts};
 pub use sequential_test::SequentialTest;
 pub use train::{InnerEvidence, InnerReport, TrainReport};

@@ -7,9 +7,9 @@
 //! have to win it back. So the other half is bet in parts, a new one each hour; what a part has become by the end of its hour is kept.
 
 use super::group_ratios::GroupRatios;
+use super::rate_comparison::RateComparison;
 use super::spread::dispersion;
-use super::{LogRatio, ResponseCount, VersionCounts, sum_of_exp};
-use crate::stats::as_f64;
+use super::{LogRatio, RateRatio, VersionCounts, sum_of_exp};
 use serde::{Deserialize, Serialize};
 
 /// The seconds after which the next part of the stake is bet.
@@ -44,12 +44,8 @@ pub struct SequentialTest {
 #[serde(deny_unknown_fields)]
 struct Bet {
     ratios: GroupRatios,
-    /// Numerator and denominator of the difference of rates, in thousandths of a response.
-    difference: [i64; 2],
+    rates: RateComparison,
 }
-
-/// Thousandths of a response.
-const MILLI: f64 = 1e3;
 
 impl SequentialTest {
     /// Adds what was counted in an interval of so many seconds in which the weight did not change.
@@ -95,7 +91,13 @@ impl SequentialTest {
     /// The rate of failures of the canary minus that of stable, as they were at the same time: of the rollout, or of this hour where it is
     /// larger. 0 where both were never seen in one interval.
     pub fn rate_difference(&self) -> f64 {
-        f64::max(self.rollout.rate_difference(), self.hour.rate_difference())
+        f64::max(self.rollout.rates.difference(), self.hour.rates.difference())
+    }
+
+    /// How many times as often the canary's responses fail as those of stable at the same time, over the rollout. `None` where one of both
+    /// had no failure.
+    pub fn rate_ratio(&self) -> Option<RateRatio> {
+        self.rollout.rates.ratio(self.spread())
     }
 
     /// Everything that was counted.
@@ -112,41 +114,8 @@ impl SequentialTest {
 impl Bet {
     fn add(&mut self, interval: &VersionCounts) {
         self.ratios.add(interval);
-        let (numerator, denominator) = difference(interval.canary.total(), interval.stable.total());
-        let [sum, weight] = &mut self.difference;
-        *sum = sum.saturating_add(milli(numerator));
-        *weight = weight.saturating_add(milli(denominator));
+        self.rates.add(interval.canary.total(), interval.stable.total());
     }
-
-    /// The difference of Mantel and Haenszel over the intervals.
-    fn rate_difference(&self) -> f64 {
-        let [numerator, denominator] = self.difference;
-        if denominator == 0 { 0.0 } else { signed(numerator) / signed(denominator) }
-    }
-}
-
-/// Numerator and denominator of an interval's part of the Mantel-Haenszel difference.
-///
-/// # Source
-/// S. Greenland and J. Robins, "Estimation of a common effect parameter from sparse follow-up data", Biometrics 41 (1985).
-fn difference(canary: ResponseCount, stable: ResponseCount) -> (f64, f64) {
-    let (of_canary, of_stable) = (as_f64(canary.responses), as_f64(stable.responses));
-    let all = of_canary + of_stable;
-    if canary.responses == 0 || stable.responses == 0 {
-        return (0.0, 0.0);
-    }
-    let numerator = as_f64(canary.failed) * of_stable / all - as_f64(stable.failed) * of_canary / all;
-    (numerator, of_canary * of_stable / all)
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "a cast saturates, at 10^15 responses")]
-fn milli(count: f64) -> i64 {
-    (count * MILLI).round() as i64
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts stay below 2^53")]
-const fn signed(count: i64) -> f64 {
-    count as f64
 }
 
 #[cfg(test)]

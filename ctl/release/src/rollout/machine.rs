@@ -92,19 +92,23 @@ impl Rollout {
         (!seen.is_deployed).then(|| Decision::new(RolloutPhase::Progressing, RolloutAction::Deploy, reason))
     }
 
-    /// The deadline has passed.
-    fn past_deadline(&self, _: &RolloutObservation, now: Timestamp) -> Option<Decision> {
+    /// The deadline has passed. That a canary was not seen for long enough is no failure of the canary: it takes no new users, and its sessions
+    /// finish.
+    fn past_deadline(&self, seen: &RolloutObservation, now: Timestamp) -> Option<Decision> {
+        if !self.is_past_deadline(now) {
+            return None;
+        }
         let reason = format!("the deadline of {} has passed", self.policy.deadline);
-        self.is_past_deadline(now).then(|| {
-            if self.policy.observe {
-                return Decision::new(
-                    RolloutPhase::Ended,
-                    RolloutAction::End(RolloutResult::Observed),
-                    reason,
-                );
-            }
-            self.failed(reason).told_as(AlertKind::Deadline)
-        })
+        if self.policy.observe {
+            let end = RolloutAction::End(RolloutResult::Observed);
+            return Some(Decision::new(RolloutPhase::Ended, end, reason));
+        }
+        if seen.assessment.speaks_against() || self.policy.on_failure == FailureAction::Hold {
+            return Some(self.failed(reason).told_as(AlertKind::Deadline));
+        }
+        let reason = format!("{reason}; nothing speaks against the canary: {}", seen.assessment.reason);
+        let stop = RolloutAction::Decide(Ending::Stop);
+        Some(Decision::new(RolloutPhase::Ending, stop, reason).told_as(AlertKind::Deadline))
     }
 
     pub(crate) fn is_past_deadline(&self, now: Timestamp) -> bool {

@@ -84,7 +84,7 @@ pub struct RolloutPolicy {
     /// The restarts of the canary's containers that are allowed in a rollout.
     #[serde(default = "max_pod_restarts")]
     pub max_pod_restarts: u64,
-    /// What is done when the canary is worse, or the deadline has passed.
+    /// What is done when the canary is worse.
     pub on_failure: FailureAction,
     /// What is done after the last step.
     pub on_success: SuccessAction,

@@ -78,7 +78,10 @@ fn a_failure_that_is_left_to_a_person_and_a_deadline_are_told_once() {
     // Its weight has expired meanwhile.
     tick_for(&mut late, 60, EvidenceVerdict::Advance);
     assert_eq!(late.told(), ["started", "step", "deadline", "stopped"]);
-    assert_eq!(reason(&late, "deadline"), "the deadline of 2h has passed; the canary receives no new users");
+    assert_eq!(
+        reason(&late, "deadline"),
+        "the deadline of 2h has passed; nothing speaks against the canary: Advance; the canary receives no new users"
+    );
 }
 
 #[test]

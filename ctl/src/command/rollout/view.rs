@@ -8,7 +8,7 @@ use canary_operations::RolloutReport;
 use canary_release::alert::AlertOutbox;
 use canary_release::analysis::MetricReport;
 use canary_release::assessment::Assessment;
-use canary_release::evidence::{KindNumbers, ProxyCoverage, RestartCounts, TrainReport};
+use canary_release::evidence::{FailureKind, KindNumbers, ProxyCoverage, RestartCounts, TrainReport};
 use canary_release::hook::HookReport;
 use canary_release::record::Record;
 use canary_release::rollout::{Decision, Rollout, RolloutForecast};
@@ -83,9 +83,7 @@ impl Report for RolloutView {
         };
         let Observed { decision, kinds, restarts, metrics, hooks, proxies, train, forecast } = observed;
         writeln!(out, "{}: {}", decision.phase, escape::line(&decision.reason))?;
-        for kind in kinds {
-            writeln!(out, "{kind}")?;
-        }
+        text_of_kinds(kinds, out)?;
         if restarts.canary.restarts + restarts.stable.restarts > 0 {
             writeln!(out, "{restarts}")?;
         }
@@ -107,6 +105,19 @@ impl Report for RolloutView {
         }
         self.text_of_alerts(out)
     }
+}
+
+fn text_of_kinds(kinds: &[KindNumbers], out: &mut dyn fmt::Write) -> fmt::Result {
+    for kind in kinds {
+        writeln!(out, "{kind}")?;
+        if let Some(detail) = kind.detail() {
+            writeln!(out, "  {detail}")?;
+        }
+    }
+    let is_compared = |kind: &&FailureKind| kinds.iter().any(|numbers| numbers.kind == **kind);
+    let others = FailureKind::ALL.iter().filter(|kind| !is_compared(kind)).map(ToString::to_string);
+    let others = others.collect::<Vec<_>>();
+    if others.is_empty() { Ok(()) } else { writeln!(out, "not compared: {}", others.join(", ")) }
 }
 
 impl RolloutView {

@@ -14,16 +14,19 @@ pub(super) fn rollout() -> Value {
     let fields = [
         optional(
             "onFailure",
-            words(
-                "What is done when the canary is worse, or the deadline has passed (default: rollback).",
-                &FAILURE_ACTIONS,
-            ),
+            words("What is done when the canary is worse (default: rollback).", &FAILURE_ACTIONS),
         ),
         optional(
             "onSuccess",
             words("What is done after the last step (default: promote).", &SUCCESS_ACTIONS),
         ),
-        optional("deadline", duration("The longest time from the start to the end (default: 24h).")),
+        optional(
+            "deadline",
+            duration(
+                "The longest time from the start to the end (default: 24h). Past it a canary that nothing speaks against takes no new users, \
+                 and its sessions finish.",
+            ),
+        ),
         optional(
             "expiresIn",
             duration(
