@@ -48,13 +48,16 @@ impl GroupRatios {
     /// The logarithm of the evidence of all groups together, where failures cluster by user `spread` times as much as chance explains.
     pub(super) fn log_evidence(&self, spread: f64) -> f64 {
         mean_of_exp(from_fn::<f64, { RATIOS.len() }, _>(|alternative| {
-            let of_group = |ratios: &[LogRatio; RATIOS.len()]| {
-                let nats = ratios.get(alternative).copied().unwrap_or_default().nats() / spread;
-                (1.0 - KEPT).mul_add(nats.min(MOST_OF_GROUP).exp(), KEPT).ln()
-            };
-            self.0.iter().map(of_group).sum()
+            let of_group =
+                |ratios: &[LogRatio; RATIOS.len()]| ratios.get(alternative).copied().unwrap_or_default();
+            self.0.iter().map(|ratios| said_by_group(of_group(ratios).nats() / spread)).sum()
         }))
     }
+}
+
+/// What a group says, within its bounds.
+pub(super) fn said_by_group(nats: f64) -> f64 {
+    (1.0 - KEPT).mul_add(nats.min(MOST_OF_GROUP).exp(), KEPT).ln()
 }
 
 /// What the failures of each group say in one interval, in nats. A group in which one of the versions had no response says nothing about the

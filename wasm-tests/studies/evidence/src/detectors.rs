@@ -56,7 +56,7 @@ impl Sequential {
 
 impl Detector for Sequential {
     fn observe(&mut self, interval: &VersionCounts) -> bool {
-        self.test.add(interval);
+        self.test.add(interval, INTERVAL.into());
         self.test.log_evidence().reaches(self.line)
     }
 }
