@@ -6,12 +6,14 @@ use canary_release::evidence::{IntervalCounts, PodRestarts, ProxyCounters};
 use canary_release::record::Record;
 use canary_release::rollout::{InnerIntervals, InnerRelease};
 use canary_release::spec::ReleaseName;
+use jiff::Timestamp;
 use std::collections::BTreeMap;
 
 /// The counters of the last observation, since the weight was set.
 #[derive(Clone)]
 pub(super) struct Baseline {
     pub(super) generation: u64,
+    at: Timestamp,
     /// The number of intervals in the record's evidence when they were observed.
     intervals: u64,
     own: ProxyCounters,
@@ -39,10 +41,10 @@ impl Baseline {
     /// From now on the counters are compared with these.
     pub(super) fn new(record: &Record, observed: GroupCounters, train: TrainCounters) -> Self {
         let intervals = record.rollout.as_ref().map_or(0, |rollout| rollout.evidence.intervals);
-        let GroupCounters { counters: own, restarts, .. } = observed;
+        let GroupCounters { at, counters: own, restarts, .. } = observed;
         let of_release = |(name, InnerCounters { release, counters, .. })| (name, (release, counters));
         let train = train.into_counters().map(of_release).collect();
-        Self { generation: record.state.generation, intervals, own, train, restarts }
+        Self { generation: record.state.generation, at, intervals, own, train, restarts }
     }
 
     /// What was counted since. None where the weight has changed in between.
@@ -56,10 +58,15 @@ impl Baseline {
             return None;
         }
         let restarts = PodRestarts::between(&self.restarts, &observed.restarts);
-        let counts = IntervalCounts { restarts, ..IntervalCounts::between(&self.own, &observed.counters) };
+        let seconds = u64::try_from(observed.at.duration_since(self.at).as_secs()).unwrap_or_default();
+        let between = |earlier: &ProxyCounters, later: &ProxyCounters| IntervalCounts {
+            seconds,
+            ..IntervalCounts::between(earlier, later)
+        };
+        let counts = IntervalCounts { restarts, ..between(&self.own, &observed.counters) };
         let of_release = |(name, inner): (&ReleaseName, &InnerCounters)| {
             let (_, earlier) = self.train.get(name).filter(|(of, _)| *of == inner.release)?;
-            Some((name.clone(), IntervalCounts::between(earlier, &inner.counters)))
+            Some((name.clone(), between(earlier, &inner.counters)))
         };
         Some(Interval {
             known: self.intervals,

@@ -17,6 +17,8 @@ const COUNTERS: &str = "canary_group_|canary_fuse";
 /// The counters of a rollout, and how many proxies there are to count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GroupCounters {
+    /// When they were read.
+    pub at: Timestamp,
     /// Those of the proxies that answered.
     pub counters: ProxyCounters,
     /// The ready proxies of the release.
@@ -61,7 +63,7 @@ impl Cluster {
         let ready = |version| pods.of_version(&record.service, version).ready;
         let (stable_pods, canary_pods) = (ready(stable), ready(canary));
         let restarts = pod_restarts(record, &pods);
-        Ok(GroupCounters { counters, proxies, fused, stable_pods, canary_pods, restarts })
+        Ok(GroupCounters { at: now, counters, proxies, fused, stable_pods, canary_pods, restarts })
     }
 }
 

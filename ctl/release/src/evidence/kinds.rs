@@ -96,13 +96,14 @@ impl Evidence {
 
     /// Adds what was counted in an interval in which the weight did not change.
     pub fn add(&mut self, interval: &IntervalCounts) {
-        self.server_errors.add(&interval.server_errors);
-        self.unanswered.add(&interval.unanswered);
+        let seconds = interval.seconds;
+        self.server_errors.add(&interval.server_errors, seconds);
+        self.unanswered.add(&interval.unanswered, seconds);
         if let Some(kind) = &mut self.client_errors {
-            kind.add(&interval.client_errors);
+            kind.add(&interval.client_errors, seconds);
         }
         if let Some(kind) = &mut self.slow_responses {
-            kind.add(&interval.slow_responses);
+            kind.add(&interval.slow_responses, seconds);
         }
         if let Some(kind) = &mut self.lost_sessions {
             kind.add(interval);
@@ -154,8 +155,8 @@ impl Evidence {
 }
 
 impl KindEvidence {
-    fn add(&mut self, interval: &VersionCounts) {
-        self.test.add(interval, 10);
+    fn add(&mut self, interval: &VersionCounts, seconds: u64) {
+        self.test.add(interval, seconds);
         self.step.add(interval);
     }
 }
@@ -167,7 +168,8 @@ impl LostSessions {
     fn add(&mut self, interval: &IntervalCounts) {
         let ResponseCount { responses, failed } = self.stable;
         let is_usual = failed > responses / 2;
-        self.evidence.add(if is_usual { &interval.emptied_sessions } else { &interval.lost_sessions });
+        let counts = if is_usual { &interval.emptied_sessions } else { &interval.lost_sessions };
+        self.evidence.add(counts, interval.seconds);
         self.stable.add(interval.lost_sessions.stable.total());
     }
 }

@@ -56,6 +56,8 @@ pub struct IntervalCounts {
     pub restarts: RestartCounts,
     /// The proxies that took part.
     pub proxies: usize,
+    /// The time between both observations, in seconds; 0 where it is not known.
+    pub seconds: u64,
 }
 
 impl ProxyCounters {
