@@ -17,6 +17,7 @@ pub struct ShopConfig {
     pub(crate) fail_percent: u8,
     pub(crate) hang_percent: u8,
     pub(crate) slow_percent: u8,
+    pub(crate) forget_percent: u8,
     pub(crate) fail_user: Option<String>,
     pub(crate) fail_new_percent: u8,
     pub(crate) random_faults: bool,
@@ -33,6 +34,7 @@ impl From<PodConfig> for ShopConfig {
             fail_percent: 0,
             hang_percent: 0,
             slow_percent: 0,
+            forget_percent: 0,
             fail_user: None,
             fail_new_percent: 0,
             random_faults: false,
@@ -100,6 +102,13 @@ impl ShopConfig {
     #[must_use]
     pub const fn with_slow_percent(mut self, slow_percent: u8) -> Self {
         self.slow_percent = slow_percent;
+        self
+    }
+
+    /// The same shop with a fault: with this share of the pages, in percent, the session that the request brought is forgotten.
+    #[must_use]
+    pub const fn with_forget_percent(mut self, forget_percent: u8) -> Self {
+        self.forget_percent = forget_percent;
         self
     }
 

@@ -31,6 +31,9 @@ struct Args {
     /// The share of pages that are answered half a second later, in percent
     #[arg(long, default_value = "0", env = "SHOP_SLOW_PERCENT", value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(..=100))]
     slow_percent: u8,
+    /// The share of pages whose session is forgotten, in percent: the client gets a new one, and its cart is gone
+    #[arg(long, default_value = "0", env = "SHOP_FORGET_PERCENT", value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(..=100))]
+    forget_percent: u8,
     /// The user whose pages all fail with 500, once logged in by this name
     #[arg(long, env = "SHOP_FAIL_USER", value_name = "NAME")]
     fail_user: Option<String>,
@@ -58,7 +61,7 @@ impl Args {
     fn config(&self) -> anyhow::Result<ShopConfig> {
         let config = ShopConfig::from(self.pod.config()?).with_session_cookie(&self.session_cookie)?;
         let config = config.with_fail_percent(self.fail_percent).with_hang_percent(self.hang_percent);
-        let config = config.with_slow_percent(self.slow_percent);
+        let config = config.with_slow_percent(self.slow_percent).with_forget_percent(self.forget_percent);
         let config =
             config.with_fail_new_percent(self.fail_new_percent).with_random_faults(self.random_faults);
         let config = match &self.fail_user {

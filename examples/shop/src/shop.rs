@@ -39,6 +39,8 @@ pub(crate) struct Counters {
     pub(crate) hanging_pages: AtomicU64,
     /// The same where a share of them is slow.
     pub(crate) slow_pages: AtomicU64,
+    /// The same where a share of them forgets its session.
+    pub(crate) forgetful_pages: AtomicU64,
     /// The same for clients without a session.
     pub(crate) new_pages: AtomicU64,
     /// `WebSocket`s open now.
@@ -66,6 +68,11 @@ impl Shop {
     /// Whether the next page is one of those that are answered later.
     pub(crate) fn is_slow(&self) -> bool {
         self.is_next_of(self.config.slow_percent, &self.counters.slow_pages)
+    }
+
+    /// Whether the next page is one of those that forget the session that was brought.
+    pub(crate) fn forgets(&self) -> bool {
+        self.is_next_of(self.config.forget_percent, &self.counters.forgetful_pages)
     }
 
     /// Whether the next page for a client without a session is one of those that fail.

@@ -32,6 +32,8 @@ pub(crate) struct Visit<'a> {
     pub(crate) shop: &'a Shop,
     pub(crate) request: &'a Parts,
     pub(crate) brought: Brought,
+    /// The fault of a shop that forgets sessions: the client gets another one.
+    is_forgotten: bool,
     catalog: Option<Result<proto::AskResponse, HopError>>,
 }
 
@@ -78,10 +80,17 @@ impl<'a> Visit<'a> {
                 break;
             }
         }
+        let is_page = matches!(request.uri.path(), "/" | "/cart" | "/cart/add");
+        let known = if let Brought::Known(id) = &brought { Some(id) } else { None };
+        let is_forgotten = is_page && known.is_some() && shop.forgets();
+        if let Some(id) = known.filter(|_| is_forgotten) {
+            shop.store.close(id);
+            brought = Brought::Lost;
+        }
         if brought == Brought::Lost {
             shop.counters.lost.fetch_add(1, Ordering::Relaxed);
         }
-        Self { shop, request, brought, catalog }
+        Self { shop, request, brought, is_forgotten, catalog }
     }
 
     /// The catalog's response, if it was called; a call without a response is a refusal.
@@ -125,8 +134,11 @@ impl<'a> Visit<'a> {
         lines.into_iter().any(|line| line.to_str().is_ok_and(|line| line.contains("text/html")))
     }
 
-    /// The session that the request brought, if it is known; opens none.
+    /// The session that the request brought, if it is known; opens one in the place of one that was forgotten.
     pub(crate) fn current(&self) -> Current {
+        if self.is_forgotten {
+            return self.new_session().unwrap_or_default();
+        }
         let Brought::Known(id) = &self.brought else { return Current::default() };
         match self.shop.store.get(id.as_str()) {
             Some(session) => Current { id: Some(id.clone()), session, set_cookie: None },
@@ -143,7 +155,7 @@ impl<'a> Visit<'a> {
 
     /// Whether it has no session, and is one of those that fail.
     pub(crate) fn is_new_and_fails(&self) -> bool {
-        self.current().id.is_none() && self.shop.fails_new()
+        !matches!(self.brought, Brought::Known(_)) && self.shop.fails_new()
     }
 
     /// The session that the request brought, or a new one.
@@ -152,6 +164,10 @@ impl<'a> Visit<'a> {
         if current.id.is_some() {
             return Ok(current);
         }
+        self.new_session()
+    }
+
+    fn new_session(&self) -> Result<Current, Refusal> {
         let id = self.shop.store.open()?;
         self.issued(id, Session::default())
     }

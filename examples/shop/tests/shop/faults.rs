@@ -44,6 +44,23 @@ async fn of_a_hundred_pages_so_many_are_half_a_second_late() -> Result<()> {
 }
 
 #[tokio::test]
+async fn of_a_hundred_pages_so_many_forget_their_session_and_the_client_gets_another_one() -> Result<()> {
+    let shop = open_shop_with(ShopConfig::new("v2", "v2-a")?.with_forget_percent(5)).await?;
+    let mut browser = Browser::new(Protocol::Http1);
+    assert_eq!(browser.get(&shop, "/cart/add?item=tea").await?.status, StatusCode::OK);
+    let mut forgotten = 0;
+    for _ in 0..100 {
+        let reply = browser.get(&shop, "/cart").await?;
+        assert_eq!(reply.status, StatusCode::OK);
+        let is_new = reply.headers.contains_key("set-cookie");
+        assert_eq!(reply.headers["x-shop-session"] == "lost", is_new);
+        forgotten += usize::from(is_new);
+    }
+    assert_eq!(forgotten, 5);
+    Ok(())
+}
+
+#[tokio::test]
 async fn faults_by_chance_are_not_spread_evenly() -> Result<()> {
     let config = ShopConfig::new("v2", "v2-a")?.with_fail_percent(50).with_random_faults(true);
     let shop = open_shop_with(config).await?;

@@ -162,6 +162,27 @@ fn a_canary_that_is_slower_than_allowed_is_rolled_back_and_no_request_has_failed
     });
 }
 
+/// No response fails and none is slow: what the tool exists for is lost all the same.
+#[test]
+fn a_canary_that_forgets_sessions_is_rolled_back_though_every_response_is_200() {
+    in_the_mesh(async |lab| {
+        let (loaded, cli) = release(lab, "rollout-forgets", [0, 0]).await;
+        let setting = ["set", "env", "-n", "rollout-forgets", "deployment/shop-v2", "SHOP_FORGET_PERCENT=20"];
+        lab.kubectl(&setting).await.unwrap();
+        lab.rolled_out("rollout-forgets", "deployment/shop-v2").await.unwrap();
+        let (output, took, tally) = rolled_out(&loaded, &cli).await;
+        let (result, reason) = ended(&output);
+        println!(
+            "rolled back after {took:.1?}: {} of {} users lost their cart; {reason}\n{}",
+            tally.lost_in_place, tally.users, output.stderr
+        );
+        assert_eq!((output.code, result.as_str()), (Some(1), "rolledBack"), "{output:?}");
+        assert!(reason.starts_with("lost sessions: canary ") && reason.contains("stable 0.00%"), "{reason}");
+        assert_eq!(tally.failed_users, 0, "{tally:?}");
+        assert!((1..tally.users / 5).contains(&tally.lost_in_place), "{tally:?}");
+    });
+}
+
 #[test]
 fn a_canary_whose_containers_restart_is_rolled_back_though_nobody_has_met_it() {
     in_the_mesh(async |lab| {
