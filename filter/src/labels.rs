@@ -37,12 +37,26 @@ pub enum GroupCounter {
     ClientErrors,
     /// Responses that took longer than the release allows.
     SlowResponses,
+    /// Requests that had no response in time ([`crate::fuse::Waiting`]). A late one is counted as a response all the same.
+    Unanswered,
+    /// Responses that take the session from their request ([`crate::response::LostSession`]).
+    LostSessions,
+    /// Those of them after which it is shorter by a quarter or more, or gone.
+    EmptiedSessions,
 }
 
 impl GroupCounter {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Requests, Self::Responses, Self::ServerErrors, Self::ClientErrors, Self::SlowResponses];
+    pub const ALL: [Self; 8] = [
+        Self::Requests,
+        Self::Responses,
+        Self::ServerErrors,
+        Self::ClientErrors,
+        Self::SlowResponses,
+        Self::Unanswered,
+        Self::LostSessions,
+        Self::EmptiedSessions,
+    ];
 
     const fn as_str(self) -> &'static str {
         match self {
@@ -51,6 +65,9 @@ impl GroupCounter {
             Self::ServerErrors => "server_errors",
             Self::ClientErrors => "client_errors",
             Self::SlowResponses => "slow_responses",
+            Self::Unanswered => "unanswered",
+            Self::LostSessions => "lost_sessions",
+            Self::EmptiedSessions => "emptied_sessions",
         }
     }
 }

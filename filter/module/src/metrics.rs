@@ -10,6 +10,7 @@ use assignment::policy::Release;
 use assignment::{Decision, Policy, Reason};
 use canary_filter::fuse::{ResponseCounts, user_of};
 use canary_filter::labels::{self, GroupCounter, StatusClass};
+use canary_filter::response::LostSession;
 use fnv::FnvHashMap;
 use std::cell::{Cell, OnceCell, RefCell};
 
@@ -146,8 +147,19 @@ impl Counters {
 
     /// Counts a request that has no response.
     pub(crate) fn count_unanswered(&self, release: &Release, decision: &Decision) {
-        self.count(release, decision, UNANSWERED_SLOT);
-        self.count_for_fuse(release, decision, true);
+        self.count_by_group(release, decision, GroupCounter::Unanswered);
+        if release.fuse {
+            self.count(release, decision, UNANSWERED_SLOT);
+            self.count_for_fuse(release, decision, true);
+        }
+    }
+
+    /// Counts a response that takes the session from its request.
+    pub(crate) fn count_lost_session(&self, release: &Release, decision: &Decision, lost: LostSession) {
+        self.count_by_group(release, decision, GroupCounter::LostSessions);
+        if lost == LostSession::Emptied {
+            self.count_by_group(release, decision, GroupCounter::EmptiedSessions);
+        }
     }
 
     /// Counts a response, or a request without one, for the fuse.

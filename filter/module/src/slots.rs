@@ -43,5 +43,5 @@ const _: () = {
     assert!(Reason::Fused as usize == Reason::ALL.len() - 1);
     assert!(StatusClass::ServerError as usize == StatusClass::ALL.len() - 1);
     assert!(Role::Draining as usize == 2);
-    assert!(GroupCounter::SlowResponses as usize == GroupCounter::ALL.len() - 1);
+    assert!(GroupCounter::EmptiedSessions as usize == GroupCounter::ALL.len() - 1);
 };

@@ -51,15 +51,19 @@ impl Stream {
         if let Some(release) = release.filter(|_| policy.filter_state) {
             abi::set_filter_state("canary", &labels::filter_state(release, &decision));
         }
-        let is_awaited = release.is_some_and(|release| release.fuse) && decision.reason != Reason::Override;
+        let is_counted = release.filter(|release| labels::is_counted_by_group(release, &decision));
+        let has_fuse = release.is_some_and(|release| release.fuse) && decision.reason != Reason::Override;
         let is_timed = release.is_some_and(Release::is_timed);
         let decided_at = is_timed.then(abi::now_nanoseconds);
-        let mut state = RequestState::new(decision, &request);
+        let mut state = Box::new(RequestState::new(decision, &request));
         state.decided_at = decided_at;
-        if is_whole && is_awaited {
+        if is_whole && (has_fuse || is_counted.is_some()) {
             state.waiting = Waiting::New;
         }
-        self.state = Some(Box::new(state));
+        if let Some(release) = is_counted {
+            state.keep_session(release, &request);
+        }
+        self.state = Some(state);
     }
 
     /// Counts the request if it has waited for its response for too long.
@@ -97,6 +101,9 @@ impl Stream {
                 let has_failed = outcome.class == StatusClass::ServerError;
                 counters.count_for_fuse(release, &state.decision, has_failed);
             }
+            if let Some(lost) = outcome.lost_session {
+                counters.count_lost_session(release, &state.decision, lost);
+            }
             if let Some(decided_at) = state.decided_at {
                 let nanoseconds = abi::now_nanoseconds().saturating_sub(decided_at);
                 counters.keep_latency(release, &state.decision, nanoseconds / NANOSECONDS_PER_MILLISECOND);
@@ -115,7 +122,9 @@ fn outcome(policy: &Policy, state: &RequestState) -> Outcome {
     if state.may_write(policy, &summary) {
         response::edit_response(policy, state, response, now_seconds, &mut HostHeaders(Map::Response));
     }
-    Outcome::of(policy, state, summary.status)
+    let lost_session =
+        summary.sets_cookie.then(|| state.lost_session(policy, response, now_seconds)).flatten();
+    Outcome { lost_session, ..Outcome::of(policy, state, summary.status) }
 }
 
 /// Ejects a version for which the proxy found no healthy pod. Its name is read only after a 503.

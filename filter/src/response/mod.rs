@@ -1,13 +1,15 @@
 //! What the decision changes in the response's headers: pins, minted ids, caching.
 //!
 //! ```text
-//! pins        the pins of sessions and of the host
-//! caching     whether a shared cache may keep the response
-//! set_cookie  lines of `Set-Cookie`, read and written; `date` reads their `Expires`
+//! pins          the pins of sessions and of the host
+//! caching       whether a shared cache may keep the response
+//! lost_session  whether the response takes the session from its request
+//! set_cookie    lines of `Set-Cookie`, read and written; `date` reads their `Expires`
 //! ```
 
 mod caching;
 mod date;
+mod lost_session;
 mod pins;
 mod set_cookie;
 
@@ -21,7 +23,10 @@ use assignment::request::Headers;
 use assignment::seal::Seal;
 use assignment::{Decision, Policy, Request};
 use caching::Caching;
+use lost_session::SessionCookies;
 use set_cookie::{SessionChange, SetCookie};
+
+pub use lost_session::LostSession;
 
 /// The state of a request that its response needs.
 #[derive(Clone, Debug)]
@@ -34,6 +39,8 @@ pub struct RequestState {
     pub waiting: Waiting,
     is_navigation: bool,
     is_cacheable_method: bool,
+    /// `None` outside of a rollout.
+    session: SessionCookies,
 }
 
 impl RequestState {
@@ -45,6 +52,7 @@ impl RequestState {
             waiting: Waiting::default(),
             is_navigation: request.is_navigation(),
             is_cacheable_method: request.is_cacheable_method(),
+            session: None,
         }
     }
 }
@@ -55,6 +63,8 @@ pub struct Outcome {
     pub class: StatusClass,
     /// Whether it is the 503 that Envoy gives for a cluster without healthy pods, if its details say so too.
     pub may_be_unavailable: bool,
+    /// What it has done to the session that its request had.
+    pub lost_session: Option<LostSession>,
 }
 
 /// The headers that decide whether a response needs an edit, read in one pass. Most responses need none.
@@ -99,11 +109,12 @@ impl RequestState {
 }
 
 impl Outcome {
-    /// Of a response with this `:status`.
+    /// Of a response with this `:status` that sets no cookie.
     pub fn of(policy: &Policy, state: &RequestState, status: &[u8]) -> Self {
         let release = policy.release(state.decision.release);
         let is_stable = release.is_none_or(|release| state.decision.version == release.stable());
-        Self { class: StatusClass::of(status), may_be_unavailable: status == b"503" && !is_stable }
+        let may_be_unavailable = status == b"503" && !is_stable;
+        Self { class: StatusClass::of(status), may_be_unavailable, lost_session: None }
     }
 }
 

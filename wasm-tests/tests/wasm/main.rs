@@ -17,6 +17,7 @@ mod configuration;
 mod contexts;
 mod cost;
 mod fuses;
+mod lost_sessions;
 mod metrics;
 mod odd_input;
 mod responses;

@@ -1,10 +1,13 @@
 //! Counters and gauges: their names are Istio's tag patterns, their values what happened.
 
-use crate::fixture::{NOW, pin, respond, session_on, sign, standard, uncacheable, with, worker, worker_in};
+use crate::fixture::{
+    NOW, pass, pin, respond, session_on, sign, standard, uncacheable, with, worker, worker_in,
+};
 use assignment::Identity;
 use assignment::seal::Seal;
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::time::Duration;
 use wasm_host::{Proxy, RequestHead, ResponseHead, VmOptions};
 
 const GENERATION: &str = "canary_generation.component.shop/web.tag.0;.active";
@@ -74,6 +77,46 @@ fn while_a_rollout_runs_users_are_counted_by_the_last_digit_of_their_identity() 
     drop(hanging);
 }
 
+/// Whether the release has a fuse decides nothing of it.
+#[test]
+fn a_request_without_a_response_in_time_counts_once_for_its_group_and_its_late_response_too() {
+    for fuse in [false, true] {
+        let mut config = with("rolloutSinceSeconds", json!(NOW - 3_600));
+        (config["releases"]["shop/web"]["fuse"], config["releases"]["shop/web"]["override"]) =
+            (json!(fuse), json!({"mode": "open"}));
+        let vm = worker(&config);
+        let pinned = |last: u64, issued| {
+            let who = Identity::from_random(0x0123_4567_89ab_cde0 + last);
+            let pin = sign(&Seal::pin(b"v2", 2, who, issued));
+            RequestHead::get("/").header("cookie", format!("__Host-pin={pin}"))
+        };
+        let mut late = vm.request(pinned(3, NOW - 59)).unwrap();
+        let leaves = vm.request(pinned(12, NOW - 59)).unwrap();
+        // A session that is older than the step, a tester, and a body that is still being sent.
+        let others = [
+            pinned(5, NOW - 3_601),
+            RequestHead::get("/").header("x-canary-override", "canary"),
+            pinned(6, NOW - 59).with_body(),
+        ]
+        .map(|head| vm.request(head).unwrap());
+        (0..4).for_each(|_| pass(&vm, Duration::from_secs(1)));
+        drop(leaves);
+        pass(&vm, Duration::from_secs(1));
+        let mut found = vm.proxy().metrics();
+        found.retain(|name, _| name.starts_with("canary_group_unanswered"));
+        let name = |group| format!("canary_group_unanswered.component.shop/web.tag.v2/{group};.total");
+        assert_eq!(found, BTreeMap::from([(name(3), 1), (name(12), 1)]), "fuse: {fuse}");
+        late.respond(uncacheable()).unwrap();
+        (0..6).for_each(|_| pass(&vm, Duration::from_secs(1)));
+        assert_eq!(vm.proxy().metric(&name(3)), Some(1), "once");
+        let responses = "canary_group_responses.component.shop/web.tag.v2/3;.total";
+        assert_eq!(vm.proxy().metric(responses), Some(1), "it is a response all the same");
+        let of_fuse = vm.proxy().metrics_with(&["canary_unanswered."]);
+        assert_eq!(of_fuse > 0, fuse, "{of_fuse}");
+        drop(others);
+    }
+}
+
 #[test]
 fn inside_a_train_users_are_counted_by_group_while_a_rollout_runs_at_the_edge() {
     let mut config = with("train", json!("autumn"));
@@ -110,7 +153,7 @@ fn a_response_is_slow_from_the_millisecond_after_the_allowed_time_on() {
             let pin = sign(&Seal::pin(b"v2", 2, who, NOW - 59));
             let request = RequestHead::get("/").header("cookie", format!("__Host-pin={pin}"));
             let exchange = vm.request(request).unwrap();
-            vm.proxy().advance(std::time::Duration::from_millis(milliseconds));
+            vm.proxy().advance(Duration::from_millis(milliseconds));
             respond(exchange, ResponseHead::status(200));
         }
         vm.tick().unwrap();
@@ -218,7 +261,7 @@ fn latencies_are_kept_where_the_release_asks_for_them() {
     for (asked, kept) in [(true, Some(vec![250])), (false, None)] {
         let vm = worker(&with("latencyHistogram", json!(asked)));
         let exchange = vm.request(user(true)).unwrap();
-        vm.proxy().advance(std::time::Duration::from_millis(250));
+        vm.proxy().advance(Duration::from_millis(250));
         respond(exchange, ResponseHead::status(200));
         assert_eq!(vm.proxy().recorded(name), kept, "asked: {asked}");
     }
@@ -232,7 +275,7 @@ fn latencies_of_testers_are_recorded_apart() {
     let tester = RequestHead::get("/").header("x-canary-override", "canary");
     for (request, milliseconds) in [(user(true), 250), (tester, 40)] {
         let exchange = vm.request(request).unwrap();
-        vm.proxy().advance(std::time::Duration::from_millis(milliseconds));
+        vm.proxy().advance(Duration::from_millis(milliseconds));
         respond(exchange, ResponseHead::status(200));
     }
     let recorded = |role: &str| {
