@@ -1,9 +1,10 @@
-//! While a rollout runs a pin says whether its session is older than it; what counts by user group is that of new sessions.
+//! While a rollout runs a pin says whether its session is older than the step; what counts by user group is that of new sessions.
 
 use crate::baggage::inside;
 use crate::fixture::{NOW, Proxy, Visit, WHO, get, is, key_on};
 use assignment::seal::Seal;
 use canary_filter::labels::is_counted_by_group;
+use proptest::prelude::*;
 use serde_json::json;
 
 const DAY: u64 = 24 * 3600;
@@ -84,6 +85,53 @@ fn a_new_session_of_one_rollout_is_an_older_session_of_the_next() {
     assert!(!counts(&rollout(NOW + 10).at(NOW + 20), &pin));
     let renewed_later = renewed(&rollout(NOW + 10).at(NOW + 21), Some(&pin));
     assert!(!counts(&rollout(NOW + 10).at(NOW + 30), &renewed_later));
+}
+
+/// The seconds in which a step reaches the proxies.
+const DELIVERY: u64 = 5;
+
+/// The pin of a session that begins at a second and is renewed at others, each by a proxy that has the step of `since_at` then.
+fn pin_after(began: u64, renewals: &[u64], since_at: impl Fn(u64) -> u64) -> String {
+    let first = renewed(&rollout(since_at(began)).at(began), None);
+    renewals.iter().fold(first, |pin, at| renewed(&rollout(since_at(*at)).at(*at), Some(&pin)))
+}
+
+proptest! {
+    /// A session keeps the step that it began in, however often its pin is renewed in later ones, by proxies that have a step at once or
+    /// a few seconds late.
+    #[test]
+    fn a_session_of_an_earlier_step_counts_in_no_later_one(
+        step in 20..600_u64,
+        began in 0..600_u64,
+        lag in 0..DELIVERY,
+        mut renewals in proptest::collection::vec(0..1_200_u64, 0..6),
+    ) {
+        let second_step = SINCE + step;
+        let since_at = |now: u64| if now < second_step + lag { SINCE } else { second_step };
+        let began = SINCE + DELIVERY + 1 + began;
+        renewals.sort_unstable();
+        let renewals: Vec<u64> = renewals.into_iter().map(|after| began + after).collect();
+        let pin = pin_after(began, &renewals, since_at);
+        let now = began.max(second_step).max(*renewals.last().unwrap_or(&0)) + DELIVERY;
+        let is_counted = counts(&rollout(second_step).at(now), &pin);
+        if began <= second_step {
+            prop_assert!(!is_counted, "began {began}, step at {second_step}, renewed at {renewals:?}");
+        } else if began > second_step + DELIVERY {
+            prop_assert!(is_counted, "began {began}, step at {second_step}, renewed at {renewals:?}");
+        }
+    }
+}
+
+#[test]
+fn a_session_that_began_in_the_second_in_which_a_step_begins_is_older_than_it() {
+    for step in [NOW, NOW + 1] {
+        let pin = pin_after(step, &[], |_| SINCE);
+        assert!(counts(&rollout(SINCE).at(step), &pin), "it counts in its own step");
+        for renewals in [&[][..], &[step], &[step, step + 1], &[step + 40, step + 41]] {
+            let pin = pin_after(step, renewals, |now| if now <= step { SINCE } else { step });
+            assert!(!counts(&rollout(step).at(step + 60), &pin), "step at {step}, renewed at {renewals:?}");
+        }
+    }
 }
 
 #[test]

@@ -29,7 +29,8 @@ pub struct ReleaseState {
     /// When the release was installed in its proxies, seconds since 1970-01-01 UTC; 0 if unknown.
     #[serde(default)]
     pub installed_at_seconds: u64,
-    /// When the rollout began that goes on, seconds since 1970-01-01 UTC: the proxies count by user group. 0 if none does.
+    /// When the step began of the rollout that goes on, seconds since 1970-01-01 UTC: the proxies count by user group, of sessions that are
+    /// not older. 0 if none goes on.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rollout_since_seconds: u64,
     /// A response that takes longer than this is slow for that rollout, in milliseconds. 0 if none is.

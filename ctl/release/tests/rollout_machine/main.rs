@@ -291,6 +291,47 @@ fn a_pause_keeps_the_weight_from_expiring_and_goes_on_with_the_same_step() {
     assert_eq!(fixture.decide(EvidenceVerdict::Advance).reason, "the step at 1% has 60s left");
 }
 
+/// Sessions are compared with those of their own step: of the step that was entered last, and no other write begins one.
+#[test]
+fn the_proxies_count_sessions_from_the_second_of_each_step_on() {
+    let mut fixture = RolloutFixture::new(PLAN);
+    let since = |fixture: &RolloutFixture| fixture.record.state.rollout_since_seconds;
+    let now = |fixture: &RolloutFixture| u64::try_from(fixture.now.as_second()).unwrap();
+    let started = now(&fixture);
+    assert_eq!(since(&fixture), started);
+    fixture.pass(25);
+    for percent in ["1%", "10%", "50%"] {
+        let generation = fixture.record.state.generation;
+        while fixture.record.state.weight.to_string() != percent {
+            let _ = fixture.record.active_rollout().unwrap().approve("grace");
+            let before = since(&fixture);
+            fixture.tick(EvidenceVerdict::Advance);
+            if fixture.record.state.weight.to_string() != percent {
+                assert_eq!(since(&fixture), before, "{percent}");
+                fixture.pass(10);
+            }
+        }
+        assert_eq!(since(&fixture), now(&fixture), "{percent}");
+        assert_eq!(fixture.record.state.generation, generation + 1, "{percent}: one write");
+        fixture.pass(10);
+    }
+    let step = since(&fixture);
+    fixture.record.active_rollout().unwrap().pause("ada").unwrap();
+    let mut renewals = 0;
+    for _ in 0..30 {
+        renewals += u32::from(fixture.tick(EvidenceVerdict::Advance).action == RolloutAction::Renew);
+        fixture.pass(60);
+    }
+    let now = fixture.now;
+    fixture.record.active_rollout().unwrap().resume(now).unwrap();
+    fixture.tick(EvidenceVerdict::Waiting);
+    assert_eq!(
+        (since(&fixture), renewals > 0),
+        (step, true),
+        "a renewal, a pause and a resume begin no step"
+    );
+}
+
 #[test]
 fn a_step_whose_driver_died_expires_and_the_next_driver_sets_it_again() {
     let mut fixture = RolloutFixture::new(PLAN);

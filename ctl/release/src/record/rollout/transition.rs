@@ -92,6 +92,8 @@ impl Record {
         let Some(step) = rollout.plan.get(index).copied() else { return false };
         rollout.step = Some(CurrentStep { index, since: by.at, approved_by: None });
         rollout.begin_step();
+        // Sessions are compared with those of their own step. The same write as the weight: no proxy has one without the other.
+        self.state.rollout_since_seconds = seconds(by.at);
         self.set_weight(step.weight, until, by, Operation::Rollout);
         true
     }
