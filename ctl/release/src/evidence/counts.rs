@@ -8,8 +8,7 @@ use std::iter::zip;
 pub const GROUPS: usize = 16;
 
 /// Responses, and how many of them failed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ResponseCount {
     /// All responses, or, where a missing response is the failure, all requests.
     pub responses: u64,

@@ -1,6 +1,6 @@
 //! One test for each kind of failure, as the record keeps them.
 
-use super::{IntervalCounts, ResponseCount, RestartCounts, SequentialTest, VersionCounts};
+use super::{GroupCounts, IntervalCounts, RestartCounts, SequentialTest, VersionCounts};
 use crate::spec::OptionalKinds;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -54,11 +54,42 @@ pub struct KindEvidence {
 
 /// The evidence of lost sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 struct LostSessions {
     evidence: KindEvidence,
-    /// Stable's responses so far, and those of them that set the session to another value or delete it.
-    stable: ResponseCount,
+    /// What counts as one; `None` until stable's responses say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    counter: Option<SessionCounter>,
+    /// Stable's responses until then, and those of them that set the session to another value or delete it.
+    stable: GroupCounts,
+}
+
+/// Which of the proxies' counters has the sessions that are lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum SessionCounter {
+    /// The session has another value, or is deleted.
+    Lost,
+    /// It is shorter by a quarter or more, or deleted: for applications that set another value with each page, as those with
+    /// encrypted sessions in their cookies do.
+    Emptied,
+}
+
+impl SessionCounter {
+    /// The fewest responses of stable that say which.
+    const MIN_RESPONSES: u64 = 300;
+    /// Above this share of a user's responses the application sets another value with each page. Most responses of a page are no pages,
+    /// so it is far below 1; logouts and expiries are far below it.
+    const USUAL_SHARE: f64 = 0.1;
+
+    /// What stable's responses say: those of most user groups, since one user may replay an old session for ever.
+    fn of(stable: &GroupCounts) -> Option<Self> {
+        if stable.total().responses < Self::MIN_RESPONSES {
+            return None;
+        }
+        let changing = stable.groups().filter(|group| group.rate() > Self::USUAL_SHARE).count();
+        Some(if 2 * changing > stable.groups_seen() { Self::Emptied } else { Self::Lost })
+    }
 }
 
 impl FailureKind {
@@ -162,15 +193,19 @@ impl KindEvidence {
 }
 
 impl LostSessions {
-    /// Adds an interval. Where stable sets another value with most of its responses, as applications with encrypted sessions in their
-    /// cookies do, only what empties a session says something. What was counted before the interval decides that, so the test stays
-    /// sequential: its next question does not depend on the answer.
+    /// Adds an interval. What counts is decided once, and by earlier intervals alone: the test asks no question that depends on the answer,
+    /// and it compares one rate.
     fn add(&mut self, interval: &IntervalCounts) {
-        let ResponseCount { responses, failed } = self.stable;
-        let is_usual = failed > responses / 2;
-        let counts = if is_usual { &interval.emptied_sessions } else { &interval.lost_sessions };
+        let counts = match self.counter {
+            Some(SessionCounter::Lost) => &interval.lost_sessions,
+            Some(SessionCounter::Emptied) => &interval.emptied_sessions,
+            None => {
+                self.stable.add(&interval.lost_sessions.stable);
+                self.counter = SessionCounter::of(&self.stable);
+                return;
+            }
+        };
         self.evidence.add(counts, interval.seconds);
-        self.stable.add(interval.lost_sessions.stable.total());
     }
 }
 
@@ -206,8 +241,8 @@ mod tests {
     }
 
     #[test]
-    fn where_stable_sets_another_value_each_time_sessions_that_are_emptied_count() {
-        for (stable, emptied_counts) in [(0, false), (50, false), (51, true), (100, true)] {
+    fn where_stable_sets_another_value_with_each_page_sessions_that_are_emptied_count() {
+        for (stable, expected) in [(0, 90), (10, 90), (11, 30), (100, 30)] {
             let mut evidence = Evidence::new(LOST);
             let interval = IntervalCounts {
                 lost_sessions: of_each_100(90, stable),
@@ -215,21 +250,43 @@ mod tests {
                 ..IntervalCounts::default()
             };
             evidence.add(&interval);
-            assert_eq!(lost(&evidence).step.canary.total().failed, 16 * 90, "nothing was counted before");
-            evidence.begin_step();
+            assert_eq!(
+                lost(&evidence).test,
+                SequentialTest::default(),
+                "it decides what counts, and is not counted"
+            );
             evidence.add(&interval);
-            let expected = if emptied_counts { 16 * 30 } else { 16 * 90 };
-            assert_eq!(lost(&evidence).step.canary.total().failed, expected, "{stable} of 100 of stable");
+            assert_eq!(
+                lost(&evidence).step.canary.total().failed,
+                16 * expected,
+                "{stable} of 100 of stable"
+            );
         }
     }
 
     #[test]
-    fn what_an_interval_shows_does_not_decide_how_itself_is_counted() {
+    fn what_counts_is_decided_once_and_not_by_one_user() {
         let mut evidence = Evidence::new(LOST);
-        evidence.add(&IntervalCounts { lost_sessions: of_each_100(1, 1), ..IntervalCounts::default() });
-        evidence.begin_step();
-        evidence.add(&IntervalCounts { lost_sessions: of_each_100(100, 100), ..IntervalCounts::default() });
-        assert_eq!(lost(&evidence).step.stable.total().failed, 1600);
+        // A client that replays an old session, with more requests than all others.
+        let mut stable = of_each_100(1, 1).stable;
+        (0..5_000).for_each(|_| stable.count(3, true));
+        let lost_sessions = VersionCounts { stable, ..of_each_100(1, 1) };
+        evidence.add(&IntervalCounts { lost_sessions, ..IntervalCounts::default() });
+        let later = IntervalCounts { lost_sessions: of_each_100(100, 100), ..IntervalCounts::default() };
+        evidence.add(&later);
+        evidence.add(&later);
+        assert_eq!(lost(&evidence).step.stable.total().failed, 2 * 1_600);
+    }
+
+    #[test]
+    fn few_responses_of_stable_decide_nothing() {
+        let mut evidence = Evidence::new(LOST);
+        let few = GroupCounts::new([18; GROUPS], [0; GROUPS]);
+        let lost_sessions = VersionCounts { canary: of_each_100(100, 0).canary, stable: few };
+        for (intervals, counted) in [(1, 0), (2, 0), (3, 1_600)] {
+            evidence.add(&IntervalCounts { lost_sessions, ..IntervalCounts::default() });
+            assert_eq!(lost(&evidence).step.canary.total().failed, counted, "after {intervals} intervals");
+        }
     }
 
     #[test]

@@ -51,3 +51,21 @@ fn a_field_that_no_version_had_is_refused() {
         assert!(text.contains("unknown field `address`"), "{place}: {text}");
     }
 }
+
+/// A rollout that was started by a version without lost sessions goes on without them.
+#[test]
+fn a_rollout_without_lost_sessions_is_read_and_counts_none() {
+    let record = RolloutFixture::new(ROLLOUT).record;
+    let kinds = |record: &Record| {
+        let rollout = record.rollout.as_ref().unwrap();
+        (rollout.policy.failure_kinds(), rollout.evidence.kinds().count())
+    };
+    assert_eq!(kinds(&record), (3, 3), "the release has sessions with a cookie");
+    let mut earlier: Value = serde_json::from_str(&record.to_json().unwrap()).unwrap();
+    for place in ["/rollout/policy", "/rollout/evidence"] {
+        let removed = earlier.pointer_mut(place).unwrap().as_object_mut().unwrap().remove("lostSessions");
+        assert!(removed.is_some(), "{place}");
+    }
+    let read = Record::parse(&"shop/shop".parse().unwrap(), &earlier.to_string()).unwrap();
+    assert_eq!(kinds(&read), (2, 2));
+}

@@ -78,10 +78,10 @@ fn each_kind_of_failure_of_each_release_has_its_part_of_the_false_alarms() {
         let assessment = record.assess_rollout(ALL, TrainReport::default(), fixture.now).unwrap();
         assessment.kinds.iter().map(|kind| kind.rollback_at.round()).collect::<Vec<_>>()
     };
-    // 5xx and unanswered of the front end, and with 4xx and slow responses those of the API.
-    assert_eq!(rollback_at(&fixture.record), [120.0; 6]);
+    // 5xx, unanswered and lost sessions of the front end, and with 4xx and slow responses those of the API.
+    assert_eq!(rollback_at(&fixture.record), [140.0; 7]);
     fixture.record.rollout.as_mut().unwrap().train.clear();
-    assert_eq!(rollback_at(&fixture.record), [40.0; 2]);
+    assert_eq!(rollback_at(&fixture.record), [60.0; 3]);
 }
 
 #[test]

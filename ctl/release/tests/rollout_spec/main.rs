@@ -50,7 +50,7 @@ fn a_release_that_says_nothing_has_the_default_plan() {
     let weights: Vec<String> = found.plans["default"].iter().map(|step| step.weight.to_string()).collect();
     assert_eq!(weights, ["1%", "5%", "10%", "25%", "50%"]);
     assert!(found.plans["default"].iter().all(|step| step.hold.get() == 600 && step.gate == Gate::Evidence));
-    assert_eq!(found.policy, RolloutPolicy::default());
+    assert_eq!(found.policy, RolloutPolicy { lost_sessions: true, ..RolloutPolicy::default() });
     assert_eq!(found.policy.false_alarm, Percentage::from_basis_points(500));
     assert_eq!(found, parse("  rollout:\n    observe: false\n").unwrap());
 }
@@ -72,6 +72,7 @@ fn every_field_is_read() {
     maxErrors: 0.5%
     minResponses: 3000
     clientErrors: true
+    lostSessions: false
     slowerThan: 250ms
     maxPodRestarts: 0
     onFailure: hold
@@ -111,6 +112,40 @@ fn a_percentile_of_stable_is_no_time_yet_and_needs_the_histogram() {
     assert_eq!((found.slower_than_of_stable, found.policy.slower_than), (Some(LatencyPercentile::P95), None));
     let expected = "canary.yaml:13:17: expected `latencyHistogram: true` beside `p95`, found none";
     assert_eq!(faults("  rollout:\n    slowerThan: p95\n"), [expected]);
+}
+
+#[test]
+fn lost_sessions_are_failures_where_sessions_are_pinned_by_a_cookie_unless_the_file_says_otherwise() {
+    let file = |users: &str, rollout: &str| {
+        let text = HEAD.replace("  stickiness: session\n  session: {cookie: SESSIONID}\n", users);
+        let document = file::parse(Path::new("canary.yaml"), &format!("{text}{rollout}"));
+        document
+            .map(|document| document.release.rollout.policy.lost_sessions)
+            .map_err(|error| error.to_string())
+    };
+    let (pinned, no_cookie) =
+        ("  stickiness: session\n  session: {cookie: SESSIONID}\n", "  stickiness: session\n");
+    let by_user = "  stickiness: user\n  session: {cookie: SESSIONID}\n";
+    let (unsaid, yes, no) =
+        ("", "  rollout:\n    lostSessions: true\n", "  rollout:\n    lostSessions: false\n");
+    let other = "  rollout:\n    observe: false\n";
+    for (users, rollout, expected) in [
+        (pinned, unsaid, true),
+        (pinned, other, true),
+        (pinned, yes, true),
+        (pinned, no, false),
+        (by_user, unsaid, false),
+        (by_user, other, false),
+        (by_user, yes, true),
+        (no_cookie, unsaid, false),
+        (no_cookie, no, false),
+    ] {
+        assert_eq!(file(users, rollout), Ok(expected), "{users}{rollout}");
+    }
+    let refused = file(no_cookie, yes).unwrap_err();
+    let fault = "canary.yaml:12:19: expected `spec.session.cookie` beside `lostSessions: true`, found none";
+    assert!(refused.contains(fault), "{refused}");
+    assert!(refused.contains("hint: name the session cookie of the application"), "{refused}");
 }
 
 #[test]

@@ -73,10 +73,10 @@ enum Canary {
     Failing,
 }
 
-/// `spec.rollout`: three steps of two minutes; with changes to it.
+/// `spec.rollout`: three steps of two minutes, 5xx and unanswered requests; with changes to it.
 fn rollout(changes: &Value) -> Value {
     let step = |weight: u32| json!({"weight": weight, "hold": "2m"});
-    let mut rollout = json!({"plans": {"default": [step(1), step(10), step(50)]}});
+    let mut rollout = json!({"plans": {"default": [step(1), step(10), step(50)]}, "lostSessions": false});
     for (name, value) in changes.as_object().unwrap() {
         rollout[name] = value.clone();
     }

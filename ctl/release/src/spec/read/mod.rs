@@ -113,7 +113,8 @@ fn spec(mut spec: Section<'_>, folder: &Path, Metadata { name, uid, objects }: M
     let steps = steps(&mut spec);
     let subject = MetricSubject::of(name.as_ref(), service.as_ref(), versions.as_ref());
     let responses = responses(&mut spec);
-    let rollout = rollout::rollout(spec.section("rollout"), &subject, responses.latency_histogram);
+    let rollout =
+        rollout::rollout(spec.section("rollout"), &subject, users.as_ref(), responses.latency_histogram);
     let overrides = users::overrides(&mut spec);
     let cookies = spec.section("cookies").map(cookies).unwrap_or_default();
     let routes = spec.choice("routes", &ROUTES);

@@ -4,6 +4,7 @@ use super::alerts::alerts;
 use super::analysis::{MetricSubject, analysis};
 use super::dependencies::dependencies;
 use super::hooks::hooks;
+use super::users::Users;
 use super::windows::windows;
 use crate::spec::rollout::{
     DEFAULT_PLAN, FailureAction, Gate, RolloutPolicy, RolloutSpec, RolloutStep, SuccessAction,
@@ -11,6 +12,7 @@ use crate::spec::rollout::{
 use crate::spec::{Label, LatencyPercentile, Milliseconds, Percentage, Seconds, SlowerThan};
 use crate::yaml::{Entry, Node, Section};
 use assignment::Weight;
+use assignment::contract::Stickiness;
 use std::collections::BTreeMap;
 
 pub(in crate::spec) const FAILURE_ACTIONS: [(&str, FailureAction); 3] =
@@ -30,11 +32,18 @@ const MIN_EXPIRY: u64 = 30;
 pub(super) fn rollout(
     section: Option<Section<'_>>,
     subject: &MetricSubject<'_>,
+    users: Option<&Users>,
     has_latencies: bool,
 ) -> RolloutSpec {
-    let Some(mut section) = section else { return RolloutSpec::default() };
+    let has_cookie = users.is_some_and(Users::has_session_cookie);
+    let has_sessions = has_cookie && users.is_some_and(|users| users.stickiness == Stickiness::Session);
+    let Some(mut section) = section else {
+        let policy = RolloutPolicy { lost_sessions: has_sessions, ..RolloutPolicy::default() };
+        return RolloutSpec { policy, ..RolloutSpec::default() };
+    };
+    let lost_sessions = lost_sessions(&mut section, users.is_none() || has_cookie).unwrap_or(has_sessions);
     let (slower_than, slower_than_of_stable) = slower_than(&mut section, has_latencies);
-    let policy = RolloutPolicy { slower_than, ..policy(&mut section) };
+    let policy = RolloutPolicy { slower_than, lost_sessions, ..policy(&mut section) };
     let windows = windows(&mut section);
     let depends_on = dependencies(&mut section, subject);
     let alerts = alerts(&mut section);
@@ -69,6 +78,19 @@ fn policy(section: &mut Section<'_>) -> RolloutPolicy {
         stalled_after: section.parsed("stalledAfter").unwrap_or(default.stalled_after),
         observe: section.flag("observe").unwrap_or(default.observe),
     }
+}
+
+/// Whether lost sessions are failures; of a release that names no session cookie none is seen.
+fn lost_sessions(section: &mut Section<'_>, has_cookie: bool) -> Option<bool> {
+    let node = section.node("lostSessions")?;
+    let asked = section.flag("lostSessions")?;
+    if asked && !has_cookie {
+        let message = "expected `spec.session.cookie` beside `lostSessions: true`, found none";
+        let hint =
+            "name the session cookie of the application: its value tells whether a response takes a session";
+        section.fault(node.place, message, Some(hint.to_owned()));
+    }
+    Some(asked)
 }
 
 /// A time, or a percentile of stable's responses, which are counted only where the release has a histogram of them.

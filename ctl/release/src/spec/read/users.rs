@@ -32,6 +32,13 @@ pub(super) struct Users {
     pub(super) train_namespaces: BTreeSet<Label>,
 }
 
+impl Users {
+    /// Whether the release names the application's session cookie.
+    pub(super) fn has_session_cookie(&self) -> bool {
+        self.session.as_ref().is_some_and(|session| session.cookie.is_some())
+    }
+}
+
 /// Reads it from the fields of `spec`.
 pub(super) fn users(spec: &mut Section<'_>) -> Option<Users> {
     let node = spec.required("stickiness");

@@ -71,6 +71,13 @@ fn criteria() -> Vec<SchemaField> {
             flag("Whether responses with a status of 400 to 499 count as failed (default: false)."),
         ),
         optional(
+            "lostSessions",
+            flag(
+                "Whether responses that take the session from a GET or HEAD request, by deleting its session cookie or setting another value, count as \
+                 failed (default: true with `stickiness: session` and a session cookie).",
+            ),
+        ),
+        optional(
             "slowerThan",
             slower_than(
                 "Responses whose headers come later count as failed: a time, or a percentile of stable's responses, which needs `latencyHistogram` (default: none).",
