@@ -49,6 +49,7 @@ fn each_danger_is_found_at_its_level_and_place() {
         ("override: token", inline_url, Warning, "spec.rollout.alerts[0].url"),
         ("override: token", plain.as_str(), Warning, "spec.rollout.prometheus.address"),
         ("override: token", of_both.as_str(), Warning, "spec.rollout.metrics[0].query"),
+        ("override: token", "override: token\n  rollout: {deadline: 2h}", Warning, "spec.rollout.deadline"),
         ("override: token", "override: off", Info, "spec.cacheControl"),
         ("override: token", "override: off", Info, "spec.sessionAffinity"),
         ("    cookie: JSESSIONID", "    cookie: JSESSIONID\n    maxAge: 7d", Info, "spec.session.maxAge"),

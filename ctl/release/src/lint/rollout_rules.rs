@@ -49,6 +49,25 @@ pub(super) fn percentiles_inside_a_train_count_in_its_own_rollouts(release: &Rel
     raise(Level::Warning, "spec.rollout.slowerThan", message, "give a time, for example `800ms`")
 }
 
+/// A rollout that sees too little waits in its first step until its deadline.
+pub(super) fn plans_end_with_little_traffic(release: &Release) -> Vec<RawFinding> {
+    const MUCH: f64 = 1.0;
+    let rollout = &release.rollout;
+    let found = rollout.plans.keys().flat_map(|plan| {
+        let deadline = rollout.policy.deadline;
+        let message = match rollout.least_requests_per_second(plan) {
+            Some(rate) if rate <= MUCH => return NOTHING,
+            Some(rate) => format!(
+                "the plan `{plan}` needs {rate:.1} requests a second to end within the deadline of {deadline}"
+            ),
+            None => format!("the steps of the plan `{plan}` take longer than the deadline of {deadline}"),
+        };
+        let hint = "begin with a larger weight, or give fewer `minResponses` or a longer `deadline`";
+        raise(Level::Warning, "spec.rollout.deadline", message, hint)
+    });
+    found.collect()
+}
+
 /// Whoever has the URL of a webhook can write there.
 pub(super) fn urls_of_receivers_are_secrets(release: &Release) -> Vec<RawFinding> {
     let alerts = &release.rollout.alerts;

@@ -4,7 +4,7 @@ use super::Level;
 use super::findings::RawFinding;
 use super::rollout_rules::{
     metrics_of_both_versions_are_no_reason_against_one, percentiles_inside_a_train_count_in_its_own_rollouts,
-    tokens_need_encryption, urls_of_receivers_are_secrets,
+    plans_end_with_little_traffic, tokens_need_encryption, urls_of_receivers_are_secrets,
 };
 use crate::spec::{Mode, Release};
 use assignment::contract::{
@@ -14,7 +14,7 @@ use assignment::contract::{
 type Rule = fn(&Release) -> Vec<RawFinding>;
 
 /// Every rule, in the order of the fields they are about.
-pub(super) const ALL: [Rule; 21] = [
+pub(super) const ALL: [Rule; 22] = [
     sticky_sessions_need_their_cookie,
     servlet_sessions_in_the_address_are_not_seen,
     foreign_sessions_count_as_older,
@@ -32,6 +32,7 @@ pub(super) const ALL: [Rule; 21] = [
     tokens_need_encryption,
     metrics_of_both_versions_are_no_reason_against_one,
     percentiles_inside_a_train_count_in_its_own_rollouts,
+    plans_end_with_little_traffic,
     pods_forget_sessions_without_affinity,
     shared_caches_mix_versions,
     pins_outlive_an_expiry,

@@ -15,6 +15,7 @@ mod query_template;
 mod read;
 mod release;
 mod rollout;
+mod rollout_time;
 mod schema;
 mod secret_source;
 mod service_host;

@@ -3,6 +3,7 @@
 
 mod dependencies;
 mod hooks;
+mod time;
 mod trains;
 mod windows;
 

@@ -8,7 +8,7 @@ use crate::report::Printer;
 use crate::{Error, Outcome, module};
 use canary_release::record::Author;
 use canary_release::rollout::{RolloutVerb, VerbError};
-use canary_release::spec::DEFAULT_PLAN;
+use canary_release::spec::{DEFAULT_PLAN, RolloutSpec, Seconds};
 use clap::{ArgAction, Args};
 use jiff::Timestamp;
 
@@ -59,6 +59,7 @@ pub(super) async fn start(arguments: &RolloutStart, printer: &mut Printer) -> Re
         stored = cluster.start_rollout(&name, stored, plan, skipped).await?;
     }
     printer.report(&RolloutView::of_record(&name, &stored.record)?)?;
+    printer.message(&traffic(&rollout, &arguments.plan));
     let time = stored.record.rollout.as_ref().and_then(|rollout| rollout.policy.slower_than);
     if let (Some(percentile), Some(time)) = (rollout.slower_than_of_stable, time) {
         printer.message(&format!("a response is slow after {time}, {percentile} of stable's responses"));
@@ -67,6 +68,21 @@ pub(super) async fn start(arguments: &RolloutStart, printer: &mut Printer) -> Re
         printer.hint("`canary-ctl rollout run` drives it");
     }
     Ok(Outcome::Done)
+}
+
+/// What traffic the plan needs: said while there is time to choose another one.
+fn traffic(rollout: &RolloutSpec, plan: &str) -> String {
+    let after = |rate: f64| {
+        let seconds = rollout.seconds_of_plan(plan, rate).map(f64::ceil)?;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cast saturates")]
+        let minutes = Seconds::new((seconds as u64).div_ceil(60) * 60)?;
+        Some(format!("{minutes} with {rate} requests/s"))
+    };
+    let ends = [1.0, 10.0, 100.0].into_iter().filter_map(after).collect::<Vec<_>>().join(", ");
+    let least = rollout.least_requests_per_second(plan).map_or_else(String::new, |rate| {
+        format!("; it needs {rate:.1} requests/s to end within its deadline of {}", rollout.policy.deadline)
+    });
+    format!("the plan takes at least {ends}{least}")
 }
 
 pub(super) async fn change(
