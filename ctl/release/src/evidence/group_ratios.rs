@@ -1,6 +1,6 @@
 //! How much likelier the failures of each user group are if the canary fails more, and what all groups say together.
 //!
-//! Within one interval and one group the share of the canary in all responses is p. If both versions fail alike, a failed response is one of
+//! Within one interval and one group the share of the canary in the responses is p. If both versions fail alike, a failed response is one of
 //! the canary's with probability p; if the canary fails R times as often, with `R·c / (R·c + s)`. The product of these ratios over
 //! all failures of a group is a martingale while both fail alike, however often it is read and however the weight changes in between. So is
 //! the product over all groups.
@@ -26,6 +26,8 @@ const MOST_OF_GROUP: f64 = 1.5;
 const KEPT: f64 = 0.1;
 /// Nats.
 const MOST_OF_INTERVAL: f64 = 0.75;
+/// Responses.
+const MORE: f64 = 5.0;
 
 /// The log-likelihood ratios of each group and each alternative. Its size does not grow.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,10 +35,11 @@ const MOST_OF_INTERVAL: f64 = 0.75;
 pub(super) struct GroupRatios([[LogRatio; RATIOS.len()]; GROUPS]);
 
 impl GroupRatios {
-    /// Adds an interval in which the weight did not change.
-    pub(super) fn add(&mut self, interval: &VersionCounts) {
+    /// Adds an interval in which the weight did not change; `step` has all that was counted at this weight, the interval included.
+    pub(super) fn add(&mut self, interval: &VersionCounts, step: &VersionCounts) {
+        let shares = shares(interval, step);
         for (alternative, ratio) in RATIOS.into_iter().enumerate() {
-            let said = bounded(log_ratios(interval, ratio), most_of_interval(interval, ratio));
+            let said = bounded(log_ratios(interval, &shares, ratio), most_of_interval(&shares, ratio));
             for (sums, said) in zip(&mut self.0, said) {
                 if let Some(sum) = sums.get_mut(alternative) {
                     *sum = sum.times(LogRatio::from_nats(said));
@@ -60,38 +63,71 @@ pub(super) fn said_by_group(nats: f64) -> f64 {
     (1.0 - KEPT).mul_add(nats.min(MOST_OF_GROUP).exp(), KEPT).ln()
 }
 
-/// What the failures of each group say in one interval, in nats. A group in which one of the versions had no response says nothing about the
-/// difference of both.
-fn log_ratios(interval: &VersionCounts, ratio: f64) -> [f64; GROUPS] {
-    let (mut canary, mut stable) = (interval.canary.groups(), interval.stable.groups());
+/// The responses of a group in one interval, with some more in the proportion of the step: of a canary at 1 % an interval may have one response, or none,
+/// and the share of one response says nothing about a failure.
+#[derive(Clone, Copy, Debug, Default)]
+struct Shares {
+    canary: f64,
+    stable: f64,
+}
+
+/// The shares of each group.
+fn shares(interval: &VersionCounts, step: &VersionCounts) -> [Shares; GROUPS] {
+    let all = Shares::of(step.canary.total(), step.stable.total());
+    let mut groups = zip(
+        zip(interval.canary.groups(), interval.stable.groups()),
+        zip(step.canary.groups(), step.stable.groups()),
+    );
     from_fn(|_| {
-        let (canary, stable) = (canary.next().unwrap_or_default(), stable.next().unwrap_or_default());
-        log_likelihood_ratio(canary, stable, ratio)
+        let Some(((canary, stable), (step_canary, step_stable))) = groups.next() else {
+            return Shares::default();
+        };
+        let of_step = Shares::of(step_canary, step_stable).with(all.canary_part());
+        Shares::of(canary, stable).with(of_step.canary_part())
     })
 }
 
-/// The logarithm of the likelihood ratio of failures, canary `ratio` times as often against alike.
-fn log_likelihood_ratio(canary: ResponseCount, stable: ResponseCount, ratio: f64) -> f64 {
-    if canary.responses == 0 || stable.responses == 0 {
-        return 0.0;
+impl Shares {
+    fn of(canary: ResponseCount, stable: ResponseCount) -> Self {
+        Self { canary: as_f64(canary.responses), stable: as_f64(stable.responses) }
     }
-    let scale = scale(canary, stable, ratio);
-    as_f64(canary.failed) * (ratio * scale).ln() + as_f64(stable.failed) * scale.ln()
+
+    /// With [`MORE`] responses of which this part is the canary's.
+    fn with(self, part: f64) -> Self {
+        Self { canary: MORE.mul_add(part, self.canary), stable: MORE.mul_add(1.0 - part, self.stable) }
+    }
+
+    /// The canary's part, `0.0..=1.0`; 0 of none.
+    fn canary_part(self) -> f64 {
+        let all = self.canary + self.stable;
+        if all > 0.0 { self.canary / all } else { 0.0 }
+    }
+
+    /// How much more or less likely a failure of stable is if the canary fails `ratio` times as often; nothing where one version has no responses.
+    fn scale(self, ratio: f64) -> Option<f64> {
+        let has_both = self.canary > 0.0 && self.stable > 0.0;
+        has_both.then(|| (self.canary + self.stable) / ratio.mul_add(self.canary, self.stable))
+    }
 }
 
-/// How much more or less likely a failure of stable is if the canary fails `ratio` times as often.
-fn scale(canary: ResponseCount, stable: ResponseCount, ratio: f64) -> f64 {
-    let (of_canary, of_stable) = (as_f64(canary.responses), as_f64(stable.responses));
-    (of_canary + of_stable) / ratio.mul_add(of_canary, of_stable)
+/// What the failures of each group say in one interval, in nats.
+fn log_ratios(interval: &VersionCounts, shares: &[Shares; GROUPS], ratio: f64) -> [f64; GROUPS] {
+    let mut groups = zip(shares, zip(interval.canary.groups(), interval.stable.groups()));
+    from_fn(|_| {
+        groups.next().map_or(0.0, |(shares, (canary, stable))| {
+            let says = |scale: f64| {
+                as_f64(canary.failed) * (ratio * scale).ln() + as_f64(stable.failed) * scale.ln()
+            };
+            shares.scale(ratio).map_or(0.0, says)
+        })
+    })
 }
 
 /// The most that an interval says: one failure counts whole, at any weight.
-fn most_of_interval(interval: &VersionCounts, ratio: f64) -> f64 {
-    let (canary, stable) = (interval.canary.total(), interval.stable.total());
-    if canary.responses == 0 || stable.responses == 0 {
-        return MOST_OF_INTERVAL;
-    }
-    MOST_OF_INTERVAL.max((ratio * scale(canary, stable, ratio)).ln())
+fn most_of_interval(shares: &[Shares; GROUPS], ratio: f64) -> f64 {
+    let sum = |of: fn(&Shares) -> f64| shares.iter().map(of).sum();
+    let all = Shares { canary: sum(|shares| shares.canary), stable: sum(|shares| shares.stable) };
+    all.scale(ratio).map_or(MOST_OF_INTERVAL, |scale| MOST_OF_INTERVAL.max((ratio * scale).ln()))
 }
 
 /// The same with a sum of at most `most`: what speaks against the canary is cut, by the same part in each group.

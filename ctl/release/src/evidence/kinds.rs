@@ -187,8 +187,8 @@ impl Evidence {
 
 impl KindEvidence {
     fn add(&mut self, interval: &VersionCounts, seconds: u64) {
-        self.test.add(interval, seconds);
         self.step.add(interval);
+        self.test.add(interval, &self.step, seconds);
     }
 }
 

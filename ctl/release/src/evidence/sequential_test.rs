@@ -48,11 +48,12 @@ struct Bet {
 }
 
 impl SequentialTest {
-    /// Adds what was counted in an interval of so many seconds in which the weight did not change.
-    pub fn add(&mut self, interval: &VersionCounts, seconds: u64) {
+    /// Adds what was counted in an interval of so many seconds in which the weight did not change. `step` has all that was counted at this
+    /// weight, the interval included.
+    pub fn add(&mut self, interval: &VersionCounts, step: &VersionCounts, seconds: u64) {
         self.counts.add(interval);
-        self.rollout.add(interval);
-        self.hour.add(interval);
+        self.rollout.add(interval, step);
+        self.hour.add(interval, step);
         self.seconds = self.seconds.saturating_add(seconds);
         if self.seconds >= PART_SECONDS {
             self.end_hour();
@@ -112,8 +113,8 @@ impl SequentialTest {
 }
 
 impl Bet {
-    fn add(&mut self, interval: &VersionCounts) {
-        self.ratios.add(interval);
+    fn add(&mut self, interval: &VersionCounts, step: &VersionCounts) {
+        self.ratios.add(interval, step);
         self.rates.add(interval.canary.total(), interval.stable.total());
     }
 }

@@ -13,10 +13,17 @@ fn counts(each: u64, failed_in: &[usize]) -> GroupCounts {
     GroupCounts::new([each; GROUPS], failed)
 }
 
+/// Adds ten seconds at the weight of all intervals before.
+fn add(test: &mut SequentialTest, interval: &VersionCounts) {
+    let mut step = *test.counts();
+    step.add(interval);
+    test.add(interval, &step, 10);
+}
+
 fn test_of(intervals: &[VersionCounts]) -> SequentialTest {
     let mut test = SequentialTest::default();
     for interval in intervals {
-        test.add(interval, 10);
+        add(&mut test, interval);
     }
     test
 }
@@ -47,7 +54,7 @@ fn three_failures_convict_a_canary_at_10_percent_and_eight_at_50_where_stable_ha
 fn one_group_alone_is_hardly_evidence_however_often_it_fails() {
     let mut test = SequentialTest::default();
     for _ in 0..1_000 {
-        test.add(&at_share(10, 90, &[5; 10]), 10);
+        add(&mut test, &at_share(10, 90, &[5; 10]));
     }
     let nats = test.log_evidence().nats();
     assert!((0.5..1.5).contains(&nats), "{nats}");
@@ -104,11 +111,11 @@ fn a_canary_that_fails_on_the_second_day_is_found_within_minutes() {
         |rate| GroupCounts::new([6; GROUPS], std::array::from_fn(|_| binomial(&mut random, 6, rate)));
     let mut test = SequentialTest::default();
     for _ in 0..24 * 360 {
-        test.add(&VersionCounts { canary: draw(0.01), stable: draw(0.01) }, 10);
+        add(&mut test, &VersionCounts { canary: draw(0.01), stable: draw(0.01) });
         assert!(!test.log_evidence().reaches(ROLLBACK));
     }
     let found = (1..360).find(|_| {
-        test.add(&VersionCounts { canary: draw(0.05), stable: draw(0.01) }, 10);
+        add(&mut test, &VersionCounts { canary: draw(0.05), stable: draw(0.01) });
         test.log_evidence().reaches(ROLLBACK)
     });
     assert!(found.is_some_and(|intervals| intervals < 45), "{found:?} intervals");
@@ -175,7 +182,7 @@ fn no_counts_make_evidence_that_is_no_number() {
     };
     let mut test = SequentialTest::default();
     for _ in 0..2_000 {
-        test.add(&VersionCounts { canary: draw(), stable: draw() }, 10);
+        add(&mut test, &VersionCounts { canary: draw(), stable: draw() });
         let evidence = test.log_evidence();
         assert!(evidence.nats().is_finite() && evidence.ratio().is_finite(), "{test:?}");
         assert!(test.rate_difference().is_finite() && test.spread() >= 1.0, "{test:?}");
@@ -188,7 +195,7 @@ fn the_record_keeps_a_test_exactly_and_its_size_does_not_grow() {
     let mut test = SequentialTest::default();
     for _ in 0..500 {
         let groups: Vec<usize> = (0..random.usize(0..4)).map(|_| random.usize(0..GROUPS)).collect();
-        test.add(&at_share(7, 93, &groups), 10);
+        add(&mut test, &at_share(7, 93, &groups));
     }
     let json = serde_json::to_string(&test).unwrap();
     assert_eq!(serde_json::from_str::<SequentialTest>(&json).unwrap(), test);
@@ -207,14 +214,19 @@ fn two_equal_versions_have_a_mean_evidence_of_at_most_1_and_few_false_alarms() {
     let mut random = fastrand::Rng::with_seed(2026);
     let (runs, mut sum, mut alarms) = (400, 0.0, 0);
     for _ in 0..runs {
-        let mut test = SequentialTest::default();
+        let (mut test, mut step) = (SequentialTest::default(), VersionCounts::default());
         let mut is_alarm = false;
         for interval in 0..60 {
             let (canary, stable) = if interval < 30 { (1, 9) } else { (5, 5) };
             let mut draw = |each| {
                 GroupCounts::new([each; GROUPS], std::array::from_fn(|_| binomial(&mut random, each, 0.02)))
             };
-            test.add(&VersionCounts { canary: draw(canary), stable: draw(stable) }, 10);
+            let counts = VersionCounts { canary: draw(canary), stable: draw(stable) };
+            if interval == 30 {
+                step = VersionCounts::default();
+            }
+            step.add(&counts);
+            test.add(&counts, &step, 10);
             is_alarm |= test.log_evidence().reaches(ROLLBACK);
         }
         sum += test.log_evidence().ratio();

@@ -56,7 +56,9 @@ impl Sequential {
 
 impl Detector for Sequential {
     fn observe(&mut self, interval: &VersionCounts) -> bool {
-        self.test.add(interval, INTERVAL.into());
+        let mut step = *self.test.counts();
+        step.add(interval);
+        self.test.add(interval, &step, INTERVAL.into());
         self.test.log_evidence().reaches(self.line)
     }
 }
