@@ -127,8 +127,7 @@ const HOLD_CRITERIA: Criteria =
 fn three_failures() -> Evidence {
     let mut evidence = Evidence::default();
     for group in 0..3 {
-        let mut failed = [0; GROUPS];
-        failed[group] = 1;
+        let failed = std::array::from_fn(|of| u64::from(of == group));
         let canary = GroupCounts::new([10; GROUPS], failed);
         let stable = GroupCounts::new([90; GROUPS], [0; GROUPS]);
         let server_errors = VersionCounts { canary, stable };
