@@ -36,4 +36,4 @@ pub use rollout::{EvidenceView, RolloutProgress, StepView};
 pub use route::DashboardRoute;
 pub use server::serve;
 pub use source::{ApiError, ReleaseRow, ReleaseSource};
-pub use view::{ProblemView, ProxyView, ReleaseView, VersionView, sentences};
+pub use view::{HistoryView, ProblemView, ProxyView, ReleaseView, VersionView};

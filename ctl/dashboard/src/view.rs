@@ -4,7 +4,7 @@ use crate::{ChangeKind, RolloutProgress, crowd};
 use assignment::Weight;
 use assignment::contract::{Role, Until};
 use canary_release::metrics::Traffic;
-use canary_release::record::History;
+use canary_release::record::{History, HistoryEntry};
 use canary_release::spec::ReleaseName;
 use canary_release::state::ReleaseState;
 use canary_release::status::{
@@ -45,7 +45,7 @@ pub struct ReleaseView {
     /// The worst first.
     pub problems: Vec<ProblemView>,
     /// The latest first.
-    pub history: Vec<String>,
+    pub history: Vec<HistoryView>,
     /// The changes that the page has buttons for.
     pub changes: Vec<ChangeKind>,
 }
@@ -81,6 +81,17 @@ pub struct ProxyView {
     pub is_current: bool,
     /// Why it does not report its metrics.
     pub fault: Option<String>,
+}
+
+/// A change of the release.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HistoryView {
+    /// When.
+    pub at: Timestamp,
+    /// The weight after it.
+    pub weight: Weight,
+    /// Who did what.
+    pub text: String,
 }
 
 /// Something that a person should look at.
@@ -121,7 +132,7 @@ impl ReleaseView {
             proxies: observation.proxies.iter().map(proxy).collect(),
             rollout: rollout.or_else(|| record.rollout.as_deref().map(RolloutProgress::of_record)),
             problems: found.into_iter().map(problem).collect(),
-            history: sentences(&record.history),
+            history: HistoryView::of_all(&record.history),
             changes: ChangeKind::offered(record, now),
             ..view
         }
@@ -167,9 +178,12 @@ impl ReleaseView {
     }
 }
 
-/// The entries of a history, the latest first.
-pub fn sentences(history: &History) -> Vec<String> {
-    history.entries().iter().rev().map(ToString::to_string).collect()
+impl HistoryView {
+    /// The entries of a history, the latest first.
+    pub fn of_all(history: &History) -> Vec<Self> {
+        let entry = |entry: &HistoryEntry| Self { at: entry.at, weight: entry.to, text: entry.to_string() };
+        history.entries().iter().rev().map(entry).collect()
+    }
 }
 
 fn versions(state: &ReleaseState, traffic: Option<&Traffic>) -> Vec<VersionView> {
@@ -264,7 +278,7 @@ mod tests {
         assert_eq!(view.problems.first().unwrap().message, "version `v2` has no ready pod of 1");
         assert_eq!(view.problems.first().unwrap().hint, "hint: version `v2` has no ready pod of 1");
         assert!(view.paused.unwrap().ends_with("looks odd"));
-        assert!(view.history.first().unwrap().starts_with("bob: pause"), "{:?}", view.history);
+        assert!(view.history.first().unwrap().text.starts_with("bob: pause"), "{:?}", view.history);
     }
 
     #[test]

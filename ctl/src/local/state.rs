@@ -265,10 +265,17 @@ impl Envoy {
     }
 }
 
+/// The user of this process, as the operating system names them; `uid 1000` where it has no name.
+fn operator() -> String {
+    let uid = nix::unistd::getuid();
+    let user = nix::unistd::User::from_uid(uid).ok().flatten();
+    user.map_or_else(|| format!("uid {uid}"), |user| user.name)
+}
+
 impl Entry {
     /// Adds a change to the history.
     pub(super) fn append_history(&mut self, from: Weight, operation: Operation) {
-        let by = std::env::var("USER").unwrap_or_else(|_| "unknown".to_owned());
+        let by = operator();
         self.history.append(&self.state, Author::new(&by, jiff::Timestamp::now()), from, operation);
     }
 

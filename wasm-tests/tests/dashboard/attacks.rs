@@ -1,7 +1,7 @@
 //! Other sites in the same browser, and hostile text from a cluster.
 
 use crate::server::{Dashboard, foreign_site, view};
-use canary_dashboard::{ProblemView, ProxyView};
+use canary_dashboard::{HistoryView, ProblemView, ProxyView};
 use serde_json::json;
 use wasm_tests::chromium::{FOREIGN_HOST, Tab};
 
@@ -13,7 +13,8 @@ async fn text_of_a_cluster_is_shown_as_it_is_and_never_runs() {
     hostile.versions[1].name = HOSTILE.to_owned();
     hostile.versions[1].responses.insert(HOSTILE.to_owned(), 3);
     hostile.paused = Some(HOSTILE.to_owned());
-    hostile.history = vec![HOSTILE.to_owned()];
+    let at = hostile.at;
+    hostile.history = vec![HistoryView { at, weight: hostile.weight, text: HOSTILE.to_owned() }];
     hostile.problems = vec![ProblemView { message: HOSTILE.to_owned(), hint: HOSTILE.to_owned() }];
     let fault = Some(HOSTILE.to_owned());
     hostile.proxies =

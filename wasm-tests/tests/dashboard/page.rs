@@ -1,7 +1,7 @@
 //! What a person sees and does.
 
 use crate::server::{Dashboard, view};
-use canary_dashboard::ProblemView;
+use canary_dashboard::{HistoryView, ProblemView};
 use serde_json::json;
 use std::time::Instant;
 use wasm_tests::chromium::Tab;
@@ -45,6 +45,30 @@ async fn problems_have_hints_and_an_error_of_the_cluster_says_what_to_do() {
             .unwrap()
             .contains("look at the list")
     );
+}
+
+#[tokio::test]
+async fn the_weight_over_time_has_a_mark_for_each_change_that_says_who_did_it() {
+    let mut release = view("shop/shop", 80, 20);
+    let change = |minutes: i64, weight: &str, text: &str| HistoryView {
+        at: release.at - jiff::SignedDuration::from_mins(minutes),
+        weight: weight.parse().unwrap(),
+        text: text.to_owned(),
+    };
+    release.history = vec![change(5, "20%", "bob: weight 20%"), change(30, "5%", "ada: weight 5%")];
+    let dashboard = Dashboard::start([release]);
+    let mut tab = Tab::open().await;
+    tab.goto(&dashboard.url("shop/shop")).await;
+    let titles = "[...document.querySelectorAll('.timeline circle title')].map((title) => title.textContent)";
+    tab.until(titles, json!(["ada: weight 5%", "bob: weight 20%"])).await;
+    let heights =
+        "[...document.querySelectorAll('.timeline circle')].map((mark) => Number(mark.getAttribute('cy')))";
+    let heights = tab.evaluate(heights).await;
+    assert!(heights[0].as_f64() > heights[1].as_f64(), "a larger weight is higher: {heights}");
+    let places =
+        "[...document.querySelectorAll('.timeline circle')].map((mark) => Number(mark.getAttribute('cx')))";
+    let places = tab.evaluate(places).await;
+    assert!(places[0].as_f64() < places[1].as_f64(), "time goes to the right: {places}");
 }
 
 #[tokio::test]

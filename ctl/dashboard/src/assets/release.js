@@ -2,6 +2,7 @@
 
 import { ChangeSection } from "./change.js";
 import { Crowd } from "./crowd.js";
+import { timeline } from "./timeline.js";
 import { bar, h, mark, percent, section, table, weight } from "./dom.js";
 
 export class ReleasePage {
@@ -34,8 +35,8 @@ export class ReleasePage {
     parts.versions.replaceChildren(versions(view));
     parts.responses.replaceChildren(responses(view));
     parts.proxies.replaceChildren(proxies(view));
-    parts.history.replaceChildren(section("history", "History", {},
-      h("div", { class: "scroll history" }, h("ul", {}, ...view.history.map((entry) => h("li", {}, entry))))));
+    parts.history.replaceChildren(section("history", "History", {}, timeline(view),
+      h("div", { class: "scroll history" }, h("ul", {}, ...view.history.map(({ text }) => h("li", {}, text))))));
   }
 }
 

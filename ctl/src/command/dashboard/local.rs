@@ -8,8 +8,8 @@ use crate::command::weight::{LocalWeight, WeightTarget, set_local};
 use crate::local::{Entry, Environment, Stats};
 use assignment::contract::{Role, Stickiness};
 use canary_dashboard::{
-    ApiError, ChangeKind, ChangeReport, ChangeRequest, ProblemView, ProxyView, ReleaseRow, ReleaseSource,
-    ReleaseView,
+    ApiError, ChangeKind, ChangeReport, ChangeRequest, HistoryView, ProblemView, ProxyView, ReleaseRow,
+    ReleaseSource, ReleaseView,
 };
 use canary_release::spec::ReleaseName;
 use canary_release::status::{ReadyPods, ReleaseSummary, TrafficWindow};
@@ -49,7 +49,7 @@ impl LocalSource {
         let problems = problems.into_iter().map(|(message, hint)| ProblemView { message, hint });
         Ok(ReleaseView {
             problems: problems.collect(),
-            history: canary_dashboard::sentences(&entry.history),
+            history: HistoryView::of_all(&entry.history),
             proxies: vec![proxy(name, entry, stats.as_ref().ok())],
             changes: entry.state.version_of(Role::Canary).map(|_| ChangeKind::Weight).into_iter().collect(),
             ..view
