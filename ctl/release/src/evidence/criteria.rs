@@ -157,10 +157,15 @@ impl fmt::Display for KindNumbers {
         let Self { canary, stable, evidence, rollback_at, .. } = self;
         let name = self.name();
         let (canary_rate, stable_rate) = (percent(canary.rate()), percent(stable.rate()));
+        let by_whom = if self.difference > 0.0 && canary.rate() < stable.rate() {
+            ", most of them of few users"
+        } else {
+            ""
+        };
         write!(
             f,
-            "{name}: canary {canary_rate} of {} responses, stable {stable_rate} of {}: {} times likelier if the canary is \
-             worse (rollback at {rollback_at:.0})",
+            "{name}: canary {canary_rate} of {} responses, stable {stable_rate} of {}{by_whom}: {} times likelier if the \
+             canary is worse (rollback at {rollback_at:.0})",
             canary.responses,
             stable.responses,
             times(*evidence),

@@ -7,7 +7,7 @@
 //! have to win it back. So the other half is bet in parts, a new one each hour; what a part has become by the end of its hour is kept.
 
 use super::group_ratios::GroupRatios;
-use super::rate_comparison::RateComparison;
+use super::rate_comparison::{RateDifferences, RateRatios};
 use super::spread::dispersion;
 use super::{LogRatio, RateRatio, VersionCounts, sum_of_exp};
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,8 @@ const PART_SECONDS: u64 = 3_600;
 pub struct SequentialTest {
     /// Everything that was counted.
     counts: VersionCounts,
+    #[serde(default)]
+    rates: RateRatios,
     /// The bet of the whole rollout.
     #[serde(default)]
     rollout: Bet,
@@ -44,7 +46,7 @@ pub struct SequentialTest {
 #[serde(deny_unknown_fields)]
 struct Bet {
     ratios: GroupRatios,
-    rates: RateComparison,
+    differences: RateDifferences,
 }
 
 impl SequentialTest {
@@ -52,6 +54,7 @@ impl SequentialTest {
     /// weight, the interval included.
     pub fn add(&mut self, interval: &VersionCounts, step: &VersionCounts, seconds: u64) {
         self.counts.add(interval);
+        self.rates.add(interval.canary.total(), interval.stable.total());
         self.rollout.add(interval, step);
         self.hour.add(interval, step);
         self.seconds = self.seconds.saturating_add(seconds);
@@ -89,16 +92,16 @@ impl SequentialTest {
         0.5 / (f64::from(self.hours) + 2.0)
     }
 
-    /// The rate of failures of the canary minus that of stable, as they were at the same time: of the rollout, or of this hour where it is
-    /// larger. 0 where both were never seen in one interval.
+    /// The rate of failures of the canary minus that of stable, as they were at the same time, without the user groups in which stable is worst:
+    /// of the rollout, or of this hour where it is larger. 0 where both were never seen in one interval.
     pub fn rate_difference(&self) -> f64 {
-        f64::max(self.rollout.rates.difference(), self.hour.rates.difference())
+        f64::max(self.rollout.differences.difference(), self.hour.differences.difference())
     }
 
     /// How many times as often the canary's responses fail as those of stable at the same time, over the rollout. `None` where one of both
     /// had no failure.
     pub fn rate_ratio(&self) -> Option<RateRatio> {
-        self.rollout.rates.ratio(self.spread())
+        self.rates.ratio(self.spread())
     }
 
     /// Everything that was counted.
@@ -115,7 +118,7 @@ impl SequentialTest {
 impl Bet {
     fn add(&mut self, interval: &VersionCounts, step: &VersionCounts) {
         self.ratios.add(interval, step);
-        self.rates.add(interval.canary.total(), interval.stable.total());
+        self.differences.add(interval);
     }
 }
 
