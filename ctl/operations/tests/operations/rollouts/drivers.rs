@@ -60,8 +60,12 @@ fn killed_after_any_write_the_next_driver_reaches_the_same_end() {
                 assert_is_over(&fixture, &context).await;
                 let mut raised = fixture.weights.clone();
                 raised.retain(|weight| weight != "0%");
-                let expected = if canary == Canary::Good { &["1%", "10%", "50%"][..] } else { &["1%"][..] };
-                assert_eq!(raised, expected, "{context}: no step twice, and none is skipped");
+                // Who is killed may miss an interval of the first step, and four have to speak against the canary.
+                let expected = if canary == Canary::Good { 3..=3 } else { 1..=2 };
+                let is_in_order =
+                    ["1%", "10%", "50%"].starts_with(&raised.iter().map(String::as_str).collect::<Vec<_>>());
+                let is_expected = is_in_order && expected.contains(&raised.len());
+                assert!(is_expected, "{context}: no step twice, and none is skipped: {raised:?}");
                 assert_evidence_is_bounded(&fixture, &context).await;
                 cases += 1;
             }

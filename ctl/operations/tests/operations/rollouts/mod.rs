@@ -218,9 +218,9 @@ fn a_canary_that_fails_is_rolled_back_and_the_reason_has_the_numbers_of_both() {
         let report = fixture.drive().await;
         assert_eq!(report.ended(), Some(RolloutResult::RolledBack), "{:?}", report.decision);
         let reason = &report.record.rollout.as_ref().unwrap().ended.as_ref().unwrap().reason;
-        assert!(reason.starts_with("5xx: canary 5.00% of 640 responses, stable 0.00% of 3200"), "{reason}");
+        assert!(reason.starts_with("5xx: canary 5.00% of 2560 responses, stable 0.00% of 12800"), "{reason}");
         assert_eq!(stable(&report.record), "v1");
-        assert_eq!(fixture.weights, ["1%", "0%"], "one interval was enough");
+        assert_eq!(fixture.weights, ["1%", "0%"], "the first step was enough");
         assert_is_over(&fixture, "rolled back").await;
     });
 }
