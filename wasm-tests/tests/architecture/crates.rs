@@ -50,6 +50,8 @@ fn the_crates_depend_on_each_other_as_drawn() {
         only(&["browser", "canary-release", "programs"]),
         "{metrics}"
     );
+    let decides = "the product's own code decides the simulated rollouts";
+    assert_eq!(depends_on(&metadata, "traffic-model"), only(&["assignment", "canary-release"]), "{decides}");
     assert_eq!(depends_on(&metadata, "mesh-lab"), only(&["browser", "envoy-kit", "programs"]));
     assert_eq!(depends_on(&metadata, "demo"), only(&["browser", "canary-ctl", "canary-release", "programs"]));
     assert!(

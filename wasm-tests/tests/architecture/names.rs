@@ -58,6 +58,7 @@ fn a_public_type_name_occurs_once_in_a_crate() {
         "wasm-tests/lab",
         "wasm-tests/programs",
         "wasm-tests/studies/mesh",
+        "wasm-tests/traffic",
     ];
     for name in crates {
         let mut files = Vec::new();
