@@ -56,7 +56,7 @@ fn a_change_comes_when_it_is_said() {
 
 #[test]
 fn sessions_of_earlier_steps_count_where_it_is_asked_for() {
-    let first = Scenario::sessions(200.0).failing_first(3, 0.02, 0.0005).with_plan(&[(10, 600), (50, 600)]);
+    let first = Scenario::sessions(200.0).failing_first(3, 0.02, 0.0005);
     let ends = |counting| {
         let scenario = first.clone().with(|scenario| scenario.counting = counting);
         let outcomes = (0..10).map(|seed| simulate(&scenario, seed).unwrap());
@@ -64,7 +64,9 @@ fn sessions_of_earlier_steps_count_where_it_is_asked_for() {
     };
     let (present, whole) = (ends(Counting::PresentStep), ends(Counting::WholeRollout));
     assert!(present <= 1, "both versions have sessions of one age, {present} of 10 were rolled back");
-    assert_eq!(ends(Counting::AsRecorded).min(whole), ends(Counting::AsRecorded));
+    assert!(whole >= 5, "stable has the older sessions, and {whole} of 10 were rolled back");
+    let recorded = ends(Counting::AsRecorded);
+    assert!([present, whole].contains(&recorded), "the record names one of both: {recorded}");
 }
 
 #[test]

@@ -32,7 +32,11 @@ pub(super) fn rows() -> Vec<Row> {
 fn beside(bots: Bots, (points, of_20, of_200): (f64, f64, f64)) -> Vec<Row> {
     let Bots { count, share, rate } = bots;
     let (percent, fails) = ((share * 100.0).round(), (rate * 100.0).round());
-    let name = format!("bad: users, +{points} points, {count} bots of {percent}% fail {fails}%");
+    let who = match count {
+        1 => format!("a bot of {percent}% fails {fails}%"),
+        _ => format!("{count} bots of {percent}% fail {fails}%"),
+    };
+    let name = format!("bad: users, +{points} points, {who}");
     let scenario = |requests: f64| {
         let users = Scenario::users(requests).failing(0.002).canary_adds(points / 100.0);
         users.with_bots(count, share, rate)

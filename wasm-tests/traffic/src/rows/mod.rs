@@ -35,7 +35,7 @@ const QUICK: [&str; 16] = [
     "bad: +1 points @200",
     "bad: hangs with 10% @20",
     "bad: loses sessions, 0.1% to 3.1% @200",
-    "bad: users, +5 points, 1 bots of 2% fail 100% @200",
+    "bad: users, +5 points, a bot of 2% fails 100% @200",
     "bad: users, +5 points, 3 bots of 5% fail 20% @20",
     "bad: 1% to 5% after 1h at 50% @20",
 ];
@@ -112,7 +112,7 @@ const fn untried(rate: f64) -> Rate {
 /// The rows of a scenario, one for each rate.
 fn each(name: &str, expected: Expected, rates: &[Rate], scenario: impl Fn(f64) -> Scenario) -> Vec<Row> {
     let row = |(rate, reviewed): &Rate| {
-        let id = format!("{name} @{rate}");
+        let id = format!("{name} @{}", (rate * 1e3).round() / 1e3);
         let is_quick = QUICK.contains(&id.as_str());
         Row { id, scenario: scenario(*rate), expected, reviewed: *reviewed, is_quick }
     };
