@@ -81,9 +81,8 @@ impl Driver {
         let generation = self.record.state.generation;
         self.carry_out(&decision, now);
         let is_steady = self.record.state.generation == generation;
-        let earlier = self.baseline.take();
         let intervals = self.record.rollout.as_ref().map_or(0, |rollout| rollout.evidence.intervals);
-        self.baseline = is_steady.then(|| Baseline::next(earlier, generation, intervals, observed));
+        self.baseline = is_steady.then(|| Baseline::new(generation, intervals, observed));
         let result = result(&decision);
         self.reason = decision.reason;
         result
@@ -165,6 +164,7 @@ fn release(scenario: &Scenario) -> Result<Release, ModelError> {
 fn spec(scenario: &Scenario, release: &Release) -> Result<RolloutSpec, ModelError> {
     let mut spec = release.rollout.clone();
     spec.policy.client_errors = scenario.judged.client_errors;
+    spec.policy.lost_sessions = matches!(scenario.population, Population::Sessions { .. });
     if !scenario.plan.is_empty() {
         let plan = scenario.plan.iter().copied().map(step).collect::<Result<_, _>>()?;
         spec.plans.insert(DEFAULT_PLAN.to_owned(), plan);

@@ -1,7 +1,6 @@
-//! Where the model meets the product: the counters of the model as those of the product, and the interval of two observations. What the
-//! product does not count is left out here, and nowhere else.
+//! Where the model meets the product: the counters of the model as those of the product, and the interval of two observations.
 
-use crate::counters::{Counters, PROXIES};
+use crate::counters::{Counters, INTERVAL, PROXIES};
 use canary_release::evidence::{IntervalCounts, ProxyCounters, ReleaseCounters};
 
 /// The counters of all proxies: canary and stable.
@@ -13,20 +12,18 @@ pub(crate) struct Baseline {
     pub(crate) generation: u64,
     /// The number of intervals that its evidence had.
     pub(crate) intervals: u64,
-    before: Option<ProxyCounters>,
     last: ProxyCounters,
 }
 
 impl Baseline {
-    /// The observation that follows another; `earlier` is of the same generation.
-    pub(crate) fn next(earlier: Option<Self>, generation: u64, intervals: u64, observed: &Observed) -> Self {
-        let before = earlier.filter(|earlier| earlier.generation == generation).map(|earlier| earlier.last);
-        Self { generation, intervals, before, last: proxy_counters(observed) }
+    pub(crate) fn new(generation: u64, intervals: u64, observed: &Observed) -> Self {
+        Self { generation, intervals, last: proxy_counters(observed) }
     }
 
     /// What was counted since.
     pub(crate) fn interval(&self, observed: &Observed) -> IntervalCounts {
-        IntervalCounts::between(self.before.as_ref(), &self.last, &proxy_counters(observed))
+        let counts = IntervalCounts::between(&self.last, &proxy_counters(observed));
+        IntervalCounts { seconds: INTERVAL.into(), ..counts }
     }
 }
 
@@ -46,5 +43,8 @@ const fn release_counters(counters: &Counters) -> ReleaseCounters {
         server_errors: counters.server_errors,
         client_errors: counters.client_errors,
         slow_responses: counters.slow_responses,
+        unanswered: counters.unanswered,
+        lost_sessions: counters.lost_sessions,
+        emptied_sessions: counters.lost_sessions,
     }
 }
