@@ -7,6 +7,7 @@
 //! rollouts    many rollouts, each seen by every detector        scenario        -> Alarms
 //! tables      the scenarios of the page
 //! plot        shares over time                                  Alarms          -> SVG
+//! whole       rollouts by the whole driver, of another generator             -> Markdown
 //! page        docs/evidence.md                                  tables          -> Markdown
 //! ```
 
@@ -16,3 +17,4 @@ pub mod plot;
 pub mod rollouts;
 pub mod tables;
 pub mod users;
+pub mod whole;

@@ -4,16 +4,19 @@ use evidence_bench::page::{Results, page};
 use evidence_bench::plot::shares_over_time;
 use evidence_bench::rollouts::Method;
 use evidence_bench::tables::{self, EQUAL, TWO_HOURS, WORSE};
+use evidence_bench::whole;
 use std::path::Path;
 
 /// Rollouts of each row of equal versions.
 const EQUAL_ROLLOUTS: u64 = 1_000;
 /// Rollouts of each cell with a worse canary.
 const WORSE_ROLLOUTS: u64 = 200;
+/// Rollouts of each row by the whole driver.
+const WHOLE_ROLLOUTS: u32 = 100;
 /// The row of the plot: few users fail, at 10 % and ten requests a second.
 const PLOTTED: usize = 1;
 
-fn main() -> std::io::Result<()> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let false_alarms: Vec<_> =
         EQUAL.into_iter().map(|scenario| tables::false_alarms(scenario, EQUAL_ROLLOUTS)).collect();
     let delays = WORSE.into_iter().map(|row| tables::delays(row, WORSE_ROLLOUTS)).collect();
@@ -24,5 +27,7 @@ fn main() -> std::io::Result<()> {
         let title = "Rollouts of two equal versions with an alarm: 10 requests/s, 1 % failures of few users, weight 10 %";
         std::fs::write(docs.join("evidence.svg"), shares_over_time(title, &lines, TWO_HOURS))?;
     }
-    std::fs::write(docs.join("evidence.md"), page(&Results { false_alarms, delays, date }))
+    let whole = whole::table(WHOLE_ROLLOUTS)?;
+    std::fs::write(docs.join("evidence.md"), page(&Results { false_alarms, delays, whole, date }))?;
+    Ok(())
 }

@@ -12,6 +12,8 @@ pub struct Results {
     pub false_alarms: Vec<FalseAlarms>,
     /// The rollouts of a worse canary.
     pub delays: Vec<Delays>,
+    /// The table of rollouts by the whole driver, as Markdown.
+    pub whole: String,
     /// The date, `YYYY-MM-DD`.
     pub date: String,
 }
@@ -90,6 +92,7 @@ pub fn page(results: &Results) -> String {
         false_alarms(&mut page, &results.false_alarms, seconds);
     }
     delays(&mut page, &results.delays);
+    page.push_str(&results.whole);
     compared(&mut page, results);
     page + LIMITS
 }
