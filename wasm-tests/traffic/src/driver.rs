@@ -164,7 +164,6 @@ fn release(scenario: &Scenario) -> Result<Release, ModelError> {
 fn spec(scenario: &Scenario, release: &Release) -> Result<RolloutSpec, ModelError> {
     let mut spec = release.rollout.clone();
     spec.policy.client_errors = scenario.judged.client_errors;
-    spec.policy.lost_sessions = matches!(scenario.population, Population::Sessions { .. });
     if !scenario.plan.is_empty() {
         let plan = scenario.plan.iter().copied().map(step).collect::<Result<_, _>>()?;
         spec.plans.insert(DEFAULT_PLAN.to_owned(), plan);

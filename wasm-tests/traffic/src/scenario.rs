@@ -57,13 +57,11 @@ pub struct LongResponses {
 /// Which sessions the proxies count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Counting {
-    /// Those that began in the present step.
+    /// Those since the second that the record's state names.
     #[default]
-    PresentStep,
+    AsRecorded,
     /// Those that began in the rollout.
     WholeRollout,
-    /// Those that the record's state names.
-    AsRecorded,
 }
 
 /// What a release asks for: kinds of failure that are not judged otherwise.

@@ -56,7 +56,6 @@ fn follow(driver: &Driver, service: &mut Service<'_>) {
     service.step_since = driver.step_since();
     service.counted_since = match (service.scenario.population, service.scenario.counting) {
         (Population::Users { .. }, _) | (_, Counting::WholeRollout) => 0,
-        (_, Counting::PresentStep) => service.step_since,
         (_, Counting::AsRecorded) => driver.recorded_since(),
     };
 }
