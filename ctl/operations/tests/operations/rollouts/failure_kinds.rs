@@ -58,7 +58,11 @@ fn a_canary_that_is_slow_is_rolled_back_where_the_file_says_how_slow_is_too_slow
         })
         .await;
         assert_eq!(report.ended(), Some(RolloutResult::RolledBack), "{:?}", report.decision);
-        assert!(reason(&report).starts_with("slow: canary 10.00% of 2560 responses, stable 1.00% of 12800"), "{}", reason(&report));
+        assert!(
+            reason(&report).starts_with("slow: canary 10.00% of 2560 responses, stable 1.00% of 12800"),
+            "{}",
+            reason(&report)
+        );
         assert!(seen.iter().all(|time| *time == 500), "{seen:?}");
         let report = drive_with(&json!({}), failing("slow_responses", 4)).await;
         assert_eq!(report.ended(), Some(RolloutResult::Promoted), "{:?}", report.decision);
@@ -177,7 +181,11 @@ fn a_canary_that_hangs_is_rolled_back() {
         })
         .await;
         assert_eq!(report.ended(), Some(RolloutResult::RolledBack), "{:?}", report.decision);
-        assert!(reason(&report).starts_with("unanswered: canary 16.67% of 3072 responses, stable 0.00% of 12800"), "{}", reason(&report));
+        assert!(
+            reason(&report).starts_with("unanswered: canary 16.67% of 3072 responses, stable 0.00% of 12800"),
+            "{}",
+            reason(&report)
+        );
     });
 }
 
