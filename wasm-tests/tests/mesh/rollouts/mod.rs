@@ -155,7 +155,7 @@ fn a_canary_that_is_slower_than_allowed_is_rolled_back_and_no_request_has_failed
         let (result, reason) = ended(&output);
         println!("rolled back after {took:.1?}: {reason}\n{}", output.stderr);
         assert_eq!((output.code, result.as_str()), (Some(1), "rolledBack"), "{output:?}");
-        assert!(reason.starts_with("slow: canary ") && reason.contains("rollback at 60"), "{reason}");
+        assert!(reason.starts_with("slow: canary ") && reason.contains("rollback at 80"), "{reason}");
         assert_eq!((tally.failed_users, tally.lost_in_place), (0, 0), "{tally:?}");
         let is_announced = |flip: &Flip| flip.to.version.as_deref() == Some("v1");
         assert!(tally.flips.iter().all(is_announced), "only the rollback moves users: {:?}", tally.flips);

@@ -189,7 +189,7 @@ fn an_api_whose_canary_fails_ends_the_rollout_of_the_front_end_that_hides_it_and
         let Ended { code, result, reason, met } = train.rolled_out().await;
         assert_eq!((code, result.as_str()), (Some(1), "rolledBack"), "{reason}");
         assert!(reason.starts_with("train-bad/catalog: 5xx: canary "), "{reason}");
-        assert!(reason.contains(", stable 0.00% of ") && reason.contains("rollback at 80"), "{reason}");
+        assert!(reason.contains(", stable 0.00% of ") && reason.contains("rollback at 120"), "{reason}");
         assert_eq!(met.failed, 0, "the front end hides it: {met:?}");
         assert_eq!(met.fault_on, BTreeSet::from(["v2".to_owned()]), "{met:?}");
         assert!((1..met.users / 2).contains(&met.with_fault), "{met:?}");

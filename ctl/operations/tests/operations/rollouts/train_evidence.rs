@@ -114,7 +114,7 @@ fn an_api_whose_canary_fails_ends_the_rollout_of_the_front_end_that_hides_it() {
         assert_eq!(report.ended(), Some(RolloutResult::RolledBack), "{:?}", report.decision);
         let expected = "shop/api: 5xx: canary 5.00% of 6400 responses, stable 0.00% of 32000";
         assert!(reason(&report).starts_with(expected), "{}", reason(&report));
-        assert!(reason(&report).contains("(rollback at 80)"), "{}", reason(&report));
+        assert!(reason(&report).contains("(rollback at 100)"), "{}", reason(&report));
         assert_eq!(stable(&report.record), "v1");
         assert_is_over(&fixture.rollout, "rolled back").await;
         assert_eq!(fixture.api_record().await, before, "nothing is written to the API");
