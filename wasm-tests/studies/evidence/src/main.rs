@@ -12,7 +12,7 @@ const EQUAL_ROLLOUTS: u64 = 1_000;
 /// Rollouts of each cell with a worse canary.
 const WORSE_ROLLOUTS: u64 = 200;
 /// Rollouts of each row by the whole driver.
-const WHOLE_ROLLOUTS: u32 = 100;
+const WHOLE_ROLLOUTS: u32 = 50;
 /// The row of the plot: few users fail, at 10 % and ten requests a second.
 const PLOTTED: usize = 1;
 
