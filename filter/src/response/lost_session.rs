@@ -14,7 +14,7 @@ use assignment::{Policy, Request};
 /// More cookies than a session is split into: 16 of four kilobytes are more than Envoy accepts.
 const MAX_COOKIES: usize = 16;
 
-/// What a response has done to the session that its request had.
+/// How a response has ended the session that its request had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LostSession {
     /// It has another value.
@@ -64,7 +64,7 @@ fn hash(bytes: &[u8]) -> u32 {
 }
 
 impl RequestState {
-    /// Keeps what [`Self::lost_session`] compares, of a request that counts by user group ([`crate::labels::is_counted_by_group`]). Only
+    /// Keeps what [`Self::lost_session`] compares, because Envoy gives a response no headers of its request, of a request that counts by user group ([`crate::labels::is_counted_by_group`]). Only
     /// a request to read something loses a session.
     #[inline(never)]
     pub fn keep_session(&mut self, release: &Release, request: &Request<'_>) {
@@ -79,7 +79,7 @@ impl RequestState {
         self.session = (!cookies.is_empty()).then(|| Box::new(RequestSession { cookies }));
     }
 
-    /// What a response with a cookie has done to the session that its request had. `None`: nothing, or that does not count.
+    /// Compares a response with a cookie with its request. `None`: the session goes on, or does not count.
     pub fn lost_session(
         &self,
         policy: &Policy,

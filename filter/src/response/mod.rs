@@ -63,7 +63,7 @@ pub struct Outcome {
     pub class: StatusClass,
     /// Whether it is the 503 that Envoy gives for a cluster without healthy pods, if its details say so too.
     pub may_be_unavailable: bool,
-    /// What it has done to the session that its request had.
+    /// Whether it has ended the session that its request had.
     pub lost_session: Option<LostSession>,
 }
 

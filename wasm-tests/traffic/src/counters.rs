@@ -1,6 +1,6 @@
-//! What the proxies count of the simulated responses, as an observation finds it.
+//! The counters of the proxies over the simulated responses, as an observation finds them.
 
-use canary_release::evidence::GROUPS;
+use canary_release::evidence::ReleaseCounters;
 use std::collections::VecDeque;
 
 /// Seconds between two observations.
@@ -13,25 +13,6 @@ const KINDS: usize = 7;
 /// As a part of the number of a cell.
 const GROUPS_OF_CELL: u8 = 16;
 const CELLS: usize = PROXIES as usize * 2 * GROUPS_OF_CELL as usize;
-
-/// The counters of one version in one proxy, by user group.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Requests.
-    pub requests: [u64; GROUPS],
-    /// Responses.
-    pub responses: [u64; GROUPS],
-    /// Responses with 5xx.
-    pub server_errors: [u64; GROUPS],
-    /// Responses with 4xx.
-    pub client_errors: [u64; GROUPS],
-    /// Responses that took longer than the release allows.
-    pub slow_responses: [u64; GROUPS],
-    /// Requests without a response after 4 to 5 s, each once, at that time; those whose client leaves after 2 s when it does.
-    pub unanswered: [u64; GROUPS],
-    /// `GET` responses that replace or delete the session cookie of a request that had one.
-    pub lost_sessions: [u64; GROUPS],
-}
 
 /// Some of the counters, one bit each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +90,7 @@ impl CounterTable {
     }
 
     /// The counters of a version in a proxy.
-    pub(crate) fn of(&self, proxy: u8, is_canary: bool) -> Counters {
+    pub(crate) fn of(&self, proxy: u8, is_canary: bool) -> ReleaseCounters {
         let first = usize::from(Cell::new(proxy, is_canary, 0).0);
         let counts = |kind: usize| {
             std::array::from_fn(|group| {
@@ -120,7 +101,7 @@ impl CounterTable {
                     .unwrap_or_default()
             })
         };
-        Counters {
+        ReleaseCounters {
             requests: counts(0),
             responses: counts(1),
             server_errors: counts(2),
@@ -128,6 +109,7 @@ impl CounterTable {
             slow_responses: counts(4),
             unanswered: counts(5),
             lost_sessions: counts(6),
+            emptied_sessions: counts(6),
         }
     }
 }
@@ -148,7 +130,7 @@ mod tests {
         table.end_interval();
         let found = table.of(1, true);
         assert_eq!((found.responses[3], found.server_errors[3], found.slow_responses[3]), (1, 1, 0));
-        assert_eq!(table.of(0, true), Counters::default(), "another proxy");
-        assert_eq!(table.of(1, false), Counters::default(), "the other version");
+        assert_eq!(table.of(0, true), ReleaseCounters::default(), "another proxy");
+        assert_eq!(table.of(1, false), ReleaseCounters::default(), "the other version");
     }
 }

@@ -1,9 +1,9 @@
 //! A driver of a rollout, in the order of `canary_operations`: what was observed is added to the record, assessed, decided, and the decision
 //! done to the record. Objects have the state of the record at once; nobody else writes.
 
+use crate::baseline::{Baseline, Observed};
 use crate::counters::INTERVAL;
 use crate::error::ModelError;
-use crate::product::{Baseline, Observed};
 use crate::scenario::{PlanStep, Population, Scenario};
 use assignment::Weight;
 use canary_release::alert::AlertKind;

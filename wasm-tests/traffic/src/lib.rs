@@ -10,7 +10,7 @@
 //! service      both versions and the proxies before them       request         -> counters
 //! episodes     pauses of pods, blips of a database
 //! counters     what the proxies count, as an observation finds it
-//! product      the counters as those of the product            Counters        -> IntervalCounts
+//! baseline     two observations and their interval               ReleaseCounters -> IntervalCounts
 //! driver       the product's rollout, in the order of its driver   counters    -> decisions
 //! simulation   one rollout                                     Scenario, seed  -> RolloutOutcome
 //! summary      many rollouts of a row                          Row             -> Summary
@@ -19,13 +19,13 @@
 //!
 //! Not simulated: the fuse, restarts, hooks, metrics, trains, proxies that restart, and the time that a configuration takes to the proxies.
 
+mod baseline;
 mod behaviour;
 mod clients;
 mod counters;
 mod driver;
 mod episodes;
 mod error;
-mod product;
 mod random;
 mod rows;
 mod scenario;
@@ -34,7 +34,7 @@ mod simulation;
 mod summary;
 
 pub use behaviour::{Behaviour, ByAge, ColdStart, Leak, Pauses, Pods, Unlucky};
-pub use counters::{Counters, INTERVAL};
+pub use counters::INTERVAL;
 pub use driver::FinalState;
 pub use error::ModelError;
 pub use random::Pareto;

@@ -1,10 +1,10 @@
 //! One rollout of a scenario, from its start to its end or to the horizon.
 
+use crate::baseline::Observed;
 use crate::clients::Clients;
 use crate::counters::INTERVAL;
 use crate::driver::{Driver, FinalState};
 use crate::error::ModelError;
-use crate::product::Observed;
 use crate::scenario::{Counting, Population, Scenario};
 use crate::service::Service;
 

@@ -5,7 +5,7 @@
 //! all failures of a group is a martingale while both fail alike, however often it is read and however the weight changes in between. So is
 //! the product over all groups.
 //!
-//! What one group or one interval says is bounded, on both sides. Each bound makes the product smaller, or keeps a part of the stake, so
+//! One group and one interval say a bounded amount, on both sides. Each bound makes the product smaller, or keeps a part of the stake, so
 //! that its mean stays at most 1:
 //!
 //! * A group says [`MOST_OF_GROUP`] against the canary at most: a user, however often it fails, is one user.
@@ -58,7 +58,7 @@ impl GroupRatios {
     }
 }
 
-/// What a group says, within its bounds.
+/// The nats that a group says, within its bounds.
 pub(super) fn said_by_group(nats: f64) -> f64 {
     (1.0 - KEPT).mul_add(nats.min(MOST_OF_GROUP).exp(), KEPT).ln()
 }
@@ -110,7 +110,7 @@ impl Shares {
     }
 }
 
-/// What the failures of each group say in one interval, in nats.
+/// The nats that the failures of each group say in one interval.
 fn log_ratios(interval: &VersionCounts, shares: &[Shares; GROUPS], ratio: f64) -> [f64; GROUPS] {
     let mut groups = zip(shares, zip(interval.canary.groups(), interval.stable.groups()));
     from_fn(|_| {

@@ -15,6 +15,7 @@
 //! spread            how much more failures cluster by user than chance explains
 //! restarts          containers of both versions that were restarted          PodRestarts          -> RestartCounts
 //! kinds             one test for each kind of failure, kept in the record IntervalCounts      -> Evidence
+//! lost_sessions     the evidence of lost sessions, and which counter has them
 //! criteria          what a rollout demands, and what a kind of failure says  Evidence         -> KindNumbers
 //! train             the same of the other releases of a train, and what was observed of them
 //! forecast          what a rate of traffic can show, and how long it takes
@@ -32,6 +33,7 @@ mod group_counters;
 mod group_ratios;
 mod kinds;
 mod log_ratio;
+mod lost_sessions;
 mod proxy_counters;
 mod rate_comparison;
 mod restarts;

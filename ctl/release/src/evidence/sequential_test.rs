@@ -36,12 +36,12 @@ pub struct SequentialTest {
     /// The number of hours that are over.
     #[serde(default)]
     hours: u32,
-    /// What the bets of the hours that are over have become, together.
+    /// The stake that the bets of the hours that are over have left, together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     kept: Option<LogRatio>,
 }
 
-/// What a part of the stake was bet on.
+/// The sums of a part of the stake since it was bet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Bet {
@@ -80,7 +80,7 @@ impl SequentialTest {
         LogRatio::from_nats(sum_of_exp([of_rollout, self.of_hour(spread), kept, self.not_bet().ln()]))
     }
 
-    /// What the bet of this hour has become.
+    /// The logarithm of the stake that the bet of this hour has left.
     fn of_hour(&self, spread: f64) -> f64 {
         let hours = f64::from(self.hours);
         let stake = self.not_bet() / (hours + 1.0);

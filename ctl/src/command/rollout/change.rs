@@ -70,7 +70,7 @@ pub(super) async fn start(arguments: &RolloutStart, printer: &mut Printer) -> Re
     Ok(Outcome::Done)
 }
 
-/// What traffic the plan needs: said while there is time to choose another one.
+/// The traffic that the plan needs: said while there is time to choose another one.
 fn traffic(rollout: &RolloutSpec, plan: &str) -> String {
     let after = |rate: f64| {
         let seconds = rollout.seconds_of_plan(plan, rate).map(f64::ceil)?;

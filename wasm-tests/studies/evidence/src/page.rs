@@ -33,7 +33,7 @@ Requests of one user fail together, which such a test does not know. So what one
 * **A user.** Users are counted in 16 groups (four bits of the identity), each compared with its own group of stable. A group says e^1.5 times likelier at most, so
   one user convicts no canary. It says a tenth as likely at least, so one user of stable who always fails hides no bad canary.
 * **A moment.** An interval says twice as likely at most, or what its first failure says: a pod that pauses for three seconds is one event.
-* **A day.** Half of the stake is bet anew in parts, one each hour, so that the second day is guarded as the first.
+* **A day.** Half of the stake is bet in parts, one each hour, so that the second day is guarded as the first.
 * **Clusters.** The logarithm is divided by how much more failures of stable cluster by group than chance explains, without stable's four worst groups.
 
 With `stickiness: session` the sessions of both versions are those that began in the present step, because first requests fail more often.

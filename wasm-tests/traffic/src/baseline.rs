@@ -1,12 +1,12 @@
-//! Where the model meets the product: the counters of the model as those of the product, and the interval of two observations.
+//! Two observations, and the interval between them as the product makes it.
 
-use crate::counters::{Counters, INTERVAL, PROXIES};
+use crate::counters::{INTERVAL, PROXIES};
 use canary_release::evidence::{IntervalCounts, ProxyCounters, ReleaseCounters};
 
 /// The counters of all proxies: canary and stable.
-pub(crate) type Observed = [[Counters; 2]; PROXIES as usize];
+pub(crate) type Observed = [[ReleaseCounters; 2]; PROXIES as usize];
 
-/// What the next observation is compared with.
+/// The observation that the next one is compared with.
 pub(crate) struct Baseline {
     /// The generation of the record.
     pub(crate) generation: u64,
@@ -20,7 +20,7 @@ impl Baseline {
         Self { generation, intervals, last: proxy_counters(observed) }
     }
 
-    /// What was counted since.
+    /// The interval since then.
     pub(crate) fn interval(&self, observed: &Observed) -> IntervalCounts {
         let counts = IntervalCounts::between(&self.last, &proxy_counters(observed));
         IntervalCounts { seconds: INTERVAL.into(), ..counts }
@@ -31,20 +31,7 @@ fn proxy_counters(observed: &Observed) -> ProxyCounters {
     let mut all = ProxyCounters::default();
     for (proxy, [canary, stable]) in observed.iter().enumerate() {
         let pod = ("istio-ingress".to_owned(), format!("gateway-{proxy}"));
-        all.insert(pod, release_counters(canary), release_counters(stable));
+        all.insert(pod, *canary, *stable);
     }
     all
-}
-
-const fn release_counters(counters: &Counters) -> ReleaseCounters {
-    ReleaseCounters {
-        requests: counters.requests,
-        responses: counters.responses,
-        server_errors: counters.server_errors,
-        client_errors: counters.client_errors,
-        slow_responses: counters.slow_responses,
-        unanswered: counters.unanswered,
-        lost_sessions: counters.lost_sessions,
-        emptied_sessions: counters.lost_sessions,
-    }
 }
