@@ -74,6 +74,9 @@ pub enum Error {
     /// A port of this machine cannot be listened on.
     #[error("cannot listen on {address}")]
     Listen { address: SocketAddr, source: std::io::Error },
+    /// A controller cannot list its objects.
+    #[error(transparent)]
+    Objects(canary_controller::ListError),
     /// Rendered objects cannot be read or written.
     #[error("{}: {source}", path.display())]
     Rendered {
@@ -121,7 +124,9 @@ impl Error {
             },
             Self::Listen { .. } => Some("give another `--port`, or none for a free one".to_owned()),
             Self::Rendered { source, .. } => source.hint().map(str::to_owned),
-            Self::File { .. } | Self::Report(_) | Self::Runtime(_) | Self::Interrupted => None,
+            Self::File { .. } | Self::Objects(_) | Self::Report(_) | Self::Runtime(_) | Self::Interrupted => {
+                None
+            }
         }
     }
 

@@ -153,6 +153,24 @@ impl Cluster {
         self.client.ready(namespace, service, version).await
     }
 
+    /// Works while no other process holds this Lease, given by namespace and name. Waits for it without a limit.
+    ///
+    /// # Errors
+    ///
+    /// Those of the work; if the Lease is lost meanwhile, or the API server refuses it.
+    pub async fn lead<T>(
+        &self,
+        lease: (String, String),
+        work: impl AsyncFn() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        loop {
+            match self.leases.with_leases(vec![lease.clone()], "controller", &work).await {
+                Err(Error::Held { .. }) => {}
+                done => return done,
+            }
+        }
+    }
+
     /// The user, as the author of a change that is made now.
     pub(crate) fn author(&self) -> Author<'_> {
         Author::new(&self.user, Timestamp::now())

@@ -15,6 +15,7 @@
 //! data_plane        how the requests of a pod go through the mesh         Pod                 -> DataPlane
 //! object            objects of the API: names, owners of fields           JSON                -> Object
 //! spec              the fields of canary.yaml                             tree                -> Release
+//! resource          canary.yaml as a kind of Kubernetes: its CustomResourceDefinition
 //! prometheus        responses of Prometheus                               JSON                -> numbers, series
 //! destination_rule  the `DestinationRule` in force, and ours beside it    rules               -> Object
 //! routing           where routes lead, and the lists of route objects     objects             -> RouteTargets
@@ -70,6 +71,7 @@ pub mod prometheus;
 pub mod rbac;
 pub mod record;
 pub mod redaction;
+pub mod resource;
 pub mod rollout;
 pub mod routing;
 pub mod spec;

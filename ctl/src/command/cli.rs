@@ -3,6 +3,7 @@
 use super::apply::Apply;
 use super::complete::Complete;
 use super::completions::Completions;
+use super::controller::Controller;
 use super::conventions;
 use super::dashboard::Dashboard;
 use super::diff::Diff;
@@ -90,6 +91,8 @@ pub(super) enum Verb {
     Weight(Box<Weigh>),
     /// Roll out the canary automatically, and promote it or roll it back on evidence
     Rollout(Box<Rollout>),
+    /// Carry out the Release objects of a cluster, as a process in it
+    Controller(Controller),
     /// Pause a release: other users cannot change it
     Pause(Pause),
     /// Let a paused release change again

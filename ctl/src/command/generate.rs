@@ -2,6 +2,8 @@
 
 use super::admission_policy::AdmissionPolicy;
 use super::arguments::only_client;
+use super::controller::Install;
+use super::crd::Crd;
 use super::rbac::Rbac;
 use crate::hint::ShellCommand;
 use crate::local::{Bootstrap, Environment, Layout, Lock, Plan, bootstrap};
@@ -61,6 +63,10 @@ pub(super) enum Instead {
     Rbac(Rbac),
     /// Print a policy for the API server that refuses a Helm upgrade without the post-renderer
     AdmissionPolicy(AdmissionPolicy),
+    /// Print what a controller needs in a cluster: definitions, rights, a Deployment of two replicas
+    Controller(Install),
+    /// Print the definition of canary.yaml as a kind of Kubernetes, so that a release can be an object of a cluster
+    Crd(Crd),
 }
 
 /// Print the routes alone, for a chart or a repository that owns them; needs no signing keys
@@ -87,6 +93,8 @@ pub(super) async fn run(arguments: &Generate, printer: &mut Printer) -> Result<O
         Some(Instead::AdmissionPolicy(arguments)) => {
             return super::admission_policy::run(arguments, printer);
         }
+        Some(Instead::Controller(arguments)) => return super::controller::install(arguments, printer),
+        Some(Instead::Crd(arguments)) => return super::crd::run(*arguments, printer),
         Some(Instead::Routes(of)) => return print_routes(&read(&of.files)?, of, printer),
         None => {}
     }

@@ -6,7 +6,9 @@ mod arguments;
 mod cli;
 mod complete;
 mod completions;
+mod controller;
 mod conventions;
+mod crd;
 mod dashboard;
 mod diff;
 mod doctor;
@@ -96,6 +98,7 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::Recover(arguments) => recover::run(&arguments, printer).await,
         Verb::RotateKeys(arguments) => Box::pin(rotate_keys::run(&arguments, printer)).await,
         Verb::Rollout(arguments) => Box::pin(rollout::run(&arguments, printer)).await,
+        Verb::Controller(arguments) => Box::pin(controller::run(&arguments, printer)).await,
         Verb::Pause(arguments) => pause::pause(&arguments, printer).await,
         Verb::Resume(arguments) => pause::resume(&arguments, printer).await,
         Verb::List(arguments) => list::run(&arguments, printer).await,

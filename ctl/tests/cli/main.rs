@@ -8,6 +8,7 @@
 )]
 
 mod cli_fixture;
+mod controller;
 mod escapes;
 mod generate;
 mod help;

@@ -10,6 +10,7 @@
 
 mod apply;
 mod attacks;
+mod controller;
 mod faults;
 mod pause;
 mod role_changes;

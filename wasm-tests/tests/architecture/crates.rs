@@ -36,8 +36,9 @@ fn the_crates_depend_on_each_other_as_drawn() {
     assert_eq!(depends_on(&metadata, "helm-twins"), only(&["canary-release"]), "for its YAML reader");
     let below = only(&["assignment", "canary-operations", "canary-release"]);
     assert_eq!(depends_on(&metadata, "canary-dashboard"), below);
-    let libraries =
-        below.into_iter().chain(only(&["canary-dashboard", "cookie-jar", "helm-twins"])).collect();
+    assert_eq!(depends_on(&metadata, "canary-controller"), below);
+    let others = only(&["canary-controller", "canary-dashboard", "cookie-jar", "helm-twins"]);
+    let libraries = below.into_iter().chain(others).collect();
     assert_eq!(depends_on(&metadata, "canary-ctl"), libraries);
     for kit in ["wasm-host", "programs"] {
         assert_eq!(depends_on(&metadata, kit), only(&[]), "{kit} stands alone");
@@ -61,11 +62,12 @@ fn the_crates_depend_on_each_other_as_drawn() {
 }
 
 #[test]
-fn only_operations_name_kube_and_the_release_library_does_no_network_io() {
+fn only_operations_and_the_controller_name_kube_and_the_release_library_does_no_network_io() {
     for (folder, forbidden) in [
         ("ctl/src", &["kube", "k8s_openapi"][..]),
         ("ctl/release/src", &["kube", "k8s_openapi", "tokio", "hyper", "clap"]),
         ("ctl/operations/src", &["clap", "canary_ctl"]),
+        ("ctl/controller/src", &["clap", "canary_ctl"]),
         ("ctl/dashboard/src", &["kube", "k8s_openapi", "clap", "canary_ctl"]),
         ("ctl/twins/src", &["kube", "k8s_openapi", "tokio", "hyper", "clap", "std::fs", "std::process"]),
     ] {

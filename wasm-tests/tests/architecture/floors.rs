@@ -20,7 +20,7 @@ const RELEASE: [&[&str]; 16] = [
     ],
     &["object"],
     &["spec"],
-    &["destination_rule", "discover", "prometheus", "routing"],
+    &["destination_rule", "discover", "prometheus", "resource", "routing"],
     &["metrics"],
     &["evidence", "state"],
     &["alert", "analysis", "config"],

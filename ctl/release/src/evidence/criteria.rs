@@ -117,7 +117,7 @@ impl KindNumbers {
     }
 
     /// `5xx`, or `shop/api: 5xx` of another release.
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         self.release
             .as_ref()
             .map_or_else(|| self.kind.to_string(), |release| format!("{release}: {}", self.kind))

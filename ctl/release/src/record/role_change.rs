@@ -2,7 +2,7 @@
 //! which everything that is written follows.
 
 use super::{Author, Error, Operation, Record};
-use crate::spec::{Release, Seconds};
+use crate::spec::{Release, Seconds, Versions};
 use assignment::contract::{Role, Stickiness};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -206,9 +206,10 @@ impl Record {
         {
             self.record_role_change(RoleChangeKind::Promoted, from.clone(), to.clone(), by);
         }
-        let is_noted = self
-            .last_role_change(RoleChangeKind::RolledBack)
-            .is_some_and(|change| change.to == release.versions.stable);
+        let is_noted = self.last_role_change(RoleChangeKind::RolledBack).is_some_and(|change| {
+            let Versions { stable, rolled_back, .. } = &release.versions;
+            change.to == *stable && rolled_back.as_ref() != Some(&change.from)
+        });
         if self.state.version_of(Role::Canary).is_some() || is_noted {
             self.role_change = None;
         }

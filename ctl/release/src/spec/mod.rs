@@ -38,7 +38,7 @@ pub use object_metadata::{MetadataError, ObjectMetadata};
 pub use percentage::{Percentage, PercentageError};
 pub(crate) use query_template::{ISTIO_VERSION_LABELS, QueryVariables};
 pub use query_template::{IstioMetric, QueryTemplate, Reporter, TemplateError};
-pub(crate) use read::release as read_release;
+pub(crate) use read::{API_VERSION, KIND, release as read_release};
 pub use release::{
     Cookies, Delivery, Endpoint, Gateway, Local, Mode, Module, Overrides, Release, Routes, Selector, Service,
     Session, Versions,
@@ -46,6 +46,7 @@ pub use release::{
 pub use rollout::{
     DEFAULT_PLAN, FailureAction, Gate, OptionalKinds, RolloutPolicy, RolloutSpec, RolloutStep, SuccessAction,
 };
+pub(crate) use schema::LABEL as LABEL_PATTERN;
 pub use schema::json_schema;
 pub use secret_source::SecretSource;
 pub use service_host::{ServiceHost, resolve};

@@ -99,6 +99,9 @@ pub struct Versions {
     pub stable: String,
     /// The version under test, if there is one.
     pub canary: Option<String>,
+    /// A version that was rolled back and that the object of the release still names: whoever applies the rest of the object has not
+    /// taken note of it. A file has none.
+    pub rolled_back: Option<String>,
 }
 
 /// A gateway, as object and as pods.

@@ -201,6 +201,43 @@ pub enum Problem<'o> {
     },
 }
 
+impl Problem<'_> {
+    /// The identifier by which scripts know it.
+    pub const fn id(&self) -> &'static str {
+        match self {
+            Self::NoReadyPod { .. } => "no-ready-pod",
+            Self::ScaledDown(_) => "scaled-down",
+            Self::TemplateDrift { .. } => "template-drift",
+            Self::NoRecord => "no-record",
+            Self::RefusedRecord { .. } => "refused-record",
+            Self::UnverifiedRecord { .. } => "unverified-record",
+            Self::NoFilter { .. } => "no-filter",
+            Self::Missing { .. } => "missing",
+            Self::LostRoutes { .. } => "lost-routes",
+            Self::OutdatedRoutes { .. } => "outdated-routes",
+            Self::NotRepairable { .. } => "not-repairable",
+            Self::NotDeployed { .. } => "not-deployed",
+            Self::LostSubset { .. } => "lost-subset",
+            Self::ObjectChanged { .. } => "object-changed",
+            Self::NoRoutes { .. } => "no-routes",
+            Self::Bypass { .. } => "bypass",
+            Self::NotWritten { .. } => "not-written",
+            Self::ModuleRollout { .. } => "module-rollout",
+            Self::ProxyBehind { .. } => "proxy-behind",
+            Self::NoProxies => "no-proxies",
+            Self::NotObserved { .. } => "not-observed",
+            Self::NoWasmRuntime { .. } => "no-wasm-runtime",
+            Self::LostCookies(_) => "lost-cookies",
+            Self::WrongCookie(_) => "wrong-cookie",
+            Self::ShareDeviates { .. } => "share-deviates",
+            Self::FuseOpen(_) => "fuse-open",
+            Self::WeightExpired { .. } => "weight-expired",
+            Self::DrainOverdue { .. } => "drain-overdue",
+            Self::NotPruned { .. } => "not-pruned",
+        }
+    }
+}
+
 /// What requests get that bypass our routes.
 fn reached_pods(reached: &BTreeMap<String, usize>) -> String {
     if reached.is_empty() {

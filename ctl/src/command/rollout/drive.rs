@@ -138,7 +138,7 @@ pub(super) async fn run(arguments: &RolloutRun, printer: &mut Printer) -> Result
 
 /// With the receivers, the queries and the hooks of a file, which are those of its own release: a record never says to whom a token, a command or
 /// an alert is sent, nor what is asked. Without its file the alerts stay in the record until a driver that has it.
-fn driver<'c>(
+pub(in crate::command) fn driver<'c>(
     cluster: &'c Cluster,
     name: &ReleaseName,
     file: Option<RolloutSpec>,

@@ -16,6 +16,8 @@ mod hooks;
 mod metrics;
 mod view;
 
+pub(super) use drive::driver;
+
 use crate::report::Printer;
 use crate::{Error, Outcome};
 use alerts::TestAlerts;

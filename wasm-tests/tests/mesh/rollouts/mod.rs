@@ -1,5 +1,6 @@
 //! Rollouts by `canary-ctl` behind a real gateway, while users come and shop: plans whose minutes are seconds.
 
+mod controller;
 mod disturbed;
 mod fuses;
 mod load_tester;

@@ -85,6 +85,7 @@ fn accounts() -> Vec<Account> {
         "restricted-preparer",
         "restricted-forwarder",
         "restricted-adopter",
+        "restricted-controller",
         "restricted-blind",
         "restricted-doctor",
     ]

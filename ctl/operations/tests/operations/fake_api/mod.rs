@@ -82,7 +82,7 @@ impl FakeApi {
     }
 
     /// A client of it, as `kubectl` would be one.
-    fn client(&self) -> Client {
+    pub(crate) fn client(&self) -> Client {
         let api = self.clone();
         let service = service_fn(move |request: http::Request<Body>| {
             let api = api.clone();

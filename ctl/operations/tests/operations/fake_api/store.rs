@@ -191,7 +191,7 @@ impl Store {
         let uid = field("uid", format!("uid-{}", self.version));
         let created = field("creationTimestamp", "2026-11-01T00:00:00Z".to_owned());
         let version = field("resourceVersion", String::new());
-        if ["Deployment", "ReplicaSet"].contains(&text(&after["kind"])) {
+        if ["Deployment", "Release", "ReplicaSet"].contains(&text(&after["kind"])) {
             let generation = before.and_then(|before| before["metadata"]["generation"].as_u64());
             let is_other = before.is_none_or(|before| before["spec"] != after["spec"]);
             after["metadata"]["generation"] = json!(generation.unwrap_or_default() + u64::from(is_other));
@@ -208,8 +208,9 @@ impl Store {
     }
 }
 
-/// The path of the collection, and the name of the object.
+/// The path of the collection, and the name of the object; the subresource `status` is a part of it.
 fn split(path: &str) -> (&str, Option<&str>) {
+    let path = path.strip_suffix("/status").unwrap_or(path);
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     // `api/v1/namespaces/<namespace>/<plural>/<name>`, or `apis/<group>/<version>/…`.
     let is_namespace = parts.len() == 4 && path.starts_with("/api/v1/namespaces/");

@@ -70,10 +70,14 @@ fn killed_after_any_write_the_next_driver_reaches_the_same_end() {
 /// A good canary takes the three steps; one that fails takes the first, and the second where another client's write
 /// has cost it one of the four intervals that have to speak against it.
 fn assert_each_step_once(fixture: &RolloutFixture, canary: Canary, context: &str) {
-    let raised: Vec<&str> = fixture.weights.iter().map(String::as_str).filter(|weight| *weight != "0%").collect();
+    let raised: Vec<&str> =
+        fixture.weights.iter().map(String::as_str).filter(|weight| *weight != "0%").collect();
     let expected = if canary == Canary::Good { 3..=3 } else { 1..=2 };
     let is_in_order = ["1%", "10%", "50%"].starts_with(&raised);
-    assert!(is_in_order && expected.contains(&raised.len()), "{context}: each step once and in order: {raised:?}");
+    assert!(
+        is_in_order && expected.contains(&raised.len()),
+        "{context}: each step once and in order: {raised:?}"
+    );
 }
 
 #[test]

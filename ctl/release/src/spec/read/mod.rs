@@ -228,7 +228,7 @@ fn versions(mut section: Section<'_>) -> Option<Versions> {
     let stable = section.required_text("stable");
     let canary = section.text("canary");
     section.finish();
-    Some(Versions { label, stable: stable?, canary })
+    Some(Versions { label, stable: stable?, canary, rolled_back: None })
 }
 
 fn hosts(spec: &mut Section<'_>) -> Option<Vec<String>> {

@@ -44,7 +44,7 @@ pub(super) fn pattern(description: &str, pattern: &str) -> Value {
 }
 
 /// What a namespace, a Service or a subset may be called.
-pub(super) const LABEL: &str = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$";
+pub(crate) const LABEL: &str = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$";
 
 /// A DNS label; `7` and `true` are some, too.
 pub(super) fn label(description: &str) -> Value {

@@ -17,6 +17,7 @@ mod users;
 mod windows;
 
 use super::read::{API_VERSION, KIND};
+pub(crate) use build::LABEL;
 use build::{label, map_of, mapping, optional, pattern, required, set, text};
 use serde_json::{Value, json};
 

@@ -1,0 +1,34 @@
+use super::*;
+use canary_release::EmbeddedModule;
+use canary_release::file::load;
+use canary_release::rbac::{add_rollout_rights, rules as rules_of};
+use std::path::Path;
+
+/// The rights of an operator, as they are printed for people, are those of the controller too.
+#[test]
+fn the_controllers_rights_cover_what_the_operations_need_for_each_example() {
+    let given = rules();
+    let given = given.as_array().unwrap();
+    let has =
+        |rule: &Value, field: &str, name: &str| rule[field].as_array().unwrap().iter().any(|has| has == name);
+    for example in ["session-cookie", "jwt-user", "qa-only"] {
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(example).join("canary.yaml");
+        let Ok(document) = load(&path) else { panic!("{} is no release", path.display()) };
+        let mut release = document.release;
+        release.delivery.module.embed(EmbeddedModule::new(b"module").as_ref());
+        let mut all = rules_of(&release).unwrap();
+        add_rollout_rights(&mut all, &release);
+        for needed in all.values().flatten() {
+            let ([group], [resource]) = (&needed.api_groups, &needed.resources);
+            for verb in &needed.verbs {
+                let covers = |rule: &&Value| {
+                    has(rule, "apiGroups", group)
+                        && has(rule, "resources", resource)
+                        && has(rule, "verbs", verb)
+                };
+                assert!(given.iter().any(|rule| covers(&rule)), "{example}: {verb} {group}/{resource}");
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! One object: what people have asked for, then what its spec asks for, then its rollout, then its status.
+//!
+//! Everything but the status is done by the operations of the library, each of which may be killed anywhere and continued. What a
+//! [`Reconciler`] keeps saves requests and is missed by no other replica: when it has applied an object last, and the observation that a
+//! rollout's next one is compared with.
+//!
+//! ```text
+//! answer    takes and carries out `status.request`   Request          -> Answer
+//! carry_out applies, rolls out, finishes             Release          -> Carried
+//! report    writes the status                        Carried          -> Status
+//! ```
+
+mod answer;
+mod carry_out;
+mod report;
+
+pub(crate) use report::resource;
+
+use crate::object::ObjectError;
+use crate::{Grant, MissingGrant, Status};
+use canary_operations::{Cluster, Error, RolloutDriver, RolloutReport};
+use canary_release::object::Reference;
+use canary_release::record::Record;
+use canary_release::spec::{Release, ReleaseName, Versions};
+use canary_release::status::TrafficWindow;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// How long proxies are waited for by one operation. A release that waits for longer is continued by the next reconciliation.
+const TIMEOUT: Duration = Duration::from_mins(1);
+/// An object is applied again this often, so that what others have changed is repaired without an event, too.
+const RESYNC: SignedDuration = SignedDuration::from_mins(10);
+/// Between two observations of problems while a rollout goes on.
+const OBSERVE_AGAIN: Duration = Duration::from_secs(30);
+
+/// What the program gives the controller: its HTTP clients, and the module that it carries.
+pub trait Host {
+    /// Gives an embedded module its bytes.
+    fn embed_module(&self, release: &mut Release);
+    /// A driver with the receivers, queries and hooks of this release.
+    fn driver<'c>(&self, cluster: &'c Cluster, release: &Release) -> RolloutDriver<'c>;
+}
+
+/// What a reconciliation has led to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reconciled {
+    /// The status that was written.
+    pub status: Status,
+    /// When the object is to be reconciled again without an event.
+    pub again: Duration,
+}
+
+impl<H: Host> Host for &H {
+    fn embed_module(&self, release: &mut Release) {
+        (**self).embed_module(release);
+    }
+
+    fn driver<'c>(&self, cluster: &'c Cluster, release: &Release) -> RolloutDriver<'c> {
+        (**self).driver(cluster, release)
+    }
+}
+
+/// Carries out objects, one at a time for each release.
+pub struct Reconciler<'c, H> {
+    cluster: &'c Cluster,
+    host: H,
+    client: kube::Client,
+    /// The replica, for the status.
+    identity: String,
+    interval: Duration,
+    followed: RefCell<BTreeMap<ReleaseName, Followed<'c>>>,
+}
+
+/// What is kept of a release between two reconciliations.
+#[derive(Default)]
+struct Followed<'c> {
+    /// The generation that was applied last, with the roles that the versions had, and when.
+    applied: Option<(i64, Option<Timestamp>, Timestamp)>,
+    /// The driver of the rollout of this version.
+    driver: Option<(i64, RolloutDriver<'c>)>,
+    /// The objects of the release, to know whose a changed one is.
+    objects: Vec<Reference>,
+    window: TrafficWindow,
+    observed: Option<Instant>,
+}
+
+/// The object of a reconciliation.
+#[derive(Clone, Copy)]
+struct Subject<'o> {
+    object: &'o Value,
+    name: &'o ReleaseName,
+    generation: i64,
+    now: Timestamp,
+}
+
+/// Why an object is not carried out.
+#[derive(Debug, thiserror::Error)]
+enum Obstacle {
+    #[error(transparent)]
+    Object(#[from] ObjectError),
+    #[error("{}", list(.0))]
+    NotGranted(Vec<MissingGrant>),
+    #[error(
+        "expected label `canary-ctl.io/for-releases: true` at Secret `{0}`, found none: without it no release may use the Secret"
+    )]
+    Secret(String),
+    #[error("a Secret cannot be read")]
+    Unread(#[source] kube::Error),
+    #[error(transparent)]
+    Cluster(#[from] Error),
+}
+
+fn list(missing: &[MissingGrant]) -> String {
+    missing.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// What was carried out of an object.
+struct Carried {
+    record: Record,
+    /// The versions that the object names.
+    named: Versions,
+    report: Option<RolloutReport>,
+    again: Duration,
+}
+
+impl<'c, H: Host> Reconciler<'c, H> {
+    /// A reconciler that has seen nothing. `interval` is the time between two observations of a rollout.
+    pub fn new(
+        cluster: &'c Cluster,
+        client: kube::Client,
+        host: H,
+        (identity, interval): (String, Duration),
+    ) -> Self {
+        Self { cluster, host, client, identity, interval, followed: RefCell::default() }
+    }
+
+    /// Carries out an object, and writes its status.
+    ///
+    /// # Errors
+    ///
+    /// If its status cannot be written. Whatever else fails is in the status.
+    pub async fn reconcile(
+        &self,
+        object: &Value,
+        grants: &[Grant],
+        now: Timestamp,
+    ) -> Result<Reconciled, kube::Error> {
+        let name = name_of(object);
+        let generation = generation_of(object);
+        let mut status = Status::of(object);
+        let Some(name) = name else { return self.report_nameless(object, status, now).await };
+        self.answer_request(object, &name, &mut status, now).await?;
+        if status.observed_generation != generation {
+            self.announce(object, &mut status, now).await?;
+        }
+        let mut followed = self.followed.borrow_mut().remove(&name).unwrap_or_default();
+        let subject = Subject { object, name: &name, generation, now };
+        let carried = Box::pin(self.carry_out(&subject, grants, &mut followed)).await;
+        let reconciled = Box::pin(self.report(&subject, status, carried, &mut followed)).await;
+        self.followed.borrow_mut().insert(name, followed);
+        reconciled
+    }
+
+    /// The releases to which one of our objects belongs. Each is applied with the next reconciliation, for it may have been changed.
+    pub fn owners(&self, object: &Value) -> Vec<ReleaseName> {
+        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let (kind, namespace, name) = (text("/kind"), text("/metadata/namespace"), text("/metadata/name"));
+        let is_it =
+            |owned: &Reference| owned.kind == kind && owned.namespace == namespace && owned.name == name;
+        let mut owners = Vec::new();
+        for (release, followed) in self.followed.borrow_mut().iter_mut() {
+            if followed.objects.iter().any(is_it) {
+                followed.applied = None;
+                owners.push(release.clone());
+            }
+        }
+        owners
+    }
+
+    /// Forgets a release whose object was deleted.
+    pub fn forget(&self, name: &ReleaseName) {
+        self.followed.borrow_mut().remove(name);
+    }
+
+    pub(crate) const fn cluster(&self) -> &'c Cluster {
+        self.cluster
+    }
+}
+
+/// The name of an object as a release can have it.
+pub(crate) fn name_of(object: &Value) -> Option<ReleaseName> {
+    let metadata = object.get("metadata")?;
+    let part = |field: &str| metadata.get(field)?.as_str();
+    format!("{}/{}", part("namespace")?, part("name")?).parse().ok()
+}
+
+fn generation_of(object: &Value) -> i64 {
+    let generation = object.get("metadata").and_then(|metadata| metadata.get("generation"));
+    generation.and_then(Value::as_i64).unwrap_or_default()
+}

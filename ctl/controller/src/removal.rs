@@ -1,0 +1,93 @@
+//! Releases whose object was deleted. Stable gets all users at once; what else there is goes when nobody is hurt by it.
+//!
+//! No object has a finalizer: without a controller it would block its namespace for ever. Instead each release that a controller has
+//! applied says so in its sealed record, and such a release without an object is removed, also by a replica that starts later.
+
+use crate::{MARKED, MARKER};
+use canary_operations::{
+    Cluster, Error, LastAlerts, RollbackOptions, StoredRecord, UninstallOptions, WaitOptions,
+};
+use canary_release::record::Record;
+use canary_release::spec::ReleaseName;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// How long proxies are waited for.
+const TIMEOUT: Duration = Duration::from_mins(1);
+
+/// What was done about a release whose object is gone.
+#[derive(Debug)]
+pub enum Removal {
+    /// It is uninstalled.
+    Uninstalled,
+    /// Stable has all users, and the rest waits for this.
+    Waits(Box<Error>),
+    /// There is no such release, or no controller has applied it.
+    Nothing,
+}
+
+/// The releases that a controller has applied and that have no object.
+///
+/// # Errors
+///
+/// If records or configurations may not be listed.
+pub async fn without_object(
+    cluster: &Cluster,
+    namespaces: &[String],
+    objects: &BTreeSet<ReleaseName>,
+) -> Result<Vec<ReleaseName>, Error> {
+    let recorded = cluster.releases(namespaces).await?.into_iter();
+    let recorded = recorded.filter_map(|(name, record)| Some((name, record.ok()?)));
+    let left = cluster.releases_without_record(namespaces).await?.into_iter();
+    let left = left.filter_map(|(name, record)| Some((name, record.ok()?)));
+    let is_ours = |(name, record): &(ReleaseName, Record)| is_carried_out(record) && !objects.contains(name);
+    Ok(recorded.chain(left).filter(is_ours).map(|(name, _)| name).collect())
+}
+
+fn is_carried_out(record: &Record) -> bool {
+    record.metadata.annotations.get(MARKER).is_some_and(|value| value == MARKED)
+}
+
+/// Removes a release whose object was deleted.
+///
+/// # Errors
+///
+/// If the cluster refuses or does not answer. The next call continues.
+pub async fn remove(cluster: &Cluster, name: &ReleaseName) -> Result<Removal, Error> {
+    let stored = match cluster.get_or_recover_record(name, &BTreeSet::new()).await {
+        Err(Error::Unknown { .. }) => return Ok(Removal::Nothing),
+        found => found?,
+    };
+    if !is_carried_out(&stored.record) {
+        return Ok(Removal::Nothing);
+    }
+    let stored = end_canary(cluster, name, stored).await?;
+    let waiting = WaitOptions { timeout: TIMEOUT, progress: &mut |_, _| {} };
+    let options = UninstallOptions { skipped: &[], waiting, alerts: LastAlerts::default() };
+    match Box::pin(cluster.uninstall(name, stored, options)).await {
+        Ok(_) => Ok(Removal::Uninstalled),
+        Err(error) if error.is_refusal() || error.is_transient() => Ok(Removal::Waits(Box::new(error))),
+        Err(error) => Err(error),
+    }
+}
+
+/// Everybody is on stable with their next request, while subsets and routes stay: without these the Service would send users of stable to
+/// the canary's pods.
+async fn end_canary(
+    cluster: &Cluster,
+    name: &ReleaseName,
+    stored: StoredRecord,
+) -> Result<StoredRecord, Error> {
+    use assignment::contract::Role;
+    if stored.record.state.version_of(Role::Canary).is_none() {
+        return Ok(stored);
+    }
+    let options = RollbackOptions { now: true, ..RollbackOptions::default() };
+    let checked = match cluster.check_rollback(name, stored.clone(), options).await {
+        // Without pods of stable nobody is better off there; where the Service has gone, too, there is nobody.
+        Err(error) if error.is_refusal() => return Ok(stored),
+        checked => checked?,
+    };
+    let mut waiting = WaitOptions { timeout: TIMEOUT, progress: &mut |_, _| {} };
+    Ok(Box::pin(cluster.roll_back(checked, &mut waiting)).await?.stored)
+}

@@ -1,0 +1,296 @@
+//! The status of an object: what `kubectl`, kstatus, Argo CD and Flux read.
+//!
+//! # Source
+//! [Kubernetes API conventions, "Typical status properties"](https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties);
+//! [kstatus, "Conditions"](https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md).
+
+use crate::request::Answer;
+use assignment::Weight;
+use assignment::contract::Role;
+use canary_operations::RolloutReport;
+use canary_release::alert::{AlertKind, RolloutResult};
+use canary_release::evidence::KindNumbers;
+use canary_release::record::{Record, RoleChangeKind};
+use canary_release::rollout::{Rollout, RolloutPhase};
+use canary_release::spec::Versions;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What a release does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Phase {
+    /// Its objects are not all there.
+    #[default]
+    Installing,
+    /// It has no canary.
+    Stable,
+    /// It has a canary, whose weight no rollout changes.
+    Canary,
+    /// A rollout goes on.
+    Progressing,
+    /// A rollout waits for an approval.
+    Gated,
+    /// The evidence does not let a rollout go on.
+    Held,
+    /// A person has stopped it.
+    Paused,
+    /// The canary of the object has become stable.
+    Promoted,
+    /// The canary of the object was rolled back.
+    RolledBack,
+    /// The canary of the object takes no new users.
+    Stopped,
+    /// The object cannot be carried out.
+    Failed,
+}
+
+/// A condition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Condition {
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+    /// One word.
+    pub reason: String,
+    /// A sentence.
+    pub message: String,
+    /// When the status changed.
+    pub last_transition_time: Timestamp,
+    /// The generation that it is about.
+    pub observed_generation: i64,
+}
+
+/// A problem of a release.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// By which scripts know it.
+    pub id: String,
+    /// A sentence.
+    pub message: String,
+}
+
+/// The rollout of a release.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RolloutStatus {
+    plan: String,
+    /// From 1 on; 0 before the first.
+    step: usize,
+    steps: usize,
+    /// In percent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weight: Option<f64>,
+    since: Option<Timestamp>,
+    reason: String,
+    kinds: Vec<KindStatus>,
+}
+
+impl RolloutStatus {
+    /// What it does, or how it has ended.
+    pub(crate) fn reason(&self) -> &str {
+        &self.reason
+    }
+}
+
+/// One kind of failure, in both versions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct KindStatus {
+    kind: String,
+    canary_responses: u64,
+    canary_failed: u64,
+    stable_responses: u64,
+    stable_failed: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ratio: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    low: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    high: Option<f64>,
+    users: usize,
+}
+
+/// The status of an object.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    /// The generation of the spec that this is about.
+    #[serde(default)]
+    pub observed_generation: i64,
+    /// What the release does.
+    #[serde(default)]
+    pub phase: Phase,
+    /// The stable version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stable: Option<String>,
+    /// The canary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub canary: Option<String>,
+    /// The share that is asked for, in percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<f64>,
+    /// The share that was seen, in percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<f64>,
+    /// The rollout that goes on, or the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollout: Option<RolloutStatus>,
+    /// The problems, the worst first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<Problem>,
+    /// What the release waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_for: Option<String>,
+    /// The replica that has written this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
+    /// The answer to the last request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_request: Option<Answer>,
+    /// The conditions.
+    #[serde(default)]
+    pub conditions: Vec<Condition>,
+}
+
+/// What conditions say of a moment.
+pub(crate) struct Verdict<'a> {
+    /// `Ready`, `Reconciling`, `Stalled`.
+    pub(crate) states: [&'static str; 3],
+    /// The reason that they have in common.
+    pub(crate) reason: &'a str,
+    /// The sentence that they have in common.
+    pub(crate) message: &'a str,
+}
+
+impl Verdict<'_> {
+    pub(crate) const READY: [&'static str; 3] = ["True", "False", "False"];
+    pub(crate) const RECONCILING: [&'static str; 3] = ["False", "True", "False"];
+    pub(crate) const STALLED: [&'static str; 3] = ["False", "False", "True"];
+}
+
+impl Status {
+    /// The status of an object as it is.
+    pub fn of(object: &Value) -> Self {
+        let status = object.get("status").cloned().unwrap_or_default();
+        serde_json::from_value(status).unwrap_or_default()
+    }
+
+    /// Sets the conditions. A time changes with the status alone.
+    pub(crate) fn conclude(&mut self, verdict: &Verdict<'_>, generation: i64, now: Timestamp) {
+        self.observed_generation = generation;
+        let before = std::mem::take(&mut self.conditions);
+        let types = ["Ready", "Reconciling", "Stalled"];
+        let same = types.into_iter().zip(verdict.states);
+        let promoted = self.promoted().map(|state| ("Promoted", state));
+        self.conditions = same
+            .chain(promoted)
+            .map(|(kind, status)| {
+                let last =
+                    before.iter().find(|condition| condition.kind == kind && condition.status == status);
+                Condition {
+                    kind: kind.to_owned(),
+                    status: status.to_owned(),
+                    reason: verdict.reason.to_owned(),
+                    message: verdict.message.to_owned(),
+                    last_transition_time: last.map_or(now, |condition| condition.last_transition_time),
+                    observed_generation: generation,
+                }
+            })
+            .collect();
+    }
+
+    /// Whether the canary of the object has become stable; `None` where it names none.
+    const fn promoted(&self) -> Option<&'static str> {
+        match self.phase {
+            Phase::Stable | Phase::Installing => None,
+            Phase::Promoted => Some("True"),
+            Phase::RolledBack | Phase::Stopped => Some("False"),
+            _ => Some("Unknown"),
+        }
+    }
+
+    /// What the record says, and the last report of its rollout.
+    pub(crate) fn record(&mut self, record: &Record, named: &Versions, report: Option<&RolloutReport>) {
+        let state = &record.state;
+        self.stable = state.version_of(Role::Stable).map(str::to_owned);
+        self.canary = state.version_of(Role::Canary).map(str::to_owned);
+        self.weight = self.canary.is_some().then(|| percent(state.weight));
+        self.phase = phase(record, named, report);
+        self.rollout = record.rollout.as_deref().map(|rollout| rollout_status(rollout, report));
+        self.waiting_for = report.map(|report| report.decision.reason.clone());
+    }
+}
+
+/// In percent.
+fn percent(weight: Weight) -> f64 {
+    f64::from(weight.basis_points()) / 100.0
+}
+
+/// What a release does. `named` are the versions of the object.
+fn phase(record: &Record, named: &Versions, report: Option<&RolloutReport>) -> Phase {
+    if record.paused.is_some() {
+        return Phase::Paused;
+    }
+    let is_canary = |version: &str| named.canary.as_deref() == Some(version);
+    let rollout = record.rollout.as_deref().filter(|rollout| is_canary(&rollout.canary));
+    match rollout {
+        Some(rollout) if rollout.is_active() => return active(rollout, report),
+        Some(Rollout { ended: Some(end), .. }) if end.result == RolloutResult::Stopped => {
+            return Phase::Stopped;
+        }
+        _ => {}
+    }
+    let change = record.role_change.as_ref();
+    match change.map(|change| (change.kind, &change.from, &change.to)) {
+        Some((RoleChangeKind::Promoted, _, to)) if is_canary(to) => Phase::Promoted,
+        Some((RoleChangeKind::RolledBack, from, _)) if is_canary(from) || named.stable == *from => {
+            Phase::RolledBack
+        }
+        _ if record.state.version_of(Role::Canary).is_some() => Phase::Canary,
+        _ => Phase::Stable,
+    }
+}
+
+fn active(rollout: &Rollout, report: Option<&RolloutReport>) -> Phase {
+    let decision = report.map(|report| &report.decision);
+    if rollout.suspended.is_some() {
+        return Phase::Paused;
+    }
+    match decision.map(|decision| (decision.phase, decision.alert)) {
+        Some((_, Some(AlertKind::Gate))) => Phase::Gated,
+        Some((RolloutPhase::Held, _)) => Phase::Held,
+        _ => Phase::Progressing,
+    }
+}
+
+fn rollout_status(rollout: &Rollout, report: Option<&RolloutReport>) -> RolloutStatus {
+    let reason = rollout.ended.as_ref().map(|end| end.reason.clone());
+    RolloutStatus {
+        plan: rollout.plan_name.clone(),
+        step: rollout.step.as_ref().map_or(0, |step| step.index + 1),
+        steps: rollout.plan.len(),
+        weight: rollout.current().map(|step| percent(step.weight)),
+        since: Some(rollout.step_since()),
+        reason: reason.or_else(|| report.map(|report| report.decision.reason.clone())).unwrap_or_default(),
+        kinds: report.iter().flat_map(|report| &report.assessment.kinds).map(kind).collect(),
+    }
+}
+
+fn kind(numbers: &KindNumbers) -> KindStatus {
+    let ratio = numbers.ratio.as_ref();
+    KindStatus {
+        kind: numbers.name(),
+        canary_responses: numbers.canary.responses,
+        canary_failed: numbers.canary.failed,
+        stable_responses: numbers.stable.responses,
+        stable_failed: numbers.stable.failed,
+        ratio: ratio.map(|ratio| ratio.ratio),
+        low: ratio.map(|ratio| ratio.low),
+        high: ratio.map(|ratio| ratio.high),
+        users: numbers.users,
+    }
+}
