@@ -66,7 +66,8 @@ const EDITS: [Row; 31] = [
 ];
 
 /// Fields that say nothing to the filter of a proxy that keeps the release, and what holds for their edits.
-const NOT_OF_THE_FILTER: [(&str, &str); 13] = [
+const NOT_OF_THE_FILTER: [(&str, &str); 14] = [
+    ("uid", "drawn once: that of the record counts"),
     ("service", "another Service has other pods: `apply` names it"),
     ("versions", "a change of roles, which has checks of its own"),
     ("gateways", "a gateway that loses the release: below"),

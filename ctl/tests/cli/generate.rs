@@ -150,7 +150,7 @@ fn a_token_is_for_the_release_that_is_generated_also_where_the_file_names_no_uid
     let printed = cli.run("generate --signing-keys signing-keys.json").stdout;
     let (_, uid) = printed.split_once(r#""uid":""#).unwrap();
     let (uid, _) = uid.split_once('"').unwrap();
-    cli.write("named.yaml", &text.replacen("name: shop\n", &format!("name: shop\n  uid: {uid}\n"), 1));
+    cli.write("named.yaml", &text.replacen("spec:\n", &format!("spec:\n  uid: {uid}\n"), 1));
     let token = cli.run("token create --signing-keys signing-keys.json --version v2");
     let inspected = cli.run(&format!(
         "token inspect --signing-keys signing-keys.json -f named.yaml {}",

@@ -33,6 +33,7 @@ fn each_danger_is_found_at_its_level_and_place() {
     let plain = prometheus("http://prometheus:9090", "up{version=\"{{ version }}\"}");
     let of_both = prometheus("https://prometheus:9090", "up");
     let cases = [
+        ("  namespace: shop\n", "  namespace: shop\n  uid: abcdefghijkl\n", Info, "metadata.uid"),
         ("    - cookie: JSESSIONID", "    - header: x-user", Error, "spec.identifyBy[0]"),
         ("    - cookie: JSESSIONID", "    - header: x-user", Warning, "spec.identifyBy[0]"),
         ("    - cookie: JSESSIONID", "    - client-address", Warning, "spec.identifyBy[0]"),

@@ -41,7 +41,9 @@ fn the_reference_has_every_field_as_the_schema_has_it() {
     assert_eq!(paths.len(), rows.len(), "each field has one row: {rows:#?}");
     let head = format!(
         "# Fields of canary.yaml\n\n{WRITTEN}\n\n\
-        [The same as a JSON Schema](../canary.schema.json), for editors: `canary-ctl init --schema` writes it beside the file.\n\n\
+        [The same as a JSON Schema](../canary.schema.json), for editors: `canary-ctl init --schema` writes it beside the file.\n\
+        [The same as a CustomResourceDefinition](../crd.yaml), for a cluster: `canary-ctl generate crd` prints it. There a text is in quotes where YAML \
+        takes it for something else (`\"1.10\"`, `\"off\"`), and numbers are not.\n\n\
         * `[]` stands for each item of a list, `NAME` for a name that you choose.\n\
         * A share is in percent (`20`, `12.5%`), a duration in days, hours, minutes and seconds (`1d12h`, `90s`).\n\n\
         | field | meaning | words |\n| --- | --- | --- |\n"

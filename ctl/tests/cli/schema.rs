@@ -18,6 +18,20 @@ fn the_schema_of_the_docs_is_that_of_the_tool() {
 }
 
 #[test]
+fn the_definition_of_the_docs_is_that_of_the_tool() {
+    let ran = CliFixture::new().run("generate crd");
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let path = repository("docs/crd.yaml");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, &ran.stdout).unwrap();
+    }
+    let kept = std::fs::read_to_string(path).unwrap_or_default();
+    assert_eq!(ran.stdout, kept, "`canary-ctl generate crd > docs/crd.yaml`");
+    // Kubernetes reads YAML 1.1, in which a plain `off` is false.
+    assert!(!ran.stdout.contains("- off\n") && ran.stdout.contains("- \"off\"\n"));
+}
+
+#[test]
 fn init_writes_a_schema_beside_the_file_and_names_it_in_the_first_line() {
     let cli = CliFixture::new();
     let without = cli.run(&format!("{FLAGS} -f without.yaml"));

@@ -17,8 +17,9 @@ impl Document {
             "apiVersion": "canary-ctl.io/v1alpha1",
             "kind": "Release",
             // The same in every Envoy of a test: a uid drawn in one would make its pins strangers in the other.
-            "metadata": {"name": name, "namespace": "shop", "uid": format!("{name:z<12}")},
+            "metadata": {"name": name, "namespace": "shop"},
             "spec": {
+                "uid": format!("{name:z<12}"),
                 "versions": {"stable": "v1", "canary": "v2"},
                 "hosts": [super::HOST],
                 "stickiness": "session",

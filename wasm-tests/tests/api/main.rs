@@ -1,6 +1,7 @@
 //! `canary-ctl` and its operations in front of a real API server with Istio's kinds: writes, rights, field owners, faults.
 //!
 //! There is no Istio, no node and no pod, so the program needs no root; the server starts in seconds and serves all tests.
+#![recursion_limit = "256"]
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -13,6 +14,7 @@ mod attacks;
 mod controller;
 mod faults;
 mod pause;
+mod resource;
 mod role_changes;
 mod routes;
 mod virtual_service;

@@ -23,7 +23,7 @@ fn nothing_forged_reaches_the_canary_behind_the_newest_envoy() {
 
 async fn nothing_forged_reaches_the_canary(lab: &Lab, name: &str, envoy: &str) {
     let env = ShopEnv::set_up(lab, name, &ShopEnvOptions::gateway_with(envoy)).await.unwrap();
-    let release = env.release().unwrap().with("/metadata/uid", UID).with("/spec/weight", "0");
+    let release = env.release().unwrap().with("/spec/uid", UID).with("/spec/weight", "0");
     let keys = SigningKeys::read(&env.keys().unwrap()).unwrap();
     let attempts = Attempts::at(&release, &keys).unwrap();
     // The time that a gateway waits for its configuration, shortened for this test.

@@ -42,7 +42,7 @@ pub(super) fn contract(faults: &Faults, release: &Release, root: &Node) {
         _ => {}
     }
     if let Err(error) = config::acceptable(release) {
-        let (path, message) = located(&error);
+        let (path, message) = located(&error, root);
         if !(is_one_version(release) && path == VERSIONS) {
             faults.note(at(&path), message, error.hint().map(str::to_owned));
         }
@@ -55,7 +55,7 @@ fn is_one_version(release: &Release) -> bool {
 }
 
 /// The field of `canary.yaml` behind a field of the filter's configuration (`releases.shop/web.hosts`).
-fn located(error: &ContractError) -> (Vec<&str>, String) {
+fn located<'e>(error: &'e ContractError, root: &Node) -> (Vec<&'e str>, String) {
     let ContractError::Invalid { place, reason } = error else { return (vec!["spec"], error.to_string()) };
     let field = place.split(['.', '[']).nth(2).unwrap_or_default();
     let path = match field {
@@ -63,6 +63,7 @@ fn located(error: &ContractError) -> (Vec<&str>, String) {
         "versions" => VERSIONS.to_vec(),
         "sessionCookie" => vec!["spec", "session", "cookie"],
         "pin" => vec!["spec", "cookies"],
+        "uid" if root.get("spec").is_some_and(|spec| spec.get("uid").is_some()) => vec!["spec", "uid"],
         "uid" => vec!["metadata", "uid"],
         _ if place.starts_with("idCookie") => vec!["spec", "cookies"],
         _ if place.starts_with("headers") => vec!["spec", "delivery", "debugHeader"],

@@ -90,6 +90,11 @@ pub fn parse(path: &Path, text: &str) -> Result<Document, Error> {
 }
 
 impl Origin {
+    /// Whether a field was written.
+    pub(crate) fn has(&self, field: &str) -> bool {
+        self.places.contains_key(field)
+    }
+
     /// Where a field was written, or the nearest field above it that was: `spec.identifyBy[1]`, else `spec.identifyBy`, else `spec`.
     pub fn place(&self, field: &str) -> Place {
         let mut field = field;
@@ -152,5 +157,26 @@ mod tests {
             let refusal = refusal(&valid.replacen("metadata:\n", added, 1));
             assert!(refusal.contains("<<") && refusal.lines().count() < 3, "{added:?}: {refusal}");
         }
+    }
+
+    /// A pin is signed with the uid: a file that has moved it has to keep the value.
+    #[test]
+    fn a_uid_is_that_of_the_specification_and_of_older_files_that_of_the_metadata() {
+        let valid = include_str!("../../../../examples/session-cookie/canary.yaml");
+        let with = |metadata: &str, spec: &str| {
+            let text = valid.replacen("metadata:\n", &format!("metadata:\n{metadata}"), 1);
+            text.replacen("\nspec:\n", &format!("\nspec:\n{spec}"), 1)
+        };
+        let uid = |text: &str| parse(Path::new("canary.yaml"), text).unwrap().release.uid;
+        let (older, newer) = ("  uid: abcdefghijkl\n", "  uid: abcdefghijkl\n");
+        for text in [with(older, ""), with("", newer), with(older, newer)] {
+            assert_eq!(uid(&text).as_deref(), Some("abcdefghijkl"));
+        }
+        let refusal = refusal(&with(older, "  uid: mnopqrstuvwx\n"));
+        let expected = "expected the uid of `metadata.uid`, `abcdefghijkl`, found `mnopqrstuvwx`";
+        assert!(refusal.contains(expected) && refusal.starts_with("canary.yaml:10:"), "{refusal}");
+        let too_long = "x".repeat(64);
+        let refusal = super::tests::refusal(&with("", &format!("  uid: {too_long}\n")));
+        assert!(refusal.starts_with("canary.yaml:9:"), "{refusal}");
     }
 }

@@ -11,5 +11,6 @@ use crate::file::Document;
 /// Checks a release by every rule.
 pub fn lint(document: &Document) -> Findings {
     let raised = rules::ALL.iter().flat_map(|rule| rule(&document.release));
-    Findings::new(&document.origin, raised)
+    let older = rules::an_object_has_another_uid(document.origin.has("metadata.uid"));
+    Findings::new(&document.origin, older.into_iter().chain(raised))
 }

@@ -50,6 +50,20 @@ pub(super) fn raise(
 
 pub(super) const NOTHING: Vec<RawFinding> = Vec::new();
 
+/// The API server draws the uid of an object, and refuses one that names another.
+pub(super) fn an_object_has_another_uid(is_in_metadata: bool) -> Vec<RawFinding> {
+    if !is_in_metadata {
+        return NOTHING;
+    }
+    let message = "in a cluster `metadata.uid` is the object's own: this file cannot be applied there twice";
+    raise(
+        Level::Info,
+        "metadata.uid",
+        message,
+        "move the value to `spec.uid`: pins, ids and tokens stay valid",
+    )
+}
+
 fn sticky_sessions_need_their_cookie(release: &Release) -> Vec<RawFinding> {
     if release.stickiness != Stickiness::Session || release.session.cookie.is_some() {
         return NOTHING;

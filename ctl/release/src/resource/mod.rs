@@ -1,5 +1,8 @@
 //! The `CustomResourceDefinition` of `canary.yaml`, from the same table as its JSON Schema.
 
+mod bounds;
+mod place;
+mod rules;
 mod status;
 mod structural;
 
@@ -67,8 +70,26 @@ fn schema() -> Value {
             "apiVersion": {"description": of("/properties/apiVersion/description"), "type": "string"},
             "kind": {"description": of("/properties/kind/description"), "type": "string"},
             "metadata": {"type": "object"},
-            "spec": structural(&of("/properties/spec")),
+            "spec": spec().0,
             "status": status::status(),
         },
+        "x-kubernetes-validations": rules::object_rules(),
     })
+}
+
+/// What `spec` may be, and the places of rules that it does not have.
+fn spec() -> (Value, Vec<String>) {
+    let mut spec = structural(json_schema().pointer("/properties/spec").unwrap_or(&Value::Null));
+    let missing = [bounds::add_bounds(&mut spec), rules::add_rules(&mut spec)].concat();
+    (spec, missing)
+}
+
+#[cfg(test)]
+mod tests {
+    /// A rule at a place that is gone would be none.
+    #[test]
+    fn each_rule_is_about_a_value_of_the_schema() {
+        let (_, missing) = super::spec();
+        assert_eq!(missing, Vec::<String>::new());
+    }
 }

@@ -68,7 +68,7 @@ fn typed(schema: &Value, of: &mut Map<String, Value>) {
         }
         "object" => fields(schema, of),
         "string" => {
-            copy(schema, &["minLength", "maxLength", "pattern"], of);
+            copy(schema, &["minLength", "maxLength", "pattern", "allOf"], of);
             if schema.get("pattern").is_some_and(|pattern| *pattern == crate::spec::LABEL_PATTERN) {
                 of.insert("maxLength".to_owned(), MAX_LABEL.into());
             }

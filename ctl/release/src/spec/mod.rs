@@ -38,7 +38,7 @@ pub use object_metadata::{MetadataError, ObjectMetadata};
 pub use percentage::{Percentage, PercentageError};
 pub(crate) use query_template::{ISTIO_VERSION_LABELS, QueryVariables};
 pub use query_template::{IstioMetric, QueryTemplate, Reporter, TemplateError};
-pub(crate) use read::{API_VERSION, KIND, release as read_release};
+pub(crate) use read::{API_VERSION, KIND, MAX_QUERY, release as read_release};
 pub use release::{
     Cookies, Delivery, Endpoint, Gateway, Local, Mode, Module, Overrides, Release, Routes, Selector, Service,
     Session, Versions,

@@ -66,6 +66,7 @@ pub(crate) fn on_a_cluster() -> Value {
             "labels": {"team": "checkout"}, "annotations": {"note": "any text"},
         },
         "spec": {
+            "uid": "abcdefghijkl",
             "service": {"name": "shop", "port": 8080},
             "versions": {"label": "version", "stable": "v1", "canary": "v2"},
             "hosts": ["shop.example.com"],

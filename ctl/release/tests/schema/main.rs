@@ -8,6 +8,7 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
+mod crd;
 mod every_field;
 mod pointers;
 

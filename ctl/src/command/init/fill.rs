@@ -24,7 +24,7 @@ pub(super) fn example(wanted: &InitOptions, arguments: &Init, uid: &str) -> Resu
     template
         .set("metadata/name", arguments.name.as_str())?
         .set("metadata/namespace", arguments.namespace.as_str())?
-        .set("metadata/uid", uid)?
+        .set("spec/uid", uid)?
         .set("spec/service/name", arguments.name.as_str())?
         .set("spec/versions/stable", &wanted.stable)?
         .set("spec/versions/canary", &wanted.canary)?

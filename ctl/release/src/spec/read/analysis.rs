@@ -12,7 +12,7 @@ use crate::yaml::{Node, Section};
 /// Each one is two requests in its interval.
 pub(in crate::spec) const MAX_METRICS: usize = 10;
 /// A request has them in its address.
-const MAX_QUERY: usize = 4_096;
+pub(crate) const MAX_QUERY: usize = 4_096;
 /// Prometheus scrapes each 15 s to a minute, and a rate needs two samples.
 const MIN_INTERVAL: u64 = 10;
 /// More in a row are no safeguard any more.

@@ -17,6 +17,7 @@ use super::{
     Session, Versions,
 };
 use crate::yaml::{Faults, Node, Section, Value};
+pub(crate) use analysis::MAX_QUERY;
 use analysis::MetricSubject;
 use assignment::Weight;
 use assignment::contract::{CacheControl, ExpiryAction, SameSite, SessionAffinity};
@@ -36,8 +37,22 @@ pub(crate) fn release(faults: &Faults, folder: &Path, root: &Node) -> Option<Rel
     let metadata = top.required_section("metadata").map(metadata);
     let spec = top.required_section("spec");
     top.finish();
-    let metadata = metadata?;
-    self::spec(spec?, folder, metadata)
+    let mut metadata = metadata?;
+    let mut spec = spec?;
+    metadata.uid = uid(&mut spec, metadata.uid);
+    self::spec(spec, folder, metadata)
+}
+
+/// `spec.uid`, or `metadata.uid` of an older file: there an object of a cluster has one of its own.
+fn uid(spec: &mut Section<'_>, older: Option<String>) -> Option<String> {
+    let Some(node) = spec.node("uid") else { return older };
+    let uid = spec.scalar(node)?.to_owned();
+    if let Some(older) = older.filter(|older| *older != uid) {
+        let message = format!("expected the uid of `metadata.uid`, `{older}`, found `{uid}`");
+        let hint = "keep the one that the release was applied with, here: another one invalidates pins, ids and tokens";
+        spec.fault(node.place, message, Some(hint.to_owned()));
+    }
+    Some(uid)
 }
 
 fn exactly(section: &mut Section<'_>, field: &'static str, expected: &str) {

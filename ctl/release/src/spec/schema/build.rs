@@ -80,6 +80,7 @@ pub(super) fn duration(description: &str) -> Value {
         "type": "string",
         "minLength": 2,
         "pattern": r"^\s*([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?\s*$",
+        "allOf": [{"pattern": "[1-9]"}],
     })
 }
 

@@ -28,12 +28,7 @@ pub fn json_schema() -> Value {
         vec![
             required("name", label("Its name, and that of its Service unless `spec.service` says another.")),
             required("namespace", label("The namespace of the Service.")),
-            optional(
-                "uid",
-                text(
-                    "Part of everything that is signed; drawn by `init`. A new one invalidates pins, ids and tokens.",
-                ),
-            ),
+            optional("uid", text("`spec.uid` of older files: an object of a cluster has another one here.")),
             optional("labels", labels()),
             optional("annotations", annotations()),
         ],

@@ -9,6 +9,12 @@ use serde_json::{Value, json};
 
 pub(super) fn spec() -> Value {
     let mut fields = vec![
+        optional(
+            "uid",
+            text(
+                "Part of everything that is signed; drawn by `init`. A new one invalidates pins, ids and tokens.",
+            ),
+        ),
         optional("service", service()),
         required("versions", versions()),
         required("hosts", hosts()),
