@@ -30,6 +30,7 @@
 //! file              canary.yaml, every fault with its line and column     text                -> Document
 //! hook              Flagger's webhooks: payload, and responses            HookResult          -> HookState
 //! assessment        one verdict of evidence, metrics and hooks            Evidence            -> Assessment
+//! import            a first canary.yaml from Flagger or Argo Rollouts     objects             -> Import
 //! lint              what is legal in a release and still dangerous        Release             -> findings
 //! manifest          the Kubernetes objects                                Release             -> YAML documents
 //! rollout           the next step of a rollout, and why                   Rollout             -> Decision
@@ -58,6 +59,7 @@ pub mod evidence;
 pub mod file;
 pub mod format;
 pub mod hook;
+pub mod import;
 pub mod input_file;
 pub mod label_selector;
 pub mod lint;

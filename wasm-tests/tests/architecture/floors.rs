@@ -25,7 +25,7 @@ const RELEASE: [&[&str]; 16] = [
     &["evidence", "state"],
     &["alert", "analysis", "config"],
     &["delivery", "file", "hook"],
-    &["assessment", "lint", "manifest"],
+    &["assessment", "import", "lint", "manifest"],
     &["rollout"],
     &["record"],
     &["preflight", "train"],

@@ -1,0 +1,142 @@
+//! Every field of a kind with its handling: one table a kind, which a test compares with the schemas of the peers.
+
+use super::difference::{Differences, Fate, Importance, SourceOrigin};
+use super::source::SourceObject;
+use crate::yaml::{Entry, Node, Value};
+
+/// The handling of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handling {
+    /// The release has it, or an object that is to be applied.
+    Carried,
+    /// It has no purpose any more, and is not missed.
+    Irrelevant,
+    /// Carried with another meaning: what differs, what to do.
+    Differs(Importance, &'static str, &'static str),
+    /// Not carried: what is lost, what to do.
+    Lost(Importance, &'static str, &'static str),
+}
+
+/// A field by its path in the schema: `[]` for the items of a list, `*` for a name of the user's, `**` at the end for all below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldRule {
+    /// The path.
+    pub path: &'static str,
+    /// Its handling.
+    pub handling: Handling,
+}
+
+pub(super) const fn carried(path: &'static str) -> FieldRule {
+    FieldRule { path, handling: Handling::Carried }
+}
+
+pub(super) const fn irrelevant(path: &'static str) -> FieldRule {
+    FieldRule { path, handling: Handling::Irrelevant }
+}
+
+pub(super) const fn differs(
+    path: &'static str,
+    importance: Importance,
+    what: &'static str,
+    action: &'static str,
+) -> FieldRule {
+    FieldRule { path, handling: Handling::Differs(importance, what, action) }
+}
+
+pub(super) const fn lost(
+    path: &'static str,
+    importance: Importance,
+    what: &'static str,
+    action: &'static str,
+) -> FieldRule {
+    FieldRule { path, handling: Handling::Lost(importance, what, action) }
+}
+
+impl FieldRule {
+    /// True if it handles a path of the schema.
+    pub fn covers(&self, path: &str) -> bool {
+        match self.path.strip_suffix(".**") {
+            Some(root) => path.strip_prefix(root).is_some_and(is_below),
+            None => self.path == path,
+        }
+    }
+}
+
+fn is_below(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with(['.', '['])
+}
+
+/// Notes what the table says of each field that an object sets, and each field that the table does not know.
+pub(super) fn check(object: &SourceObject, table: &[FieldRule], differences: &mut Differences) {
+    const OF_EVERY_OBJECT: [&str; 4] = ["apiVersion", "kind", "metadata", "status"];
+    let mut walk = Walk { table, differences };
+    for entry in object.node.entries().iter().filter(|entry| !OF_EVERY_OBJECT.contains(&entry.key.as_str())) {
+        walk.entry(entry, "", &object.origin(""));
+    }
+}
+
+struct Walk<'w> {
+    table: &'w [FieldRule],
+    differences: &'w mut Differences,
+}
+
+impl Walk<'_> {
+    fn entry(&mut self, entry: &Entry, schema: &str, origin: &SourceOrigin) {
+        let join =
+            |path: &str, name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+        let field = origin.at(join(&origin.field, &entry.key), entry.place);
+        let path = join(schema, &entry.key);
+        let rule = self.rule(&path).map(|rule| (rule, path)).or_else(|| {
+            let path = join(schema, "*");
+            self.rule_below(&path).map(|rule| (rule, path))
+        });
+        let Some((rule, path)) = rule else {
+            self.differences.note(
+                &field,
+                (Importance::Guard, Fate::Unknown),
+                format!("`{}` is a field that the importer does not know", entry.key),
+                "find out if users depend on it",
+            );
+            return;
+        };
+        if !entry.node.is_off() {
+            self.note(&rule, &field);
+        }
+        if !rule.path.ends_with(".**") {
+            self.within(&entry.node, &path, &field);
+        }
+    }
+
+    fn within(&mut self, node: &Node, schema: &str, origin: &SourceOrigin) {
+        match &node.value {
+            Value::Scalar(..) => {}
+            Value::Sequence(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    let origin = origin.at(format!("{}[{index}]", origin.field), item.place);
+                    self.within(item, &format!("{schema}[]"), &origin);
+                }
+            }
+            Value::Mapping(entries) => entries.iter().for_each(|entry| self.entry(entry, schema, origin)),
+        }
+    }
+
+    fn rule(&self, path: &str) -> Option<FieldRule> {
+        self.table.iter().find(|rule| rule.covers(path)).copied()
+    }
+
+    /// A rule for names that are the user's, or for what is below them.
+    fn rule_below(&self, path: &str) -> Option<FieldRule> {
+        let found = self.rule(path);
+        let is_inner = |rule: &&FieldRule| rule.path.strip_prefix(path).is_some_and(is_below);
+        found.or_else(|| self.table.iter().find(is_inner).map(|_| carried("")))
+    }
+
+    fn note(&mut self, rule: &FieldRule, origin: &SourceOrigin) {
+        let (fate, importance, what, action) = match rule.handling {
+            Handling::Carried | Handling::Irrelevant => return,
+            Handling::Differs(importance, what, action) => (Fate::Differs, importance, what, action),
+            Handling::Lost(importance, what, action) => (Fate::Lost, importance, what, action),
+        };
+        self.differences.note(origin, (importance, fate), what, action);
+    }
+}

@@ -1,0 +1,44 @@
+//! The tables of fields beside the schemas of the peers, whose paths `tools/import-fields.sh` has listed.
+
+use canary_release::import::{FieldRule, field_tables};
+use std::collections::BTreeMap;
+
+const FLAGGER: &str = include_str!("fields/flagger.txt");
+const ARGO: &str = include_str!("fields/argo-rollouts.txt");
+
+/// Fields that schemas do not have any more, and objects still do.
+const DEPRECATED: [&str; 1] = ["spec.canaryAnalysis.**"];
+
+fn schemas() -> BTreeMap<&'static str, Vec<&'static str>> {
+    let mut schemas: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for line in [FLAGGER, ARGO].iter().flat_map(|text| text.lines()).filter(|line| !line.starts_with('#')) {
+        let (kind, path) = line.split_once(' ').unwrap();
+        schemas.entry(kind).or_default().push(path);
+    }
+    schemas
+}
+
+fn is_covered(table: &[FieldRule], path: &str) -> bool {
+    table.iter().any(|rule| rule.covers(path))
+}
+
+#[test]
+fn every_field_of_a_schema_has_a_rule_and_every_rule_a_field() {
+    let schemas = schemas();
+    let mut faults = Vec::new();
+    for (kind, table) in field_tables() {
+        let paths = &schemas[kind];
+        assert!(paths.len() > 5, "{kind}: {paths:?}");
+        let missing = paths.iter().filter(|path| !is_covered(table, path));
+        faults.extend(missing.map(|path| format!("{kind}: no rule for `{path}`")));
+        for rule in table.iter().filter(|rule| !DEPRECATED.contains(&rule.path)) {
+            if !paths.iter().any(|path| rule.covers(path)) {
+                faults.push(format!("{kind}: no field for the rule `{}`", rule.path));
+            }
+        }
+        let twice =
+            table.iter().filter(|rule| table.iter().filter(|other| other.path == rule.path).count() > 1);
+        faults.extend(twice.map(|rule| format!("{kind}: two rules for `{}`", rule.path)));
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
