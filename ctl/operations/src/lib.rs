@@ -40,6 +40,7 @@ pub use error::{
 };
 pub use metrics_reader::ScrapedMetrics;
 pub use observe::effective_config::EffectiveSettings;
+pub use observe::peer::PeerObjects;
 pub use observe::recover::config_objects;
 pub use observe::secret_reader::SecretReader;
 pub use operation::adopt::{AdoptOptions, Adoption, ObjectIdentity, WorkloadIdentity};

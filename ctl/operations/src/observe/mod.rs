@@ -8,6 +8,7 @@
 //! exposure          Gateways of a release, their pods and hosts  Release -> Exposure
 //! effective_config  the configuration that the proxies have      Record -> EffectiveSettings
 //! discover          the objects for a first canary.yaml          Service -> Objects
+//! peer              objects of Flagger and Argo Rollouts          name -> PeerObjects
 //! rights            the rights that the user lacks               Release -> Right
 //! recover           a record that was deleted, from the objects  ReleaseName -> StoredRecord
 //! ```
@@ -16,6 +17,7 @@ pub(crate) mod callers;
 pub(crate) mod discover;
 pub(crate) mod effective_config;
 pub(crate) mod exposure;
+pub(crate) mod peer;
 pub(crate) mod recover;
 pub(crate) mod rights;
 pub(crate) mod routes;

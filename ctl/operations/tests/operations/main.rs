@@ -29,6 +29,7 @@ mod moves_users;
 mod new_module;
 mod object_metadata;
 mod others;
+mod peer_objects;
 mod proxies_without_istiod;
 mod readiness;
 mod refused;

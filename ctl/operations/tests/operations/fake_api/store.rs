@@ -16,6 +16,8 @@ pub(crate) struct Store {
     version: u64,
     /// Namespaces that were deleted: nothing can be created in them.
     deleted: Vec<String>,
+    /// Plural names of kinds that are not installed.
+    pub(crate) uninstalled: Vec<&'static str>,
 }
 
 impl Store {
@@ -83,7 +85,11 @@ impl Store {
         let (api_version, namespace) = (text(&body["apiVersion"]), text(&body["metadata"]["namespace"]));
         let root = if api_version.contains('/') { "apis" } else { "api" };
         let kind = text(&body["kind"]).to_lowercase();
-        let plural = if kind.ends_with('s') { format!("{kind}es") } else { format!("{kind}s") };
+        let plural = match kind.strip_suffix("ry") {
+            Some(stem) => format!("{stem}ries"),
+            None if kind.ends_with('s') => format!("{kind}es"),
+            None => format!("{kind}s"),
+        };
         let collection = if body["kind"] == "Namespace" {
             format!("/{root}/{api_version}/{plural}")
         } else {
@@ -163,6 +169,9 @@ impl Store {
     }
 
     fn list(&self, collection: &str, request: &Request) -> Response<Body> {
+        if self.uninstalled.iter().any(|plural| collection.ends_with(&format!("/{plural}"))) {
+            return failure(404, "NotFound", "the server could not find the requested resource");
+        }
         let selector = request.query.get("labelSelector").map_or("", String::as_str);
         let wanted: Vec<(&str, &str)> = selector.split(',').filter_map(|pair| pair.split_once('=')).collect();
         let is_selected = |object: &&Value| {
