@@ -4,7 +4,7 @@ use crate::hint::{Hint, missing_rights};
 use crate::report::escape;
 use crate::{explain, http, local, outcome, report, token, verify};
 use canary_release::rbac::Right;
-use canary_release::{config, discover, file, manifest};
+use canary_release::{config, discover, file, import, manifest};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -48,6 +48,9 @@ pub enum Error {
     /// No release can be derived from the cluster's objects.
     #[error(transparent)]
     Survey(#[from] discover::Error),
+    /// No release can be made of the objects of a peer.
+    #[error(transparent)]
+    Import(#[from] import::Error),
     /// The request to explain cannot be read.
     #[error(transparent)]
     Explain(#[from] explain::ExplainRequestError),
@@ -114,6 +117,7 @@ impl Error {
             Self::Denied { user, missing, .. } => Some(missing_rights(user, missing)),
             Self::Preflight(refusal) => refusal.hint(),
             Self::Survey(error) => error.hint(),
+            Self::Import(error) => error.hint(),
             Self::Explain(error) => error.hint(),
             Self::Token(error) => error.hint(),
             Self::Verify(error) => error.hint().map(str::to_owned),

@@ -24,6 +24,7 @@ mod cluster;
 mod command;
 mod doctor;
 mod file;
+mod import;
 mod next_step;
 mod plan;
 mod rights;
@@ -34,6 +35,7 @@ mod train;
 mod twin;
 
 pub(crate) use command::ShellCommand;
+pub(crate) use import::move_command;
 pub use rights::{missing_rights, printed_for};
 pub use status::CALLS_OF_AMBIENT_PODS;
 

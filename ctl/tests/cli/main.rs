@@ -13,6 +13,7 @@ mod escapes;
 mod generate;
 mod help;
 mod hooks;
+mod import;
 mod init;
 mod lint;
 mod local;

@@ -22,10 +22,10 @@ pub(super) fn example(wanted: &InitOptions, arguments: &Init, uid: &str) -> Resu
         Known::ByClaim(_) => BY_CLAIM,
     })?;
     template
-        .set("metadata/name", arguments.name.as_str())?
-        .set("metadata/namespace", arguments.namespace.as_str())?
+        .set("metadata/name", wanted.name.as_str())?
+        .set("metadata/namespace", arguments.namespace())?
         .set("spec/uid", uid)?
-        .set("spec/service/name", arguments.name.as_str())?
+        .set("spec/service/name", wanted.name.as_str())?
         .set("spec/versions/stable", &wanted.stable)?
         .set("spec/versions/canary", &wanted.canary)?
         .set("spec/hosts", &wanted.hosts)?

@@ -12,6 +12,7 @@ use canary_release::spec::ReleaseName;
 
 /// The values of a first file.
 pub(super) struct InitOptions {
+    pub(super) name: String,
     pub(super) hosts: Vec<String>,
     pub(super) key: Known,
     pub(super) stable: String,
@@ -42,6 +43,7 @@ impl InitOptions {
         };
         let key = asked_key(arguments);
         Ok(Self {
+            name: arguments.name()?.to_string(),
             hosts: arguments.hosts.clone(),
             key: key.ok_or_else(|| missing("what users are known by", "--session-cookie NAME"))?,
             stable: arguments.stable.clone().unwrap_or_else(|| "v1".to_owned()),
@@ -61,7 +63,7 @@ impl InitOptions {
         let (kubeconfig, context) = (arguments.kubeconfig.clone(), arguments.context.clone());
         let access = Access { kubeconfig, context, on_slow: Some(report_slow), ..Access::default() };
         let cluster = Cluster::connect(&access, WriteOptions::default()).await?;
-        let (namespace, name) = (arguments.namespace.as_str(), arguments.name.as_str());
+        let (namespace, name) = (arguments.namespace(), arguments.name()?.as_str());
         let objects = cluster.application(namespace, name).await?;
         let objects =
             objects.ok_or_else(|| discover::Error::NoService { service: format!("{namespace}/{name}") })?;
@@ -78,7 +80,8 @@ impl InitOptions {
         if arguments.tls.is_none() {
             tell_of_plain_http(&gateways, printer);
         }
-        Ok(Self { hosts, key, stable, canary, gateways, service: Some(found) })
+        let name = name.to_owned();
+        Ok(Self { name, hosts, key, stable, canary, gateways, service: Some(found) })
     }
 }
 

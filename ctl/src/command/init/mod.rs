@@ -2,51 +2,61 @@
 //! keys.
 
 mod fill;
+mod import;
 mod init_options;
 
 use crate::command::arguments::only_client;
 use crate::command::schema;
 use crate::hint::ShellCommand;
 use crate::local::{Environment, Readers, read_own_keys, replace_for, write_keys};
-use crate::report::Printer;
+use crate::report::{Format, Printer};
 use crate::{Error, Outcome};
 use canary_release::config::{self, SigningKeys};
+use canary_release::import::Peer;
 use canary_release::spec::{Label, Mode, ReleaseName};
 use canary_release::state::new_uid;
 use canary_release::{file, input_file, manifest};
-use clap::{ArgAction, Args};
+use clap::{ArgAction, ArgGroup, Args};
 use init_options::InitOptions;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Write a commented canary.yaml, and keys where there are none yet
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "Examples:
+#[command(group = ArgGroup::new("cluster").args(["from_cluster", "from_flagger", "from_argo"]), group = ArgGroup::new("peer").args(["from_flagger", "from_argo"]), after_help = "Examples:
   canary-ctl init --name shop --namespace shop --host shop.example.com --session-cookie JSESSIONID --canary v2
   canary-ctl init --from-cluster --name shop --namespace shop --canary v2
+  canary-ctl init --from-flagger canary.yaml --from-flagger templates.yaml --session-cookie JSESSIONID
+  canary-ctl init --from-argo shop/cart --session-cookie JSESSIONID
   canary-ctl init --name api --namespace shop --host api.example.com --jwt-claim sub --canary v2
   canary-ctl init --name shop --host localhost --session-cookie SESSION --canary v2 --local \\
     --endpoint v1=127.0.0.1:9001 --endpoint v2=127.0.0.1:9002")]
 pub(super) struct Init {
     /// The release's name, and the Service's
-    #[arg(long)]
-    pub(super) name: Label,
-    /// The namespace of the Service
-    #[arg(short, long, default_value = "default")]
-    pub(super) namespace: Label,
+    #[arg(long, required_unless_present_any = ["from_flagger", "from_argo"])]
+    pub(super) name: Option<Label>,
+    /// The namespace of the Service (default: default, or that of the imported object)
+    #[arg(short, long)]
+    pub(super) namespace: Option<Label>,
     /// Look at the Service, its pods and its routes on the cluster, and ask only for what they do not say
     #[arg(long, conflicts_with = "local")]
     pub(super) from_cluster: bool,
+    /// Make it of a Canary of Flagger: a file with it and its `MetricTemplate`s, `-` for stdin, or [NAMESPACE/]NAME on the cluster; can be repeated
+    #[arg(long, value_name = "FILE|NAME", conflicts_with_all = ["local", "module"])]
+    pub(super) from_flagger: Vec<String>,
+    /// Make it of a Rollout of Argo Rollouts: a file with it, its `AnalysisTemplate`s, Services and routes, or as above
+    #[arg(long, value_name = "FILE|NAME", conflicts_with_all = ["local", "module"])]
+    pub(super) from_argo: Vec<String>,
     /// The kubeconfig (default: as kubectl finds it, else the pod's service account)
-    #[arg(long, value_name = "FILE", requires = "from_cluster")]
+    #[arg(long, value_name = "FILE", requires = "cluster")]
     pub(super) kubeconfig: Option<PathBuf>,
     /// The context in it (default: its current one)
-    #[arg(long, value_name = "CONTEXT", requires = "from_cluster")]
+    #[arg(long, value_name = "CONTEXT", requires = "cluster")]
     pub(super) context: Option<String>,
     /// A host name that its users type
-    #[arg(long = "host", value_name = "HOST", required_unless_present = "from_cluster")]
+    #[arg(long = "host", value_name = "HOST", required_unless_present_any = ["from_cluster", "from_flagger", "from_argo"])]
     pub(super) hosts: Vec<String>,
     #[command(flatten)]
     pub(super) key: Key,
@@ -54,7 +64,7 @@ pub(super) struct Init {
     #[arg(long, value_name = "VERSION")]
     pub(super) stable: Option<String>,
     /// The version under test
-    #[arg(long, value_name = "VERSION", required_unless_present = "from_cluster")]
+    #[arg(long, value_name = "VERSION", required_unless_present_any = ["from_cluster", "from_flagger", "from_argo"])]
     pub(super) canary: Option<String>,
     /// The Gateway object that serves the host (default: istio-ingress/gateway, or what the cluster says)
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = gateway)]
@@ -91,6 +101,28 @@ pub(super) struct Init {
     /// Print the file, and write nothing
     #[arg(long, value_name = "WHERE", action = ArgAction::Set, value_parser = only_client, num_args = 0..=1, require_equals = true, default_missing_value = "client", default_value = "none", hide_default_value = true)]
     pub(super) dry_run: bool,
+    /// The form of what an import says: its differences, its steps, the file
+    #[arg(short = 'o', long = "output", value_name = "FORMAT", value_enum, requires = "peer")]
+    pub(super) output: Option<Format>,
+}
+
+impl Init {
+    /// The release's name. Fails if it is not given, which only an import may leave out.
+    fn name(&self) -> Result<&Label, Error> {
+        self.name
+            .as_ref()
+            .ok_or_else(|| Error::usage("expected a name of the release, found none", "give `--name NAME`"))
+    }
+
+    fn namespace(&self) -> &str {
+        self.namespace.as_ref().map_or("default", Label::as_str)
+    }
+
+    /// The objects to import, if it is an import.
+    fn peer(&self) -> Option<(Peer, &[String])> {
+        let peers = [(Peer::Flagger, &self.from_flagger), (Peer::Argo, &self.from_argo)];
+        peers.into_iter().find(|(_, named)| !named.is_empty()).map(|(peer, named)| (peer, named.as_slice()))
+    }
 }
 
 /// What users are known by.
@@ -98,7 +130,7 @@ pub(super) struct Init {
 #[group(multiple = false)]
 pub(super) struct Key {
     /// The application's session cookie: sessions stay where they are
-    #[arg(long, value_name = "NAME", required_unless_present_any = ["jwt_claim", "from_cluster"])]
+    #[arg(long, value_name = "NAME", required_unless_present_any = ["jwt_claim", "from_cluster", "from_flagger", "from_argo"])]
     pub(super) session_cookie: Option<String>,
     /// A claim of a JWT: users stay where the weight puts them
     #[arg(long, value_name = "CLAIM")]
@@ -120,6 +152,9 @@ fn gateway(text: &str) -> Result<ReleaseName, String> {
 }
 
 pub(super) async fn run(arguments: &Init, printer: &mut Printer) -> Result<Outcome, Error> {
+    if let Some(peer) = arguments.peer() {
+        return import::run(arguments, peer, printer).await;
+    }
     let uid = new_uid().map_err(config::Error::from)?;
     let wanted = if arguments.from_cluster {
         InitOptions::on_the_cluster(arguments, printer).await?
@@ -133,10 +168,7 @@ pub(super) async fn run(arguments: &Init, printer: &mut Printer) -> Result<Outco
         printer.yaml(&text)?;
         return Ok(Outcome::Done);
     }
-    if arguments.file.exists() && !arguments.force {
-        let message = format!("{} is there already", arguments.file.display());
-        return Err(Error::usage(message, "give `--force` to overwrite it, or `-f FILE` for another"));
-    }
+    refuse_existing(&arguments.file, arguments.force)?;
     if arguments.schema {
         write_schema(arguments, printer)?;
     }
@@ -168,6 +200,15 @@ pub(super) async fn run(arguments: &Init, printer: &mut Printer) -> Result<Outco
         ));
     }
     Ok(Outcome::Done)
+}
+
+/// An existing file is overwritten by force alone.
+fn refuse_existing(file: &Path, force: bool) -> Result<(), Error> {
+    if file.exists() && !force {
+        let message = format!("{} is there already", file.display());
+        return Err(Error::usage(message, "give `--force` to overwrite it, or `-f FILE` for another"));
+    }
+    Ok(())
 }
 
 /// The error of a flag whose value makes a file that is no release. The file is not written: its lines say nothing to a person.
