@@ -110,6 +110,11 @@ bench *ARGS:
 bench-arrival:
     @tools/bench-arrival.sh
 
+# Write the recording of a terminal, docs/pictures/terminal.svg, from what the tool prints.
+[group('test')]
+recording:
+    @tools/recording.sh
+
 # Simulate rollouts, good ones and bad ones, and write docs/evidence.md.
 [group('test')]
 bench-evidence:

@@ -3,11 +3,13 @@
 use crate::hint::{Hint, missing_rights};
 use crate::report::escape;
 use crate::{explain, http, local, outcome, report, token, verify};
+use canary_release::format::seconds;
 use canary_release::rbac::Right;
 use canary_release::{config, discover, file, import, manifest};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// Why a command could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -92,6 +94,16 @@ pub enum Error {
     /// The runtime of the process could not start.
     #[error("cannot start")]
     Runtime(#[source] std::io::Error),
+    /// The API server responds to no request.
+    #[error("the API server has not responded for {}; the same call goes on with what is left", seconds(*.limit))]
+    Silent { limit: Duration },
+    /// An emergency that the API server does not let through.
+    #[error("{source}")]
+    Emergency {
+        source: Box<Error>,
+        /// The `kubectl` command that stops the canary.
+        break_glass: String,
+    },
     /// Ctrl-C.
     #[error("interrupted")]
     Interrupted,
@@ -128,9 +140,18 @@ impl Error {
             },
             Self::Listen { .. } => Some("give another `--port`, or none for a free one".to_owned()),
             Self::Rendered { source, .. } => source.hint().map(str::to_owned),
-            Self::File { .. } | Self::Objects(_) | Self::Report(_) | Self::Runtime(_) | Self::Interrupted => {
-                None
+            Self::Emergency { source, break_glass } => {
+                let first = source.hint().map(|hint| hint + "\n").unwrap_or_default();
+                Some(format!(
+                    "{first}where `kubectl` still reaches an API server, this takes all users off the canary: {break_glass}"
+                ))
             }
+            Self::Silent { .. }
+            | Self::File { .. }
+            | Self::Objects(_)
+            | Self::Report(_)
+            | Self::Runtime(_)
+            | Self::Interrupted => None,
         }
     }
 

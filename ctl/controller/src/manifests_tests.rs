@@ -1,7 +1,7 @@
 use super::*;
-use canary_release::EmbeddedModule;
 use canary_release::file::load;
 use canary_release::rbac::{add_rollout_rights, rules as rules_of};
+use canary_release::spec::Module;
 use std::path::Path;
 
 /// The rights of an operator, as they are printed for people, are those of the controller too.
@@ -16,7 +16,7 @@ fn the_controllers_rights_cover_what_the_operations_need_for_each_example() {
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(example).join("canary.yaml");
         let Ok(document) = load(&path) else { panic!("{} is no release", path.display()) };
         let mut release = document.release;
-        release.delivery.module.embed(EmbeddedModule::new(b"module").as_ref());
+        release.delivery.module = Module::Url("oci://registry.test/filter:1".to_owned());
         let mut all = rules_of(&release).unwrap();
         add_rollout_rights(&mut all, &release);
         for needed in all.values().flatten() {

@@ -75,7 +75,7 @@ impl Cluster {
     /// credentials. An API server that does not return the user is no error.
     pub async fn connect(access: &Access, options: WriteOptions) -> Result<Self, Error> {
         let (client, address) = access.client_and_address().await?;
-        access.announced(&address, Self::authenticated(client, &address, options)).await
+        Self::authenticated(client, &address, options).await
     }
 
     /// The same with a client that exists, for example that of a controller.

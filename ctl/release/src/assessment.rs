@@ -25,13 +25,13 @@ pub struct Assessment {
     pub reason: String,
     /// The numbers of each kind of failure.
     pub kinds: Vec<KindNumbers>,
-    /// How often containers were restarted.
+    /// The number of restarts of containers.
     pub restarts: RestartCounts,
-    /// What was measured besides.
+    /// The measurements of metrics.
     pub metrics: Vec<MetricReport>,
-    /// What hooks have said since the step began.
+    /// The responses of hooks since the step began.
     pub hooks: Vec<HookReport>,
-    /// What was observed of the other releases of the train.
+    /// The observations of the other releases of the train.
     pub train: TrainReport,
 }
 

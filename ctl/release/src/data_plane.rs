@@ -18,7 +18,7 @@ const WAYPOINT: [(&str, &str); 2] = [
     ("gateway.networking.k8s.io/gateway-class-name", "istio-waypoint"),
 ];
 
-/// How the requests of a pod go through the mesh.
+/// The path of a pod's requests through the mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataPlane {
     /// By an Envoy in the pod: a sidecar or a gateway.
@@ -31,7 +31,7 @@ pub enum DataPlane {
     Unmeshed,
 }
 
-/// What a pod says of itself.
+/// The labels and images of a pod.
 #[derive(Clone, Copy, Debug)]
 pub struct PodDescription<'p> {
     /// Whether one of its containers is Istio's proxy.

@@ -67,7 +67,7 @@ impl ModuleDigest {
         Self { sha256, size: bytes.len() }
     }
 
-    /// What is shown in the place of a module's base64; of other texts, their size.
+    /// The text that replaces a module's base64; for other texts, their size.
     pub(crate) fn display_base64(text: &str) -> String {
         let embedded = EmbeddedModule::from_base64(text);
         embedded.map_or_else(|| format!("{} bytes", text.len()), |embedded| embedded.digest.to_string())

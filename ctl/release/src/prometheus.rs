@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// Longer texts of a server are cut, in characters.
 const MAX_TEXT: usize = 300;
 
-/// Why a query has no value. Whatever it is, it says nothing about a version.
+/// The reason why a query has no value. It says nothing about a version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
     /// The driver's file has no metric of that name: nothing is asked.

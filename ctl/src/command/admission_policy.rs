@@ -31,7 +31,7 @@ pub(super) struct AdmissionPolicy {
 
 const API_VERSION: &str = "admissionregistration.k8s.io/v1";
 
-/// What is said of the Deployment, its version before, and what to do.
+/// Names the Deployment, its version before, and what to do.
 const MESSAGE: &str = "'Deployment ' + oldObject.metadata.name + ' makes the pods of version ' + variables.before + ', and this update takes their \
      version from them: helm upgrade needs --post-renderer (canary-ctl twin post-render), and helm rollback \
      goes back to the revision before'";
@@ -108,7 +108,7 @@ fn binding(name: &str, release: &Release) -> Value {
     })
 }
 
-/// What is said of a Deployment that is to be deleted.
+/// The refusal to delete a Deployment.
 const DELETION_MESSAGE: &str = "'Deployment ' + oldObject.metadata.name + ' makes the pods of version ' + variables.version + ', which has users by the \
      record of the release: helm upgrade needs --post-renderer (canary-ctl twin post-render), helm rollback to a revision without it \
      comes after canary-ctl rollback, and helm uninstall after canary-ctl uninstall'";

@@ -11,35 +11,35 @@ use canary_release::format::{counted, seconds};
 use canary_release::spec::Routes;
 use clap::Args;
 
-/// Bring the cluster to what a release asks for, make before break
+/// Write the objects of a release to the cluster, make before break
 #[derive(Clone, Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 #[command(after_help = "Examples:
-  canary-ctl apply --dry-run=client     what would be written
-  canary-ctl apply --wait               write it, and wait until every proxy runs it
-  canary-ctl apply --force-conflicts    take back fields that another field manager has changed")]
+  canary-ctl apply --dry-run=server   show what would be written
+  canary-ctl apply --wait             write, and wait until every proxy runs it
+  canary-ctl apply --force-conflicts  take back fields that others have changed")]
 pub(super) struct Apply {
-    #[command(flatten)]
-    pub(super) spec: SpecFile,
-    #[command(flatten)]
-    pub(super) writes: Writes,
     /// Wait until every proxy runs it
     #[arg(long)]
     pub(super) wait: bool,
-    /// Take fields from their owners, and objects under our names as a whole
+    #[command(flatten)]
+    pub(super) writes: Writes,
+    /// Take over fields of other owners, and objects under our names
     #[arg(long)]
     pub(super) force_conflicts: bool,
-    /// Apply a version that was rolled back: at the file's weight, and its old pins do not count
+    /// Apply a version that was rolled back; its old pins do not count
     #[arg(long)]
     pub(super) allow_rolled_back: bool,
-    /// Edit objects of Helm and other tools, too (`routes: inject`)
+    /// Also edit objects of Helm and other tools (`routes: inject`)
     #[arg(long)]
     pub(super) take_ownership: bool,
-    /// Print each field that was written, and not the objects alone
+    /// Print each field that was written
     #[arg(short, long)]
     pub(super) verbose: bool,
     #[command(flatten)]
     pub(super) checks: SkipChecks,
+    #[command(flatten)]
+    pub(super) spec: SpecFile,
     #[command(flatten)]
     pub(super) cluster: ClusterAccess,
     #[command(flatten)]

@@ -1,7 +1,9 @@
 //! Arguments that several verbs share: the release, the cluster, the checks, the form of the result.
 
+use crate::Error;
 use crate::report::{Format, Printer};
-use canary_operations::{Access, Impersonated};
+use canary_operations::{Access, Impersonated, Silence};
+use canary_release::format::seconds;
 use canary_release::preflight::PreflightCheck;
 use canary_release::spec::{Label, PrometheusServer, Seconds, SecretSource, ServerAddress};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -9,10 +11,14 @@ use clap::{Arg, ArgAction, Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Where the release is described.
+/// The group of flags that many verbs have, below those of the verb.
+const SHARED: &str = "Shared options";
+
+/// The file of a release.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = SHARED)]
 pub(super) struct SpecFile {
-    /// The file that describes the release; `-` is stdin
+    /// File or `-`
     #[arg(short, long, value_name = "FILE", default_value = SpecFile::DEFAULT)]
     pub(super) file: PathBuf,
 }
@@ -24,9 +30,17 @@ impl SpecFile {
 
 /// The form of the result.
 #[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = SHARED)]
 pub(super) struct Output {
-    /// The form of the result
-    #[arg(short = 'o', long = "output", value_name = "FORMAT", value_enum, default_value_t)]
+    /// text, json or yaml
+    #[arg(
+        short = 'o',
+        long = "output",
+        value_name = "FORMAT",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true
+    )]
     pub(super) format: Format,
 }
 
@@ -35,11 +49,11 @@ pub(super) struct Output {
 pub(super) struct ReleaseArguments {
     #[command(flatten)]
     pub(super) spec: SpecFile,
-    /// A release by its name, as NAMESPACE/NAME or NAME; it needs no file
-    #[arg(value_name = "RELEASE", conflicts_with = "release")]
+    /// Release as [NAMESPACE/]NAME; it needs no file
+    #[arg(value_name = "RELEASE", conflicts_with = "release", help_heading = None::<&str>)]
     named: Option<String>,
-    /// The same
-    #[arg(short, long, value_name = "RELEASE")]
+    /// As the argument RELEASE
+    #[arg(short, long, value_name = "RELEASE", help_heading = SHARED)]
     release: Option<String>,
 }
 
@@ -50,40 +64,50 @@ impl ReleaseArguments {
     }
 }
 
-/// How the API server is reached.
+/// The connection to the API server.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = SHARED)]
 pub(super) struct Connection {
-    /// The kubeconfig (default: as kubectl finds it, else the pod's service account)
+    /// Kubeconfig [default: as kubectl]
     #[arg(long, value_name = "FILE")]
     pub(super) kubeconfig: Option<PathBuf>,
-    /// The context in it (default: its current one)
-    #[arg(long, value_name = "CONTEXT")]
+    /// Context of the kubeconfig
+    #[arg(long, value_name = "NAME")]
     pub(super) context: Option<String>,
-    /// An API call that is silent for so long has failed
-    #[arg(long, value_name = "DURATION", default_value = "30s")]
+    /// API request timeout
+    #[arg(long, value_name = "TIME", default_value = "30s")]
     pub(super) request_timeout: Seconds,
-    /// Act as this user, whom the API server lets you impersonate
+    /// Impersonate this user
     #[arg(long = "as", value_name = "USER")]
     impersonated_user: Option<String>,
-    /// With `--as`: act as a member of this group; can be repeated
+    /// Impersonate this group; repeatable
     #[arg(long = "as-group", value_name = "GROUP", requires = "impersonated_user")]
     impersonated_groups: Vec<String>,
+    /// The silence of the API server, shared by all requests of a call.
+    #[arg(skip)]
+    pub(super) silence: Silence,
 }
 
 /// Which cluster, and which namespace.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = SHARED)]
 pub(super) struct ClusterAccess {
     #[command(flatten)]
     pub(super) connection: Connection,
-    /// The namespace of the release that is named (default: that of the file)
-    #[arg(short, long, value_name = "NAMESPACE")]
+    /// Namespace of a bare NAME
+    #[arg(short, long, value_name = "NAME")]
     pub(super) namespace: Option<Label>,
-    /// A Prometheus that scrapes the proxies, for clusters in which neither the API server nor the
-    /// kubelet reaches them
-    #[arg(long, value_name = "URL", env = "CANARY_CTL_PROMETHEUS")]
+    /// Prometheus that scrapes the proxies
+    #[arg(long, value_name = "URL", env = "CANARY_CTL_PROMETHEUS", hide_env = true)]
     pub(super) prometheus: Option<ServerAddress>,
-    /// A file with the bearer token that it asks for
-    #[arg(long, value_name = "FILE", env = "CANARY_CTL_PROMETHEUS_TOKEN_FILE", requires = "prometheus")]
+    /// Bearer token for it
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "CANARY_CTL_PROMETHEUS_TOKEN_FILE",
+        hide_env = true,
+        requires = "prometheus"
+    )]
     pub(super) prometheus_token_file: Option<PathBuf>,
 }
 
@@ -111,7 +135,8 @@ impl Connection {
                 .impersonated_user
                 .clone()
                 .map(|user| Impersonated { user, groups: self.impersonated_groups.clone() }),
-            on_slow: Some(report_slow),
+            on_silence: Some(report_silence),
+            silence: self.silence.clone(),
         }
     }
 
@@ -126,11 +151,15 @@ impl Connection {
     }
 }
 
-/// Says what a person waits for.
-pub(in crate::command) fn report_slow(address: &str) {
-    Printer::of_process().message(&format!(
-        "waiting for {address}, which has not answered yet; `--request-timeout` limits each attempt, and Ctrl-C ends it"
-    ));
+/// Prints that the API server is silent.
+pub(in crate::command) fn report_silence(address: &str, duration: Duration) {
+    Printer::of_process().message(&if duration < Duration::from_secs(2) {
+        format!(
+            "waiting for {address}, which does not respond; `--request-timeout` limits each attempt, and Ctrl-C ends it"
+        )
+    } else {
+        format!("waiting for {address}: no response for {}", seconds(duration))
+    });
 }
 
 /// Which release, where, and which checks are skipped.
@@ -147,8 +176,8 @@ pub(super) struct OnCluster {
 /// Which preflight checks are skipped.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct SkipChecks {
-    /// Skip this preflight check; can be repeated
-    #[arg(long = "skip-check", value_name = "CHECK", value_parser = check())]
+    /// Skip a preflight check; repeatable (`canary-ctl help checks` lists them)
+    #[arg(long = "skip-check", value_name = "CHECK", value_parser = check(), hide_possible_values = true, help_heading = None::<&str>)]
     pub(super) skipped: Vec<PreflightCheck>,
 }
 
@@ -160,14 +189,35 @@ fn check() -> impl TypedValueParser<Value = PreflightCheck> {
     })
 }
 
+/// Whether to write.
+#[derive(Clone, Copy, Debug, Args)]
+pub(super) struct DryRunArgument {
+    /// Print what would be written; `server` lets the API server validate it
+    #[arg(long = "dry-run", value_name = "WHERE", value_enum, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "client")]
+    pub(super) by: Option<DryRun>,
+}
+
+impl DryRunArgument {
+    /// Refuses `server` for a local Envoy, which has no API server.
+    pub(super) fn locally(self) -> Result<bool, Error> {
+        match self.by {
+            Some(DryRun::Server) => Err(Error::usage(
+                "expected `--dry-run=client`, found `--dry-run=server`: a local Envoy has no API server",
+                "`--dry-run` computes it on this machine",
+            )),
+            by => Ok(by.is_some()),
+        }
+    }
+}
+
 /// Whether to write, and how long to wait.
 #[derive(Clone, Copy, Debug, Args)]
 pub(super) struct Writes {
-    /// Print what would be written, and write nothing
-    #[arg(long, value_name = "WHERE", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "client")]
+    /// Print what would be written; `server` lets the API server validate it
+    #[arg(long, value_name = "WHERE", value_enum, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "client")]
     pub(super) dry_run: Option<DryRun>,
-    /// How long to wait for proxies, where the order of writes needs it and at the end
-    #[arg(long, value_name = "DURATION", default_value = "60s")]
+    /// How long to wait for proxies
+    #[arg(long, value_name = "TIME", default_value = "60s")]
     pub(super) timeout: Seconds,
 }
 
@@ -187,7 +237,7 @@ pub(super) fn only_client(text: &str) -> Result<bool, String> {
     }
 }
 
-/// How much of a write is carried out.
+/// The part of a write that is carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum DryRun {
     /// Compute it locally.
@@ -196,7 +246,7 @@ pub(super) enum DryRun {
     Server,
 }
 
-/// Where the keys are.
+/// The signing keys.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct Keys {
     /// The signing keys of the proxies, as JSON (default: those of the local target)

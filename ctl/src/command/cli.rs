@@ -41,11 +41,14 @@ const PLUGIN: (&str, &str) = ("kubectl-canary", "kubectl canary");
 /// Moves users, not requests, to a new version: sticky canary releases on Istio and Envoy.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "canary-ctl", version, about, max_term_width = 100, disable_help_subcommand = true)]
-#[command(
-    after_help = "Flags of the cluster and of the release may stand before the command, too: `canary-ctl --context prod list`.
+#[command(after_help = "In an emergency: `canary-ctl rollback [NAMESPACE/]NAME`, which needs no file.
+All users are on stable with their next request.
 
-Exit codes: 0 done, 1 differences, faults or failed checks, 2 error, 130 interrupted."
-)]
+Shared options may come before the command: `canary-ctl --context prod list`.
+`canary-ctl help checks` lists the preflight checks.
+
+Exit codes: 0 done, 1 differences, faults or failed checks, 2 error,
+130 interrupted.")]
 pub struct Cli {
     #[command(subcommand)]
     pub(super) verb: Verb,
@@ -70,22 +73,22 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap:
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
-/// What `canary-ctl` can do, in the order in which a release needs it.
+/// The verbs, in the order in which a release needs them.
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum Verb {
     /// Write a commented canary.yaml, and keys where there are none yet
     Init(Box<Init>),
-    /// Say what is dangerous in a release
+    /// Report dangerous settings of a release
     Lint(Lint),
     /// Print the Kubernetes objects of a release, or write the files of a local Envoy
     Generate(Generate),
     /// Show what `apply` would change on the cluster
     Diff(Diff),
-    /// Find everything that is wrong with a release and its cluster, and write nothing
+    /// Report every problem of a release and its cluster, without a write
     Doctor(Doctor),
-    /// Restart proxies that would not survive a first Wasm filter while they run
+    /// Restart the proxies that would crash on their first Wasm filter
     Prepare(Prepare),
-    /// Bring the cluster to what a release asks for, make before break
+    /// Write the objects of a release to the cluster, make before break
     Apply(Apply),
     /// Change the canary's share of users
     Weight(Box<Weigh>),
@@ -95,45 +98,48 @@ pub(super) enum Verb {
     Controller(Controller),
     /// Pause a release: other users cannot change it
     Pause(Pause),
-    /// Let a paused release change again
+    /// End the pause of a release
     Resume(Resume),
     /// List the releases of a cluster
     List(List),
     /// Show the desired state, what proxies run, and the observed share
     Status(Status),
-    /// Show releases as a page on this machine: versions, users, responses, proxies, problems
+    /// Serve a page with versions, users, responses, proxies and problems of releases
     Dashboard(Box<Dashboard>),
-    /// Make the canary stable; the version that was drains, and no session moves
+    /// Make the canary stable; the former version drains, and no session moves
     Promote(Box<Promote>),
     /// Roll back the canary, or the last promotion
     Rollback(Box<Rollback>),
     /// Rotate the signing key without invalidating sessions
     RotateKeys(RotateKeys),
-    /// Write the record of a release again, from its objects on the cluster
+    /// Rebuild the record of a release from its objects on the cluster
     Recover(Recover),
     /// Delete the objects that `apply` created
     Uninstall(Uninstall),
-    /// Say which version a request would get, and why
+    /// Explain which version a request gets
     Explain(Explain),
-    /// Say who would be on the canary at each weight of a plan
+    /// Compute the users of the canary at each weight of a plan
     Simulate(Simulate),
     /// Sign, inspect and revoke the tokens by which testers choose a version
     Token(Token),
-    /// Run two versions of one unmodified Helm chart beside each other
+    /// Run two versions of one unmodified Helm chart side by side
     Twin(Box<Twin>),
-    /// Send real requests, and check what the release promises
+    /// Check the promises of a release with real requests
     Verify(Verify),
-    /// Save and verify the filter's module that this tool carries
+    /// Save and verify the filter module of this tool
     Module(Module),
     /// Print the JSON Schema of canary.yaml, for editors
     Schema(Schema),
     /// Print a manual page
     Man(Man),
-    /// Print the version of this tool, and the digest of the module that it carries
+    /// Print the version of this tool and the digest of its module
     Version(Version),
     /// Print a completion script for a shell
     #[command(alias = "completion")]
     Completions(Completions),
+    /// Explain the preflight checks: `canary-ctl help checks`
+    #[command(name = "__checks", hide = true)]
+    Checks,
     /// For `kubectl`, which completes `kubectl canary` by it
     #[command(name = "__complete", hide = true)]
     Complete(Complete),

@@ -38,7 +38,7 @@ pub(super) fn run(arguments: Complete, mut tool: Command, printer: &mut Printer)
     Ok(Outcome::Done)
 }
 
-/// What `kubectl` reads.
+/// The candidates in the form that `kubectl` reads.
 fn reply(candidates: &[CompletionCandidate]) -> String {
     let value = |candidate: &CompletionCandidate| candidate.get_value().to_string_lossy().into_owned();
     // The name of a file can have a line break, which would be a candidate of its own.

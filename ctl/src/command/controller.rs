@@ -2,12 +2,13 @@
 
 use super::arguments::ClusterAccess;
 use super::{rollout, target};
+use crate::hint::ShellCommand;
 use crate::report::{self, Printer};
 use crate::{Error, Outcome, module};
 use canary_controller::{
     Gauges, Host, Installation, NAME, Options, is_defined, run as run_controller, serve,
 };
-use canary_operations::{Cluster, RolloutDriver};
+use canary_operations::{Access, Cluster, RolloutDriver};
 use canary_release::resource::crd;
 use canary_release::spec::{Label, Release, Seconds};
 use canary_release::yaml;
@@ -51,7 +52,7 @@ impl Host for Program {
     }
 
     fn driver<'c>(&self, cluster: &'c Cluster, release: &Release) -> RolloutDriver<'c> {
-        rollout::driver(cluster, &release.name, Some(release.rollout.clone()), TIMEOUT)
+        rollout::driver(cluster, &release.name, release.rollout.clone(), TIMEOUT)
     }
 }
 
@@ -60,15 +61,15 @@ const TIMEOUT: Duration = Duration::from_mins(1);
 
 pub(super) async fn run(arguments: &Controller, printer: &Printer) -> Result<Outcome, Error> {
     let cluster = target::connect(&arguments.cluster).await?;
-    let client = arguments.cluster.access().client().await?;
+    // A watch is silent while nothing changes.
+    let access = Access { on_silence: None, ..arguments.cluster.access() };
+    let client = access.client().await?;
     let namespace = arguments.cluster.namespace.as_ref().map(Label::as_str);
     if !is_defined(&client, namespace).await.map_err(Error::Objects)? {
-        let of = namespace.map_or_else(|| "-A".to_owned(), |namespace| format!("-n {namespace}"));
+        let list = ShellCommand::new("canary-ctl list -n").name(namespace.unwrap_or("default"), "NAMESPACE");
         return Err(Error::usage(
             "expected the definition of Release (canary-ctl.io) in the cluster, found none",
-            &format!(
-                "`canary-ctl generate controller` prints it; `canary-ctl list {of}` shows releases without a controller"
-            ),
+            format!("`canary-ctl generate controller` prints it; {list} shows releases without a controller"),
         ));
     }
     let gauges = Arc::new(Gauges::default());

@@ -28,6 +28,10 @@ const BEFORE_THE_VERB: [&str; 14] = [
 pub(super) fn rearranged(tool: &Command, mut words: Vec<OsString>) -> Vec<OsString> {
     if words.get(1).is_some_and(|word| word == "help") {
         words.remove(1);
+        let is_about_checks = words.get(1).is_some_and(|word| word == "checks");
+        if is_about_checks {
+            return vec![words.remove(0), "__checks".into()];
+        }
         words.push("--help".into());
         return words;
     }
@@ -61,7 +65,7 @@ fn flag_before_the_verb(word: &str) -> Option<bool> {
     BEFORE_THE_VERB.iter().any(|flag| is_joined(flag)).then_some(true)
 }
 
-/// What verbs of other tools are called here.
+/// The verbs of other tools, with their names here.
 const SYNONYMS: [(&str, &str); 34] = [
     (
         "abort",
@@ -138,7 +142,7 @@ fn tip(error: &clap::Error, words: &[OsString]) -> Option<String> {
         }
         ErrorKind::UnknownArgument => {
             let found = text(ContextKind::InvalidArg)?;
-            super::target::is_file_name(found).then(|| format!("`-f {found}` names the file of a release"))
+            super::named_release::is_file_name(found).then(|| format!("`-f {found}` names the file of a release"))
         }
         ErrorKind::MissingRequiredArgument if verb == "init" => Some(
             "`--from-cluster` asks only for what the cluster does not say; `--jwt-claim CLAIM` takes the place of `--session-cookie NAME`"
@@ -166,6 +170,7 @@ mod tests {
             ("x --nonsense shop status", "x --nonsense shop status"),
             ("x help rollout run", "x rollout run --help"),
             ("x help", "x --help"),
+            ("x help checks", "x __checks"),
         ] {
             let words = typed.split(' ').map(OsString::from).collect();
             let found = rearranged(&crate::command::Cli::command(), words);

@@ -15,7 +15,7 @@ use clap::Args;
 use serde::Serialize;
 use std::fmt;
 
-/// Find everything that is wrong with a release and its cluster, and write nothing
+/// Report every problem of a release and its cluster, without a write
 #[derive(Clone, Debug, Args)]
 #[command(
     after_help = "It checks the Service and its pods, the Gateways with their pods, hosts and protocol, the rights of the user, what the API server
@@ -37,7 +37,7 @@ pub(super) struct Doctor {
     pub(super) output: Output,
 }
 
-/// What is wrong with a release and its cluster.
+/// The findings about a release and its cluster.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DoctorReport {

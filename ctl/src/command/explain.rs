@@ -13,7 +13,7 @@ use canary_release::spec::Release;
 use clap::Args;
 use jiff::Timestamp;
 
-/// Say which version a request would get, and why
+/// Explain which version a request gets
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:\n  \
     canary-ctl explain --cookie 'JSESSIONID=4b1d7c0e5f; lang=de'\n  \
@@ -51,7 +51,7 @@ pub(super) struct Explain {
     /// The moment, like 2026-11-21T18:00:00Z (default: now)
     #[arg(long, value_name = "TIME", value_parser = moment)]
     pub(super) at: Option<Timestamp>,
-    /// What if this were the weight, in percent
+    /// Explain for this weight, in percent
     #[arg(long, value_name = "PERCENT")]
     pub(super) weight: Option<Weight>,
     /// As a sidecar inside the mesh decides, and not the gateway

@@ -54,7 +54,7 @@ pub(super) struct Generate {
     pub(super) skipped: Vec<String>,
 }
 
-/// What else can be printed of a release.
+/// Other objects of a release that can be printed.
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum Instead {
     /// Print the routes alone, for a chart or a repository that owns them; needs no signing keys

@@ -6,7 +6,7 @@ use crate::report::Printer;
 use canary_operations::{Cluster, StoredRecord};
 use canary_release::spec::ReleaseName;
 
-/// What somebody does to it.
+/// The operation on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum InnerChange {
     Weight,
@@ -15,7 +15,7 @@ pub(super) enum InnerChange {
 }
 
 impl InnerChange {
-    /// What does not follow from it, and what does it.
+    /// The effect that it lacks, and the operation that has it.
     const fn text(self) -> (&'static str, &'static str) {
         match self {
             Self::Weight => (

@@ -8,7 +8,7 @@ use canary_release::lint::{self, Finding, Findings, Level};
 use clap::Args;
 use std::fmt;
 
-/// Say what is dangerous in a release
+/// Report dangerous settings of a release
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Example:\n  canary-ctl lint -f canary.yaml\n\nExits 1 where a finding is an error.")]
 pub(super) struct Lint {

@@ -63,7 +63,7 @@ struct Row {
     release: String,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     summary: Option<ReleaseSummary>,
-    /// Why its record cannot be read.
+    /// The reason why its record cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }

@@ -3,6 +3,7 @@
 mod admission_policy;
 mod apply;
 mod arguments;
+mod checks;
 mod cli;
 mod complete;
 mod completions;
@@ -12,6 +13,7 @@ mod crd;
 mod dashboard;
 mod diff;
 mod doctor;
+mod emergency;
 mod explain;
 mod generate;
 mod init;
@@ -22,6 +24,7 @@ mod live;
 mod man;
 mod missing_rights;
 mod module;
+mod named_release;
 mod pause;
 mod prepare;
 mod promote;
@@ -99,10 +102,14 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::RotateKeys(arguments) => Box::pin(rotate_keys::run(&arguments, printer)).await,
         Verb::Rollout(arguments) => Box::pin(rollout::run(&arguments, printer)).await,
         Verb::Controller(arguments) => Box::pin(controller::run(&arguments, printer)).await,
-        Verb::Pause(arguments) => pause::pause(&arguments, printer).await,
+        Verb::Pause(arguments) => {
+            Box::pin(emergency::limited(&arguments.on.cluster, pause::pause(&arguments, printer))).await
+        }
         Verb::Resume(arguments) => pause::resume(&arguments, printer).await,
         Verb::List(arguments) => list::run(&arguments, printer).await,
-        Verb::Status(arguments) => status::run(&arguments, printer).await,
+        Verb::Status(arguments) => {
+            Box::pin(emergency::limited(&arguments.cluster, status::run(&arguments, printer))).await
+        }
         Verb::Dashboard(arguments) => Box::pin(dashboard::run(&arguments, printer)).await,
         Verb::Explain(arguments) => Box::pin(explain::run(arguments, printer)).await,
         Verb::Simulate(arguments) => simulate::run(arguments, printer).await,
@@ -114,6 +121,7 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::Schema(arguments) => schema::run(arguments, printer),
         Verb::Man(arguments) => man::run(&arguments, Cli::command(), printer),
         Verb::Completions(arguments) => completions::run(arguments, Cli::command(), printer),
+        Verb::Checks => checks::run(printer),
         Verb::Complete(arguments) => complete::run(arguments, Cli::command(), printer),
     }
 }

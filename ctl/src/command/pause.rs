@@ -1,9 +1,12 @@
 //! `pause` and `resume`: read the record, write the pause, report.
 
-use super::arguments::OnCluster;
+use super::arguments::{DryRun, DryRunArgument, OnCluster};
+use super::named_release::InvalidFile;
 use super::target::{self, ReleaseTarget};
 use crate::report::Printer;
 use crate::{Error, Outcome};
+use canary_operations::{Cluster, StoredRecord};
+use canary_release::spec::ReleaseName;
 use clap::Args;
 
 /// Pause a release: other users cannot change it
@@ -16,27 +19,37 @@ Examples:
   canary-ctl pause -r shop --skip-check paused     replace the pause of another user"
 )]
 pub(super) struct Pause {
-    #[command(flatten)]
-    pub(super) on: OnCluster,
     /// The reason that `status` and refused commands print
     #[arg(long, value_name = "TEXT")]
     pub(super) reason: Option<String>,
+    #[command(flatten)]
+    pub(super) dry_run: DryRunArgument,
+    #[command(flatten)]
+    pub(super) on: OnCluster,
 }
 
-/// Let a paused release change again
+/// End the pause of a release
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
   canary-ctl resume
   canary-ctl resume --skip-check paused     although another user has paused it")]
 pub(super) struct Resume {
     #[command(flatten)]
+    pub(super) dry_run: DryRunArgument,
+    #[command(flatten)]
     pub(super) on: OnCluster,
 }
 
 pub(super) async fn pause(arguments: &Pause, printer: &mut Printer) -> Result<Outcome, Error> {
-    let ReleaseTarget { name, cluster, stored } = target::connect_release(&arguments.on).await?;
+    let ReleaseTarget { name, cluster, stored } =
+        target::connect_release(&arguments.on, InvalidFile::Ignored).await?;
     let skipped = &arguments.on.checks.skipped;
-    let stored = cluster.pause(&name, stored, arguments.reason.clone(), skipped).await?;
+    let reason = arguments.reason.clone();
+    if let Some(by) = arguments.dry_run.by {
+        let stored = cluster.preview_pause(&name, stored, reason, skipped)?;
+        return dry_run(by, &cluster, (&name, &stored), printer).await;
+    }
+    let stored = cluster.pause(&name, stored, reason, skipped).await?;
     let weight = stored.record.state.weight;
     printer.message(&format!("{name}: paused at {weight}; users go on as they are"));
     printer.hint("`canary-ctl resume` ends it; `canary-ctl weight 0` is never refused");
@@ -44,13 +57,35 @@ pub(super) async fn pause(arguments: &Pause, printer: &mut Printer) -> Result<Ou
 }
 
 pub(super) async fn resume(arguments: &Resume, printer: &mut Printer) -> Result<Outcome, Error> {
-    let ReleaseTarget { name, cluster, stored } = target::connect_release(&arguments.on).await?;
+    let ReleaseTarget { name, cluster, stored } =
+        target::connect_release(&arguments.on, InvalidFile::Refused).await?;
     let was = stored.record.paused.clone();
+    if let Some(by) = arguments.dry_run.by {
+        let stored = cluster.preview_resume(&name, stored, &arguments.on.checks.skipped)?;
+        return dry_run(by, &cluster, (&name, &stored), printer).await;
+    }
     let stored = cluster.resume(&name, stored, &arguments.on.checks.skipped).await?;
     let weight = stored.record.state.weight;
     printer.message(&match was {
         Some(pause) => format!("{name}: goes on at {weight}; it was paused by {pause}"),
         None => format!("{name}: is not paused"),
+    });
+    Ok(Outcome::Done)
+}
+
+/// Prints that the record could be written; with `server` the API server validates it.
+async fn dry_run(
+    by: DryRun,
+    cluster: &Cluster,
+    (name, stored): (&ReleaseName, &StoredRecord),
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
+    if by == DryRun::Server {
+        cluster.dry_run_record(name, stored).await?;
+    }
+    printer.message(&match &stored.record.paused {
+        Some(pause) => format!("{name}: would be paused by {pause}; nothing written"),
+        None => format!("{name}: would not be paused; nothing written"),
     });
     Ok(Outcome::Done)
 }

@@ -11,7 +11,7 @@ use clap::Args;
 use std::fmt;
 use std::time::Duration;
 
-/// Restart proxies that would not survive a first Wasm filter while they run
+/// Restart the proxies that would crash on their first Wasm filter
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
   canary-ctl prepare --dry-run=client    which proxies, and which Deployments would be restarted

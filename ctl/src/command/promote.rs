@@ -1,6 +1,7 @@
 //! `promote` and `promote --finish`: read the record, check, print the impact, carry out, report.
 
 use super::arguments::{OnCluster, Output, Writes};
+use super::named_release::InvalidFile;
 use super::target::{self, ReleaseTarget};
 use super::{release_context, role_change, train};
 use crate::hint::Hint;
@@ -14,7 +15,7 @@ use canary_release::record::Record;
 use canary_release::spec::{ReleaseName, Routes, Seconds};
 use clap::Args;
 
-/// Make the canary stable: the version that was drains, and nobody's session moves
+/// Make the canary stable: the former version drains, and no session moves
 #[derive(Clone, Debug, Args)]
 #[command(
     after_help = "New users are on the new stable version at once; sessions stay where they are, and the old version keeps its pods,
@@ -28,15 +29,13 @@ Examples:
   canary-ctl promote --finish --train autumn"
 )]
 pub(super) struct Promote {
-    #[command(flatten)]
-    pub(super) on: OnCluster,
-    /// How long the old version drains before it may be taken away (default: as long as pins live, `session.maxAge`)
+    /// Drain time of the former version [default: `session.maxAge`]
     #[arg(long, value_name = "DURATION", conflicts_with = "finish")]
     pub(super) drain: Option<Seconds>,
-    /// End the versions that drain: their sessions are on stable with their next request, routes and subsets go
+    /// End the drain: sessions move to stable with their next request, and routes and subsets are deleted
     #[arg(long)]
     pub(super) finish: bool,
-    /// All releases of this train, found by their records: each before those that call it, and the next one when it has arrived in every proxy
+    /// Promote all releases of a train, each before those that call it
     #[arg(long, value_name = "NAME", conflicts_with_all = ["release", "named", "file"])]
     pub(super) train: Option<String>,
     #[command(flatten)]
@@ -44,6 +43,8 @@ pub(super) struct Promote {
     /// Wait until every proxy runs it (`--finish` and `--train` always do)
     #[arg(long)]
     pub(super) wait: bool,
+    #[command(flatten)]
+    pub(super) on: OnCluster,
     #[command(flatten)]
     pub(super) output: Output,
 }
@@ -55,7 +56,7 @@ pub(super) async fn run(arguments: &Promote, printer: &mut Printer) -> Result<Ou
         (Some(name), false) => return Box::pin(train::promote(name, arguments, printer)).await,
         (None, _) => {}
     }
-    let target = target::connect_release(&arguments.on).await?;
+    let target = target::connect_release(&arguments.on, InvalidFile::Refused).await?;
     if arguments.finish {
         return Box::pin(finish(arguments, target, printer)).await;
     }
@@ -103,7 +104,7 @@ fn rest(weight: Weight) -> Weight {
     Weight::new(points).unwrap_or(Weight::FULL)
 }
 
-/// What the operator has to do, now and later. `release` names the one of several.
+/// Prints the next steps of the operator. `release` names the one of several.
 pub(super) fn afterwards(release: Option<&ReleaseName>, record: &Record, printer: &mut Printer) {
     let stable = record.state.version_of(Role::Stable).unwrap_or_default();
     let file = release.map_or_else(|| "the file".to_owned(), |release| format!("the file of {release}"));

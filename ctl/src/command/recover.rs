@@ -1,16 +1,17 @@
 //! `recover`: read the objects, write the record, report.
 
-use super::arguments::{OnCluster, only_client};
+use super::arguments::{DryRun, DryRunArgument, OnCluster};
+use super::named_release::{self, InvalidFile};
 use super::target::{self, ReleaseTarget};
 use crate::report::Printer;
-use crate::{Error, Outcome, module};
+use crate::{Error, Outcome};
 use assignment::contract::Role;
 use canary_operations::{Cluster, StoredRecord};
 use canary_release::record::RecordTrust;
 use canary_release::spec::ReleaseName;
-use clap::{ArgAction, Args};
+use clap::Args;
 
-/// Write the record of a release again, from its objects on the cluster
+/// Rebuild the record of a release from its objects on the cluster
 #[derive(Clone, Debug, Args)]
 #[command(
     after_help = "For a record that is not obeyed: it was changed without the keys of records, copied or put back, or an earlier canary-ctl wrote it.
@@ -28,14 +29,13 @@ Examples:
   canary-ctl recover -r shop/shop --dry-run"
 )]
 pub(super) struct Recover {
-    #[command(flatten)]
-    pub(super) on: OnCluster,
-    /// Accept what the record says of the history, a pause and versions, although its seals are not genuine; takes the file of the release
+    /// Accept history, pause and versions of a record whose seals are not genuine; needs the file
     #[arg(long)]
     pub(super) accept_record: bool,
-    /// Print what would be written
-    #[arg(long, value_name = "WHERE", action = ArgAction::Set, value_parser = only_client, num_args = 0..=1, require_equals = true, default_missing_value = "client", default_value = "none", hide_default_value = true)]
-    pub(super) dry_run: bool,
+    #[command(flatten)]
+    pub(super) dry_run: DryRunArgument,
+    #[command(flatten)]
+    pub(super) on: OnCluster,
 }
 
 pub(super) async fn run(arguments: &Recover, printer: &mut Printer) -> Result<Outcome, Error> {
@@ -48,10 +48,14 @@ pub(super) async fn run(arguments: &Recover, printer: &mut Printer) -> Result<Ou
             return Ok(Outcome::Done);
         }
     }
-    let stored = if arguments.dry_run { stored } else { cluster.rebuild_record(&name, stored).await? };
+    if arguments.dry_run.by == Some(DryRun::Server) {
+        cluster.dry_run_record(&name, &stored).await?;
+    }
+    let is_written = arguments.dry_run.by.is_none();
+    let stored = if is_written { cluster.rebuild_record(&name, stored).await? } else { stored };
     let state = &stored.record.state;
     let version = |role| state.version_of(role).unwrap_or("none").to_owned();
-    let verb = if arguments.dry_run { "the record would say" } else { "the record says now" };
+    let verb = if is_written { "the record says now" } else { "the record would say" };
     printer.message(&format!(
         "{name}: {verb}: stable {}, canary {} at {}, generation {}",
         version(Role::Stable),
@@ -66,17 +70,12 @@ pub(super) async fn run(arguments: &Recover, printer: &mut Printer) -> Result<Ou
 /// The record that would be written.
 async fn find(arguments: &Recover) -> Result<(ReleaseName, Cluster, StoredRecord), Error> {
     if !arguments.accept_record {
-        let ReleaseTarget { name, cluster, stored } = target::connect_release(&arguments.on).await?;
+        let ReleaseTarget { name, cluster, stored } =
+            target::connect_release(&arguments.on, InvalidFile::Ignored).await?;
         return Ok((name, cluster, stored));
     }
-    let document = module::load(&arguments.on.of.spec.file)?;
-    target::for_a_cluster(&document)?;
-    let name = target::release(&arguments.on.of, &arguments.on.cluster, Some(&document))?;
-    let release = document.release;
-    if name != release.name {
-        let message = format!("expected the file of `{name}`, found that of `{}`", release.name);
-        return Err(Error::usage(message, "name its file by `-f`"));
-    }
+    let release = named_release::with_file(&arguments.on.of, &arguments.on.cluster)?.release;
+    let name = release.name.clone();
     let cluster = target::connect(&arguments.on.cluster).await?;
     let stored = cluster.accept_record(&release).await?;
     Ok((name, cluster, stored))

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// A release and what is known of it.
 pub(super) struct ReleaseContext {
     pub(super) release: Release,
-    /// What the local target runs; `None` before the first `generate`, and where there is no local target.
+    /// The state of the local target; `None` before the first `generate`, and without a local target.
     entry: Option<Entry>,
     /// The keys; `None` without `--signing-keys` and without a local target that has some.
     keys: Option<SigningKeys>,

@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
 
-/// End every token that was issued until now
+/// Revoke every token that was issued until now
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Example:\n  canary-ctl token revoke --wait\n\n\
     For the local target. Elsewhere set `tokensNotBefore` in the release.")]
@@ -41,7 +41,7 @@ struct Revoked {
     written: bool,
 }
 
-/// How long `--wait` waits for Envoy.
+/// The timeout of `--wait`.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(super) async fn run(arguments: &TokenRevoke, printer: &mut Printer) -> Result<Outcome, Error> {

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-/// How long requests are counted where sessions would end: long enough for a page with its assets.
+/// The time in which requests are counted where sessions would end: long enough for a page with its assets.
 pub(super) const WINDOW: Duration = Duration::from_secs(2);
 
 /// The roles of a release after a verb.
@@ -33,10 +33,10 @@ pub(super) struct Roles {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     leaving: Vec<String>,
     generation: u64,
-    /// How long it took until every proxy ran it, where that was waited for.
+    /// The time until every proxy ran it, if the operation has waited.
     #[serde(skip_serializing_if = "Option::is_none")]
     waited_seconds: Option<f64>,
-    /// How many proxies run it, where that was waited for.
+    /// The number of proxies that run it, if the operation has waited.
     #[serde(skip_serializing_if = "Option::is_none")]
     proxies: Option<usize>,
     /// The proxies that could not be asked.
@@ -69,7 +69,7 @@ impl Roles {
         }
     }
 
-    /// What is stable now, as a line.
+    /// A line with the stable version.
     pub(super) fn line(&self) -> String {
         let Self { release, stable, generation, .. } = self;
         let line = format!("{release}: {stable} is stable (generation {generation}");

@@ -1,7 +1,9 @@
 //! `rollback`: read the record, check, print the impact, execute, report. There is no confirmation prompt.
 
 use super::arguments::{self, OnCluster, Output, Writes};
+use super::emergency::Emergency;
 use super::inner_release::{self, InnerChange};
+use super::named_release::{self, InvalidFile, NamedRelease};
 use super::target::{self, ReleaseTarget};
 use super::{release_context, role_change, train};
 use crate::hint::Hint as _;
@@ -15,41 +17,56 @@ use clap::Args;
 
 /// Roll back the canary, or the last promotion
 #[derive(Clone, Debug, Args)]
-#[command(
-    after_help = "Before a promotion everyone is on stable with the next request, unless --drain lets sessions finish. After one the
-version before is stable again and sessions finish where they are, unless --now. It asks nothing: it is for emergencies.
+#[command(after_help = "Before a promotion, all users are on stable with their next request, unless
+--drain lets sessions finish. After a promotion, the former version is stable
+again, and sessions finish where they are, unless --now. There is no prompt.
 
 Examples:
-  canary-ctl rollback                     now
-  canary-ctl rollback --drain 2h          no new users; sessions on the canary finish within two hours
-  canary-ctl rollback --dry-run=client    who would lose sessions, and what would be written
-  canary-ctl rollback --train autumn      all releases of a train, the callers first"
-)]
+  canary-ctl rollback                   now
+  canary-ctl rollback shop/shop         without its file
+  canary-ctl rollback --drain 2h        sessions may finish for two hours
+  canary-ctl rollback --dry-run=server  show who would lose sessions
+  canary-ctl rollback --train autumn    all releases of a train")]
 #[command(arg = arguments::waits_always())]
 pub(super) struct Rollback {
-    #[command(flatten)]
-    pub(super) on: OnCluster,
-    /// Let sessions finish, for so long
+    /// Let sessions finish within this time
     #[arg(long, value_name = "DURATION", conflicts_with = "now")]
     pub(super) drain: Option<Seconds>,
     /// End sessions too: everyone is on stable with the next request
     #[arg(long)]
     pub(super) now: bool,
-    /// Roll back all canaries of this train, and promotions that were made together: each release after those that call it
+    /// Roll back all canaries of a train, and promotions made together
     #[arg(long, value_name = "NAME", conflicts_with_all = ["release", "named", "file"])]
     pub(super) train: Option<String>,
     #[command(flatten)]
     pub(super) writes: Writes,
+    #[command(flatten)]
+    pub(super) on: OnCluster,
     #[command(flatten)]
     pub(super) output: Output,
 }
 
 pub(super) async fn run(arguments: &Rollback, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
+    let access = &arguments.on.cluster;
     if let Some(name) = &arguments.train {
-        return Box::pin(train::rollback(name, arguments, printer)).await;
+        let work = train::rollback(name, arguments, printer);
+        return Box::pin(Emergency::new(access, None, None).run(work)).await;
     }
-    let found = target::connect_release(&arguments.on).await?;
+    let named = named_release::find(&arguments.on.of, access, InvalidFile::Ignored)?;
+    let name = named.name.clone();
+    let emergency = Emergency::new(access, Some(&name), named.document.as_ref());
+    Box::pin(emergency.run(roll_back(arguments, &emergency, named, printer))).await
+}
+
+async fn roll_back(
+    arguments: &Rollback,
+    emergency: &Emergency<'_>,
+    named: NamedRelease,
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
+    let found = target::read_release(&arguments.on, named).await?;
+    emergency.learn(&found.stored.record);
     inner_release::report(&found, InnerChange::Rollback, printer).await;
     let ReleaseTarget { name, cluster, stored } = found;
     target::report_record(&stored, printer);
@@ -87,7 +104,7 @@ pub(super) async fn run(arguments: &Rollback, printer: &mut Printer) -> Result<O
     Ok(Outcome::Differences)
 }
 
-/// What takes the users off a version that drains after a rollback.
+/// The hint that ends the drain after a rollback.
 const END_SESSIONS: &str =
     "`canary-ctl rollback --now` ends its sessions: they are on stable with their next request";
 

@@ -1,12 +1,13 @@
 //! The cluster that a verb is about, and the release there.
 
-use super::arguments::{ClusterAccess, OnCluster, ReleaseArguments, SpecFile};
-use crate::hint::{Hint as _, ShellCommand};
+use super::arguments::{ClusterAccess, OnCluster, SpecFile};
+use super::named_release::{self, InvalidFile, NamedRelease};
+use crate::hint::Hint as _;
 use crate::prometheus::HttpScrapedMetrics;
 use crate::report::Printer;
 use crate::{Error, module};
 use canary_operations::{Arrival, Cluster, StoredRecord, WaitOptions, WriteOptions};
-use canary_release::file::{self, Document};
+use canary_release::file::Document;
 use canary_release::format::seconds;
 use canary_release::object::Reference;
 use canary_release::preflight::PreflightCheck;
@@ -14,7 +15,6 @@ use canary_release::record::RecordTrust;
 use canary_release::spec::{Mode, ReleaseName, Seconds};
 use canary_release::state::ScaledDown;
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -80,85 +80,11 @@ pub(super) async fn connect_as(access: &ClusterAccess, writing: WriteOptions) ->
     })
 }
 
-/// How a verb writes for which these checks are skipped.
+/// The write options of a verb with these checks skipped.
 pub(super) fn write_options(skipped: &[PreflightCheck]) -> WriteOptions {
     let is_skipped = skipped.contains(&PreflightCheck::UnseenProxies);
     let unseen_proxies_wait = is_skipped.then_some(WriteOptions::UNSEEN_PROXIES_WAIT);
     WriteOptions { unseen_proxies_wait, ..WriteOptions::default() }
-}
-
-/// Reads the file of a release. None where there is no file and a name is given: its record is on the cluster, and who stops a canary
-/// may be at another machine than who began it. A file that `-f` names has to be there.
-pub(super) fn load(of: &ReleaseArguments) -> Result<Option<Document>, Error> {
-    let is_default = of.spec.file == Path::new(SpecFile::DEFAULT);
-    if is_default && !of.spec.file.exists() {
-        return match of.asked() {
-            Some(_) => Ok(None),
-            None => Err(Error::usage(
-                "expected the name of a release, found none, and no canary.yaml here",
-                NAME_IT,
-            )),
-        };
-    }
-    match module::load(&of.spec.file) {
-        Err(file::Error::Unreadable { path, source }) => {
-            Err(Error::usage(format!("cannot read {}: {source}", path.display()), NAME_IT))
-        }
-        loaded => Ok(Some(loaded?)),
-    }
-}
-
-/// How a release is named that has no file here.
-const NAME_IT: &str = "`-r NAMESPACE/NAME` needs no file, and `canary-ctl list` prints the names; `-f FILE` names the file of a release";
-
-/// Whether a word is the name of a file in the place of that of a release.
-pub(super) fn is_file_name(word: &str) -> bool {
-    Path::new(word).extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
-}
-
-fn refuse_file_name(asked: &str) -> Result<(), Error> {
-    if !is_file_name(asked) {
-        return Ok(());
-    }
-    let hint = format!("{} reads a file", ShellCommand::new("-f").quoted(asked, "FILE"));
-    Err(Error::usage(format!("expected the name of a release, found `{asked}`"), hint))
-}
-
-/// The release that is named, or that of the file.
-pub(super) fn release(
-    of: &ReleaseArguments,
-    access: &ClusterAccess,
-    document: Option<&Document>,
-) -> Result<ReleaseName, Error> {
-    let own = document.map(|document| &document.release.name);
-    let Some(asked) = of.asked() else {
-        let Some(document) = document else {
-            return Err(Error::usage("expected the name of a release", NAME_IT));
-        };
-        check_namespace(document, access)?;
-        return Ok(document.release.name.clone());
-    };
-    refuse_file_name(asked)?;
-    let (namespace, name) = match asked.split_once('/') {
-        Some((namespace, name)) => (Some(namespace.to_owned()), name),
-        None => (None, asked),
-    };
-    if let (Some(namespace), Some(flag)) = (&namespace, &access.namespace)
-        && namespace != flag.as_str()
-    {
-        let message =
-            format!("expected one namespace, found `{namespace}` in `{asked}` and `{flag}` in `-n {flag}`");
-        return Err(Error::usage(message, "leave one of them out"));
-    }
-    let flag_or_file = access.namespace.as_ref().or(own.map(|own| &own.namespace));
-    let Some(namespace) = namespace.or_else(|| flag_or_file.map(ToString::to_string)) else {
-        return Err(Error::usage(
-            format!("expected NAMESPACE/NAME, found `{asked}`"),
-            "`-n NAMESPACE` names its namespace, as NAMESPACE/NAME does; `canary-ctl list` prints all names",
-        ));
-    };
-    let expected = "give NAMESPACE/NAME, or NAME and `-n NAMESPACE`; `canary-ctl list` prints the names";
-    format!("{namespace}/{name}").parse().map_err(|error| Error::usage(format!("{error}"), expected))
 }
 
 /// The release that a verb steers, as it was read.
@@ -169,10 +95,14 @@ pub(super) struct ReleaseTarget {
 }
 
 /// Reads the release that a command line names. Fails for one of a local Envoy.
-pub(super) async fn connect_release(on: &OnCluster) -> Result<ReleaseTarget, Error> {
-    let document = load(&on.of)?;
+pub(super) async fn connect_release(on: &OnCluster, invalid: InvalidFile) -> Result<ReleaseTarget, Error> {
+    read_release(on, named_release::find(&on.of, &on.cluster, invalid)?).await
+}
+
+/// Reads a release that was found. Fails for one of a local Envoy.
+pub(super) async fn read_release(on: &OnCluster, found: NamedRelease) -> Result<ReleaseTarget, Error> {
+    let NamedRelease { name, document } = found;
     document.as_ref().map_or(Ok(()), for_a_cluster)?;
-    let name = release(&on.of, &on.cluster, document.as_ref())?;
     let cluster = connect_as(&on.cluster, write_options(&on.checks.skipped)).await?;
     let stored = get_record(&cluster, &name, document.as_ref()).await?;
     Ok(ReleaseTarget { name, cluster, stored })

@@ -25,7 +25,7 @@ pub(super) struct Token {
     pub(super) verb: TokenVerb,
 }
 
-/// What can be done with tokens.
+/// The verbs for tokens.
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum TokenVerb {
     /// Sign a token for a version.
@@ -47,7 +47,7 @@ pub(super) struct TokenCreate {
     /// The version: its name, `canary` or `stable`
     #[arg(long)]
     pub(super) version: String,
-    /// How long it lives, at most 7d
+    /// Lifetime, at most 7d
     #[arg(long, value_name = "DURATION", default_value = "2h")]
     pub(super) ttl: Seconds,
     /// Print a link to this address that hands the token to a browser

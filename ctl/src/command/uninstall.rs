@@ -1,6 +1,7 @@
 //! `uninstall`: read the record, carry out, report. Of a local Envoy: its files without the release.
 
-use super::arguments::{self, OnCluster, Output, only_client};
+use super::arguments::{self, DryRun, DryRunArgument, OnCluster, Output};
+use super::named_release::{self, InvalidFile};
 use super::target::{self, ReleaseTarget};
 use crate::alert::HttpAlertSender;
 use crate::hint::ShellCommand;
@@ -12,7 +13,7 @@ use canary_operations::{Cluster, LastAlerts, UninstallOptions};
 use canary_release::file::Document;
 use canary_release::rbac::{KEYS, RECORD_KEYS};
 use canary_release::spec::{Release, ReleaseName, Seconds};
-use clap::{ArgAction, Args};
+use clap::Args;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -33,16 +34,15 @@ Examples:
 #[command(arg = arguments::waits_always())]
 pub(super) struct Uninstall {
     #[command(flatten)]
-    pub(super) on: OnCluster,
-    /// Say what would go, and take nothing away
-    #[arg(long, value_name = "WHERE", action = ArgAction::Set, value_parser = only_client, num_args = 0..=1, require_equals = true, default_missing_value = "client", default_value = "none", hide_default_value = true)]
-    pub(super) dry_run: bool,
-    /// How long to wait until no proxy sends anybody to the canary
+    pub(super) dry_run: DryRunArgument,
+    /// How long to wait until no proxy sends users to the canary
     #[arg(long, value_name = "DURATION", default_value = "60s")]
     pub(super) timeout: Seconds,
-    /// Print each field that was taken away, and not the objects alone
+    /// Print each field that was deleted
     #[arg(short, long)]
     pub(super) verbose: bool,
+    #[command(flatten)]
+    pub(super) on: OnCluster,
     #[command(flatten)]
     pub(super) output: Output,
 }
@@ -52,19 +52,23 @@ const LAST_ALERTS: Duration = Duration::from_mins(1);
 
 pub(super) async fn run(arguments: &Uninstall, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let document = target::load(&arguments.on.of)?;
-    if let Some(document) = document.as_ref().filter(|document| target::is_local(document)) {
-        return from_directory(arguments, document, printer).await;
+    let found = named_release::find(&arguments.on.of, &arguments.on.cluster, InvalidFile::Ignored)?;
+    if let Some(document) = found.local() {
+        return from_directory(arguments, &found.name, document, printer).await;
     }
-    let ReleaseTarget { name, cluster, stored } = target::connect_release(&arguments.on).await?;
+    let document = found.document.clone();
+    let ReleaseTarget { name, cluster, stored } = target::read_release(&arguments.on, found).await?;
     target::report_record(&stored, printer);
-    if arguments.dry_run {
+    if let Some(by) = arguments.dry_run.by {
         let plan = cluster.removal(&name, &stored).await?;
+        if by == DryRun::Server {
+            cluster.server_dry_run(&plan).await?;
+        }
         printer.report(&PlanReport::new(&plan))?;
         printer.message("nothing taken away");
         return Ok(Outcome::Done);
     }
-    let release = document.map(|document| document.release).filter(|release| release.name == name);
+    let release = document.map(|document| document.release);
     let uninstalled = {
         let mut progress = target::progress(printer);
         let waiting = target::waiting(arguments.timeout, &mut progress);
@@ -134,13 +138,15 @@ struct Removed {
 /// Routes of the release's hosts end with it: where no other release has them, Envoy answers 404.
 async fn from_directory(
     arguments: &Uninstall,
+    name: &ReleaseName,
     document: &Document,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
     let environment = Environment::of(&document.release)?;
     target::without_cluster(document, &arguments.on.cluster)?;
-    let name = target::release(&arguments.on.of, &arguments.on.cluster, Some(document))?.to_string();
-    let lock = if arguments.dry_run { None } else { Some(Lock::take(environment.layout()).await?) };
+    let name = name.to_string();
+    let lock =
+        if arguments.dry_run.locally()? { None } else { Some(Lock::take(environment.layout()).await?) };
     let plan = environment.plan_without(&name)?;
     let report = Removed {
         release: name,

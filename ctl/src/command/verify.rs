@@ -33,16 +33,16 @@ pub(super) struct Verify {
     /// The header in which the application names its version (default: the release's debug header)
     #[arg(long, value_name = "NAME", conflicts_with = "version_from")]
     pub(super) version_header: Option<String>,
-    /// Where a JSON body names the version, `json:.field.field`
+    /// Field of a JSON body that names the version, `json:.field.field`
     #[arg(long, value_name = "PLACE")]
     pub(super) version_from: Option<VersionSource>,
-    /// How many users come
+    /// Number of users
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(super) users: u32,
-    /// How many requests each sends, one after the other
+    /// Number of requests of each user, one after the other
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(super) requests: u32,
-    /// How many users come at a time
+    /// Number of users at a time
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub(super) concurrency: u32,
     /// The weight to expect, in percent (default: with `--live` the proxies', else the local target's, else the file's)
@@ -85,7 +85,7 @@ pub(super) async fn run(arguments: Verify, printer: &mut Printer) -> Result<Outc
     Ok(if report.has_failed() { Outcome::Differences } else { Outcome::Done })
 }
 
-/// What the gateways go by, and whether their keys are known here.
+/// The configuration of the gateways, and whether their keys are known here.
 async fn policy(arguments: &Verify) -> Result<(Policy, bool), Error> {
     if arguments.live {
         let live = Live::read(&arguments.spec, &arguments.cluster, Position::Edge).await?.alone();

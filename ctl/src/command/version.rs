@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 use std::fmt;
 
-/// Print the version of this tool, and the digest of the module that it carries
+/// Print the version of this tool and the digest of its module
 #[derive(Clone, Copy, Debug, Args)]
 #[command(
     after_help = "Example:\n  canary-ctl version -o json\n\n`canary-ctl status` says which module the proxies run."

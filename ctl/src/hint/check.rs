@@ -93,6 +93,36 @@ fn instead(alternative: &Alternative) -> String {
     text.to_owned()
 }
 
+/// What to do instead of skipping a check, whatever it has found.
+pub(crate) const fn alternative_to(check: PreflightCheck) -> &'static str {
+    match check {
+        PreflightCheck::NoReadyPods => "start the pods of the version",
+        PreflightCheck::NoRoutes => {
+            "`canary-ctl apply`; with `routes: external`, `canary-ctl generate routes`"
+        }
+        PreflightCheck::NoServicePort => "name a port of the Service in `service.port`",
+        PreflightCheck::NoFilter => "`canary-ctl apply` writes it again",
+        PreflightCheck::NoGateway => "name the Gateway in `gateways[].name`, as NAMESPACE/NAME",
+        PreflightCheck::NoProxies | PreflightCheck::SelectorMismatch => {
+            "set `gateways[].selector` to the labels that the Gateway selects"
+        }
+        PreflightCheck::HostNotServed => "add the host to `servers[].hosts` of the Gateway",
+        PreflightCheck::HostTaken => "add the host to their route object, or set `routes: external`",
+        PreflightCheck::NoHttpServer => "let a server with `tls.mode: SIMPLE` serve the host",
+        PreflightCheck::NoTls => "set `cookies: {tls: true}` where TLS ends in front of the gateway",
+        PreflightCheck::PlaceholderModule => "name the module in `delivery.module`",
+        PreflightCheck::HiddenSubsets => "give that DestinationRule the subsets of the release",
+        PreflightCheck::UnroutedCalls => "call the Service of the release, by HTTP, within its scope",
+        PreflightCheck::RoutesBypassed => "let that route lead to the subset of stable",
+        PreflightCheck::Paused => "ask the user who paused the release",
+        PreflightCheck::MaxStep => "take smaller steps, or change `maxStep`",
+        PreflightCheck::NoUserKey => "add a key to `identifyBy`, or set `mint: navigation`",
+        PreflightCheck::MovesUsers => "end the canary first: `canary-ctl weight 0`, or promote it",
+        PreflightCheck::NoWasmRuntime => "`canary-ctl prepare` restarts the proxies, one after the other",
+        PreflightCheck::UnseenProxies => "grant the right to read `pods/proxy`, or use `--prometheus`",
+    }
+}
+
 fn stops(version: &str) -> String {
     format!("scale the Deployment of `{}` to 0 replicas, and wait until its pods have ended", shown(version))
 }

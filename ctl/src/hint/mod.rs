@@ -34,6 +34,7 @@ mod survey;
 mod train;
 mod twin;
 
+pub(crate) use check::alternative_to;
 pub(crate) use command::ShellCommand;
 pub(crate) use import::move_command;
 pub use rights::{missing_rights, printed_for};

@@ -1,6 +1,8 @@
 //! `--help` is part of the interface: a change of it shows in the diff.
 
-use crate::cli_fixture::CliFixture;
+use crate::cli_fixture::{CliFixture, golden, repository};
+use canary_release::preflight::PreflightCheck;
+use std::fmt::Write as _;
 
 /// The text itself is `docs/reference/commands.md` (`reference.rs`).
 #[test]
@@ -10,6 +12,42 @@ fn every_verb_gives_an_example() {
         let ran = cli.run(&format!("{} --help", command.strip_prefix("canary-ctl").unwrap()));
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
         assert!(ran.stdout.contains("Example"), "{command}");
+    }
+}
+
+/// A page at the width of a terminal. The lines that all pages have in common are few, so what grows is seen in the diff of the golden file.
+#[test]
+fn help_fits_a_terminal_and_the_pages_of_every_day_one_screen() {
+    let cli = CliFixture::new();
+    let mut pages = String::new();
+    for command in cli.run("man --list").stdout.lines() {
+        let words = command.strip_prefix("canary-ctl").unwrap().split_whitespace().chain(["--help"]);
+        let mut run = cli.command(&words.collect::<Vec<_>>());
+        let text = String::from_utf8(run.env("COLUMNS", "80").output().unwrap().stdout).unwrap();
+        let lines = text.lines().count();
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+        let is_of_every_day = ["canary-ctl apply", "canary-ctl weight"].contains(&command);
+        let fits = lines <= 50 && widest <= 80;
+        assert!(fits || !is_of_every_day, "{command}: {widest} columns, {lines} lines");
+        let _ = writeln!(pages, "{lines:3} {command}");
+    }
+    golden("help-lines.txt", &pages);
+}
+
+#[test]
+fn the_checks_have_a_page_of_their_own_and_no_other_page_lists_them() {
+    let cli = CliFixture::new();
+    let page = cli.run("help checks");
+    assert_eq!((page.code, page.stderr.as_str()), (0, ""));
+    for check in PreflightCheck::ALL {
+        let entry = format!("\n{check}\n  {}.\n  Instead: ", check.meaning());
+        assert!(page.stdout.contains(&entry), "expected {entry}, found\n{}", page.stdout);
+    }
+    let reference = std::fs::read_to_string(repository("docs/reference/commands.md")).unwrap();
+    assert!(!reference.contains("hidden-subsets") && reference.contains("canary-ctl help checks"));
+    let documented = std::fs::read_to_string(repository("docs/reference/preflight-checks.md")).unwrap();
+    for check in PreflightCheck::ALL {
+        assert!(documented.contains(&format!("\n| `{check}` | ")), "preflight-checks.md lacks {check}");
     }
 }
 

@@ -18,6 +18,7 @@ mod init;
 mod lint;
 mod local;
 mod mistakes;
+mod recording;
 mod reference;
 mod schema;
 mod spec;

@@ -5,6 +5,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
+    clippy::panic,
     clippy::indexing_slicing,
     reason = "a test that cannot go on says so by panicking"
 )]

@@ -10,6 +10,7 @@ mod floors;
 mod names;
 mod pages;
 mod texts;
+mod wording;
 
 use std::path::{Path, PathBuf};
 

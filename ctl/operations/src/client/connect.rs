@@ -6,6 +6,7 @@ use super::credentials::Credentials;
 use super::kubeconfig::{self, Context, InFile, KubeconfigEnvironment};
 use super::proxy::{Proxy, ProxyEnvironment};
 use super::retry::RetryPolicy;
+use super::silence::{Silence, SilenceLayer, SilenceObserver};
 use super::transport::{Transport, transport};
 use crate::Error;
 use crate::error::{KubeconfigError, RequestFailure, excerpt};
@@ -43,8 +44,10 @@ pub struct Access {
     pub request_timeout: Option<Duration>,
     /// The user, and the groups, that the API server is asked to take the caller for.
     pub impersonated: Option<Impersonated>,
-    /// Called with the address of an API server that has not answered the first call after 1.5 s.
-    pub on_slow: Option<fn(&str)>,
+    /// Called within a second, and again every five, while an API server responds to no request.
+    pub on_silence: Option<SilenceObserver>,
+    /// Knows how long the API server has been silent.
+    pub silence: Silence,
 }
 
 /// Another user than that of the kubeconfig.
@@ -56,9 +59,6 @@ pub struct Impersonated {
     pub groups: Vec<String>,
 }
 
-/// The time without an answer after which a person wants to know which server is slow.
-const SLOW_AFTER: Duration = Duration::from_millis(1500);
-
 impl Access {
     /// A client for this cluster that sends failed requests again where that is safe.
     ///
@@ -69,13 +69,24 @@ impl Access {
         Ok(self.client_and_address().await?.0)
     }
 
+    /// The namespace of a call that names none: that of the context, or of the service account. `None` where the context has none.
+    ///
+    /// # Errors
+    ///
+    /// As [`client`](Self::client).
+    pub fn namespace(&self) -> Result<Option<String>, Error> {
+        let target = self.target(&Environment::of_process());
+        Ok(target.map_err(|(path, source)| Error::Kubeconfig { path, source })?.namespace)
+    }
+
     pub(crate) async fn client_and_address(&self) -> Result<(Client, String), Error> {
         self.connect(&Environment::of_process()).await
     }
 
     async fn connect(&self, environment: &Environment) -> Result<(Client, String), Error> {
         let unusable = |(path, source)| Error::Kubeconfig { path, source };
-        let Target { mut config, mut user, proxy, context } = self.target(environment).map_err(unusable)?;
+        let Target { mut config, mut user, proxy, context, namespace: _ } =
+            self.target(environment).map_err(unusable)?;
         config.read_timeout = Some(self.request_timeout.unwrap_or(DEFAULT_REQUEST_TIMEOUT));
         let password = user.password.clone();
         let bearer = Bearer::take(&mut user).await.map_err(Box::new)?;
@@ -90,20 +101,14 @@ impl Access {
         let url = &config.cluster_url;
         let address =
             context.map_or_else(|| url.to_string(), |context| format!("{url} (context `{context}`)"));
-        let client = client(transport, credentials).map_err(|source| unreachable(&address, source))?;
+        let silence = SilenceLayer {
+            silence: self.silence.clone(),
+            address: address.as_str().into(),
+            observer: self.on_silence,
+        };
+        let client =
+            client(transport, credentials, &silence).map_err(|source| unreachable(&address, source))?;
         Ok((client, address))
-    }
-
-    /// Waits for a first call, and says after a while that it does.
-    pub(crate) async fn announced<T>(&self, address: &str, call: impl Future<Output = T>) -> T {
-        let mut call = std::pin::pin!(call);
-        if let Ok(done) = tokio::time::timeout(SLOW_AFTER, &mut call).await {
-            return done;
-        }
-        if let Some(tell) = self.on_slow {
-            tell(address);
-        }
-        call.await
     }
 
     /// The connection that the kubeconfig describes; in a pod without a kubeconfig that of its service account.
@@ -121,15 +126,16 @@ impl Access {
             Err(error) if self.kubeconfig.is_none() && self.context.is_none() && is_missing(&error) => {
                 let mut config = Config::incluster().map_err(|_| error)?;
                 let user = std::mem::take(&mut config.auth_info);
-                return Ok(Target { config, user, proxy: None, context: None });
+                let namespace = Some(config.default_namespace.clone());
+                return Ok(Target { config, user, proxy: None, context: None, namespace });
             }
             file => file?,
         };
         let in_file = |error| (self.kubeconfig.clone(), error);
-        let Context { name, config, user, proxy_url } =
+        let Context { name, config, user, proxy_url, namespace } =
             kubeconfig::context(&file, self.context.as_deref()).map_err(in_file)?;
         let proxy = environment.proxies.proxy_to(&config.cluster_url, proxy_url.as_deref());
-        Ok(Target { config, user, proxy: proxy.map_err(in_file)?, context: Some(name) })
+        Ok(Target { config, user, proxy: proxy.map_err(in_file)?, context: Some(name), namespace })
     }
 }
 
@@ -152,18 +158,23 @@ struct Target {
     user: AuthInfo,
     proxy: Option<Proxy>,
     context: Option<String>,
+    namespace: Option<String>,
 }
 
 /// A client that retries failed calls if that is safe, and reads no response without end. The retry layer has to be cloned for each
 /// call, and so is on top of a buffer.
-fn client(transport: Transport, credentials: Credentials) -> Result<Client, kube::Error> {
+fn client(
+    transport: Transport,
+    credentials: Credentials,
+    silence: &SilenceLayer,
+) -> Result<Client, kube::Error> {
     let again = RetryPolicy::new().map_err(|source| kube::Error::Service(source.into()))?;
     let redacted = move |response| credentials.clone().redacted(response);
     let builder = ClientBuilder::new(transport, "default")
         .with_layer(&MapResponseLayer::new(limited))
         .with_layer(&AndThenLayer::new(redacted))
         .with_layer(&BufferLayer::new(CALLS_AT_ONCE));
-    Ok(builder.with_layer(&RetryLayer::new(again)).build())
+    Ok(builder.with_layer(&RetryLayer::new(again)).with_layer(silence).build())
 }
 
 /// The response, whose body is an error from the byte on that is one too many.

@@ -31,6 +31,8 @@ pub(super) struct Context {
     pub(super) config: Config,
     pub(super) user: AuthInfo,
     pub(super) proxy_url: Option<String>,
+    /// The namespace of a call that names none.
+    pub(super) namespace: Option<String>,
 }
 
 impl KubeconfigEnvironment {
@@ -163,8 +165,10 @@ pub(super) fn context(file: &Kubeconfig, name: Option<&str>) -> Result<Context, 
     config.accept_invalid_certs = cluster.insecure_skip_tls_verify.unwrap_or(false);
     config.tls_server_name.clone_from(&cluster.tls_server_name);
     config.root_cert = authority(cluster)?;
-    let name = name.unwrap_or_default().to_owned();
-    Ok(Context { name, config, user, proxy_url: cluster.proxy_url.clone() })
+    let context_name = name.unwrap_or_default().to_owned();
+    let namespace = named.and_then(|named| named.context.as_ref()?.namespace.clone());
+    let namespace = namespace.filter(|namespace| !namespace.is_empty());
+    Ok(Context { name: context_name, config, user, proxy_url: cluster.proxy_url.clone(), namespace })
 }
 
 fn cluster_of(named: &kube::config::NamedContext) -> String {

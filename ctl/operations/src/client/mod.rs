@@ -8,6 +8,7 @@
 //! transport    connections, and what requests carry           Config        -> Transport
 //! connect      all of that together                           Access        -> kube::Client
 //! credentials  an error response without the credentials of the kubeconfig
+//! silence      how long it has been silent                    requests      -> Duration
 //! retry        which failed requests are sent again           API error     -> RetryPolicy
 //! api_error    maps an API status to an error                 Status        -> Error
 //! objects      reads objects of any kind                      Reference     -> JSON
@@ -26,10 +27,12 @@ mod objects;
 pub(crate) mod pods;
 mod proxy;
 mod retry;
+mod silence;
 mod transport;
 mod write;
 
 pub use connect::{Access, Impersonated};
+pub use silence::{Silence, SilenceObserver};
 
 pub(crate) use api_error::ApiRequest;
 pub(crate) use connect::whoami;

@@ -13,6 +13,23 @@ impl Cluster {
     pub async fn pause(
         &self,
         release: &ReleaseName,
+        stored: StoredRecord,
+        reason: Option<String>,
+        skipped: &[PreflightCheck],
+    ) -> Result<StoredRecord, Error> {
+        let mut stored = self.preview_pause(release, stored, reason, skipped)?;
+        self.records.save(release, &mut stored).await?;
+        Ok(stored)
+    }
+
+    /// The record as [`pause`](Self::pause) would write it.
+    ///
+    /// # Errors
+    ///
+    /// If another user has paused it already, or the record is not obeyed.
+    pub fn preview_pause(
+        &self,
+        release: &ReleaseName,
         mut stored: StoredRecord,
         reason: Option<String>,
         skipped: &[PreflightCheck],
@@ -20,7 +37,25 @@ impl Cluster {
         stored.ensure_trusted(release)?;
         self.check_pause(&stored.record, skipped)?;
         stored.record.pause(self.author(), reason);
-        self.records.save(release, &mut stored).await?;
+        Ok(stored)
+    }
+
+    /// The record as [`resume`](Self::resume) would write it.
+    ///
+    /// # Errors
+    ///
+    /// As [`preview_pause`](Self::preview_pause).
+    pub fn preview_resume(
+        &self,
+        release: &ReleaseName,
+        mut stored: StoredRecord,
+        skipped: &[PreflightCheck],
+    ) -> Result<StoredRecord, Error> {
+        stored.ensure_trusted(release)?;
+        self.check_pause(&stored.record, skipped)?;
+        if stored.record.paused.is_some() {
+            stored.record.resume(self.author());
+        }
         Ok(stored)
     }
 
@@ -32,13 +67,12 @@ impl Cluster {
     pub async fn resume(
         &self,
         release: &ReleaseName,
-        mut stored: StoredRecord,
+        stored: StoredRecord,
         skipped: &[PreflightCheck],
     ) -> Result<StoredRecord, Error> {
-        stored.ensure_trusted(release)?;
-        self.check_pause(&stored.record, skipped)?;
-        if stored.record.paused.is_some() {
-            stored.record.resume(self.author());
+        let was_paused = stored.record.paused.is_some();
+        let mut stored = self.preview_resume(release, stored, skipped)?;
+        if was_paused {
             self.records.save(release, &mut stored).await?;
         }
         Ok(stored)

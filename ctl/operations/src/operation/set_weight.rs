@@ -59,6 +59,13 @@ impl CheckedWeight {
         self.scaled_down.as_ref()
     }
 
+    /// The stored record as it would be: unchanged where it has this weight already.
+    pub fn stored_preview(&self) -> StoredRecord {
+        let mut stored = self.stored.clone();
+        stored.record = self.preview();
+        stored
+    }
+
     /// The record as it would be: the same where it has this weight already.
     pub fn preview(&self) -> Record {
         let mut record = self.stored.record.clone();

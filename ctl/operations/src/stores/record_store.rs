@@ -261,6 +261,20 @@ impl RecordStore {
         }
     }
 
+    /// Lets the API server validate the next write of a record, and discard it.
+    pub(crate) async fn dry_run_update(
+        &self,
+        release: &ReleaseName,
+        stored: &StoredRecord,
+    ) -> Result<(), Error> {
+        let Some(before) = stored.object.clone() else { return self.dry_run(release, stored).await };
+        let mut object = with_metadata(release, before, &stored.record);
+        object.data.get_or_insert_default().insert(KEY.to_owned(), stored.record.to_json()?);
+        let how = PostParams { dry_run: true, field_manager: Some(FIELD_MANAGER.to_owned()) };
+        let made = self.config_maps(release).replace(&name(release), &how, &object).await;
+        made.map(drop).map_err(|error| request("update", release, &name(release)).error(error))
+    }
+
     async fn read(&self, release: &ReleaseName) -> Result<Option<ConfigMap>, Error> {
         let found = self.config_maps(release).get_opt(&name(release)).await;
         found.map_err(|error| request("get", release, &name(release)).error(error))

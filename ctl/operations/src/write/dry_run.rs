@@ -4,8 +4,9 @@
 //! [Dry run](https://kubernetes.io/docs/reference/using-api/api-concepts/#dry-run)
 
 use crate::client::WriteMode;
-use crate::{Cluster, Error};
+use crate::{Cluster, Error, StoredRecord};
 use canary_release::plan::Plan;
+use canary_release::spec::ReleaseName;
 use futures_util::future::join_all;
 
 /// What the API server says of an admission webhook with side effects.
@@ -24,7 +25,27 @@ impl Cluster {
         Ok(())
     }
 
-    /// The same before the record is written, all changes at the same time: what is refused then leaves no trace, and no later call
+    /// Lets the API server validate a record that was changed, and discard it.
+    ///
+    /// # Errors
+    ///
+    /// If the API server refuses it, or another client has written it since it was read.
+    pub async fn dry_run_record(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<(), Error> {
+        self.records.dry_run_update(release, stored).await
+    }
+
+    /// The same with the configuration objects that follow from the record.
+    ///
+    /// # Errors
+    ///
+    /// As [`dry_run_record`](Self::dry_run_record), and if a configuration object does not contain the release.
+    pub async fn dry_run_update(&self, release: &ReleaseName, stored: &StoredRecord) -> Result<(), Error> {
+        let plan = self.plan_weight(release, stored).await?;
+        self.server_dry_run(&plan).await?;
+        self.dry_run_record(release, stored).await
+    }
+
+    /// The same as [`server_dry_run`](Self::server_dry_run) before the record is written, all changes at the same time: what is refused then leaves no trace, and no later call
     /// carries it out.
     ///
     /// # Errors

@@ -47,6 +47,34 @@ fn a_refusal_after_the_dry_run_says_what_the_record_says_now() {
 }
 
 #[test]
+fn a_dry_run_of_the_server_validates_objects_and_record_and_writes_neither() {
+    run(async {
+        let (api, release) = (shop(), release(&Value::Null));
+        let cluster = api.cluster().await;
+        apply(&cluster, &release).await.unwrap();
+        let stored = cluster.get_record(&release.name).await.unwrap();
+        let generation = stored.record.state.generation;
+        let mut wanted = stored.clone();
+        wanted.record.state.weight = "20".parse().unwrap();
+        wanted.record.state.generation += 1;
+        cluster.dry_run_update(&release.name, &wanted).await.unwrap();
+        for path in ["/envoyfilters/", "/configmaps/shop-canary"] {
+            api.deny(path, DENIED);
+            let refused = cluster.dry_run_update(&release.name, &wanted).await;
+            assert!(
+                matches!(refused, Err(Error::Refused { .. } | Error::Forbidden { .. })),
+                "{path}: {refused:?}"
+            );
+            api.allow();
+        }
+        let paused = cluster.preview_pause(&release.name, stored, None, &[]).unwrap();
+        cluster.dry_run_record(&release.name, &paused).await.unwrap();
+        let now = cluster.get_record(&release.name).await.unwrap().record;
+        assert_eq!((now.state.generation, now.paused.is_none()), (generation, true));
+    });
+}
+
+#[test]
 fn a_webhook_that_supports_no_dry_runs_keeps_nothing_from_being_written() {
     run(async {
         let (api, release) = (shop(), release(&Value::Null));

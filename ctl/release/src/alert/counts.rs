@@ -5,7 +5,7 @@ use crate::spec::ReleaseName;
 use crate::stats::as_f64;
 use serde::{Deserialize, Serialize};
 
-/// What was counted of both versions at the same time.
+/// The counts of both versions in the same interval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KindCounts {
@@ -20,7 +20,7 @@ pub struct KindCounts {
     pub stable: VersionCount,
 }
 
-/// What was counted of a version.
+/// The counts of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VersionCount {

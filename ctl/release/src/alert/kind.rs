@@ -69,7 +69,7 @@ pub enum AlertKind {
 }
 
 impl AlertKind {
-    /// How much it asks for attention.
+    /// The severity.
     pub const fn severity(self) -> AlertSeverity {
         match self {
             Self::Started

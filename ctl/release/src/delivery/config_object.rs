@@ -66,7 +66,7 @@ pub(crate) struct ConfigDocument<'d> {
     pub(crate) position: Position,
     /// The name of the configuration within the proxy.
     pub(crate) resource_name: String,
-    /// Where the module is.
+    /// The address of the module.
     pub(crate) module: &'d Module,
     /// The bytes of an embedded module, in base64; what stands for them in an object that is only shown.
     pub(crate) inline_bytes: &'d str,

@@ -11,7 +11,7 @@ use std::fmt;
 
 /// The oldest release of Istio that is supported, as README says.
 const MIN_ISTIO: (u32, u32) = (1, 28);
-/// How many minor versions an istiod may be ahead of its proxies.
+/// The number of minor versions that an istiod may be ahead of its proxies.
 const MAX_SKEW: u32 = 1;
 
 /// The labels that say the version of an istiod whose image has no tag of a release.

@@ -31,7 +31,7 @@ pub enum Area {
     Callers,
 }
 
-/// What was observed of a release and its cluster. What could not be read is `None`.
+/// The observations of a release and its cluster. Parts that could not be read are `None`.
 #[derive(Clone, Debug, Default)]
 pub struct Examination {
     /// Whether the release is on the cluster.
@@ -40,7 +40,7 @@ pub struct Examination {
     pub brings_wasm: bool,
     /// The Service.
     pub service: Option<ServiceExamination>,
-    /// How users reach the release.
+    /// The exposure of the release to users.
     pub exposure: Option<Exposure>,
     /// The rights that the user lacks.
     pub missing_rights: Option<Vec<Right>>,
@@ -48,11 +48,11 @@ pub struct Examination {
     pub refusals: Option<Vec<Refusal>>,
     /// The other preflight checks of `apply` that fail.
     pub failed_checks: Vec<CheckFailed>,
-    /// Who writes the routes.
+    /// The writer of the routes.
     pub routes: Routes,
     /// Calls that no route of ours covers.
     pub unrouted: Vec<UnroutedCalls>,
-    /// What bypasses our routes to a canary.
+    /// The objects that bypass our routes to a canary.
     pub gaps: Vec<Gap>,
     /// The running proxies that serve the release.
     pub proxies: Option<Vec<ProxyExamination>>,

@@ -12,7 +12,7 @@ use crate::status::{EmbeddedAtScale, ProxyFault};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// How much a finding matters.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Severity {
@@ -103,7 +103,7 @@ pub enum ClusterFinding {
     /// Proxies that no istiod of the cluster supports.
     #[error("{} Istio {version}, and {}: an istiod supports its own minor version and the one before", count_of(*count), running(istiods))]
     UnsupportedProxies {
-        /// How many proxies.
+        /// The number of proxies.
         count: usize,
         /// Their version.
         version: String,
@@ -154,7 +154,7 @@ pub enum ClusterFinding {
 }
 
 impl ClusterFinding {
-    /// How much it matters.
+    /// The severity.
     pub const fn severity(&self) -> Severity {
         match self {
             Self::NoService { .. }
@@ -180,7 +180,7 @@ impl ClusterFinding {
         }
     }
 
-    /// What it is about.
+    /// The subject.
     pub const fn area(&self) -> Area {
         match self {
             Self::NoService { .. }

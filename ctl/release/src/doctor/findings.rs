@@ -163,7 +163,7 @@ fn of_module(module: &Module, proxies: usize) -> Option<ClusterFinding> {
     EmbeddedAtScale::observed(Some(module.digest()), proxies).map(ClusterFinding::EmbeddedAtScale)
 }
 
-/// What istiods and proxies run, against what is supported.
+/// The versions of istiods and proxies, compared with the supported ones.
 fn of_versions(examination: &Examination) -> Vec<ClusterFinding> {
     let istiods: &[Istiod] = match &examination.control_plane {
         Some(ControlPlane::Istiods(istiods)) => istiods,

@@ -49,7 +49,7 @@ pub struct Evidence {
 pub struct KindEvidence {
     /// Over the whole rollout.
     pub test: SequentialTest,
-    /// What was counted since the step began.
+    /// The counts since the step began.
     pub step: VersionCounts,
 }
 

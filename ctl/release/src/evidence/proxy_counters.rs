@@ -37,7 +37,7 @@ pub struct ProxyCounters(BTreeMap<PodName, BothCounters>);
 /// Canary and stable, in this order.
 type BothCounters = [ReleaseCounters; 2];
 
-/// What was counted between two observations.
+/// The counts between two observations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IntervalCounts {
     /// Responses, and those with a status of 500 to 599.
@@ -78,7 +78,7 @@ impl ProxyCounters {
 }
 
 impl IntervalCounts {
-    /// What was counted between `earlier` and `later`.
+    /// The counts between `earlier` and `later`.
     pub fn between(earlier: &ProxyCounters, later: &ProxyCounters) -> Self {
         let mut interval = Self::default();
         for (pod, last) in &later.0 {

@@ -37,7 +37,7 @@ pub(super) struct RateRatios {
 #[serde(transparent)]
 pub(super) struct RateDifferences([[i64; 2]; GROUPS]);
 
-/// How many times as often the canary's responses fail.
+/// The ratio of the canary's failure rate to stable's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RateRatio {
     /// The ratio of the rates.

@@ -14,7 +14,7 @@ pub struct InnerEvidence {
     pub canary: String,
     /// Its stable version.
     pub stable: String,
-    /// What was counted of both.
+    /// The counts of both versions.
     pub evidence: Evidence,
 }
 

@@ -18,7 +18,7 @@ pub struct Document {
     pub origin: Origin,
 }
 
-/// Where the fields of a release were written.
+/// The places of a release's fields in its file.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
     /// The file.

@@ -66,7 +66,7 @@ impl<'s> Context<'s> {
         self.add(DraftField::value("kind", "Release", &origin));
         self.add(DraftField::value("metadata/name", name, &origin).or("release-name"));
         self.add(DraftField::value("metadata/namespace", namespace, &origin).or("default"));
-        self.add(DraftField::value("metadata/uid", self.options.uid.clone(), &origin));
+        self.add(DraftField::value("spec/uid", self.options.uid.clone(), &origin));
         let weight = DraftField::value("spec/weight", 0, &origin);
         self.add(weight.comment("A share of users; there it is one of requests."));
     }

@@ -15,7 +15,7 @@ const ORDER: [&str; 36] = [
     "kind",
     "metadata/name",
     "metadata/namespace",
-    "metadata/uid",
+    "spec/uid",
     "spec/service/name",
     "spec/service/port",
     "spec/versions/label",

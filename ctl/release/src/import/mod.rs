@@ -86,7 +86,7 @@ pub struct Import {
     pub steps: Vec<MoveStep>,
 }
 
-/// Why nothing can be imported.
+/// The error of an import.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A source is no YAML.

@@ -3,7 +3,7 @@
 use crate::file::Origin;
 use serde::Serialize;
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
@@ -39,7 +39,7 @@ pub(super) struct RawFinding {
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// How bad it is.
+    /// The severity.
     pub level: Level,
     /// The field, `spec.identifyBy[0]`.
     pub field: String,

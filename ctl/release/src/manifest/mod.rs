@@ -64,7 +64,7 @@ pub enum Error {
         object: String,
         /// Its size in bytes.
         found: usize,
-        /// How many of them are the embedded module; 0 without one.
+        /// The number of those that are the embedded module; 0 without one.
         module: usize,
     },
 }

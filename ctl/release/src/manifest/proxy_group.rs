@@ -94,7 +94,7 @@ impl ProxyGroup<'_> {
         self.object_name("config")
     }
 
-    /// Where the configuration is.
+    /// The place of the configuration.
     pub(super) fn place(&self) -> crate::object::NamespacedName {
         (self.pods.namespace.to_string(), self.config_name())
     }

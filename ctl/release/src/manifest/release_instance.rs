@@ -10,11 +10,11 @@ use std::collections::BTreeSet;
 pub struct ReleaseInstance<'r> {
     /// The specification.
     pub release: &'r Release,
-    /// What it is: roles, weight, generation.
+    /// The state: roles, weight, generation.
     pub state: ReleaseState,
     /// Versions that are no longer live and whose routes and subsets stay until every proxy ignores their pins.
     pub leaving: Vec<String>,
-    /// Who writes the routes.
+    /// The writer of the routes.
     pub routes: Routes,
 }
 

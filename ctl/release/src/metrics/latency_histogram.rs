@@ -31,7 +31,7 @@ impl LatencyHistogram {
         self.proxies.push(buckets);
     }
 
-    /// How many there are.
+    /// Their number.
     pub const fn responses(&self) -> u64 {
         self.responses
     }

@@ -5,7 +5,7 @@ use super::{ReleaseMetrics, Sample, parse_samples};
 /// The label in which Envoy gives the value of a text, with the parameter `text_readouts`.
 const TEXT: &str = "text_value";
 
-/// What one proxy reports at one moment.
+/// The report of one proxy at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProxyMetrics(Vec<Sample>);
 
@@ -31,7 +31,7 @@ impl ProxyMetrics {
         sample.labels.get(TEXT).map(String::as_str)
     }
 
-    /// What the filter counts for a release, named `<namespace>/<name>`.
+    /// The counters of the filter for a release, named `<namespace>/<name>`.
     pub fn release(&self, name: &str) -> ReleaseMetrics {
         ReleaseMetrics::of(self, name)
     }

@@ -33,7 +33,7 @@ pub struct ReleaseGeneration {
     pub generation: u64,
 }
 
-/// What the filter in one proxy counts for one release.
+/// The counters of the filter in one proxy for one release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReleaseMetrics {
     /// What the workers run, of the latest installation that they report; `None` where they never ran one. Envoy reports an

@@ -21,11 +21,11 @@ pub type PodName = (String, String);
 /// The requests of a release that its proxies have counted since they started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// What each proxy that answered has counted.
+    /// The counters of each proxy that answered.
     proxies: BTreeMap<PodName, ProxyCounts>,
 }
 
-/// What one proxy has counted.
+/// The counters of one proxy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct ProxyCounts {
     requests: Counts,
@@ -35,7 +35,7 @@ struct ProxyCounts {
 /// Requests by version and reason, or responses by version and status class. A version that changed its role is one version.
 type Counts = BTreeMap<(String, String), u64>;
 
-/// What a version had of all requests.
+/// The share of a version in all requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VersionTraffic {

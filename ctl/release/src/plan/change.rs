@@ -26,13 +26,13 @@ pub struct Change {
     pub stage: Stage,
     /// Which object.
     pub object: Reference,
-    /// What would be done to it.
+    /// The action for it.
     pub action: Action,
     /// Why.
     pub why: ChangeReason,
     /// What differs. Keys are left out.
     pub fields: Vec<Field>,
-    /// What would be written, keys included; nothing for a deletion.
+    /// The object that would be written, keys included; none for a deletion.
     #[serde(skip)]
     pub body: Value,
     /// The version of the object that this was worked out from; a write to a later one is refused.
@@ -43,7 +43,7 @@ pub struct Change {
     pub claim: Option<Value>,
 }
 
-/// What would be done to an object.
+/// The action for an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Action {

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// What Kubernetes takes where a Deployment names no `maxUnavailable`.
 const DEFAULT_MAX_UNAVAILABLE: &str = "25%";
 
-/// How far a Deployment has replaced its pods.
+/// The progress of a Deployment's rolling update.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RolloutStatus {
     /// The pods that there should be.

@@ -35,7 +35,7 @@ pub enum Alternative {
     },
     /// Write the routes to the canary: `apply` does, unless they are external.
     AddRoutes {
-        /// Who writes the routes.
+        /// The writer of the routes.
         routes: Routes,
     },
     /// Write the objects of the filter again: `apply` does.

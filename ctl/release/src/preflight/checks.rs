@@ -60,7 +60,7 @@ pub enum PreflightCheck {
 pub struct CheckFailed {
     /// Which check.
     pub check: PreflightCheck,
-    /// What was expected and what was found.
+    /// The expected and the found value.
     pub message: String,
     /// What to do instead of skipping it.
     pub alternative: Alternative,

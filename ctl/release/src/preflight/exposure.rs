@@ -29,7 +29,7 @@ pub struct Exposure {
     pub route_objects: Vec<Value>,
 }
 
-/// What was read of a gateway.
+/// The observation of a gateway.
 #[derive(Clone, Debug)]
 pub struct GatewayObservation {
     /// The gateway, as the release names it.

@@ -11,7 +11,7 @@ pub enum Error {
     /// There is nothing to promote, and nothing to roll back.
     #[error("expected a canary, found none{}", last.as_ref().map(|last| format!("; the last change was by {last}")).unwrap_or_default())]
     NoCanary {
-        /// What was done last.
+        /// The last operation.
         last: Option<String>,
     },
     /// The version before the promotion has left.

@@ -22,7 +22,7 @@ pub(crate) const FORMAT: u32 = 1;
 /// An object that we have written, or are about to.
 pub type OwnedObject = (Stage, Reference);
 
-/// What is kept of a release.
+/// The record of a release.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Record {
@@ -58,7 +58,7 @@ pub struct Record {
     pub paused: Option<Pause>,
     /// The largest raise without being asked twice.
     pub max_step: Weight,
-    /// What happens when a weight expires.
+    /// The action when a weight expires.
     pub on_expiry: ExpiryAction,
     /// The pods behind the release.
     pub service: ServiceRef,
@@ -67,7 +67,7 @@ pub struct Record {
     /// The train that it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub train: Option<Box<TrainMember>>,
-    /// Who writes the routes.
+    /// The writer of the routes.
     #[serde(default)]
     pub routes: Routes,
     /// Labels and annotations of its objects.

@@ -26,7 +26,7 @@ const MAX_DURATION: usize = 64;
 /// Each rule about steps is counted for so many plans.
 const MAX_PLANS: usize = 100;
 
-/// Where a secret is named.
+/// A reference to a secret.
 pub(super) const SECRET_SOURCES: [&str; 4] = [
     "rollout.alerts.[].urlFrom",
     "rollout.hooks.[].urlFrom",

@@ -58,7 +58,7 @@ fn columns() -> Value {
     ])
 }
 
-/// What an object may be. Its metadata are those of Kubernetes, so only its name has a rule of its own.
+/// The fields of an object. Its metadata are those of Kubernetes, so only its name has a rule of its own.
 fn schema() -> Value {
     let file = json_schema();
     let of = |pointer: &str| file.pointer(pointer).cloned().unwrap_or_default();
@@ -77,7 +77,7 @@ fn schema() -> Value {
     })
 }
 
-/// What `spec` may be, and the places of rules that it does not have.
+/// The fields of `spec`, and the places of rules that it does not have.
 fn spec() -> (Value, Vec<String>) {
     let mut spec = structural(json_schema().pointer("/properties/spec").unwrap_or(&Value::Null));
     let missing = [bounds::add_bounds(&mut spec), rules::add_rules(&mut spec)].concat();

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// What is done with a release.
+/// The phases of a release.
 const PHASES: [&str; 11] = [
     "Installing",
     "Stable",
@@ -16,9 +16,9 @@ const PHASES: [&str; 11] = [
     "Stopped",
     "Failed",
 ];
-/// What can be asked of a controller.
+/// The actions that a request may name.
 const ACTIONS: [&str; 8] = ["pause", "resume", "approve", "promote", "rollback", "retry", "abort", "weight"];
-/// How a controller answers.
+/// The results of a request.
 const RESULTS: [&str; 3] = ["Accepted", "Done", "Refused"];
 
 /// The schema. The default is what clients see before a controller has: `Current` for none of them.

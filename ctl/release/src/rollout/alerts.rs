@@ -10,11 +10,11 @@ use std::collections::BTreeSet;
 /// Kinds of failure of other releases that an alert has: a record keeps many alerts.
 const MAX_INNER_COUNTS: usize = 4;
 
-/// Who is told of a rollout, and what was told.
+/// The alert receivers of a rollout, and the alerts that were sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AlertState {
-    /// Who is told.
+    /// The alert receivers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub receivers: Vec<AlertReceiver>,
     /// When the rollout was started, seconds since 1970-01-01 UTC: a part of the ids.

@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use std::fmt;
 
-/// What was observed of a release.
+/// The observation of a release.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RolloutObservation {
     /// The role that the rollout's version has now.
@@ -26,9 +26,9 @@ pub struct RolloutObservation {
     pub fused: usize,
     /// Stable, where it has too few pods for the users who would come back.
     pub scaled_down: Option<ScaledDown>,
-    /// What was observed of the releases that it depends on, in its order.
+    /// The observations of the releases that it depends on, in its order.
     pub dependencies: Vec<DependencyState>,
-    /// What the evidence says.
+    /// The verdict of the evidence.
     pub assessment: Assessment,
 }
 
@@ -63,7 +63,7 @@ pub enum RolloutAction {
     End(RolloutResult),
 }
 
-/// What a rollout does at the moment.
+/// The phase of a rollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RolloutPhase {
@@ -94,7 +94,7 @@ impl fmt::Display for RolloutPhase {
     }
 }
 
-/// What to do next, and why.
+/// The next action, with its reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Decision {
     /// The phase that follows.

@@ -150,7 +150,7 @@ impl Rollout {
         }
     }
 
-    /// What the file says about a failure.
+    /// The failure action of the file.
     pub(crate) fn failed(&self, reason: String) -> Decision {
         let held = |reason: String| {
             Decision::new(RolloutPhase::Held, RolloutAction::Wait, reason).told_as(AlertKind::Failed)

@@ -32,7 +32,7 @@ pub struct Rollout {
     /// The releases that have to be at a version before that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<ReleaseDependency>,
-    /// Who started it, as the API server authenticates them.
+    /// The user who started it, as the API server authenticates them.
     pub by: String,
     /// When.
     pub started_at: Timestamp,
@@ -45,12 +45,12 @@ pub struct Rollout {
     /// How it is to end; what that takes may not be done yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ending: Option<(Ending, String)>,
-    /// How it has ended.
+    /// The result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<RolloutEnd>,
-    /// What its users' responses have shown.
+    /// The evidence of its users' responses.
     pub evidence: Evidence,
-    /// What those of the other releases of its train have shown.
+    /// The evidence of the other releases of its train.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub train: BTreeMap<ReleaseName, InnerEvidence>,
     /// Since when the fuse of the canary is open in a proxy.
@@ -59,16 +59,16 @@ pub struct Rollout {
     /// What is measured besides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<RolloutMetric>,
-    /// What was measured since the step began, by the names of the metrics.
+    /// The measurements since the step began, by the names of the metrics.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub measured: BTreeMap<String, MetricState>,
     /// What its hooks decide. How they are called is in the driver's file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<RolloutHook>,
-    /// What the hooks have said since the step began, by their names.
+    /// The responses of hooks since the step began, by their names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub hook_states: BTreeMap<String, HookState>,
-    /// Who is told of it, and what was told.
+    /// The alert receivers, and the alerts that were sent.
     #[serde(default)]
     pub alerts: AlertState,
 }
@@ -81,7 +81,7 @@ pub struct CurrentStep {
     pub index: usize,
     /// Since when.
     pub since: Timestamp,
-    /// Who has let it go on.
+    /// The user who has approved it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_by: Option<String>,
 }
@@ -102,7 +102,7 @@ pub enum Suspension {
     },
 }
 
-/// How a rollout is to end.
+/// The wanted end of a rollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Ending {
@@ -114,7 +114,7 @@ pub enum Ending {
     Stop,
 }
 
-/// How a rollout has ended.
+/// The result of a rollout.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RolloutEnd {

@@ -6,7 +6,7 @@ use crate::alert::RolloutResult;
 use crate::spec::{FailureAction, Gate, LatencyPercentile, Seconds};
 use jiff::Timestamp;
 
-/// What people do to a rollout that goes on.
+/// The verbs for an active rollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RolloutVerb {
     /// Let the present step go on.
@@ -23,7 +23,7 @@ pub enum RolloutVerb {
     Promote,
 }
 
-/// Why a rollout cannot do what was asked.
+/// The reason why a rollout refuses a verb.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VerbError {
     /// None was started, or it has ended.
@@ -37,7 +37,7 @@ pub enum VerbError {
     AlreadyActive {
         /// Its version.
         canary: String,
-        /// Who has started it.
+        /// The user who has started it.
         by: String,
     },
     /// There is no canary to roll out.
@@ -82,7 +82,7 @@ pub enum VerbError {
     /// It has begun to end.
     #[error("expected a rollout that goes on, found one in its {ending}: {reason}")]
     Ending {
-        /// How it ends.
+        /// The end of the rollout.
         ending: Ending,
         /// Why.
         reason: String,

@@ -48,13 +48,13 @@ struct RecordedReceiver {
 pub struct ReceiverEndpoint {
     /// What it understands.
     pub format: AlertFormat,
-    /// Where its URL stands.
+    /// The source of its URL.
     pub url_from: SecretSource,
     /// The URL, if it stands in the file itself.
     pub url: Option<SecretUrl>,
 }
 
-/// What a receiver understands.
+/// The payload format of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AlertFormat {
@@ -70,7 +70,7 @@ pub enum AlertFormat {
     CloudEvents,
 }
 
-/// How much an alert asks for attention.
+/// The severity of an alert.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AlertSeverity {

@@ -13,9 +13,9 @@ pub struct AnalysisSpec {
     /// Who answers them. A driver takes it from its own file and never from a record: who writes records must not choose to whom a token is
     /// sent.
     pub prometheus: Option<PrometheusServer>,
-    /// What is expected of their values.
+    /// The expected range of their values.
     pub metrics: Vec<RolloutMetric>,
-    /// What is asked, by the name of the metric.
+    /// The queries, by the name of the metric.
     pub queries: BTreeMap<String, MetricQuery>,
 }
 
@@ -34,7 +34,7 @@ pub struct MetricQuery {
 pub struct PrometheusServer {
     /// Where it is.
     pub address: ServerAddress,
-    /// Where the bearer token stands that it asks for.
+    /// The source of the bearer token.
     pub bearer_token_from: Option<SecretSource>,
 }
 
@@ -59,13 +59,13 @@ pub struct RolloutMetric {
     pub interval: Seconds,
     /// So many measurements in a row fail before the canary has failed.
     pub failure_threshold: u32,
-    /// What the canary's value may be.
+    /// The range of the canary's value.
     #[serde(default, skip_serializing_if = "MetricBounds::is_empty")]
     pub canary: MetricBounds,
-    /// What the canary's value divided by stable's may be.
+    /// The range of the canary's value divided by stable's.
     #[serde(default, skip_serializing_if = "MetricBounds::is_empty")]
     pub ratio: MetricBounds,
-    /// What the canary's value minus stable's may be.
+    /// The range of the canary's value minus stable's.
     #[serde(default, skip_serializing_if = "MetricBounds::is_empty")]
     pub difference: MetricBounds,
 }

@@ -13,7 +13,7 @@ use std::fmt;
 pub struct HookSpec {
     /// All of them.
     pub hooks: Vec<RolloutHook>,
-    /// How each is called, by its name.
+    /// The endpoints, by name.
     pub endpoints: BTreeMap<String, HookEndpoint>,
 }
 
@@ -36,17 +36,17 @@ pub struct RolloutHook {
 /// calls nor the command that a load tester is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookEndpoint {
-    /// Where its URL stands.
+    /// The source of its URL.
     pub url_from: SecretSource,
     /// The URL, if it stands in the file itself.
     pub url: Option<SecretUrl>,
     /// Where the keys stand that sign its requests, if they are signed: never in the file of the release.
     pub signature_key_from: Option<SecretSource>,
-    /// How long a response is waited for, in each attempt.
+    /// The timeout of each attempt.
     pub timeout: Seconds,
     /// So often a call is repeated where no response comes, or one that says that a later one may succeed.
     pub retries: u32,
-    /// What is sent with each call.
+    /// The metadata of each call.
     pub metadata: BTreeMap<String, String>,
 }
 
@@ -111,7 +111,7 @@ impl RolloutHook {
 }
 
 impl HookEndpoint {
-    /// How long a response is waited for where the file does not say it: Flagger's time.
+    /// The default timeout of a call, as Flagger has it.
     pub(super) const TIMEOUT: Seconds = Seconds::TEN_SECONDS;
 }
 

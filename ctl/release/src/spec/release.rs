@@ -40,11 +40,11 @@ pub struct Release {
     pub stickiness: Stickiness,
     /// The application's sessions.
     pub session: Session,
-    /// Where the user's key may be, in order.
+    /// The sources of the user key, in order.
     pub identify_by: Vec<KeySource>,
     /// When a user without a key is given one.
     pub mint: MintPolicy,
-    /// What a request gets for which nothing else holds.
+    /// The version of a request to which no other rule applies.
     pub fallback: Fallback,
     /// Whether identities are keyed.
     pub identity: IdentityMode,
@@ -58,17 +58,17 @@ pub struct Release {
     pub weight: Weight,
     /// The largest raise that is done without being asked twice.
     pub max_step: Weight,
-    /// What happens when a weight that was set for a while expires.
+    /// The action when a weight expires.
     pub on_expiry: ExpiryAction,
-    /// How it goes from the first weight to the promotion by itself.
+    /// The automated rollout, from the first weight to the promotion.
     pub rollout: RolloutSpec,
-    /// How testers choose a version.
+    /// The choice of a version by testers.
     pub overrides: Overrides,
     /// Our cookies' attributes.
     pub cookies: Cookies,
     /// Whether subsets hash on the user.
     pub session_affinity: SessionAffinity,
-    /// What happens to cacheable responses of the canary.
+    /// The handling of cacheable responses of the canary.
     pub cache_control: CacheControl,
     /// Whether the proxies keep a histogram of latencies for each version.
     pub latency_histogram: bool,
@@ -77,7 +77,7 @@ pub struct Release {
     pub fuse: bool,
     /// Who writes the routes; if the file does not say it, the owner of the existing ones decides.
     pub routes: Option<Routes>,
-    /// How the filter reaches the proxies.
+    /// The delivery of the filter to the proxies.
     pub delivery: Delivery,
 }
 
@@ -129,7 +129,7 @@ pub struct Session {
     pub cookie: Option<String>,
     /// Whether sessions older than the filter stay where they are.
     pub adopt: bool,
-    /// How long after its installation the filter adopts.
+    /// The time after the installation in which the filter adopts sessions.
     pub adopt_for: Seconds,
     /// Past this age a pin is renewed with its session; without a session the request is decided again.
     pub max_age: Seconds,
@@ -137,10 +137,10 @@ pub struct Session {
     pub idle: Option<Seconds>,
 }
 
-/// How testers choose a version.
+/// The choice of a version by testers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
-    /// Who may choose a version.
+    /// The clients that may choose a version.
     pub mode: OverrideMode,
     /// Tokens issued before (seconds since 1970-01-01 UTC) are revoked.
     pub tokens_not_before_seconds: u64,
@@ -159,7 +159,7 @@ pub struct Cookies {
     pub domain: Option<String>,
 }
 
-/// Who writes the routes.
+/// The writer of the routes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Routes {
@@ -172,12 +172,12 @@ pub enum Routes {
     Inject,
 }
 
-/// How the filter reaches the proxies.
+/// The delivery of the filter to the proxies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
     /// By which objects.
     pub mode: Mode,
-    /// Where the module is.
+    /// The address of the module.
     pub module: Module,
     /// Of the manifest for `oci://`, of the file for `http(s)://`: 64 hexadecimal digits.
     pub sha256: Option<String>,
@@ -202,7 +202,7 @@ pub enum Mode {
     Local,
 }
 
-/// Where the filter's module is.
+/// The address of the filter's module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Module {
     /// In the configuration itself. A file does not have the bytes: who reads it gives them by [`Module::embed`].

@@ -26,7 +26,7 @@ pub struct RolloutSpec {
     pub windows: Vec<RolloutWindow>,
     /// Releases that have to be at a version before more users are sent to the canary, and it is promoted.
     pub depends_on: Vec<ReleaseDependency>,
-    /// Who is told.
+    /// The alert receivers.
     pub alerts: AlertSpec,
     /// What a Prometheus server is asked.
     pub analysis: AnalysisSpec,
@@ -50,7 +50,7 @@ pub struct RolloutStep {
     pub min_responses: Option<u64>,
 }
 
-/// Who lets a rollout go on from a step.
+/// The gate of a step: what lets the rollout go on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Gate {
@@ -84,9 +84,9 @@ pub struct RolloutPolicy {
     /// The restarts of the canary's containers that are allowed in a rollout.
     #[serde(default = "max_pod_restarts")]
     pub max_pod_restarts: u64,
-    /// What is done when the canary is worse.
+    /// The action when the canary is worse.
     pub on_failure: FailureAction,
-    /// What is done after the last step.
+    /// The action after the last step.
     pub on_success: SuccessAction,
     /// The longest time from the start to the end.
     pub deadline: Seconds,
@@ -111,7 +111,7 @@ pub struct OptionalKinds {
 }
 
 impl OptionalKinds {
-    /// How many there are.
+    /// Their number.
     pub fn count(self) -> u64 {
         [self.client_errors, self.slow_responses, self.lost_sessions].map(u64::from).iter().sum()
     }
@@ -133,7 +133,7 @@ impl RolloutPolicy {
     }
 }
 
-/// What is done when the canary is worse.
+/// The action when the canary is worse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum FailureAction {
@@ -146,7 +146,7 @@ pub enum FailureAction {
     Hold,
 }
 
-/// What is done after the last step.
+/// The action after the last step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum SuccessAction {

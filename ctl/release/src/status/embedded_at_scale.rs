@@ -12,7 +12,7 @@ use serde::Serialize;
 )]
 #[serde(rename_all = "camelCase")]
 pub struct EmbeddedAtScale {
-    /// How many proxies serve the release.
+    /// The number of proxies that serve the release.
     pub proxies: usize,
     /// The size of the module in bytes.
     pub module_bytes: usize,

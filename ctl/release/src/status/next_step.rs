@@ -7,7 +7,7 @@ use assignment::Weight;
 use assignment::contract::Role;
 use serde::Serialize;
 
-/// What comes next.
+/// The next step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", tag = "step")]
 pub enum NextStep {

@@ -12,7 +12,7 @@ use crate::status::LostSubset;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many pods of a version are ready.
+/// The number of ready pods of a version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ReadyPods {
     /// Those with the condition `Ready`.

@@ -110,7 +110,7 @@ pub enum Problem<'o> {
     /// No route leads to the canary.
     #[error("no {} leads to the canary by the filter's header", route_kinds(*routes))]
     NoRoutes {
-        /// Who writes the routes.
+        /// The writer of the routes.
         routes: Routes,
     },
     /// Requests can bypass our routes.

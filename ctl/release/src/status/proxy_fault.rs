@@ -4,7 +4,7 @@ use crate::data_plane::DataPlane;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-/// Why a proxy does not report what it runs.
+/// The reason why a proxy does not report its generation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProxyFault {
     /// The pod is ambient and has no proxy.

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use std::fmt;
 
-/// What the record of a release says at a moment. Weights in basis points.
+/// The summary of a record at a moment. Weights in basis points.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReleaseSummary {

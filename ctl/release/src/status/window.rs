@@ -20,7 +20,7 @@ pub struct WindowTraffic {
     pub traffic: Traffic,
     /// The time between both.
     pub time: Duration,
-    /// What the proxies have counted since they started.
+    /// The counters of the proxies since they started.
     pub total: Traffic,
 }
 

@@ -13,13 +13,13 @@ const COPIES: usize = 4;
 const COPIED_MIB: usize = 1;
 
 pub(super) struct Limits {
-    /// How many collections are open.
+    /// The number of open collections.
     depth: usize,
     max_values: usize,
     /// How many of them are left.
     values: usize,
     max_bytes: usize,
-    /// How many bytes of copied texts and keys are left.
+    /// The remaining bytes for copied texts and keys.
     bytes: usize,
 }
 

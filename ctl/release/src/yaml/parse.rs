@@ -13,7 +13,7 @@ use std::ops::Range;
 pub struct SyntaxError {
     /// Where.
     pub place: Place,
-    /// What was expected and what was found.
+    /// The expected and the found value.
     pub message: String,
     /// A hint: what the user can change.
     pub hint: Option<&'static str>,

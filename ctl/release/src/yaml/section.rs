@@ -11,7 +11,7 @@ use std::str::FromStr;
 pub struct Fault {
     /// Where.
     pub place: Place,
-    /// What was expected and what was found.
+    /// The expected and the found value.
     pub message: String,
     /// A hint: what the user can change.
     pub hint: Option<String>,

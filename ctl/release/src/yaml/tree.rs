@@ -23,7 +23,7 @@ pub struct Node {
     pub value: Value,
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// A scalar, its escapes undone, and whether it stood there without quotes.

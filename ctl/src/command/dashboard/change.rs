@@ -12,7 +12,7 @@ use canary_release::spec::ReleaseName;
 use jiff::Timestamp;
 use std::time::Duration;
 
-/// How long a rollback waits for proxies, as `canary-ctl rollback` does by default.
+/// The timeout of a rollback, as the default of `canary-ctl rollback`.
 const ROLLBACK_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A release as it was read, and what the page asks for.

@@ -25,7 +25,7 @@ const FRESH_FOR: Duration = Duration::from_secs(1);
 /// A release that no tab has shown for so long is forgotten, with its window.
 const FORGOTTEN_AFTER: Duration = Duration::from_mins(10);
 
-/// What is kept of a release between two observations.
+/// The state of a release between two observations.
 struct Observed {
     watch: Watch,
     last: Option<(Instant, ReleaseView)>,
@@ -102,7 +102,7 @@ impl ClusterSource {
         Ok(report)
     }
 
-    /// What is kept of a release; begins to observe it.
+    /// The state of a release; starts its observation.
     fn observed(&self, name: &ReleaseName) -> Rc<Mutex<Observed>> {
         let mut observed = self.observed.borrow_mut();
         let now = Instant::now();
@@ -130,7 +130,7 @@ impl ClusterSource {
         Ok(view)
     }
 
-    /// What an active rollout waits for. Writes nothing.
+    /// The condition that an active rollout waits for. Writes nothing.
     async fn rollout(
         &self,
         name: &ReleaseName,

@@ -12,6 +12,7 @@ mod local;
 
 use super::arguments::{ClusterAccess, ReleaseArguments};
 use super::target;
+use crate::command::named_release::{self, InvalidFile};
 use crate::local::Environment;
 use crate::report::{Printer, with_causes};
 use crate::{Error, Outcome};
@@ -40,10 +41,10 @@ What it reads is what `status` reads, with the rights of the kubeconfig. Its but
 pub(super) struct Dashboard {
     #[command(flatten)]
     pub(super) of: ReleaseArguments,
-    /// All releases that can be seen, or with `--namespace` those in it
+    /// All visible releases, or with `--namespace` those in it
     #[arg(short, short_alias = 'A', long, alias = "all-namespaces", conflicts_with_all = ["release", "named"])]
     pub(super) all: bool,
-    /// Only show: no buttons, and every change is refused
+    /// Show no buttons, and refuse every change
     #[arg(long)]
     pub(super) read_only: bool,
     /// The port of 127.0.0.1; 0 is a free one
@@ -59,20 +60,20 @@ pub(super) async fn run(arguments: &Dashboard, printer: &mut Printer) -> Result<
         let namespaces = arguments.cluster.namespace.iter().map(ToString::to_string).collect();
         return show(arguments, None, ClusterSource::of_all(cluster, namespaces), printer).await;
     }
-    let document = target::load(&arguments.of)?;
-    let name = target::release(&arguments.of, &arguments.cluster, document.as_ref())?;
-    if let Some(document) = document.as_ref().filter(|document| target::is_local(document)) {
+    let found = named_release::find(&arguments.of, &arguments.cluster, InvalidFile::Ignored)?;
+    let name = &found.name;
+    if let Some(document) = found.local() {
         let environment = Environment::of(&document.release)?;
         target::without_cluster(document, &arguments.cluster)?;
         environment.state()?.release(environment.layout(), &format!("{name}"))?;
-        return show(arguments, Some(&name), LocalSource::new(environment), printer).await;
+        return show(arguments, Some(name), LocalSource::new(environment), printer).await;
     }
     let cluster = target::connect(&arguments.cluster).await?;
     // A release that does not exist is an error of the command and no empty page.
-    let named = target::config_objects(document.as_ref())?;
-    cluster.show_record(&name, &named).await?;
+    let named = target::config_objects(found.document.as_ref())?;
+    cluster.show_record(name, &named).await?;
     let source = ClusterSource::of_one(cluster, name.clone(), named);
-    show(arguments, Some(&name), source, printer).await
+    show(arguments, Some(name), source, printer).await
 }
 
 /// Serves the page. The URL names the release that it opens with.

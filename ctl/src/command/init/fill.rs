@@ -64,7 +64,7 @@ pub(super) fn example(wanted: &InitOptions, arguments: &Init, uid: &str) -> Resu
     template.finish()
 }
 
-/// What is known of a Service that exists.
+/// The properties of an existing Service.
 fn found_service(template: &mut Template, wanted: &InitOptions) -> Result<(), EditError> {
     let Some(found) = &wanted.service else { return Ok(()) };
     template.set("spec/service/port", found.port)?;

@@ -1,7 +1,7 @@
 //! `init --from-flagger`, `--from-argo`: a first file from what a team has, and what differs.
 
 use super::{Init, MODELINE, refuse_existing, write_schema};
-use crate::command::arguments::report_slow;
+use crate::command::arguments::report_silence;
 use crate::local::{Readers, replace_for};
 use crate::report::{Format, ImportReport, Printer, escape};
 use crate::{Error, Outcome, hint};
@@ -107,7 +107,7 @@ async fn from_cluster(
     (namespace, name): (&str, &str),
 ) -> Result<String, Error> {
     let (kubeconfig, context) = (arguments.kubeconfig.clone(), arguments.context.clone());
-    let access = Access { kubeconfig, context, on_slow: Some(report_slow), ..Access::default() };
+    let access = Access { kubeconfig, context, on_silence: Some(report_silence), ..Access::default() };
     let cluster = Cluster::connect(&access, WriteOptions::default()).await?;
     let kind = match peer {
         Peer::Flagger => "Canary",

@@ -2,7 +2,7 @@
 
 use super::Init;
 use crate::Error;
-use crate::command::arguments::report_slow;
+use crate::command::arguments::report_silence;
 use crate::report::Printer;
 use canary_operations::{Access, Cluster, WriteOptions};
 use canary_release::discover::{self, AffinityCookie, ExistingGateway, Survey};
@@ -22,7 +22,7 @@ pub(super) struct InitOptions {
     pub(super) service: Option<Survey>,
 }
 
-/// What users are known by.
+/// The user key.
 pub(super) enum Known {
     BySession(String),
     ByClaim(String),
@@ -61,7 +61,7 @@ impl InitOptions {
     /// Fails if neither has a value, or if the Service cannot have a canary.
     pub(super) async fn on_the_cluster(arguments: &Init, printer: &mut Printer) -> Result<Self, Error> {
         let (kubeconfig, context) = (arguments.kubeconfig.clone(), arguments.context.clone());
-        let access = Access { kubeconfig, context, on_slow: Some(report_slow), ..Access::default() };
+        let access = Access { kubeconfig, context, on_silence: Some(report_silence), ..Access::default() };
         let cluster = Cluster::connect(&access, WriteOptions::default()).await?;
         let (namespace, name) = (arguments.namespace(), arguments.name()?.as_str());
         let objects = cluster.application(namespace, name).await?;

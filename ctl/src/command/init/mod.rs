@@ -125,7 +125,7 @@ impl Init {
     }
 }
 
-/// What users are known by.
+/// The user key.
 #[derive(Clone, Debug, Args)]
 #[group(multiple = false)]
 pub(super) struct Key {

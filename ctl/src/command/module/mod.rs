@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use save::ModuleSave;
 use verify::ModuleVerify;
 
-/// Save and verify the filter's module that this tool carries
+/// Save and verify the filter module of this tool
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:\n  \
     canary-ctl module save --oci-layout image   # then: skopeo copy --preserve-digests oci:image docker://registry.example.com/canary/filter:1.0\n  \
@@ -22,7 +22,7 @@ pub(super) struct Module {
     pub(super) verb: ModuleVerb,
 }
 
-/// What can be done with the module.
+/// The verbs for the module.
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum ModuleVerb {
     /// Write the module to a file, or an image of it to a folder

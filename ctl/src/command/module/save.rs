@@ -38,7 +38,7 @@ pub(in crate::command) struct ModuleSave {
     pub(in crate::command) output: Output,
 }
 
-/// What is done about a file.
+/// The action for a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 enum FileAction {
@@ -55,7 +55,7 @@ struct SavedFile {
     bytes: Bytes,
 }
 
-/// What was saved, or would be.
+/// The files that were saved, or would be.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct SavedModule {

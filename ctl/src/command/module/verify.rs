@@ -29,7 +29,7 @@ pub(in crate::command) struct ModuleVerify {
 
 /// Far more than any module has, in bytes.
 const MAX_BYTES: u64 = 16 << 20;
-/// How every WebAssembly module begins (WebAssembly core specification, section 5.5.16).
+/// The magic number of a WebAssembly module (WebAssembly core specification, section 5.5.16).
 const MAGIC: &[u8] = b"\0asm";
 
 pub(super) async fn run(arguments: &ModuleVerify, printer: &mut Printer) -> Result<Outcome, Error> {
@@ -73,7 +73,7 @@ struct ModuleComparison {
     is_same: bool,
     /// The module of this tool.
     expected: ModuleDigest,
-    /// What is there.
+    /// The module that was found.
     found: ModuleDigest,
     /// Whether it is a WebAssembly module.
     is_wasm: bool,

@@ -38,7 +38,7 @@ pub(in crate::command) struct TestAlerts {
     pub(in crate::command) output: Output,
 }
 
-/// What became of a test message.
+/// The result of a test message.
 #[derive(Clone, Debug, Serialize)]
 struct AlertTestReport {
     release: String,
@@ -54,10 +54,10 @@ struct ReceiverResult {
     /// `None` where nothing was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     is_accepted: Option<bool>,
-    /// Why it was not accepted.
+    /// The reason of the refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// What was sent, or would be.
+    /// The payload that was sent, or would be.
     payload: Value,
 }
 

@@ -1,15 +1,16 @@
 //! What people ask of a rollout: one write of the record. `rollout run` carries it out.
 
 use super::view::RolloutView;
-use crate::command::arguments::{OnCluster, Output, only_client};
+use crate::command::arguments::{DryRun, DryRunArgument, OnCluster, Output};
 use crate::command::inner_release::{self, InnerChange};
+use crate::command::named_release::{self, InvalidFile};
 use crate::command::target::{self, ReleaseTarget};
 use crate::report::Printer;
-use crate::{Error, Outcome, module};
+use crate::{Error, Outcome};
 use canary_release::record::Author;
 use canary_release::rollout::{RolloutVerb, VerbError};
 use canary_release::spec::{DEFAULT_PLAN, RolloutSpec, Seconds};
-use clap::{ArgAction, Args};
+use clap::Args;
 use jiff::Timestamp;
 
 /// Start a rollout of the canary by a plan of the file
@@ -19,14 +20,13 @@ use jiff::Timestamp;
   canary-ctl rollout start --plan careful
   canary-ctl rollout start --dry-run        print the plan, and write nothing")]
 pub(in crate::command) struct RolloutStart {
-    #[command(flatten)]
-    pub(in crate::command) on: OnCluster,
     /// The plan, a name in `rollout.plans`
     #[arg(long, value_name = "NAME", default_value = DEFAULT_PLAN)]
     pub(in crate::command) plan: String,
-    /// Say what would be started, and write nothing
-    #[arg(long, value_name = "WHERE", action = ArgAction::Set, value_parser = only_client, num_args = 0..=1, require_equals = true, default_missing_value = "client", default_value = "none", hide_default_value = true)]
-    pub(in crate::command) dry_run: bool,
+    #[command(flatten)]
+    pub(in crate::command) dry_run: DryRunArgument,
+    #[command(flatten)]
+    pub(in crate::command) on: OnCluster,
     #[command(flatten)]
     pub(in crate::command) output: Output,
 }
@@ -35,25 +35,27 @@ pub(in crate::command) struct RolloutStart {
 #[derive(Clone, Debug, Args)]
 pub(in crate::command) struct RolloutChange {
     #[command(flatten)]
+    pub(in crate::command) dry_run: DryRunArgument,
+    #[command(flatten)]
     pub(in crate::command) on: OnCluster,
-    /// Say what would change, and write nothing
-    #[arg(long, value_name = "WHERE", action = ArgAction::Set, value_parser = only_client, num_args = 0..=1, require_equals = true, default_missing_value = "client", default_value = "none", hide_default_value = true)]
-    pub(in crate::command) dry_run: bool,
     #[command(flatten)]
     pub(in crate::command) output: Output,
 }
 
 pub(super) async fn start(arguments: &RolloutStart, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let rollout = module::load(&arguments.on.of.spec.file)?.release.rollout;
-    let found = target::connect_release(&arguments.on).await?;
+    let rollout = named_release::with_file(&arguments.on.of, &arguments.on.cluster)?.release.rollout;
+    let found = target::connect_release(&arguments.on, InvalidFile::Refused).await?;
     inner_release::report(&found, InnerChange::Rollout, printer).await;
     let ReleaseTarget { name, cluster, mut stored } = found;
-    if arguments.dry_run {
+    if let Some(by) = arguments.dry_run.by {
         let rollout = cluster.resolve_slower_than(&name, &stored.record, &rollout).await?;
         let record = &mut stored.record;
         let started = record.start_rollout(&rollout, &arguments.plan, Author::of_a_preview(Timestamp::now()));
         started.map_err(canary_operations::Error::from)?;
+        if by == DryRun::Server {
+            cluster.dry_run_update(&name, &stored).await?;
+        }
     } else {
         let (plan, skipped) = ((&rollout, arguments.plan.as_str()), &arguments.on.checks.skipped);
         stored = cluster.start_rollout(&name, stored, plan, skipped).await?;
@@ -64,7 +66,7 @@ pub(super) async fn start(arguments: &RolloutStart, printer: &mut Printer) -> Re
     if let (Some(percentile), Some(time)) = (rollout.slower_than_of_stable, time) {
         printer.message(&format!("a response is slow after {time}, {percentile} of stable's responses"));
     }
-    if !arguments.dry_run {
+    if arguments.dry_run.by.is_none() {
         printer.hint("`canary-ctl rollout run` drives it");
     }
     Ok(Outcome::Done)
@@ -91,15 +93,22 @@ pub(super) async fn change(
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let ReleaseTarget { name, cluster, mut stored } = target::connect_release(&arguments.on).await?;
-    if arguments.dry_run {
+    let invalid = match verb {
+        RolloutVerb::Abort | RolloutVerb::Pause => InvalidFile::Ignored,
+        _ => InvalidFile::Refused,
+    };
+    let ReleaseTarget { name, cluster, mut stored } = target::connect_release(&arguments.on, invalid).await?;
+    if let Some(by) = arguments.dry_run.by {
         let changed = stored.record.change_rollout(verb, Author::of_a_preview(Timestamp::now()));
         changed.map_err(canary_operations::Error::from)?;
+        if by == DryRun::Server {
+            cluster.dry_run_update(&name, &stored).await?;
+        }
     } else {
         stored = cluster.change_rollout(&name, stored, verb, &arguments.on.checks.skipped).await?;
     }
     printer.report(&RolloutView::of_record(&name, &stored.record)?)?;
-    if !arguments.dry_run && verb != RolloutVerb::Pause {
+    if arguments.dry_run.by.is_none() && verb != RolloutVerb::Pause {
         printer.hint("a `canary-ctl rollout run` that goes on carries it out; without one, start it");
     }
     Ok(Outcome::Done)

@@ -3,23 +3,24 @@
 use super::view::RolloutView;
 use crate::alert::HttpAlertSender;
 use crate::command::arguments::{ClusterAccess, Output, ReleaseArguments, only_client};
+use crate::command::named_release::{self, InvalidFile, NamedRelease};
 use crate::command::target;
 use crate::hook::HttpHookCaller;
 use crate::prometheus::HttpMetricSource;
 use crate::report::Printer;
-use crate::{Error, Outcome, module};
+use crate::{Error, Outcome};
 use assignment::Weight;
 use canary_operations::{Cluster, MetricSource, RolloutDriver, RolloutReport};
 use canary_release::alert::RolloutResult;
 use canary_release::format::counted;
 use canary_release::rollout::{RolloutAction, RolloutPhase};
-use canary_release::spec::{ReleaseName, RolloutSpec, Seconds};
+use canary_release::spec::{Release, ReleaseName, RolloutSpec, Seconds};
 use clap::{ArgAction, Args};
 use jiff::Timestamp;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Say what a rollout does, what it has seen, and what it waits for
+/// Show the state of a rollout, its evidence, and what it waits for
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
   canary-ctl rollout status
@@ -57,7 +58,7 @@ pub(in crate::command) struct RolloutRun {
     /// How long to wait for proxies at a promotion or a rollback
     #[arg(long, value_name = "DURATION", default_value = "60s")]
     pub(in crate::command) timeout: Seconds,
-    /// Say what would be done now, and write nothing
+    /// Print what would be done now, and write nothing
     #[arg(long, value_name = "WHERE", action = ArgAction::Set, value_parser = only_client, num_args = 0..=1, require_equals = true, default_missing_value = "client", default_value = "none", hide_default_value = true)]
     pub(in crate::command) dry_run: bool,
     #[command(flatten)]
@@ -80,9 +81,9 @@ const QUIET_FOR: Duration = Duration::from_mins(1);
 
 pub(super) async fn status(arguments: &RolloutStatus, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let document = target::load(&arguments.of)?;
+    let NamedRelease { name, document } =
+        named_release::find(&arguments.of, &arguments.cluster, InvalidFile::Ignored)?;
     document.as_ref().map_or(Ok(()), target::for_a_cluster)?;
-    let name = target::release(&arguments.of, &arguments.cluster, document.as_ref())?;
     let cluster = target::connect(&arguments.cluster).await?;
     // It writes nothing, so it waits for nothing.
     let mut driver = RolloutDriver::new(&cluster, name.clone(), Duration::ZERO);
@@ -101,13 +102,10 @@ pub(super) async fn status(arguments: &RolloutStatus, printer: &mut Printer) -> 
 
 pub(super) async fn run(arguments: &RolloutRun, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let document = module::load(&arguments.of.spec.file)?;
-    target::for_a_cluster(&document)?;
-    let name = target::release(&arguments.of, &arguments.cluster, Some(&document))?;
+    let Release { name, rollout, .. } = named_release::with_file(&arguments.of, &arguments.cluster)?.release;
     let cluster = connect(arguments, printer).await?;
     let timeout = Duration::from_secs(arguments.timeout.get());
-    let file = Some(document.release).filter(|release| release.name == name).map(|release| release.rollout);
-    let mut driver = driver(&cluster, &name, file, timeout);
+    let mut driver = driver(&cluster, &name, rollout, timeout);
     if arguments.dry_run {
         let report = driver.observe(Timestamp::now()).await?;
         printer.report(&RolloutView::of_report(&name, report)?)?;
@@ -141,21 +139,18 @@ pub(super) async fn run(arguments: &RolloutRun, printer: &mut Printer) -> Result
 pub(in crate::command) fn driver<'c>(
     cluster: &'c Cluster,
     name: &ReleaseName,
-    file: Option<RolloutSpec>,
+    file: RolloutSpec,
     timeout: Duration,
 ) -> RolloutDriver<'c> {
     let driver = RolloutDriver::new(cluster, name.clone(), timeout);
-    let driver = match &file {
-        Some(spec) => driver.with_alerts(Arc::new(HttpAlertSender::new(spec.alerts.endpoints.clone()))),
-        None => driver,
-    };
-    let RolloutSpec { analysis, hooks, .. } = file.unwrap_or_default();
+    let RolloutSpec { analysis, hooks, alerts, .. } = file;
     let secrets = cluster.secrets(name.namespace.as_str());
     let source = analysis.prometheus.map(|server| {
         let source: Arc<dyn MetricSource> = Arc::new(HttpMetricSource::new(server, Some(secrets.clone())));
         source
     });
     driver
+        .with_alerts(Arc::new(HttpAlertSender::new(alerts.endpoints)))
         .with_metrics(analysis.queries, source)
         .with_hooks(Arc::new(HttpHookCaller::new(hooks.endpoints, Some(secrets))))
 }
@@ -210,7 +205,7 @@ const fn outcome(result: RolloutResult) -> Outcome {
     }
 }
 
-/// What was said last, so that a rollout that waits for an hour is not a thousand lines.
+/// The last line, so that a rollout that waits for an hour does not print a thousand lines.
 #[derive(Default)]
 struct Progress {
     phase: Option<RolloutPhase>,

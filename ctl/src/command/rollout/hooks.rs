@@ -45,10 +45,10 @@ pub(in crate::command) struct TestHooks {
     pub(in crate::command) output: Output,
 }
 
-/// What marks a payload, in its metadata.
+/// The metadata that marks a payload of a test.
 const MARK: (&str, &str) = ("test", "true");
 
-/// What became of the calls.
+/// The results of the calls.
 #[derive(Clone, Debug, Serialize)]
 struct HookTestReport {
     release: String,
@@ -61,10 +61,10 @@ struct HookTestResult {
     name: String,
     #[serde(rename = "type")]
     kind: HookType,
-    /// What the response says; `None` where none was called.
+    /// The response; `None` without a call.
     #[serde(skip_serializing_if = "Option::is_none")]
     response: Option<Response>,
-    /// Why it is no success.
+    /// The reason why it did not succeed.
     #[serde(skip_serializing_if = "String::is_empty")]
     reason: String,
     /// Whether requests are signed.
@@ -130,7 +130,7 @@ fn stands_in_a_secret(endpoint: &HookEndpoint) -> bool {
     sources.into_iter().flatten().any(|source| matches!(source, SecretSource::Secret { .. }))
 }
 
-/// What all calls of a test have in common.
+/// The input that all calls of a test share.
 struct HookTest<'t> {
     release: &'t ReleaseName,
     canary: &'t str,
@@ -185,7 +185,7 @@ impl HookTest<'_> {
     }
 }
 
-/// Where the URL and the key stand, and what is sent.
+/// The sources of URL and key, and the payload.
 fn would_send(endpoint: &HookEndpoint, payload: &HookPayload) -> String {
     let signed = match &endpoint.signature_key_from {
         Some(source) => format!(", signed by {source}"),

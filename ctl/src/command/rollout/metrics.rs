@@ -38,7 +38,7 @@ pub(in crate::command) struct TestMetrics {
     pub(in crate::command) output: Output,
 }
 
-/// What became of each query.
+/// The results of the queries.
 #[derive(Clone, Debug, Serialize)]
 struct MetricTestReport {
     release: String,

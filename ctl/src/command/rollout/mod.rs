@@ -43,14 +43,14 @@ pub(super) struct Rollout {
     pub(super) verb: RolloutCommand,
 }
 
-/// What can be done with a rollout.
+/// The verbs for a rollout.
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum RolloutCommand {
     /// Start a rollout of the canary by a plan of the file
     Start(RolloutStart),
     /// Observe, decide and write until the rollout has ended
     Run(RolloutRun),
-    /// Say what a rollout does, what it has seen, and what it waits for
+    /// Show the state of a rollout, its evidence, and what it waits for
     Status(RolloutStatus),
     /// Let a step with `gate: manual` go on
     #[command(after_help = "Example:\n  canary-ctl rollout approve")]

@@ -24,7 +24,7 @@ pub(super) struct RolloutView {
     release: String,
     rollout: Box<Rollout>,
     weight: Weight,
-    /// What people are told of it and do not have yet.
+    /// The alerts that were not delivered yet.
     #[serde(skip_serializing_if = "AlertOutbox::is_empty")]
     alerts: AlertOutbox,
     #[serde(flatten)]
@@ -37,26 +37,26 @@ struct Observed {
     decision: Decision,
     /// The numbers of each kind of failure.
     kinds: Vec<KindNumbers>,
-    /// How often containers were restarted.
+    /// The number of restarts of containers.
     #[serde(skip_serializing_if = "RestartCounts::is_empty")]
     restarts: RestartCounts,
-    /// What was measured besides.
+    /// The measurements of metrics.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     metrics: Vec<MetricReport>,
-    /// What hooks have said since the step began.
+    /// The responses of hooks since the step began.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hooks: Vec<HookReport>,
     proxies: ProxyCoverage,
-    /// What was observed of the other releases of the train.
+    /// The observations of the other releases of the train.
     #[serde(skip_serializing_if = "TrainReport::is_empty")]
     train: TrainReport,
-    /// What the traffic of the step can show.
+    /// The differences that the traffic of the step can show.
     #[serde(skip_serializing_if = "Option::is_none")]
     forecast: Option<RolloutForecast>,
 }
 
 impl RolloutView {
-    /// What the record says alone. Fails where it has no rollout.
+    /// The view of the record alone. Fails where it has no rollout.
     pub(super) fn of_record(name: &ReleaseName, record: &Record) -> Result<Self, Error> {
         let rollout = record.rollout.clone().ok_or_else(none)?;
         let (weight, alerts) = (record.state.weight, record.alerts.clone());

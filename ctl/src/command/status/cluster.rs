@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 /// The status of a release, fetched once or again and again.
 pub(in crate::command) struct Watch {
     name: ReleaseName,
-    /// Where its configurations may be, if its record was deleted.
+    /// The objects that may contain its configurations, if its record was deleted.
     named: BTreeSet<Reference>,
-    /// How long requests are counted before the first report.
+    /// The time in which requests are counted before the first report.
     count_for: Duration,
     window: TrafficWindow,
     /// The generation that the window is about.

@@ -9,19 +9,24 @@ use crate::command::target;
 use crate::local::{Admin, Entry, Environment, Stats};
 use crate::report::Report;
 use canary_release::file::Document;
+use canary_release::spec::ReleaseName;
 use report::LocalStatus;
 
 /// A release as it stands at this moment.
-pub(super) async fn fetch(arguments: &Status, document: &Document) -> Result<impl Report + use<>, Error> {
+pub(super) async fn fetch(
+    arguments: &Status,
+    name: &ReleaseName,
+    document: &Document,
+) -> Result<impl Report + use<>, Error> {
     let environment = Environment::of(&document.release)?;
     target::without_cluster(document, &arguments.cluster)?;
-    let name = target::release(&arguments.of, &arguments.cluster, Some(document))?.to_string();
+    let name = name.to_string();
     let state = environment.state()?;
     let entry = state.release(environment.layout(), &name)?;
     Ok(observe(&name, entry, &environment.admin()).await)
 }
 
-/// What is wrong with a release, each with its hint.
+/// The problems of a release, each with its hint.
 pub(in crate::command) fn local_problems(
     name: &str,
     entry: &Entry,

@@ -7,6 +7,7 @@ pub(super) use cluster::Watch;
 pub(super) use local::local_problems;
 
 use super::arguments::{ClusterAccess, Output, ReleaseArguments};
+use super::named_release::{self, InvalidFile};
 use super::target;
 use crate::report::Printer;
 use crate::{Error, Outcome};
@@ -25,10 +26,10 @@ use std::time::Duration;
 pub(super) struct Status {
     #[command(flatten)]
     pub(super) of: ReleaseArguments,
-    /// How long requests are counted, to say what the canary gets
+    /// Time in which requests are counted for the observed share
     #[arg(long, value_name = "DURATION", default_value = "2s")]
     pub(super) window: Seconds,
-    /// Again every two seconds, until Ctrl-C
+    /// Repeat every two seconds until Ctrl-C
     #[arg(short, long)]
     pub(super) watch: bool,
     #[command(flatten)]
@@ -42,15 +43,14 @@ const INTERVAL: Duration = Duration::from_secs(2);
 
 pub(super) async fn run(arguments: &Status, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let document = target::load(&arguments.of)?;
-    let local = document.as_ref().filter(|document| target::is_local(document));
+    let found = named_release::find(&arguments.of, &arguments.cluster, InvalidFile::Ignored)?;
+    let (name, local) = (&found.name, found.local());
     let mut connected = if local.is_some() {
         None
     } else {
-        let name = target::release(&arguments.of, &arguments.cluster, document.as_ref())?;
         let watch = cluster::Watch::new(
-            name,
-            target::config_objects(document.as_ref())?,
+            name.clone(),
+            target::config_objects(found.document.as_ref())?,
             Duration::from_secs(arguments.window.get()),
         );
         Some((target::connect(&arguments.cluster).await?, watch))
@@ -60,7 +60,7 @@ pub(super) async fn run(arguments: &Status, printer: &mut Printer) -> Result<Out
             let report = watch.fetch(cluster).await?;
             show(&report, arguments.watch, printer)?;
         } else if let Some(document) = local {
-            let report = local::fetch(arguments, document).await?;
+            let report = local::fetch(arguments, name, document).await?;
             show(&report, arguments.watch, printer)?;
         }
         if !arguments.watch {

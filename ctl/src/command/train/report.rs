@@ -8,7 +8,7 @@ use canary_release::spec::ReleaseName;
 use serde::Serialize;
 use std::fmt::{self, Write as _};
 
-/// What was done with each release, in that order.
+/// The result for each release, in that order.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TrainReport {
@@ -58,14 +58,14 @@ impl Report for TrainReport {
     }
 }
 
-/// What would be written for each release, in that order.
+/// The plan of each release, in that order.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct TrainPlan {
     train: String,
     releases: Vec<PlannedRelease>,
 }
 
-/// What would be written for a release.
+/// The plan of a release.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct PlannedRelease {
     release: String,

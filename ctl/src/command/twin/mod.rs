@@ -20,7 +20,7 @@ use plugin::TwinPlugin;
 use render::{TwinInspection, TwinPostRender, TwinRender};
 use wait::TwinWait;
 
-/// Run two versions of one unmodified Helm chart beside each other
+/// Run two versions of one unmodified Helm chart side by side
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Example:
   helm get manifest shop > deployed.yaml
@@ -33,7 +33,7 @@ pub(super) struct Twin {
     pub(super) verb: TwinVerb,
 }
 
-/// What can be done with two versions of a chart.
+/// The verbs for two versions of a chart.
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum TwinVerb {
     /// Print the objects to deploy: files in, one stream out

@@ -39,7 +39,7 @@ pub(in crate::command) struct TwinRender {
 
 Helm 4 shows nothing that a post-renderer says: `--report-file`, or `canary-ctl twin check` before.")]
 pub(in crate::command) struct TwinPostRender {
-    /// What is deployed: the output of `helm get manifest`; none for the first installation
+    /// Deployed objects: the output of `helm get manifest`; none for the first installation
     #[arg(long, value_name = "FILE")]
     pub(in crate::command) deployed: Option<PathBuf>,
     /// Write what becomes of each object, or why the chart is refused, to this file, as JSON
@@ -75,7 +75,7 @@ pub(in crate::command) struct Charts {
     pub(in crate::command) rendered_again: Option<PathBuf>,
 }
 
-/// What the operator has decided about a chart.
+/// The operator's decisions about a chart.
 #[derive(Clone, Debug, Args)]
 pub(in crate::command) struct TwinDecisions {
     /// The release: its Service, version label and versions.

@@ -2,25 +2,28 @@
 
 use super::Weigh;
 use super::report::Changed;
+use crate::command::arguments::DryRun;
+use crate::command::emergency::Emergency;
 use crate::command::inner_release::{self, InnerChange};
+use crate::command::named_release::NamedRelease;
 use crate::command::{release_context, target};
 use crate::report::Printer;
 use crate::{Error, Outcome};
 use canary_operations::{Arrival, WeightRequest};
-use canary_release::file::Document;
 use canary_release::record::Record;
 
 pub(super) async fn run(
     arguments: &Weigh,
-    document: Option<&Document>,
+    NamedRelease { name, document }: &NamedRelease,
+    emergency: &Emergency<'_>,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
-    let name = target::release(&arguments.of, &arguments.cluster, document)?;
     let cluster =
         target::connect_as(&arguments.cluster, target::write_options(&arguments.checks.skipped)).await?;
-    let stored = target::get_record(&cluster, &name, document).await?;
+    let stored = target::get_record(&cluster, name, document.as_ref()).await?;
+    emergency.learn(&stored.record);
     target::report_record(&stored, printer);
-    inner_release::report_of(&cluster, &name, &stored, InnerChange::Weight, printer).await;
+    inner_release::report_of(&cluster, name, &stored, InnerChange::Weight, printer).await;
     let before = stored.record.state.clone();
     let request = WeightRequest {
         weight: arguments.target.from(before.weight_at(release_context::now())),
@@ -28,16 +31,19 @@ pub(super) async fn run(
         expected_generation: arguments.expect_generation,
         skipped: &arguments.checks.skipped,
     };
-    let checked = cluster.check_weight(&name, stored, request).await?;
+    let checked = cluster.check_weight(name, stored, request).await?;
     let scaled_down = checked.scaled_down().cloned();
     target::report_scaled_down(scaled_down.as_ref(), printer);
-    if arguments.dry_run {
+    if let Some(by) = arguments.dry_run.by {
+        if by == DryRun::Server {
+            cluster.dry_run_update(name, &checked.stored_preview()).await?;
+        }
         let report = Changed::between(&name.to_string(), &before, &checked.preview().state)?;
         printer.report(&report.with_scaled_down(scaled_down))?;
         return Ok(Outcome::Done);
     }
     if arguments.wait {
-        cluster.check_proxies_seen(&name, checked.record()).await?;
+        cluster.check_proxies_seen(name, checked.record()).await?;
     }
     let update = cluster.set_weight(checked).await?;
     let record = &update.stored.record;
@@ -48,7 +54,7 @@ pub(super) async fn run(
     if arguments.wait {
         let mut progress = target::progress(printer);
         let mut waiting = target::waiting(arguments.timeout, &mut progress);
-        let arrived = cluster.wait(&name, record, &mut waiting).await?;
+        let arrived = cluster.wait(name, record, &mut waiting).await?;
         report.arrived(report.generation, arrived.waited);
         report.not_observed.clone_from(&arrived.not_observed);
         arrival = Some(arrived);

@@ -9,6 +9,7 @@ use assignment::contract::Role;
 use canary_release::file::Document;
 use canary_release::preflight::{Alternative, CheckFailed, PreflightCheck, check_step};
 use canary_release::record::{Expiry, Operation};
+use canary_release::spec::ReleaseName;
 use std::time::Duration;
 
 /// A weight of a release of a local Envoy.
@@ -23,16 +24,17 @@ pub(in crate::command) struct LocalWeight<'a> {
 
 pub(super) async fn run(
     arguments: &Weigh,
+    name: &ReleaseName,
     document: &Document,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
     let environment = Environment::of(&document.release)?;
     crate::command::target::without_cluster(document, &arguments.cluster)?;
-    let name =
-        crate::command::target::release(&arguments.of, &arguments.cluster, Some(document))?.to_string();
+    let name = name.to_string();
     // With `--wait`, a missing Envoy has to be an error before the write.
+    let dry_run = arguments.dry_run.locally()?;
     if arguments.wait
-        && !arguments.dry_run
+        && !dry_run
         && let Err(error) = environment.admin().stats().await
     {
         printer.message("nothing was written: `--wait` needs a running Envoy");
@@ -45,7 +47,7 @@ pub(super) async fn run(
         expected_generation: arguments.expect_generation,
         skipped: &arguments.checks.skipped,
     };
-    let (mut report, applied) = set(&environment, request, arguments.dry_run).await?;
+    let (mut report, applied) = set(&environment, request, dry_run).await?;
     let Some(applied) = applied else {
         printer.report(&report)?;
         return Ok(Outcome::Done);

@@ -7,49 +7,48 @@ mod report;
 pub(super) use local::{LocalWeight, set as set_local};
 pub(super) use report::Changed;
 
-use super::arguments::{ClusterAccess, Output, ReleaseArguments, SkipChecks, only_client};
-use super::target;
+use super::arguments::{ClusterAccess, DryRunArgument, Output, ReleaseArguments, SkipChecks};
+use super::emergency::Emergency;
+use super::named_release::{self, InvalidFile};
 use crate::report::Printer;
 use crate::{Error, Outcome};
 use assignment::Weight;
 use assignment::weight::WeightError;
 use canary_release::record::Expiry;
 use canary_release::spec::Seconds;
-use clap::{ArgAction, Args};
+use clap::Args;
 use std::str::FromStr;
 
 /// Change the canary's share of users
 #[derive(Clone, Debug, Args)]
 #[command(allow_negative_numbers = true)]
 #[command(after_help = "Examples:
-  canary-ctl weight 20 --wait          a fifth of the users, and wait until Envoy does it
-  canary-ctl weight +5                 five percentage points more
-  canary-ctl weight 50 --expires-in 2h   half of them, for two hours
-  canary-ctl weight 0                  no new users; sessions on the canary finish there")]
+  canary-ctl weight 20 --wait           a fifth of the users, in every proxy
+  canary-ctl weight +5                  five percentage points more
+  canary-ctl weight 50 --expires-in 2h  half of the users, for two hours
+  canary-ctl weight 0                   no new users; sessions finish there")]
 pub(super) struct Weigh {
-    /// The share in percent (20, 12.5, 0.25%), or a change of it (+5, -5)
+    /// Share in percent (20, 12.5, 0.25%), or a change of it (+5, -5)
     #[arg(value_name = "PERCENT")]
     pub(super) target: WeightTarget,
-    #[command(flatten)]
-    pub(super) of: ReleaseArguments,
     /// Wait until every proxy runs it
     #[arg(long)]
     pub(super) wait: bool,
-    /// How long to wait
-    #[arg(long, value_name = "DURATION", default_value = "30s", requires = "wait")]
+    /// How long to wait for proxies
+    #[arg(long, value_name = "TIME", default_value = "30s", requires = "wait")]
     pub(super) timeout: Seconds,
-    /// End by itself after this time, or `never`: then nobody new, or a rollback, as the release's `onExpiry` says. Without it the
-    /// end of the weight before stays
-    #[arg(long, value_name = "DURATION")]
+    /// Expire after this time, or `never`; `onExpiry` of the release decides what follows [default: the expiry of the weight before]
+    #[arg(long, value_name = "TIME")]
     pub(super) expires_in: Option<Expiry>,
     #[command(flatten)]
     pub(super) checks: SkipChecks,
     /// Refuse unless the release is at this generation
     #[arg(long, value_name = "N")]
     pub(super) expect_generation: Option<u64>,
-    /// Say what would change, and change nothing
-    #[arg(long, value_name = "WHERE", action = ArgAction::Set, value_parser = only_client, num_args = 0..=1, require_equals = true, default_missing_value = "client", default_value = "none", hide_default_value = true)]
-    pub(super) dry_run: bool,
+    #[command(flatten)]
+    pub(super) dry_run: DryRunArgument,
+    #[command(flatten)]
+    pub(super) of: ReleaseArguments,
     #[command(flatten)]
     pub(super) cluster: ClusterAccess,
     #[command(flatten)]
@@ -69,7 +68,7 @@ pub(super) enum WeightTarget {
     Down(Weight),
 }
 
-/// Why a text is no share and no change of one.
+/// The reason why a text is not a share or a change of one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum WeightTargetError {
     /// Neither a share nor a change of it.
@@ -116,16 +115,20 @@ impl WeightTarget {
 
 pub(super) async fn run(arguments: &Weigh, printer: &mut Printer) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
-    let document = target::load(&arguments.of)?;
+    let is_emergency = matches!(arguments.target, WeightTarget::To(Weight::ZERO));
+    let invalid = if is_emergency { InvalidFile::Ignored } else { InvalidFile::Refused };
+    let named = named_release::find(&arguments.of, &arguments.cluster, invalid)?;
     if let WeightTarget::Fraction(weight) = arguments.target {
         let points = u32::from(weight.basis_points());
         printer
             .message(&format!("{weight} of the users, as `weight {weight}`; `weight {points}` is {points}%"));
     }
-    match document.as_ref().filter(|document| target::is_local(document)) {
-        Some(document) => local::run(arguments, document, printer).await,
-        None => cluster::run(arguments, document.as_ref(), printer).await,
+    if let Some(document) = named.local() {
+        return local::run(arguments, &named.name, document, printer).await;
     }
+    let emergency = Emergency::new(&arguments.cluster, Some(&named.name), named.document.as_ref());
+    let work = cluster::run(arguments, &named, &emergency, printer);
+    if is_emergency { Box::pin(emergency.run(work)).await } else { work.await }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
 
-/// What changed. Weights in basis points.
+/// The changes. Weights in basis points.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::command) struct Changed {

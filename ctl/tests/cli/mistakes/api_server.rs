@@ -2,6 +2,8 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How an API server answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +14,8 @@ pub(super) enum Server {
     Empty,
     /// It accepts connections and does not answer.
     Silent,
+    /// The same after so many responses.
+    SilentAfter(usize),
     /// Nothing listens on its port.
     Closed,
     /// Its name is not known.
@@ -46,7 +50,7 @@ impl Server {
         };
         Some(format!(
             "clusters: [{{name: c, cluster: {{server: '{address}', insecure-skip-tls-verify: true}}}}]\nusers: []\n\
-             contexts: [{{name: staging, context: {{cluster: c, user: ''}}}}, {{name: dev, context: {{cluster: c, user: ''}}}}]\n\
+             contexts: [{{name: staging, context: {{cluster: c, user: ''}}}}, {{name: dev, context: {{cluster: c, user: '', namespace: dev}}}}]\n\
              current-context: staging\n"
         ))
     }
@@ -54,17 +58,19 @@ impl Server {
     /// Answers requests until the test program ends.
     fn listen(self) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let responses = Arc::new(AtomicUsize::new(0));
         let address = listener.local_addr().unwrap();
         std::thread::spawn(move || {
             for connection in listener.incoming().flatten() {
                 // A client that goes in the middle of a request is no fault of it.
-                std::thread::spawn(move || self.serve(&connection).ok());
+                let responses = Arc::clone(&responses);
+                std::thread::spawn(move || self.serve(&connection, &responses).ok());
             }
         });
         address
     }
 
-    fn serve(self, connection: &TcpStream) -> std::io::Result<()> {
+    fn serve(self, connection: &TcpStream, responses: &AtomicUsize) -> std::io::Result<()> {
         if self == Self::Plain {
             return write!(&mut &*connection, "HTTP/1.1 400 Bad Request\r\n\r\n");
         }
@@ -85,6 +91,16 @@ impl Server {
                 }
             }
             reader.read_exact(&mut vec![0; length])?;
+            let is_silent = match self {
+                Self::Silent => true,
+                Self::SilentAfter(limit) => responses.fetch_add(1, Ordering::Relaxed) >= limit,
+                _ => false,
+            };
+            if is_silent {
+                loop {
+                    std::thread::park();
+                }
+            }
             let (status, body) = self.answer(&line);
             write!(&mut &*connection, "HTTP/1.1 {status} X\r\ncontent-length: {}\r\n\r\n{body}", body.len())?;
         }
@@ -94,9 +110,6 @@ impl Server {
         let is_review = line.contains("/selfsubjectreviews");
         let is_list = line.starts_with("GET") && line.contains('?');
         match self {
-            Self::Silent => loop {
-                std::thread::park();
-            },
             Self::Answers(status, body) => (status, body),
             _ if is_review => (201, USER),
             Self::Denies => (403, DENIED),

@@ -34,6 +34,56 @@ fn needed(verb: &str) -> &'static str {
     }
 }
 
+/// Whether a command has a flag.
+fn has_flag(verb: &str, flag: &str) -> bool {
+    let mut command = &canary_ctl::command::Cli::command();
+    for word in verb.split(' ') {
+        command = command.find_subcommand(word).unwrap();
+    }
+    command.get_arguments().any(|argument| argument.get_long() == Some(flag))
+}
+
+/// The verbs that write nothing to a cluster, each with the reason that it gives.
+const WITHOUT_SERVER: [(&str, &str); 8] = [
+    ("generate", "the command computes it without the API server"),
+    ("init", "the command computes it without the API server"),
+    ("module save", "the command computes it without the API server"),
+    ("rollout run", "the command computes it without the API server"),
+    ("rollout test-alerts", "the command computes it without the API server"),
+    ("rollout test-hooks", "the command computes it without the API server"),
+    ("rollout test-metrics", "the command computes it without the API server"),
+    ("twin plugin", "the command computes it without the API server"),
+];
+
+/// Those of a local Envoy alone.
+const LOCAL: [&str; 1] = ["token revoke"];
+
+#[test]
+fn every_verb_that_writes_to_a_cluster_lets_the_api_server_validate_it() {
+    let cli = typed(5, "").within(Folder::Release).with(Server::Empty).fixture();
+    let all = verbs(&canary_ctl::command::Cli::command(), "");
+    for verb in all.iter().filter(|verb| has_flag(verb, "dry-run")) {
+        let needed = needed(verb).replace("--dry-run", "");
+        let ran = cli.run(&format!("{verb} {needed} --dry-run=server"));
+        let refusal = WITHOUT_SERVER.iter().find(|(without, _)| without == verb);
+        let reason = refusal.map(|(_, reason)| *reason);
+        let reason = reason.or(LOCAL.contains(&verb.as_str()).then_some("without the API server"));
+        if let Some(reason) = reason {
+            assert!(ran.stderr.contains(reason) && ran.code == 2, "{verb}: {ran:?}");
+        } else {
+            let is_refused = ["found `server`", "invalid value", "without the API server"]
+                .iter()
+                .any(|text| ran.stderr.contains(text));
+            assert!(!is_refused, "{verb}: {ran:?}");
+        }
+    }
+    for verb in
+        ["apply", "weight", "promote", "rollback", "uninstall", "pause", "resume", "recover", "prepare"]
+    {
+        assert!(has_flag(verb, "dry-run"), "{verb} writes to a cluster");
+    }
+}
+
 /// A flag, what shows that it was obeyed, and the verbs that do what it says and fail for nothing.
 const FLAGS: [(&str, &str, &str, &[&str]); 5] = [
     ("-n", "other", "-n other", &["list", "init"]),

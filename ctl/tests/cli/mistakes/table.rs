@@ -5,7 +5,7 @@ use super::{Folder, Mistake, typed};
 
 /// All mistakes.
 pub(super) fn table() -> Vec<Mistake> {
-    [release(), cluster(), kubeconfig(), file(), init(), words(), requests()].concat()
+    [release(), invalid_file(), cluster(), kubeconfig(), file(), init(), words(), requests()].concat()
 }
 
 const NAME: &[&str] = &["-r NAMESPACE/NAME", "canary-ctl list"];
@@ -27,7 +27,12 @@ fn release() -> Vec<Mistake> {
         typed(1, "status").names(NAME).never(ELSEWHERE),
         typed(1, "rollout abort").names(NAME).never(ELSEWHERE),
         typed(1, "rollback -f gone.yaml").names(&["gone.yaml"]).never(ELSEWHERE),
-        typed(2, "rollback shop").names(&["NAMESPACE/", "`shop`", "canary-ctl list"]).never(ELSEWHERE),
+        typed(2, "rollback shop").with(Server::Empty).names(&["default/shop", "staging"]).never(ELSEWHERE),
+        typed(2, "rollback shop --context dev").with(Server::Empty).names(&["dev/shop"]).never(ELSEWHERE),
+        elsewhere(2, "rollback shop --context dev").names(&["`shop/shop`", "`dev/shop`"]),
+        elsewhere(2, "rollback blog").names(&["default/blog"]),
+        elsewhere(2, "rollback blog -f canary.yaml -n shop").names(&["shop/blog"]),
+        elsewhere(2, "rollout start blog").names(&["`default/blog`", "`shop/shop`"]),
         elsewhere(2, "rollback shop").names(place),
         typed(2, "rollback shop/shop").with(Server::Empty).names(place).never(ELSEWHERE),
         typed(2, "rollback shop -n shop").with(Server::Empty).names(place).never(ELSEWHERE),
@@ -49,6 +54,47 @@ fn release() -> Vec<Mistake> {
         typed(6, "rollback -r shop/shop -n other").names(&["`shop`", "-n other"]),
         typed(6, "rollback shop/shop -n other").names(&["`shop`", "-n other"]),
     ]
+}
+
+/// A file that is not valid: an emergency that names the release goes on without it, and other verbs name its fault.
+fn invalid_file() -> Vec<Mistake> {
+    let place: &[&str] = &["shop/shop", "staging", "goes on without the file: canary.yaml:1:4"];
+    let fault: &[&str] = &["error: ", "canary.yaml:1:4"];
+    let file = Folder::File("a: [1, 2\n");
+    let row = |line, names| typed(35, line).within(file).with(Server::Empty).names(names).never(ELSEWHERE);
+    let emergencies = [
+        "rollback shop/shop",
+        "rollback -r shop/shop",
+        "rollback shop -n shop",
+        "weight 0 shop/shop",
+        "pause shop/shop",
+        "status shop/shop",
+        "uninstall shop/shop",
+        "recover shop/shop",
+        "rollout abort shop/shop",
+        "rollout pause shop/shop",
+        "rollout status shop/shop",
+        "dashboard shop/shop",
+    ];
+    let others = [
+        "rollback",
+        "status",
+        "rollback shop/shop -f ./canary.yaml",
+        "weight 20 shop/shop",
+        "promote shop/shop",
+        "resume shop/shop",
+        "rollout start shop/shop",
+        "rollout run shop/shop",
+        "rollout approve shop/shop",
+        "recover shop/shop --accept-record",
+    ];
+    let emergencies = emergencies.map(|line| row(line, place).never(&["error: canary.yaml"]));
+    let unreadable = |line, names| row(line, names).within(Folder::Unreadable);
+    let unreadable = [
+        unreadable("rollback shop/shop", &["shop/shop", "staging", "goes on without the file: cannot read"]),
+        unreadable("promote shop/shop", &["error: cannot read canary.yaml"]),
+    ];
+    emergencies.into_iter().chain(others.map(|line| row(line, fault))).chain(unreadable).collect()
 }
 
 /// An API server that does not do what is expected of it.

@@ -34,14 +34,14 @@ pub enum LabelStep {
 pub struct LabelWrite {
     /// The object.
     pub object: Reference,
-    /// What is done to it.
+    /// The action for it.
     pub action: LabelAction,
     /// The patch.
     #[serde(skip)]
     pub patch: Value,
 }
 
-/// What is done to an object.
+/// The action for an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum LabelAction {

@@ -26,7 +26,7 @@ use serde_json::Value;
 /// What was read of those who may call a Service, and of what they go by.
 #[derive(Clone, Debug, Default)]
 pub struct Callers {
-    /// Who writes the routes.
+    /// The writer of the routes.
     pub routes: Routes,
     /// The Services of the release's namespace.
     pub services: Vec<Value>,

@@ -13,7 +13,7 @@ pub(in crate::spec) const MODES: [(&str, Mode); 4] = [
     (Mode::Local.as_str(), Mode::Local),
 ];
 
-/// How the filter reaches the proxies where a file does not say it.
+/// The default delivery.
 pub(super) fn default_delivery() -> Delivery {
     Delivery {
         mode: Mode::EnvoyFilter,

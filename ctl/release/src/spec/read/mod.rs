@@ -207,7 +207,7 @@ fn entry_points(spec: &mut Section<'_>) -> EntryPoints {
     }
 }
 
-/// How the weight moves.
+/// The changes of the weight.
 struct Steps {
     weight: Weight,
     max_step: Weight,

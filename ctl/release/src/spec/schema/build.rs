@@ -43,7 +43,7 @@ pub(super) fn pattern(description: &str, pattern: &str) -> Value {
     json!({"description": description, "type": "string", "pattern": pattern})
 }
 
-/// What a namespace, a Service or a subset may be called.
+/// A DNS label: the name of a namespace, a Service or a subset.
 pub(crate) const LABEL: &str = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$";
 
 /// A DNS label; `7` and `true` are some, too.

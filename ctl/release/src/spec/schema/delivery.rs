@@ -6,9 +6,12 @@ use serde_json::{Value, json};
 
 pub(super) fn delivery() -> Value {
     let mut delivery = mapping(
-        "How the filter reaches the proxies.",
+        "Delivery of the filter to the proxies.",
         vec![
-            optional("mode", words("By which objects (default: envoyfilter).", &MODES)),
+            optional(
+                "mode",
+                words("Kind of the objects that configure the filter (default: envoyfilter).", &MODES),
+            ),
             optional(
                 "module",
                 text(
@@ -18,12 +21,17 @@ pub(super) fn delivery() -> Value {
             optional(
                 "sha256",
                 pattern(
-                    "With a URL: of the manifest for oci://, of the file for http(s)://.",
+                    "SHA-256 digest of a module with a URL: of the manifest for oci://, of the file for http(s)://.",
                     "^[0-9a-f]{64}$",
                 ),
             ),
-            optional("debugHeader", text("A response header with the decision. For test systems.")),
-            optional("filterState", flag("Whether access logs can name the decision (default: false).")),
+            optional("debugHeader", text("Name of a response header with the decision. For test systems.")),
+            optional(
+                "filterState",
+                flag(
+                    "Store the decision as filter state, so that access logs can print it (default: false).",
+                ),
+            ),
             optional("local", local()),
         ],
     );
@@ -44,17 +52,17 @@ pub(super) fn delivery() -> Value {
 
 fn local() -> Value {
     mapping(
-        "One Envoy on this machine, steered by files.",
+        "One Envoy on this machine, configured by files.",
         vec![
             optional(
                 "directory",
-                text("State, keys, and what Envoy reads (default: .canary); relative to this file."),
+                text("Folder of state, keys and Envoy's files (default: .canary); relative to this file."),
             ),
-            required("listen", address("The address on which Envoy listens for users.")),
-            required("admin", address("Envoy's admin interface.")),
+            required("listen", address("Address on which Envoy listens for users.")),
+            required("admin", address("Address of Envoy's admin interface.")),
             required(
                 "endpoints",
-                map_of("The processes of each version.", list("Addresses.", address("A process."))),
+                map_of("Processes of each version.", list("Addresses.", address("A process."))),
             ),
         ],
     )

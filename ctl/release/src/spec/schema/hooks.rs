@@ -9,44 +9,42 @@ use serde_json::{Value, json};
 
 pub(super) fn hooks() -> Value {
     let mut hook = mapping(
-        "A webhook, of Flagger's types.",
+        "Webhook, with a type of Flagger.",
         vec![
-            required("name", label("Its name, once in a release, and the name of no receiver of alerts.")),
-            required("type", words("When it is called, and what its response decides.", &HOOK_TYPES)),
+            required("name", label("Name, unique among hooks and alert receivers of the release.")),
+            required("type", words("When the hook is called, and what its response decides.", &HOOK_TYPES)),
             optional("url", pattern("Its URL.", URL)),
             optional("urlFrom", secret_source("Source of the URL.")),
             optional(
                 "signatureKeyFrom",
-                optional_secret_source("Where the keys stand that sign its requests: one of these."),
+                optional_secret_source("Source of the keys that sign its requests; exactly one of:"),
             ),
             optional(
                 "timeout",
-                duration(
-                    "How long a response is waited for (default: 10s, at most 1h; 20s for `post-rollout` and `event`).",
-                ),
+                duration("Timeout of a call (default: 10s, at most 1h; 20s for `post-rollout` and `event`)."),
             ),
             optional(
                 "retries",
                 integer(
-                    "So often a call is repeated without a response, or with 408, 425, 429 or 5xx (default: 0).",
+                    "Retries of a call without a response, or with 408, 425, 429 or 5xx (default: 0).",
                     0,
                     Some(MAX_RETRIES.into()),
                 ),
             ),
-            optional("interval", duration("The least time between two calls (default: 1m, at least 10s).")),
+            optional("interval", duration("Minimum time between two calls (default: 1m, at least 10s).")),
             optional(
                 "failureThreshold",
                 integer(
-                    "So many responses in a row are failures before the rollout has failed (default: 3).",
+                    "Consecutive failed calls after which the rollout has failed (default: 3).",
                     1,
                     Some(MAX_FAILURE_THRESHOLD.into()),
                 ),
             ),
-            optional("metadata", map_of("What is sent with each call.", text("A text."))),
+            optional("metadata", map_of("Metadata that is sent with each call.", text("A text."))),
         ],
     );
     set(&mut hook, "oneOf", one_of(&["url", "urlFrom"]));
-    let mut hooks = list("Which webhooks a rollout calls.", hook);
+    let mut hooks = list("Webhooks of a rollout.", hook);
     set(&mut hooks, "maxItems", json!(MAX_HOOKS));
     hooks
 }

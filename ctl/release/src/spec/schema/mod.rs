@@ -24,17 +24,23 @@ use serde_json::{Value, json};
 /// The schema.
 pub fn json_schema() -> Value {
     let metadata = mapping(
-        "The name of the release.",
+        "Name of the release.",
         vec![
-            required("name", label("Its name, and that of its Service unless `spec.service` says another.")),
-            required("namespace", label("The namespace of the Service.")),
-            optional("uid", text("`spec.uid` of older files: an object of a cluster has another one here.")),
+            required(
+                "name",
+                label("Name of the release, and of its Service unless `spec.service` names another."),
+            ),
+            required("namespace", label("Namespace of the Service.")),
+            optional(
+                "uid",
+                text("`spec.uid` of older files. The API server sets another value in an object."),
+            ),
             optional("labels", labels()),
             optional("annotations", annotations()),
         ],
     );
     let release = mapping(
-        "Which users of a service get which version.",
+        "Versions of a service, and how users are assigned to them.",
         vec![
             required("apiVersion", json!({"const": API_VERSION, "description": "Version of this format."})),
             required("kind", json!({"const": KIND, "description": "Kind of this file."})),
@@ -60,7 +66,7 @@ fn labels() -> Value {
     let mut value = pattern("Its value.", "^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$");
     set(&mut value, "type", json!(["string", "number", "boolean"]));
     named(
-        "Labels of every object that is created for the release; an object that releases share has those of each.",
+        "Labels of every object that is created for the release. A shared object has those of each release.",
         value,
     )
 }

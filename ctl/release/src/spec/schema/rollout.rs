@@ -14,24 +14,19 @@ pub(super) fn rollout() -> Value {
     let fields = [
         optional(
             "onFailure",
-            words("What is done when the canary is worse (default: rollback).", &FAILURE_ACTIONS),
+            words("Action when the canary is worse than stable (default: rollback).", &FAILURE_ACTIONS),
         ),
-        optional(
-            "onSuccess",
-            words("What is done after the last step (default: promote).", &SUCCESS_ACTIONS),
-        ),
+        optional("onSuccess", words("Action after the last step (default: promote).", &SUCCESS_ACTIONS)),
         optional(
             "deadline",
             duration(
-                "The longest time from the start to the end (default: 24h). Past it a canary that nothing speaks against takes no new users, \
+                "Maximum duration of a rollout (default: 24h). After it, a canary without failures takes no new users, \
                  and its sessions finish.",
             ),
         ),
         optional(
             "expiresIn",
-            duration(
-                "After this time without a driver the weight ends by itself (default: 1h, at least 30s).",
-            ),
+            duration("The weight expires after this time without a driver (default: 1h, at least 30s)."),
         ),
         optional(
             "stalledAfter",
@@ -45,30 +40,30 @@ pub(super) fn rollout() -> Value {
         optional("prometheus", super::analysis::prometheus()),
         optional("metrics", super::analysis::metrics()),
         optional("hooks", super::hooks::hooks()),
-        optional("observe", flag("Whether the rollout only says what it would do (default: false).")),
+        optional("observe", flag("Only report what the rollout would do (default: false).")),
     ];
     let fields = plans.into_iter().chain(criteria()).chain(fields).collect();
-    mapping("How a release goes from its first weight to the promotion by itself.", fields)
+    mapping("Automated rollout, from the first weight to the promotion.", fields)
 }
 
-/// What is expected of the canary.
+/// The criteria for the canary.
 fn criteria() -> Vec<SchemaField> {
     vec![
         optional(
             "falseAlarm",
-            percentage("The share of rollouts of a good canary that are ended for it, at most (default: 5)."),
+            percentage("Largest share of rollouts of a good canary that end in a rollback (default: 5)."),
         ),
         optional(
             "maxErrors",
-            percentage("The share of the canary's responses that may fail, whatever stable does."),
+            percentage("Allowed share of failed responses of the canary, independent of stable."),
         ),
         optional(
             "minResponses",
-            integer("The responses of the canary that a step must have seen (default: 300).", 1, None),
+            integer("Minimum number of responses of the canary in a step (default: 300).", 1, None),
         ),
         optional(
             "clientErrors",
-            flag("Whether responses with a status of 400 to 499 count as failed (default: false)."),
+            flag("Count responses with a status of 400 to 499 as failed (default: false)."),
         ),
         optional(
             "lostSessions",
@@ -80,16 +75,12 @@ fn criteria() -> Vec<SchemaField> {
         optional(
             "slowerThan",
             slower_than(
-                "Responses whose headers come later count as failed: a time, or a percentile of stable's responses, which needs `latencyHistogram` (default: none).",
+                "Count responses as failed whose headers come later: a time, or a percentile of stable's responses. A percentile needs `latencyHistogram` (default: none).",
             ),
         ),
         optional(
             "maxPodRestarts",
-            integer(
-                "The restarts of the canary's containers that are allowed in a rollout (default: 3).",
-                0,
-                None,
-            ),
+            integer("Allowed restarts of the canary's containers in a rollout (default: 3).", 0, None),
         ),
     ]
 }
@@ -103,17 +94,17 @@ pub(super) fn one_of(fields: &[&str]) -> Value {
     fields.iter().map(given).collect()
 }
 
-/// Where a secret stands.
+/// The source of a secret.
 pub(super) fn secret_source(description: &str) -> Value {
     let secret = mapping(
-        "A Secret of the release's namespace.",
-        vec![required("name", text("Its name.")), required("key", text("The key whose value it is."))],
+        "Secret in the namespace of the release.",
+        vec![required("name", text("Its name.")), required("key", text("Key in the Secret."))],
     );
     let mut source = mapping(
         description,
         vec![
-            optional("env", text("An environment variable of the driver.")),
-            optional("file", text("The absolute path of a file of the driver.")),
+            optional("env", text("Environment variable of the driver.")),
+            optional("file", text("Absolute path of a file on the driver's machine.")),
             optional("secret", secret),
         ],
     );
@@ -132,15 +123,15 @@ pub(super) fn optional_secret_source(description: &str) -> Value {
 
 fn dependencies() -> Value {
     let release = mapping(
-        "Another release.",
+        "Release that this one depends on.",
         vec![
             required("name", super::build::label("Its name.")),
-            optional("namespace", super::build::label("Its namespace (default: that of this release).")),
-            required("stable", text("The version that it must have as stable.")),
+            optional("namespace", super::build::label("Namespace (default: that of this release).")),
+            required("stable", text("Version that must be its stable one.")),
         ],
     );
     let mut releases = list(
-        "Releases that have to be at a version before a rollout raises the weight and promotes (default: none).",
+        "Releases that must be at a version before a rollout raises the weight or promotes (default: none).",
         release,
     );
     set(&mut releases, "maxItems", json!(MAX_DEPENDENCIES));
@@ -151,13 +142,13 @@ fn alerts() -> Value {
     let mut receiver = mapping(
         "Alert receivers.",
         vec![
-            required("name", super::build::label("Its name, once in a release.")),
+            required("name", super::build::label("Name, unique in the release.")),
             required("type", words("Payload format.", &FORMATS)),
             optional(
                 "severity",
-                words("Alerts that are less severe are not sent (default: info).", &SEVERITIES),
+                words("Lowest severity of the alerts that are sent (default: info).", &SEVERITIES),
             ),
-            optional("url", pattern("Its URL: a secret; `urlFrom` names a source for it.", URL)),
+            optional("url", pattern("URL of the receiver. It is a secret: prefer `urlFrom`.", URL)),
             optional("urlFrom", secret_source("Source of the URL.")),
         ],
     );
@@ -169,28 +160,27 @@ fn alerts() -> Value {
 
 fn plans() -> Value {
     let step = mapping(
-        "A weight, and what is needed to go on from it.",
+        "Weight, and the condition for the next step.",
         vec![
-            required("weight", percentage("The canary's share, in percent; above that of the step before.")),
-            optional("hold", duration("The least time at it (default: 10m).")),
+            required("weight", percentage("Share of the canary in percent, above that of the step before.")),
+            optional("hold", duration("Minimum time at this weight (default: 10m).")),
             optional(
                 "gate",
-                words("Who lets the rollout go on: the evidence, or a person (default: evidence).", &GATES),
+                words(
+                    "What lets the rollout go on: the evidence, or an approval (default: evidence).",
+                    &GATES,
+                ),
             ),
             optional(
                 "minResponses",
-                integer(
-                    "The responses of the canary that it must have seen (default: that of the rollout).",
-                    1,
-                    None,
-                ),
+                integer("Minimum number of responses of the canary (default: that of the rollout).", 1, None),
             ),
         ],
     );
     let mut steps = list("The steps of a plan.", step);
     set(&mut steps, "minItems", json!(1));
     set(&mut steps, "maxItems", json!(MAX_STEPS));
-    let mut plans = map_of("Plans by name; `default` is the one that is taken where none is named.", steps);
+    let mut plans = map_of("Plans by name; `default` is used unless another is named.", steps);
     set(&mut plans, "propertyNames", json!({"pattern": LABEL}));
     plans
 }

@@ -18,8 +18,8 @@ pub(super) fn spec() -> Value {
         optional("service", service()),
         required("versions", versions()),
         required("hosts", hosts()),
-        optional("paths", list("Path prefixes (default: `/`).", text("A prefix, byte by byte."))),
-        optional("gateways", list("The gateways that serve the hosts.", gateway())),
+        optional("paths", list("Path prefixes (default: `/`).", text("Prefix, compared byte by byte."))),
+        optional("gateways", list("Gateways that serve the hosts.", gateway())),
         optional(
             "sidecars",
             list("Workloads inside the mesh that call the service; their sidecars decide too.", sidecar()),
@@ -27,17 +27,17 @@ pub(super) fn spec() -> Value {
     ];
     fields.extend(users::fields());
     fields.extend([
-        optional("weight", percentage("The share of users to begin with, in percent (default: 0); the weight of a release on a cluster is changed there.")),
-        optional("maxStep", percentage("The largest raise of the weight, in percent (default: 50).")),
-        optional("onExpiry", words("What happens when a weight that was set for a while expires (default: stop).", &EXPIRY_ACTIONS)),
+        optional("weight", percentage("First share of the canary in percent (default: 0). On a cluster, the weight is changed by commands.")),
+        optional("maxStep", percentage("Largest raise of the weight at once, in percent (default: 50).")),
+        optional("onExpiry", words("Action when a weight expires (default: stop).", &EXPIRY_ACTIONS)),
         optional("rollout", rollout::rollout()),
         optional("override", users::overrides()),
         optional("cookies", cookies()),
-        optional("sessionAffinity", words("Whether subsets hash on the user, for hosts without a policy of their own (default: none).", &SESSION_AFFINITIES)),
-        optional("cacheControl", words("Whether cacheable responses of the canary become private (default: unchanged).", &CACHE_CONTROL)),
-        optional("latencyHistogram", flag("Whether the proxies keep a histogram of latencies for each version (default: false).")),
-        optional("fuse", flag("Whether a proxy that sees the canary fail, and stable not, sends new sessions to stable for a time (default: true; false with `train`).")),
-        optional("routes", words("Who writes the routes: this tool, somebody else, or this tool into theirs (default: by the owner of the existing ones).", &ROUTES)),
+        optional("sessionAffinity", words("Session affinity of the subsets, for hosts without a policy of their own (default: none).", &SESSION_AFFINITIES)),
+        optional("cacheControl", words("Handling of cacheable responses of the canary (default: unchanged).", &CACHE_CONTROL)),
+        optional("latencyHistogram", flag("Keep a histogram of latencies for each version (default: false).")),
+        optional("fuse", flag("Send new sessions to stable while a proxy sees the canary fail and stable not (default: true; false with `train`).")),
+        optional("routes", words("Writer of the routes: this tool, another tool, or this tool into the routes of another (default: by the owner of the existing routes).", &ROUTES)),
         optional("delivery", delivery::delivery()),
     ]);
     mapping("The release.", fields)
@@ -45,21 +45,21 @@ pub(super) fn spec() -> Value {
 
 fn service() -> Value {
     mapping(
-        "The Service that is released (default: the one that is called as the release, port 80).",
+        "Service of the release (default: the Service with the name of the release, port 80).",
         vec![
             required("name", label("Its name.")),
-            optional("port", integer("Its port (default: 80).", 0, Some(u64::from(u16::MAX)))),
+            optional("port", integer("Port of the Service (default: 80).", 0, Some(u64::from(u16::MAX)))),
         ],
     )
 }
 
 fn versions() -> Value {
     mapping(
-        "The versions behind the Service, by the pods' version label.",
+        "Versions behind the Service: values of the pods' version label.",
         vec![
             optional("label", text("The pods' version label (default: version).")),
-            required("stable", text("The version that everyone is on.")),
-            optional("canary", text("The version under test.")),
+            required("stable", text("Version for all users but those of the canary.")),
+            optional("canary", text("Version under test.")),
         ],
     )
 }
@@ -76,7 +76,7 @@ fn gateway() -> Value {
         "A gateway.",
         vec![
             required("name", pattern("The Gateway object, `NAMESPACE/NAME`.", name)),
-            optional("namespace", label("Where its pods run (default: the namespace of the object).")),
+            optional("namespace", label("Namespace of its pods (default: the namespace of the Gateway).")),
             optional("selector", selector()),
         ],
     )
@@ -90,10 +90,7 @@ fn sidecar() -> Value {
 }
 
 fn selector() -> Value {
-    map_of(
-        "The labels of its pods; none selects every pod of the namespace.",
-        text("The value of the label."),
-    )
+    map_of("Labels of its pods; without labels every pod of the namespace.", text("The value of the label."))
 }
 
 fn cookies() -> Value {
@@ -102,12 +99,10 @@ fn cookies() -> Value {
         vec![
             optional(
                 "tls",
-                flag(
-                    "Whether browsers speak TLS, with the gateway or with what is in front of it (default: true).",
-                ),
+                flag("Browsers use TLS, to the gateway or to a proxy in front of it (default: true)."),
             ),
             optional("sameSite", words("SameSite (default: Lax).", &SAME_SITE)),
-            optional("domain", text("Domain, where sub-domains must share them.")),
+            optional("domain", text("Domain attribute, for cookies that sub-domains share.")),
         ],
     )
 }

@@ -10,28 +10,34 @@ pub(super) fn fields() -> Vec<SchemaField> {
         required(
             "stickiness",
             words(
-                "Whether a live session stays on its version whatever happens to the weight, or a user moves with it.",
+                "`session`: a live session stays on its version at every weight. `user`: users move with the weight.",
                 &STICKINESS,
             ),
         ),
         optional("session", session()),
-        optional("identifyBy", list("Where the user's key may be; the first hit counts.", key())),
-        optional("mint", words("When a user without a key is given an id (default: navigation).", &MINT)),
+        optional(
+            "identifyBy",
+            list("Sources of the user key, in order; the first one found is used.", key()),
+        ),
+        optional(
+            "mint",
+            words("Requests on which a user without a key gets an id (default: navigation).", &MINT),
+        ),
         optional(
             "fallback",
-            words("What a client gets that keeps no cookies (default: stable).", &FALLBACKS),
+            words("Version for clients that keep no cookies (default: stable).", &FALLBACKS),
         ),
         optional(
             "identity",
             words(
-                "`keyed` where a key names a person, or clients must not compute their bucket (default: plain).",
+                "Hash of the user key. Use `keyed` if keys name persons, or clients must not compute their bucket (default: plain).",
                 &IDENTITIES,
             ),
         ),
         optional(
             "salt",
             text(
-                "Makes the users of this release independent of those of others (default: other users for every version).",
+                "Salt of the hash, which selects the users of the canary (default: other users for every version).",
             ),
         ),
         optional("train", train()),
@@ -39,37 +45,40 @@ pub(super) fn fields() -> Vec<SchemaField> {
 }
 
 fn train() -> Value {
-    let name = || text("Releases of one train agree on the user.");
-    let namespaces = list(
-        "The other namespaces whose releases belong to the train (default: none).",
-        text("A namespace."),
-    );
+    let name = || text("Name of the train. Releases of one train assign a user to the same role.");
+    let namespaces =
+        list("Other namespaces whose releases belong to the train (default: none).", text("A namespace."));
     let whole = mapping(
-        "A train with releases in several namespaces.",
+        "Train with releases in several namespaces.",
         vec![required("name", name()), optional("namespaces", namespaces)],
     );
-    json!({"description": "Releases of one train agree on the user: the name of the train, or its name and namespaces.", "anyOf": [name(), whole]})
+    json!({"description": "Train of the release: its name, or name and namespaces. Releases of one train assign a user to the same role.", "anyOf": [name(), whole]})
 }
 
 fn session() -> Value {
     mapping(
-        "The application's sessions.",
+        "Sessions of the application.",
         vec![
-            optional("cookie", text("The application's session cookie.")),
+            optional("cookie", text("Session cookie of the application.")),
             optional(
                 "adopt",
-                flag("Whether sessions older than the filter stay where they are (default: true)."),
+                flag("Keep sessions that are older than the filter on their version (default: true)."),
             ),
-            optional("adoptFor", duration("How long after the installation of the filter (default: 24h).")),
+            optional(
+                "adoptFor",
+                duration(
+                    "Time after the installation of the filter in which such sessions are adopted (default: 24h).",
+                ),
+            ),
             optional(
                 "maxAge",
                 duration(
-                    "Past this age a pin is renewed with its session, or decided anew without one (default: 24h).",
+                    "Maximum age of a pin. After it, a pin with a session is renewed, and one without is decided again (default: 24h).",
                 ),
             ),
             optional(
                 "idle",
-                duration("Gives the pin an age of its own (default: it ends with the browser's session)."),
+                duration("Lifetime of the pin cookie without requests (default: the browser's session)."),
             ),
         ],
     )
@@ -78,18 +87,21 @@ fn session() -> Value {
 /// One word, or one field.
 fn key() -> Value {
     let claim = json!({
-        "description": "The claim, or the names on the way to it.",
+        "description": "Name of the claim, or its path.",
         "anyOf": [text("A claim."), list("Names.", text("A name."))],
     });
     let jwt = mapping(
-        "A claim of a JWT that a RequestAuthentication has verified.",
+        "Claim of a JWT that a RequestAuthentication has verified.",
         vec![
             required("claim", claim),
-            optional("payload", text("Where Istio's filter keeps the claims (default: payload).")),
+            optional(
+                "payload",
+                text("Metadata key under which Istio's filter stores the claims (default: payload)."),
+            ),
         ],
     );
     let mut field = mapping(
-        "A place of the key.",
+        "Source of the user key.",
         vec![
             required("cookie", text("A cookie.")),
             required("header", text("A request header.")),
@@ -102,16 +114,16 @@ fn key() -> Value {
     set(&mut field, "minProperties", json!(1));
     set(&mut field, "maxProperties", json!(1));
     json!({
-        "description": "A place of the key: one of cookie, header, query and jwt, or a word.",
+        "description": "Source of the user key: one of cookie, header, query and jwt, or a word.",
         "anyOf": [field, {"enum": ["identity", "client-address"]}],
     })
 }
 
 /// A word, or a mapping.
 pub(super) fn overrides() -> Value {
-    let modes = || words("Who may choose a version (default: off).", &OVERRIDES);
+    let modes = || words("Clients that may choose a version (default: off).", &OVERRIDES);
     let whole = mapping(
-        "How testers choose a version.",
+        "Choice of a version by testers.",
         vec![
             required("mode", modes()),
             optional(
@@ -121,7 +133,7 @@ pub(super) fn overrides() -> Value {
         ],
     );
     json!({
-        "description": "How testers choose a version: off, token (signed, at most 7 days), or open (trusted networks).",
+        "description": "Choice of a version by testers: off, token (signed, at most 7 days), or open (trusted networks).",
         "anyOf": [modes(), whole],
     })
 }

@@ -36,7 +36,7 @@ pub(super) struct ClusterStatus {
     desired: ReleaseGeneration,
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<Timestamp>,
-    /// Who has paused it.
+    /// The pause, with its author.
     #[serde(skip_serializing_if = "Option::is_none")]
     paused: Option<Pause>,
     /// The rollout that goes by itself, or the last one.
@@ -48,7 +48,7 @@ pub(super) struct ClusterStatus {
     not_live: BTreeMap<String, usize>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     draining: Vec<Draining>,
-    /// What the canary has got lately; without a canary nothing.
+    /// The observed share of the canary; none without a canary.
     #[serde(skip_serializing_if = "Option::is_none")]
     seen: Option<ObservedShare>,
     proxies: Vec<ProxyStatus>,
@@ -69,7 +69,7 @@ pub(super) struct ClusterStatus {
     embedded_at_scale: Option<EmbeddedAtScale>,
     /// The oldest first.
     history: History,
-    /// What comes next, where nothing is wrong.
+    /// The next step, if there is no problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<NextStep>,
     problems: Vec<Problem>,
@@ -77,9 +77,9 @@ pub(super) struct ClusterStatus {
 
 #[derive(Clone, Debug, Serialize)]
 struct Share {
-    /// What was asked for, in basis points.
+    /// The desired weight, in basis points.
     asked: Weight,
-    /// What counts at this moment, in basis points.
+    /// The effective weight, in basis points.
     effective: Weight,
 }
 
@@ -99,9 +99,9 @@ struct Draining {
     version: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<Timestamp>,
-    /// What it had of the requests of the last seconds.
+    /// Its requests in the window.
     now: VersionTraffic,
-    /// How many seconds.
+    /// The length of the window in seconds.
     seconds: u64,
 }
 
@@ -169,7 +169,7 @@ fn draining(observation: &Observation) -> Vec<Draining> {
     record.draining_versions().into_iter().map(drains).collect()
 }
 
-/// What is wrong, with what can be done about it.
+/// The problems with their hints.
 fn with_hints(observation: &Observation, share: Option<&ObservedShare>, now_seconds: u64) -> Vec<Problem> {
     problems(observation, share, now_seconds)
         .into_iter()
@@ -216,7 +216,7 @@ impl ClusterStatus {
         Ok(())
     }
 
-    /// What the record says beside the weight.
+    /// The other contents of the record.
     fn text_of_record(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         if let Some(until) = self.until {
             writeln!(out, "until {until}")?;

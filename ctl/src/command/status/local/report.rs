@@ -28,9 +28,9 @@ pub(super) struct LocalStatus {
 
 #[derive(Clone, Debug, Serialize)]
 struct Share {
-    /// What was asked for, in basis points.
+    /// The desired weight, in basis points.
     asked: Weight,
-    /// What counts at this moment, in basis points.
+    /// The effective weight, in basis points.
     effective: Weight,
     /// The share of requests that the canary has had since Envoy started, testers left out.
     seen: Option<f64>,

@@ -1,0 +1,193 @@
+//! The wording of the pages that users read first, and of doc comments (`STYLE.md`).
+
+use crate::{root, sources};
+use std::path::Path;
+
+/// The words of a sentence, at most. The target is 25.
+const MAX_WORDS: usize = 32;
+
+/// Words and phrases of these pages for which there is a plainer one.
+const UNUSED: [(&str, &str); 8] = [
+    ("somebody", "a user, an operator"),
+    ("nobody", "no user"),
+    ("anew", "again"),
+    ("by itself", "automatically"),
+    ("meanwhile", "the event: during the change"),
+    ("goes away", "leaves, ends"),
+    ("waited for", "the actor: … waits for"),
+    ("basis points", "percent"),
+];
+
+/// README, guides, and the pages that they lead to.
+fn pages() -> Vec<String> {
+    let guides = std::fs::read_dir(root().join("docs/guides")).unwrap();
+    let guides = guides.map(|entry| format!("guides/{}", entry.unwrap().file_name().to_str().unwrap()));
+    let first = [
+        "README.md",
+        "compared.md",
+        "concepts.md",
+        "dashboard.md",
+        "faq.md",
+        "five-minutes.md",
+        "glossary.md",
+        "install.md",
+        "limits.md",
+        "operations.md",
+        "production.md",
+        "rollouts.md",
+        "troubleshooting.md",
+    ];
+    let docs = guides.chain(first.map(str::to_owned)).map(|page| format!("docs/{page}"));
+    docs.chain(["README.md".to_owned(), "ctl/README.md".to_owned()]).collect()
+}
+
+/// The paragraphs, list items and cells of a page, without blocks of code.
+fn paragraphs(text: &str) -> Vec<String> {
+    let mut found = vec![String::new()];
+    let mut is_code = false;
+    for line in text.lines().map(str::trim) {
+        let is_fence = line.starts_with("```");
+        is_code ^= is_fence;
+        if is_fence || is_code || line.is_empty() {
+            found.push(String::new());
+            continue;
+        }
+        let is_numbered = line.split_once(". ").is_some_and(|(number, _)| number.parse::<u8>().is_ok());
+        if is_numbered || ["|", "#", "- ", "* ", "> ", "<"].iter().any(|start| line.starts_with(start)) {
+            found.push(String::new());
+        }
+        if line.starts_with('|') {
+            found.extend(line.split('|').map(str::to_owned));
+            continue;
+        }
+        if let Some(last) = found.last_mut() {
+            last.push_str(line);
+            last.push(' ');
+        }
+    }
+    found
+}
+
+/// A paragraph with a word in the place of each code span, and links without their targets.
+fn prose(paragraph: &str) -> String {
+    let spans = paragraph.split('`').enumerate();
+    let words: String = spans.map(|(index, span)| if index % 2 == 0 { span } else { "X" }).collect();
+    let mut links = words.split("](");
+    let first = links.next().unwrap_or_default().to_owned();
+    links.fold(first, |text, rest| text + rest.split_once(')').map_or("", |(_, after)| after))
+}
+
+fn sentences(prose: &str) -> Vec<&str> {
+    let ends = prose.match_indices(['.', '!', '?', ':']).map(|(at, end)| at + end.len());
+    let ends = ends.filter(|at| prose.get(*at..).is_some_and(|rest| rest.starts_with(' ')));
+    let mut from = 0;
+    let mut found = Vec::new();
+    for at in ends.chain([prose.len()]) {
+        found.extend(prose.get(from..at).map(str::trim));
+        from = at;
+    }
+    found
+}
+
+fn words(sentence: &str) -> usize {
+    sentence.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count()
+}
+
+#[test]
+fn sentences_are_found_in_paragraphs_items_and_cells_and_not_in_code() {
+    let page = "# A title\nOne `a b c` here. Two [link text](a.md)\ngo on: three.\n```sh\ncode. more\n```\n| four. five | six |\n";
+    let found: Vec<String> = paragraphs(page).iter().map(|paragraph| prose(paragraph)).collect();
+    let found: Vec<&str> =
+        found.iter().flat_map(|prose| sentences(prose)).filter(|one| !one.is_empty()).collect();
+    assert_eq!(found, ["# A title One X here.", "Two [link text go on:", "three.", "four.", "five", "six"]);
+    assert_eq!(words("Two – X go on:"), 4);
+}
+
+#[test]
+fn no_sentence_of_readme_and_guides_is_too_long_and_none_has_a_word_that_is_not_used() {
+    let mut faults = Vec::new();
+    for page in pages() {
+        let text = std::fs::read_to_string(root().join(&page)).unwrap();
+        for prose in paragraphs(&text).iter().map(|paragraph| prose(paragraph)) {
+            for sentence in sentences(&prose) {
+                let count = words(sentence);
+                if count > MAX_WORDS {
+                    faults.push(format!("{page}: {count} words, expected {MAX_WORDS} at most: {sentence}"));
+                }
+                let lower = format!(" {} ", sentence.to_lowercase().replace(['.', ',', ';', ':', '*'], " "));
+                let unused = UNUSED.iter().filter(|(word, _)| lower.contains(&format!(" {word} ")));
+                faults.extend(
+                    unused.map(|(word, better)| {
+                        format!("{page}: expected {better}, found `{word}`: {sentence}")
+                    }),
+                );
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Prose has a space before the sign (`20 %`); what is typed or printed has none (`20%`). Pages that programs write have what those print.
+#[test]
+fn percent_has_one_spelling_in_the_prose_of_pages() {
+    let mut found = Vec::new();
+    for folder in ["docs", "docs/guides", "docs/reference"] {
+        for entry in std::fs::read_dir(root().join(folder)).unwrap() {
+            found.push(entry.unwrap().path());
+        }
+    }
+    found.retain(|path| path.extension().is_some_and(|kind| kind == "md"));
+    found.push(root().join("README.md"));
+    assert!(found.len() > 40, "{found:?}");
+    for path in found {
+        let text = std::fs::read_to_string(&path).unwrap();
+        if text.contains("<!-- Written by") {
+            continue;
+        }
+        for prose in paragraphs(&text).iter().map(|paragraph| prose(paragraph)) {
+            let is_joined = |at: usize| {
+                prose.get(..at).is_some_and(|before| before.ends_with(|end: char| end.is_ascii_digit()))
+            };
+            let joined = prose.match_indices('%').find(|(at, _)| is_joined(*at));
+            assert!(joined.is_none(), "{}: expected `20 %`, found: {prose}", path.display());
+        }
+    }
+}
+
+/// Doc comments that begin with a noun clause: fewer each time, and no new ones.
+#[test]
+fn doc_comments_name_the_thing_and_noun_clauses_become_fewer() {
+    for (folder, most) in NOUN_CLAUSES {
+        let count = noun_clauses(&root().join(folder));
+        assert!(
+            count <= most,
+            "{folder}: {count} doc comments begin with a noun clause (`What …`), expected {most} at most: name the thing"
+        );
+    }
+}
+
+/// The number of them in each crate now.
+const NOUN_CLAUSES: [(&str, usize); 6] = [
+    ("assignment", 53),
+    ("filter", 30),
+    ("ctl/src", 145),
+    ("ctl/release/src", 306),
+    ("ctl/operations/src", 177),
+    ("ctl/twins/src", 34),
+];
+
+fn noun_clauses(folder: &Path) -> usize {
+    let mut files = Vec::new();
+    sources(folder, &mut files);
+    let clauses = ["/// What ", "/// Who ", "/// Where ", "/// How ", "/// Why "];
+    let count = |text: String| {
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        let begins = lines.iter().enumerate().filter(|(at, line)| {
+            let follows = at.checked_sub(1).and_then(|before| lines.get(before));
+            clauses.iter().any(|clause| line.starts_with(clause))
+                && !follows.is_some_and(|line| line.starts_with("///"))
+        });
+        begins.count()
+    };
+    files.iter().map(|path| count(std::fs::read_to_string(path).unwrap())).sum()
+}
