@@ -78,7 +78,7 @@ async fn status(lab: &Lab, namespace: &str, release: &str) -> Value {
 async fn until(lab: &Lab, loaded: &LoadedFixture<'_>, condition: &str) {
     let name = &loaded.release.name;
     let (namespace, release) = (name.namespace.as_str(), format!("release.canary-ctl.io/{}", name.name));
-    let timeout = format!("--timeout={}s", DEADLINE.as_secs() / 2);
+    let timeout = format!("--timeout={}s", DEADLINE.as_secs());
     let wait = ["wait", "-n", namespace, &format!("--for=condition={condition}"), &timeout, &release];
     if let Err(error) = lab.kubectl(&wait).await {
         panic!("{error}: {:#}", status(lab, namespace, name.name.as_str()).await);
