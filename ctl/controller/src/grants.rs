@@ -1,7 +1,7 @@
 //! What the owners of other namespaces allow: `ReleaseGrant` objects in those namespaces. Without one a release reaches its own
 //! namespace alone, whatever the controller may write.
 
-use canary_release::spec::{Label, Release};
+use canary_release::spec::{Gateway, Label, Module, Release};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -32,6 +32,9 @@ struct GrantSpec {
     /// Whether releases of this namespace may share a train with these.
     #[serde(default)]
     trains: bool,
+    /// The URLs of modules that may run in the proxies of this namespace: each with everything that begins with it.
+    #[serde(default)]
+    modules: Vec<String>,
     /// Whether the signing keys of this namespace may be copied to the other namespaces of a release.
     #[serde(default)]
     keys: bool,
@@ -93,7 +96,8 @@ fn covers(given: &str, host: &str) -> bool {
 
 /// Everything that a release asks of other namespaces and that these have not granted, sorted.
 pub(crate) fn missing(release: &Release, grants: &[Grant]) -> Vec<MissingGrant> {
-    let asked = gateways(release).chain(sidecars(release)).chain(trains(release)).chain(keys(release));
+    let asked = gateways(release).chain(sidecars(release)).chain(modules(release));
+    let asked = asked.chain(trains(release)).chain(keys(release));
     let is_granted = |asked: &Asked<'_>| {
         grants.iter().any(|grant| grant.is_for(asked.namespace, release) && asked.is_given_by(grant))
     };
@@ -120,7 +124,8 @@ struct Asked<'r> {
 }
 
 enum What<'r> {
-    Host { gateway: &'r str, host: &'r str },
+    Host { gateway: &'r Gateway, host: &'r str },
+    Module(&'r str),
     Sidecars,
     Train,
     Keys,
@@ -130,8 +135,18 @@ impl Asked<'_> {
     fn is_given_by(&self, grant: &Grant) -> bool {
         match self.what {
             What::Host { gateway, host } => {
+                let is_given = |given: &String| {
+                    gateway.name.namespace.as_str() == grant.namespace && gateway.name.name.as_str() == given
+                };
                 let gateways = &grant.spec.gateways;
-                (gateways.is_empty() || gateways.iter().any(|given| given == gateway)) && grant.covers(host)
+                // Without labels the filter would reach each proxy of the namespace.
+                !gateway.pods.labels.is_empty()
+                    && (gateways.is_empty() || gateways.iter().any(is_given))
+                    && grant.covers(host)
+            }
+            What::Module(url) => {
+                let begins = |given: &&String| !given.is_empty() && url.starts_with(given.as_str());
+                grant.spec.modules.iter().any(|given| begins(&given))
             }
             What::Sidecars => grant.spec.sidecars,
             What::Train => grant.spec.trains,
@@ -143,7 +158,11 @@ impl Asked<'_> {
 impl fmt::Display for What<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Host { gateway, host } => write!(f, "host `{host}` at gateway `{gateway}`"),
+            Self::Host { gateway, host } if gateway.pods.labels.is_empty() => {
+                write!(f, "host `{host}` at all pods: gateway `{}` needs a `selector`", gateway.name.name)
+            }
+            Self::Host { gateway, host } => write!(f, "host `{host}` at gateway `{}`", gateway.name.name),
+            Self::Module(url) => write!(f, "module `{url}` (`modules`)"),
             Self::Sidecars => f.write_str("its sidecars (`sidecars: true`)"),
             Self::Train => f.write_str("a common train (`trains: true`)"),
             Self::Keys => f.write_str("its signing keys (`keys: true`)"),
@@ -153,7 +172,7 @@ impl fmt::Display for What<'_> {
 
 fn gateways(release: &Release) -> impl Iterator<Item = Asked<'_>> {
     let own = release.name.namespace.as_str();
-    let of_gateway = move |gateway: &'_ canary_release::spec::Gateway| {
+    let of_gateway = move |gateway: &Gateway| {
         let places = [gateway.name.namespace.as_str().to_owned(), gateway.pods.namespace.as_str().to_owned()];
         places.into_iter().any(|place| place != own)
     };
@@ -162,7 +181,7 @@ fn gateways(release: &Release) -> impl Iterator<Item = Asked<'_>> {
         let foreign = places.into_iter().filter(move |place| *place != own);
         foreign.flat_map(move |namespace| {
             release.hosts.iter().map(move |host| {
-                let what = What::Host { gateway: gateway.name.name.as_str(), host };
+                let what = What::Host { gateway, host };
                 Asked { namespace, what }
             })
         })
@@ -174,6 +193,19 @@ fn sidecars(release: &Release) -> impl Iterator<Item = Asked<'_>> {
     let foreign =
         release.sidecars.iter().map(|pods| pods.namespace.as_str()).filter(move |place| *place != own);
     foreign.map(|namespace| Asked { namespace, what: What::Sidecars })
+}
+
+/// A module from elsewhere sees every request of the proxies that run it. The one that this tool carries is ours.
+fn modules(release: &Release) -> impl Iterator<Item = Asked<'_>> {
+    let url = match &release.delivery.module {
+        Module::Url(url) => Some(url.as_str()),
+        Module::Embedded(_) | Module::File(_) => None,
+    };
+    let places = gateways(release).chain(sidecars(release)).map(|asked| asked.namespace);
+    let places: BTreeSet<&str> = places.collect();
+    url.into_iter().flat_map(move |url| {
+        places.clone().into_iter().map(move |namespace| Asked { namespace, what: What::Module(url) })
+    })
 }
 
 fn trains(release: &Release) -> impl Iterator<Item = Asked<'_>> {

@@ -36,7 +36,7 @@ pub use manifests::{Installation, NAME, grant_definition};
 pub use object::{ObjectError, release_of};
 pub use probes::{Gauges, serve};
 pub use reconcile::{Host, Reconciled, Reconciler};
-pub use removal::{Removal, remove, without_object};
+pub use removal::{Removal, carried_out, remove};
 pub use request::{Action, Answer, Request};
 pub use roles::as_roles_are;
 pub use run::{ListError, Options, is_defined, run};

@@ -26,6 +26,8 @@ impl Installation<'_> {
         let mut objects =
             vec![grant_definition(), self.namespace(), self.account(), self.role(), self.binding()];
         objects.extend([
+            Self::cluster_role(),
+            self.cluster_binding(),
             self.lease_role(),
             self.lease_binding(),
             self.deployment(),
@@ -62,6 +64,22 @@ impl Installation<'_> {
             None => ("ClusterRoleBinding", "ClusterRole", json!({"name": NAME})),
         };
         self.bound(kind, (role, NAME), &metadata)
+    }
+
+    /// What is read of the whole cluster, also by a controller of one namespace.
+    fn cluster_role() -> Value {
+        let mut definition = rule("apiextensions.k8s.io", &["customresourcedefinitions"], &["get"]);
+        if let Value::Object(rule) = &mut definition {
+            rule.insert("resourceNames".to_owned(), json!([format!("releases.{GROUP}")]));
+        }
+        let rules = json!([rule(GROUP, &["releasegrants"], &["get", "list", "watch"]), definition]);
+        let metadata = json!({"name": format!("{NAME}-cluster")});
+        json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": metadata, "rules": rules})
+    }
+
+    fn cluster_binding(&self) -> Value {
+        let name = format!("{NAME}-cluster");
+        self.bound("ClusterRoleBinding", ("ClusterRole", &name), &json!({"name": name}))
     }
 
     fn lease_role(&self) -> Value {
@@ -122,7 +140,7 @@ fn rules() -> Value {
     let read = ["get", "list", "watch"];
     let write = ["get", "list", "watch", "create", "update", "patch", "delete"];
     json!([
-        rule(GROUP, &["releases", "releasegrants"], &read),
+        rule(GROUP, &["releases"], &read),
         rule(GROUP, &["releases/status"], &["get", "patch"]),
         rule("", &["configmaps"], &["get", "list", "create", "update", "patch", "delete"]),
         rule("", &["secrets"], &["get", "create", "update"]),
@@ -150,6 +168,7 @@ pub fn grant_definition() -> Value {
         "from": texts("The namespaces of the releases."),
         "gateways": texts("The Gateways of this namespace that they may use (default: all)."),
         "hosts": texts("The hosts that they may take at these gateways: exact, `*.suffix`, or `*` (default: none)."),
+        "modules": texts("The URLs of modules that may run in proxies of this namespace, each with everything that begins with it (default: the module that the tool carries)."),
         "sidecars": flag("Whether sidecars of this namespace may decide for them (default: false)."),
         "trains": flag("Whether releases of this namespace may share a train with them (default: false)."),
         "keys": flag("Whether the signing keys of this namespace may be copied to the other namespaces of such a release (default: false)."),

@@ -1,8 +1,9 @@
 //! A `Release` object as the file that it is.
 
+use crate::grants::namespaces;
 use crate::{MARKED, MARKER, secrets};
 use canary_release::file::{self, parse};
-use canary_release::spec::{Mode, Module, Release, SecretSource};
+use canary_release::spec::{Mode, Module, ObjectMetadata, Release, SecretSource};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -62,8 +63,26 @@ pub fn release_of(object: &Value) -> Result<Release, ObjectError> {
     let document = parse(Path::new("release"), &document.to_string()).map_err(|error| invalid(&error))?;
     let mut release = document.release;
     check_machine(&release)?;
+    check_uid(&release)?;
+    if namespaces(&release).len() > 1 {
+        // Objects of other namespaces get what their owners have granted: a label may take an object away from its istiod.
+        release.metadata = ObjectMetadata::default();
+    }
     release.metadata.annotations.insert(MARKER.to_owned(), MARKED.to_owned());
     Ok(release)
+}
+
+/// The uid of a release that has none follows from its name, and is a part of what is signed: no other release may take it.
+fn check_uid(release: &Release) -> Result<(), ObjectError> {
+    let derived = Release { uid: None, ..release.clone() }.uid_or_derived();
+    let is_derived =
+        |uid: &&str| uid.len() == derived.len() && uid.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match release.uid.as_deref().filter(is_derived).filter(|uid| *uid != derived) {
+        Some(uid) => {
+            Err(ObjectError::Invalid(format!("expected a `spec.uid` of this release, found `{uid}`")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Labels or annotations without those of tools.

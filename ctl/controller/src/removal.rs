@@ -26,22 +26,18 @@ pub enum Removal {
     Nothing,
 }
 
-/// The releases that a controller has applied and that have no object.
+/// The releases that a controller has applied, with a record or without one.
 ///
 /// # Errors
 ///
 /// If records or configurations may not be listed.
-pub async fn without_object(
-    cluster: &Cluster,
-    namespaces: &[String],
-    objects: &BTreeSet<ReleaseName>,
-) -> Result<Vec<ReleaseName>, Error> {
+pub async fn carried_out(cluster: &Cluster, namespaces: &[String]) -> Result<Vec<ReleaseName>, Error> {
     let recorded = cluster.releases(namespaces).await?.into_iter();
     let recorded = recorded.filter_map(|(name, record)| Some((name, record.ok()?)));
     let left = cluster.releases_without_record(namespaces).await?.into_iter();
     let left = left.filter_map(|(name, record)| Some((name, record.ok()?)));
-    let is_ours = |(name, record): &(ReleaseName, Record)| is_carried_out(record) && !objects.contains(name);
-    Ok(recorded.chain(left).filter(is_ours).map(|(name, _)| name).collect())
+    let ours = recorded.chain(left).filter(|(_, record)| is_carried_out(record));
+    Ok(ours.map(|(name, _)| name).collect())
 }
 
 fn is_carried_out(record: &Record) -> bool {

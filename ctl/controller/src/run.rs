@@ -7,7 +7,7 @@
 //! ```
 
 use crate::reconcile::{name_of, resource};
-use crate::removal::{Removal, remove, without_object};
+use crate::removal::{Removal, carried_out, remove};
 use crate::{GROUP, Gauges, Grant, Host, Reconciler, VERSION};
 use canary_operations::{Cluster, Error};
 use canary_release::object::FIELD_MANAGER;
@@ -24,11 +24,11 @@ use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client};
 use serde_json::Value;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, watch};
 
 /// A watch is renewed this often, in seconds: below the time after which a silent connection counts as broken.
 const WATCH_SECONDS: u32 = 25;
@@ -48,8 +48,8 @@ const REPAIRED: [(&str, &str, &str); 3] = [
 
 /// How a controller runs.
 pub struct Options {
-    /// The namespaces of the objects; none is all.
-    pub namespaces: Vec<String>,
+    /// The namespace of the objects; `None` is all.
+    pub namespace: Option<String>,
     /// Namespace and name of the Lease of the replica that works.
     pub lease: (String, String),
     /// The replica, for the status of objects.
@@ -110,12 +110,18 @@ struct Shared<'s> {
     options: &'s Options,
     releases: Store<DynamicObject>,
     grants: RefCell<BTreeMap<String, Grant>>,
+    /// Those of a list that is not complete.
+    listed_grants: RefCell<BTreeMap<String, Grant>>,
+    /// Whether the grants are known, or cannot be: before that nothing is reconciled.
+    knows_grants: watch::Sender<bool>,
     /// What was queued last of each object: its generation and its request.
-    queued: RefCell<BTreeMap<ReleaseName, (Option<i64>, Value)>>,
+    queued: RefCell<BTreeMap<ReleaseName, Seen>>,
     queue: mpsc::UnboundedSender<ObjectRef<DynamicObject>>,
     deleted: Notify,
-    is_listed: Cell<bool>,
 }
+
+/// The uid, the generation and the request of an object.
+type Seen = (Value, Value, Value);
 
 /// Something that was watched.
 enum Watched {
@@ -123,6 +129,7 @@ enum Watched {
     Grant(watcher::Event<DynamicObject>),
     Ours(DynamicObject),
     Failed(String),
+    NoGrants(String),
 }
 
 async fn work<H: Host>(client: &Client, reconciler: &Reconciler<'_, H>, options: &Options) {
@@ -133,13 +140,14 @@ async fn work<H: Host>(client: &Client, reconciler: &Reconciler<'_, H>, options:
         options,
         releases: writer.as_reader(),
         grants: RefCell::default(),
+        listed_grants: RefCell::default(),
+        knows_grants: watch::Sender::new(false),
         queued: RefCell::default(),
         queue,
         deleted: Notify::new(),
-        is_listed: Cell::new(false),
     };
     let events = async {
-        let mut events = watch(client, options);
+        let mut events = watched(client, options);
         while let Some(event) = events.next().await {
             if let Watched::Release(event) = &event {
                 writer.apply_watcher_event(event);
@@ -157,27 +165,23 @@ fn api(client: &Client, namespace: Option<&str>, resource: &ApiResource) -> Api<
     }
 }
 
-/// Everything that is watched, in the namespaces of the options.
-fn watch(client: &Client, options: &Options) -> SelectAll<BoxStream<'static, Watched>> {
+/// Everything that is watched, in the namespace of the options; grants are in those of others.
+fn watched(client: &Client, options: &Options) -> SelectAll<BoxStream<'static, Watched>> {
     let of = |group: &str, version: &str, kind: &str| {
         ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind))
     };
     let config = || watcher::Config::default().timeout(WATCH_SECONDS);
     let failed = |error: watcher::Error| Watched::Failed(error.to_string());
     let mut all = SelectAll::new();
-    let namespaces: Vec<Option<&str>> = match options.namespaces.as_slice() {
-        [] => vec![None],
-        some => some.iter().map(|namespace| Some(namespace.as_str())).collect(),
-    };
-    for namespace in namespaces {
-        let releases = watcher(api(client, namespace, &resource()), config()).default_backoff();
-        all.push(releases.map(move |event| event.map_or_else(failed, Watched::Release)).boxed());
-    }
+    let namespace = options.namespace.as_deref();
+    let releases = watcher(api(client, namespace, &resource()), config()).default_backoff();
+    all.push(releases.map(move |event| event.map_or_else(failed, Watched::Release)).boxed());
     let grants = watcher(api(client, None, &of(GROUP, VERSION, "ReleaseGrant")), config()).default_backoff();
-    all.push(grants.map(move |event| event.map_or_else(failed, Watched::Grant)).boxed());
+    let unknown = |error: watcher::Error| Watched::NoGrants(error.to_string());
+    all.push(grants.map(move |event| event.map_or_else(unknown, Watched::Grant)).boxed());
     for (group, version, kind) in REPAIRED {
         let ours = config().labels(&format!("app.kubernetes.io/managed-by={FIELD_MANAGER}"));
-        let events = watcher(api(client, None, &of(group, version, kind)), ours).default_backoff();
+        let events = watcher(api(client, namespace, &of(group, version, kind)), ours).default_backoff();
         let changed = events.touched_objects();
         all.push(changed.map(move |object| object.map_or_else(failed, Watched::Ours)).boxed());
     }
@@ -195,37 +199,50 @@ impl Shared<'_> {
                 }
             }
             Watched::Failed(error) => self.options.failed(&error),
+            Watched::NoGrants(error) => {
+                self.options.failed(&error);
+                self.knows_grants.send_replace(true);
+            }
         }
     }
 
     fn release<H: Host>(&self, event: &watcher::Event<DynamicObject>, reconciler: &Reconciler<'_, H>) {
         use watcher::Event::{Apply, Delete, Init, InitApply, InitDone};
         match event {
-            Apply(object) | InitApply(object) => self.changed(&json(object)),
-            Delete(object) => {
-                if let Some(name) = name_of(&json(object)) {
-                    self.queued.borrow_mut().remove(&name);
-                    reconciler.forget(&name);
-                }
+            Apply(object) => self.changed(&json(object)),
+            Delete(_) => {
+                self.forget(reconciler);
                 self.deleted.notify_one();
             }
-            Init => {}
+            Init | InitApply(_) => {}
+            // The store has them all now: what a watch has missed was deleted, or is another object.
             InitDone => {
-                self.is_listed.set(true);
+                self.forget(reconciler);
+                self.releases.state().iter().for_each(|object| self.changed(&json(object)));
                 self.deleted.notify_one();
             }
         }
         self.options.gauges.set(true, self.releases.len());
     }
 
+    /// Forgets what has no object any more.
+    fn forget<H: Host>(&self, reconciler: &Reconciler<'_, H>) {
+        let names: BTreeSet<ReleaseName> =
+            self.releases.state().iter().filter_map(|object| name_of(&json(object))).collect();
+        self.queued.borrow_mut().retain(|name, _| names.contains(name));
+        reconciler.retain(|name| names.contains(name));
+    }
+
     /// Queues an object whose spec has changed, or that has a request: its other events are ours.
     fn changed(&self, object: &Value) {
         let Some(name) = name_of(object) else { return };
-        let generation = object.pointer("/metadata/generation").and_then(Value::as_i64);
-        let seen = (generation, object.pointer("/status/request").cloned().unwrap_or_default());
+        let field = |pointer: &str| object.pointer(pointer).cloned().unwrap_or_default();
+        let seen = (field("/metadata/uid"), field("/metadata/generation"), field("/status/request"));
         let before = self.queued.borrow_mut().insert(name.clone(), seen.clone());
-        let is_asked = !seen.1.is_null();
-        if before.as_ref().is_none_or(|before| before.0 != seen.0 || (is_asked && *before != seen)) {
+        let is_asked = !seen.2.is_null();
+        let is_other =
+            |before: &Seen| (&before.0, &before.1) != (&seen.0, &seen.1) || (is_asked && *before != seen);
+        if before.as_ref().is_none_or(is_other) {
             self.enqueue(&name);
         }
     }
@@ -237,17 +254,22 @@ impl Shared<'_> {
             let part = |text: &Option<String>| text.clone().unwrap_or_default();
             format!("{}/{}", part(&object.metadata.namespace), part(&object.metadata.name))
         };
-        let mut grants = self.grants.borrow_mut();
+        let set = |grants: &RefCell<BTreeMap<String, Grant>>, object: &DynamicObject| match Grant::of(&json(
+            object,
+        )) {
+            Some(grant) => drop(grants.borrow_mut().insert(key(object), grant)),
+            None => drop(grants.borrow_mut().remove(&key(object))),
+        };
         match event {
-            Init => grants.clear(),
-            Apply(object) | InitApply(object) => match Grant::of(&json(object)) {
-                Some(grant) => drop(grants.insert(key(object), grant)),
-                None => drop(grants.remove(&key(object))),
-            },
-            Delete(object) => drop(grants.remove(&key(object))),
-            InitDone => {}
+            Init => self.listed_grants.borrow_mut().clear(),
+            InitApply(object) => set(&self.listed_grants, object),
+            InitDone => {
+                self.grants.replace(self.listed_grants.take());
+                self.knows_grants.send_replace(true);
+            }
+            Apply(object) => set(&self.grants, object),
+            Delete(object) => drop(self.grants.borrow_mut().remove(&key(object))),
         }
-        drop(grants);
         if !matches!(event, Init | InitApply(_)) {
             self.releases
                 .state()
@@ -278,9 +300,12 @@ async fn reconcile_queue<H: Host>(
     reconciler: &Reconciler<'_, H>,
     queued: mpsc::UnboundedReceiver<ObjectRef<DynamicObject>>,
 ) {
-    let queue = stream::unfold(queued, |mut queued| async {
+    let known = shared.knows_grants.subscribe();
+    let queue = stream::unfold((queued, known), |(mut queued, mut known)| async {
+        // A release that is reconciled without its grants would fail.
+        known.wait_for(|known| *known).await.ok()?;
         let next = queued.recv().await?;
-        Some((Ok::<_, std::convert::Infallible>(next), queued))
+        Some((Ok::<_, std::convert::Infallible>(next), (queued, known)))
     });
     let reconcile = |object: Arc<DynamicObject>, ()| -> LocalBoxFuture<'_, Result<Action, kube::Error>> {
         let grants = shared.grants();
@@ -332,10 +357,21 @@ async fn remove_deleted<H: Host>(shared: &Shared<'_>, reconciler: &Reconciler<'_
 
 /// Whether something is left to remove.
 async fn remove_all<H: Host>(shared: &Shared<'_>, reconciler: &Reconciler<'_, H>) -> Result<bool, Error> {
-    let Some(objects) = listed(shared).await else { return Ok(true) };
     let cluster = reconciler.cluster();
+    let namespaces: Vec<String> = shared.options.namespace.iter().cloned().collect();
+    // Records first: an object that is created in between has its record later than this list.
+    let recorded = carried_out(cluster, &namespaces).await?;
+    if recorded.is_empty() {
+        return Ok(false);
+    }
+    let Some(objects) = listed(shared).await else { return Ok(true) };
     let mut is_left = false;
-    for name in without_object(cluster, &shared.options.namespaces, &objects).await? {
+    for name in recorded.into_iter().filter(|name| !objects.contains(name)) {
+        // The removals before may have taken minutes.
+        if listed(shared).await.is_none_or(|objects| objects.contains(&name)) {
+            is_left = true;
+            continue;
+        }
         match Box::pin(remove(cluster, &name)).await {
             Ok(Removal::Uninstalled) => {
                 (shared.options.log)(&format!("{name}: uninstalled, its object was deleted"));
@@ -349,30 +385,28 @@ async fn remove_all<H: Host>(shared: &Shared<'_>, reconciler: &Reconciler<'_, H>
             }
             Err(error) => {
                 is_left = true;
-                (shared.options.log)(&format!("{name}: its object was deleted: {error}"));
+                shared.options.failed(&format!("{name}: its object was deleted: {error}"));
             }
         }
     }
     Ok(is_left)
 }
 
-/// The objects that exist by a list of this moment: what a watch has missed must not remove a release. Without the definition of the
-/// resource there is none. `None` where that is not known.
+/// The objects that exist by a list of this moment: what a watch has missed must not remove a release. `None` where that is not known: a list
+/// may fail, also with 404, while the definition of the resource is there.
 async fn listed(shared: &Shared<'_>) -> Option<BTreeSet<ReleaseName>> {
-    let mut names = BTreeSet::new();
-    let namespaces: Vec<Option<&str>> = match shared.options.namespaces.as_slice() {
-        [] => vec![None],
-        some => some.iter().map(|namespace| Some(namespace.as_str())).collect(),
-    };
-    for namespace in namespaces {
-        match api(shared.client, namespace, &resource()).list_metadata(&ListParams::default()).await {
-            Ok(found) => names.extend(found.items.iter().filter_map(|object| {
-                let value = serde_json::to_value(object).ok()?;
-                name_of(&value)
-            })),
-            Err(kube::Error::Api(status)) if status.is_not_found() => {}
-            Err(_) => return None,
+    let namespace = shared.options.namespace.as_deref();
+    match api(shared.client, namespace, &resource()).list_metadata(&ListParams::default()).await {
+        Ok(found) => {
+            let objects = found.items.iter().filter_map(|object| serde_json::to_value(object).ok());
+            Some(objects.filter_map(|object| name_of(&object)).collect())
         }
+        Err(kube::Error::Api(status)) if status.is_not_found() => {
+            let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+            let definitions = api(shared.client, None, &ApiResource::from_gvk(&kind));
+            let found = definitions.get_metadata_opt(&format!("releases.{GROUP}")).await;
+            matches!(found, Ok(None)).then(BTreeSet::new)
+        }
+        Err(_) => None,
     }
-    Some(names)
 }

@@ -55,12 +55,15 @@ pub struct Condition {
     /// `True`, `False` or `Unknown`.
     pub status: String,
     /// One word.
+    #[serde(default)]
     pub reason: String,
     /// A sentence.
+    #[serde(default)]
     pub message: String,
     /// When the status changed.
     pub last_transition_time: Timestamp,
     /// The generation that it is about.
+    #[serde(default)]
     pub observed_generation: i64,
 }
 

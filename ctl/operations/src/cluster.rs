@@ -163,6 +163,7 @@ impl Cluster {
         lease: (String, String),
         work: impl AsyncFn() -> Result<T, Error>,
     ) -> Result<T, Error> {
+        self.leases.check_namespace(&lease).await?;
         loop {
             match self.leases.with_leases(vec![lease.clone()], "controller", &work).await {
                 Err(Error::Held { .. }) => {}

@@ -80,7 +80,7 @@ pub(super) async fn run(arguments: &Controller, printer: &Printer) -> Result<Out
         printer.message(&format!("{:.0} {line}", jiff::Timestamp::now()));
     };
     let options = Options {
-        namespaces: arguments.cluster.namespace.iter().map(ToString::to_string).collect(),
+        namespace: arguments.cluster.namespace.as_ref().map(ToString::to_string),
         lease: (arguments.lease_namespace.to_string(), NAME.to_owned()),
         identity: std::env::var("POD_NAME").unwrap_or_else(|_| format!("process {}", std::process::id())),
         interval: Duration::from_secs(arguments.interval.get()),

@@ -4,9 +4,10 @@
 //! replica that is killed in between leaves an answer that is open; the next one carries it out then. Each action may be carried out
 //! again: a repeated rollback takes back no more than the first.
 
-use super::{Host, Reconciler, TIMEOUT};
+use super::carry_out::check_grants;
+use super::{Host, Obstacle, Reconciler, TIMEOUT};
 use crate::request::{self, Action, Answer, Request};
-use crate::{Status, release_of};
+use crate::{Grant, Status, release_of};
 use assignment::Weight;
 use canary_operations::{
     ApplyOptions, Cluster, Error, PromoteOptions, RollbackOptions, StoredRecord, WaitOptions, WeightRequest,
@@ -18,14 +19,20 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 impl<H: Host> Reconciler<'_, H> {
-    /// Answers the request of an object, and one that another replica has left open.
+    /// Answers the request of an object, and one that another replica has left open. `false` where somebody has written the object meanwhile.
     pub(super) async fn answer_request(
         &self,
         object: &Value,
-        name: &ReleaseName,
+        (name, grants): (&ReleaseName, &[Grant]),
         status: &mut Status,
         now: Timestamp,
-    ) -> Result<(), kube::Error> {
+    ) -> Result<bool, kube::Error> {
+        if request::of(object).is_none() && request::answer_of(object).is_none_or(|answer| !answer.is_open())
+        {
+            return Ok(true);
+        }
+        // What was watched may be older than an answer.
+        let Some(object) = &self.read(name).await? else { return Ok(true) };
         let answer = match request::of(object) {
             Some(asked) => {
                 let answer = match asked {
@@ -33,37 +40,48 @@ impl<H: Host> Reconciler<'_, H> {
                     Err(message) => Answer::invalid(message, now),
                 };
                 if !self.take_request(object, &answer).await? {
-                    return Ok(());
+                    return Ok(false);
                 }
                 answer
             }
             None => match request::answer_of(object).filter(Answer::is_open) {
                 Some(open) => open,
-                None => return Ok(()),
+                None => return Ok(true),
             },
         };
         status.last_request = Some(match answer.request.clone() {
-            Some(request) => answer.answered(Box::pin(self.execute(object, name, &request)).await),
+            Some(request) => answer.answered(Box::pin(self.execute(object, (name, grants), &request)).await),
             None => answer,
         });
-        self.write_status(object, status).await
+        self.write_status(object, status).await?;
+        Ok(true)
     }
 
-    async fn execute(&self, object: &Value, name: &ReleaseName, request: &Request) -> Result<(), String> {
+    async fn execute(
+        &self,
+        object: &Value,
+        (name, grants): (&ReleaseName, &[Grant]),
+        request: &Request,
+    ) -> Result<(), String> {
         let weight = request.weight.map_or(Ok(Weight::ZERO), |percent| percent.to_string().parse::<Weight>());
         let weight = weight.map_err(|error| error.to_string())?;
         if request.action == Action::Weight && request.weight.is_none() {
             return Err("expected `weight`, in percent, found none".to_owned());
         }
-        let done = match Box::pin(self.retried(object, name, request.action)).await {
-            Ok(false) => Box::pin(execute(self.cluster, name, request, weight)).await,
+        let done = match Box::pin(self.retried(object, (name, grants), request.action)).await {
+            Ok(false) => Box::pin(execute(self.cluster, name, request, weight)).await.map_err(Obstacle::from),
             retried => retried.map(drop),
         };
         done.map_err(|error| with_causes(&error))
     }
 
     /// Begins another rollout of the version that was rolled back, where that is asked for. Whether it was.
-    async fn retried(&self, object: &Value, name: &ReleaseName, action: Action) -> Result<bool, Error> {
+    async fn retried(
+        &self,
+        object: &Value,
+        (name, grants): (&ReleaseName, &[Grant]),
+        action: Action,
+    ) -> Result<bool, Obstacle> {
         let Some(mut release) = release_of(object).ok().filter(|_| action == Action::Retry) else {
             return Ok(false);
         };
@@ -77,6 +95,9 @@ impl<H: Host> Reconciler<'_, H> {
             return Ok(false);
         }
         self.host.embed_module(&mut release);
+        check_grants(&release, grants)?;
+        self.check_secrets(&release).await?;
+        self.check_namespaces(&release, true).await?;
         let waiting = WaitOptions { timeout: TIMEOUT, progress: &mut |_, _| {} };
         let how = ApplyOptions { waiting, wait: false, skipped: &[], allow_rolled_back: true };
         Box::pin(self.cluster.apply(&release, how)).await?;

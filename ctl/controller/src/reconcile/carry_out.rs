@@ -6,6 +6,7 @@ use crate::roles::as_roles_are;
 use crate::{MissingGrant, release_of, secrets};
 use assignment::contract::Role;
 use canary_operations::{ApplyOptions, Error, RolloutReport, StoredRecord, WaitOptions};
+use canary_release::alert::RolloutResult;
 use canary_release::record::Record;
 use canary_release::rollout::{Rollout, RolloutAction};
 use canary_release::spec::{DEFAULT_PLAN, Release, ReleaseName};
@@ -27,16 +28,17 @@ impl<'c, H: Host> Reconciler<'c, H> {
         let mut release = release_of(object)?;
         self.host.embed_module(&mut release);
         let named = release.versions.clone();
-        let missing = grants::missing(&release, grants);
-        if !missing.is_empty() {
-            return Err(Obstacle::NotGranted(missing));
-        }
+        check_grants(&release, grants)?;
         let found = self.cluster.find_record(name).await?;
         if let Some(stored) = found.as_ref().filter(|stored| stored.record.paused.is_some()) {
             let record = stored.record.clone();
             return Ok(Carried { record, named, report: None, again: self.interval });
         }
-        let stored = self.apply(&release, found, (generation, followed), now).await?;
+        if self.changed.borrow_mut().remove(name) {
+            followed.applied = None;
+        }
+        let uid = object.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
+        let stored = self.apply(&release, found, (uid, generation, followed), now).await?;
         let stored = self.start_rollout(&release, stored, has_rollout(object)).await?;
         if !stored.record.rollout.as_deref().is_some_and(Rollout::is_active) {
             followed.driver = None;
@@ -54,12 +56,12 @@ impl<'c, H: Host> Reconciler<'c, H> {
         &self,
         release: &Release,
         found: Option<StoredRecord>,
-        (generation, followed): (i64, &mut Followed<'c>),
+        (uid, generation, followed): (&str, i64, &mut Followed<'c>),
         now: Timestamp,
     ) -> Result<StoredRecord, Obstacle> {
         let turned = |stored: &StoredRecord| stored.record.role_change.as_ref().map(|change| change.at);
         if let (Some(stored), Some((applied, turn, at))) = (&found, &followed.applied)
-            && (*applied, *turn) == (generation, turned(stored))
+            && (applied, *turn) == (&(uid.to_owned(), generation), turned(stored))
             && now.duration_since(*at) < RESYNC
         {
             return Ok(stored.clone());
@@ -68,19 +70,24 @@ impl<'c, H: Host> Reconciler<'c, H> {
             Some(stored) => as_roles_are(release.clone(), &stored.record),
             None => release.clone(),
         };
-        self.check_namespaces(&release).await?;
+        self.check_namespaces(&release, false).await?;
         let waiting = WaitOptions { timeout: TIMEOUT, progress: &mut |_, _| {} };
         let how = ApplyOptions { waiting, wait: false, skipped: &[], allow_rolled_back: false };
         Box::pin(self.cluster.apply(&release, how)).await?;
         let stored = self.cluster.get_record(&release.name).await?;
-        followed.applied = Some((generation, turned(&stored), now));
-        followed.objects = stored.record.objects.iter().map(|(_, object)| object.clone()).collect();
+        followed.applied = Some(((uid.to_owned(), generation), turned(&stored), now));
+        let owned = stored.record.objects.iter().map(|(_, object)| object.clone()).collect();
+        self.owned.borrow_mut().insert(release.name.clone(), owned);
         Ok(stored)
     }
 
     /// Refuses a plan that writes to a namespace which nobody has granted: an edit of a route of others, for example.
-    async fn check_namespaces(&self, release: &Release) -> Result<(), Obstacle> {
-        let plan = self.cluster.plan(release).await?;
+    pub(super) async fn check_namespaces(
+        &self,
+        release: &Release,
+        allow_rolled_back: bool,
+    ) -> Result<(), Obstacle> {
+        let plan = self.cluster.plan_allowing(release, allow_rolled_back).await?;
         let allowed = grants::namespaces(release);
         let foreign = plan.changes.iter().filter(|change| !allowed.contains(&change.object.namespace));
         let missing: Vec<MissingGrant> = foreign
@@ -102,7 +109,13 @@ impl<'c, H: Host> Reconciler<'c, H> {
     ) -> Result<StoredRecord, Error> {
         let record = &stored.record;
         let canary = record.state.version_of(Role::Canary);
-        let had = record.rollout.as_ref().map(|rollout| rollout.canary.as_str());
+        // After a promotion or a rollback a canary of the same name is another one.
+        let is_over = |rollout: &Rollout| {
+            let result = rollout.ended.as_ref().map(|end| end.result);
+            matches!(result, Some(RolloutResult::Promoted | RolloutResult::RolledBack))
+        };
+        let had = record.rollout.as_deref().filter(|rollout| !is_over(rollout));
+        let had = had.map(|rollout| rollout.canary.as_str());
         let is_settled = record.initial_weight.is_none();
         if !has_rollout || !is_settled || canary.is_none() || had == canary {
             return Ok(stored);
@@ -116,8 +129,8 @@ impl<'c, H: Host> Reconciler<'c, H> {
         (generation, followed): (i64, &mut Followed<'c>),
         now: Timestamp,
     ) -> Result<RolloutReport, Obstacle> {
+        self.check_secrets(release).await?;
         if followed.driver.as_ref().is_none_or(|(of, _)| *of != generation) {
-            self.check_secrets(release).await?;
             followed.driver = Some((generation, self.host.driver(self.cluster, release)));
         }
         let Some((_, driver)) = followed.driver.as_mut() else {
@@ -127,7 +140,7 @@ impl<'c, H: Host> Reconciler<'c, H> {
     }
 
     /// Refuses Secrets that their owner has not given to releases: who may write objects need not be allowed to read Secrets.
-    async fn check_secrets(&self, release: &Release) -> Result<(), Obstacle> {
+    pub(super) async fn check_secrets(&self, release: &Release) -> Result<(), Obstacle> {
         match secrets::not_given(&self.client, release).await.map_err(Obstacle::Unread)? {
             Some(secret) => Err(Obstacle::Secret(secret)),
             None => Ok(()),
@@ -151,6 +164,12 @@ impl<'c, H: Host> Reconciler<'c, H> {
         let mut waiting = WaitOptions { timeout: TIMEOUT, progress: &mut |_, _| {} };
         Ok(Box::pin(self.cluster.finish(end, &mut waiting)).await?.stored.record)
     }
+}
+
+/// Refuses what a release asks of other namespaces and these have not granted.
+pub(super) fn check_grants(release: &Release, grants: &[Grant]) -> Result<(), Obstacle> {
+    let missing = grants::missing(release, grants);
+    if missing.is_empty() { Ok(()) } else { Err(Obstacle::NotGranted(missing)) }
 }
 
 /// Whether the spec asks for rollouts: the file's reader gives a default plan to all.

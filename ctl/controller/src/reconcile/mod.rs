@@ -26,7 +26,7 @@ use canary_release::status::TrafficWindow;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 /// How long proxies are waited for by one operation. A release that waits for longer is continued by the next reconciliation.
@@ -72,17 +72,19 @@ pub struct Reconciler<'c, H> {
     identity: String,
     interval: Duration,
     followed: RefCell<BTreeMap<ReleaseName, Followed<'c>>>,
+    /// The objects of each release, to know whose a changed one is.
+    owned: RefCell<BTreeMap<ReleaseName, Vec<Reference>>>,
+    /// The releases of which an object was changed since they were applied.
+    changed: RefCell<BTreeSet<ReleaseName>>,
 }
 
 /// What is kept of a release between two reconciliations.
 #[derive(Default)]
 struct Followed<'c> {
-    /// The generation that was applied last, with the roles that the versions had, and when.
-    applied: Option<(i64, Option<Timestamp>, Timestamp)>,
+    /// The uid and the generation of the object that was applied last, with the time of the last role change, and when.
+    applied: Option<((String, i64), Option<Timestamp>, Timestamp)>,
     /// The driver of the rollout of this version.
     driver: Option<(i64, RolloutDriver<'c>)>,
-    /// The objects of the release, to know whose a changed one is.
-    objects: Vec<Reference>,
     window: TrafficWindow,
     observed: Option<Instant>,
 }
@@ -134,7 +136,8 @@ impl<'c, H: Host> Reconciler<'c, H> {
         host: H,
         (identity, interval): (String, Duration),
     ) -> Self {
-        Self { cluster, host, client, identity, interval, followed: RefCell::default() }
+        let (followed, owned, changed) = (RefCell::default(), RefCell::default(), RefCell::default());
+        Self { cluster, host, client, identity, interval, followed, owned, changed }
     }
 
     /// Carries out an object, and writes its status.
@@ -152,7 +155,9 @@ impl<'c, H: Host> Reconciler<'c, H> {
         let generation = generation_of(object);
         let mut status = Status::of(object);
         let Some(name) = name else { return self.report_nameless(object, status, now).await };
-        self.answer_request(object, &name, &mut status, now).await?;
+        if !self.answer_request(object, (&name, grants), &mut status, now).await? {
+            return Ok(Reconciled { status, again: Duration::from_secs(1) });
+        }
         if status.observed_generation != generation {
             self.announce(object, &mut status, now).await?;
         }
@@ -170,19 +175,18 @@ impl<'c, H: Host> Reconciler<'c, H> {
         let (kind, namespace, name) = (text("/kind"), text("/metadata/namespace"), text("/metadata/name"));
         let is_it =
             |owned: &Reference| owned.kind == kind && owned.namespace == namespace && owned.name == name;
-        let mut owners = Vec::new();
-        for (release, followed) in self.followed.borrow_mut().iter_mut() {
-            if followed.objects.iter().any(is_it) {
-                followed.applied = None;
-                owners.push(release.clone());
-            }
-        }
+        let owned = self.owned.borrow();
+        let owners = owned.iter().filter(|(_, objects)| objects.iter().any(is_it));
+        let owners: Vec<ReleaseName> = owners.map(|(release, _)| release.clone()).collect();
+        self.changed.borrow_mut().extend(owners.iter().cloned());
         owners
     }
 
-    /// Forgets a release whose object was deleted.
-    pub fn forget(&self, name: &ReleaseName) {
-        self.followed.borrow_mut().remove(name);
+    /// Forgets releases without an object.
+    pub(crate) fn retain(&self, has_object: impl Fn(&ReleaseName) -> bool) {
+        self.followed.borrow_mut().retain(|name, _| has_object(name));
+        self.owned.borrow_mut().retain(|name, _| has_object(name));
+        self.changed.borrow_mut().retain(|name| has_object(name));
     }
 
     pub(crate) const fn cluster(&self) -> &'c Cluster {

@@ -35,6 +35,8 @@ impl<'c, H: Host> Reconciler<'c, H> {
         status: &mut Status,
         now: Timestamp,
     ) -> Result<(), kube::Error> {
+        // What the last spec has led to is not said of this one.
+        (status.phase, status.rollout, status.waiting_for) = (Phase::Installing, None, None);
         let message = "the spec is being carried out";
         let verdict = Verdict { states: Verdict::RECONCILING, reason: "NewGeneration", message };
         status.conclude(&verdict, generation_of(object), now);
@@ -151,6 +153,13 @@ impl<'c, H: Host> Reconciler<'c, H> {
             "status": {"request": null, "lastRequest": answer},
         });
         self.patch_status(object, patch).await
+    }
+
+    /// The object as it is now; `None` if it was deleted.
+    pub(super) async fn read(&self, name: &ReleaseName) -> Result<Option<Value>, kube::Error> {
+        let api = releases(self.client.clone(), name.namespace.as_str());
+        let found = api.get_opt(name.name.as_str()).await?;
+        found.map(serde_json::to_value).transpose().map_err(kube::Error::SerdeError)
     }
 
     /// Whether the object was there as the patch expects it.

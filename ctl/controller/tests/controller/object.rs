@@ -51,7 +51,7 @@ pub(crate) fn object(changes: &Value) -> Value {
 /// What the gateway's owner allows.
 pub(crate) fn grant() -> Grant {
     Grant::of(&json!({"metadata": {"name": "shop", "namespace": "ingress"},
-        "spec": {"from": ["shop"], "hosts": ["shop.example.com"]}}))
+        "spec": {"from": ["shop"], "hosts": ["shop.example.com"], "modules": ["oci://registry.test/"]}}))
     .unwrap()
 }
 

@@ -3,9 +3,8 @@
 use crate::fixture::{SHOP, run};
 use crate::object::Fixture;
 use assignment::contract::Role;
-use canary_controller::{Removal, remove, without_object};
+use canary_controller::{Removal, carried_out, remove};
 use serde_json::json;
-use std::collections::BTreeSet;
 
 #[test]
 fn stable_has_all_users_at_once_and_the_rest_goes_when_the_canarys_pods_have_gone() {
@@ -14,7 +13,7 @@ fn stable_has_all_users_at_once_and_the_rest_goes_when_the_canarys_pods_have_gon
         fixture.reconcile_until("Reconciling", "True").await;
         let cluster = fixture.api.cluster().await;
         fixture.api.state().store.remove("Release", "shop");
-        let left = without_object(&cluster, &[], &BTreeSet::new()).await.unwrap();
+        let left = carried_out(&cluster, &[]).await.unwrap();
         assert_eq!(left, ["shop/shop".parse().unwrap()]);
         let removal = remove(&cluster, &left[0]).await.unwrap();
         assert!(matches!(removal, Removal::Waits(_)), "{removal:?}");
@@ -42,7 +41,7 @@ fn a_release_that_no_controller_has_applied_is_not_removed() {
         let cluster = fixture.api.cluster().await;
         let release = crate::fixture::release(&json!({}));
         crate::fixture::apply(&cluster, &release).await.unwrap();
-        assert_eq!(without_object(&cluster, &[], &BTreeSet::new()).await.unwrap(), []);
+        assert_eq!(carried_out(&cluster, &[]).await.unwrap(), []);
         let removal = remove(&cluster, &release.name).await.unwrap();
         assert!(matches!(removal, Removal::Nothing), "{removal:?}");
         assert_eq!(fixture.record().await.state.version_of(Role::Canary), Some("v2"));
@@ -56,7 +55,7 @@ fn what_a_deleted_namespace_leaves_in_the_gateway_goes() {
         fixture.reconcile_once().await;
         fixture.api.state().store.delete_namespace(SHOP);
         let cluster = fixture.api.cluster().await;
-        let left = without_object(&cluster, &[], &BTreeSet::new()).await.unwrap();
+        let left = carried_out(&cluster, &[]).await.unwrap();
         assert_eq!(left, ["shop/shop".parse().unwrap()]);
         let removal = remove(&cluster, &left[0]).await.unwrap();
         assert!(matches!(removal, Removal::Uninstalled), "{removal:?}");

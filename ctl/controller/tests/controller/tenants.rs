@@ -27,8 +27,12 @@ async fn refused(changes: &Value, grants: Vec<Grant>) -> Option<String> {
 
 /// What is asked for, what is granted to whom, and a part of the refusal; nothing where it is carried out.
 fn requests_and_grants() -> Vec<(Value, Value, &'static str)> {
-    let shop = |hosts: &str| json!({"from": ["shop"], "hosts": [hosts]});
-    let at = |gateway: &str| json!({"from": ["shop"], "hosts": ["*"], "gateways": [gateway]});
+    let module = ["oci://registry.test/filter:1"];
+    let shop = |hosts: &str| json!({"from": ["shop"], "hosts": [hosts], "modules": module});
+    let at =
+        |gateway: &str| json!({"from": ["shop"], "hosts": ["*"], "gateways": [gateway], "modules": module});
+    let own = json!([{"name": "shop/gateway", "namespace": "ingress", "selector": {"istio": "gateway"}}]);
+    let no_labels = json!([{"name": "ingress/gateway"}]);
     vec![
         (json!({}), json!(null), "host `shop.example.com` at gateway `gateway`"),
         (json!({}), json!({"from": ["blog"], "hosts": ["*"]}), "namespace `shop`"),
@@ -38,6 +42,10 @@ fn requests_and_grants() -> Vec<(Value, Value, &'static str)> {
         (json!({}), at("other"), "gateway `gateway`"),
         (json!({}), shop("*.example.com"), ""),
         (json!({}), at("gateway"), ""),
+        (json!({}), json!({"from": ["shop"], "hosts": ["*"]}), "module `oci://registry.test/filter:1`"),
+        (json!({}), json!({"from": ["shop"], "hosts": ["*"], "modules": ["oci://other/"]}), "module"),
+        (json!({"gateways": own}), at("gateway"), "gateway `gateway`"),
+        (json!({"gateways": no_labels}), shop("*"), "needs a `selector`"),
         (json!({"hosts": ["*"]}), shop("*.example.com"), "host `*`"),
         (json!({"hosts": ["*.com"]}), shop("*.example.com"), "host `*.com`"),
         (json!({"sidecars": [{"namespace": "ingress"}]}), shop("*"), "sidecars"),
@@ -64,7 +72,7 @@ fn only_what_is_granted_is_written_to_another_namespace() {
 #[test]
 fn no_secret_of_the_controller_is_read_for_an_object() {
     run(async {
-        let grants = || vec![grant(&json!({"from": ["shop"], "hosts": ["*"]}))];
+        let grants = || vec![grant(&json!({"from": ["shop"], "hosts": ["*"], "modules": ["oci://"]}))];
         let token = "/var/run/secrets/kubernetes.io/serviceaccount/token";
         for rollout in [
             json!({"alerts": [{"name": "a", "type": "webhook", "urlFrom": {"file": token}}]}),
@@ -94,17 +102,35 @@ fn no_marker_of_a_tool_reaches_our_objects() {
                 "kubectl.kubernetes.io/last-applied-configuration": "{}", "note": "ours"});
         });
         fixture.reconcile_once().await;
-        let rule = fixture.api.state().store.of_kind("DestinationRule").next().unwrap()["metadata"].clone();
-        assert_eq!(
-            (&rule["labels"]["team"], &rule["annotations"]["note"]),
-            (&json!("web"), &json!("ours")),
-            "{rule}"
-        );
-        let text = rule.to_string().replace("\"managedFields\"", "");
-        for marker in ["instance", "fluxcd", "argoproj", "last-applied"] {
-            let found = rule["labels"].to_string() + &rule["annotations"].to_string();
-            assert!(!found.contains(marker), "{marker}: {text}");
+        let state = fixture.api.state();
+        for kind in ["DestinationRule", "EnvoyFilter", "VirtualService"] {
+            for object in state.store.of_kind(kind) {
+                let metadata = &object["metadata"];
+                let found = metadata["labels"].to_string() + &metadata["annotations"].to_string();
+                for marker in ["instance", "fluxcd", "argoproj", "last-applied", "team", "note"] {
+                    assert!(!found.contains(marker), "{marker}: {found}");
+                }
+            }
         }
+    });
+}
+
+/// `retry` applies the object as it is by now.
+#[test]
+fn no_request_applies_what_is_not_granted() {
+    run(async {
+        let fixture = Fixture::new(&json!({}));
+        fixture.reconcile_once().await;
+        fixture.ask(&json!({"action": "rollback"}));
+        fixture.reconcile_once().await;
+        fixture.edit(|object| object["spec"]["hosts"] = json!(["bank.example.com"]));
+        fixture.ask(&json!({"action": "retry"}));
+        fixture.reconcile_once().await;
+        let answer = fixture.object()["status"]["lastRequest"].clone();
+        assert_eq!(answer["result"], "Refused", "{answer}");
+        let state = fixture.api.state();
+        let written = state.store.of_kind("EnvoyFilter").map(ToString::to_string).collect::<String>();
+        assert!(!written.contains("bank.example.com"), "a host that nobody has granted");
     });
 }
 

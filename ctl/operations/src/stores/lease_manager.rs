@@ -7,9 +7,10 @@
 use crate::Error;
 use crate::client::ApiRequest;
 use crate::client::backoff::backoff;
-use canary_release::object::FIELD_MANAGER;
+use canary_release::object::{FIELD_MANAGER, Reference};
 use canary_release::spec::ReleaseName;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use kube::api::{DeleteParams, PostParams, Preconditions};
 use kube::{Api, Client};
@@ -119,6 +120,19 @@ impl LeaseManager {
             give_back(&api, &lease).await?;
         }
         done
+    }
+
+    /// Refuses a namespace that does not exist: [`with_leases`](Self::with_leases) takes a missing one for deleted, and works without its Lease.
+    pub(crate) async fn check_namespace(&self, (namespace, _): &NamespacedName) -> Result<(), Error> {
+        let namespaces: Api<Namespace> = Api::all(self.client.clone());
+        match namespaces.get_opt(namespace).await {
+            Ok(None) => {
+                let object = Reference::new("v1", "Namespace", namespace, "");
+                Err(Error::Missing { object })
+            }
+            // Who may not read it hears of it by the Lease.
+            _ => Ok(()),
+        }
     }
 
     async fn take(

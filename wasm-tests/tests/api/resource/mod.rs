@@ -102,9 +102,9 @@ fn the_kind_is_listed_and_explained() {
         define(api, "resource-explained").await;
         for (path, said) in [
             ("spec.uid", "Part of everything that is signed"),
-            ("spec.rollout.plans.weight", "The canary's share, in percent"),
-            ("spec.override", "How testers choose a version"),
-            ("spec.identifyBy.jwt.claim", "The claim, or the names on the way to it."),
+            ("spec.rollout.plans.weight", "Share of the canary in percent"),
+            ("spec.override", "Choice of a version by testers"),
+            ("spec.identifyBy.jwt.claim", "Name of the claim, or its path."),
             ("status.rollout.kinds.canaryFailed", "<integer>"),
         ] {
             let text = api.kubectl(&["explain", &format!("crel.{path}")]).await.unwrap();

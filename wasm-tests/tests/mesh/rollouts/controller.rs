@@ -19,14 +19,15 @@ async fn install(lab: &Lab, cli: &Cli) {
     let needed = ["\nkind: CustomResourceDefinition\n", "\nkind: ClusterRole\n"];
     let objects: Vec<&str> =
         printed.split("---\n").filter(|object| needed.iter().any(|kind| object.contains(kind))).collect();
-    assert_eq!(objects.len(), 3, "{printed}");
+    assert_eq!(objects.len(), 4, "{printed}");
     lab.apply(&objects.join("---\n")).await.unwrap();
     let subject = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": ACCOUNT});
-    let role =
-        json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "canary-controller"});
-    let binding = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
-        "metadata": {"name": "lab-controller"}, "subjects": [subject], "roleRef": role});
-    lab.apply(&binding.to_string()).await.unwrap();
+    for name in ["canary-controller", "canary-controller-cluster"] {
+        let role = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name});
+        let binding = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+            "metadata": {"name": format!("lab-{name}")}, "subjects": [subject], "roleRef": role});
+        lab.apply(&binding.to_string()).await.unwrap();
+    }
     for name in ["releases.canary-ctl.io", "releasegrants.canary-ctl.io"] {
         let established = ["wait", "--for=condition=Established", "--timeout=60s", "crd", name];
         lab.kubectl(&established).await.unwrap();
@@ -52,7 +53,7 @@ async fn controlled<'l>(lab: &'l Lab, name: &str, failing: u8) -> (LoadedFixture
     let gateway =
         release["spec"]["gateways"][0]["name"].as_str().unwrap().split('/').next().unwrap().to_owned();
     let grant = json!({"apiVersion": "canary-ctl.io/v1alpha1", "kind": "ReleaseGrant",
-        "metadata": {"name": "shop", "namespace": gateway}, "spec": {"from": [name], "hosts": ["*"]}});
+        "metadata": {"name": "shop", "namespace": gateway}, "spec": {"from": [name], "hosts": ["*"], "modules": ["oci://", "http://", "https://", "file://"]}});
     lab.apply(&grant.to_string()).await.unwrap();
     let line = format!("controller --namespace {name} --lease-namespace {name} --interval 2s");
     let replicas = [cli.spawn(&line), cli.spawn(&line)];
