@@ -11,6 +11,7 @@ use canary_ctl::local::{Layout, State};
 use std::convert::Infallible;
 use std::process::Command;
 use std::time::{Duration, Instant};
+use tokio::signal::unix::{SignalKind, signal};
 
 /// `--users` arrive in this time.
 const ARRIVALS: Duration = Duration::from_secs(10);
@@ -29,13 +30,14 @@ struct ActiveWeight {
 /// Shows it until Ctrl-C.
 pub(crate) async fn watch(env: &DemoEnv, users: u32, screen: &mut Screen<'_>) -> Result<(), Error> {
     let (_dashboard, page) = dashboard(env).await?;
+    // Before it says that it is up: who reads that may end it at once.
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(Error::Runtime)?;
     introduce(env, &page, screen)?;
     let mut crowd = Crowd::new(env);
     let mut active = ActiveWeight::default();
     tokio::select! {
         ended = admit_continuously(env, users, &mut crowd, &mut active, screen) => { ended?; }
-        // Where no handler can be installed, Ctrl-C ends the process by the signal's default action.
-        _ = tokio::signal::ctrl_c() => {}
+        _ = interrupt.recv() => {}
     }
     screen.clear_progress();
     screen.line(&summary(crowd.stats(), &active))
