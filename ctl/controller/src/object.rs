@@ -92,7 +92,7 @@ fn of_the_user(given: Option<&Value>) -> Map<String, Value> {
     given.into_iter().filter(|(name, _)| !is_of_a_tool(name)).collect()
 }
 
-/// The faults without their places: nobody has seen the text that they are about.
+/// The faults without their places, which are those of a text that no user has seen.
 fn invalid(error: &file::Error) -> ObjectError {
     let file::Error::Faulty { faults, .. } = error else { return ObjectError::Invalid(error.to_string()) };
     let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();

@@ -1,4 +1,4 @@
-//! Releases whose object was deleted. Stable gets all users at once; what else there is goes when nobody is hurt by it.
+//! Releases whose object was deleted. Stable gets all users at once; the rest is removed when it hurts no user.
 //!
 //! No object has a finalizer: without a controller it would block its namespace for ever. Instead each release that a controller has
 //! applied says so in its sealed record, and such a release without an object is removed, also by a replica that starts later.
@@ -80,7 +80,7 @@ async fn end_canary(
     }
     let options = RollbackOptions { now: true, ..RollbackOptions::default() };
     let checked = match cluster.check_rollback(name, stored.clone(), options).await {
-        // Without pods of stable nobody is better off there; where the Service has gone, too, there is nobody.
+        // Without pods of stable no user gains by it; without the Service there is no user.
         Err(error) if error.is_refusal() => return Ok(stored),
         checked => checked?,
     };

@@ -27,7 +27,7 @@ pub enum Action {
     Weight,
 }
 
-/// A request, as it stands in `status.request`.
+/// A request: the value of `status.request`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Request {

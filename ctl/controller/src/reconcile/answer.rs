@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 impl<H: Host> Reconciler<'_, H> {
-    /// Answers the request of an object, and one that another replica has left open. `false` where somebody has written the object meanwhile.
+    /// Answers the request of an object, and one that another replica has left open. `false` where another client has written the object since it was read.
     pub(super) async fn answer_request(
         &self,
         object: &Value,

@@ -81,7 +81,7 @@ impl<'c, H: Host> Reconciler<'c, H> {
         Ok(stored)
     }
 
-    /// Refuses a plan that writes to a namespace which nobody has granted: an edit of a route of others, for example.
+    /// Refuses a plan that writes to a namespace without a grant: an edit of a route of others, for example.
     pub(super) async fn check_namespaces(
         &self,
         release: &Release,

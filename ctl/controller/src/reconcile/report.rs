@@ -135,7 +135,7 @@ impl<'c, H: Host> Reconciler<'c, H> {
         Some(ObservedShare::of(canary, &window, observation.counts_sessions))
     }
 
-    /// Writes the status, and nothing if it is the same. A request that came meanwhile stays.
+    /// Writes the status, and nothing if it is the same. A request that arrives concurrently stays.
     pub(super) async fn write_status(&self, object: &Value, status: &Status) -> Result<(), kube::Error> {
         if *status == Status::of(object) {
             return Ok(());
@@ -146,7 +146,7 @@ impl<'c, H: Host> Reconciler<'c, H> {
         self.patch_status(object, patch).await.map(drop)
     }
 
-    /// Takes the request of an object, on the condition that nobody has written the object since it was read. Whether it was taken.
+    /// Takes the request of an object, on the condition that no other client has written the object since it was read. Whether it was taken.
     pub(super) async fn take_request(&self, object: &Value, answer: &Answer) -> Result<bool, kube::Error> {
         let patch = json!({
             "metadata": {"uid": text(object, "uid"), "resourceVersion": text(object, "resourceVersion")},
@@ -167,7 +167,7 @@ impl<'c, H: Host> Reconciler<'c, H> {
         let api = releases(self.client.clone(), text(object, "namespace"));
         let how = PatchParams { field_manager: Some(STATUS_MANAGER.to_owned()), ..PatchParams::default() };
         match api.patch_status(text(object, "name"), &how, &Patch::Merge(patch)).await {
-            // It was deleted meanwhile, or is another one under its name, or somebody has written it.
+            // It was deleted meanwhile, or is another one under its name, or another client has written it.
             Err(kube::Error::Api(response)) if response.is_not_found() || response.is_conflict() => Ok(false),
             written => written.map(|_| true),
         }

@@ -130,7 +130,7 @@ fn no_request_applies_what_is_not_granted() {
         assert_eq!(answer["result"], "Refused", "{answer}");
         let state = fixture.api.state();
         let written = state.store.of_kind("EnvoyFilter").map(ToString::to_string).collect::<String>();
-        assert!(!written.contains("bank.example.com"), "a host that nobody has granted");
+        assert!(!written.contains("bank.example.com"), "a host without a grant");
     });
 }
 

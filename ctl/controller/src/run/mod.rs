@@ -3,15 +3,17 @@
 //! ```text
 //! Release objects ─┐
 //! ReleaseGrants   ─┼─► events ─► queue ─► Reconciler, one at a time for each object
-//! our objects     ─┘      └─────────────► removals, of releases without an object
+//! our objects     ─┘      └─────────────► removals, of releases without an object (`deleted`)
 //! ```
 
+mod deleted;
+
 use crate::reconcile::{name_of, resource};
-use crate::removal::{Removal, carried_out, remove};
 use crate::{GROUP, Gauges, Grant, Host, Reconciler, VERSION};
 use canary_operations::{Cluster, Error};
 use canary_release::object::FIELD_MANAGER;
 use canary_release::spec::ReleaseName;
+use deleted::remove_deleted;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{BoxStream, SelectAll};
 use futures_util::{FutureExt as _, StreamExt as _, stream};
@@ -32,9 +34,6 @@ use tokio::sync::{Notify, mpsc, watch};
 
 /// A watch is renewed this often, in seconds: below the time after which a silent connection counts as broken.
 const WATCH_SECONDS: u32 = 25;
-/// Releases without an object are looked for again this often, where one of them waits, and otherwise.
-const REMOVE_AGAIN: Duration = Duration::from_secs(15);
-const LOOK_AGAIN: Duration = Duration::from_mins(10);
 /// A write of ours comes back as several events.
 const DEBOUNCE: Duration = Duration::from_secs(1);
 /// Operations at a time: each may wait for proxies.
@@ -114,7 +113,7 @@ struct Shared<'s> {
     listed_grants: RefCell<BTreeMap<String, Grant>>,
     /// Whether the grants are known, or cannot be: before that nothing is reconciled.
     knows_grants: watch::Sender<bool>,
-    /// What was queued last of each object: its generation and its request.
+    /// The last event of each object that was queued.
     queued: RefCell<BTreeMap<ReleaseName, Seen>>,
     queue: mpsc::UnboundedSender<ObjectRef<DynamicObject>>,
     deleted: Notify,
@@ -334,79 +333,4 @@ async fn reconcile_queue<H: Host>(
             std::future::ready(())
         })
         .await;
-}
-
-/// Removes releases whose object is gone, when one was deleted and now and then.
-async fn remove_deleted<H: Host>(shared: &Shared<'_>, reconciler: &Reconciler<'_, H>) {
-    let mut again = REMOVE_AGAIN;
-    loop {
-        tokio::select! {
-            () = shared.deleted.notified() => tokio::time::sleep(DEBOUNCE).await,
-            () = tokio::time::sleep(again) => {}
-        }
-        again = match remove_all(shared, reconciler).await {
-            Ok(false) => LOOK_AGAIN,
-            Ok(true) => REMOVE_AGAIN,
-            Err(error) => {
-                (shared.options.log)(&error.to_string());
-                REMOVE_AGAIN
-            }
-        };
-    }
-}
-
-/// Whether something is left to remove.
-async fn remove_all<H: Host>(shared: &Shared<'_>, reconciler: &Reconciler<'_, H>) -> Result<bool, Error> {
-    let cluster = reconciler.cluster();
-    let namespaces: Vec<String> = shared.options.namespace.iter().cloned().collect();
-    // Records first: an object that is created in between has its record later than this list.
-    let recorded = carried_out(cluster, &namespaces).await?;
-    if recorded.is_empty() {
-        return Ok(false);
-    }
-    let Some(objects) = listed(shared).await else { return Ok(true) };
-    let mut is_left = false;
-    for name in recorded.into_iter().filter(|name| !objects.contains(name)) {
-        // The removals before may have taken minutes.
-        if listed(shared).await.is_none_or(|objects| objects.contains(&name)) {
-            is_left = true;
-            continue;
-        }
-        match Box::pin(remove(cluster, &name)).await {
-            Ok(Removal::Uninstalled) => {
-                (shared.options.log)(&format!("{name}: uninstalled, its object was deleted"));
-            }
-            Ok(Removal::Nothing) => {}
-            Ok(Removal::Waits(why)) => {
-                is_left = true;
-                (shared.options.log)(&format!(
-                    "{name}: its object was deleted, stable has all users; waits: {why}"
-                ));
-            }
-            Err(error) => {
-                is_left = true;
-                shared.options.failed(&format!("{name}: its object was deleted: {error}"));
-            }
-        }
-    }
-    Ok(is_left)
-}
-
-/// The objects that exist by a list of this moment: what a watch has missed must not remove a release. `None` where that is not known: a list
-/// may fail, also with 404, while the definition of the resource is there.
-async fn listed(shared: &Shared<'_>) -> Option<BTreeSet<ReleaseName>> {
-    let namespace = shared.options.namespace.as_deref();
-    match api(shared.client, namespace, &resource()).list_metadata(&ListParams::default()).await {
-        Ok(found) => {
-            let objects = found.items.iter().filter_map(|object| serde_json::to_value(object).ok());
-            Some(objects.filter_map(|object| name_of(&object)).collect())
-        }
-        Err(kube::Error::Api(status)) if status.is_not_found() => {
-            let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
-            let definitions = api(shared.client, None, &ApiResource::from_gvk(&kind));
-            let found = definitions.get_metadata_opt(&format!("releases.{GROUP}")).await;
-            matches!(found, Ok(None)).then(BTreeSet::new)
-        }
-        Err(_) => None,
-    }
 }
