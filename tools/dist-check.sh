@@ -54,7 +54,7 @@ check_archive() {
     check_crates "$contents/THIRD-PARTY-LICENSES.txt"
     check_links "$contents"
     mkdir "$work/root"
-    install -m 755 "$tool" "$work/root/"
+    install_in "$work/root" "$tool"
     expect "canary-ctl $VERSION" in_root "$work/root" --version
 }
 

@@ -24,7 +24,7 @@ certificates() {
 }
 
 mkdir -p "$ROOT/etc/ssl/certs"
-install -m 755 "$BINARY" "$ROOT/canary-ctl"
+install_in "$ROOT" "$BINARY"
 certificates "$ROOT/etc/ssl/certs/ca-certificates.crt"
 echo 'nonroot:x:65532:65532:nonroot:/:/sbin/nologin' >"$ROOT/etc/passwd"
 find "$ROOT" -type d -exec chmod 755 {} + && find "$ROOT/etc" -type f -exec chmod 644 {} +

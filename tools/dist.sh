@@ -5,8 +5,8 @@
 # Usage: tools/dist.sh [--url BASE] [--arch amd64|arm64] [--quick]
 #     --url    where the files will be; the manifest for krew names it
 #     --arch   for this processor alone
-#     --quick  what `./x test` tries, in minutes and into target/dist-quick: the same scripts with a binary for this machine's processor that no
-#              optimiser has seen, names of licences without their texts, and no bill of materials
+#     --quick  what `./x test` tries, into target/dist-quick: the same scripts with the binary of the tests (target/debug) and the libraries that
+#              it is linked with, names of licences without their texts, and no bill of materials
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 readonly PLACEHOLDER=https://example.invalid/canary # nothing is published yet: whoever publishes a fork gives its address
@@ -62,25 +62,27 @@ compiler() {
 
 # build ARCHITECTURE: prints the path of the binary
 build() {
-    local cc target variable profile=dist
+    local cc target variable
     # The paths of this machine would be part of the binary: in the texts of panics.
     local flags="--remap-path-prefix=$PWD/= --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}/=cargo/"
     target=$(cpu "$1")-unknown-linux-musl
-    [ "$quick" = no ] || profile=quick
-    if musl "$target"; then
-        cc=$(compiler "$(cpu "$1")" "$1")
-    elif [ "$quick" = yes ]; then # on a machine without rustup's server: static all the same
-        say "no standard library for $target: the C library is glibc"
-        target=$(cpu "$1")-unknown-linux-gnu cc=cc flags="$flags -Ctarget-feature=+crt-static"
-    else die "no standard library for $target" "rustup target add $target"; fi
+    musl "$target" || die "no standard library for $target" "rustup target add $target"
+    cc=$(compiler "$(cpu "$1")" "$1")
     variable=$(printf '%s' "$target" | tr a-z- A-Z_)
     # Rust's own start-up files are linked, by the plain linker of that processor: those of musl-gcc know no static-pie, and the program
     # would crash at its start.
     [ "$cc" = musl-gcc ] || export "CARGO_TARGET_${variable}_LINKER=$cc"
     env "CC_${target//-/_}=$cc" "CARGO_TARGET_${variable}_RUSTFLAGS=$flags" \
         CANARY_FILTER_WASM="$(realpath "$TARGET_DIR/wasm/canary_filter.wasm")" \
-        cargo build --locked -p canary-ctl --profile "$profile" --target "$target" --target-dir "$TARGET_DIR/dist-build" >&2
-    printf '%s\n' "$TARGET_DIR/dist-build/$target/$profile/canary-ctl"
+        cargo build --locked -p canary-ctl --profile dist --target "$target" --target-dir "$TARGET_DIR/dist-build" >&2
+    printf '%s\n' "$TARGET_DIR/dist-build/$target/dist/canary-ctl"
+}
+
+# built_for_tests: prints the path of the binary that the tests run, without its debug information
+built_for_tests() {
+    [ -x "$TARGET_DIR/debug/canary-ctl" ] || die "no canary-ctl in $TARGET_DIR/debug" "cargo test --workspace --no-run --locked"
+    strip -o "$DIST/canary-ctl" "$TARGET_DIR/debug/canary-ctl"
+    printf '%s\n' "$DIST/canary-ctl"
 }
 
 # pack ARCHITECTURE BINARY: the files with this binary, into $DIST
@@ -115,10 +117,11 @@ else
     stage "bill of materials" tools/dist-sbom.sh "$DIST/canary-ctl-$VERSION.cdx.json"
 fi
 for architecture in "${architectures[@]}"; do
-    binary=$(stage "canary-ctl for $architecture" build "$architecture")
+    if [ "$quick" = yes ]; then binary=$(built_for_tests); else binary=$(stage "canary-ctl for $architecture" build "$architecture"); fi
     stage "packing for $architecture" pack "$architecture" "$binary"
     stage "packing for $architecture again" pack_again "$architecture" "$binary"
 done
+[ "$quick" = no ] || rm "$binary"
 tools/dist-index.sh "$url"
 krew=(--krew)
 [ "$quick" = no ] || krew=()

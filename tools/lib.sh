@@ -109,3 +109,12 @@ stage() {
     say "$name: $((SECONDS - start)) s, $(($(cpu_seconds "$shell") - cpu)) s of processor time$([ "$status" -eq 0 ] || echo ", failed ($status)")"
     return "$status"
 }
+
+# install_in ROOT BINARY: as /canary-ctl of this root file system, with the libraries that it is linked with; a static one has none.
+install_in() {
+    local libraries
+    install -m 755 "$2" "$1/canary-ctl"
+    libraries=$(ldd "$2" 2>/dev/null | grep -o '/[^ ]*' || true)
+    # shellcheck disable=SC2086 # one path a line
+    [ -z "$libraries" ] || (umask 022 && cp -L --parents $libraries "$1")
+}

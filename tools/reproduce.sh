@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds what is published of the current commit twice, in folders of different length and with registries that are unpacked anew, and
 # compares the filter's modules and every file of dist/. Many minutes, so it is no part of `./x test`, which packs one binary twice.
-# Usage: tools/reproduce.sh [FLAGS]     (those of tools/dist.sh: --arch amd64, or --quick for what `./x test` packs)
+# Usage: tools/reproduce.sh [FLAGS]     (those of tools/dist.sh but --quick)
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 work=$(mktemp -d)
@@ -27,10 +27,8 @@ build() {
 first=$(build a "$@")
 second=$(build a-folder-with-a-longer-name "$@")
 say "$(rustc --version), $(wasm-opt --version)"
-published=dist
-[ -d "$first/dist" ] || published=target/dist-quick
 differs=no
-for path in target/wasm/canary_filter.wasm $(cd "$first" && echo "$published"/*); do
+for path in target/wasm/canary_filter.wasm $(cd "$first" && echo dist/*); do
     sha256sum "$first/$path" | sed "s|$first/||"
     cmp "$first/$path" "$second/$path" || differs=yes
 done
