@@ -69,7 +69,7 @@ prometheus:
 registry:
     @tools/registry.sh
 
-# Run everything that has to pass: check, then all tests; or a part of it, `quick` or `mesh`.
+# Run everything that has to pass: check, then all tests; or a part of it, `quick` or `mesh`; or `long`, variants of tests of the mesh.
 [group('test')]
 test PART='all':
     @tools/test.sh {{ PART }}

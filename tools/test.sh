@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # Runs every test after getting and building what they need. With CI=true a test that cannot run fails, none is skipped.
-# Usage: tools/test.sh [quick|mesh]     all of it; or one of the two parts that it has:
+# Usage: tools/test.sh [quick|mesh|long]     all that has to pass; or one of the two parts that it has:
 #   quick   lints, and the tests that need no Kubernetes
 #   mesh    Kubernetes and Istio, which take minutes to build, the tests that need them, what is published, the demo
+# And beside it, in a job of its own:
+#   long    the tests of the mesh that repeat another one with another Helm, Envoy, GitOps tool or fault
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-[ $# -le 1 ] || die "expected one part at most, found '$*'" "quick, mesh; all without one"
+[ $# -le 1 ] || die "expected one part at most, found '$*'" "quick, mesh, long; all but long without one"
 readonly PART=${1:-all}
 case $PART in
-all | quick | mesh) ;;
-*) die "unknown part '$PART'" "quick, mesh; all without one" ;;
+all | quick | mesh | long) ;;
+*) die "unknown part '$PART'" "quick, mesh, long; all but long without one" ;;
 esac
 
 # Of the lab's programs and of the compiler that builds them, which are Go: collecting garbage takes a tenth of their processor time.
@@ -40,9 +42,7 @@ start_lab() {
 every_test() {
     local log=$TARGET_DIR/mesh.log status=0 others
     mapfile -t others < <(tests_but mesh)
-    # As many at a time as there are processors would leave half of the processors idle.
-    RUST_TEST_THREADS=${RUST_TEST_THREADS:-$(($(nproc) * 3 / 2))} \
-        setsid cargo test --workspace --no-fail-fast --locked --test mesh >"$log" 2>&1 &
+    RUST_TEST_THREADS=$mesh_threads setsid cargo test --workspace --no-fail-fast --locked --test mesh >"$log" 2>&1 &
     MESH=$!
     trap 'kill -- "-$MESH" 2>/dev/null || true' EXIT
     cargo test --workspace --no-fail-fast --locked --lib --bins --examples "${others[@]}" || status=$?
@@ -63,7 +63,7 @@ lab_is_built() {
 }
 
 [ "$PART" = quick ] || start_lab
-[ "$PART" = mesh ] || stage "check" tools/check.sh
+[ "$PART" = mesh ] || [ "$PART" = long ] || stage "check" tools/check.sh
 stage "filter" tools/wasm.sh
 stage "Envoys" tools/envoy.sh
 stage "nginx" tools/nginx.sh
@@ -86,11 +86,15 @@ CANARY_ARCHIVE=$(realpath "$TARGET_DIR"/dist-quick/canary-ctl-*.tar.gz)
 CANARY_IMAGE=$(realpath "$TARGET_DIR"/dist-quick/canary-ctl-*.oci.tar)
 export CANARY_ARCHIVE CANARY_IMAGE
 stage "lab" lab_is_built
-if [ "$PART" = all ]; then
+# As many at a time as there are processors would leave half of the processors idle.
+mesh_threads=${RUST_TEST_THREADS:-$(($(nproc) * 3 / 2))}
+if [ "$PART" = long ]; then
+    RUST_TEST_THREADS=$mesh_threads stage "long tests" cargo test --workspace --no-fail-fast --locked --test mesh -- --ignored
+    exit
+elif [ "$PART" = all ]; then
     stage "tests" every_test
 else
-    export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$(($(nproc) * 3 / 2))}
-    stage "tests" cargo test --workspace --no-fail-fast --locked "${KUBERNETES[@]/#/--test=}"
+    RUST_TEST_THREADS=$mesh_threads stage "tests" cargo test --workspace --no-fail-fast --locked "${KUBERNETES[@]/#/--test=}"
     stage "tests of the lab" cargo test --workspace --no-fail-fast --locked --lib -- tests_as_root::
 fi
 stage "demo" "$TARGET_DIR"/debug/demo --once

@@ -20,6 +20,7 @@ const WALK: [(&str, f64); 6] =
 const USERS: usize = 1_000;
 
 #[test]
+#[ignore = "a variant of another test: ./x test long"]
 fn users_are_where_the_algorithm_says_behind_the_oldest_envoy() {
     in_the_mesh(async |lab| walk(lab, "users-oldest", "1.36").await);
 }

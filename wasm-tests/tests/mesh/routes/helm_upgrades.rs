@@ -13,6 +13,7 @@ use wasm_tests::scenario::{Document, Faults, Sessions};
 const SESSIONS: usize = 100;
 
 #[test]
+#[ignore = "a variant of another test: ./x test long"]
 fn an_upgrade_of_a_chart_by_helm_3_moves_no_session() {
     upgraded("chart-helm3", Owner::Helm(Helm::Three));
 }
@@ -23,6 +24,7 @@ fn an_upgrade_of_a_chart_by_helm_4_moves_no_session() {
 }
 
 #[test]
+#[ignore = "a variant of another test: ./x test long"]
 fn an_upgrade_by_kubectl_moves_no_session() {
     upgraded("chart-kubectl", Owner::Kubectl);
 }

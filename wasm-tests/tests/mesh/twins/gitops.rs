@@ -48,6 +48,7 @@ impl Tool {
 }
 
 #[test]
+#[ignore = "a variant of another test: ./x test long"]
 fn argo_cd_and_a_release_change_nothing_of_each_other() {
     walk("argocd", Tool::ArgoCd);
 }
@@ -58,6 +59,7 @@ fn argo_cd_by_server_side_apply_and_a_release_change_nothing_of_each_other() {
 }
 
 #[test]
+#[ignore = "a variant of another test: ./x test long"]
 fn flux_and_a_release_change_nothing_of_each_other() {
     walk("flux", Tool::Flux);
 }
@@ -108,6 +110,7 @@ fn walk(name: &str, tool: Tool) {
 }
 
 #[test]
+#[ignore = "a variant of another test: ./x test long"]
 fn argo_cd_leaves_replicas_to_the_autoscalers_of_both_versions() {
     autoscaled("argocd-scaled", Tool::ArgoCd);
 }

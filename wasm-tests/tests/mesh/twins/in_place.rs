@@ -8,6 +8,7 @@ use mesh_lab::Helm;
 use wasm_tests::scenario::HOST;
 
 #[test]
+#[ignore = "a variant of another test: ./x test long"]
 fn helm_3_takes_the_label_from_stable_and_status_says_so_at_once() {
     upgraded_in_place("in-place-helm3", Helm::Three, "makes pods without the label `version`, expected `v1`");
 }

@@ -16,6 +16,7 @@ const SESSIONS: usize = 40;
 const MOVING: usize = 20;
 
 #[test]
+#[ignore = "a variant of another test: ./x test long"]
 fn the_first_canary_of_a_running_chart_costs_no_request_and_no_cart() {
     in_the_mesh(async |lab| {
         let mut walk = Walk::new(lab, "running-chart", Helm::Three, "").await;
