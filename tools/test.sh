@@ -4,7 +4,8 @@
 #   quick   lints, and the tests that need no Kubernetes
 #   mesh    Kubernetes and Istio, which take minutes to build, the tests that need them, what is published, the demo
 # And beside it, in a job of its own:
-#   long    the tests of the mesh that repeat another one with another Helm, Envoy, GitOps tool or fault
+#   long    the tests of the mesh that repeat another one with another Helm, Envoy, GitOps tool or fault, and the
+#           Envoys between the oldest and the newest
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 [ $# -le 1 ] || die "expected one part at most, found '$*'" "quick, mesh, long; all but long without one"
@@ -89,6 +90,7 @@ stage "lab" lab_is_built
 # As many at a time as there are processors would leave half of the processors idle.
 mesh_threads=${RUST_TEST_THREADS:-$(($(nproc) * 3 / 2))}
 if [ "$PART" = long ]; then
+    EVERY_ENVOY=1 stage "every Envoy" cargo test --workspace --no-fail-fast --locked --test envoy --test kit
     RUST_TEST_THREADS=$mesh_threads stage "long tests" cargo test --workspace --no-fail-fast --locked --test mesh -- --ignored
     exit
 elif [ "$PART" = all ]; then

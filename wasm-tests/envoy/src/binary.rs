@@ -21,6 +21,15 @@ pub fn minors() -> Result<Vec<EnvoyBinary>, EnvoyError> {
     MINORS.into_iter().map(binary).collect()
 }
 
+/// The Envoys of a test that holds for each: the oldest and the newest, and all where `EVERY_ENVOY` is set (`./x test long`).
+pub fn each_tested() -> Result<Vec<EnvoyBinary>, EnvoyError> {
+    let mut all = minors()?;
+    if std::env::var_os("EVERY_ENVOY").is_none() {
+        all.drain(1..all.len() - 1);
+    }
+    Ok(all)
+}
+
 /// The newest supported Envoy, for tests that one version is enough for.
 pub fn newest() -> Result<EnvoyBinary, EnvoyError> {
     let [.., newest] = MINORS;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use browser::User;
-use envoy_kit::{Admin, COUNTED_WITHIN, EnvoyError, Options, minors};
+use envoy_kit::{Admin, COUNTED_WITHIN, EnvoyError, Options, each_tested};
 use wasm_tests::scenario::{Document, EnvoyFixture, EnvoySetup, Pods};
 use wasm_tests::shop::Shop;
 
@@ -18,7 +18,7 @@ const BATCHED: &str = "cluster_manager.update_out_of_merge_window";
 async fn a_dead_canary_costs_one_request_and_gets_its_users_back() {
     let mut pods = Pods::start().await.expect("pods start");
     let mut fixtures = Vec::new();
-    for binary in minors().expect("every Envoy is installed") {
+    for binary in each_tested().expect("every Envoy is installed") {
         // One worker: each learns for itself.
         let options = Options { concurrency: 1, ..Options::default() };
         let setup =

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use browser::{Jar, Response, User};
-use envoy_kit::{COUNTED_WITHIN, EnvoyBinary, minors};
+use envoy_kit::{COUNTED_WITHIN, EnvoyBinary, each_tested};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
@@ -24,14 +24,14 @@ pub(crate) const SESSION_PIN: &str = "canary-pin.shop.shop.s";
 pub(crate) const TOKEN: &str = "__Host-canary-token.shop.shop";
 pub(crate) const ID: &str = "__Host-canary-id";
 
-/// Runs a fact against every supported Envoy at the same time; a failure names the version it failed on.
+/// Runs a fact against each tested Envoy at the same time; a failure names the version it failed on.
 pub(crate) async fn on_every_envoy<F>(fact: impl Fn(EnvoyBinary, Arc<Pods>) -> F)
 where
     F: Future<Output = ()> + Send + 'static,
 {
     let pods = Arc::new(Pods::start().await.expect("pods start"));
     let (mut running, mut names) = (JoinSet::new(), HashMap::new());
-    for binary in minors().expect("every Envoy is installed") {
+    for binary in each_tested().expect("every Envoy is installed") {
         let minor = binary.minor;
         names.insert(running.spawn(fact(binary, Arc::clone(&pods))).id(), minor);
     }

@@ -1,7 +1,7 @@
 //! Proves that the host answers like Envoy: one guest asks both, every supported Envoy, and must hear the same.
 
 use browser::{Kind, User, Visit};
-use envoy_kit::minors;
+use envoy_kit::each_tested;
 use wasm_host::{Module, RequestHead, ResponseHead, Vm};
 
 use crate::bootstrap::Bootstrap;
@@ -49,7 +49,7 @@ async fn the_host_answers_like_every_supported_envoy() {
 "#,
         wasm.path().display()
     );
-    for binary in minors().expect("all are installed") {
+    for binary in each_tested().expect("all are installed") {
         let bootstrap = Bootstrap::write(&filter);
         let envoy = bootstrap.start(&binary).await;
         let visit = Visit::new(Kind::Api, "/a/b?c=d")
