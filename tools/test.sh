@@ -4,7 +4,7 @@
 #   quick   lints, and the tests that need no Kubernetes
 #   mesh    Kubernetes and Istio, which take minutes to build, the tests that need them, what is published, the demo
 # And beside it, in a job of its own:
-#   long    the tests of the mesh that repeat another one with another Helm, Envoy, GitOps tool or fault, and the
+#   long    the tests of Kubernetes and the mesh that repeat another one with another Helm, Envoy, GitOps tool or fault, and the
 #           Envoys between the oldest and the newest
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -91,7 +91,7 @@ stage "lab" lab_is_built
 mesh_threads=${RUST_TEST_THREADS:-$(($(nproc) * 3 / 2))}
 if [ "$PART" = long ]; then
     EVERY_ENVOY=1 stage "every Envoy" cargo test --workspace --no-fail-fast --locked --test envoy --test kit
-    RUST_TEST_THREADS=$mesh_threads stage "long tests" cargo test --workspace --no-fail-fast --locked --test mesh -- --ignored
+    RUST_TEST_THREADS=$mesh_threads stage "long tests" cargo test --workspace --no-fail-fast --locked "${KUBERNETES[@]/#/--test=}" -- --ignored
     exit
 elif [ "$PART" = all ]; then
     stage "tests" every_test

@@ -42,6 +42,7 @@ fn a_weight_that_was_killed_after_the_record_is_carried_out_by_apply() {
 }
 
 #[test]
+#[ignore = "a variant of another test: ./x test long"]
 fn an_uninstall_that_was_killed_is_continued() {
     beside_an_api_server(async |api| {
         let fixture = ReleaseFixture::new(api, "killed-uninstall").await;

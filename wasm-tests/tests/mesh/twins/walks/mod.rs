@@ -144,7 +144,8 @@ impl<'p> AllCharts<'p> {
     async fn shop(&mut self, when: &str, on_canary: RangeInclusive<u64>) {
         let mut found = 0;
         for gateway in [0, 1] {
-            let users = (0..self.sessions_of_each()).flat_map(|_| self.behind(gateway).map(Walk::user)).collect();
+            let users =
+                (0..self.sessions_of_each()).flat_map(|_| self.behind(gateway).map(Walk::user)).collect();
             let (some, faults) = self.sessions[gateway].open(users).await;
             assert_eq!(faults.but_closed(), Faults::default(), "{when}");
             found += some;
