@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mesh_lab::{Image, Options};
+use mesh_lab::Image;
 use programs::artifact;
 use serde_json::json;
 use wasm_tests::mesh::{ShopEnv, ShopEnvOptions};
 
 use crate::support::cli::Cli;
-use crate::support::in_a_mesh_with;
+use crate::support::in_the_mesh;
 
 const NAMESPACE: &str = "job";
 /// The only program of the image.
@@ -18,10 +18,7 @@ const CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
 #[test]
 fn a_job_of_the_image_changes_a_weight_with_the_printed_rights_of_its_service_account() {
-    let unpacked = tempfile::tempdir().unwrap();
-    let image = image(unpacked.path());
-    let options = Options { images: [("canary-ctl".to_owned(), image)].into(), ..Options::default() };
-    in_a_mesh_with(options, async |lab| {
+    in_the_mesh(async |lab| {
         let env = ShopEnv::set_up(lab, NAMESPACE, &ShopEnvOptions::gateway()).await.unwrap();
         let release = env.release().unwrap().with("/spec/weight", "0").with("/spec/maxStep", "100");
         let cli = Cli::new(lab, &release);
@@ -41,13 +38,16 @@ fn a_job_of_the_image_changes_a_weight_with_the_printed_rights_of_its_service_ac
 }
 
 /// The image of `CANARY_IMAGE` (an OCI archive; `./x test` sets it), unpacked as a node does it; else the binary under test in its place.
-fn image(folder: &Path) -> Image {
+pub(crate) fn image() -> Image {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("canary-ctl-image");
     let Some(archive) = std::env::var_os("CANARY_IMAGE") else {
         let files = vec![(artifact::canary_ctl().unwrap(), PathBuf::from(PROGRAM))];
         return Image { entrypoint: vec![PROGRAM.to_owned()], files };
     };
     let [layout, root] = ["layout", "root"].map(|name| folder.join(name));
-    std::fs::create_dir(&layout).unwrap();
+    // Of an earlier run.
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&layout).unwrap();
     let unpack = [Command::new("tar").arg("-C").arg(&layout).arg("-xf").arg(archive).status(), {
         let tag = format!("{}:{}", layout.display(), env!("CARGO_PKG_VERSION"));
         Command::new("umoci").args(["raw", "unpack", "--image", &tag]).arg(&root).status()

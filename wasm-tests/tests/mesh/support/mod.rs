@@ -36,12 +36,7 @@ pub(crate) fn in_the_mesh<T: Send>(test: impl AsyncFnOnce(&Lab) -> T + Send) -> 
 
 /// The same in a lab of its own, for a test that takes something away which others need.
 pub(crate) fn in_a_mesh_of_its_own<T: Send>(test: impl AsyncFnOnce(&Lab) -> T + Send) -> T {
-    in_a_mesh_with(Options::default(), test)
-}
-
-/// The same, with what differs from other labs.
-pub(crate) fn in_a_mesh_with<T: Send>(options: Options, test: impl AsyncFnOnce(&Lab) -> T + Send) -> T {
-    let lab = Lab::start(options).map_err(|error| error.to_string()).expect("a lab");
+    let lab = Lab::start(Options::default()).map_err(|error| error.to_string()).expect("a lab");
     run(&lab, test)
 }
 
@@ -66,7 +61,9 @@ fn lab() -> Arc<Lab> {
     }
     // Its own text, not its fields: logs have lines.
     let settings = crate::position::policies::settings();
-    let options = Options { settings, accounts: accounts(), images: crate::twins::walks::images() };
+    let mut images = crate::twins::walks::images();
+    images.insert("canary-ctl".to_owned(), crate::container_image::image());
+    let options = Options { settings, accounts: accounts(), images };
     let lab = Arc::new(Lab::start(options).map_err(|error| error.to_string()).expect("a lab"));
     *shared = Arc::downgrade(&lab);
     lab
