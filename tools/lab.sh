@@ -4,8 +4,8 @@
 # 30 minutes on two cores, by how busy they are, and 8 GB of disk.
 #
 # Half of what these programs are made of is common to several of them. It is compiled once, because the modules select the same
-# versions of what they share: `go get` in the others too, when one of them needs a newer version. Exceptions: Kubernetes' own
-# libraries are 0.36 in Kubernetes and Istio and 0.37 in Helm, and etcd's server does not compile with newer ones than its own.
+# versions of what they share: `go get` in the others too, when one of them needs a newer version. Both Helms ask for 0.37 of
+# Kubernetes' own libraries; their go.mod replaces it by 0.36. etcd's server does not compile with newer libraries than its own.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 source tools/go.sh
 
