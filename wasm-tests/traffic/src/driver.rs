@@ -76,6 +76,7 @@ impl Driver {
         self.record.note_fuses(0, now);
         self.record.note_stable_pods(self.record.state.weight, STABLE_PODS);
         let assessment = self.record.assess_rollout(proxies, TrainReport::default(), now)?;
+        self.record.note_held(&assessment, now);
         let decision = self.record.rollout.as_ref()?.next(&self.observation(assessment), now);
         self.held += u32::from(decision.phase == RolloutPhase::Held);
         let generation = self.record.state.generation;

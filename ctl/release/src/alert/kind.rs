@@ -50,6 +50,8 @@ pub enum AlertKind {
     Stalled,
     /// The canary is worse, or has ended because no driver was there.
     Failed,
+    /// The evidence has held it for longer than it allows.
+    HeldTooLong,
     /// The deadline has passed.
     Deadline,
     /// Somebody has ended it.
@@ -80,7 +82,9 @@ impl AlertKind {
             | Self::Observed
             | Self::Test => AlertSeverity::Info,
             Self::Gate | Self::Suspended | Self::Stalled | Self::Aborted => AlertSeverity::Warning,
-            Self::Failed | Self::Deadline | Self::RolledBack | Self::Stopped => AlertSeverity::Error,
+            Self::Failed | Self::HeldTooLong | Self::Deadline | Self::RolledBack | Self::Stopped => {
+                AlertSeverity::Error
+            }
         }
     }
 
@@ -99,6 +103,7 @@ impl AlertKind {
             Self::Resumed => "resumed",
             Self::Stalled => "stalled",
             Self::Failed => "failed",
+            Self::HeldTooLong => "heldTooLong",
             Self::Deadline => "deadline",
             Self::Aborted => "aborted",
             Self::Promoted => "promoted",

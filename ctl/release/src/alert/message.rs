@@ -98,6 +98,7 @@ impl AlertMessage<'_> {
             AlertKind::Resumed => format!("the rollout of {canary} goes on"),
             AlertKind::Stalled => format!("the rollout of {canary} does not go on"),
             AlertKind::Failed => format!("the rollout of {canary} has failed"),
+            AlertKind::HeldTooLong => format!("the rollout of {canary} was held too long"),
             AlertKind::Deadline => format!("the rollout of {canary} has missed its deadline"),
             AlertKind::Aborted => format!("the rollout of {canary} was aborted"),
             AlertKind::Promoted => format!("{canary} is promoted"),

@@ -37,6 +37,7 @@ const fn phase(kind: AlertKind) -> CanaryPhase {
         | AlertKind::Resumed
         | AlertKind::Stalled
         | AlertKind::Failed
+        | AlertKind::HeldTooLong
         | AlertKind::Deadline
         | AlertKind::Aborted
         | AlertKind::Test => CanaryPhase::Progressing,

@@ -120,7 +120,7 @@ const SPEC: [Rule; 11] = [
 ];
 
 /// Rules of `spec.rollout`.
-const ROLLOUT: [Rule; 20] = [
+const ROLLOUT: [Rule; 21] = [
     rule(
         "rollout.plans",
         "",
@@ -144,6 +144,12 @@ const ROLLOUT: [Rule; 20] = [
         ".windows",
         "!has(self.windows) || self.windows.size() == 0 || has(self.deadline)",
         "expected `deadline` beside `windows`, found none",
+    ),
+    rule(
+        "rollout",
+        ".maxHeld",
+        "!has(self.maxHeld) || !has(self.onFailure) || self.onFailure != 'hold'",
+        "expected `onFailure: rollback` or `onFailure: stop` beside `maxHeld`, found `hold`",
     ),
     rule(
         "rollout",

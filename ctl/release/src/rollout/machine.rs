@@ -19,12 +19,13 @@ const EXPIRED: &str = "the weight has expired: no driver has renewed it";
 type Row = fn(&Rollout, &RolloutObservation, Timestamp) -> Option<Decision>;
 
 /// What comes before the next step, in order: the first row that fits decides.
-const ROWS: [Row; 7] = [
+const ROWS: [Row; 8] = [
     Rollout::end,
     Rollout::interrupted,
     Rollout::past_deadline,
     Rollout::expired_for_good,
     Rollout::rolled_back_by_hook,
+    Rollout::held_too_long,
     Rollout::evidence_against,
     Rollout::fused,
 ];
@@ -144,6 +145,7 @@ impl Rollout {
         match seen.assessment.verdict {
             EvidenceVerdict::Rollback => Some(self.failed(reason)),
             EvidenceVerdict::Hold if self.step.is_some() => {
+                let reason = format!("{reason}{}", self.end_of_hold());
                 Some(Decision::new(RolloutPhase::Held, RolloutAction::Wait, reason))
             }
             EvidenceVerdict::Hold | EvidenceVerdict::Waiting | EvidenceVerdict::Advance => None,

@@ -12,6 +12,7 @@
 //! dependency    condition: versions of other releases  step, observation                -> Decision
 //! hooks         condition: responses of hooks          step, time                       -> Decision
 //! fuse          row: an open fuse of the canary        Rollout, observation, time       -> Decision
+//! max_held      row: a hold that lasts too long        Rollout, observation, time       -> Decision
 //! verbs         approve, pause, resume, retry, abort, promote
 //! analysis      metrics: when they are due             RolloutMetric, time              -> Measurement
 //! forecast      what the traffic of a step can show    Rollout, time                    -> RolloutForecast
@@ -27,6 +28,7 @@ mod forecast;
 mod fuse;
 mod hooks;
 mod machine;
+mod max_held;
 mod stable_pods;
 pub(crate) mod state;
 mod train;

@@ -56,6 +56,9 @@ pub struct Rollout {
     /// Since when the fuse of the canary is open in a proxy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fused_since: Option<Timestamp>,
+    /// Since when its evidence speaks against the canary, without being enough for a rollback.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_since: Option<Timestamp>,
     /// What is measured besides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<RolloutMetric>,

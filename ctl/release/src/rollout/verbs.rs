@@ -191,6 +191,7 @@ impl Rollout {
 
     fn restart_step(&mut self, now: Timestamp) {
         self.step = self.step.take().map(|step| CurrentStep { since: now, approved_by: None, ..step });
+        self.held_since = None;
         self.begin_step();
     }
 }

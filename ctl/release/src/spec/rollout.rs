@@ -90,6 +90,9 @@ pub struct RolloutPolicy {
     pub on_success: SuccessAction,
     /// The longest time from the start to the end.
     pub deadline: Seconds,
+    /// The longest time for which evidence against the canary holds the rollout; `None` is up to the deadline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_held: Option<Seconds>,
     /// After this time without a driver the weight ends by itself, as `onExpiry` says.
     pub expires_in: Seconds,
     /// A rollout that is held, or sees too little, is told of after this time.
@@ -219,6 +222,7 @@ impl Default for RolloutPolicy {
             on_failure: FailureAction::default(),
             on_success: SuccessAction::default(),
             deadline: Seconds::DAY,
+            max_held: None,
             expires_in: Seconds::HOUR,
             stalled_after: stalled_after(),
             observe: false,

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-const KINDS: [AlertKind; 15] = [
+const KINDS: [AlertKind; 16] = [
     AlertKind::Started,
     AlertKind::Step,
     AlertKind::Gate,
@@ -19,6 +19,7 @@ const KINDS: [AlertKind; 15] = [
     AlertKind::Resumed,
     AlertKind::Stalled,
     AlertKind::Failed,
+    AlertKind::HeldTooLong,
     AlertKind::Deadline,
     AlertKind::Aborted,
     AlertKind::Promoted,

@@ -7,11 +7,11 @@ use canary_release::evidence::{
 };
 use canary_release::rollout::{Ending, RolloutAction, RolloutPhase};
 
-const HOLD_CRITERIA: Criteria =
+pub(crate) const HOLD_CRITERIA: Criteria =
     Criteria { false_alarm: 0.05, max_errors: None, min_responses: 300, max_pod_restarts: 3, kinds: 2 };
 
 /// Of the canary, in three groups: enough for a hold.
-fn three_failures() -> Evidence {
+pub(crate) fn three_failures() -> Evidence {
     let mut evidence = Evidence::default();
     for group in 0..3 {
         let failed = std::array::from_fn(|of| u64::from(of == group));

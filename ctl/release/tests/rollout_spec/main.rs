@@ -76,9 +76,10 @@ fn every_field_is_read() {
     lostSessions: false
     slowerThan: 250ms
     maxPodRestarts: 0
-    onFailure: hold
+    onFailure: stop
     onSuccess: wait
     deadline: 3d
+    maxHeld: 45m
     expiresIn: 30m
     stalledAfter: 5m
     observe: true
@@ -97,9 +98,10 @@ fn every_field_is_read() {
         lost_sessions: false,
         slower_than: Some("250ms".parse().unwrap()),
         max_pod_restarts: 0,
-        on_failure: FailureAction::Hold,
+        on_failure: FailureAction::Stop,
         on_success: SuccessAction::Wait,
         deadline: "3d".parse().unwrap(),
+        max_held: Some("45m".parse().unwrap()),
         expires_in: "30m".parse().unwrap(),
         stalled_after: "5m".parse().unwrap(),
         observe: true,
@@ -174,6 +176,15 @@ fn a_wrong_value_is_a_fault_at_its_place() {
             "canary.yaml:19:5: unknown field `spec.rollout.minAnswers`",
         ]
     );
+}
+
+#[test]
+fn a_hold_whose_end_is_another_hold_is_a_fault() {
+    let unsaid = parse("  rollout:\n    maxHeld: 30m\n").unwrap();
+    assert_eq!(unsaid.policy.max_held, Some("30m".parse().unwrap()));
+    assert_eq!(parse("  rollout:\n    onFailure: hold\n").unwrap().policy.max_held, None);
+    let expected = "canary.yaml:14:14: expected `onFailure: rollback` or `onFailure: stop` beside `maxHeld`, found `hold`";
+    assert_eq!(faults("  rollout:\n    onFailure: hold\n    maxHeld: 30m\n"), [expected]);
 }
 
 #[test]

@@ -86,7 +86,7 @@ pub(crate) fn on_a_cluster() -> Value {
                 "plans": {"default": [{"weight": 1, "hold": "10m", "gate": "evidence", "minResponses": 50}, {"weight": 50, "gate": "manual"}]},
                 "falseAlarm": 5, "maxErrors": "1%", "minResponses": 300,
                 "clientErrors": true, "lostSessions": true, "slowerThan": "500ms", "maxPodRestarts": 3, "onFailure": "rollback",
-                "onSuccess": "promote", "deadline": "24h", "expiresIn": "1h", "stalledAfter": "10m", "observe": false,
+                "onSuccess": "promote", "deadline": "24h", "maxHeld": "45m", "expiresIn": "1h", "stalledAfter": "10m", "observe": false,
                 "windows": [{"days": ["mon", "fri"], "from": "09:00", "to": "17:00", "timeZone": "Europe/Berlin"}],
                 "dependsOn": [{"name": "api", "namespace": "back", "stable": "v2"}],
                 "alerts": alerts(), "metrics": metrics(), "hooks": hooks(),

@@ -51,18 +51,18 @@ impl RolloutDriver<'_> {
         };
         let has_train = stored.record.note_train(&train.observed());
         let train_report = train.report(&stored.record, interval.as_ref());
-        let has_interval = interval.is_some_and(|interval| interval.add_to(&mut stored.record)) || has_train;
+        let has_counts = interval.is_some_and(|interval| interval.add_to(&mut stored.record));
+        let has_evidence = has_counts || has_train;
         let has_measured = stored.record.add_measurements(&measured, now);
         let has_called = self.hooks.record_results(&mut stored.record, now);
         let has_fused = stored.record.note_fuses(observed.fused, now);
         let has_counted = stored.record.note_stable_pods(stored.record.state.weight, observed.stable_pods);
-        let has_evidence = has_interval || has_measured || has_called || has_fused || has_counted;
+        let none = || VerbError::NotActive { found: "none".to_owned() };
+        let assessment = stored.record.assess_rollout(proxies, train_report, now).ok_or_else(none)?;
+        let has_held = stored.record.note_held(&assessment, now);
+        let has_evidence = has_evidence || has_measured || has_called || has_fused || has_counted || has_held;
         let record = stored.record.clone();
-        let (Some(rollout), Some(assessment)) =
-            (&record.rollout, record.assess_rollout(proxies, train_report, now))
-        else {
-            return Err(VerbError::NotActive { found: "none".to_owned() }.into());
-        };
+        let rollout = record.rollout.as_ref().ok_or_else(none)?;
         let seen = RolloutObservation {
             role: record.rollout_role(),
             weight: record.state.weight,

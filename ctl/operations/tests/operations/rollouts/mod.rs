@@ -12,6 +12,7 @@
 //! failure_kinds     4xx, slow responses, and restarts of containers
 //! fuses             proxies that send new sessions to stable
 //! hooks             Flagger's webhooks, over HTTP
+//! holds             evidence against the canary that is too little for a rollback
 //! gateways, silence proxies that come, start again, or do not answer
 //! metrics           a Prometheus as a second source
 //! scaled_down       stable with too few pods for the users who come back
@@ -33,6 +34,7 @@ mod edited_records;
 mod failure_kinds;
 mod fuses;
 mod gateways;
+mod holds;
 mod hooks;
 mod last_alerts;
 mod manual;

@@ -3,6 +3,7 @@
 mod alerts;
 mod analysis;
 mod fuse;
+mod hold;
 mod hooks;
 mod start;
 mod train;

@@ -48,6 +48,7 @@ impl Record {
             evidence: Evidence::new(spec.policy.optional_kinds()),
             train: BTreeMap::new(),
             fused_since: None,
+            held_since: None,
             metrics: spec.analysis.metrics.clone(),
             measured: BTreeMap::new(),
             hooks: spec.hooks.hooks.clone(),

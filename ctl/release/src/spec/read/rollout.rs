@@ -59,6 +59,7 @@ pub(super) fn rollout(
 
 fn policy(section: &mut Section<'_>) -> RolloutPolicy {
     let default = RolloutPolicy::default();
+    let on_failure = section.choice("onFailure", &FAILURE_ACTIONS).unwrap_or_default();
     RolloutPolicy {
         false_alarm: checked(section, "falseAlarm", "more than 0 and at most 50%", |share: &Percentage| {
             (f64::MIN_POSITIVE..=MAX_FALSE_ALARM).contains(&share.as_fraction())
@@ -70,14 +71,26 @@ fn policy(section: &mut Section<'_>) -> RolloutPolicy {
         slower_than: default.slower_than,
         lost_sessions: default.lost_sessions,
         max_pod_restarts: section.parsed("maxPodRestarts").unwrap_or(default.max_pod_restarts),
-        on_failure: section.choice("onFailure", &FAILURE_ACTIONS).unwrap_or_default(),
+        on_failure,
         on_success: section.choice("onSuccess", &SUCCESS_ACTIONS).unwrap_or_default(),
         deadline: section.parsed("deadline").unwrap_or(default.deadline),
+        max_held: max_held(section, on_failure),
         expires_in: checked(section, "expiresIn", "at least 30s", |time: &Seconds| time.get() >= MIN_EXPIRY)
             .unwrap_or(default.expires_in),
         stalled_after: section.parsed("stalledAfter").unwrap_or(default.stalled_after),
         observe: section.flag("observe").unwrap_or(default.observe),
     }
+}
+
+/// How long a hold lasts; beside `onFailure: hold` its end would be another hold.
+fn max_held(section: &mut Section<'_>, on_failure: FailureAction) -> Option<Seconds> {
+    let node = section.node("maxHeld")?;
+    let max_held = section.parsed("maxHeld");
+    if on_failure == FailureAction::Hold {
+        let message = "expected `onFailure: rollback` or `onFailure: stop` beside `maxHeld`, found `hold`";
+        section.fault(node.place, message, Some("the end of a hold is the action of `onFailure`".to_owned()));
+    }
+    max_held
 }
 
 /// Whether lost sessions are failures; of a release that names no session cookie none is seen.

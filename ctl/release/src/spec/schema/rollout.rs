@@ -25,6 +25,12 @@ pub(super) fn rollout() -> Value {
             ),
         ),
         optional(
+            "maxHeld",
+            duration(
+                "Maximum duration of a hold by evidence against the canary; after it, the action of `onFailure` (default: until the deadline).",
+            ),
+        ),
+        optional(
             "expiresIn",
             duration("The weight expires after this time without a driver (default: 1h, at least 30s)."),
         ),
