@@ -12,7 +12,7 @@ const HTML: &str = "text/html; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-static ASSETS: [Asset; 10] = [
+static ASSETS: [Asset; 11] = [
     Asset { path: "/", media_type: HTML, content: include_str!("assets/index.html") },
     Asset { path: "/assets/dashboard.css", media_type: CSS, content: include_str!("assets/dashboard.css") },
     Asset { path: "/assets/icon.svg", media_type: "image/svg+xml", content: include_str!("assets/icon.svg") },
@@ -22,6 +22,7 @@ static ASSETS: [Asset; 10] = [
     Asset { path: "/assets/change.js", media_type: SCRIPT, content: include_str!("assets/change.js") },
     Asset { path: "/assets/crowd.js", media_type: SCRIPT, content: include_str!("assets/crowd.js") },
     Asset { path: "/assets/timeline.js", media_type: SCRIPT, content: include_str!("assets/timeline.js") },
+    Asset { path: "/assets/failures.js", media_type: SCRIPT, content: include_str!("assets/failures.js") },
     Asset { path: "/assets/release.js", media_type: SCRIPT, content: include_str!("assets/release.js") },
 ];
 

@@ -3,6 +3,7 @@
 //! ```text
 //! view     what the page shows of a release             Observation  -> ReleaseView
 //! rollout  what it shows of its rollout                Record       -> RolloutProgress
+//! failures failures of both versions over time          record, counts -> FailureInterval
 //! crowd    users by version, as far as counters say it  counts       -> dots
 //! change   what the page asks to change                  JSON         -> ChangeRequest
 //! route    what a request asks for                      method, path -> DashboardRoute
@@ -22,6 +23,7 @@ mod access;
 mod assets;
 mod change;
 mod crowd;
+mod failures;
 mod respond;
 mod rollout;
 mod route;

@@ -4,6 +4,7 @@ use assignment::Weight;
 use canary_operations::RolloutReport;
 use canary_release::rollout::Rollout;
 use canary_release::spec::RolloutStep;
+use jiff::Timestamp;
 use serde::Serialize;
 
 /// A rollout that goes by itself.
@@ -15,6 +16,9 @@ pub struct RolloutProgress {
     pub phase: Option<String>,
     /// What it waits for, or does.
     pub reason: Option<String>,
+    /// Since when evidence against the canary holds it.
+    #[serde(rename = "heldSince", skip_serializing_if = "Option::is_none")]
+    pub held_since: Option<Timestamp>,
     pub steps: Vec<StepView>,
     /// What the responses show, by kind of failure.
     pub evidence: Vec<EvidenceView>,
@@ -56,7 +60,14 @@ impl RolloutProgress {
             is_done: at.is_some_and(|at| index < at),
         };
         let steps = rollout.plan.iter().enumerate().map(step).collect();
-        Self { summary: rollout.to_string(), phase: None, reason: None, steps, evidence: Vec::new() }
+        Self {
+            summary: rollout.to_string(),
+            phase: None,
+            reason: None,
+            held_since: rollout.held_since.filter(|_| rollout.is_active()),
+            steps,
+            evidence: Vec::new(),
+        }
     }
 
     /// The same with what was observed; `None` if the record has no rollout.

@@ -1,10 +1,12 @@
 //! What the page shows of a release. The page formats numbers and draws; every sentence comes from here.
 
+use crate::failures::failures_of;
 use crate::{ChangeKind, RolloutProgress, crowd};
 use assignment::Weight;
 use assignment::contract::{Role, Until};
 use canary_release::metrics::Traffic;
 use canary_release::record::{History, HistoryEntry};
+use canary_release::rollout::FailureInterval;
 use canary_release::spec::ReleaseName;
 use canary_release::state::ReleaseState;
 use canary_release::status::{
@@ -44,6 +46,8 @@ pub struct ReleaseView {
     pub rollout: Option<RolloutProgress>,
     /// The worst first.
     pub problems: Vec<ProblemView>,
+    /// Failures of both versions over time, the oldest first.
+    pub failures: Vec<FailureInterval>,
     /// The latest first.
     pub history: Vec<HistoryView>,
     /// The changes that the page has buttons for.
@@ -132,6 +136,7 @@ impl ReleaseView {
             proxies: observation.proxies.iter().map(proxy).collect(),
             rollout: rollout.or_else(|| record.rollout.as_deref().map(RolloutProgress::of_record)),
             problems: found.into_iter().map(problem).collect(),
+            failures: failures_of(record.rollout.as_deref(), window, compared(&record.state), now),
             history: HistoryView::of_all(&record.history),
             changes: ChangeKind::offered(record, now),
             ..view
@@ -163,6 +168,7 @@ impl ReleaseView {
             proxies: Vec::new(),
             rollout: None,
             problems: Vec::new(),
+            failures: failures_of(None, window, compared(state), now),
             history: Vec::new(),
             changes: Vec::new(),
         }
@@ -184,6 +190,11 @@ impl HistoryView {
         let entry = |entry: &HistoryEntry| Self { at: entry.at, weight: entry.to, text: entry.to_string() };
         history.entries().iter().rev().map(entry).collect()
     }
+}
+
+/// The versions whose failures are compared.
+fn compared(state: &ReleaseState) -> [Option<&str>; 2] {
+    [Role::Stable, Role::Canary].map(|role| state.version_of(role))
 }
 
 fn versions(state: &ReleaseState, traffic: Option<&Traffic>) -> Vec<VersionView> {
@@ -215,9 +226,11 @@ fn seconds(now: Timestamp) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use canary_release::evidence::{GroupCounts, IntervalCounts, VersionCounts};
     use canary_release::file::load;
     use canary_release::metrics::ProxyMetrics;
     use canary_release::record::{Author, Record, RecordTrust};
+    use canary_release::rollout::InnerIntervals;
     use canary_release::routing::Coverage;
     use canary_release::status::ObjectStatus;
     use std::collections::BTreeSet;
@@ -279,6 +292,30 @@ mod tests {
         assert_eq!(view.problems.first().unwrap().hint, "hint: version `v2` has no ready pod of 1");
         assert!(view.paused.unwrap().ends_with("looks odd"));
         assert!(view.history.first().unwrap().text.starts_with("bob: pause"), "{:?}", view.history);
+    }
+
+    #[test]
+    fn without_a_rollout_the_failures_are_those_of_the_window_and_in_one_those_of_its_record() {
+        let now = Timestamp::from_second(1_764_000_000).unwrap();
+        let name = "shop/shop".parse().unwrap();
+        let mut observation = observation();
+        let view = ReleaseView::of_cluster(&name, &observation, None, hint, now);
+        let [window] = view.failures.as_slice() else { panic!("{:?}", view.failures) };
+        assert_eq!((window.to, window.to.duration_since(window.from).as_secs()), (now, 9));
+        assert_eq!((window.canary.failed, window.canary.responses, window.stable.failed), (2, 25, 0));
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/session-cookie/canary.yaml");
+        let spec = load(&path).unwrap().release.rollout;
+        let start = now - jiff::SignedDuration::from_mins(5);
+        observation.record.start_rollout(&spec, "default", Author::new("ada", start)).unwrap();
+        let group = |failed| GroupCounts::new([10; 16], [failed; 16]);
+        let server_errors = VersionCounts { canary: group(1), stable: group(0) };
+        let counts = IntervalCounts { server_errors, ..IntervalCounts::default() };
+        assert!(observation.record.add_evidence(0, &counts, &InnerIntervals::new()));
+        observation.record.note_failures(now);
+        let view = ReleaseView::of_cluster(&name, &observation, None, hint, now);
+        let [rollout] = view.failures.as_slice() else { panic!("{:?}", view.failures) };
+        assert_eq!((rollout.from, rollout.to), (start, now));
+        assert_eq!((rollout.canary.failed, rollout.canary.responses, rollout.stable.failed), (16, 160, 0));
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! What a person sees and does.
 
 use crate::server::{Dashboard, view};
-use canary_dashboard::{HistoryView, ProblemView};
+use canary_dashboard::{HistoryView, ProblemView, RolloutProgress};
+use canary_release::evidence::ResponseCount;
+use canary_release::rollout::FailureInterval;
 use serde_json::json;
 use std::time::Instant;
 use wasm_tests::chromium::Tab;
@@ -69,6 +71,50 @@ async fn the_weight_over_time_has_a_mark_for_each_change_that_says_who_did_it() 
         "[...document.querySelectorAll('.timeline circle')].map((mark) => Number(mark.getAttribute('cx')))";
     let places = tab.evaluate(places).await;
     assert!(places[0].as_f64() < places[1].as_f64(), "time goes to the right: {places}");
+}
+
+#[tokio::test]
+async fn failures_over_time_have_a_line_for_each_version_with_the_changes_and_the_hold() {
+    let mut release = view("shop/shop", 80, 20);
+    let ago = |minutes: i64| release.at - jiff::SignedDuration::from_mins(minutes);
+    let count = |responses, failed| ResponseCount { responses, failed };
+    let interval = |from: i64, to: i64, failed| FailureInterval {
+        from: ago(from),
+        to: ago(to),
+        canary: count(100, failed),
+        stable: count(400, 0),
+    };
+    release.failures = vec![interval(20, 10, 0), interval(10, 0, 8)];
+    let entry = |minutes, text: &str| HistoryView {
+        at: ago(minutes),
+        weight: "5%".parse().unwrap(),
+        text: text.to_owned(),
+    };
+    release.history = vec![entry(15, "ada: rollout 1% -> 5%"), entry(60, "ada: before the rollout")];
+    release.rollout = Some(RolloutProgress {
+        summary: "v2 by plan `default`".to_owned(),
+        phase: Some("held".to_owned()),
+        reason: Some("5xx".to_owned()),
+        held_since: Some(ago(5)),
+        steps: Vec::new(),
+        evidence: Vec::new(),
+    });
+    let dashboard = Dashboard::start([release]);
+    let mut tab = Tab::open().await;
+    tab.goto(&dashboard.url("shop/shop")).await;
+    let titles = |of: &str| {
+        format!(
+            "[...document.querySelectorAll('.failures {of} title')].map((title) => title.textContent.split(',')[0])"
+        )
+    };
+    let canary = json!(["canary: 0 of 100 failed (0.0%)", "canary: 8 of 100 failed (8.0%)"]);
+    tab.until(&titles(".canary"), canary).await;
+    let stable = json!(["stable: 0 of 400 failed (0.0%)", "stable: 0 of 400 failed (0.0%)"]);
+    assert_eq!(tab.evaluate(&titles(".stable")).await, stable);
+    assert_eq!(tab.evaluate(&titles(".change")).await, json!(["ada: rollout 1% -> 5%"]), "that of its time");
+    let held = "(() => { const held = document.querySelector('.failures .held'); return held.getAttribute('width') / 464; })()";
+    let held = tab.evaluate(held).await.as_f64().unwrap();
+    assert!((0.24..0.26).contains(&held), "5 of 20 minutes are {held}");
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 import { ChangeSection } from "./change.js";
 import { Crowd } from "./crowd.js";
+import { failures } from "./failures.js";
 import { timeline } from "./timeline.js";
 import { bar, h, mark, percent, section, table, weight } from "./dom.js";
 
@@ -36,6 +37,7 @@ export class ReleasePage {
     parts.responses.replaceChildren(responses(view));
     parts.proxies.replaceChildren(proxies(view));
     parts.history.replaceChildren(section("history", "History", {}, timeline(view),
+      ...failureSection(view),
       h("div", { class: "scroll history" }, h("ul", {}, ...view.history.map(({ text }) => h("li", {}, text))))));
   }
 }
@@ -43,6 +45,11 @@ export class ReleasePage {
 function problem({ message, hint }) {
   return h("div", { class: "problem" },
     h("p", {}, h("span", { class: "bad" }, "Problem: "), message), h("p", { class: "hint" }, hint));
+}
+
+function failureSection(view) {
+  const picture = failures(view);
+  return picture === undefined ? [] : [h("h3", {}, "Failed responses"), picture];
 }
 
 function rollout({ summary, phase, reason, steps, evidence }) {

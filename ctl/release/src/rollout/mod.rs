@@ -17,6 +17,7 @@
 //! analysis      metrics: when they are due             RolloutMetric, time              -> Measurement
 //! forecast      what the traffic of a step can show    Rollout, time                    -> RolloutForecast
 //! train         the other releases of the train        intervals                        -> Evidence
+//! failure_timeline  failures of both versions over time   Evidence, time               -> FailureInterval
 //! alerts        receivers, kinds that were sent, counts    Rollout                      -> KindCounts
 //! ```
 
@@ -24,6 +25,7 @@ mod alerts;
 mod analysis;
 pub(crate) mod decision;
 mod dependency;
+mod failure_timeline;
 mod forecast;
 mod fuse;
 mod hooks;
@@ -39,6 +41,7 @@ pub use alerts::AlertState;
 pub use analysis::{MeasurementQueries, MeasurementRequest, MeasurementResult};
 pub use decision::{CanaryRole, Decision, RolloutAction, RolloutObservation, RolloutPhase};
 pub use dependency::DependencyState;
+pub use failure_timeline::{FailureInterval, FailureTimeline};
 pub use forecast::RolloutForecast;
 pub use state::{Ending, Rollout, RolloutEnd, Suspension};
 pub use train::{InnerIntervals, InnerRelease, MAX_INNER_RELEASES};

@@ -1,6 +1,6 @@
 //! The rollout of a release, as its record keeps it.
 
-use super::AlertState;
+use super::{AlertState, FailureTimeline};
 use crate::alert::RolloutResult;
 use crate::analysis::MetricState;
 use crate::assessment::Assessment;
@@ -50,6 +50,9 @@ pub struct Rollout {
     pub ended: Option<RolloutEnd>,
     /// The evidence of its users' responses.
     pub evidence: Evidence,
+    /// The failures of both versions over time.
+    #[serde(default, skip_serializing_if = "FailureTimeline::is_empty")]
+    pub failures: FailureTimeline,
     /// The evidence of the other releases of its train.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub train: BTreeMap<ReleaseName, InnerEvidence>,

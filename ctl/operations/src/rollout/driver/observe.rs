@@ -51,7 +51,7 @@ impl RolloutDriver<'_> {
         };
         let has_train = stored.record.note_train(&train.observed());
         let train_report = train.report(&stored.record, interval.as_ref());
-        let has_counts = interval.is_some_and(|interval| interval.add_to(&mut stored.record));
+        let has_counts = interval.is_some_and(|interval| interval.add_to(&mut stored.record, now));
         let has_evidence = has_counts || has_train;
         let has_measured = stored.record.add_measurements(&measured, now);
         let has_called = self.hooks.record_results(&mut stored.record, now);

@@ -2,6 +2,7 @@
 
 mod alerts;
 mod analysis;
+mod failures;
 mod fuse;
 mod hold;
 mod hooks;

@@ -4,7 +4,7 @@ use crate::alert::AlertKind;
 use crate::evidence::Evidence;
 use crate::record::{Author, Operation, Record};
 use crate::rollout::decision::seconds;
-use crate::rollout::{AlertState, Rollout, VerbError};
+use crate::rollout::{AlertState, FailureTimeline, Rollout, VerbError};
 use crate::spec::{Milliseconds, RolloutSpec};
 use assignment::contract::Role;
 use jiff::Timestamp;
@@ -46,6 +46,7 @@ impl Record {
             ending: None,
             ended: None,
             evidence: Evidence::new(spec.policy.optional_kinds()),
+            failures: FailureTimeline::default(),
             train: BTreeMap::new(),
             fused_since: None,
             held_since: None,
