@@ -8,6 +8,7 @@ use crate::{Cluster, Error, LastAlerts, StoredRecord, WaitOptions};
 use assignment::Weight;
 use assignment::contract::{Role, VersionConfig};
 use canary_release::alert::UndeliveredAlert;
+use canary_release::format::counted;
 use canary_release::manifest::hashes_on_identity;
 use canary_release::object::{Reference, Stage};
 use canary_release::plan::{Plan, removal};
@@ -119,7 +120,8 @@ impl Cluster {
         };
         let service = &record.service.name;
         let message = format!(
-            "version `{version}` has {ready} ready pods: without routes Service `{service}` sends users of each version to both"
+            "version `{version}` has {}: without routes Service `{service}` sends users of each version to both",
+            counted(ready, "ready pod", "ready pods")
         );
         Ok(PreflightCheck::MovesUsers.refuse(skipped, message, Alternative::StopPods { version })?)
     }

@@ -64,6 +64,7 @@ pub(super) async fn run(arguments: &Promote, printer: &mut Printer) -> Result<Ou
     let options = PromoteOptions { drain: arguments.drain, skipped: &arguments.on.checks.skipped };
     let promotion = cluster.check_promotion(&name, stored, options).await?;
     printer.message(&impact(&promotion));
+    target::report_pods(promotion.undersized(), printer);
     if let Some(by) = arguments.writes.dry_run {
         return role_change::dry_run(by, &cluster, &name, &promotion.preview(), printer).await;
     }

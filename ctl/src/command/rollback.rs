@@ -161,6 +161,12 @@ fn afterwards(record: &Record, printer: &mut Printer) {
     let (from, to) = (&turn.from, &turn.to);
     printer
         .hint(&format!("the file has to say `versions.stable: {to}` and no canary: an older one is refused"));
+    if !record.draining.contains_key(from) {
+        printer.hint(&format!(
+            "the pods of `{from}` can stop: scale its Deployment to 0 replicas; the twin of a Helm chart goes with `helm rollback` to the revision \
+             before it"
+        ));
+    }
     printer.hint(&format!(
         "a fixed build, under the label `{from}` too, comes by `canary-ctl apply --allow-rolled-back`"
     ));

@@ -2,7 +2,7 @@
 
 use super::arguments::{ClusterAccess, OnCluster, SpecFile};
 use super::named_release::{self, InvalidFile, NamedRelease};
-use crate::hint::Hint as _;
+use crate::hint::Hint;
 use crate::prometheus::HttpScrapedMetrics;
 use crate::report::Printer;
 use crate::{Error, module};
@@ -13,8 +13,8 @@ use canary_release::object::Reference;
 use canary_release::preflight::PreflightCheck;
 use canary_release::record::RecordTrust;
 use canary_release::spec::{Mode, ReleaseName, Seconds};
-use canary_release::state::ScaledDown;
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -158,8 +158,8 @@ pub(super) fn report_record(stored: &StoredRecord, printer: &mut Printer) {
     }
 }
 
-/// Prints that the version to which users come back has too few pods, and what to do.
-pub(super) fn report_scaled_down(found: Option<&ScaledDown>, printer: &mut Printer) {
+/// Prints that a version has too few pods for its users, and what to do.
+pub(super) fn report_pods(found: Option<&(impl Display + Hint)>, printer: &mut Printer) {
     let Some(found) = found else { return };
     printer.message(&found.to_string());
     found.hint().iter().for_each(|hint| printer.hint(hint));

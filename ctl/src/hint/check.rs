@@ -124,7 +124,11 @@ pub(crate) const fn alternative_to(check: PreflightCheck) -> &'static str {
 }
 
 fn stops(version: &str) -> String {
-    format!("scale the Deployment of `{}` to 0 replicas, and wait until its pods have ended", shown(version))
+    format!(
+        "scale the Deployment of `{}` to 0 replicas, and wait until its pods have ended; the twin of a Helm chart goes with `helm rollback` to \
+         the revision before it",
+        shown(version)
+    )
 }
 
 fn serves(host: &str) -> String {

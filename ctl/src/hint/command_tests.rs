@@ -12,7 +12,7 @@ use canary_release::preflight::{Alternative, PreflightCheck, WasmRuntime};
 use canary_release::rbac::Right;
 use canary_release::record::{self, RoleChange, RoleChangeKind};
 use canary_release::routing::{Bypass, Gap};
-use canary_release::state::ScaledDown;
+use canary_release::state::{ScaledDown, Undersized};
 use canary_release::status::{
     HelmRelease, NextStep, Problem, ProxyFault, ProxyStatus, TemplateDrift, UnfinishedDeployment,
 };
@@ -92,6 +92,7 @@ fn of_status(name: &str) -> Vec<Option<String>> {
     ];
     let returning = Weight::FULL;
     hints.push(ScaledDown { version: text(), ready: 0, expected: 1, serving: 1, returning }.hint());
+    hints.push(Undersized { version: text(), ready: 0, expected: 1, serving: 1 }.hint());
     let gap = Gap { object: reference("Ingress", name), bypass: Bypass::Ingress, other_service: None };
     let reached = BTreeMap::from([(text(), 1)]);
     hints.push(Problem::Bypass { gap: &gap, reached: &reached }.hint());

@@ -2,7 +2,7 @@
 
 use super::check::widen;
 use super::command::{ShellCommand, shown};
-use super::status::without_report;
+use super::status::{NO_SUCH_COOKIE, without_report};
 use super::{Hint, missing_rights};
 use canary_release::doctor::ClusterFinding;
 
@@ -39,6 +39,7 @@ impl Hint for ClusterFinding {
                 let command = ShellCommand::new("canary-ctl uninstall -r").name(&release, "NAMESPACE/NAME");
                 format!("{command} takes it out of the proxies, `canary-ctl apply` of its file writes the record again")
             }
+            Self::WrongCookie { .. } => NO_SUCH_COOKIE.to_owned(),
             Self::UnroutedCalls(calls) => return calls.hint(),
             Self::Bypass { gap, .. } => return gap.hint(),
             Self::EmbeddedAtScale(embedded) => return embedded.hint(),

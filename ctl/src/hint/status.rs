@@ -9,7 +9,7 @@ use canary_release::plan::MissingCause;
 use canary_release::record::Operation;
 use canary_release::routing::Gap;
 use canary_release::spec::Routes;
-use canary_release::state::ScaledDown;
+use canary_release::state::{ScaledDown, Undersized};
 use canary_release::status::{EmbeddedAtScale, Problem, ProxyFault, ProxyStatus, TemplateDrift, WrongCookie};
 use std::collections::BTreeMap;
 
@@ -68,6 +68,17 @@ impl Hint for ScaledDown {
         Some(format!(
             "scale the Deployment of `{}` up to {expected} replicas or more, or set `minReplicas` of its autoscaler: until they are ready, \
              users who come back may overload it",
+            shown(version)
+        ))
+    }
+}
+
+impl Hint for Undersized {
+    fn hint(&self) -> Option<String> {
+        let Self { version, expected, .. } = self;
+        Some(format!(
+            "scale the Deployment of `{}` up to {expected} replicas or more, or set `minReplicas` of its autoscaler: until they are ready, \
+             its users may overload it",
             shown(version)
         ))
     }
@@ -191,13 +202,14 @@ fn rendered_again(drift: &TemplateDrift) -> String {
     }
 }
 
+/// The hint about a session cookie that no session has.
+pub(super) const NO_SUCH_COOKIE: &str = "`curl -i` of a page that begins a session shows which cookie the application sets: name it in `session.cookie` and \
+             `canary-ctl apply`; leave `session.cookie` out if there is none, so that the filter's id is pinned";
+
 /// How `session.cookie` comes to name the application's sessions.
 const fn names_cookie(found: &WrongCookie<'_>) -> &'static str {
     match found {
-        WrongCookie::NeverSet { .. } => {
-            "`curl -i` of a page that begins a session shows which cookie the application sets: name it in `session.cookie` and \
-             `canary-ctl apply`; leave `session.cookie` out if there is none, so that the filter's id is pinned"
-        }
+        WrongCookie::NeverSet { .. } => NO_SUCH_COOKIE,
         WrongCookie::SetForAll { .. } => {
             "if a single sign-on, a CDN or a load balancer sets it, name the application's own in `session.cookie`, or set \
              `session.adopt: false`; if the application's sessions live for days, it ends with `session.adoptFor`"

@@ -123,6 +123,25 @@ impl ApiClient {
         }
     }
 
+    /// The `HTTPRoute`s of all namespaces; without the right to list those, of these.
+    ///
+    /// # Errors
+    ///
+    /// As [`http_routes`](Self::http_routes).
+    pub(crate) async fn http_routes_everywhere(
+        &self,
+        namespaces: &BTreeSet<String>,
+    ) -> Result<Vec<Value>, Error> {
+        match self.list(GATEWAY_API, HTTP_ROUTE_KIND, "").await {
+            Err(Error::Refused { code: 404, .. }) => Ok(Vec::new()),
+            Err(Error::Forbidden { .. }) => {
+                let lists = try_join_all(namespaces.iter().map(|namespace| self.http_routes(namespace)));
+                Ok(lists.await?.into_iter().flatten().collect())
+            }
+            found => found,
+        }
+    }
+
     /// The objects of a kind of `networking.istio.io` in a namespace.
     ///
     /// # Errors

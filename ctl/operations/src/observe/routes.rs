@@ -1,14 +1,18 @@
 //! Whether the routes of a release exist: without them the routing header has no effect, and a session that the filter
 //! assigns to the canary would get stable.
 
+use crate::observe::rules::namespaces;
 use crate::{Cluster, Error};
-use canary_release::object::Stage;
+use canary_release::object::{Reference, Stage};
 use canary_release::plan::{MissingObject, missing_objects};
+use canary_release::preflight::{Alternative, PreflightCheck};
 use canary_release::record::{OwnedObject, Record};
 use canary_release::routing::{
     ROUTE_KIND, WholeService, http_route_leads_by_header, is_lost, leads_by_header, leads_to_subset,
+    ports_by_header,
 };
 use canary_release::spec::{ReleaseName, Routes, ServiceHost, version_subset};
+use serde_json::Value;
 
 impl Cluster {
     /// Whether a route object leads to this version by its header: one of ours or, if the routes are external, any
@@ -35,14 +39,52 @@ impl Cluster {
             };
             return Ok(routes.iter().all(|kept| is_there(&kept)));
         }
-        let theirs = self.client.list_istio(ROUTE_KIND, release.namespace.as_str()).await?;
-        if theirs.iter().any(|body| leads_by_header(body, &value)) {
+        if self.pasted_routes(release, &value).await?.next().is_some() {
             return Ok(true);
         }
         let whole =
             WholeService { namespace: release.namespace.as_str(), name: record.service.name.as_str() };
-        let http_routes = self.client.http_routes(release.namespace.as_str()).await?;
+        let namespaces = namespaces(record, release.namespace.as_str());
+        let http_routes = self.client.http_routes_everywhere(&namespaces).await?;
         Ok(http_routes.iter().any(|body| http_route_leads_by_header(body, &value, whole)))
+    }
+
+    /// The route objects of the release's namespace that lead to a version by this value of its header.
+    async fn pasted_routes(
+        &self,
+        release: &ReleaseName,
+        value: &str,
+    ) -> Result<impl Iterator<Item = Value> + use<>, Error> {
+        let theirs = self.client.list_istio(ROUTE_KIND, release.namespace.as_str()).await?;
+        let value = value.to_owned();
+        Ok(theirs.into_iter().filter(move |body| leads_by_header(body, &value)))
+    }
+
+    /// Refuses external routes to a version that name a port which the Service does not have: those users would get 503.
+    pub(crate) async fn check_pasted_ports(
+        &self,
+        release: &ReleaseName,
+        (record, version): (&Record, &str),
+        ports: &[u16],
+        skipped: &[PreflightCheck],
+    ) -> Result<(), Error> {
+        if record.routes != Routes::External || skipped.contains(&PreflightCheck::NoServicePort) {
+            return Ok(());
+        }
+        let value = format!("{release}/{version}");
+        for body in self.pasted_routes(release, &value).await? {
+            let other = |port: &u64| !ports.iter().any(|known| u64::from(*known) == *port);
+            if let Some(port) = ports_by_header(&body, &value).into_iter().find(other) {
+                let (object, known) = (Reference::of(&body).map_err(Error::from)?, listed(ports));
+                let message = format!(
+                    "expected port {known} of Service `{}` in the routes of {object} to `{version}`, found {port}",
+                    record.service.name
+                );
+                let alternative = Alternative::NameServicePort { ports: ports.to_vec() };
+                PreflightCheck::NoServicePort.refuse(skipped, message, alternative)?;
+            }
+        }
+        Ok(())
     }
 
     /// The first object with routes of ours that does not exist.
@@ -70,4 +112,8 @@ impl Cluster {
         let found = theirs.iter().find(|body| leads_to_subset(body, namespace, &service, &subset));
         Ok(found.and_then(|body| body.pointer("/metadata/name")?.as_str().map(str::to_owned)))
     }
+}
+
+fn listed(ports: &[u16]) -> String {
+    ports.iter().map(u16::to_string).collect::<Vec<_>>().join(" or ")
 }

@@ -13,19 +13,35 @@ use canary_release::preflight::{
 };
 use canary_release::record::{Record, ServiceRef};
 use canary_release::routing::route_kinds;
-use canary_release::spec::{Release, ReleaseName, Routes};
+use canary_release::spec::{Release, ReleaseName};
+use canary_release::state::Undersized;
 use jiff::Timestamp;
 
+/// The ready pods of both versions, where pods were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReadyByRole {
+    pub(crate) stable: usize,
+    pub(crate) canary: usize,
+}
+
+impl ReadyByRole {
+    /// The canary, if it has too few of them for all users.
+    pub(crate) fn undersized(self, record: &Record) -> Option<Undersized> {
+        let is_canary = |version: &str| record.state.version_of(Role::Canary) == Some(version);
+        record.undersized(|version| if is_canary(version) { self.canary } else { self.stable }, now())
+    }
+}
+
 impl Cluster {
-    /// Judges a weight. Taking users off a canary is refused by a pause alone, and taking all of them off by nothing. The ready pods of stable, where
-    /// pods were read.
+    /// Judges a weight. Taking users off a canary is refused by a pause alone, and taking all of them off by nothing. The ready pods, where they were
+    /// read.
     pub(crate) async fn check_weight_change(
         &self,
         release: &ReleaseName,
         record: &Record,
         to: Weight,
         skipped: &[PreflightCheck],
-    ) -> Result<Option<usize>, Error> {
+    ) -> Result<Option<ReadyByRole>, Error> {
         if to > Weight::ZERO {
             self.check_pause(record, skipped)?;
         }
@@ -35,9 +51,9 @@ impl Cluster {
         }
         check_step(record.max_step, from, to, skipped)?;
         self.check_filter(record, skipped).await?;
-        let stable_pods = self.check_canary(release, record, skipped).await?;
+        let ready = self.check_canary(release, record, skipped).await?;
         self.check_held(release, record, skipped).await?;
-        Ok(stable_pods)
+        Ok(ready)
     }
 
     /// Refuses to send users to a canary where an object of the filter does not exist.
@@ -63,17 +79,21 @@ impl Cluster {
         Ok(check_pause(record, &self.user, skipped)?)
     }
 
-    /// Refuses to send users to a canary without ready pods, or without a route. The ready pods of stable, where pods were read.
+    /// Refuses to send users to a canary without ready pods, or without a route. The ready pods, where they were read.
     pub(crate) async fn check_canary(
         &self,
         release: &ReleaseName,
         record: &Record,
         skipped: &[PreflightCheck],
-    ) -> Result<Option<usize>, Error> {
+    ) -> Result<Option<ReadyByRole>, Error> {
         let Some(canary) = record.state.version_of(Role::Canary) else { return Ok(None) };
-        let stable_pods = self.check_pods(release, record, canary, skipped).await?;
+        let pods = self.check_pods(release, record, canary, skipped).await?;
+        if let Some((_, ports)) = &pods {
+            self.check_pasted_ports(release, (record, canary), ports, skipped).await?;
+        }
+        let ready = pods.map(|(ready, _)| ready);
         if skipped.contains(&PreflightCheck::NoRoutes) || self.has_route(release, record, canary).await? {
-            return Ok(stable_pods);
+            return Ok(ready);
         }
         let message = match self.missing_route(release, record).await? {
             Some(missing) => missing.to_string(),
@@ -89,17 +109,17 @@ impl Cluster {
             message,
             Alternative::AddRoutes { routes: record.routes },
         )?;
-        Ok(stable_pods)
+        Ok(ready)
     }
 
-    /// Refuses to send users to a canary without a ready pod.
+    /// Refuses to send users to a canary without a ready pod. The ready pods and the ports of the Service, where they were read.
     async fn check_pods(
         &self,
         release: &ReleaseName,
         record: &Record,
         canary: &str,
         skipped: &[PreflightCheck],
-    ) -> Result<Option<usize>, Error> {
+    ) -> Result<Option<(ReadyByRole, Vec<u16>)>, Error> {
         if skipped.contains(&PreflightCheck::NoReadyPods) {
             return Ok(None);
         }
@@ -107,7 +127,9 @@ impl Cluster {
         let pods = self.client.service_pods(release.namespace.as_str(), service).await?;
         check_ready(&pods, service, canary, skipped)?;
         let stable = record.state.version_of(Role::Stable).unwrap_or_default();
-        Ok(Some(pods.of_version(service, stable).ready))
+        let ready = |version| pods.of_version(service, version).ready;
+        let ready = ReadyByRole { stable: ready(stable), canary: ready(canary) };
+        Ok(Some((ready, pods.ports.unwrap_or_default())))
     }
 
     /// Checks an `apply` before its first write.
@@ -137,7 +159,7 @@ impl Cluster {
         if let Some(weight) = after.initial_weight {
             check_step(after.max_step, Weight::ZERO, weight, skipped)?;
         }
-        if let Some(ports) = pods.ports.as_ref().filter(|_| after.routes != Routes::External) {
+        if let Some(ports) = &pods.ports {
             check_service_port(&release.service, ports, skipped)?;
         }
         let stable = after.state.version_of(Role::Stable).unwrap_or_default();

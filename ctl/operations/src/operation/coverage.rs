@@ -7,6 +7,7 @@ use crate::operation::apply::Planned;
 use crate::{Cluster, Error};
 use assignment::contract::Role;
 use canary_release::data_plane::DataPlane;
+use canary_release::format::counted;
 use canary_release::object::Reference;
 use canary_release::preflight::{Alternative, PodLabels, PreflightCheck, same_pods};
 use canary_release::record::Record;
@@ -43,7 +44,7 @@ impl Cluster {
         let (namespace, service) = (release.namespace.as_str(), record.service.name.as_str());
         let mut objects =
             self.client.list_istio_everywhere(ROUTE_KIND, &namespaces(record, namespace)).await?;
-        objects.extend(self.client.http_routes(namespace).await?);
+        objects.extend(self.client.http_routes_everywhere(&namespaces(record, namespace)).await?);
         objects.extend(self.client.list("networking.k8s.io/v1", "Ingress", namespace).await?);
         let is_called =
             |body: &&Value| body.pointer("/metadata/name").and_then(Value::as_str) == Some(service);
@@ -118,8 +119,8 @@ impl Cluster {
         let pods = pods.of_version(&after.service, canary);
         if pods.ready > 0 {
             let message = format!(
-                "version `{canary}` has {} ready pods, and {gap}: such requests may get them",
-                pods.ready
+                "version `{canary}` has {}, and {gap}: such requests may get them",
+                counted(pods.ready, "ready pod", "ready pods")
             );
             PreflightCheck::RoutesBypassed.refuse(
                 skipped,
@@ -177,7 +178,8 @@ fn check_closed_gaps(
     let Some(gap) = closed.first() else { return Ok(()) };
     let Some((version, ready)) = pods.ready_beside_stable(record).into_iter().next() else { return Ok(()) };
     let message = format!(
-        "version `{version}` has {ready} ready pods, and {gap}: its users would be moved to the stable version"
+        "version `{version}` has {}, and {gap}: its users would be moved to the stable version",
+        counted(ready, "ready pod", "ready pods")
     );
     Ok(PreflightCheck::MovesUsers.refuse(skipped, message, Alternative::StopPods { version })?)
 }

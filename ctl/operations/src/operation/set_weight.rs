@@ -11,7 +11,7 @@ use canary_release::plan::{Plan, plan_config_update};
 use canary_release::preflight::PreflightCheck;
 use canary_release::record::{Author, Expiry, Operation, Record};
 use canary_release::spec::ReleaseName;
-use canary_release::state::ScaledDown;
+use canary_release::state::{ScaledDown, Undersized};
 use jiff::Timestamp;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -36,6 +36,7 @@ pub struct CheckedWeight {
     stored: StoredRecord,
     new: NewWeight,
     scaled_down: Option<ScaledDown>,
+    undersized: Option<Undersized>,
 }
 
 /// A weight with its end.
@@ -57,6 +58,11 @@ impl CheckedWeight {
     /// Stable, where it has too few pods for the users who come back to it. It refuses nothing.
     pub const fn scaled_down(&self) -> Option<&ScaledDown> {
         self.scaled_down.as_ref()
+    }
+
+    /// The canary, where it gets all users with too few pods for them. It refuses nothing.
+    pub const fn undersized(&self) -> Option<&Undersized> {
+        self.undersized.as_ref()
     }
 
     /// The stored record as it would be: unchanged where it has this weight already.
@@ -127,7 +133,10 @@ impl Cluster {
         if record.state.version_of(Role::Canary).is_none() {
             return Err(canary_release::record::Error::NoCanary { last: record.last() }.into());
         }
-        let stable_pods = self.check_weight_change(release, record, request.weight, request.skipped).await?;
+        let ready = self.check_weight_change(release, record, request.weight, request.skipped).await?;
+        let stable_pods = ready.map(|ready| ready.stable);
+        let gets_all = ready.filter(|_| request.weight == Weight::FULL);
+        let undersized = gets_all.and_then(|ready| ready.undersized(record));
         let until = Expiry::until(request.expires_in, record.state.until, now(), record.on_expiry);
         let new = NewWeight { weight: request.weight, until, operation: Operation::Weight, stable_pods };
         let scaled_down = if request.weight < record.state.weight_at(now()) {
@@ -139,7 +148,7 @@ impl Cluster {
         } else {
             None
         };
-        Ok(CheckedWeight { release: release.clone(), stored, new, scaled_down })
+        Ok(CheckedWeight { release: release.clone(), stored, new, scaled_down, undersized })
     }
 
     /// Gives a release's canary another share. One that it has already makes no generation; what an operation that was killed has left

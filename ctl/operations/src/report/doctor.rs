@@ -3,6 +3,7 @@
 use crate::client::pods::has_ended;
 use crate::observe::recover::deployed_releases;
 use crate::operation::apply::FailedChecks;
+use crate::operation::checks::now;
 use crate::proxies::runtimes::{envoy_runs, proxy_image};
 use crate::{Cluster, Error};
 use canary_release::destination_rule::ROOT_NAMESPACE;
@@ -14,7 +15,7 @@ use canary_release::plan::Plan;
 use canary_release::preflight::{WasmRuntime, istio_tag};
 use canary_release::record::{Proxies, ServiceRef, proxies};
 use canary_release::spec::{Release, ReleaseName, Routes};
-use canary_release::status::ProxyFault;
+use canary_release::status::{ProxyFault, WindowTraffic, WrongCookie};
 use k8s_openapi::api::core::v1::Pod;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,11 +44,12 @@ impl Cluster {
     /// None: what cannot be read is part of the diagnosis.
     pub async fn diagnose(&self, release: &Release) -> Diagnosis {
         let mut diagnosis = Diagnosis::default();
-        let (service, exposure, rights, proxies, control_plane, keys, remote_clusters, admission) = tokio::join!(
+        let (service, exposure, rights, proxies, cookie, control_plane, keys, remote_clusters, admission) = tokio::join!(
             self.examine_service(release),
             self.exposure(release, None),
             self.missing_rights(release),
             self.examine_proxies(release),
+            Box::pin(self.examine_session_cookie(release)),
             self.examine_control_plane(),
             self.examine_keys(release),
             self.remote_clusters(),
@@ -59,6 +61,8 @@ impl Cluster {
         examination.exposure = keep.ok(Area::Gateways, exposure);
         examination.missing_rights = keep.ok(Area::Rights, rights);
         examination.proxies = keep.ok(Area::Proxies, proxies);
+        // What stops it is a finding of its own: a record that cannot be read, a proxy that does not respond.
+        examination.wrong_cookie = cookie.ok().flatten();
         examination.control_plane = Some(control_plane);
         examination.keys = keep.ok(Area::Keys, keys);
         examination.remote_clusters = keep.ok(Area::Clusters, remote_clusters).unwrap_or_default();
@@ -80,6 +84,17 @@ impl Cluster {
                 Some(refusals.map(|error| Refusal { message: error.to_string() }).collect());
         }
         diagnosis
+    }
+
+    /// The sentence about a session cookie that is the wrong one, as far as the proxies have counted. A release that is not there has none.
+    async fn examine_session_cookie(&self, release: &Release) -> Result<Option<String>, Error> {
+        let Some(stored) = self.find_record(&release.name).await? else { return Ok(None) };
+        let (counts_sessions, cookie) = self.session_settings(&release.name, &stored).await?;
+        let Some(cookie) = cookie.filter(|_| counts_sessions) else { return Ok(None) };
+        let total = self.traffic(&release.name.to_string(), &stored.record).await?;
+        let counted = WindowTraffic { total, ..WindowTraffic::default() };
+        let installed_at = stored.record.state.installed_at_seconds;
+        Ok(WrongCookie::of(&counted, &cookie, installed_at, now()).map(|found| found.to_string()))
     }
 
     async fn examine_service(&self, release: &Release) -> Result<ServiceExamination, Error> {

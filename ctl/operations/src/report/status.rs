@@ -111,7 +111,7 @@ impl Cluster {
     }
 
     /// Whether a decision by weight is one of a new session, and the cookie by which sessions are known.
-    async fn session_settings(
+    pub(crate) async fn session_settings(
         &self,
         name: &ReleaseName,
         stored: &StoredRecord,

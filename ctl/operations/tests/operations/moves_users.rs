@@ -38,7 +38,8 @@ fn an_uninstall_is_refused_while_a_version_beside_stable_has_ready_pods() {
         apply(&cluster, &release).await.unwrap();
         let objects = api.state().store.names(&["DestinationRule", "VirtualService", "EnvoyFilter"]);
         let (version, message) = refused(uninstall_checked(&cluster, &release).await);
-        let expected = "version `v2` has 1 ready pods: without routes Service `shop` sends users of each version to both";
+        let expected =
+            "version `v2` has 1 ready pod: without routes Service `shop` sends users of each version to both";
         assert_eq!((version.as_str(), message.as_str()), ("v2", expected));
         assert_eq!(api.state().store.names(&["DestinationRule", "VirtualService", "EnvoyFilter"]), objects);
         api.state().store.edit("Pod", "shop-v2", |pod| pod["status"]["conditions"] = json!([]));
@@ -65,7 +66,7 @@ fn a_first_apply_that_closes_a_route_to_all_pods_is_refused_while_the_canary_has
         let (api, release) = (shop_with_virtual_service(), release(&json!({"routes": "inject"})));
         let cluster = api.cluster().await;
         let (version, message) = refused(apply(&cluster, &release).await);
-        let expected = "version `v2` has 1 ready pods, and VirtualService shop/by-hand leads to the Service without a subset: \
+        let expected = "version `v2` has 1 ready pod, and VirtualService shop/by-hand leads to the Service without a subset: \
                         its users would be moved to the stable version";
         assert_eq!((version.as_str(), message.as_str()), ("v2", expected));
         let written = api.state().store.names(&["ConfigMap", "Secret", "DestinationRule", "EnvoyFilter"]);

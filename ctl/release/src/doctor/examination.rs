@@ -60,6 +60,8 @@ pub struct Examination {
     pub control_plane: Option<ControlPlane>,
     /// Releases that the same proxies have, and whose record was deleted.
     pub without_record: Vec<ReleaseName>,
+    /// The sentence about a session cookie that is the wrong one, as far as the proxies have counted.
+    pub wrong_cookie: Option<String>,
     /// The signing keys.
     pub keys: Option<KeyState>,
     /// The other clusters that the control plane reads; none where that may not be seen.

@@ -116,6 +116,12 @@ pub enum ClusterFinding {
         /// The namespaces.
         namespaces: Vec<String>,
     },
+    /// The session cookie of the file is none of the application's, as far as the proxies have counted.
+    #[error("{message}")]
+    WrongCookie {
+        /// What was counted.
+        message: String,
+    },
     /// The proxies have releases without a record.
     #[error(
         "expected a record of each release that the proxies have, found none of {}: its ConfigMap was deleted, or its namespace was",
@@ -170,6 +176,7 @@ impl ClusterFinding {
             | Self::UnsupportedProxies { .. }
             | Self::NoKeys { .. }
             | Self::WithoutRecord { .. }
+            | Self::WrongCookie { .. }
             | Self::UnroutedCalls(_)
             | Self::Bypass { .. }
             | Self::RemoteClusters { .. } => Severity::Warning,
@@ -204,6 +211,7 @@ impl ClusterFinding {
             Self::Refused { .. } => Area::Admission,
             Self::Silent { .. }
             | Self::WithoutRecord { .. }
+            | Self::WrongCookie { .. }
             | Self::MixedVersions { .. }
             | Self::EmbeddedAtScale(_)
             | Self::OldIstio { .. }

@@ -12,7 +12,7 @@ use crate::preflight::{
     exposure_failures,
 };
 use crate::rbac::Right;
-use crate::spec::{Module, Release, Routes};
+use crate::spec::{Module, Release};
 use crate::status::{EmbeddedAtScale, ReadyPods};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,6 +46,9 @@ pub fn findings(release: &Release, examination: &Examination) -> Vec<ClusterFind
     if let (Some(KeyState::Missing { namespaces }), true) = (&examination.keys, examination.is_installed) {
         found.push(ClusterFinding::NoKeys { namespaces: namespaces.clone() });
     }
+    if let Some(message) = &examination.wrong_cookie {
+        found.push(ClusterFinding::WrongCookie { message: message.clone() });
+    }
     if !examination.without_record.is_empty() {
         found.push(ClusterFinding::WithoutRecord { releases: examination.without_record.clone() });
     }
@@ -65,9 +68,7 @@ fn of_service(release: &Release, service: &ServiceExamination) -> Vec<ClusterFin
         return vec![ClusterFinding::NoService { namespace: release.name.namespace.to_string(), name }];
     };
     let mut found = Vec::new();
-    if release.routes != Some(Routes::External) {
-        found.extend(check_service_port(&release.service, ports, &[]).err().map(ClusterFinding::CheckFails));
-    }
+    found.extend(check_service_port(&release.service, ports, &[]).err().map(ClusterFinding::CheckFails));
     let stable = &release.versions.stable;
     if service.stable.ready == 0 {
         let message =

@@ -2,6 +2,7 @@ use super::*;
 use crate::doctor::{Area, Refusal, Severity};
 use crate::file::load;
 use crate::preflight::{Exposure, GatewayObservation, WasmRuntime};
+use crate::spec::Routes;
 use crate::status::ProxyFault;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -68,6 +69,7 @@ fn healthy() -> Examination {
         unrouted: Vec::new(),
         gaps: Vec::new(),
         without_record: Vec::new(),
+        wrong_cookie: None,
         missing_rights: Some(Vec::new()),
         refusals: Some(Vec::new()),
         proxies: Some(vec![proxy("a", "1.30.1", None)]),
@@ -88,6 +90,14 @@ fn only(spoil: impl FnOnce(&mut Examination)) -> (Severity, Area, String) {
 
 fn service(examination: &mut Examination) -> &mut ServiceExamination {
     examination.service.as_mut().unwrap()
+}
+
+#[test]
+fn a_session_cookie_that_no_response_sets_is_a_warning_about_the_proxies() {
+    let message =
+        "expected sessions with the cookie `SID`, found none in 60 requests of known users".to_owned();
+    let found = only(|examination| examination.wrong_cookie = Some(message.clone()));
+    assert_eq!(found, (Severity::Warning, Area::Proxies, message));
 }
 
 #[test]

@@ -21,7 +21,7 @@
 //! no false alarm: with 75 % of the users on the canary a pod of stable would get four times its load.
 
 use super::{Record, RollbackTarget};
-use crate::state::ScaledDown;
+use crate::state::{ScaledDown, Undersized};
 use assignment::Weight;
 use assignment::contract::Role;
 
@@ -50,6 +50,14 @@ impl Record {
         let stable = self.state.version_of(Role::Stable)?;
         let (weight, found) = (self.state.weight_at(now), ready(stable));
         ScaledDown::of(stable, found, serving(self.stable_pods?, found, ready(canary), weight), weight)
+    }
+
+    /// Whether the canary has too few pods for all users. `ready` and `now` are those of [`Record::scaled_down`].
+    pub fn undersized(&self, ready: impl Fn(&str) -> usize, now: u64) -> Option<Undersized> {
+        let canary = self.state.version_of(Role::Canary)?;
+        let (found, stable) = (ready(canary), self.state.version_of(Role::Stable).map_or(0, &ready));
+        let noted = self.stable_pods.unwrap_or(stable);
+        Undersized::of(canary, found, serving(noted, stable, found, self.state.weight_at(now)))
     }
 
     /// The same of the version that a rollback makes stable. Of a promotion all users come back, and the version that is taken back serves them

@@ -123,6 +123,12 @@ impl GatewayServer {
     }
 }
 
+/// Whether the proxies of one of these namespaces are sent a route object.
+pub fn is_sent_to(body: &Value, namespaces: &BTreeSet<String>) -> bool {
+    let binding = HostBinding::of(body);
+    binding.is_some_and(|binding| namespaces.iter().any(|namespace| binding.rank(namespace).is_some()))
+}
+
 /// The hosts that objects of others answer for today, and would not beside ours. `observed` are all route objects, ours as they are now
 /// included.
 pub fn taken_hosts(ours: &[HostBinding], observed: &[Value], servers: &[GatewayServer]) -> Vec<TakenHost> {

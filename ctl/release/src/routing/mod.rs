@@ -37,9 +37,9 @@ pub use coverage::{AmbientPods, Bypass, Coverage, Gap, Reach, UnmeshedPods, gaps
 pub use gateway_api::{
     GATEWAY_API, GATEWAY_NAME_LABEL, HTTP_ROUTE_KIND, WholeService, http_route_leads_by_header,
 };
-pub use host_binding::{GatewayServer, HostBinding, TakenHost, taken_hosts};
+pub use host_binding::{GatewayServer, HostBinding, TakenHost, is_sent_to, taken_hosts};
 pub(crate) use host_binding::{MESH, gateways, narrower};
-pub use leads::{leads_by_header, leads_to_subset};
+pub use leads::{leads_by_header, leads_to_subset, ports_by_header};
 pub use route_object::{covers_mesh, is_lost};
 pub(crate) use route_object::{has_injected_route, http, is_ours, leading, lost_to, texts, was_edited};
 pub use route_obstacle::RouteObstacle;

@@ -57,7 +57,17 @@ impl<'o> WrongCookie<'o> {
     pub fn observed(observation: &'o Observation, now: u64) -> Option<Self> {
         let counted = observation.traffic.as_ref().filter(|_| observation.counts_sessions)?;
         let cookie = observation.session_cookie.as_ref()?;
-        let installed_for = now.saturating_sub(observation.record.state.installed_at_seconds);
+        Self::of(counted, cookie, observation.record.state.installed_at_seconds, now)
+    }
+
+    /// The same of counters alone. `installed_at` and `now` in seconds since 1970.
+    pub fn of(
+        counted: &WindowTraffic,
+        cookie: &'o SessionCookie,
+        installed_at: u64,
+        now: u64,
+    ) -> Option<Self> {
+        let installed_for = now.saturating_sub(installed_at);
         if let Some(requests) = without_session(counted).filter(|_| installed_for >= SETTLED_SECONDS) {
             return Some(Self::NeverSet { cookie: &cookie.name, requests });
         }

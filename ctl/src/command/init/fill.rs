@@ -61,7 +61,10 @@ pub(super) fn example(wanted: &InitOptions, arguments: &Init, uid: &str) -> Resu
     if let Some(tls) = arguments.tls.or(arguments.local.then_some(false)) {
         template.set("spec/cookies", json!({"tls": tls}))?;
     }
-    template.finish()
+    let text = template.finish()?;
+    // The comment says the default of a field that is there now.
+    let has_label = wanted.service.as_ref().is_some_and(|found| found.label != DEFAULT_LABEL);
+    Ok(if has_label { text.replace("    # label: version\n", "") } else { text })
 }
 
 /// The properties of an existing Service.

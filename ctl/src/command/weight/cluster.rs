@@ -33,7 +33,8 @@ pub(super) async fn run(
     };
     let checked = cluster.check_weight(name, stored, request).await?;
     let scaled_down = checked.scaled_down().cloned();
-    target::report_scaled_down(scaled_down.as_ref(), printer);
+    target::report_pods(scaled_down.as_ref(), printer);
+    target::report_pods(checked.undersized(), printer);
     if let Some(by) = arguments.dry_run.by {
         if by == DryRun::Server {
             cluster.dry_run_update(name, &checked.stored_preview()).await?;

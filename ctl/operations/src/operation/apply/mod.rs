@@ -197,7 +197,8 @@ impl Cluster {
         self.prune(&mut rollout).await?;
         let Rollout { mut stored, plan, .. } = rollout;
         if let Some(weight) = stored.record.initial_weight {
-            let stable_pods = self.check_canary(&release.name, &stored.record, options.skipped).await?;
+            let ready = self.check_canary(&release.name, &stored.record, options.skipped).await?;
+            let stable_pods = ready.map(|ready| ready.stable);
             let new = NewWeight { weight, until: None, operation: Operation::Apply, stable_pods };
             stored = self.write_new_weight(&release.name, stored, new).await?.stored;
             if options.wait {

@@ -42,7 +42,8 @@ impl Cluster {
     ) -> Result<Planned, Error> {
         let before = found.as_ref().map(|stored| stored.record.clone());
         let mut stored = found.unwrap_or_else(|| StoredRecord::new(first_record(release)));
-        let Basis { keys, route_objects, pods } = self.basis(release, before.as_ref()).await?;
+        let Basis { keys, route_objects, routes_elsewhere, pods } =
+            self.basis(release, before.as_ref()).await?;
         let record = &mut stored.record;
         record.module_rollout = None;
         let choice = choose_routes(release, before.as_ref(), record, &route_objects)?;
@@ -51,7 +52,8 @@ impl Cluster {
             let running = running(record, pods);
             record.follow(release, self.author(), |version| running.iter().any(|other| other == version));
         }
-        let snapshot = self.snapshot(release, record, &route_objects).await?;
+        let mut snapshot = self.snapshot(release, record, &route_objects).await?;
+        snapshot.routes_elsewhere = routes_elsewhere;
         let keys = keys.or_signing(snapshot.observed.signing_keys(release, record)?);
         let desired = Desired::of(release, record, &keys.or_placeholder(), &snapshot.observed)?;
         let plan = desired.plan(release, record, &snapshot.observed)?;
@@ -172,7 +174,8 @@ impl Planned {
             return Ok(Vec::new());
         }
         let targets = record.route_targets(&release.name.to_string());
-        let found = observed.route_object_bodies();
+        let mut found = observed.route_object_bodies();
+        found.extend(self.snapshot.routes_elsewhere.iter().cloned());
         Ok(order(&targets, &self.desired.objects, &observed.objects, &found)?)
     }
 

@@ -10,7 +10,7 @@ use canary_release::destination_rule::HostRule;
 use canary_release::object::Reference;
 use canary_release::plan::{Desired, Observed, PlanNote, config_references};
 use canary_release::record::Record;
-use canary_release::routing::ROUTE_KIND;
+use canary_release::routing::{ROUTE_KIND, is_sent_to};
 use canary_release::spec::{Release, ServiceHost};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,6 +22,8 @@ pub(super) struct Basis {
     pub(super) keys: GatewayKeys,
     /// Those of the release's namespace.
     pub(super) route_objects: Vec<Value>,
+    /// Those of other namespaces that the proxies of its gateways are sent.
+    pub(super) routes_elsewhere: Vec<Value>,
     /// The pods behind the Service; `None` for a release that is not there yet.
     pub(super) pods: Option<ServicePods>,
 }
@@ -31,6 +33,8 @@ pub(super) struct Snapshot {
     pub(super) observed: Observed,
     /// The rules for the Service in namespaces that have no proxies of the release.
     pub(super) rules_elsewhere: Vec<HostRule>,
+    /// The route objects of other namespaces that the proxies of its gateways are sent.
+    pub(super) routes_elsewhere: Vec<Value>,
     /// What could not be read.
     pub(super) note: Option<PlanNote>,
 }
@@ -65,9 +69,17 @@ impl Cluster {
                 None => Ok(None),
             }
         };
-        let route_objects = self.client.list_istio(ROUTE_KIND, namespace);
-        let (keys, route_objects, pods) = tokio::try_join!(self.keys.find(release), route_objects, pods)?;
-        Ok(Basis { keys, route_objects, pods })
+        let gateways: BTreeSet<String> =
+            release.gateways.iter().map(|gateway| gateway.pods.namespace.to_string()).collect();
+        let namespaces = gateways.iter().cloned().chain([namespace.to_owned()]).collect();
+        let routes = Box::pin(self.client.list_istio_everywhere(ROUTE_KIND, &namespaces));
+        let (keys, routes, pods) = tokio::try_join!(self.keys.find(release), routes, pods)?;
+        let is_near =
+            |body: &Value| body.pointer("/metadata/namespace").and_then(Value::as_str) == Some(namespace);
+        let (route_objects, mut routes_elsewhere): (Vec<Value>, Vec<Value>) =
+            routes.into_iter().partition(is_near);
+        routes_elsewhere.retain(|body| is_sent_to(body, &gateways));
+        Ok(Basis { keys, route_objects, routes_elsewhere, pods })
     }
 
     /// Reads the objects of a release, those that hold configurations of its proxies, and the rules for its Service.
@@ -99,7 +111,8 @@ impl Cluster {
         let desired = desired.objects.into_iter().map(|object| object.reference);
         let unread: BTreeSet<Reference> = desired.filter(|reference| !wanted.contains(reference)).collect();
         observed.objects.extend(self.read(&lists, &unread).await?);
-        Ok(Snapshot { observed, rules_elsewhere: rules.elsewhere, note })
+        let routes_elsewhere = Vec::new();
+        Ok(Snapshot { observed, rules_elsewhere: rules.elsewhere, routes_elsewhere, note })
     }
 
     /// Those of these objects that exist.

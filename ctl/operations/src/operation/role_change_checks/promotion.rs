@@ -6,6 +6,7 @@ use assignment::Weight;
 use canary_release::preflight::{PreflightCheck, check_step};
 use canary_release::record::{Author, Record, drains_for, ends_after};
 use canary_release::spec::{ReleaseName, Seconds};
+use canary_release::state::Undersized;
 use jiff::Timestamp;
 
 /// How a canary is promoted.
@@ -27,6 +28,7 @@ pub struct CheckedPromotion<'a> {
     drain: Option<Seconds>,
     skipped: &'a [PreflightCheck],
     pub(crate) train_round: Option<String>,
+    undersized: Option<Undersized>,
 }
 
 impl CheckedPromotion<'_> {
@@ -48,6 +50,11 @@ impl CheckedPromotion<'_> {
     /// How long the old version drains; `None` if it does not.
     pub const fn drain(&self) -> Option<Seconds> {
         self.drain
+    }
+
+    /// The canary, where it has too few pods for all users. It refuses nothing.
+    pub const fn undersized(&self) -> Option<&Undersized> {
+        self.undersized.as_ref()
     }
 
     /// The record before.
@@ -107,11 +114,13 @@ impl Cluster {
         let settings = self.effective_settings(release, &stored).await?;
         let drain = drain.or_else(|| drains_for(settings.stickiness, settings.max_age));
         let canary = stored.record.to_promote()?.map(str::to_owned);
+        let mut undersized = None;
         if canary.is_some() {
             self.check_filter(&stored.record, skipped).await?;
-            self.check_canary(release, &stored.record, skipped).await?;
+            let ready = self.check_canary(release, &stored.record, skipped).await?;
+            undersized = ready.and_then(|ready| ready.undersized(&stored.record));
         }
         let (release, train_round) = (release.clone(), None);
-        Ok(CheckedPromotion { release, stored, canary, settings, drain, skipped, train_round })
+        Ok(CheckedPromotion { release, stored, canary, settings, drain, skipped, train_round, undersized })
     }
 }
