@@ -18,6 +18,8 @@ pub enum Addition {
     None,
     /// A user of the canary whose pages all fail, and who tries again at once.
     RetryLoop,
+    /// A user of stable whose pages all fail, and who tries again at once.
+    RetryLoopOnStable,
     /// Sessions that began before the rollout and go on.
     OlderSessions,
     /// The pods of the canary end one after the other, again and again.
@@ -56,6 +58,18 @@ impl Scenario {
     /// The canary hangs with every fifth page.
     pub const HANGS: Self =
         Self::broken("the canary does not respond to 20 % of its pages", &["SHOP_HANG_PERCENT=20"]);
+
+    /// Clients wait for a hundredth of the pages until they leave.
+    pub const BOTH_HANG_1: Self = Self::alike(
+        "clients leave 1 % of the pages of both versions before a response comes",
+        [&["SHOP_HANG_PERCENT=1"], &["SHOP_HANG_PERCENT=1"]],
+    );
+    /// The canary forgets the session with every twentieth page.
+    pub const LOSES_SESSIONS_5: Self =
+        Self::broken("the canary loses the session with 5 % of its pages", &["SHOP_FORGET_PERCENT=5"]);
+    /// The canary forgets the session with every hundredth page.
+    pub const LOSES_SESSIONS_1: Self =
+        Self::broken("the canary loses the session with 1 % of its pages", &["SHOP_FORGET_PERCENT=1"]);
 
     /// The canary takes half a second longer for every tenth page.
     pub const SLOW: Self = Self::broken(

@@ -21,18 +21,18 @@ fn user(gateway: SocketAddr) -> User {
     User::http1(gateway, HOST).as_if_tls()
 }
 
-/// A user of the canary who is logged in, and whom every page fails for. Until somebody is on the canary it waits.
-pub(crate) fn retry_loop(gateway: SocketAddr) -> JoinSet<()> {
+/// A user of a version who is logged in, and whom every page fails for. Until a user is on that version it waits.
+pub(crate) fn retry_loop(gateway: SocketAddr, version: &'static str) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     tasks.spawn(async move {
         loop {
             let mut user = user(gateway);
             let page = user.navigate("/").await;
-            if page.is_ok_and(|page| page.header("x-shop-version") == Some("v2")) {
+            if page.is_ok_and(|page| page.header("x-shop-version") == Some(version)) {
                 let login =
                     Visit::new(Kind::Fetch, format!("/login?user={FAILING_USER}")).method(Method::POST);
                 let mut response = user.send(&login).await;
-                while response.is_ok_and(|response| response.header("x-shop-version") == Some("v2")) {
+                while response.is_ok_and(|response| response.header("x-shop-version") == Some(version)) {
                     sleep(PAUSE).await;
                     response = user.fetch("/cart").await;
                 }

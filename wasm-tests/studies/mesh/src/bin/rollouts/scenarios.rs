@@ -2,7 +2,7 @@
 
 use mesh_studies::{Addition, Scenario};
 
-pub(crate) const SCENARIOS: [Scenario; 10] = [
+pub(crate) const SCENARIOS: [Scenario; 14] = [
     Scenario::GOOD,
     Scenario::FAILS_1,
     Scenario::FAILS_5,
@@ -21,6 +21,15 @@ pub(crate) const SCENARIOS: [Scenario; 10] = [
         addition: Addition::RetryLoop,
         expected: "promoted",
     },
+    Scenario {
+        name: "the canary fails 5 % of its pages; stable fails every page of one user, who tries again at once",
+        variables: [&["SHOP_FAIL_USER=bob"], &["SHOP_FAIL_PERCENT=5"]],
+        addition: Addition::RetryLoopOnStable,
+        expected: "rolledBack",
+    },
+    Scenario::LOSES_SESSIONS_5,
+    Scenario::LOSES_SESSIONS_1,
+    Scenario::BOTH_HANG_1,
     Scenario::BOTH_FAIL_5,
     Scenario::AGE_BIAS,
 ];

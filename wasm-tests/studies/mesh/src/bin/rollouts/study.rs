@@ -72,8 +72,9 @@ async fn driven(lab: &Lab, shop: &ShopRelease, addition: Addition) -> Result<Rol
             end = run => end,
             error = clients::crashes(lab, &shop.env.namespace) => Err(error.into()),
         },
-        Addition::RetryLoop => {
-            let _client = clients::retry_loop(shop.env.gateway);
+        Addition::RetryLoop | Addition::RetryLoopOnStable => {
+            let version = if addition == Addition::RetryLoop { "v2" } else { "v1" };
+            let _client = clients::retry_loop(shop.env.gateway, version);
             run.await
         }
         Addition::None | Addition::OlderSessions => run.await,
