@@ -5,7 +5,7 @@ use crate::{Identity, Weight};
 /// The number of buckets. It never changes: a changing modulus would reshuffle every user.
 pub const BUCKETS: u16 = 10_000;
 
-/// Where a user stands in one release, `0..BUCKETS`.
+/// A user's position in one release, `0..BUCKETS`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bucket(u16);
 

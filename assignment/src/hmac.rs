@@ -11,7 +11,7 @@
 use sha2::block_api::compress256;
 
 const BLOCK_LEN: usize = 64;
-/// How many bytes of message fit beside the padding's first byte and the length.
+/// The bytes of message that fit beside the padding's first byte and the length.
 const MAX_LAST_LEN: usize = BLOCK_LEN - 9;
 const INITIAL: State =
     [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];

@@ -11,15 +11,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Why a command could not do what it was asked.
+/// The error of a command.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The command line contradicts itself, or this release does not support what it requests.
     #[error("{message}")]
     Usage {
-        /// What was expected and what was found.
+        /// The expected and the found text.
         message: String,
-        /// What to type instead.
+        /// The command to type instead.
         hint: Option<String>,
     },
     /// `canary.yaml` cannot be read.

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// How a command ended without an error, as `diff(1)` and `kubectl diff` have it.
+/// The outcome of a command without an error, as `diff(1)` and `kubectl diff` have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Done; no differences, no faults.

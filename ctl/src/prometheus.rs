@@ -124,7 +124,7 @@ struct Client<'s> {
 }
 
 impl Client<'_> {
-    /// What a query has found, as `parse` reads it, or why not, without the token.
+    /// The result of a query, as `parse` reads it, or the error without the token.
     async fn query<T>(
         &self,
         query: &str,

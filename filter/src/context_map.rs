@@ -20,7 +20,7 @@ impl<T> Default for ContextMap<T> {
 }
 
 impl<T> ContextMap<T> {
-    /// Where the search for an id begins.
+    /// The place at which the search for an id begins.
     fn home(&self, id: u32) -> usize {
         id as usize & self.mask()
     }

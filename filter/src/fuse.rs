@@ -33,12 +33,12 @@ pub const HANGING_SECONDS: u32 = 4;
 /// The seconds after which one does whose client goes away: two to three seconds after it came. Less than for others, for clients with
 /// short timeouts.
 pub const ABANDONED_SECONDS: u32 = 2;
-/// How long it stays open the first time.
+/// The time for which it is open first.
 pub const FIRST_OPEN_SECONDS: u64 = 30;
-/// How long it stays open at most.
+/// The longest time for which it is open.
 pub const MAX_OPEN_SECONDS: u64 = 600;
 
-/// How many users of a version are distinguished. More of them share these places: the state must not grow with users.
+/// The number of users of a version that are distinguished. More of them share these places: the state must not grow with users.
 const USERS: usize = 64;
 /// A share of responses of 1, in [`Failures::shares`].
 const WHOLE: u32 = 10_000;
@@ -131,7 +131,7 @@ struct UserCounts {
     failed: u16,
 }
 
-/// What the responses of a version say.
+/// The failures among the responses of a version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Failures {
     responses: u32,
@@ -252,7 +252,7 @@ pub struct Fuse {
     /// The number of the window that `counts` are of.
     window: u64,
     counts: ResponseCounts,
-    /// How often it has opened since the canary was last well.
+    /// The number of times it has opened since the canary was last well.
     opened: u64,
     /// The second at which it closes, or has closed; 0: it never opened.
     pub open_until_seconds: u64,

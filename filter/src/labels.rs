@@ -25,7 +25,7 @@ pub fn responses(release: &Release, version: &Version, is_override: bool, class:
     )
 }
 
-/// What is counted by user group while a rollout runs.
+/// A counter by user group while a rollout runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupCounter {
     Requests,
@@ -95,7 +95,7 @@ pub fn is_counted_by_group(release: &Release, decision: &Decision) -> bool {
     is_in_rollout && decision.session_age == SessionAge::New
 }
 
-/// How the next services of a train count a request: like this proxy.
+/// The mark by which the next services of a train count a request like this proxy.
 pub fn cohort_mark(release: &Release, decision: &Decision) -> Option<CohortMark> {
     match decision.reason {
         Reason::Override => Some(CohortMark::Override),

@@ -4,7 +4,7 @@ use assignment::Identity;
 use canary_filter::fuse::{Fuse, ResponseCounts, VersionCounts};
 use std::ops::Range;
 
-/// How many requests an attacker sends in a window. The last is more than a place counts.
+/// The requests that an attacker sends in a window. The last is more than a place counts.
 const REQUESTS: [u64; 5] = [1, 45, 1_000, 20_000, 70_000];
 
 /// The attacker's sessions begin here; the other users' are below.
@@ -22,10 +22,10 @@ fn send(counts: &mut VersionCounts, users: Range<u64>, responses: u64, failed: u
     }
 }
 
-/// What an attacker adds, by so many requests.
+/// The counts that an attacker adds, by so many requests.
 type Attack = fn(&mut ResponseCounts, u64);
 
-/// What one session can send.
+/// The requests that one session can send.
 const ONE_SESSION: [(&str, Attack); 8] = [
     ("nothing", |_, _| {}),
     ("successes on the canary", |counts, requests| {
@@ -52,7 +52,7 @@ const ONE_SESSION: [(&str, Attack); 8] = [
     }),
 ];
 
-/// What the other users of a proxy meet in a window, and whether the fuse has to open.
+/// The responses to the other users of a proxy in a window, and whether the fuse has to open.
 type Traffic = (&'static str, fn(&mut ResponseCounts), bool);
 
 const TRAFFIC: [Traffic; 14] = [
@@ -192,7 +192,7 @@ fn no_session_alone_opens_a_fuse_or_keeps_one_closed() {
     assert!(wrong.is_empty(), "{} cases:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Who has several sessions is as many users, and no more.
+/// A client with several sessions is as many users, and no more.
 #[test]
 fn what_an_attacker_opens_or_keeps_closed_takes_as_many_sessions_as_there_are_users() {
     let well = |sessions: u64, others: u64, requests| {

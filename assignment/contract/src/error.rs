@@ -1,6 +1,6 @@
 //! Errors of a configuration, each with its place.
 
-/// Why a configuration cannot be accepted.
+/// The reason for which a configuration is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ContractError {
     /// Not JSON, or not of this shape. The source names line, column and field.
@@ -26,7 +26,7 @@ pub enum ContractError {
     Invalid {
         /// The path of the field.
         place: String,
-        /// What was expected and what was found.
+        /// The expected value and the found one.
         reason: String,
     },
 }

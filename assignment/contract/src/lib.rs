@@ -52,7 +52,7 @@ pub struct FilterConfig {
     pub headers: HeaderNames,
     /// The cookie of minted ids, one per host for all releases.
     pub id_cookie: CookieConfig,
-    /// How long a browser keeps a minted id, in seconds.
+    /// The age of a minted id in a browser, in seconds.
     pub id_max_age_seconds: u64,
     /// The ring that signs and verifies pins, minted ids and tokens. At most one key signs. Inside the mesh: the keys
     /// that `baggage_keys` derives from it, which verify decisions in baggage.

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use std::cell::{Cell, RefCell};
 use std::fmt;
 
-/// What is wrong with a document: the first fault, which the later ones mostly follow from.
+/// The faults of a document: the first one, from which the later ones mostly follow.
 pub(crate) struct Faults {
     first: Cell<Option<ContractError>>,
     /// Whether unknown fields are faults.
@@ -34,13 +34,13 @@ impl Faults {
         self.first.set(Some(first));
     }
 
-    /// What was read, unless something was wrong with it.
+    /// The result of reading, or its first fault.
     pub(crate) fn unless_any<T>(self, read: T) -> Result<T, ContractError> {
         self.first.into_inner().map_or(Ok(read), Err)
     }
 }
 
-/// Where in the document a value stands. Becomes text only when something is wrong there.
+/// The place of a value in the document. It becomes text only for a fault.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'p> {
     faults: &'p Faults,
@@ -97,7 +97,7 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-/// What stands in a wrong place, short enough for a message. (Not by `Value`'s own `Display`: the tables for printing
+/// A wrong value, short enough for a message. (Not by `Value`'s own `Display`: the tables for printing
 /// fractions are larger than everything else here.)
 fn short(value: &Value) -> String {
     match value {

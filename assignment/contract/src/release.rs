@@ -56,14 +56,14 @@ pub struct ReleaseConfig {
     pub pin: Option<PinConfig>,
     /// When an id is minted for a user without a key.
     pub mint: MintPolicy,
-    /// How testers choose a version.
+    /// The way in which testers choose a version.
     #[serde(rename = "override")]
     pub overrides: OverrideConfig,
     /// The version of a request that no other rule decides.
     pub fallback: Fallback,
     /// Whether subsets hash on the identity header.
     pub session_affinity: SessionAffinity,
-    /// What happens to cacheable responses of a version that is not stable.
+    /// The handling of cacheable responses of a version that is not stable.
     pub cache_control: CacheControl,
     /// Whether the time to the response's headers is kept as a histogram.
     #[serde(skip_serializing_if = "is_false")]
@@ -106,11 +106,11 @@ pub enum Stickiness {
 pub struct Until {
     /// Seconds since 1970-01-01 UTC.
     pub at_seconds: u64,
-    /// What happens then.
+    /// The change at that time.
     pub action: ExpiryAction,
 }
 
-/// What happens at [`Until::at_seconds`].
+/// The change at [`Until::at_seconds`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ExpiryAction {
@@ -127,14 +127,14 @@ pub enum ExpiryAction {
 pub struct VersionConfig {
     /// The value of the pods' version label.
     pub name: String,
-    /// What the version is for at the moment.
+    /// The current purpose of the version.
     pub role: Role,
     /// Counts how often the version was added to the release: pins of an older epoch are treated as pins of a removed
     /// version.
     pub epoch: u32,
 }
 
-/// What a version is for at the moment.
+/// The current purpose of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Role {
@@ -210,18 +210,18 @@ pub enum MintPolicy {
     Never,
 }
 
-/// How testers choose a version.
+/// The way in which testers choose a version.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OverrideConfig {
-    /// Who may choose a version.
+    /// The clients that may choose a version.
     pub mode: OverrideMode,
-    /// Where tokens are and which are revoked, for [`OverrideMode::Token`].
+    /// The places of tokens and their revocation, for [`OverrideMode::Token`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token: Option<TokenConfig>,
 }
 
-/// Who may choose a version.
+/// The clients that may choose a version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum OverrideMode {
@@ -234,7 +234,7 @@ pub enum OverrideMode {
     Open,
 }
 
-/// Where override tokens are found besides the token header.
+/// The places of override tokens besides the token header.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenConfig {
@@ -268,7 +268,7 @@ pub enum SessionAffinity {
     Identity,
 }
 
-/// What happens to cacheable responses of a version that is not stable.
+/// The handling of cacheable responses of a version that is not stable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CacheControl {

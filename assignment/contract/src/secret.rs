@@ -72,12 +72,12 @@ pub struct RingKey {
     pub id: String,
     /// At least [`Secret::MIN_LEN`] bytes.
     pub key: Secret,
-    /// What the key is for now. Rotation: `verify` everywhere, then `sign`, then the old one `verify` until its pins aged.
+    /// The key's current use. Rotation: `verify` everywhere, then `sign`, then the old one `verify` until its pins aged.
     #[serde(rename = "use")]
     pub usage: KeyUse,
 }
 
-/// What a key of the ring is used for.
+/// The use of a key of the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum KeyUse {

@@ -24,7 +24,7 @@ use std::str::FromStr;
 #[serde(try_from = "u32", into = "u32")]
 pub struct Weight(u16);
 
-/// Why a number is no weight.
+/// The error of a number that is no weight.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WeightError {
     /// Outside 0 to 10,000 basis points.

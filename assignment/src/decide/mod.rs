@@ -76,7 +76,7 @@ pub struct Decision {
     pub bucket: Option<Bucket>,
     /// The source of the key, if the row uses one.
     pub key: Option<KeyOrigin>,
-    /// What happens to the pin in the response.
+    /// The change of the pin in the response.
     pub pin: PinAction,
     /// Whose the host's pin is that the request has.
     pub host_pin: HostPin,
@@ -93,7 +93,7 @@ pub struct Decision {
     pub has_token_parameter: bool,
 }
 
-/// Why a request got its version.
+/// The reason for a request's version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
     /// Row 2.
@@ -168,7 +168,7 @@ impl Reason {
     }
 }
 
-/// Where a user's key was found.
+/// The source of a user's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyOrigin {
     /// In the minted id's cookie.
@@ -177,7 +177,7 @@ pub enum KeyOrigin {
     Key(usize),
 }
 
-/// What the response does about the pin.
+/// The change of the pin by a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PinAction {
     /// Nothing, whatever the response sets.
@@ -283,7 +283,7 @@ impl Facts<'_> {
         Decision { identity: Some(identity), bucket: Some(bucket), ..decision }
     }
 
-    /// Where pins are possible at all they are written with the session cookie; inside the mesh never.
+    /// Pins are written with the session cookie, and inside the mesh never.
     fn session_pin_action(&self) -> PinAction {
         match self.policy.position {
             Position::Edge if self.is_session() => PinAction::WithSession,

@@ -141,7 +141,7 @@ fn judge<'a>(facts: &Facts<'a>, pins: &Candidates<'a>, whose: Whose) -> Pinned<'
     }
 }
 
-/// What the host's pin that belongs to no session says, beside the pin that decides.
+/// The state of the host's pin that belongs to no session, beside the pin that decides.
 fn unclaimed(facts: &Facts<'_>, pinned: &Pinned<'_>) -> HostPin {
     let Genuine::One(host) = genuine(facts, &facts.pins, Whose::NoSession) else {
         // The next session settles a conflict.

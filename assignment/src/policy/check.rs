@@ -9,7 +9,7 @@ use crate::seal::{KeyRing, MAX_NAME_LEN};
 /// The first thing that is wrong. (Later ones mostly follow from it; and one shared, plain function instead of a closure
 /// for each check keeps the module in the proxy small.)
 struct Checks<'c> {
-    /// What the places begin with.
+    /// The beginning of the places.
     prefix: &'c str,
     fault: Option<ContractError>,
 }
@@ -29,7 +29,7 @@ impl Checks<'_> {
     }
 }
 
-/// What holds for the proxy as a whole.
+/// Checks the settings of the whole proxy.
 pub(super) fn proxy(config: &FilterConfig) -> Result<(), ContractError> {
     let mut checks = Checks { prefix: "", fault: None };
     cookie(&mut checks, "idCookie", &config.id_cookie);
@@ -48,7 +48,7 @@ pub(super) fn proxy(config: &FilterConfig) -> Result<(), ContractError> {
     checks.end()
 }
 
-/// What holds for one release.
+/// Checks one release.
 pub(super) fn release(
     config: &FilterConfig,
     ring: &KeyRing,

@@ -22,7 +22,7 @@ use hosts::HostIndex;
 /// A configuration in force.
 #[derive(Debug)]
 pub struct Policy {
-    /// Where the proxy stands.
+    /// The proxy's position: edge or mesh.
     pub position: Position,
     /// The names of our headers.
     pub headers: HeaderNames,
@@ -32,7 +32,7 @@ pub struct Policy {
     pub baggage_ring: KeyRing,
     /// The minted id's cookie.
     pub id_cookie: CookieConfig,
-    /// How long a browser keeps a minted id, in seconds.
+    /// The age of a minted id in a browser, in seconds.
     pub id_max_age_seconds: u64,
     /// The key of our member in W3C baggage, if it is used.
     pub baggage: Option<String>,

@@ -24,11 +24,11 @@ pub struct Release {
     pub stickiness: Stickiness,
     /// The live versions.
     pub versions: Vec<Version>,
-    /// Where the key may be.
+    /// The sources of the key, in order.
     pub identify_by: Vec<KeySource>,
     /// The application's session cookie.
     pub session_cookie: Option<String>,
-    /// Where sessions older than the filter live.
+    /// The version of sessions that are older than the filter.
     pub adopt: Option<String>,
     /// When adoption ends; 0: never.
     pub adopt_until_seconds: u64,
@@ -40,15 +40,15 @@ pub struct Release {
     pub session_pin_name: String,
     /// When ids are minted.
     pub mint: MintPolicy,
-    /// Who may override.
+    /// The clients that may override.
     pub override_mode: OverrideMode,
-    /// Where tokens are.
+    /// The places of tokens.
     pub token: Option<TokenConfig>,
-    /// What remains.
+    /// The version of requests that no other row decides.
     pub fallback: Fallback,
     /// Whether subsets hash on the identity header.
     pub session_affinity: SessionAffinity,
-    /// What happens to cacheable responses.
+    /// The handling of cacheable responses.
     pub cache_control: CacheControl,
     /// Whether latencies are kept.
     pub latency_histogram: bool,

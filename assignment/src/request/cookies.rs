@@ -56,7 +56,7 @@ pub fn unquoted(value: &[u8]) -> &[u8] {
 /// Cookies in order, as name and value.
 #[derive(Clone, Debug)]
 pub struct CookieIter<'h> {
-    /// What is left of the line.
+    /// The rest of the line.
     line: Option<&'h [u8]>,
     /// The headers in which further lines are.
     others: headers::Iter<'h>,

@@ -53,14 +53,14 @@ impl<'h> IntoIterator for &Headers<'h> {
 /// The pairs of [`Headers`], in order.
 #[derive(Clone, Debug)]
 pub enum Iter<'h> {
-    /// What is left of a wire form.
+    /// The rest of a wire form.
     Wire {
         /// The lengths left.
         lengths: &'h [u8],
         /// The bytes left.
         text: &'h [u8],
     },
-    /// What is left of a list.
+    /// The rest of a list.
     List(std::slice::Iter<'h, (&'h [u8], &'h [u8])>),
 }
 

@@ -23,7 +23,7 @@ pub enum SessionCookie {
     Part,
 }
 
-/// What comes between the name and the number of a part.
+/// The separators of a part's name and number.
 ///
 /// # Source
 /// `.`: Auth.js, Supabase; `_`: oauth2-proxy, `mod_auth_openidc`; `C`: ASP.NET Core; none: lua-resty-session 4; `__`: Auth0 for

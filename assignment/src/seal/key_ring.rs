@@ -20,7 +20,7 @@ struct Key {
     hmac: HmacKey,
 }
 
-/// What [`baggage_keys`] is derived by.
+/// The text from which [`baggage_keys`] derives keys.
 const BAGGAGE_DERIVATION: &[u8] = b"canary baggage";
 
 /// The keys for decisions in baggage, derived from those of the edge: proxies inside the mesh get these, so that

@@ -21,7 +21,7 @@ pub use verified_cache::VerifiedCache;
 
 use crate::{CohortMark, Identity};
 
-/// What a seal is for.
+/// The purpose of a seal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Keeps a session on the version that answered it.
@@ -61,7 +61,7 @@ pub const MAX_TEXT_LEN: usize = 256;
 /// The content of a signed text. Only [`KeyRing::verify`] creates one from text, so a `Seal` that was read is genuine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seal<'t> {
-    /// What it is for.
+    /// Its purpose.
     pub kind: Kind,
     /// The version it names; empty for minted ids, `<train>.<role>` for baggage.
     pub version: &'t [u8],

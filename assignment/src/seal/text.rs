@@ -44,19 +44,19 @@ pub(super) fn read(kind: Kind, text: &[u8]) -> Option<Unverified<'_>> {
     Some(Unverified { key_id, seal: Seal { kind, version, epoch, identity, issued, expires }, mac })
 }
 
-/// Where the version begins in a text that has been read: behind kind and key id.
+/// The start of the version in a text that has been read: behind kind and key id.
 pub(super) fn version_at(text: &[u8]) -> Option<usize> {
     let mut separators = text.iter().enumerate().filter(|(_, byte)| **byte == b'.');
     separators.nth(1).map(|(place, _)| place + 1)
 }
 
-/// What is before the first dot, and after it.
+/// The parts before and after the first dot.
 fn split_first(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let (field, rest) = text.split_at_checked(position_of(b'.', text)?)?;
     Some((field, rest.get(1..)?))
 }
 
-/// What is before the last dot, and after it.
+/// The parts before and after the last dot.
 fn split_last(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let dot = text.iter().rposition(|byte| *byte == b'.')?;
     let (rest, field) = text.split_at_checked(dot)?;

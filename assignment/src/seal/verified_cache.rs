@@ -9,7 +9,7 @@ use super::key_ring::is_equal_in_constant_time;
 use super::{KeyRing, Kind, Seal, text};
 use crate::Identity;
 
-/// How many texts are remembered; a power of two. A page is loaded within seconds, so these are the users of the last
+/// The number of remembered texts, a power of two. A page is loaded within seconds, so these are the users of the last
 /// seconds, not all of them.
 const SLOTS: usize = 512;
 
@@ -35,7 +35,7 @@ struct Slot {
     uid_len: usize,
     /// Of both; 0 where there is none.
     len: usize,
-    /// Where in the text the version begins, and where it ends.
+    /// The start and the end of the version in the text.
     version: (usize, usize),
     epoch: u32,
     identity: Identity,

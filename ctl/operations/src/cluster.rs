@@ -15,25 +15,25 @@ use jiff::Timestamp;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How objects are written.
+/// The options of writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteOptions {
     /// Takes fields from their owners.
     pub force_conflicts: bool,
     /// Puts routes into objects that belong to a tool.
     pub take_ownership: bool,
-    /// How long Leases hold and are waited for.
+    /// The times for which Leases hold and operations wait for them.
     pub lease_timing: LeaseTiming,
-    /// How long istiod takes to send a change: its debounce, and a push. A default proxy has no metric of its routes.
+    /// The time that istiod takes to send a change: its debounce, and a push. A default proxy has no metric of its routes.
     pub istiod_push_delay: Duration,
-    /// How long a proxy is waited for that cannot be asked what it runs; `None` refuses what depends on its report.
+    /// The wait for a proxy that cannot be asked what it runs; `None` refuses operations that depend on its report.
     pub unseen_proxies_wait: Option<Duration>,
-    /// How long a proxy that is known by its scrapes alone is given for the clusters of new subsets.
+    /// The time that a proxy which is known by its scrapes alone is given for the clusters of new subsets.
     pub unseen_clusters_wait: Duration,
 }
 
 impl WriteOptions {
-    /// How long a proxy is waited for that cannot be asked: istiod collects changes for at most 10 s (`PILOT_DEBOUNCE_MAX`), and
+    /// The wait for a proxy that cannot be asked: istiod collects changes for at most 10 s (`PILOT_DEBOUNCE_MAX`), and
     /// sends them to all proxies within seconds.
     pub const UNSEEN_PROXIES_WAIT: Duration = Duration::from_secs(30);
 }

@@ -16,20 +16,20 @@ use canary_release::preflight::{Alternative, PreflightCheck};
 use canary_release::record::{Operation, Record};
 use canary_release::spec::ReleaseName;
 
-/// How a release is uninstalled.
+/// The options of `uninstall`.
 pub struct UninstallOptions<'a> {
     /// The checks that are skipped.
     pub skipped: &'a [PreflightCheck],
-    /// How proxies are waited for.
+    /// The wait for proxies.
     pub waiting: WaitOptions<'a>,
-    /// Who sends the alerts that are left.
+    /// The sender of the alerts that are left.
     pub alerts: LastAlerts,
 }
 
 /// The result of an `uninstall`.
 #[derive(Debug)]
 pub struct Uninstalled {
-    /// What was written and deleted.
+    /// The changes that were written.
     pub plan: Plan,
     /// The proxies that could not be asked whether they still had the canary, or why none could.
     pub not_observed: Option<Box<Error>>,
@@ -38,7 +38,7 @@ pub struct Uninstalled {
 }
 
 impl Cluster {
-    /// What `uninstall` would write. Reads only.
+    /// The plan of `uninstall`. Reads only.
     ///
     /// # Errors
     ///

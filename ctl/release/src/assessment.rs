@@ -19,7 +19,7 @@ const MAX_SILENT: f64 = 0.2;
 /// A verdict with its reason.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Assessment {
-    /// What to do next.
+    /// The next step.
     pub verdict: EvidenceVerdict,
     /// Why, as a sentence.
     pub reason: String,

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// The label of a namespace or a pod that says how its traffic is taken into the mesh.
 pub const DATA_PLANE_MODE: &str = "istio.io/dataplane-mode";
 const AMBIENT: &str = "ambient";
-/// What istio-cni says of a pod whose traffic it sends to ztunnel.
+/// The annotation of istio-cni on a pod whose traffic it sends to ztunnel.
 const REDIRECTION: (&str, &str) = ("ambient.istio.io/redirection", "enabled");
 /// The labels that istiod gives the pods of a waypoint.
 const WAYPOINT: [(&str, &str); 2] = [

@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
-/// How every WebAssembly module begins (WebAssembly core specification, section 5.5.16).
+/// The beginning of every WebAssembly module (WebAssembly core specification, section 5.5.16).
 const MAGIC: &[u8] = b"\0asm";
 
 /// The bytes of a module. Clones share them.

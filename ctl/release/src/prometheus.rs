@@ -156,7 +156,7 @@ pub fn parse_series(status: u16, body: &[u8]) -> Result<Vec<Series>, QueryError>
     }
 }
 
-/// What a response has found.
+/// The data of a response.
 fn data(status: u16, body: &[u8]) -> Result<QueryData, QueryError> {
     let response = serde_json::from_slice::<Response>(body).map_err(|_| match status {
         200..=299 => QueryError::Foreign(format!("status {status} and another text")),

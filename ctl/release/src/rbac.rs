@@ -35,7 +35,7 @@ pub struct Rule {
     /// The objects; none stands for all.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub resource_names: BTreeSet<String>,
-    /// What may be done.
+    /// The permitted verbs.
     pub verbs: Vec<&'static str>,
 }
 
@@ -51,7 +51,7 @@ pub struct Right {
     /// The object; `None` for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What may be done.
+    /// The permitted verbs.
     pub verb: &'static str,
 }
 

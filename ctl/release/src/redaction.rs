@@ -69,7 +69,7 @@ fn spellings(secret: &str) -> Vec<String> {
     all
 }
 
-/// What the base64 of a longer text has of these bytes, whatever is around them: `before` bytes of a group of three come before.
+/// The part of these bytes in the base64 of a longer text, whatever is around them: `before` bytes of a group of three come before.
 fn base64_within(engine: &GeneralPurpose, bytes: &[u8], before: usize) -> String {
     let padded: Vec<u8> = std::iter::repeat_n(0, before).chain(bytes.iter().copied()).collect();
     let encoded = engine.encode(&padded);

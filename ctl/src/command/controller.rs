@@ -56,7 +56,7 @@ impl Host for Program {
     }
 }
 
-/// How long proxies are waited for at a promotion or a rollback; the next observation continues.
+/// The wait for proxies at a promotion or a rollback; the next observation continues.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
 pub(super) async fn run(arguments: &Controller, printer: &Printer) -> Result<Outcome, Error> {

@@ -91,7 +91,7 @@ pub(super) async fn run(arguments: &Uninstall, printer: &mut Printer) -> Result<
     Ok(Outcome::Done)
 }
 
-/// Who sends the alerts that are left. Receivers and hooks are those of the file of the release, as in `rollout run`: without it each alert is
+/// The sender of the alerts that are left. Receivers and hooks are those of the file of the release, as in `rollout run`: without it each alert is
 /// given up at once, and named.
 fn last_alerts(cluster: &Cluster, name: &ReleaseName, release: Option<&Release>) -> LastAlerts {
     let spec = release.map(|release| release.rollout.clone()).unwrap_or_default();

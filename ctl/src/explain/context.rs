@@ -20,7 +20,7 @@ pub struct Claim {
     value: String,
 }
 
-/// Why a text is no claim.
+/// The error of a text that is no claim.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a claim as `sub=alice`, found `{0}`")]
 pub struct ClaimError(String);

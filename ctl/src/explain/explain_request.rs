@@ -14,7 +14,7 @@ pub struct ExplainRequest {
     pub headers: Vec<(String, String)>,
 }
 
-/// Why an argument describes no request.
+/// The error of an argument that describes no request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExplainRequestError {
     /// No header line.

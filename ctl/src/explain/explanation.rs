@@ -32,7 +32,7 @@ pub struct Explanation {
     pub reason: Option<&'static str>,
     /// The reason as a sentence.
     pub why: String,
-    /// Where the key was found.
+    /// The source of the key.
     pub key: Option<String>,
     pub identity: Option<String>,
     /// The user's bucket, `0..10_000`.
@@ -41,11 +41,11 @@ pub struct Explanation {
     pub weight_percent: Option<f64>,
     /// The least weight, in percent, at which this request is the canary's; `None` if no weight changes the version.
     pub canary_from_percent: Option<f64>,
-    /// What the response would set.
+    /// The cookies that the response would set.
     pub remembers: Vec<String>,
     /// The filter's cookies in the request.
     pub carries: Vec<Credential>,
-    /// What else there is to know.
+    /// Further notes.
     pub notes: Vec<String>,
 }
 
@@ -183,7 +183,7 @@ impl Explained<'_> {
         notes.chain(adopted.into_iter().flatten()).chain(draining).collect()
     }
 
-    /// What a session gets that is not older than the filter: a cookie copied from a browser often comes without its pin.
+    /// The version of a session that is not older than the filter: a cookie copied from a browser often comes without its pin.
     fn newer_sessions(&self) -> [String; 2] {
         let chances = self.chances_of_a_draw();
         let certain = self.canary_by_chance().unwrap_or(self.release.stable());

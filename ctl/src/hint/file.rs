@@ -40,7 +40,7 @@ impl Hint for config::Error {
     }
 }
 
-/// What the files of both releases have to say.
+/// The field in which the files of both releases have to agree.
 fn shared_field(disagreement: &Disagreement) -> String {
     let Disagreement { field, first: (first, _), second: (second, _) } = disagreement;
     let (first, second) = (shown(first), shown(second));

@@ -40,7 +40,7 @@ pub(crate) use import::move_command;
 pub use rights::{missing_rights, printed_for};
 pub use status::CALLS_OF_AMBIENT_PODS;
 
-/// What a person can do about it.
+/// The remedy for a person.
 pub trait Hint {
     /// A hint: what the user can change. `None` if the text itself says it, or if nothing helps.
     fn hint(&self) -> Option<String>;

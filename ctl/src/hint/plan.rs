@@ -63,7 +63,7 @@ impl Hint for record::Error {
     }
 }
 
-/// What the file has to name. Otherwise applying it would move all users back.
+/// The version that the file has to name. Otherwise applying it would move all users back.
 fn old_stable(stable: &str, turn: Option<&RoleChange>) -> String {
     let file = format!(
         "set `versions.stable: {}`, and take `versions.canary` out or name the next one there",
@@ -75,7 +75,7 @@ fn old_stable(stable: &str, turn: Option<&RoleChange>) -> String {
     }
 }
 
-/// What the owner of a route can change.
+/// The change that the owner of a route can make.
 const fn past(obstacle: &RouteObstacle) -> &'static str {
     match obstacle {
         RouteObstacle::SplitsRequests { .. } => {

@@ -92,15 +92,15 @@ impl Hint for EmbeddedAtScale {
     }
 }
 
-/// What can be done about ambient pods that may call the Service.
+/// The remedy for ambient pods that may call the Service.
 pub const CALLS_OF_AMBIENT_PODS: &str = "let them call a gateway, or a Service that selects stable's label; or give them a sidecar: label their template \
      `istio.io/dataplane-mode: none` and `sidecar.istio.io/inject: \"true\"`";
 
-/// What can be done about a workload whose requests no filter can decide.
+/// The remedy for a workload whose requests no filter can decide.
 pub(super) const NO_ENVOY: &str = "take it out of `sidecars` or `gateways`, since the gateways decide for users anyway; or give its pods a sidecar: \
      label their template `istio.io/dataplane-mode: none` and `sidecar.istio.io/inject: \"true\"`";
 
-/// What can be done about a proxy that does not report what it runs.
+/// The remedy for a proxy that does not report what it runs.
 pub(super) fn without_report(namespace: &str, pod: &str, fault: &ProxyFault) -> String {
     match fault {
         ProxyFault::Ambient | ProxyFault::Waypoint => NO_ENVOY.to_owned(),
@@ -108,7 +108,7 @@ pub(super) fn without_report(namespace: &str, pod: &str, fault: &ProxyFault) -> 
     }
 }
 
-/// What keeps the metrics of a proxy from being read.
+/// The remedy for a proxy whose metrics cannot be read.
 pub(super) fn unreadable(namespace: &str, pod: &str) -> String {
     let forward = ShellCommand::new("kubectl -n").name(namespace, "NAMESPACE").words("port-forward");
     format!(
@@ -172,7 +172,7 @@ const fn constant(problem: &Problem<'_>) -> &'static str {
     }
 }
 
-/// How no request bypasses our routes any more, and which pods are to be stopped until then.
+/// The way to close a bypass of our routes, and the pods to stop until then.
 fn close(gap: &Gap, reached: &BTreeMap<String, usize>) -> String {
     let closed = gap.hint().unwrap_or_default();
     if reached.is_empty() {
@@ -182,7 +182,7 @@ fn close(gap: &Gap, reached: &BTreeMap<String, usize>) -> String {
     format!("{closed}; until then, scale the Deployment of {} to 0 replicas", versions.join(" and "))
 }
 
-/// How a Deployment gets the pods of its version back.
+/// The way to give a Deployment the pods of its version again.
 fn rendered_again(drift: &TemplateDrift) -> String {
     let Reference { namespace, .. } = &drift.deployment;
     let rollback = drift.helm_release.as_ref().map(|release| {
@@ -206,7 +206,7 @@ fn rendered_again(drift: &TemplateDrift) -> String {
 pub(super) const NO_SUCH_COOKIE: &str = "`curl -i` of a page that begins a session shows which cookie the application sets: name it in `session.cookie` and \
              `canary-ctl apply`; leave `session.cookie` out if there is none, so that the filter's id is pinned";
 
-/// How `session.cookie` comes to name the application's sessions.
+/// The way to let `session.cookie` name the application's sessions.
 const fn names_cookie(found: &WrongCookie<'_>) -> &'static str {
     match found {
         WrongCookie::NeverSet { .. } => NO_SUCH_COOKIE,
@@ -217,7 +217,7 @@ const fn names_cookie(found: &WrongCookie<'_>) -> &'static str {
     }
 }
 
-/// How an object that does not exist is written.
+/// The command that writes an object that does not exist.
 pub(super) const fn writes(cause: MissingCause) -> &'static str {
     match cause {
         MissingCause::Deleted => "`canary-ctl apply` writes it again",
@@ -226,7 +226,7 @@ pub(super) const fn writes(cause: MissingCause) -> &'static str {
     }
 }
 
-/// How a change of other field managers is reverted.
+/// The way to revert a change of other field managers.
 fn restore(by: &[String]) -> String {
     match by {
         [] => "`canary-ctl apply` restores it".to_owned(),

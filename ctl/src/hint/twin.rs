@@ -64,7 +64,7 @@ impl Hint for Refusal {
 }
 
 impl Hint for UnfinishedDeployment {
-    /// How to tell who deploys it, so that its record and the cluster agree.
+    /// The way to bring its record and the cluster together.
     fn hint(&self) -> Option<String> {
         let Self { deployment, version, stable, helm } = self;
         let [name, version, stable] =

@@ -50,7 +50,7 @@ impl HttpHookCaller {
         Self { endpoints, secrets, first_backoff: FIRST_BACKOFF }
     }
 
-    /// What a hook is sent, with the metadata of the file.
+    /// The body for a hook, with the metadata of the file.
     fn body(endpoint: &HookEndpoint, payload: HookPayload) -> Result<Bytes, HookError> {
         let payload = payload.with_metadata(&endpoint.metadata);
         let body = serde_json::to_vec(&payload).map_err(|error| HookError::no_response(error.to_string()));
@@ -96,7 +96,7 @@ impl HttpHookCaller {
         text.parse::<SignatureKeys>().map_err(|error| HookError::no_response(format!("{source}: {error}")))
     }
 
-    /// What stands in a place outside of the file of the release.
+    /// The secret in a place outside of the file of the release.
     async fn secret(&self, source: &SecretSource, expected: &str) -> Result<String, HookError> {
         let missing = || HookError::no_response(format!("expected {expected} in {source}, found none"));
         match source {
@@ -192,7 +192,7 @@ fn request_id(hook: &RolloutHook, payload: &HookPayload, id: Option<&str>) -> St
     id.map_or_else(call, str::to_owned)
 }
 
-/// What a response says. A redirect is not followed: what is sent is for this receiver.
+/// Reads the response. A redirect is not followed: the request is for this receiver.
 fn accepted(response: &Response<Bytes>) -> Result<(), HookError> {
     let status = response.status();
     if status.is_success() {

@@ -8,7 +8,7 @@ use hyper_util::client::legacy::connect::{Connect, HttpConnector};
 use hyper_util::rt::TokioExecutor;
 use std::time::Duration;
 
-/// What a response may cost.
+/// The limits of a response.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// From the request to the last byte of the response.
@@ -17,7 +17,7 @@ pub(crate) struct Limits {
     pub(crate) body_bytes: usize,
 }
 
-/// Why there is no whole response.
+/// The reason for which there is no whole response.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HttpError {
     /// The connection cannot be made or breaks, or what comes is no HTTP.
@@ -85,7 +85,7 @@ mod tests {
 
     const LIMITS: Limits = Limits { timeout: Duration::from_secs(5), body_bytes: 8 };
 
-    /// What the client makes of a server that sends this text, and keeps the connection open.
+    /// The client's result for a server that sends this text, and keeps the connection open.
     async fn received(text: &'static str, limits: Limits) -> Result<Response<Bytes>, HttpError> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let uri = format!("http://{}/", listener.local_addr().unwrap());

@@ -11,7 +11,7 @@ use url::Url;
 
 const LIMITS: Limits = Limits { timeout: Duration::from_mins(1), body_bytes: 16 << 20 };
 
-/// Why a file of a web server cannot be read.
+/// The error of reading a file of a web server.
 #[derive(Debug, thiserror::Error)]
 pub enum DownloadError {
     #[error("expected an address of HTTP, found `{0}`")]

@@ -8,13 +8,13 @@ use url::Url;
 /// Redirects that are followed; browsers stop at 20.
 pub(crate) const MAX_REDIRECTS: usize = 5;
 
-/// Why a redirect is not followed.
+/// The reason for which a redirect is not followed.
 #[derive(Debug, thiserror::Error)]
 pub enum RedirectError {
     /// No address, or none of HTTP.
     #[error("expected a redirect to an address of HTTP, found `{0}`")]
     NoAddress(String),
-    /// What was encrypted would not be any more.
+    /// The redirect leads from TLS to plain HTTP.
     #[error("expected a redirect to an `https` address, found `{0}`")]
     Plain(String),
     #[error("expected at most {MAX_REDIRECTS} redirects, found more")]

@@ -7,7 +7,7 @@ use rustls::pki_types::ServerName;
 /// Connects to `http` without, to `https` with TLS.
 pub(crate) type TlsConnector = HttpsConnector<HttpConnector>;
 
-/// Why there is no TLS.
+/// The reason for which there is no TLS.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TlsError {
     /// The system's certificates cannot be read.

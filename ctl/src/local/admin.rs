@@ -79,7 +79,7 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::TcpListener;
 
-    /// What is said of an Envoy that answers with this text and closes the connection.
+    /// The message about an Envoy that responds with this text and closes the connection.
     async fn message(text: &'static str) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

@@ -34,7 +34,7 @@ pub struct Plan {
     clusters: BTreeMap<String, Value>,
     hosts: Vec<Value>,
     module: std::path::PathBuf,
-    /// What the file of the module is going to contain, where it is ours to write.
+    /// The next content of the module's file, if it is ours to write.
     embedded: Option<EmbeddedModule>,
 }
 
@@ -46,7 +46,7 @@ pub struct Applied {
     pub refusals: u64,
 }
 
-/// How long Envoy may take for clusters, routes and a generation: first health checks are part of it.
+/// The time for clusters, routes and a generation in Envoy: first health checks are part of it.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
 impl Plan {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const TEMPLATE: &str = include_str!("../../../envoyfilter-templates/local-envoy.yaml");
 const HCM: &str = "static_resources/listeners/0/filter_chains/0/filters/0/typed_config";
 
-/// What a bootstrap can differ in.
+/// The settings of a bootstrap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bootstrap {
     /// The address on which Envoy listens for users.
@@ -21,7 +21,7 @@ pub struct Bootstrap {
     pub filter: Filter,
     /// The proxy's position: inside the mesh identity and cohort are trusted, so they are not removed.
     pub position: Position,
-    /// Where requests are logged, if anywhere.
+    /// The file of the access log, if there is one.
     pub access_log: Option<PathBuf>,
 }
 

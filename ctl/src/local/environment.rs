@@ -95,7 +95,7 @@ impl Environment {
         Ok(keys)
     }
 
-    /// What the files would be with the release as it is written now. Nothing is written but keys, where there are none.
+    /// The files with the release as it is written now. Nothing is written but keys, if there are none.
     ///
     /// # Errors
     ///
@@ -113,7 +113,7 @@ impl Environment {
         Plan::new(self.state_with(releases)?, &self.keys()?)?.with_modules(releases)
     }
 
-    /// What the files would be without a release. Nothing is written.
+    /// The files without a release. Nothing is written.
     ///
     /// # Errors
     ///
@@ -159,7 +159,7 @@ impl Environment {
         if self.layout.keys().exists() { self.keys() } else { Ok(SigningKeys::placeholder()) }
     }
 
-    /// What the files would be with a state as it is given: for changes that are no change of `canary.yaml`.
+    /// The files with a given state: for changes that are no change of `canary.yaml`.
     ///
     /// # Errors
     ///
@@ -256,7 +256,7 @@ impl Environment {
         files::replace(&self.layout.routes(), &routes::rds(&routes::virtual_hosts(state)?, version)?)
     }
 
-    /// What an Envoy is started with, beside its own name: any number of them may run on one machine.
+    /// The arguments of an Envoy, beside its own name: any number of them may run on one machine.
     pub fn envoy_arguments(&self, concurrency: u32) -> Vec<OsString> {
         vec![
             "--config-path".into(),

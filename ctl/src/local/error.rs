@@ -6,7 +6,7 @@ use canary_release::yaml::EditError;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Why the local target cannot be steered.
+/// The error of the local target.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The release is not delivered to a local Envoy.
@@ -20,7 +20,7 @@ pub enum Error {
     UnknownRelease {
         /// The requested release.
         release: String,
-        /// Where the state is.
+        /// The directory of the state.
         directory: PathBuf,
         /// The releases that are known there.
         known: Vec<String>,
@@ -45,7 +45,7 @@ pub enum Error {
     /// A file of the directory has another shape: another program wrote it, or a newer version.
     #[error("expected {what} in {}", path.display())]
     Malformed {
-        /// What the file should hold.
+        /// The expected content of the file.
         what: &'static str,
         path: PathBuf,
         source: serde_json::Error,
@@ -67,7 +67,7 @@ pub enum Error {
     OtherEnvoy {
         /// The other release.
         other: String,
-        /// What differs.
+        /// The difference.
         what: &'static str,
     },
     /// No configuration can be made.
@@ -86,7 +86,7 @@ pub enum Error {
     #[error("Envoy refused {what}: {count} updates rejected, the one before stays in force")]
     Refused {
         what: &'static str,
-        /// How many rejections there were since the write.
+        /// The number of rejections since the write.
         count: u64,
     },
     /// Envoy did not take a file in time.
@@ -94,7 +94,7 @@ pub enum Error {
     Late { what: String, waited: Duration },
 }
 
-/// What can be done where one release of a directory is about to have other settings than the rest.
+/// The remedy if one release of a directory is about to have other settings than the rest.
 fn other_envoy(other: &str) -> String {
     let uninstall = ShellCommand::new("canary-ctl uninstall -r").name(other, "NAMESPACE/NAME");
     format!(

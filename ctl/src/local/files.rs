@@ -13,7 +13,7 @@ const MAX_BYTES: u64 = 256 << 20;
 /// The end of a new file's name, before it is renamed.
 const RANDOM_CHARACTERS: usize = 6;
 
-/// Who may read a file.
+/// The users that may read a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
     /// Only the owner: the file holds keys.

@@ -44,7 +44,7 @@ impl Layout {
         self.directory.join("canary_filter.wasm")
     }
 
-    /// What every release is now.
+    /// The file with the state of every release.
     pub fn state(&self) -> PathBuf {
         self.directory.join("state.json")
     }

@@ -12,7 +12,7 @@ pub struct Lock {
     _file: File,
 }
 
-/// How long another writer is waited for. A write takes milliseconds; a longer one is waiting for Envoy.
+/// The wait for another writer. A write takes milliseconds; a longer one is waiting for Envoy.
 const TIMEOUT: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(20);
 

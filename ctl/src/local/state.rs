@@ -35,19 +35,19 @@ pub struct Entry {
     pub state: ReleaseState,
     /// The rest of its configuration, as its file had it at the last `generate`.
     pub config: ReleaseConfig,
-    /// Where its requests go.
+    /// The destination of its requests.
     pub upstream: Upstream,
     /// The Envoy settings of the release.
     pub envoy: Envoy,
     /// The largest raise without being asked twice.
     pub max_step: Weight,
-    /// What happens when a weight expires.
+    /// The action when a weight expires.
     pub on_expiry: ExpiryAction,
     /// The last changes, the oldest first.
     pub history: History,
 }
 
-/// Where a release's requests go.
+/// The destination of a release's requests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Upstream {
@@ -242,7 +242,7 @@ impl Envoy {
         }
     }
 
-    /// What the filter has once in this proxy.
+    /// The settings that the filter has once in this proxy.
     pub fn settings(&self) -> ProxySettings {
         ProxySettings {
             position: Position::Edge,

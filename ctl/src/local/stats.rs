@@ -32,7 +32,7 @@ impl Stats {
         Self(ProxyMetrics::parse(text))
     }
 
-    /// What the filter counts for a release.
+    /// The filter's counts for a release.
     pub fn release(&self, name: &str) -> ReleaseMetrics {
         self.0.release(name)
     }
@@ -52,7 +52,7 @@ impl Stats {
         self.count("canary_inert").is_some_and(|value| value > 0)
     }
 
-    /// How often Envoy has refused a configuration of the filter since it started.
+    /// The number of times Envoy has refused a configuration of the filter since it started.
     pub fn refusals(&self) -> u64 {
         let resource = RESOURCE_NAME.replace('/', "_");
         let prefix = format!("envoy_extension_config_discovery_http_filter_{resource}");
@@ -73,7 +73,7 @@ impl Stats {
         self.0.text(&format!("{name}_version_text"), labels)
     }
 
-    /// How often Envoy has rejected a file since it started.
+    /// The number of times Envoy has rejected a file since it started.
     pub(super) fn rejections(&self, discovery: Discovery) -> u64 {
         let (name, labels) = discovery.metric();
         self.0.count(&format!("{name}_update_rejected"), labels).unwrap_or_default()

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 pub struct Arrival {
     /// The generation that the workers report: the one waited for, or a later one.
     pub generation: u64,
-    /// How long it took.
+    /// The time that it took.
     pub waited: Duration,
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct ImageBlob {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ModuleImage {
-    /// What names the blobs. Its digest is that of the image.
+    /// The manifest that names the blobs. Its digest is that of the image.
     pub(crate) manifest: ImageBlob,
     /// Configuration and layers.
     pub(crate) blobs: [ImageBlob; 3],
@@ -62,7 +62,7 @@ struct ImageConfig<'a> {
     rootfs: RootFs<'a>,
 }
 
-/// How a container would run; a module is none.
+/// The settings of a container; a module is none.
 #[derive(Serialize)]
 struct RunConfig {}
 
@@ -138,10 +138,10 @@ fn digest(bytes: &[u8]) -> String {
     format!("sha256:{}", ModuleDigest::of(bytes).sha256)
 }
 
-/// What says that a folder is a layout.
+/// The file that marks a folder as a layout.
 pub(crate) const MARKER: &str = "oci-layout";
 
-/// What says which images are in it.
+/// The list of its images.
 pub(crate) const INDEX: &str = "index.json";
 
 #[derive(Serialize)]

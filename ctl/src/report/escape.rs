@@ -123,7 +123,7 @@ fn escape(text: &str, is_kept: impl Fn(char) -> bool, write: impl Fn(&mut String
 mod tests {
     use super::*;
 
-    /// What a terminal obeys, and what changes the order or the number of the letters that are seen.
+    /// Characters that a terminal obeys, or that change the order or the number of the letters that are seen.
     const HIDDEN: &[char] = &[
         '\0',
         '\u{7}',

@@ -45,7 +45,7 @@ impl PaintedText {
         self.painted("\u{1b}[33m", text)
     }
 
-    /// What was written, escaped.
+    /// The written text, escaped.
     pub fn as_str(&self) -> &str {
         &self.text
     }

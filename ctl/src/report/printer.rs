@@ -57,7 +57,7 @@ pub enum Error {
     Yaml(String),
 }
 
-/// Where a command prints.
+/// The output of a command.
 pub struct Printer {
     out: Box<dyn Write>,
     err: Box<dyn Write>,

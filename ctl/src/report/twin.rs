@@ -13,7 +13,7 @@ use std::fmt;
 #[serde(transparent)]
 pub struct TwinDiffReport(pub TwinPlan);
 
-/// What would be refused, and what may be wrong.
+/// Refusals and warnings.
 #[derive(Serialize)]
 pub struct TwinCheckReport {
     refusals: Vec<Refusal>,

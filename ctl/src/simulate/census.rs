@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::io::{self, Read};
 
-/// How a key becomes an identity, by the release's `identity`.
+/// The hash from a key to an identity, by the release's `identity`.
 #[derive(Clone, Debug)]
 pub enum Identifier {
     /// `identity: plain`.
@@ -26,14 +26,14 @@ impl Identifier {
     }
 }
 
-/// How lines become users, and users buckets.
+/// The rules from lines to users, and from users to buckets.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// Where the key is in a line.
+    /// The place of the key in a line.
     pub field: Field,
-    /// How it becomes an identity.
+    /// The hash to an identity.
     pub identifier: Identifier,
-    /// What the buckets are drawn with.
+    /// The salt of the buckets.
     pub salt: Salt,
     /// Count each identity once. All of them are kept in memory then: 8 bytes each and the table's slack, about 20 bytes.
     /// Without it the memory is that of the histogram.
@@ -49,7 +49,7 @@ impl Rules {
     }
 }
 
-/// What was counted.
+/// The counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Census {
     /// Lines read.
@@ -58,7 +58,7 @@ pub struct Census {
     pub without_key: u64,
     /// Whether every identity was counted once, however often it came.
     pub is_distinct: bool,
-    /// How many users lie below bucket `n`, for `n` from 0 to [`BUCKETS`].
+    /// The number of users below bucket `n`, for `n` from 0 to [`BUCKETS`].
     below: Vec<u64>,
 }
 

@@ -5,7 +5,7 @@ use assignment::request::cookie_pairs;
 use std::borrow::Cow;
 use std::str::FromStr;
 
-/// Where the key is in a line.
+/// The place of the key in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Field {
     /// The whole line, without white space around it.
@@ -16,13 +16,13 @@ pub enum Field {
     User,
     /// A cookie of this name (the last text of the line that has it).
     Cookie(String),
-    /// What the quotation marks hold, counted from 1: in combined format 1 is the request, 2 the referer.
+    /// The quoted fields, counted from 1: in combined format 1 is the request, 2 the referer.
     Quoted(usize),
     /// Between white space, counted from 1, quotation marks meaning nothing (awk's `$n`).
     Spaced(usize),
 }
 
-/// Why a text names no field.
+/// The error of a text that names no field.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected `client`, `user`, `cookie:NAME`, `quoted:N` or `field:N` (N from 1), found `{0}`")]
 pub struct FieldError(String);

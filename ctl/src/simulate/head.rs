@@ -20,7 +20,7 @@ const PACKED: [(&[u8], &str, &str); 5] = [
     (b"PK\x03\x04", "ZIP", "unzip -p"),
 ];
 
-/// Why the input is not what it is said to be.
+/// The error of input that is not what it is said to be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeadError {
     /// Compressed.
@@ -28,7 +28,7 @@ pub enum HeadError {
     Packed {
         /// How.
         format: &'static str,
-        /// What makes text of it.
+        /// The program that makes text of it.
         program: &'static str,
     },
     /// UTF-16, as PowerShell redirects text.

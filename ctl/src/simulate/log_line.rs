@@ -61,7 +61,7 @@ impl LogFormat {
         (has_time && line.contains(&b'"')).then_some(Self::Common)
     }
 
-    /// What a person calls it.
+    /// Its name for a person.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Common => "common or combined format",

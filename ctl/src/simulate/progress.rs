@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// A bar that appears after this time: shorter runs need none.
 const APPEARS_AFTER: Duration = Duration::from_secs(2);
 
-/// How far the reading is.
+/// The progress of the reading.
 pub struct Progress {
     state: State,
 }

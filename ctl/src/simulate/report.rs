@@ -14,7 +14,7 @@ const SPREAD_PARTS: usize = 100;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SimulationReport {
-    /// What the buckets were drawn with.
+    /// The salt of the buckets.
     pub salt: String,
     /// Whether users move when the weight does.
     pub stickiness: Stickiness,

@@ -5,7 +5,7 @@ use assignment::Weight;
 use assignment::contract::Stickiness;
 use canary_release::stats::{Verdict, as_f64, wilson};
 
-/// What one weight means for these users.
+/// The effect of one weight on these users.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     /// The weight that is set.

@@ -8,7 +8,7 @@ use std::str::FromStr;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WeightSchedule(Vec<Weight>);
 
-/// Why a text is no schedule of weights.
+/// The error of a text that is no schedule of weights.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WeightScheduleError {
     /// One of its weights is none.
@@ -16,7 +16,7 @@ pub enum WeightScheduleError {
     Weight {
         /// Which one, counted from 1.
         step: usize,
-        /// What is wrong with it.
+        /// Its fault.
         source: WeightError,
     },
 }

@@ -56,7 +56,7 @@ pub struct Inspection {
     pub release: String,
     /// Its content; `None` if the text is no token.
     pub claims: Option<Claims>,
-    /// How long it lives on, in seconds; `None` if it is not valid.
+    /// The rest of its life, in seconds; `None` if it is not valid.
     pub left_seconds: Option<u64>,
 }
 

@@ -30,7 +30,7 @@ pub struct Issued {
     pub link: Option<String>,
 }
 
-/// Why there is no token.
+/// The reason for which there is no token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IssueError {
     /// The release accepts no tokens.
@@ -41,7 +41,7 @@ pub enum IssueError {
     NotLive {
         /// The requested version.
         asked: String,
-        /// What there is.
+        /// The live versions.
         live: String,
     },
     /// Too long a life.

@@ -2,7 +2,7 @@
 
 use url::{Url, form_urlencoded};
 
-/// Why a text is no URL that can carry a token.
+/// The error of a text that is no URL which can carry a token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a URL like `https://shop.example.com/`, found `{}`", .0.escape_debug())]
 pub struct LinkError(String);

@@ -15,7 +15,7 @@ pub use inspect::{Claims, Inspection, TokenVerdict, inspect};
 pub use issue::{IssueError, Issued, issue};
 pub use link::{LinkError, link, token_in};
 
-/// Why there is no token.
+/// The reason for which there is no token.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// It cannot be signed.

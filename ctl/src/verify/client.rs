@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Longer means that the system under test is not fit to be verified; only `--version-from` needs bodies.
 const LIMITS: Limits = Limits { timeout: Duration::from_secs(10), body_bytes: 4 * 1024 * 1024 };
 
-/// Why there is no response.
+/// The reason for which there is no response.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The URL is invalid.

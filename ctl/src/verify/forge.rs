@@ -12,13 +12,13 @@ use assignment::{CohortMark, Identity};
 /// An attempt to reach the canary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forgery {
-    /// What it tries, for the report.
+    /// Its attempt, for the report.
     pub name: String,
-    /// Where it is sent.
+    /// Its carrier.
     pub carrier: Carrier,
 }
 
-/// Where a forgery is sent.
+/// The part of a request that carries a forgery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Carrier {
     /// In header lines besides the user's own cookies: the user's version must not change.

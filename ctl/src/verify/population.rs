@@ -22,11 +22,11 @@ pub struct Size {
 /// A user after their visits.
 #[derive(Clone, Debug)]
 pub(super) struct User {
-    /// What they would send next time.
+    /// The cookies that they would send next time.
     pub(super) jar: Jar,
     /// The version of each response, in order; `None` if a response does not say.
     pub(super) versions: Vec<Option<String>>,
-    /// How many answers were refusals or errors, by their status code.
+    /// The number of responses that were refusals or errors, by their status code.
     pub(super) errors: BTreeMap<u16, u32>,
     /// Answers that were neither and name no version.
     pub(super) silent: u32,
@@ -70,7 +70,7 @@ impl User {
     }
 }
 
-/// What a browser sends when it loads a page.
+/// The headers of a browser that loads a page.
 pub(super) fn navigation() -> Lines {
     [("accept", "text/html,*/*;q=0.8"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")]
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
@@ -111,7 +111,7 @@ pub(super) async fn visit_all(
     Ok(users)
 }
 
-/// How many users each version has; `?` is a user whose answers do not say.
+/// The number of users of each version; `?` is a user whose responses name none.
 pub(super) fn by_version(users: &[User]) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for user in users {

@@ -19,7 +19,7 @@ pub struct VerifyReport {
     pub users: u32,
     /// Requests of each.
     pub requests: u32,
-    /// How many users each version had at their first request; `?` where the response does not say.
+    /// The number of users of each version at their first request; `?` if the response names none.
     pub versions: BTreeMap<String, u64>,
     pub checks: Vec<Check>,
 }

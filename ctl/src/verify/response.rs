@@ -4,7 +4,7 @@ use hyper::{HeaderMap, StatusCode};
 use serde_json::Value;
 use std::str::FromStr;
 
-/// How a response names the version that sent it.
+/// The place in a response that names its version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VersionSource {
     /// By a header of the application's whose value is the version.
@@ -15,7 +15,7 @@ pub enum VersionSource {
     Json(Vec<String>),
 }
 
-/// Why a text is no valid place of the version.
+/// The error of a text that is no valid place of the version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected `json:.field` or `json:.field.field`, found `{0}`")]
 pub struct VersionSourceError(String);
@@ -81,7 +81,7 @@ impl Response {
         self.status < 400
     }
 
-    /// What it says of its version, in a message: `v2`, or `403 Forbidden` of an error without one, or `no version`.
+    /// Its version in a message: `v2`, or `403 Forbidden` of an error without one, or `no version`.
     pub fn seen(&self) -> String {
         match &self.version {
             Some(version) => version.clone(),

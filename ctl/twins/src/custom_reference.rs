@@ -21,14 +21,14 @@ const GROUPS: [(&str, &str); 6] = [
     ("Secret", ""),
     ("VerticalPodAutoscaler", "autoscaling.k8s.io"),
 ];
-/// How the name of a field for a reference begins, and the kind that it means.
+/// The beginning of a reference field's name, and the kind that it means.
 const FIELDS: [(&str, &str); 4] = [
     ("configmap", "ConfigMap"),
     ("deployment", "Deployment"),
     ("scaletarget", "Deployment"),
     ("secret", "Secret"),
 ];
-/// How it ends.
+/// The ends of such names.
 const ENDS: [&str; 11] = [
     "",
     "keyref",

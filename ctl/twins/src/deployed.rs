@@ -6,7 +6,7 @@ use crate::selector::{matches_labels, pod_labels};
 use crate::{Object, Phase, Rules};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is deployed, without the twins of another version.
+/// The deployed objects, without the twins of another version.
 pub(crate) struct Deployed<'o> {
     /// The objects of stable, in the order in which they were deployed.
     pub(crate) stable: Vec<&'o Object>,

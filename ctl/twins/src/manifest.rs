@@ -24,15 +24,15 @@ pub enum ManifestError {
     Syntax {
         /// Where.
         place: Place,
-        /// What was expected and what was found.
+        /// The expected and the found text.
         message: String,
-        /// What the user can change.
+        /// A change that the user can make.
         hint: Option<&'static str>,
     },
     /// A document that is no object of Kubernetes.
     #[error("line {}: expected an object with `{field}`, found none", place.line)]
     NoObject {
-        /// Where the document begins.
+        /// The beginning of the document.
         place: Place,
         /// The field that is missing.
         field: &'static str,
@@ -40,7 +40,7 @@ pub enum ManifestError {
     /// Two documents describe the same object.
     #[error("line {}: {object} is there twice", place.line)]
     Duplicate {
-        /// Where the second one begins.
+        /// The beginning of the second one.
         place: Place,
         /// Kind and name.
         object: String,
@@ -48,7 +48,7 @@ pub enum ManifestError {
     /// More objects than a chart can have.
     #[error("line {}: expected at most {MAX_OBJECTS} objects, found more", place.line)]
     TooMany {
-        /// Where the first one too many begins, or the list that it is in.
+        /// The beginning of the first one too many, or of the list that it is in.
         place: Place,
     },
     /// The objects have no YAML form.
@@ -67,7 +67,7 @@ impl ManifestError {
         Self::Syntax { place, message, hint: Some(hint) }
     }
 
-    /// What the user can change.
+    /// A change that the user can make.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Syntax { hint, .. } => *hint,

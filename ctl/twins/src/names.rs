@@ -19,7 +19,7 @@ pub(crate) struct Names {
     deployed: BTreeMap<(String, String), String>,
     /// The Deployment, its autoscalers and the configuration that become twins.
     twinned: BTreeSet<(String, String)>,
-    /// What differs of the Deployment and what it names; empty if there is nothing to twin.
+    /// The differences of the Deployment and of the objects that it names; empty if there is nothing to twin.
     pub(crate) reasons: BTreeMap<(String, String), String>,
 }
 
@@ -63,7 +63,7 @@ impl Names {
         }
     }
 
-    /// What is shared, but was a twin of a version that is stable now, has that name.
+    /// Keeps the name of shared objects that were twins of a version that is stable now.
     fn keep_other_names(&mut self, deployed: &Deployed<'_>, candidate: &[Object]) {
         for object in candidate {
             if object.is_in(&self.namespace)

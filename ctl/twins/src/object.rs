@@ -101,7 +101,7 @@ impl Object {
         self.annotation(CHART_NAME).is_some()
     }
 
-    /// What identifies it as it is deployed, for a release in this namespace.
+    /// Its key as it is deployed, for a release in this namespace.
     pub(crate) fn key(&self, namespace: &str) -> Key {
         let other = if self.is_in(namespace) { "" } else { self.metadata("namespace") };
         let [group, kind, other, name] = [self.group(), self.kind(), other, self.name()].map(str::to_owned);

@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What becomes of an object of the chart.
+/// The fate of an object of the chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
@@ -31,14 +31,14 @@ pub enum Action {
     Gone,
 }
 
-/// What becomes of one object, and why.
+/// The fate of one object, with the reason.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TwinDecision {
     /// Its kind.
     pub kind: String,
     /// The chart's name for it.
     pub name: String,
-    /// What becomes of it.
+    /// Its fate.
     pub action: Action,
     /// The name that it is deployed under.
     pub deployed_name: String,
@@ -74,17 +74,17 @@ impl TwinDecision {
     }
 }
 
-/// What is to be deployed, or why nothing is.
+/// The objects to deploy, or the refusals.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TwinPlan {
     /// The objects to deploy; they are not to be used if there are refusals.
     #[serde(skip)]
     pub objects: Vec<Object>,
-    /// What becomes of each object.
+    /// The fate of each object.
     pub decisions: Vec<TwinDecision>,
-    /// Why the chart is refused; empty if it is not.
+    /// The refusals of the chart; empty if there are none.
     pub refusals: Vec<Refusal>,
-    /// What may be wrong, and is not refused.
+    /// Risks that are not refused.
     pub warnings: Vec<String>,
 }
 

@@ -8,7 +8,7 @@ use crate::custom_reference as custom;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// What a reference names.
+/// The target of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
     /// An object of this kind.
@@ -22,7 +22,7 @@ pub enum Target {
 pub struct Reference {
     /// The field: names with dots between them, `[]` behind a list.
     pub path: &'static str,
-    /// What it names.
+    /// Its target.
     pub target: Target,
 }
 
@@ -104,7 +104,7 @@ pub const OBJECT_REFERENCES: &[(&str, &[Reference])] = &[
     ("VerticalPodAutoscaler", &[to_any("spec.targetRef.name")]),
 ];
 
-/// Where a kind has its pod spec; `None` for a kind without one.
+/// The path of a kind's pod spec; `None` for a kind without one.
 pub(crate) fn pod_spec_path(kind: &str) -> Option<&'static [&'static str]> {
     Some(match kind {
         "Pod" => &["spec"],

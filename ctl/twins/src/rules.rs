@@ -30,7 +30,7 @@ impl Phase {
     }
 }
 
-/// What becomes of the hooks of a chart, which Helm runs when the canary is installed, with the canary's image.
+/// The fate of the hooks of a chart, which Helm runs when the canary is installed, with the canary's image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HookAnswer {
     /// It is not decided: a chart with hooks is refused.
@@ -42,7 +42,7 @@ pub enum HookAnswer {
     Skip,
 }
 
-/// What the operator has decided about a chart.
+/// The operator's decisions about a chart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// The Service whose users are moved.
@@ -55,7 +55,7 @@ pub struct Rules {
     pub phase: Phase,
     /// The replicas of the version that is rendered, or the lowest number for a canary's autoscaler; the chart's if there is none.
     pub replicas: Option<u32>,
-    /// What becomes of hooks and of new Jobs.
+    /// The fate of hooks and of new Jobs.
     pub hooks: HookAnswer,
     /// Secrets and ConfigMaps, by the chart's names, that both versions share though they differ.
     pub shared: BTreeSet<String>,

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// What `kubectl annotate --local -o json` of Kubernetes 1.36 makes of each.
+    /// The expected values are those of `kubectl annotate --local -o json` of Kubernetes 1.36.
     #[test]
     fn plain_scalars_are_read_as_kubernetes_reads_them() {
         for (text, value) in [

@@ -55,7 +55,7 @@ pub(crate) fn neutral(deployment: &Object, rules: &Rules) -> Object {
     neutral
 }
 
-/// What of a Deployment that has the chart's name is narrowed to its version. What runs keeps what it is deployed with: a selector cannot change,
+/// The parts of a Deployment with the chart's name that are narrowed to its version. A running one keeps its own: a selector cannot change,
 /// and another term in the template replaces the pods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Narrowed {

@@ -45,7 +45,7 @@ pub(crate) fn warnings(
     warnings
 }
 
-/// What goes or comes at the end of the promotion alone.
+/// Warns of objects that go or come at the end of the promotion alone.
 fn later(decisions: &[TwinDecision]) -> Vec<String> {
     let mut warnings = Vec::new();
     let is_definition =
@@ -110,7 +110,7 @@ fn replicas(context: &CheckContext<'_>, output: &[Object]) -> Option<String> {
     }
 }
 
-/// What is shared and names a workload that is twinned means stable's until the promotion is finished.
+/// A shared object that names a twinned workload means stable's until the promotion is finished.
 fn shared_references(context: &CheckContext<'_>) -> Vec<String> {
     let CheckContext { deployment, candidate, deployed, names, rules } = context;
     let is_about = |object: &&Object| {

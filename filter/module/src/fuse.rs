@@ -6,11 +6,11 @@ use assignment::policy::Release;
 use canary_filter::fuse::{Fuse, ResponseCounts};
 use canary_filter::labels;
 
-/// How often a state that another worker has replaced meanwhile is read anew. Counts that are then not added are lost; the next
+/// The number of times a state is read again that another worker has replaced. Counts that are then not added are lost; the next
 /// second has others.
 const ATTEMPTS: usize = 4;
 
-/// What the key of a shared state ends in: the number of its form. While a module replaces an older one, both run in one process under
+/// The end of the key of a shared state: the number of its form. While a module replaces an older one, both run in one process under
 /// one `vm_id`; by its key neither reads or replaces a state of the other's form.
 const FORM: &str = "#2";
 

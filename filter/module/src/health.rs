@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-/// How long a version stays ejected after the proxy found no healthy pod of it. Seconds.
+/// The seconds for which a version is ejected after the proxy found no healthy pod of it.
 const EJECTION_SECONDS: u64 = 10;
 
 /// The most versions that are ejected at a time, so that the list stays bounded.

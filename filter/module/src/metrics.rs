@@ -90,7 +90,7 @@ pub(crate) struct Counters {
 /// The counters of one release, made at its first request.
 struct ReleaseCounters {
     slots: Box<[Slot]>,
-    /// What was counted for the fuse since the last flush. Boxed: it is half a kilobyte, and most releases are quiet most of the time.
+    /// The counts for the fuse since the last flush. Boxed: they are half a kilobyte, and most releases are quiet most of the time.
     for_fuse: Cell<Option<Box<ResponseCounts>>>,
     /// The second at which the fuse closes, as it was shared last.
     fused_until: Cell<u64>,
@@ -102,7 +102,7 @@ struct ReleaseCounters {
 #[derive(Default)]
 struct Slot {
     metric: Cell<Definition>,
-    /// What a counter has counted since the last flush.
+    /// The count since the last flush.
     counted: Cell<u32>,
 }
 

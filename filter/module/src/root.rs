@@ -24,13 +24,13 @@ const HAD_GOOD_CONFIGURATION: &str = "canary.configured";
 /// Followed by a text's hash: set once that text has been accepted as a first configuration; shared likewise.
 const ACCEPTED_INERT: &str = "canary.inert.";
 
-/// How long after a configuration the workers report it, milliseconds: long enough for every worker to have it.
+/// The time from a configuration to its report by the workers, milliseconds: long enough for every worker to have it.
 const REPORT_AFTER_MILLISECONDS: u32 = 50;
 
-/// How often a worker reads its clock and flushes its counters, milliseconds, once all is reported.
+/// The period in which a worker reads its clock and flushes its counters, milliseconds, once all is reported.
 const TICK_MILLISECONDS: u32 = 1_000;
 
-/// How many releases are reported in one tick, so that ten thousand of them do not hold a worker up.
+/// The releases that are reported in one tick, so that ten thousand of them do not hold a worker up.
 const REPORTS_PER_TICK: usize = 512;
 
 thread_local! {

@@ -14,7 +14,7 @@ use assignment::{Policy, Request};
 /// More cookies than a session is split into: 16 of four kilobytes are more than Envoy accepts.
 const MAX_COOKIES: usize = 16;
 
-/// How a response has ended the session that its request had.
+/// The way in which a response has ended the session of its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LostSession {
     /// It has another value.

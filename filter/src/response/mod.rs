@@ -31,7 +31,7 @@ pub use lost_session::LostSession;
 /// The state of a request that its response needs.
 #[derive(Clone, Debug)]
 pub struct RequestState {
-    /// What was decided.
+    /// The decision.
     pub decision: Decision,
     /// When, in nanoseconds since 1970-01-01 UTC, where the release keeps latencies.
     pub decided_at: Option<u64>,

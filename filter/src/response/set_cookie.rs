@@ -67,7 +67,7 @@ impl<'a> SetCookie<'a> {
     }
 }
 
-/// What a response does to the session cookie.
+/// The change of the session cookie by a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SessionChange<'a> {
     Untouched,

@@ -19,7 +19,7 @@ pub(crate) fn inside(proxy: Proxy) -> Proxy {
     proxy.with_proxy("baggage", json!("canary")).with_proxy("keys", keys)
 }
 
-/// What the edge sends on for a user of this half.
+/// The headers that the edge sends on for a user of this half.
 fn carried(edge: &Proxy, canary: bool) -> String {
     sent(edge, &get("/").cookie("S", &key_on(canary))).get("baggage").unwrap()
 }
@@ -30,7 +30,7 @@ fn member(cohort: &str, issued: u64) -> String {
     format!("canary={}", edge().policy().baggage_ring.sign("", &seal).unwrap())
 }
 
-/// What the next service gets.
+/// The headers that the next service gets.
 fn sent(proxy: &Proxy, visit: &Visit) -> Lines {
     proxy.send(visit).headers
 }

@@ -15,7 +15,7 @@ fn token(proxy: &Proxy) -> String {
     proxy.sign(&Seal::token(b"v2", 2, WHO, NOW - 60, NOW + 60))
 }
 
-/// What a token that says this is good for, on a user of the stable half.
+/// The version and reason that a token with this seal gives a user of the stable half.
 fn got(seal: &Seal<'_>) -> (String, &'static str) {
     let proxy = proxy();
     proxy.got(&get("/").header("x-canary-token", proxy.sign(seal)).cookie("S", &key_on(false)))

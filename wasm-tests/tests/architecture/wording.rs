@@ -168,12 +168,12 @@ fn doc_comments_name_the_thing_and_noun_clauses_become_fewer() {
 
 /// The number of them in each crate now.
 const NOUN_CLAUSES: [(&str, usize); 6] = [
-    ("assignment", 53),
-    ("filter", 30),
-    ("ctl/src", 145),
-    ("ctl/release/src", 306),
-    ("ctl/operations/src", 177),
-    ("ctl/twins/src", 34),
+    ("assignment", 0),
+    ("filter", 0),
+    ("ctl/src", 10),
+    ("ctl/release/src", 0),
+    ("ctl/operations/src", 0),
+    ("ctl/twins/src", 0),
 ];
 
 fn noun_clauses(folder: &Path) -> usize {

@@ -139,7 +139,7 @@ impl Access {
     }
 }
 
-/// What decides beside [`Access`].
+/// The settings beside [`Access`].
 #[derive(Clone, Debug, Default)]
 struct Environment {
     files: KubeconfigEnvironment,

@@ -21,7 +21,7 @@ use tokio::io::{
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
-/// What a name that no resolver knows leads to: it is reached by the proxy alone.
+/// A name that no resolver knows: it is reached by the proxy alone.
 const NAMED: &str = "https://api.example.test:6443";
 
 struct Lab {
@@ -32,7 +32,7 @@ struct Lab {
     proxy: SocketAddr,
     tls_proxy: SocketAddr,
     authority: String,
-    /// What the proxy was asked for.
+    /// The requests that the proxy got.
     asked: Arc<Mutex<Vec<String>>>,
 }
 

@@ -19,7 +19,7 @@ const VERSIONS: [&str; 2] = ["client.authentication.k8s.io/v1", "client.authenti
 /// The most of a plugin's stderr that an error repeats, in characters.
 const MAX_STDERR: usize = 600;
 
-/// What a plugin has printed.
+/// The printed credential of a plugin.
 #[derive(Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PluginCredential {
@@ -66,7 +66,7 @@ pub(super) async fn run(plugin: &ExecConfig) -> Result<PluginCredential, Credent
     credential(&command, &version, &output.stdout)
 }
 
-/// What it prints. Its stderr is shown where a person may have to act on it, and else kept for the error.
+/// Runs it. Its stderr is shown if a person may have to act on it, and else kept for the error.
 async fn output(plugin: &ExecConfig, command: &str, version: &str) -> Result<Output, CredentialError> {
     let may_ask =
         plugin.interactive_mode != Some(ExecInteractiveMode::Never) && std::io::stdin().is_terminal();

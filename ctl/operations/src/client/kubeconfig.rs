@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// A file that is wrong, and how.
 pub(super) type InFile<E> = (Option<PathBuf>, E);
 
-/// Where kubeconfigs are, beside those that a person names.
+/// The places of kubeconfigs, beside those that a person names.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KubeconfigEnvironment {
     /// `KUBECONFIG`: a list of files.
@@ -24,7 +24,7 @@ pub(super) struct KubeconfigEnvironment {
     pub(super) home: Option<PathBuf>,
 }
 
-/// What a context says of the connection to its API server.
+/// The connection of a context to its API server.
 pub(super) struct Context {
     pub(super) name: String,
     /// With all that is not secret.

@@ -28,7 +28,7 @@ impl ServicePods {
         ready_pods(self.pods_of_version(service, version))
     }
 
-    /// What keeps every pod of a version from being one of them.
+    /// The part of the selector that excludes every pod of a version.
     pub(crate) fn narrow_selector(&self, service: &ServiceRef, version: &str) -> Option<NarrowSelector> {
         NarrowSelector::excluding(version, (&service.name, &service.label), &self.selector)
     }
@@ -56,7 +56,7 @@ impl ServicePods {
         self.pods.iter().all(has_sidecar)
     }
 
-    /// How many have no version label.
+    /// The number of pods without a version label.
     pub(crate) fn without_label(&self, service: &ServiceRef) -> usize {
         let has_label = |pod: &&Pod| {
             pod.metadata.labels.as_ref().is_some_and(|labels| labels.contains_key(&service.label))
@@ -174,7 +174,7 @@ impl ApiClient {
         found.and_then(|namespace| namespace.metadata.labels).unwrap_or_default()
     }
 
-    /// How the requests of these pods of a namespace go through the mesh.
+    /// The data plane of each of these pods of a namespace.
     pub(crate) async fn data_planes(&self, namespace: &str, pods: Vec<Pod>) -> Vec<(Pod, DataPlane)> {
         let is_open = |pod: &Pod| data_plane(pod, &BTreeMap::new()) == DataPlane::Unmeshed;
         let labels = if pods.iter().any(is_open) {
@@ -226,7 +226,7 @@ pub(crate) fn has_sidecar(pod: &Pod) -> bool {
     containers.any(|container| container.name == "istio-proxy")
 }
 
-/// What a pod says of how its requests go through the mesh, with the labels of its namespace.
+/// The data plane of a pod, from the pod and the labels of its namespace.
 pub(crate) fn data_plane(pod: &Pod, namespace: &BTreeMap<String, String>) -> DataPlane {
     let none = BTreeMap::new();
     let labels = pod.metadata.labels.as_ref().unwrap_or(&none);

@@ -42,7 +42,7 @@ impl Proxy {
         self.intercept.uri().scheme_str().unwrap_or_default()
     }
 
-    /// Where to connect to: the port of SOCKS is 1080.
+    /// The address to connect to: the port of SOCKS is 1080.
     pub(super) fn address(&self) -> Uri {
         let uri = self.intercept.uri();
         let authority = uri.authority().map_or("", http::uri::Authority::as_str);
@@ -165,7 +165,7 @@ mod tests {
         }
     }
 
-    /// What `httpproxy.Config.ProxyFunc` of Go gives for the same values.
+    /// The expected values are those of Go's `httpproxy.Config.ProxyFunc`.
     #[test]
     fn no_proxy_means_what_it_means_to_kubectl() {
         let by_proxy = "http://proxy:3128 (HTTPS_PROXY)";

@@ -76,7 +76,7 @@ impl<B> Policy<Request<Body>, Response<B>, BoxError> for RetryPolicy {
     }
 }
 
-/// What happens to a request after a response or an error.
+/// The next step of a request after a response or an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RetryDecision {
     /// Its result is final.

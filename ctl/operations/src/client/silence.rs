@@ -14,7 +14,7 @@ use tower::{BoxError, Layer, Service};
 const FIRST_REPORT: Duration = Duration::from_millis(700);
 /// Between two further calls of the observer.
 const NEXT_REPORT: Duration = Duration::from_secs(5);
-/// How often the silence is measured.
+/// The period in which the silence is measured.
 const PRECISION: Duration = Duration::from_millis(100);
 
 /// Called with the address of an API server that is silent, and for how long it has been.
@@ -42,7 +42,7 @@ impl Silence {
         }
     }
 
-    /// How long it has been silent; zero where no request waits.
+    /// The time of its silence; zero if no request waits.
     fn duration(&self) -> Duration {
         self.requests().duration()
     }

@@ -3,7 +3,7 @@
 use super::Error;
 use canary_release::rbac::Right;
 
-/// What has to be readable so that proxies can be asked what they run.
+/// The resources that have to be readable so that proxies can be asked what they run.
 const PROXY_RESOURCES: [&str; 3] = ["pods", "pods/proxy", "pods/portforward"];
 
 impl Error {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// What is wrong with a kubeconfig.
+/// A fault of a kubeconfig.
 #[derive(Debug, thiserror::Error)]
 pub enum KubeconfigError {
     /// It cannot be read.
@@ -33,7 +33,7 @@ pub enum KubeconfigError {
     /// The address of the API server is none.
     #[error("`server`: expected https://HOST:PORT or HOST:PORT, found `{found}`")]
     Server {
-        /// What is there.
+        /// The value that is there.
         found: String,
     },
     /// The address of a proxy is none, or of another kind.
@@ -43,13 +43,13 @@ pub enum KubeconfigError {
     Proxy {
         /// `proxy-url`, or the name of the variable.
         setting: &'static str,
-        /// What is there, without user and password.
+        /// The value that is there, without user and password.
         found: String,
     },
     /// A certificate authority without a certificate.
     #[error("`certificate-authority`: expected certificates in PEM, found {found}")]
     Authority {
-        /// What is wrong.
+        /// The fault.
         found: String,
     },
     /// Its certificates, keys or headers are not accepted.
@@ -57,13 +57,13 @@ pub enum KubeconfigError {
     Client(#[from] Box<kube::Error>),
 }
 
-/// Why there are no credentials for the API server.
+/// The reason for which there are no credentials for the API server.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
     /// A token that no header can carry.
     #[error("{setting}: expected a token in one line of visible characters, found other characters in it")]
     Token {
-        /// Where it comes from.
+        /// Its origin.
         setting: String,
     },
     /// A file with a token cannot be read.
@@ -79,9 +79,9 @@ pub enum CredentialError {
     Plugin {
         /// `exec` or `auth-provider`.
         setting: &'static str,
-        /// What is needed.
+        /// The needed value.
         expected: &'static str,
-        /// What is there.
+        /// The value that is there.
         found: String,
     },
     /// A credential plugin is not there.
@@ -89,7 +89,7 @@ pub enum CredentialError {
     NotInstalled {
         /// Its program.
         command: String,
-        /// How to install it, by the kubeconfig.
+        /// The kubeconfig's hint for its installation.
         install_hint: Option<String>,
     },
     /// A credential plugin cannot be started.
@@ -110,14 +110,14 @@ pub enum CredentialError {
         /// The end of what it wrote to stderr, where that was not shown.
         stderr: String,
     },
-    /// What a credential plugin prints is not what was asked of it.
+    /// A credential plugin prints something else than it was asked for.
     #[error("the credential plugin `{command}`: expected {expected}, found {found}")]
     Answer {
         /// Its program.
         command: String,
-        /// What was asked.
+        /// The requested value.
         expected: String,
-        /// What it printed.
+        /// The printed value.
         found: String,
     },
 }

@@ -28,7 +28,7 @@ use canary_release::{config, manifest, plan, preflight};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Why an operation failed.
+/// The error of an operation.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The kubeconfig is missing or invalid.
@@ -198,7 +198,7 @@ pub enum Error {
         namespace: String,
         /// Its name.
         name: &'static str,
-        /// What is invalid.
+        /// The fault of the JSON.
         source: serde_json::Error,
     },
     /// Proxies did not run a generation in time.
@@ -208,7 +208,7 @@ pub enum Error {
         desired: ReleaseGeneration,
         /// The proxies that do not run it.
         behind: Vec<ProxyStatus>,
-        /// How long they were waited for.
+        /// The time of the wait.
         waited: Duration,
     },
     /// Proxies did not get the clusters of new subsets in time: no route may name them yet.
@@ -216,7 +216,7 @@ pub enum Error {
     NoClusters {
         /// Namespace and name of the proxies' pods.
         behind: Vec<(String, String)>,
-        /// How long they were waited for.
+        /// The time of the wait.
         waited: Duration,
     },
     /// Proxies did not run a new module in time; it was reverted.
@@ -228,7 +228,7 @@ pub enum Error {
         module: String,
         /// The proxies that did not run it.
         behind: Vec<ProxyStatus>,
-        /// How long it was waited for.
+        /// The time of the wait.
         waited: Duration,
     },
     /// A pod that belongs to no Deployment, and so cannot be restarted by one.
@@ -244,13 +244,13 @@ pub enum Error {
     NotRolledOut {
         /// The Deployment.
         deployment: String,
-        /// How many pods have the new template.
+        /// The pods with the new template.
         updated: u64,
-        /// How many replicas are desired.
+        /// The desired replicas.
         replicas: u64,
         /// The reason of its condition `Progressing`, if that is false.
         failure: Option<String>,
-        /// How long it was waited for.
+        /// The time of the wait.
         waited: Duration,
     },
     /// Proxies run without V8 after a restart.
@@ -258,7 +258,7 @@ pub enum Error {
     NotPrepared {
         /// Those proxies.
         proxies: Vec<preflight::ProxyRuntime>,
-        /// How long it was waited for.
+        /// The time of the wait.
         waited: Duration,
     },
     /// An object that an operator has named does not exist.
@@ -275,7 +275,7 @@ pub enum Error {
     NotObserved {
         /// The Deployment or the `ReplicaSet`.
         object: String,
-        /// How long it was waited for.
+        /// The time of the wait.
         waited: Duration,
     },
     /// A change of a label failed, and what was written could not be taken back.

@@ -3,7 +3,7 @@
 use super::Error;
 use std::error::Error as StdError;
 
-/// What keeps requests from the API server.
+/// An obstacle between requests and the API server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
     /// A proxy, which is not there or refuses.
@@ -25,7 +25,7 @@ pub(crate) struct ProxyError {
 }
 
 impl Error {
-    /// What is in the way, where that is known.
+    /// The obstacle, if it is known.
     pub fn obstacle(&self) -> Option<Obstacle> {
         let (Self::Unreachable { source, .. } | Self::Unanswered { source, .. }) = self else { return None };
         source.causes().find_map(obstacle)

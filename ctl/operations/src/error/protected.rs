@@ -4,7 +4,7 @@ use canary_release::object::Reference;
 use canary_release::routing::ROUTE_KIND;
 use canary_release::spec::ReleaseName;
 
-/// What an operation would break of others: only their owners can change it.
+/// Objects of others that an operation would break: only their owners can change them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Protected {
     /// An external route leads to a version that is gone, so its subset stays.

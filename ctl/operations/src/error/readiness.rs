@@ -5,7 +5,7 @@ use canary_release::plan::VersionLabel;
 use canary_release::status::ReadinessFailure;
 use std::time::Duration;
 
-/// Why a version is not ready.
+/// The reason for which a version is not ready.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadinessError {
     /// Its pods cannot get ready by themselves.
@@ -19,7 +19,7 @@ pub enum ReadinessError {
         label: VersionLabel,
         /// Why.
         failure: ReadinessFailure,
-        /// What the container has written last; none where it may not be read.
+        /// The last lines of the container's log; none if it may not be read.
         log: Vec<String>,
         /// The latest warnings about the pod, the last one first; none where they may not be read.
         warnings: Vec<String>,
@@ -33,9 +33,9 @@ pub enum ReadinessError {
         ready: u64,
         /// The pods that are wanted.
         wanted: u64,
-        /// What they wait for.
+        /// The reasons of the wait.
         reasons: Vec<String>,
-        /// How long they were waited for.
+        /// The time of the wait.
         waited: Duration,
     },
 }

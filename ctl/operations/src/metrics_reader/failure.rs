@@ -8,7 +8,7 @@ use canary_release::metrics::PodName;
 /// The longest cause in a message, in characters.
 const MAX_CAUSE: usize = 200;
 
-/// Why a transport returned no metrics.
+/// The reason for which a transport returned no metrics.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// The API server does not allow it.
@@ -45,7 +45,7 @@ impl Failure {
     }
 }
 
-/// What two failures say of a proxy, the preferred transport's first, and whether time alone has told them.
+/// The fault of a proxy by two failures, the preferred transport's first, and whether time alone has told them.
 ///
 /// # Errors
 ///

@@ -38,13 +38,13 @@ use tokio::time::{Instant, timeout};
 const PORT: u16 = 15090;
 /// A proxy responds from memory; what takes longer is stuck, or not reached.
 const TIMEOUT: Duration = Duration::from_secs(3);
-/// How long the first transport is alone. A packet that a firewall drops is noticed by the time alone.
+/// The time for which the first transport is alone. A packet that a firewall drops is noticed by the time alone.
 const HEAD_START: Duration = Duration::from_secs(1);
 /// The largest page of metrics, in bytes. A gateway with 1,600 releases has some hundred kilobytes of these names; who can start a
 /// pod with a gateway's labels can send what they like.
 const MAX_BYTES: usize = 16 << 20;
 
-/// How a proxy's metrics are reached.
+/// A way to a proxy's metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Transport {
     /// The API server connects to the pod.

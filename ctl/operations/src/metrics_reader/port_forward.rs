@@ -25,7 +25,7 @@ pub(super) struct PortForwards(Arc<Mutex<HashMap<PodName, Connection>>>);
 /// An HTTP connection through the kubelet. It ends with the value.
 struct Connection {
     requests: SendRequest<Empty<Bytes>>,
-    /// What the kubelet says about a port that it cannot connect to.
+    /// The kubelet's text about a port that it cannot connect to.
     refusal: BoxFuture<'static, Option<String>>,
     /// Drives the connection.
     _driver: JoinSet<()>,

@@ -7,12 +7,12 @@ use canary_release::plan;
 use canary_release::record::Record;
 use canary_release::spec::{ReleaseName, Seconds};
 
-/// How users stick to versions in the deployed configuration.
+/// The stickiness of users in the deployed configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EffectiveSettings {
     /// Whether a user may move when the weight does.
     pub stickiness: Stickiness,
-    /// How long pins live.
+    /// The life of pins.
     pub max_age: Seconds,
     /// Whether sidecars decide too; they write no pins.
     pub is_inside: bool,
@@ -35,7 +35,7 @@ impl Cluster {
         config.ok_or_else(|| not_deployed(release))
     }
 
-    /// How the users of a release stick to their versions.
+    /// The stickiness of a release's users.
     ///
     /// # Errors
     ///

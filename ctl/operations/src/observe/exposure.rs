@@ -28,7 +28,7 @@ pub(crate) const CHECKS: [PreflightCheck; 8] = [
 ];
 
 impl Cluster {
-    /// What is there of the ways on which users reach a release.
+    /// The ways on which users reach a release, as far as they exist.
     pub(crate) async fn exposure(
         &self,
         release: &Release,
@@ -107,7 +107,7 @@ impl Cluster {
     }
 }
 
-/// Who writes the routes of a release that is not there yet, if its file does not say it.
+/// The writer of the routes of a release that is not deployed, if its file does not name one.
 fn written_by(release: &Release, route_objects: &[Value]) -> Option<Routes> {
     let namespace = release.name.namespace.as_str();
     let is_near =

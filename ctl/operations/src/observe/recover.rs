@@ -332,7 +332,7 @@ pub(crate) fn deployed_releases(object: &Value) -> Vec<ReleaseName> {
     deployed.filter_map(|(name, _)| name.parse().ok()).collect()
 }
 
-/// What `generate` has printed has no time of installation, and no record.
+/// Objects that `generate` has printed have no time of installation, and no record.
 fn is_deployed_in(object: &Value, release: &ReleaseName) -> bool {
     let config = deployed_config(object).ok().flatten();
     let entry = config.and_then(|mut config| config.releases.remove(&release.to_string()));

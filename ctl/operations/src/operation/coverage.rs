@@ -34,7 +34,7 @@ impl Cluster {
         Ok(self.reach(release, record, services).await?.coverage(release, record, coming))
     }
 
-    /// What leads to a release's pods.
+    /// Finds the objects that lead to a release's pods.
     async fn reach(
         &self,
         release: &ReleaseName,
@@ -132,7 +132,7 @@ impl Cluster {
     }
 }
 
-/// What leads to a release's pods, whoever owns it.
+/// The objects that lead to a release's pods, whoever owns them.
 struct Reached {
     objects: Vec<Value>,
     /// The names of other Services of the same pods.

@@ -27,9 +27,9 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// How proxies are prepared.
+/// The options of `prepare`.
 pub struct PrepareOptions<'a> {
-    /// How long each Deployment, and V8 in its proxies, is waited for.
+    /// The wait for each Deployment, and for V8 in its proxies.
     pub timeout: Duration,
     /// Called with each step that is done.
     pub progress: &'a mut dyn FnMut(&str),
@@ -49,7 +49,7 @@ pub struct Restart {
     pub proxies: Vec<ProxyRuntime>,
 }
 
-/// What is to be done for the proxies of a release.
+/// The restarts that the proxies of a release need.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Preparation {
@@ -71,7 +71,7 @@ struct Group {
 }
 
 impl Cluster {
-    /// What [`prepare_proxies`](Self::prepare_proxies) would do. Reads only.
+    /// The plan of [`prepare_proxies`](Self::prepare_proxies). Reads only.
     ///
     /// # Errors
     ///
@@ -216,7 +216,7 @@ impl Preparation {
         self.restarts.iter().filter(|restart| restart.is_sidecar).map(|restart| &restart.deployment)
     }
 
-    /// What restarting the pods of applications costs their users; `None` if only gateways are restarted.
+    /// The cost of restarted pods for the users of their applications; `None` if only gateways are restarted.
     pub fn session_cost(&self) -> Option<String> {
         let deployments: Vec<String> = self.of_applications().map(ToString::to_string).collect();
         (!deployments.is_empty()).then(|| {

@@ -15,16 +15,16 @@ use tokio::time::Instant;
 
 /// The polling interval.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// How much of a container's output is shown.
+/// The lines of a container's output that are shown.
 const LOG_LINES: i64 = 15;
 const LOG_BYTES: i64 = 8192;
-/// How many events of a pod are read, and how many of the latest are shown.
+/// The events of a pod that are read, and the latest of them that are shown.
 const EVENTS_READ: u32 = 50;
 const EVENTS: usize = 3;
 
-/// How a version is waited for.
+/// The options of the wait for a version.
 pub struct ReadinessOptions<'a> {
-    /// How long at most.
+    /// The longest wait.
     pub timeout: Duration,
     /// The Service whose pods count; those of the whole namespace without one.
     pub service: Option<&'a str>,
@@ -35,9 +35,9 @@ pub struct ReadinessOptions<'a> {
 /// A version whose pods are ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VersionReady {
-    /// How many.
+    /// Their number.
     pub pods: u64,
-    /// How long it took.
+    /// The time that it took.
     pub waited: Duration,
 }
 
@@ -126,7 +126,7 @@ impl Cluster {
             .into()
     }
 
-    /// What a container has written last; of its run before, if it waits for another one.
+    /// The last lines of a container's log; of its run before, if it waits for another one.
     async fn last_lines(
         &self,
         namespace: &str,

@@ -24,7 +24,7 @@ use tokio::time::Instant;
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 impl Cluster {
-    /// What [`undo_preparation`](Self::undo_preparation) would restart. Reads only.
+    /// The plan of [`undo_preparation`](Self::undo_preparation). Reads only.
     ///
     /// # Errors
     ///

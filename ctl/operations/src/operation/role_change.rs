@@ -28,9 +28,9 @@ use std::collections::BTreeMap;
 pub struct RoleChanged {
     /// The record afterwards.
     pub stored: StoredRecord,
-    /// Where it was waited for.
+    /// The proxies that have reported it.
     pub arrival: Option<Arrival>,
-    /// Why it was not seen in every proxy. Everything that moves users is written; routes and subsets of removed versions exist
+    /// The reason for which it was not seen in every proxy. Everything that moves users is written; routes and subsets of removed versions exist
     /// until a later call has seen it.
     pub not_observed: Option<Box<Error>>,
 }

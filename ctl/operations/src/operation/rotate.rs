@@ -12,12 +12,12 @@ use canary_release::spec::{Release, ReleaseName};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeSet;
 
-/// How much longer than its seals live an old key is kept: proxies get a step later than the Secret.
+/// The time for which an old key outlives its seals: proxies get a step later than the Secret.
 const SLACK: SignedDuration = SignedDuration::from_hours(1);
 
-/// How keys are changed.
+/// The options of a key rotation.
 pub struct RotateOptions<'a> {
-    /// How long proxies are waited for at each step.
+    /// The wait for proxies at each step.
     pub waiting: WaitOptions<'a>,
     /// The checks that are skipped.
     pub skipped: &'a [PreflightCheck],
@@ -30,7 +30,7 @@ pub struct Rotated {
     pub ring: SigningKeys,
     /// From when on the keys that signed before may go; `None` if there are none.
     pub retire_from: Option<Timestamp>,
-    /// What brought it to the proxies; `None` if nothing had to be.
+    /// The `apply` that brought it to the proxies; `None` if none was needed.
     pub applied: Option<Applied>,
 }
 
@@ -190,7 +190,7 @@ impl Cluster {
         Ok(names)
     }
 
-    /// What would be wrong with a rotation that begins now.
+    /// Refuses a rotation that must not begin now.
     async fn check_rotation(&self, release: &Release, skipped: &[PreflightCheck]) -> Result<(), Error> {
         if !self.plan(release).await?.is_empty() {
             return Err(Error::NotApplied);
@@ -226,7 +226,7 @@ fn merged(secrets: &[KeySecret]) -> Result<SigningKeys, Error> {
     })
 }
 
-/// How long something counts that was signed for a release, in seconds.
+/// The time for which a signed text of a release counts, in seconds.
 fn seals_live(release: &ReleaseConfig) -> u64 {
     let pins = release.pin.as_ref().map_or(0, |pin| pin.max_age_seconds);
     let tokens = if release.overrides.mode == OverrideMode::Token { MAX_TOKEN_LIFE_SECONDS } else { 0 };

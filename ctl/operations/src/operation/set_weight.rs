@@ -100,7 +100,7 @@ impl NewWeight {
     }
 }
 
-/// What was written.
+/// The change that was written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WeightUpdate {
     /// The record afterwards.
@@ -227,7 +227,7 @@ impl Cluster {
         self.check_admission(&plan).await
     }
 
-    /// What a weight would write.
+    /// The plan of a weight. Reads only.
     ///
     /// # Errors
     ///

@@ -24,7 +24,7 @@ const REQUESTS_AND_RESPONSES: &str = "canary_requests|canary_responses";
 /// A ready pod whose proxy serves a release.
 pub(crate) struct ReadyProxy {
     image: Option<String>,
-    /// Why it has no filter, whatever its metrics say.
+    /// The fault for which it has no filter, whatever its metrics say.
     fault: Option<ProxyFault>,
 }
 

@@ -9,7 +9,7 @@ use kube::api::{ListParams, PartialObjectMeta};
 use kube::{Api, ResourceExt as _};
 use std::collections::BTreeSet;
 
-/// What `istioctl create-remote-secret` labels the kubeconfig of a cluster with, for istiod to read.
+/// The label of a cluster's kubeconfig by `istioctl create-remote-secret`, for istiod to read.
 const REMOTE: &str = "istio/multiCluster=true";
 
 /// The cluster that such a Secret is of.

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The part of the metric's name in the proxy, as a filter, so that fewer lines are sent.
 const FILTER: MetricFilter = MetricFilter::of_proxy("runtime.v8.created");
-/// What Istio calls the container of a proxy, in sidecars and in gateways.
+/// Istio's name for the container of a proxy, in sidecars and in gateways.
 const CONTAINER: &str = "istio-proxy";
 
 impl Cluster {

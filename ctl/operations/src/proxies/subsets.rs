@@ -22,7 +22,7 @@ const WARMING: &str = "envoy_cluster_manager_warming_clusters";
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What each proxy has counted; nothing where it did not say.
+/// The count of each proxy; none if it did not respond.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Clusters(BTreeMap<PodName, Option<Count>>);
 
@@ -35,7 +35,7 @@ struct Count {
 }
 
 impl Cluster {
-    /// How many clusters the ready proxies of a release were given.
+    /// The clusters that each ready proxy of a release was given.
     pub(crate) async fn clusters(&self, record: &Record) -> Result<Clusters, Error> {
         let reported = self.metrics_now(record, FILTER).await?.into_iter();
         Ok(Clusters(reported.map(|(pod, metrics)| (pod, metrics.ok().as_ref().and_then(count))).collect()))

@@ -33,7 +33,7 @@ impl Cluster {
         Ok(PreflightCheck::UnseenProxies.refuse(&[], message(&unseen, proxies.len()), alternative)?)
     }
 
-    /// What an error says of a proxy that may not be asked, where the check is skipped.
+    /// The text of an error about a proxy that may not be asked, if the check is skipped.
     ///
     /// # Errors
     ///

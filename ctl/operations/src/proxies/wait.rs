@@ -24,7 +24,7 @@ pub struct WaitOptions<'a> {
 /// A generation that runs everywhere.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arrival {
-    /// How long it took.
+    /// The time that it took.
     pub waited: Duration,
     /// The proxies that run it. None where no proxy serves the release.
     pub proxies: Vec<ProxyStatus>,

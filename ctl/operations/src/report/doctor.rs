@@ -27,12 +27,12 @@ const ISTIOD_LABEL: (&str, &str) = ("app", "istiod");
 /// Its container in them.
 const ISTIOD_CONTAINER: &str = "discovery";
 
-/// What was observed, and what could not be.
+/// The observations, and the errors of those that failed.
 #[derive(Debug, Default)]
 pub struct Diagnosis {
-    /// What was observed.
+    /// The observations.
     pub examination: Examination,
-    /// Why a part was not, or why no plan leads to the desired state. A missing right is part of the examination.
+    /// The error of a part that was not observed, or of the plan. A missing right is part of the examination.
     pub errors: Vec<(Area, Error)>,
 }
 
@@ -168,7 +168,7 @@ impl Cluster {
         Ok(if missing.is_empty() { KeyState::Equal } else { KeyState::Missing { namespaces: missing } })
     }
 
-    /// What `apply` would write, and what the API server says to it.
+    /// The plan of `apply`, and the API server's response to its dry run.
     async fn examine_admission(&self, release: &Release) -> Result<Admission, Error> {
         let found = self.find_or_recover(release).await?;
         let is_installed = found.is_some();

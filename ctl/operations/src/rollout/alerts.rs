@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 
 /// Sends requests to receivers. This library has no HTTP client for them; a driver without a sender leaves their alerts in the record.
 pub trait AlertSender: Send + Sync {
-    /// How the receiver of that name is reached, by the driver's file; `None` if the file does not have it, and then it is sent nothing. A record
+    /// The endpoint of the receiver of that name, by the driver's file; `None` if the file does not have it, and then it is sent nothing. A record
     /// has names alone: who may write one chooses neither to whom a driver posts nor which secrets it reads.
     fn endpoint(&self, receiver: &str) -> Option<&ReceiverEndpoint>;
 
@@ -55,15 +55,15 @@ pub(super) struct AlertDispatcher {
     in_flight: BTreeSet<DeliveryKey>,
     results: tokio::sync::mpsc::UnboundedReceiver<DeliveryResult>,
     report: tokio::sync::mpsc::UnboundedSender<DeliveryResult>,
-    /// What the record does not say yet.
+    /// Results that the record does not have yet.
     unrecorded: BTreeMap<DeliveryKey, Result<(), SendError>>,
-    /// What was not told the caller yet.
+    /// Failures that the caller does not know yet.
     failures: Vec<FailedDelivery>,
     /// Whether the caller knows that there are no Events.
     has_told_no_events: bool,
 }
 
-/// What became of a delivery; `None` where the one before it failed, and it was not sent.
+/// The result of a delivery; `None` if the one before it failed, and it was not sent.
 type DeliveryResult = (DeliveryKey, Option<Result<(), SendError>>);
 
 impl AlertDispatcher {
@@ -187,7 +187,7 @@ impl AlertDispatcher {
         self.in_flight.clear();
     }
 
-    /// What was not accepted since the last call.
+    /// The deliveries that failed since the last call.
     pub(super) fn failures(&mut self) -> Vec<FailedDelivery> {
         std::mem::take(&mut self.failures)
     }
@@ -214,7 +214,7 @@ impl AlertDispatcher {
     }
 }
 
-/// What a delivery needs.
+/// The inputs of a delivery.
 struct DeliveryContext {
     client: Client,
     release: ReleaseName,

@@ -16,11 +16,11 @@ pub trait MetricSource: Send + Sync {
     fn query<'a>(&'a self, queries: &'a [String]) -> BoxFuture<'a, Vec<Result<FiniteNumber, QueryError>>>;
 }
 
-/// What the driver's file says of metrics. A record has names alone: who may write one chooses neither whom a driver asks nor what.
+/// The metrics of the driver's file. A record has names alone: its writers choose neither whom a driver asks nor what.
 pub(super) struct MetricAnalysis {
     /// By the names of the metrics.
     pub(super) queries: BTreeMap<String, MetricQuery>,
-    /// Who answers them.
+    /// Their source.
     pub(super) source: Option<Arc<dyn MetricSource>>,
 }
 

@@ -21,7 +21,7 @@ pub(super) struct Baseline {
     restarts: PodRestarts,
 }
 
-/// What was counted since the last observation.
+/// The counts since the last observation.
 pub(super) struct Interval {
     /// The number of intervals that the record had then.
     known: u64,
@@ -51,7 +51,7 @@ impl Baseline {
         Self { generation: record.state.generation, at, intervals, own, train, restarts }
     }
 
-    /// What was counted since. None where the weight has changed in between.
+    /// The counts since then; none if the weight has changed in between.
     pub(super) fn interval(
         &self,
         record: &Record,

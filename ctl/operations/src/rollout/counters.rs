@@ -34,7 +34,7 @@ pub struct GroupCounters {
 }
 
 impl Cluster {
-    /// What the ready proxies have counted of the version that a rollout is about, and of stable, since they started, and how often
+    /// The counts of the ready proxies, of the version that a rollout is about and of stable, since they started, and how often
     /// the containers of both were restarted. A proxy that does not answer is none of them; one that runs an older module has
     /// counted nothing.
     ///
@@ -67,7 +67,7 @@ impl Cluster {
     }
 }
 
-/// What the proxies that answered have counted of two versions of a release: of the canary, and of stable.
+/// The counts of the proxies that answered, for two versions of a release: the canary and stable.
 pub(super) fn version_counters(
     reported: &BTreeMap<PodName, Result<ProxyMetrics, String>>,
     release: &ReleaseName,

@@ -8,7 +8,7 @@ use canary_release::record::Record;
 use canary_release::spec::ReleaseName;
 use std::collections::BTreeMap;
 
-/// What was deployed when it was seen last.
+/// The deployed state at the last observation.
 #[derive(Debug, Default)]
 pub(super) struct DeployedState(Option<Deployed>);
 

@@ -30,7 +30,7 @@ pub(super) struct HookDispatcher {
     tasks: JoinSet<EndedCall>,
     /// The names of the hooks.
     in_flight: BTreeSet<String>,
-    /// What the record does not say yet.
+    /// Results that the record does not have yet.
     unrecorded: Vec<HookResult>,
 }
 

@@ -12,14 +12,14 @@ use tokio::time::Instant;
 /// Between two attempts to send what is left.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Who sends the alerts that are left. Without a sender only Events are written, and the rest is named.
+/// The sender of the alerts that are left. Without one only Events are written, and the rest is named.
 #[derive(Clone, Default)]
 pub struct LastAlerts {
     /// To the receivers.
     pub sender: Option<Arc<dyn AlertSender>>,
     /// To hooks that are notified.
     pub hooks: Option<Arc<dyn HookCaller>>,
-    /// How long receivers are waited for that do not accept them.
+    /// The wait for receivers that do not accept them.
     pub timeout: Duration,
 }
 

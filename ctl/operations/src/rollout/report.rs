@@ -7,23 +7,23 @@ use canary_release::record::Record;
 use canary_release::rollout::{Decision, RolloutAction, RolloutPhase};
 use serde::Serialize;
 
-/// What was observed of a rollout, and done.
+/// The observation of a rollout, and the action after it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RolloutReport {
     /// The record afterwards.
     #[serde(skip)]
     pub record: Record,
-    /// What was done, or would be done, and why.
+    /// The decision, carried out or not, with its reason.
     pub decision: Decision,
-    /// What the evidence says.
+    /// The assessment of the evidence.
     pub assessment: Assessment,
     /// The proxies whose counters were read.
     pub proxies: ProxyCoverage,
 }
 
 impl RolloutReport {
-    /// How the rollout has ended, once nothing is left to do for it.
+    /// The result of the rollout, once nothing is left to do for it.
     pub fn ended(&self) -> Option<RolloutResult> {
         let is_over =
             (self.decision.phase, self.decision.action) == (RolloutPhase::Ended, RolloutAction::Wait);

@@ -3,7 +3,7 @@
 use crate::Error;
 use std::fmt;
 
-/// Why an alert was not accepted. Its text has no URL.
+/// The error of an alert that was not accepted. Its text has no URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct SendError {

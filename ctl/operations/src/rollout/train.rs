@@ -22,7 +22,7 @@ pub(super) struct TrainCounters {
     unread: Option<String>,
 }
 
-/// What was found of one of them.
+/// The state of one of them.
 #[derive(Clone, Debug)]
 enum Inner {
     Counted(InnerCounters),
@@ -41,7 +41,7 @@ pub(super) struct InnerCounters {
 }
 
 impl Cluster {
-    /// What the proxies that call the other releases of the train have counted of both versions. Releases with gateways of their own are none of
+    /// The counts of both versions in the proxies that call the other releases of the train. Releases with gateways of their own are none of
     /// them: their users are others.
     pub(super) async fn train_counters(&self, release: &ReleaseName, record: &Record) -> TrainCounters {
         let Some(member) = record.observed_train() else { return TrainCounters::default() };
@@ -114,7 +114,7 @@ impl TrainCounters {
         self.releases.iter().filter_map(of).collect()
     }
 
-    /// What is said of them, where `record` keeps the evidence.
+    /// Their report, if `record` keeps the evidence.
     pub(super) fn report(&self, record: &Record, interval: Option<&Interval>) -> TrainReport {
         let is_kept = |name: &ReleaseName| {
             record.rollout.as_ref().is_some_and(|rollout| rollout.train.contains_key(name))

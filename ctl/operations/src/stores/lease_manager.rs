@@ -24,7 +24,7 @@ use tokio::time::Instant;
 /// Grace period in which an interrupted process releases its Leases.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long a Lease is valid, and how long a process waits for one.
+/// The validity of a Lease, and the wait of a process for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseTiming {
     /// A Lease that was not renewed for this time is taken over. Whole seconds.
@@ -242,7 +242,7 @@ impl Held {
 }
 
 impl Drop for Held {
-    /// Where the work was dropped, the process is about to end: it stays for as long as an API call takes.
+    /// The process is about to end if the work was dropped: it stays for as long as an API call takes.
     fn drop(&mut self) {
         let leases = std::mem::take(&mut self.leases);
         let Some(runtime) = Handle::try_current().ok().filter(|_| !leases.is_empty()) else { return };
@@ -296,7 +296,7 @@ fn held((namespace, name): (&str, &str), said: &LeaseSpec) -> Error {
     Error::Held { lease: format!("{namespace}/{name}"), holder, since }
 }
 
-/// How long it holds without a sign of life.
+/// The time for which it holds without a sign of life.
 fn lasts(lease: &LeaseSpec) -> Duration {
     let seconds = lease.lease_duration_seconds.and_then(|seconds| u64::try_from(seconds).ok());
     seconds.map_or(LeaseTiming::default().lease, Duration::from_secs)

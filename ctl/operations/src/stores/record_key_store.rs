@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The key of the Secret under which they are, as JSON.
 const KEY: &str = "record-keys.json";
-/// How often a Secret that another client has written at the same moment is read again.
+/// The number of times a Secret is read again that another client has written at the same moment.
 const ATTEMPTS: usize = 3;
 
 /// The Secrets with the keys of a cluster's records.

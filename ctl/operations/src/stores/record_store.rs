@@ -308,7 +308,7 @@ impl RecordStore {
     }
 }
 
-/// What the last change was is said as it is written there: nothing follows from it.
+/// The last change is reported as it is written there: nothing follows from it.
 fn concurrent_change(release: &ReleaseName, now: Option<&ConfigMap>) -> Error {
     let text = now.and_then(|now| now.data.as_ref()?.get(KEY));
     let record = text.and_then(|text| Record::parse(release, text).ok());
@@ -353,7 +353,7 @@ fn with_metadata(release: &ReleaseName, mut object: ConfigMap, record: &Record) 
     object
 }
 
-/// What the file says, and the train by which other releases find the record.
+/// The metadata of the file, and the train by which other releases find the record.
 fn own_metadata(record: &Record) -> ObjectMetadata {
     let mut metadata = (*record.metadata).clone();
     metadata.labels.extend(record.train.iter().map(|train| (TRAIN_LABEL.to_owned(), train.name.clone())));

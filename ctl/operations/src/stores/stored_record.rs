@@ -95,12 +95,12 @@ impl StoredRecord {
         }
     }
 
-    /// Where it comes from.
+    /// Its origin.
     pub const fn trust(&self) -> &RecordTrust {
         &self.trust
     }
 
-    /// Why an emergency went on without writing it. The record on the cluster is older than the objects since, and is not obeyed.
+    /// The reason for which an emergency went on without writing it. The record on the cluster is older than the objects since, and is not obeyed.
     pub fn unsaved(&self) -> Option<&str> {
         self.unsaved.as_deref()
     }

@@ -9,7 +9,7 @@ use canary_release::plan::Plan;
 use canary_release::spec::ReleaseName;
 use futures_util::future::join_all;
 
-/// What the API server says of an admission webhook with side effects.
+/// The API server's text about an admission webhook with side effects.
 const UNSUPPORTED: &str = "does not support dry run";
 
 impl Cluster {
@@ -55,7 +55,7 @@ impl Cluster {
         self.refused_changes(plan).await.into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// What the API server refuses of a plan.
+    /// The changes of a plan that the API server refuses.
     pub(crate) async fn refused_changes(&self, plan: &Plan) -> Vec<Error> {
         let dry_runs = plan.changes.iter().map(async |change| {
             about_the_write(self.client.carry_out(change, WriteMode::DryRun).await.map(drop))

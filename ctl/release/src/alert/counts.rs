@@ -12,7 +12,7 @@ pub struct KindCounts {
     /// Another release of the train, whose versions these are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub release: Option<ReleaseName>,
-    /// What counts as failed.
+    /// The kind of failure that counts.
     pub kind: FailureKind,
     /// Of the canary.
     pub canary: VersionCount,
@@ -33,7 +33,7 @@ pub struct VersionCount {
 }
 
 impl KindCounts {
-    /// What was counted of both versions of a release: of another release what speaks against its canary.
+    /// The counts of both versions of a release: of another release those that speak against its canary.
     pub(crate) fn of_evidence<'e>(
         release: Option<&'e ReleaseName>,
         evidence: &'e Evidence,

@@ -8,7 +8,7 @@ use super::{Alert, AlertKind, AlertMessage};
 use crate::spec::AlertSeverity;
 use serde_json::{Value, json};
 
-/// Who reports it: a name with a domain.
+/// The reporter: a name with a domain.
 const REPORTER: &str = "canary-ctl.io/rollout";
 /// The most bytes of `note`.
 const MAX_NOTE: usize = 1_024;
@@ -45,7 +45,7 @@ pub fn kubernetes_event(message: AlertMessage<'_>, record_uid: Option<&str>) -> 
     })
 }
 
-/// What a name of an object can hold.
+/// A text as the name of an object.
 fn dns(id: &str) -> String {
     let legal = |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' };
     id.chars().map(legal).collect()

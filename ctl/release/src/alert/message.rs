@@ -33,7 +33,7 @@ pub struct Alert {
     pub weight: Weight,
     /// Why, as a sentence.
     pub reason: String,
-    /// What was counted since the rollout began, by kind of failure.
+    /// The counts since the rollout began, by kind of failure.
     pub counts: Vec<KindCounts>,
 }
 
@@ -52,7 +52,7 @@ pub struct AlertStep {
 pub struct AlertMessage<'a> {
     /// The release.
     pub release: &'a ReleaseName,
-    /// What happened to it.
+    /// The alert.
     pub alert: &'a Alert,
 }
 
@@ -86,7 +86,7 @@ impl Alert {
 }
 
 impl AlertMessage<'_> {
-    /// What has happened, in a few words.
+    /// The event, in a few words.
     pub fn title(&self) -> String {
         let Self { release, alert } = self;
         let Alert { canary, weight, .. } = alert;
@@ -111,7 +111,7 @@ impl AlertMessage<'_> {
         format!("{release}: {what}")
     }
 
-    /// Where it is, and what was counted: names with values.
+    /// The place and the counts: names with values.
     pub(super) fn facts(&self) -> Vec<(String, String)> {
         let Alert { canary, stable, plan, step, weight, counts, kind, .. } = self.alert;
         if *kind == AlertKind::Test {

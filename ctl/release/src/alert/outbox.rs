@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What the API server is called among the recipients.
+/// The API server's name among the recipients.
 const EVENTS: &str = "Kubernetes Events";
 /// More alerts than this are not kept for a receiver that is down: a record is a ConfigMap.
 const MAX_PENDING: usize = 32;
@@ -40,7 +40,7 @@ pub struct AlertOutbox {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PendingAlert {
-    /// What is to be sent.
+    /// The alert to send.
     pub alert: Alert,
     deliveries: Vec<Delivery>,
 }
@@ -56,7 +56,7 @@ struct Delivery {
     retry_at: Option<Timestamp>,
 }
 
-/// Who gets an alert.
+/// A recipient of an alert.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Recipient {
@@ -123,7 +123,7 @@ impl AlertOutbox {
         &self.undelivered
     }
 
-    /// What somebody will never get once the record is deleted: what was given up, and what is to be sent. Events are optional, so none of them.
+    /// The alerts that are lost once the record is deleted: those given up, and those to be sent. Events are optional, so none of them.
     pub fn lost(&self) -> Vec<UndeliveredAlert> {
         let mut lost = self.undelivered.clone();
         for PendingAlert { alert, deliveries } in &self.pending {
@@ -236,7 +236,7 @@ impl AlertOutbox {
 }
 
 impl PendingAlert {
-    /// Who does not have it, and how often it was sent there.
+    /// The recipients that do not have it, and how often it was sent there.
     pub fn recipients(&self) -> impl Iterator<Item = (&Recipient, u32)> {
         self.deliveries.iter().map(|delivery| (&delivery.to, delivery.attempts))
     }

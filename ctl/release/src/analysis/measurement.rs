@@ -4,7 +4,7 @@ use crate::prometheus::QueryError;
 use crate::spec::{FiniteNumber, MetricBounds, RolloutMetric};
 use serde::{Deserialize, Serialize};
 
-/// What the queries of a metric have found.
+/// The values that the queries of a metric have found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeasuredValues {
     /// Of the canary.
@@ -13,7 +13,7 @@ pub struct MeasuredValues {
     pub stable: Option<Result<FiniteNumber, QueryError>>,
 }
 
-/// What a measurement says of the canary.
+/// The outcome of a measurement for the canary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Outcome {
@@ -29,9 +29,9 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Measurement {
-    /// What it says.
+    /// Its outcome.
     pub outcome: Outcome,
-    /// What was expected and found, where it has not passed.
+    /// The expected and the found value, if it has not passed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// The canary's value.
@@ -50,7 +50,7 @@ impl Measurement {
 }
 
 impl RolloutMetric {
-    /// What values say. Stable is compared with where it was asked for.
+    /// The measurement by these values. Stable is compared if that was asked for.
     pub fn measure(&self, values: &MeasuredValues) -> Measurement {
         let (outcome, reason) = match self.check(values) {
             Ok(None) => (Outcome::Passed, String::new()),
@@ -61,7 +61,7 @@ impl RolloutMetric {
         Measurement { outcome, reason, canary: values.canary.as_ref().ok().copied(), stable }
     }
 
-    /// What is not as expected, or why it is not known. One expectation that is not met is enough, whatever is not known.
+    /// The expectation that is not met, or the reason for which it is not known. One that is not met is enough, whatever is not known.
     fn check(&self, values: &MeasuredValues) -> Result<Option<String>, String> {
         let canary = values.canary.as_ref().map_err(|error| format!("the canary: {error}"))?.get();
         if let Some(expected) = self.canary.missed(canary) {

@@ -10,7 +10,7 @@ use std::fmt;
 /// A measurement that is later than this past its time is missing: drivers observe every ten to thirty seconds.
 const LATENESS: SignedDuration = SignedDuration::from_mins(1);
 
-/// What was measured of a metric since a step began.
+/// The measurements of a metric since a step began.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MetricState {
@@ -27,10 +27,10 @@ pub struct MetricState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MetricReport {
-    /// What is expected.
+    /// The expectation.
     #[serde(flatten)]
     pub metric: RolloutMetric,
-    /// What was measured since the step began; `None` before the first time.
+    /// The measurements since the step began; `None` before the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<MetricState>,
 }
@@ -51,7 +51,7 @@ impl MetricState {
 }
 
 impl MetricReport {
-    /// What it says of the next step; `None` if nothing speaks against it.
+    /// The finding against the next step, if any.
     pub(crate) fn finding(&self, now: Timestamp) -> Option<(EvidenceVerdict, String)> {
         let state = self.measured.as_ref();
         let verdict = match state {
@@ -102,7 +102,7 @@ impl fmt::Display for MetricReport {
     }
 }
 
-/// What outcomes in a row say of the next step; `None` if nothing speaks against it. Without a result there is no rollback.
+/// The verdict of outcomes in a row against the next step, if any. Without a result there is no rollback.
 pub(crate) fn verdict_of(outcome: Outcome, in_a_row: u32, threshold: u32) -> Option<EvidenceVerdict> {
     let is_lasting = in_a_row >= threshold;
     match outcome {

@@ -15,10 +15,10 @@ use std::collections::BTreeMap;
 /// The key of our member in W3C baggage.
 const BAGGAGE_KEY: &str = "canary";
 
-/// What a proxy has once, whatever its releases.
+/// The settings that a proxy has once, whatever its releases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProxySettings {
-    /// Where the proxy stands.
+    /// The proxy's position.
     pub position: Position,
     /// The minted id's cookie.
     pub id_cookie: assignment::contract::CookieConfig,

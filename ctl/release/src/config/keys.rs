@@ -16,7 +16,7 @@ pub struct SigningKeys {
     pub identity_key: Option<Secret>,
 }
 
-/// Why there are no keys.
+/// The error of keys that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// No file of keys is configured.

@@ -13,7 +13,7 @@ pub use keys::{KeyError, SigningKeys};
 
 use assignment::contract::ContractError;
 
-/// Why no configuration of the filter can be made.
+/// The reason for which no configuration of the filter can be made.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The filter would refuse it.

@@ -56,13 +56,13 @@ pub(super) enum ConfigField {
     Structure(&'static str),
 }
 
-/// What a template is filled with.
+/// The values of a template.
 pub(crate) struct ConfigDocument<'d> {
     /// The name of the object.
     pub(crate) name: String,
     /// The proxies.
     pub(crate) pods: &'d Selector,
-    /// Where the proxies stand.
+    /// The position of the proxies.
     pub(crate) position: Position,
     /// The name of the configuration within the proxy.
     pub(crate) resource_name: String,

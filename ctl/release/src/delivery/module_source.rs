@@ -14,7 +14,7 @@ fn fields() -> impl Iterator<Item = (&'static str, &'static str)> {
     ALL.iter().flat_map(|kind| kind.module_fields.iter().map(|field| (kind.module, *field)))
 }
 
-/// Where proxies get the module from, with its sum where one is given. An embedded module is named by its digest, so that no
+/// The source of the module for proxies, with its sum if one is given. An embedded module is named by its digest, so that no
 /// record contains its bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -2,7 +2,7 @@
 
 use crate::object::Reference;
 
-/// Why our rule cannot be merged with the existing ones.
+/// The conflict for which our rule cannot be merged with the existing ones.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RuleConflict {
     /// A rule that proxies find first.
@@ -15,7 +15,7 @@ pub enum RuleConflict {
         ours: Box<Reference>,
         /// Whose proxies.
         of: Clients,
-        /// What they go by.
+        /// The rules that apply to them.
         by: Vec<Reference>,
     },
     /// A subset of one name that is two things.

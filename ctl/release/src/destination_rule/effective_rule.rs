@@ -24,7 +24,7 @@ const MANAGED_BY: &str = "/metadata/labels/app.kubernetes.io~1managed-by";
 /// A `DestinationRule`, with the fields that determine its clients.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostRule {
-    /// What it is called.
+    /// Its reference.
     pub reference: Reference,
     /// Its host, short names completed.
     pub host: String,

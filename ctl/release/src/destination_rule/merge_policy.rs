@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// All other proxies of the mesh: those in namespaces without a rule for the host.
 const ELSEWHERE: &str = "";
 
-/// What there is beside our rule.
+/// The rules beside ours.
 struct MergeInput<'s> {
     ours: &'s Reference,
     called: CalledService<'s>,
@@ -65,7 +65,7 @@ impl<'s> MergeInput<'s> {
         Self { ours, called, others, created, before }
     }
 
-    /// What our rule's `exportTo` may be, the best first: istiod merges rules of one host whose lists are the same.
+    /// The possible `exportTo` of our rule, the best first: istiod merges rules of one host whose lists are the same.
     fn exports(&self) -> Vec<BTreeSet<String>> {
         let beside = |rule: &&HostRule| {
             rule.host == self.called.host
@@ -108,7 +108,7 @@ impl<'s> MergeInput<'s> {
         self.before.iter().map(|(client, _)| of(client)).collect()
     }
 
-    /// What the host has: the same for all clients.
+    /// The host's policy: the same for all clients.
     fn agreed(&self) -> Result<Option<&Effective>, RuleConflict> {
         let policy = |rule: &Option<Effective>| rule.as_ref().and_then(|rule| rule.policy.clone());
         let from = |rule: &Option<Effective>| rule.as_ref().map(|rule| rule.from.clone()).unwrap_or_default();
@@ -195,7 +195,7 @@ fn take_over(spec: &mut Map<String, Value>, host: Option<&Effective>) {
     spec.insert("subsets".to_owned(), ours.into());
 }
 
-/// What their subset of the same pods adds to the host's policy.
+/// The fields that their subset of the same pods adds to the host's policy.
 fn added(host: &Effective, ours: &Value) -> Option<Value> {
     let same = |theirs: &&Value| theirs.get("labels") == ours.get("labels");
     host.subsets.iter().filter(same).find_map(|theirs| theirs.get("trafficPolicy").cloned())

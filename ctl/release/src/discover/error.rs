@@ -2,7 +2,7 @@
 
 use assignment::contract::Role;
 
-/// Why no release can be derived from the cluster's objects.
+/// The reason for which no release can be derived from the cluster's objects.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The Service is not there.

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub struct ExistingGateway {
     /// The Gateway object, as `<namespace>/<name>`.
     pub name: String,
-    /// Where its pods run.
+    /// The namespace of its pods.
     pub namespace: String,
     /// Its pods' labels.
     pub selector: BTreeMap<String, String>,
@@ -37,7 +37,7 @@ impl ExistingGateway {
     }
 }
 
-/// What the route objects say that lead to a Service from a gateway.
+/// The routes that lead to a Service from a gateway.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ServiceRoutes {
     pub(crate) names: Vec<String>,

@@ -32,7 +32,7 @@ pub struct Objects {
     pub destination_rules: Vec<Value>,
 }
 
-/// What a release can be made of.
+/// The objects from which a release can be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Survey {
     /// The Service's port for HTTP.

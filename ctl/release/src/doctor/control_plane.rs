@@ -41,13 +41,13 @@ pub struct Istiod {
     /// Its version, if it can be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// What says so.
+    /// The source of this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found_in: Option<String>,
 }
 
 impl Istiod {
-    /// What its pod says: the tag of its image, which is what runs, before its labels.
+    /// The version of its pod: the tag of its image, which is what runs, before its labels.
     pub fn of(pod: &str, image: Option<&str>, labels: &BTreeMap<String, String>) -> Self {
         let by_image = || {
             let image = image?;

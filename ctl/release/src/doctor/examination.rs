@@ -9,7 +9,7 @@ use crate::status::{ProxyFault, ReadyPods};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// What a part of an examination is about.
+/// The subject of a part of an examination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Area {
@@ -19,7 +19,7 @@ pub enum Area {
     Gateways,
     /// The rights of the user.
     Rights,
-    /// What the API server says to the objects.
+    /// The API server's response to the objects.
     Admission,
     /// The proxies: whether they respond, and what they run.
     Proxies,
@@ -79,7 +79,7 @@ pub struct ServiceExamination {
     pub canary: Option<ReadyPods>,
     /// Pods behind it without the version label.
     pub unlabelled: usize,
-    /// What keeps the canary from being behind it.
+    /// The part of its selector that excludes the canary.
     pub narrow: Option<NarrowSelector>,
 }
 
@@ -103,7 +103,7 @@ pub struct ProxyExamination {
     pub istio: Option<String>,
     /// V8 in it.
     pub wasm_runtime: WasmRuntime,
-    /// Why it does not report metrics.
+    /// The fault for which it does not report metrics.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<ProxyFault>,
 }

@@ -48,7 +48,7 @@ pub enum ClusterFinding {
         service: String,
         /// The label.
         label: String,
-        /// How many.
+        /// Their number.
         count: usize,
     },
     /// The canary has no ready pod yet.
@@ -95,7 +95,7 @@ pub enum ClusterFinding {
     /// Istio is older than what is supported.
     #[error("{who} Istio {version}, expected {} or later", oldest_supported())]
     OldIstio {
-        /// Who runs it: an istiod or a number of proxies, with the verb.
+        /// The subject that runs it: an istiod or a number of proxies, with the verb.
         who: String,
         /// The version.
         version: String,
@@ -146,7 +146,7 @@ pub enum ClusterFinding {
     /// An object leads past our routes, and `apply` does not refuse it.
     #[error("{gap}: {}", if *reaches_canary { "such requests reach pods of the canary, whatever the weight" } else { "such requests would get any version once the canary has ready pods" })]
     Bypass {
-        /// What leads there.
+        /// The gap that leads there.
         gap: Gap,
         /// Whether a pod of the canary is ready.
         reaches_canary: bool,

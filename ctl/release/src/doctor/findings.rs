@@ -94,7 +94,7 @@ fn of_service(release: &Release, service: &ServiceExamination) -> Vec<ClusterFin
     found
 }
 
-/// What is not refused: what `apply` refuses is found already.
+/// Findings that `apply` does not refuse: the others are found already.
 fn of_callers(release: &Release, examination: &Examination) -> Vec<ClusterFinding> {
     let is_refused = |wanted: &dyn Fn(&Alternative) -> bool| {
         examination.failed_checks.iter().any(|failed| wanted(&failed.alternative))

@@ -9,7 +9,7 @@ use std::fmt;
 /// The hold line as a fraction of the rollback line.
 const HOLD: f64 = 0.2;
 
-/// What a rollout demands of its evidence.
+/// The demands of a rollout on its evidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Criteria {
     /// The probability that a canary as good as stable is rolled back, at most; `0.0..1.0`, over all kinds of failure.
@@ -33,7 +33,7 @@ pub struct ProxyCoverage {
     pub of: usize,
 }
 
-/// What to do next, as far as the evidence goes. The worse is the greater.
+/// The next step by the evidence alone. The worse is the greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum EvidenceVerdict {
@@ -60,11 +60,11 @@ pub struct KindNumbers {
     pub canary: ResponseCount,
     /// Stable's.
     pub stable: ResponseCount,
-    /// How many times likelier the counts are if the canary fails more often.
+    /// The likelihood ratio of the counts if the canary fails more often.
     pub evidence: f64,
     /// The canary's rate of failures minus stable's, at the same time.
     pub difference: f64,
-    /// How many times as often the canary's responses fail; nothing where one of both had no failure.
+    /// The ratio of the failure rates, canary to stable; nothing if one of both had no failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<RateRatio>,
     /// So many users of the canary at least had a failed response: the user groups with one, 16 at most.
@@ -139,7 +139,7 @@ impl KindNumbers {
         Some(format!("{ratio}at least {users} met one"))
     }
 
-    /// What this kind of failure says against the canary.
+    /// The finding of this kind of failure against the canary.
     pub(crate) fn finding(&self) -> Option<Found> {
         let is_worse = self.difference >= self.kind.least_difference();
         let verdict = match self.evidence {

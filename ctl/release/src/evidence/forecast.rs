@@ -20,7 +20,7 @@ pub struct Forecast {
     pub canary_share: f64,
     /// The rate of failures of stable, `0.0..=1.0`.
     pub stable_rate: f64,
-    /// How much failures cluster by user, at least 1 (`SequentialTest::spread`).
+    /// The clustering of failures by user, at least 1 (`SequentialTest::spread`).
     pub spread: f64,
 }
 

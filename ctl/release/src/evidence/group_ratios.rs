@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use std::array::from_fn;
 use std::iter::zip;
 
-/// How many times as often the canary may fail, under the alternatives that are averaged.
+/// The ratios of failure rates of the alternatives that are averaged.
 const RATIOS: [f64; 7] = [1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0];
 /// Nats.
 const MOST_OF_GROUP: f64 = 1.5;
@@ -103,7 +103,7 @@ impl Shares {
         if all > 0.0 { self.canary / all } else { 0.0 }
     }
 
-    /// How much more or less likely a failure of stable is if the canary fails `ratio` times as often; nothing where one version has no responses.
+    /// The factor on the probability of a failure of stable if the canary fails `ratio` times as often; nothing if one version has no responses.
     fn scale(self, ratio: f64) -> Option<f64> {
         let has_both = self.canary > 0.0 && self.stable > 0.0;
         has_both.then(|| (self.canary + self.stable) / ratio.mul_add(self.canary, self.stable))

@@ -6,7 +6,7 @@ use crate::spec::OptionalKinds;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What counts as a failed response.
+/// A kind of failed response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum FailureKind {
@@ -34,7 +34,7 @@ pub struct Evidence {
     slow_responses: Option<Box<KindEvidence>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lost_sessions: Option<Box<LostSessions>>,
-    /// How often containers of both versions were restarted.
+    /// The restarts of the containers of both versions.
     #[serde(default, skip_serializing_if = "RestartCounts::is_empty")]
     pub restarts: RestartCounts,
     /// The number of intervals that were added. Who adds one names the number that it began with, so that no interval is
@@ -154,7 +154,7 @@ impl KindEvidence {
 }
 
 impl fmt::Display for FailureKind {
-    /// What such responses are, as a part of a sentence.
+    /// Such responses, as a part of a sentence.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::ServerErrors => "5xx",

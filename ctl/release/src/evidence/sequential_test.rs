@@ -72,7 +72,7 @@ impl SequentialTest {
         (self.hour, self.seconds) = (Bet::default(), 0);
     }
 
-    /// How many times likelier the counts are if the canary fails more often.
+    /// The likelihood ratio of the counts if the canary fails more often.
     pub fn log_evidence(&self) -> LogRatio {
         let spread = self.spread();
         let of_rollout = 0.5_f64.ln() + self.rollout.ratios.log_evidence(spread);
@@ -98,7 +98,7 @@ impl SequentialTest {
         f64::max(self.rollout.differences.difference(), self.hour.differences.difference())
     }
 
-    /// How many times as often the canary's responses fail as those of stable at the same time, over the rollout. `None` where one of both
+    /// The ratio of the failure rates, canary to stable, at the same time, over the rollout. `None` if one of both
     /// had no failure.
     pub fn rate_ratio(&self) -> Option<RateRatio> {
         self.rates.ratio(self.spread())
@@ -109,7 +109,7 @@ impl SequentialTest {
         &self.counts
     }
 
-    /// How much failures cluster by user, at least 1.
+    /// The clustering of failures by user, at least 1.
     pub fn spread(&self) -> f64 {
         dispersion(&self.counts.stable)
     }

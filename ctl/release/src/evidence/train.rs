@@ -6,7 +6,7 @@ use crate::spec::ReleaseName;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What was counted of another release of the train, as the record keeps it. Its size does not grow.
+/// The counts of another release of the train, as the record keeps them. Their size does not grow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct InnerEvidence {
@@ -18,19 +18,19 @@ pub struct InnerEvidence {
     pub evidence: Evidence,
 }
 
-/// What was observed of the other releases of a train at one moment.
+/// The observation of the other releases of a train at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TrainReport {
     /// Each of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub releases: Vec<InnerReport>,
-    /// Why there may be more.
+    /// The reason for which there may be more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unread: Option<String>,
 }
 
-/// What was observed of one of them.
+/// The observation of one of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InnerReport {
@@ -39,7 +39,7 @@ pub struct InnerReport {
     /// The proxies that call it, and those whose counters were read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proxies: Option<ProxyCoverage>,
-    /// Why it was not observed.
+    /// The reason for which it was not observed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unread: Option<String>,
 }

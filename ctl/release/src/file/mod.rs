@@ -26,7 +26,7 @@ pub struct Origin {
     places: BTreeMap<String, Place>,
 }
 
-/// Why a file is no release.
+/// The error of a file that is no release.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file cannot be read.
@@ -95,7 +95,7 @@ impl Origin {
         self.places.contains_key(field)
     }
 
-    /// Where a field was written, or the nearest field above it that was: `spec.identifyBy[1]`, else `spec.identifyBy`, else `spec`.
+    /// The place of a field, or of the nearest field above it that was written: `spec.identifyBy[1]`, else `spec.identifyBy`, else `spec`.
     pub fn place(&self, field: &str) -> Place {
         let mut field = field;
         loop {

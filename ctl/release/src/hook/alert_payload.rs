@@ -8,7 +8,7 @@ use crate::alert::{AlertKind, AlertMessage};
 use crate::spec::{AlertSeverity, HookType};
 
 impl HookPayload {
-    /// What a hook of that type is sent of an alert.
+    /// The payload of an alert for a hook of that type.
     pub fn of_alert(message: AlertMessage<'_>, hook: HookType) -> Self {
         let AlertMessage { release, alert } = message;
         // The number of the alert is no part of the rollout's name.

@@ -9,13 +9,13 @@ use jiff::Timestamp;
 pub struct HookRequest {
     /// Which hook.
     pub hook: RolloutHook,
-    /// What it is sent.
+    /// The payload.
     pub payload: HookPayload,
     /// When the step began that it is about.
     pub step_since: Timestamp,
 }
 
-/// Why a hook has not succeeded. Its text has no URL.
+/// The error of a hook. Its text has no URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct HookError {
@@ -27,7 +27,7 @@ pub struct HookError {
     pub is_final: bool,
 }
 
-/// What became of a call.
+/// The result of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookResult {
     /// The name of the hook.

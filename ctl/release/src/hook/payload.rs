@@ -18,7 +18,7 @@ pub struct HookPayload {
     pub name: String,
     /// Its namespace.
     pub namespace: String,
-    /// What the rollout does.
+    /// The phase of the rollout.
     pub phase: CanaryPhase,
     /// The same for all calls of a rollout, and another one for the next.
     pub checksum: String,
@@ -27,7 +27,7 @@ pub struct HookPayload {
     pub metadata: BTreeMap<String, String>,
 }
 
-/// What a rollout does, as Flagger calls it. Its other phases are of what a rollout here does not have.
+/// The phase of a rollout, as Flagger calls it. Its other phases belong to parts that a rollout here does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum CanaryPhase {
     /// It goes on.

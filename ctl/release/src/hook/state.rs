@@ -14,7 +14,7 @@ const CONFIRMED_FOR: SignedDuration = SignedDuration::from_mins(1);
 /// A call that is later than this past its time is missing: drivers observe every ten to thirty seconds.
 const LATENESS: SignedDuration = SignedDuration::from_mins(1);
 
-/// What is known of a hook since a step began.
+/// The state of a hook since a step began.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HookState {
@@ -24,7 +24,7 @@ pub struct HookState {
     pub in_a_row: u32,
     /// That of the last one; unknown where no response came.
     pub outcome: Outcome,
-    /// Why it has not succeeded.
+    /// The reason for which it has not succeeded.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }
@@ -33,10 +33,10 @@ pub struct HookState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HookReport {
-    /// What is called.
+    /// The hook.
     #[serde(flatten)]
     pub hook: RolloutHook,
-    /// What its calls have said since the step began; `None` before the first response.
+    /// The responses since the step began; `None` before the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<HookState>,
 }
@@ -107,7 +107,7 @@ impl HookReport {
         self.state.as_ref().is_some_and(|state| state.outcome == Outcome::Failed)
     }
 
-    /// What the calls say, whatever their age; `None` if nothing speaks against going on.
+    /// The verdict of the calls, whatever their age; `None` if nothing speaks against going on.
     pub(crate) fn verdict(&self) -> Option<EvidenceVerdict> {
         match &self.state {
             None => Some(EvidenceVerdict::Waiting),
@@ -115,7 +115,7 @@ impl HookReport {
         }
     }
 
-    /// What a check while a step lasts says of the next one; `None` if nothing speaks against it, and for other hooks.
+    /// The finding of a check during a step against the next one, if any; `None` for other hooks.
     pub(crate) fn finding(&self, now: Timestamp) -> Option<(EvidenceVerdict, String)> {
         if self.hook.kind != HookType::Rollout {
             return None;
@@ -135,7 +135,7 @@ impl HookReport {
 }
 
 impl HookReport {
-    /// What its calls have said, in words; `None` before the first response.
+    /// The responses in words; `None` before the first.
     pub fn said(&self) -> Option<String> {
         let RolloutHook { kind, failure_threshold, .. } = &self.hook;
         let HookState { in_a_row, outcome, reason, .. } = self.state.as_ref()?;

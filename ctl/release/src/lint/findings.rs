@@ -47,9 +47,9 @@ pub struct Finding {
     pub line: usize,
     /// Its column, from 1.
     pub column: usize,
-    /// What is dangerous.
+    /// The danger.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub hint: &'static str,
 }
 

@@ -115,7 +115,7 @@ fn foreign_sessions_count_as_older(release: &Release) -> Vec<RawFinding> {
     raise(Level::Warning, "spec.paths", message, hint)
 }
 
-/// What a client can do with a genuine pin; that none can be forged is the filter's promise.
+/// A client can pass a genuine pin on; that none can be forged is the filter's promise.
 fn pins_can_be_passed_on(release: &Release) -> Vec<RawFinding> {
     if release.stickiness != Stickiness::Session {
         return NOTHING;

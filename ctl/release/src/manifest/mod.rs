@@ -45,7 +45,7 @@ use assignment::FilterConfig;
 use object_metadata::with_metadata;
 use std::collections::BTreeMap;
 
-/// Why no manifests can be made.
+/// The reason for which no manifests can be made.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A template has not the shape that its code expects.
@@ -77,10 +77,10 @@ fn with_module(bytes: usize) -> String {
     if bytes == 0 { String::new() } else { format!(", {bytes} of them the embedded module") }
 }
 
-/// How manifests are to be made.
+/// The options of manifests.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'k> {
-    /// What signs and verifies.
+    /// The keys that sign and verify.
     pub keys: &'k SigningKeys,
     /// Whether keys and the bytes of an embedded module are written; otherwise what stands for them, to be shown.
     pub show_keys: bool,

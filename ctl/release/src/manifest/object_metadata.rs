@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// The annotation of a shared object: what each release gives, as JSON.
 const BY_RELEASE: &str = "canary-ctl.io/metadata-by-release";
 
-/// What the releases of a proxy give the objects that they share, by their names.
+/// The metadata that the releases of a proxy give the objects that they share, by their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SharedMetadata(BTreeMap<String, ObjectMetadata>);
 
@@ -39,7 +39,7 @@ impl SharedMetadata {
         Self(text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default())
     }
 
-    /// What a release gives.
+    /// The metadata that a release gives.
     pub(crate) fn release(&self, name: &str) -> Option<&ObjectMetadata> {
         self.0.get(name)
     }

@@ -58,7 +58,7 @@ fn others(held: &FilterConfig, group: &ProxyGroup<'_>) -> BTreeMap<ReleaseName, 
     held.releases.iter().filter_map(named).filter(|(name, _)| !is_ours(name)).collect()
 }
 
-/// What a proxy has once must be what the releases of others were promised.
+/// A setting that a proxy has once must be that of the other releases.
 fn agree(
     settings: &ProxySettings,
     held: &FilterConfig,

@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 pub(super) struct ProxyGroup<'r> {
     /// The pods.
     pub(super) pods: &'r Selector,
-    /// Where they stand.
+    /// Their position.
     pub(super) position: Position,
     /// Their releases. Never empty.
     pub(super) members: Vec<&'r ReleaseInstance<'r>>,
-    /// How the filter reaches them, which the releases agree about.
+    /// Their delivery, about which the releases agree.
     pub(super) delivery: &'r Delivery,
     /// The labels and annotations that they give the objects which they share.
     pub(super) metadata: SharedMetadata,

@@ -36,7 +36,7 @@ pub struct ReleaseGeneration {
 /// The counters of the filter in one proxy for one release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReleaseMetrics {
-    /// What the workers run, of the latest installation that they report; `None` where they never ran one. Envoy reports an
+    /// The generation of the workers, of the latest installation that they report; `None` if they never ran one. Envoy reports an
     /// installation that was removed until its listener is drained.
     pub active: Option<ReleaseGeneration>,
     /// Requests by version, role and reason.

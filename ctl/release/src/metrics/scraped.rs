@@ -44,7 +44,7 @@ fn name(series: &Series) -> Option<&str> {
     series.labels.get(NAME).map(String::as_str)
 }
 
-/// What was scraped.
+/// The scraped target.
 fn target(series: &Series) -> [Option<&String>; 2] {
     ["job", "instance"].map(|label| series.labels.get(label))
 }

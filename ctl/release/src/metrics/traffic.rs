@@ -80,7 +80,7 @@ impl Traffic {
         self.proxies.is_empty()
     }
 
-    /// What was counted since an earlier look, by the proxies that answered both times. One that was started again
+    /// The counts since an earlier observation, of the proxies that responded both times. One that was started again
     /// meanwhile begins at nothing.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
@@ -131,7 +131,7 @@ impl Traffic {
         self.by_reason(ADOPTED)
     }
 
-    /// How sessions come back.
+    /// The rate at which sessions return.
     pub fn returning_sessions(&self) -> ReturningSessions {
         let decided = self.counts().filter(|(_, reason, _)| is_decision(reason));
         ReturningSessions {

@@ -17,11 +17,11 @@ pub(super) struct Before {
     users: Vec<User>,
 }
 
-/// What a user gets for a page.
+/// The response to a user for a page.
 #[derive(PartialEq, Eq)]
 struct Visited {
     version: String,
-    /// What the pods of the subset are hashed by, where they are.
+    /// The key by which the pods of the subset are hashed, if they are.
     pod_key: Option<Identity>,
 }
 
@@ -83,7 +83,7 @@ impl Before {
         counts.into_iter().flat_map(users).collect()
     }
 
-    /// Where no release decides, the default route leads to stable.
+    /// The default route leads to stable if no release decides.
     fn visit(&self, policy: &Policy, user: &User, page: &Page) -> Visited {
         let decided = user.visit(policy, page).and_then(|decision| {
             let release = policy.release(decision.release)?;

@@ -41,13 +41,13 @@ pub struct MovedUsers {
     pub version: String,
     /// Their share of the version's users, in percent, from 1.
     pub percent: u32,
-    /// Where they would be.
+    /// Their destination.
     pub to: Destination,
     /// The fields of the file that move them.
     pub fields: Vec<&'static str>,
 }
 
-/// Where moved users would be.
+/// The destination of moved users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Destination {

@@ -13,7 +13,7 @@ const ROUTES: [&str; 2] = ["spec", "http"];
 /// One field that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Field {
-    /// Where it is: `spec.subsets[0].name`. In a list of routes by their names: `spec.http["legacy"].timeout`, `spec.http[#2]`.
+    /// Its path: `spec.subsets[0].name`. In a list of routes by their names: `spec.http["legacy"].timeout`, `spec.http[#2]`.
     pub path: String,
     /// The observed value; `None` if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,7 +80,7 @@ struct Walk<'o> {
 }
 
 impl Walk<'_> {
-    /// Where both sides are structures the structures are followed: into desired fields alone where fields can have
+    /// Compares structures field by field: desired fields alone where fields can have
     /// other owners, into both sides' where they cannot (in lists, and in the configuration that is a text).
     fn compare(&mut self, path: &mut Vec<String>, to: Option<&Value>, from: Option<&Value>) {
         if to == from {

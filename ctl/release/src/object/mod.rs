@@ -31,7 +31,7 @@ pub use stage::{Manifest, NamespacedName, Stage};
 pub const FIELD_MANAGER: &str = "canary-ctl";
 /// Names the field managers from which `spec.http` was taken. Removed with our last route.
 pub(crate) const TAKEN_FROM: &str = "canary-ctl.io/routes-taken-from";
-/// What stands in a key's place.
+/// The text in a key's place.
 pub(crate) const REDACTED: &str = "(redacted)";
 /// The field that contains a module in base64 (`envoy.config.core.v3.DataSource`).
 pub(crate) const MODULE_BYTES: &str = "inline_bytes";

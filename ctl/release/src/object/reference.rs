@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
 
-/// Why a text or a value is no object.
+/// The error of a text or a value that is no object.
 #[derive(Debug, thiserror::Error)]
 pub enum ObjectError {
     /// A name is missing.
     #[error("expected a Kubernetes object, found one without `{field}`")]
     NoObject {
-        /// What is missing, as a JSON pointer.
+        /// The missing field, as a JSON pointer.
         field: &'static str,
     },
     /// The text is no YAML.
@@ -19,7 +19,7 @@ pub enum ObjectError {
     NoYaml(String),
 }
 
-/// What an object is called: enough to read it, write it and delete it.
+/// The name of an object: enough to read it, write it and delete it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Reference {
@@ -36,9 +36,9 @@ pub struct Reference {
 /// An object and what it is for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Object {
-    /// What it is called.
+    /// Its reference.
     pub reference: Reference,
-    /// What it is for.
+    /// Its purpose.
     pub stage: Stage,
     /// All of it, as JSON.
     pub body: Value,

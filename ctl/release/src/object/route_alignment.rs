@@ -53,7 +53,7 @@ pub(super) fn align<'v>(desired: &'v [Value], observed: &'v [Value]) -> Vec<Alig
     }
 }
 
-/// What a person calls a route: its name in quotes, or its number.
+/// A route for messages: its name in quotes, or its number.
 pub(super) fn title(route: &Value, index: usize) -> String {
     match name(route) {
         Some(name) => format!("\"{name}\""),

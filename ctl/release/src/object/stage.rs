@@ -33,7 +33,7 @@ impl Stage {
 /// One object as text, its comments included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
-    /// What it is for.
+    /// Its purpose.
     pub stage: Stage,
     /// A YAML document. One of comments alone is for a person, and no object.
     pub text: String,

@@ -22,7 +22,7 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Change {
-    /// What the object is for.
+    /// The purpose of the object.
     pub stage: Stage,
     /// Which object.
     pub object: Reference,
@@ -30,7 +30,7 @@ pub struct Change {
     pub action: Action,
     /// Why.
     pub why: ChangeReason,
-    /// What differs. Keys are left out.
+    /// The differences. Keys are left out.
     pub fields: Vec<Field>,
     /// The object that would be written, keys included; none for a deletion.
     #[serde(skip)]
@@ -57,7 +57,7 @@ pub enum Action {
     Restore,
 }
 
-/// Why an object would be written.
+/// The reason for which an object would be written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ChangeReason {

@@ -26,7 +26,7 @@ fn is_kubectl(manager: &str) -> bool {
     manager == "kubectl" || manager.starts_with("kubectl-") || manager == "before-first-apply"
 }
 
-/// Who writes the routes if the file does not say it: the owner of the route object that leads to the Service, or
+/// The writer of the routes if the file does not say it: the owner of the route object that leads to the Service, or
 /// `canary-ctl` if there is none. The second value is the reason.
 ///
 /// # Errors

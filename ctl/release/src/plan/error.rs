@@ -7,7 +7,7 @@ use crate::object::ObjectError;
 use crate::routing::{ROUTE_KIND, RouteObstacle};
 use crate::{config, manifest, record};
 
-/// Why there is no plan.
+/// The reason for which there is no plan.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A manifest is no object.
@@ -23,7 +23,7 @@ pub enum Error {
         release: String,
         /// The object, as it is called.
         object: String,
-        /// What was found instead.
+        /// The found value.
         found: &'static str,
     },
     /// An object of the release does not exist.
@@ -45,7 +45,7 @@ pub enum Error {
         object: String,
         /// The route: its name, or its number among those that are not ours.
         route: String,
-        /// What it does.
+        /// Its effect.
         obstacle: RouteObstacle,
     },
     /// The user has to decide who writes the routes.
@@ -63,7 +63,7 @@ pub enum Error {
         host: String,
         /// Theirs.
         by: String,
-        /// Why the other object comes first.
+        /// The reason for which the other object comes first.
         why: &'static str,
     },
     /// An object to edit is a tool's.
@@ -87,7 +87,7 @@ pub enum Error {
     NoRollingUpdate {
         /// The Deployment.
         deployment: String,
-        /// What was found instead.
+        /// The found value.
         found: String,
     },
     /// Our rule cannot be merged with the existing ones.

@@ -13,7 +13,7 @@ use crate::routing::{self, MESH, ROUTE_KIND, RouteTargets, virtual_service_route
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What a route object is to a host.
+/// The claim of a route object on a host.
 struct Claim<'v> {
     /// Creation time, name, namespace: what istiod sorts by. One that is not there yet is the youngest.
     age: (Option<String>, String, String),

@@ -14,15 +14,15 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{object} is missing: {cause}")]
 pub struct MissingObject {
-    /// What it is for.
+    /// Its purpose.
     pub stage: Stage,
     /// The object.
     pub object: Reference,
-    /// Why it does not exist.
+    /// The cause of its absence.
     pub cause: MissingCause,
 }
 
-/// Why an object does not exist, as far as record and objects say it.
+/// The cause for which an object does not exist, as far as record and objects say it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingCause {
     /// It was written, and deleted since.

@@ -4,10 +4,10 @@ use crate::preflight::CheckFailed;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-/// What a caller should know of a plan. As JSON its text.
+/// A note about a plan. As JSON its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanNote {
-    /// Who writes the routes, with the reason, or which routes Istio tries first.
+    /// The writer of the routes, with the reason, or the routes that Istio tries first.
     Routes(String),
     /// The `DestinationRule`s of the whole mesh may not be listed.
     RulesNotListed {

@@ -7,7 +7,7 @@ use crate::spec::ReleaseName;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// What Kubernetes takes where a Deployment names no `maxUnavailable`.
+/// The default of Kubernetes for a Deployment without `maxUnavailable`.
 const DEFAULT_MAX_UNAVAILABLE: &str = "25%";
 
 /// The progress of a Deployment's rolling update.
@@ -19,7 +19,7 @@ pub struct RolloutStatus {
     pub updated: u64,
     /// Whether all are of the newest template and available, and no other is left but pods that terminate.
     pub is_complete: bool,
-    /// Why Kubernetes has given it up.
+    /// The reason for which Kubernetes has given it up.
     pub failure: Option<String>,
 }
 

@@ -13,10 +13,10 @@ use crate::object::{FIELD_MANAGER, Field, Object, Owners, Stage, TOOL_MARKERS, m
 use crate::plan::{Change, ChangeReason, Error, Plan};
 use serde_json::{Map, Value, json};
 
-/// What `kubectl apply` and Argo CD compare with their next file.
+/// The annotation that `kubectl apply` and Argo CD compare with their next file.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 const HELM: &str = "meta.helm.sh/release-name";
-/// Where Helm's next upgrade does not know an object any more, this annotation keeps it from deleting it.
+/// The annotation that keeps Helm's next upgrade from deleting an object that it no longer knows.
 const KEEP: (&str, &str) = ("helm.sh/resource-policy", "keep");
 
 /// The field managers that claim an object: those that have set a tool's label or annotation on it and, if we own
@@ -60,12 +60,12 @@ fn is_ours(observed: &Value) -> bool {
     Owners::of(observed).ours(observed).get("spec").is_some()
 }
 
-/// What an object has to be that is taken over now: of Helm's, Helm keeps what a later chart has left out.
+/// The desired state of an object that is taken over now: of Helm's, Helm keeps what a later chart has left out.
 pub(crate) fn adopted(desired: &Object, observed: &Value) -> Object {
     keeping(desired, annotation(observed, HELM).is_some() || is_kept(observed))
 }
 
-/// What an object has to be that may have been taken over before.
+/// The desired state of an object that may have been taken over before.
 pub(crate) fn as_adopted(desired: &Object, observed: &Value) -> Object {
     keeping(desired, is_kept(observed))
 }

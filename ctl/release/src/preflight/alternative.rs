@@ -8,7 +8,7 @@ use assignment::Weight;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 
-/// What can be done instead of skipping a check.
+/// A way to pass a check instead of skipping it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Alternative {
     /// Start pods of a version.

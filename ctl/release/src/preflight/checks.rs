@@ -62,7 +62,7 @@ pub struct CheckFailed {
     pub check: PreflightCheck,
     /// The expected and the found value.
     pub message: String,
-    /// What to do instead of skipping it.
+    /// The way to pass it instead of skipping it.
     pub alternative: Alternative,
 }
 
@@ -119,7 +119,7 @@ impl PreflightCheck {
         }
     }
 
-    /// What its failure means, in one line.
+    /// The meaning of its failure, in one line.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::NoReadyPods => "Users would be sent to a version without a ready pod",

@@ -18,12 +18,12 @@ use std::fmt::Write as _;
 /// The labels of a pod.
 pub type PodLabels = BTreeMap<String, String>;
 
-/// What was read of the ways on which users reach a release.
+/// The ways on which users reach a release, as they were read.
 #[derive(Clone, Debug, Default)]
 pub struct Exposure {
     /// One for each gateway of the release, in its order.
     pub gateways: Vec<GatewayObservation>,
-    /// Who writes the routes; `None` if that is not decided.
+    /// The writer of the routes; `None` if that is not decided.
     pub routes: Option<Routes>,
     /// The route objects that may be read, ours included.
     pub route_objects: Vec<Value>,
@@ -170,7 +170,7 @@ fn passed_on(release: &Release, exposure: &Exposure) -> Option<CheckFailed> {
     failed(PreflightCheck::NoHttpServer, message, Alternative::TerminateTls { host: host.clone() })
 }
 
-/// How exactly a server names a host: the length of the most exact name that serves it, and whether that is the host itself.
+/// The exactness of a server's name for a host: the length of the most exact name that serves it, and whether that is the host itself.
 fn exactness(server: &Value, host: &str) -> (usize, bool) {
     let hosts = server.get("hosts").and_then(Value::as_array).into_iter().flatten();
     let names = hosts.chain(server.get("hostname")).filter_map(Value::as_str);

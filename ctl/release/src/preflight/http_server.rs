@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// The port of users.
 const HTTPS_PORT: u64 = 443;
 
-/// What a server does with connections for a host.
+/// The handling of connections for a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Handling {
     /// It reads requests.

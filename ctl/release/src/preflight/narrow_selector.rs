@@ -16,7 +16,7 @@ pub struct NarrowSelector {
 }
 
 impl NarrowSelector {
-    /// What keeps a version from being behind a Service; `None` if its selector does not.
+    /// The part of a Service's selector that excludes a version; `None` if none does.
     pub fn excluding(
         version: &str,
         (service, label): (&str, &str),

@@ -16,7 +16,7 @@ const SAFE_ISTIO: (u32, u32) = (1, 30);
 /// The metric of port 15090 that counts the VMs of V8 since the proxy started.
 const V8_CREATED: &str = "envoy_wasm_envoy_wasm_runtime_v8_created";
 
-/// What is known of V8 in a proxy.
+/// The state of V8 in a proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum WasmRuntime {
@@ -76,7 +76,7 @@ pub fn check_wasm_runtime(proxies: &[ProxyRuntime], skipped: &[PreflightCheck]) 
     PreflightCheck::NoWasmRuntime.refuse(skipped, message, Alternative::RestartProxies { proxies })
 }
 
-/// What would happen to proxies that are not safe; `None` if all are.
+/// The danger for proxies that are not safe; `None` if all are.
 fn danger(proxies: &[ProxyRuntime]) -> Option<String> {
     let unsafe_ones: Vec<String> =
         proxies.iter().filter(|proxy| !proxy.runtime.is_safe()).map(ToString::to_string).collect();

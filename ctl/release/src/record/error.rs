@@ -2,7 +2,7 @@
 
 use super::RoleChange;
 
-/// Why there is no record, or no change of it.
+/// The reason for which there is no record, or no change of it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The record has another shape.

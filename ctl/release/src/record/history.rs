@@ -49,7 +49,7 @@ pub struct HistoryEntry {
     pub from: Weight,
     /// The weight after, in basis points.
     pub to: Weight,
-    /// What did it.
+    /// The operation that did it.
     pub operation: Operation,
     /// The operator's reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]

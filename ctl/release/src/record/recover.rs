@@ -40,7 +40,7 @@ pub enum RecoveryScope<'n> {
     All,
 }
 
-/// Why no record can be read back.
+/// The reason for which no record can be recovered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecoverError {
     /// Two namespaces have different configurations of the release, and no file says which of them count.

@@ -47,7 +47,7 @@ pub struct Record {
     /// The rollout that goes by itself, or the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rollout: Option<Box<Rollout>>,
-    /// What people are told of its rollouts and do not have yet.
+    /// The alerts of its rollouts that are not delivered yet.
     #[serde(default, skip_serializing_if = "AlertOutbox::is_empty")]
     pub alerts: AlertOutbox,
     /// Stable's ready pods when the canary got its first users: those by which all users were served.
@@ -98,7 +98,7 @@ pub struct ServiceRef {
 }
 
 impl Record {
-    /// What its release needs in every list of routes. `release` is `<namespace>/<name>`.
+    /// The targets of its release in every list of routes. `release` is `<namespace>/<name>`.
     pub fn route_targets(&self, release: &str) -> RouteTargets {
         let namespace = release.split('/').next().unwrap_or_default();
         let live = self.state.versions.iter().map(|version| version.name.clone());

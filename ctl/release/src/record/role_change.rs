@@ -36,7 +36,7 @@ pub enum RoleChangeKind {
     RolledBack,
 }
 
-/// What a rollback takes back.
+/// The change that a rollback reverts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RollbackTarget {
     /// This canary.
@@ -86,7 +86,7 @@ impl Record {
         self.append_history(by, weight, Operation::Promote);
     }
 
-    /// What a rollback reverts: the canary, else the last promotion while the version before it drains. A promotion
+    /// The change that a rollback reverts: the canary, else the last promotion while the version before it drains. A promotion
     /// that was followed by another canary is not reverted: a repeated call must not revert more than the first one.
     ///
     /// # Errors

@@ -33,7 +33,7 @@ struct RecordKey {
     key: Secret,
 }
 
-/// What a seal is bound to besides the record.
+/// The context to which a seal is bound besides the record.
 #[derive(Clone, Copy, Debug)]
 pub struct SealContext<'a> {
     /// The release.
@@ -56,7 +56,7 @@ struct RecordSeal {
     mac: Secret,
 }
 
-/// Why a record is not obeyed.
+/// The fault for which a record is not obeyed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordFault {
     /// It cannot be read.
@@ -100,7 +100,7 @@ pub enum RecordFault {
     },
 }
 
-/// Where a record comes from, and so whether it is obeyed.
+/// The origin of a record, and so whether it is obeyed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum RecordTrust {
     /// Its seals are genuine.

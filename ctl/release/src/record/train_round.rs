@@ -9,7 +9,7 @@ use crate::spec::ReleaseName;
 use assignment::contract::Role;
 use std::collections::BTreeSet;
 
-/// What there is to promote of a release.
+/// The promotion that a release has to make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PromotionState {
     /// This canary.
@@ -67,7 +67,7 @@ fn ending(name: &ReleaseName, record: &Record) -> Option<String> {
 }
 
 impl Record {
-    /// What there is to promote.
+    /// The promotion that it has to make.
     pub fn promotion_state(&self) -> PromotionState {
         if let Some(canary) = self.state.version_of(Role::Canary) {
             return PromotionState::Canary(canary.to_owned());

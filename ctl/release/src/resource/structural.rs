@@ -110,7 +110,7 @@ fn has_null(form: &Value) -> bool {
     form.get("enum").and_then(Value::as_array).is_some_and(|words| words.contains(&Value::Null))
 }
 
-/// What is within a form has its type at the union itself.
+/// The fields of a form have their type at the union itself.
 fn copy_within(form: &Value, of: &mut Map<String, Value>) {
     if let Some(fields) = form.get("properties").and_then(Value::as_object) {
         of.insert("properties".to_owned(), properties(fields));

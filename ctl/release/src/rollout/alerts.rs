@@ -21,7 +21,7 @@ pub struct AlertState {
     series: u64,
     /// The number of its alerts.
     count: u64,
-    /// What lasts and was told since the step began.
+    /// Lasting alerts that were sent since the step began.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(crate) told: BTreeSet<AlertKind>,
     /// Since when it does not go on, though nobody is to decide.
@@ -58,7 +58,7 @@ impl AlertState {
 }
 
 impl Rollout {
-    /// What it has counted: of the other releases of its train what speaks against the canary.
+    /// Its counts: of the other releases of its train those that speak against the canary.
     pub(crate) fn kind_counts(&self) -> Vec<KindCounts> {
         let criteria = self.criteria();
         let inner = self
@@ -76,7 +76,7 @@ impl Rollout {
 }
 
 impl Ending {
-    /// What is done, as the end of a sentence.
+    /// The action, as the end of a sentence.
     pub(crate) const fn consequence(self) -> &'static str {
         match self {
             Self::Promote => "; the canary is promoted",

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 pub struct MeasurementRequest {
     /// Its name.
     pub metric: String,
-    /// What is asked, or why nothing is.
+    /// The queries, or the error for which there are none.
     pub queries: Result<MeasurementQueries, QueryError>,
 }
 
@@ -26,7 +26,7 @@ pub struct MeasurementQueries {
     pub stable: Option<String>,
 }
 
-/// What they have found.
+/// Their result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeasurementResult {
     /// The name of the metric.

@@ -32,7 +32,7 @@ pub struct RolloutObservation {
     pub assessment: Assessment,
 }
 
-/// What became of the version that a rollout is about.
+/// The role of the version that a rollout is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CanaryRole {
     /// It is the canary.
@@ -43,7 +43,7 @@ pub enum CanaryRole {
     Gone,
 }
 
-/// What to do next.
+/// The next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RolloutAction {
@@ -99,11 +99,11 @@ impl fmt::Display for RolloutPhase {
 pub struct Decision {
     /// The phase that follows.
     pub phase: RolloutPhase,
-    /// What to do.
+    /// The action.
     pub action: RolloutAction,
     /// Why, as a sentence.
     pub reason: String,
-    /// What people are told of it, if it lasts or ends the rollout.
+    /// The alert about it, if it lasts or ends the rollout.
     #[serde(skip)]
     pub alert: Option<AlertKind>,
     /// The names of the hooks whose responses it waits for.

@@ -5,7 +5,7 @@ use super::{Ending, Rollout, RolloutAction, RolloutObservation, RolloutPhase};
 use crate::spec::ReleaseDependency;
 use jiff::Timestamp;
 
-/// What was observed of a release that a rollout depends on.
+/// The state of a release that a rollout depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DependencyState {
     /// The version that it has as stable.
@@ -36,7 +36,7 @@ impl Rollout {
     }
 }
 
-/// Why a dependency does not hold.
+/// The reason for which a dependency does not hold.
 fn unmet(dependency: &ReleaseDependency, state: Option<&DependencyState>) -> Option<String> {
     let ReleaseDependency { release, stable } = dependency;
     let found = match state {

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use std::fmt;
 
-/// What the traffic of a step can show.
+/// The failures that the traffic of a step can show.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RolloutForecast {
@@ -21,7 +21,7 @@ pub struct RolloutForecast {
 }
 
 impl Rollout {
-    /// What the traffic since the step began can show in the step's time; `None` before both versions have had a response.
+    /// The forecast for the step's time by the traffic since it began; `None` before both versions have had a response.
     /// Where no driver was there for a part of that time it is more.
     pub fn forecast(&self, now: Timestamp) -> Option<RolloutForecast> {
         let hold = self.current()?.hold;

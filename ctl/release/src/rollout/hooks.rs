@@ -10,7 +10,7 @@ use assignment::Weight;
 use jiff::Timestamp;
 
 impl Rollout {
-    /// What is done in the place of a step or a promotion while hooks before it have not passed.
+    /// The decision in the place of a step or a promotion while hooks before it have not passed.
     pub(crate) fn awaits_hooks(
         &self,
         step: &Decision,
@@ -44,7 +44,7 @@ impl Rollout {
         }
     }
 
-    /// What is done while hooks of a type have not passed.
+    /// The decision while hooks of a type have not passed.
     fn waiting_for(&self, kind: HookType, reports: &[HookReport]) -> Decision {
         let verdict = |report: &HookReport| report.verdict().filter(|_| kind.is_check());
         if let Some(failed) = reports.iter().find(|report| verdict(report) == Some(EvidenceVerdict::Rollback))
@@ -63,7 +63,7 @@ impl Rollout {
         }
     }
 
-    /// Why a hook asks for a rollback.
+    /// The reason of a hook that asks for a rollback.
     pub(crate) fn asked_to_roll_back(&self) -> Option<String> {
         let has_asked = |report: &HookReport| {
             report.hook.kind == HookType::Rollback

@@ -12,13 +12,13 @@ use assignment::Weight;
 use assignment::contract::ExpiryAction;
 use jiff::Timestamp;
 
-/// Why a weight is set again, or the canary rolled back.
+/// The reason for which a weight is set again, or the canary rolled back.
 const EXPIRED: &str = "the weight has expired: no driver has renewed it";
 
 /// A row of the table: what it decides, if it fits.
 type Row = fn(&Rollout, &RolloutObservation, Timestamp) -> Option<Decision>;
 
-/// What comes before the next step, in order: the first row that fits decides.
+/// The conditions before the next step, in order: the first row that fits decides.
 const ROWS: [Row; 8] = [
     Rollout::end,
     Rollout::interrupted,
@@ -30,7 +30,7 @@ const ROWS: [Row; 8] = [
     Rollout::fused,
 ];
 
-/// What is decided in the place of a step or a promotion whose condition does not hold.
+/// The decision in the place of a step or a promotion whose condition does not hold.
 type Condition = fn(&Rollout, &Decision, &RolloutObservation, Timestamp) -> Option<Decision>;
 
 /// The conditions of a step and of the promotion, in order: the first that does not hold decides. One file a condition.
@@ -38,7 +38,7 @@ const CONDITIONS: [Condition; 4] =
     [Rollout::lacks_stable_pods, Rollout::outside_windows, Rollout::lacks_dependency, Rollout::awaits_hooks];
 
 impl Rollout {
-    /// What to do next. Nothing is changed by asking.
+    /// The next decision. It changes nothing.
     pub fn next(&self, seen: &RolloutObservation, now: Timestamp) -> Decision {
         let decision = ROWS.iter().find_map(|row| row(self, seen, now)).unwrap_or_else(|| {
             let step = self.progress(seen, now);
@@ -190,7 +190,7 @@ impl Rollout {
         self.obstacle(step, seen, now).unwrap_or_else(next)
     }
 
-    /// What a step still needs.
+    /// The next need of a step.
     fn obstacle(&self, step: &RolloutStep, seen: &RolloutObservation, now: Timestamp) -> Option<Decision> {
         let current = self.step.as_ref()?;
         let end = after(current.since, step.hold);

@@ -24,7 +24,7 @@ pub struct Rollout {
     pub plan_name: String,
     /// The steps.
     pub plan: Vec<RolloutStep>,
-    /// What ends it.
+    /// Its limits.
     pub policy: RolloutPolicy,
     /// When it may raise the weight and promote: at any time if there is none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -39,10 +39,10 @@ pub struct Rollout {
     /// The step whose weight was set last; `None` before the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<CurrentStep>,
-    /// Why it does not go on by itself.
+    /// The reason for which it is suspended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspended: Option<Suspension>,
-    /// How it is to end; what that takes may not be done yet.
+    /// Its ending, which may not be carried out yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ending: Option<(Ending, String)>,
     /// The result.
@@ -62,13 +62,13 @@ pub struct Rollout {
     /// Since when its evidence speaks against the canary, without being enough for a rollback.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_since: Option<Timestamp>,
-    /// What is measured besides.
+    /// Further metrics.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<RolloutMetric>,
     /// The measurements since the step began, by the names of the metrics.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub measured: BTreeMap<String, MetricState>,
-    /// What its hooks decide. How they are called is in the driver's file.
+    /// The decisions of its hooks. Their endpoints are in the driver's file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<RolloutHook>,
     /// The responses of hooks since the step began, by their names.
@@ -92,7 +92,7 @@ pub struct CurrentStep {
     pub approved_by: Option<String>,
 }
 
-/// Why a rollout does not go on by itself. Until somebody resumes it the weight stays.
+/// The reason for which a rollout is suspended. The weight stays until an operator resumes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "why")]
 pub enum Suspension {
@@ -143,7 +143,7 @@ impl Rollout {
         self.step.as_ref().map_or(self.started_at, |step| step.since)
     }
 
-    /// What a step needs is counted, measured, called and told anew.
+    /// Begins the counts, measurements, calls and alerts of a step.
     pub(crate) fn begin_step(&mut self) {
         self.evidence.begin_step();
         self.train.values_mut().for_each(|inner| inner.evidence.begin_step());
@@ -162,7 +162,7 @@ impl Rollout {
         self.evidence.assess_in_train(&self.criteria(), proxies, &self.train, train)
     }
 
-    /// What it demands of its evidence at its step. Each kind of failure of each release of a train is a test of its own.
+    /// The criteria of its evidence at its step. Each kind of failure of each release of a train is a test of its own.
     pub(crate) fn criteria(&self) -> Criteria {
         let policy = &self.policy;
         let min_responses = self.current().and_then(|step| step.min_responses);

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// A record keeps evidence of so many of them, the first by name: it is one object of Kubernetes, and written with each observation.
 pub const MAX_INNER_RELEASES: usize = 8;
 
-/// What another release of the train is: which versions are compared, and what of them are failures.
+/// Another release of the train: the compared versions, and their failures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InnerRelease {
     /// Its canary.
@@ -20,7 +20,7 @@ pub struct InnerRelease {
     pub member: TrainMember,
 }
 
-/// What was counted of the others between two observations.
+/// The counts of the others between two observations.
 pub type InnerIntervals = BTreeMap<ReleaseName, IntervalCounts>;
 
 impl Rollout {

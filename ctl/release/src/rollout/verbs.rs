@@ -29,7 +29,7 @@ pub enum VerbError {
     /// None was started, or it has ended.
     #[error("expected a rollout that has not ended, found {found}")]
     NotActive {
-        /// What there is.
+        /// The state that was found.
         found: String,
     },
     /// One goes on already.

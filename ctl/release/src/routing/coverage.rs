@@ -77,14 +77,14 @@ fn other_pods(pods: &[String]) -> String {
 pub struct Gap {
     /// The object that leads there.
     pub object: Reference,
-    /// What it does.
+    /// Its effect.
     pub bypass: Bypass,
     /// The other Service of the same pods to which it leads; `None` for that of the release.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other_service: Option<String>,
 }
 
-/// How an object leads to the pods without our routes.
+/// A way of an object to the pods without our routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Bypass {
@@ -107,7 +107,7 @@ pub struct Reach<'w> {
     pub others: &'w [String],
     /// Its namespace.
     pub namespace: &'w str,
-    /// What leads there: the Service itself, `VirtualService`s, `HTTPRoute`s, Ingresses.
+    /// The objects that lead there: the Service itself, `VirtualService`s, `HTTPRoute`s, Ingresses.
     pub objects: &'w [Value],
     /// Our objects, including those of the next write.
     pub ours: &'w [Reference],
@@ -128,7 +128,7 @@ pub fn gaps(reach: Reach<'_>) -> Vec<Gap> {
     reach.objects.iter().filter_map(gap).collect()
 }
 
-/// How an object leads to a Service, if it does.
+/// The way of an object to a Service, if it leads there.
 fn bypass(body: &Value, object: &Reference, called: WholeService<'_>) -> Option<Bypass> {
     let is_near = object.namespace == called.namespace;
     match object.kind.as_str() {

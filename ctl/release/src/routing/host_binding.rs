@@ -14,7 +14,7 @@ use crate::spec::resolve;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// What Istio calls the sidecars in a list of gateways.
+/// Istio's name for the sidecars in a list of gateways.
 pub(crate) const MESH: &str = "mesh";
 
 /// The hosts for which a route object answers, and where.
@@ -79,7 +79,7 @@ impl HostBinding {
         })
     }
 
-    /// Where istiod puts it among the objects that proxies of a namespace are sent; `None` if they are not.
+    /// Its rank among the objects that istiod sends to proxies of a namespace; `None` if it is not sent.
     fn rank(&self, namespace: &str) -> Option<u8> {
         let has = |name: &str| self.export_to.iter().any(|other| other == name);
         let is_own = self.object.namespace == namespace;
@@ -113,7 +113,7 @@ impl GatewayServer {
         is_beside && self.exactness(host) > other.exactness(host)
     }
 
-    /// How exactly it names a host.
+    /// The exactness of its name for a host.
     fn exactness(&self, host: &str) -> Option<(bool, usize)> {
         let entries =
             self.hosts.iter().map(|entry| entry.split_once('/').map_or(entry.as_str(), |(_, host)| host));
@@ -236,7 +236,7 @@ pub(crate) fn gateways(body: &Value, object: &Reference) -> Vec<String> {
     gateways.into_iter().map(qualified).collect()
 }
 
-/// What two hosts or wildcards have in common: the narrower one, if the other contains it.
+/// The intersection of two hosts or wildcards: the narrower one, if the other contains it.
 ///
 /// # Source
 /// `host.Name.SubsetOf` in istiod.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Why a route of another owner cannot be edited. Its text continues the name of the route.
+/// The reason for which a route of another owner cannot be edited. Its text continues the name of the route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RouteObstacle {
     /// It has several destinations of the Service.

@@ -22,7 +22,7 @@ const MARK: &str = "@edit";
 pub(crate) struct Unfit {
     /// The route: `#2`, or its name. Ours are not counted.
     pub(crate) route: String,
-    /// What it does.
+    /// Its effect.
     pub(crate) obstacle: RouteObstacle,
 }
 
@@ -147,7 +147,7 @@ impl Theirs<'_> {
         }
     }
 
-    /// Where its destination is among the others; `None` if it leads elsewhere.
+    /// The place of its destination among the others; `None` if it leads elsewhere.
     fn place(&self, targets: &RouteTargets) -> Result<Option<usize>, Unfit> {
         match places(self.route, targets).as_slice() {
             [] => Ok(None),
@@ -211,7 +211,7 @@ fn copy(
     route
 }
 
-/// Where the Service is among a route's destinations.
+/// The places of the Service among a route's destinations.
 fn places(route: &Value, targets: &RouteTargets) -> Vec<usize> {
     let destinations = route.get("route").and_then(Value::as_array).into_iter().flatten().enumerate();
     let host = |one: &Value| {

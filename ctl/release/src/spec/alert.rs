@@ -16,7 +16,7 @@ const MAX_URL: usize = 2_048;
 pub struct AlertSpec {
     /// All of them.
     pub receivers: Vec<AlertReceiver>,
-    /// How each is reached, by its name.
+    /// The endpoint of each, by its name.
     pub endpoints: BTreeMap<String, ReceiverEndpoint>,
 }
 
@@ -42,11 +42,11 @@ struct RecordedReceiver {
     _url_from: IgnoredAny,
 }
 
-/// How a receiver is reached. A driver has it from its own file and never from a record: who may write records must not choose which secrets a
+/// The endpoint of a receiver. A driver has it from its own file and never from a record: who may write records must not choose which secrets a
 /// driver reads, nor to whom it posts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceiverEndpoint {
-    /// What it understands.
+    /// The format that it understands.
     pub format: AlertFormat,
     /// The source of its URL.
     pub url_from: SecretSource,

@@ -10,7 +10,7 @@ use std::str::FromStr;
 /// The queries of a rollout.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnalysisSpec {
-    /// Who answers them. A driver takes it from its own file and never from a record: who writes records must not choose to whom a token is
+    /// The server that answers them. A driver takes it from its own file and never from a record: who writes records must not choose to whom a token is
     /// sent.
     pub prometheus: Option<PrometheusServer>,
     /// The expected range of their values.
@@ -32,7 +32,7 @@ pub struct MetricQuery {
 /// A server with the HTTP API of Prometheus.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrometheusServer {
-    /// Where it is.
+    /// Its address.
     pub address: ServerAddress,
     /// The source of the bearer token.
     pub bearer_token_from: Option<SecretSource>,

@@ -32,7 +32,7 @@ pub struct RolloutHook {
     pub failure_threshold: u32,
 }
 
-/// How a webhook is called. A driver has it from its own file and never from a record: who may write records chooses neither whom a driver
+/// The endpoint of a webhook. A driver has it from its own file and never from a record: who may write records chooses neither whom a driver
 /// calls nor the command that a load tester is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookEndpoint {
@@ -40,7 +40,7 @@ pub struct HookEndpoint {
     pub url_from: SecretSource,
     /// The URL, if it stands in the file itself.
     pub url: Option<SecretUrl>,
-    /// Where the keys stand that sign its requests, if they are signed: never in the file of the release.
+    /// The source of the keys that sign its requests, if they are signed: never the file of the release.
     pub signature_key_from: Option<SecretSource>,
     /// The timeout of each attempt.
     pub timeout: Seconds,

@@ -34,7 +34,7 @@ pub struct ObjectMetadata {
     pub annotations: BTreeMap<String, String>,
 }
 
-/// Why a label or an annotation cannot be given.
+/// The fault of a label or an annotation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MetadataError {
     /// The name is none.

@@ -24,7 +24,7 @@ pub struct Release {
     pub uid: Option<String>,
     /// Labels and annotations of its objects.
     pub metadata: ObjectMetadata,
-    /// What is released.
+    /// The Service that is released.
     pub service: Service,
     /// The versions behind it.
     pub versions: Versions,
@@ -75,7 +75,7 @@ pub struct Release {
     /// Whether a proxy that sees the canary fail sends new sessions to stable. Not by default in a train, whose releases must agree
     /// about a user.
     pub fuse: bool,
-    /// Who writes the routes; if the file does not say it, the owner of the existing ones decides.
+    /// The writer of the routes; if the file does not say it, the owner of the existing ones decides.
     pub routes: Option<Routes>,
     /// The delivery of the filter to the proxies.
     pub delivery: Delivery,
@@ -116,7 +116,7 @@ pub struct Gateway {
 /// Pods in a namespace, by their labels.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Selector {
-    /// Where they run.
+    /// Their namespace.
     pub namespace: Label,
     /// Their labels; none selects every pod of the namespace.
     pub labels: BTreeMap<String, String>,
@@ -284,7 +284,7 @@ impl Release {
         ServiceHost::from((&self.service.name, &self.name.namespace))
     }
 
-    /// Where keys have to be: with the gateways, because they sign; without any, with the release.
+    /// The namespaces that need keys: those of the gateways, because they sign; without any, that of the release.
     pub fn signing_namespaces(&self) -> BTreeSet<String> {
         let gateways: BTreeSet<String> =
             self.gateways.iter().map(|gateway| gateway.pods.namespace.to_string()).collect();

@@ -18,9 +18,9 @@ const DEFAULT_WEIGHTS: [u32; 5] = [1, 5, 10, 25, 50];
 pub struct RolloutSpec {
     /// The plans by name. One is [`DEFAULT_PLAN`].
     pub plans: BTreeMap<String, Vec<RolloutStep>>,
-    /// What all plans have in common.
+    /// The settings that all plans share.
     pub policy: RolloutPolicy,
-    /// What [`RolloutPolicy::slower_than`] becomes when a rollout is started, where the file names no time.
+    /// The percentile from which [`RolloutPolicy::slower_than`] is taken when a rollout is started, if the file names no time.
     pub slower_than_of_stable: Option<LatencyPercentile>,
     /// When more users are sent to the canary, and it is promoted: at any time if there is none.
     pub windows: Vec<RolloutWindow>,
@@ -28,7 +28,7 @@ pub struct RolloutSpec {
     pub depends_on: Vec<ReleaseDependency>,
     /// The alert receivers.
     pub alerts: AlertSpec,
-    /// What a Prometheus server is asked.
+    /// The queries to a Prometheus server.
     pub analysis: AnalysisSpec,
     /// Which webhooks are called.
     pub hooks: HookSpec,
@@ -61,7 +61,7 @@ pub enum Gate {
     Manual,
 }
 
-/// What all plans have in common.
+/// The settings that all plans share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RolloutPolicy {
@@ -121,7 +121,7 @@ impl OptionalKinds {
 }
 
 impl RolloutPolicy {
-    /// How many kinds of failed responses there are: 5xx and unanswered requests always.
+    /// The number of kinds of failed responses: 5xx and unanswered requests always.
     pub fn failure_kinds(&self) -> u64 {
         2 + self.optional_kinds().count()
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// Where a secret stands: the URL of a receiver, a token. It may be printed, and the secret is not. It is read from a file alone, so it is not
+/// The source of a secret: the URL of a receiver, a token. It may be printed, and the secret is not. It is read from a file alone, so it is not
 /// deserialized: who may write records must not choose which secrets a driver reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SecretSource {
@@ -23,7 +23,7 @@ pub enum SecretSource {
 }
 
 impl fmt::Display for SecretSource {
-    /// Where it stands, as a part of a sentence.
+    /// Its place, as a part of a sentence.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Inline => f.write_str("the file of the release"),

@@ -6,7 +6,7 @@ use assignment::Weight;
 use assignment::contract::{GoneVersion, Role, Until, VersionConfig};
 use serde::{Deserialize, Serialize};
 
-/// What the CLI keeps about a release between two calls.
+/// The state of a release that is kept between two calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReleaseState {

@@ -31,7 +31,7 @@ pub struct TrainMember {
 }
 
 impl TrainMember {
-    /// What the file of a release says; `None` outside a train.
+    /// The train of a release's file; `None` outside a train.
     pub fn of(release: &Release) -> Option<Self> {
         let policy = release.rollout.policy;
         release.train.clone().map(|name| Self {

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// The label that the controller of a Deployment adds to the templates of its `ReplicaSets`.
 const TEMPLATE_HASH: &str = "pod-template-hash";
-/// What `kubectl rollout restart` writes.
+/// The annotation that `kubectl rollout restart` writes.
 const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 
 /// Whether the version label in the template of a workload is one that we have written.

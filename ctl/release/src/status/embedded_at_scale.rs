@@ -29,7 +29,7 @@ impl EmbeddedAtScale {
         Some(Self { proxies, module_bytes: module.size })
     }
 
-    /// What leaves istiod with each weight, in bytes, beside the configuration.
+    /// The bytes that leave istiod with each weight, beside the configuration.
     const fn bytes(&self) -> usize {
         self.proxies * self.module_bytes
     }

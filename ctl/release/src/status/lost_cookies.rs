@@ -22,7 +22,7 @@ const MIN_RATIO: u64 = 50;
 /// Clients do not return the filter's cookies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LostCookies {
-    /// How sessions come back.
+    /// The rate at which sessions return.
     pub sessions: ReturningSessions,
     /// In which time; `None`: since the proxies started.
     pub within: Option<Duration>,
@@ -37,7 +37,7 @@ impl LostCookies {
         Self::of(counted, now.saturating_sub(observation.record.state.installed_at_seconds))
     }
 
-    /// What the window says or, where it has too few requests, all that was counted. `installed_for` in seconds.
+    /// The finding of the window or, if it has too few requests, of all counts. `installed_for` in seconds.
     fn of(counted: &WindowTraffic, installed_for: u64) -> Option<Self> {
         let (window, total) = (counted.traffic.returning_sessions(), counted.total.returning_sessions());
         let has_returned = window.with_pin > 0 && !are_lost(window);
@@ -89,7 +89,7 @@ mod tests {
         Traffic::of_release([(pod, &ProxyMetrics::parse(&text))], "shop/shop")
     }
 
-    /// What is said of a window of ten seconds, and of all before it.
+    /// The finding about a window of ten seconds, and all before it.
     fn said(window: [u64; 3], before: [u64; 3]) -> Option<String> {
         let total = [0, 1, 2].map(|at| window[at] + before[at]);
         let time = Duration::from_secs(10);

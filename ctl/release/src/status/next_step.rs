@@ -55,7 +55,7 @@ pub enum NextStep {
 }
 
 impl NextStep {
-    /// What comes next by the roles, the pods and the weight at this moment, in seconds since 1970. None while the release is paused.
+    /// The next step by the roles, the pods and the weight at this moment, in seconds since 1970. None while the release is paused.
     pub fn of(observation: &Observation, now_seconds: u64) -> Option<Self> {
         let record = &observation.record;
         if record.paused.is_some() {

@@ -34,16 +34,16 @@ pub struct Observation {
     pub proxies: Vec<ProxyStatus>,
     /// The right without which the proxies cannot be asked.
     pub missing_right: Option<Right>,
-    /// How far its objects are what the record says.
+    /// The state of its objects against the record.
     pub objects: ObjectStatus,
     /// Whether a route leads to the canary; `None` without a canary.
     pub is_routed: Option<bool>,
-    /// What bypasses our routes, where there is more than one version.
+    /// The bypasses of our routes, if there is more than one version.
     pub coverage: Coverage,
     /// The ready pods behind the Service that are not of the stable version, by version: also of versions that the record does not
     /// name.
     pub beside_stable: BTreeMap<String, usize>,
-    /// What keeps the canary from being behind the Service.
+    /// The part of the Service's selector that excludes the canary.
     pub narrow: Option<NarrowSelector>,
     /// The Deployments behind the Service that replace the pods of a live version by others. Empty where they may not be listed.
     pub template_drift: Vec<TemplateDrift>,
@@ -67,7 +67,7 @@ impl Observation {
     }
 }
 
-/// How far the objects of a release are what its record says.
+/// The state of a release's objects against its record.
 #[derive(Debug, Default)]
 pub struct ObjectStatus {
     /// The module that travels in the configuration; `None` if proxies fetch it.
@@ -86,7 +86,7 @@ pub struct ObjectStatus {
     pub changed: Vec<(String, Vec<String>)>,
     /// Versions whose subset is missing or selects other pods.
     pub lost_subsets: Vec<LostSubset>,
-    /// Why lost routes cannot be put back.
+    /// The error for which lost routes cannot be put back.
     pub not_repairable: Option<plan::Error>,
     /// The configuration object that does not contain the release.
     pub not_deployed: Option<plan::Error>,

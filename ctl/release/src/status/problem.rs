@@ -150,7 +150,7 @@ pub enum Problem<'o> {
         "no ready proxy runs the filter: requests are not assigned, and clients can set the routing header"
     )]
     NoProxies,
-    /// What the proxies run is not known.
+    /// It is not known what the proxies run.
     #[error("expected to see what the proxies run, found no right to {} {} in namespace `{}`", right.verb, right.resource, right.namespace)]
     NotObserved {
         /// The missing right.
@@ -238,7 +238,7 @@ impl Problem<'_> {
     }
 }
 
-/// What requests get that bypass our routes.
+/// The pods that requests reach which bypass our routes.
 fn reached_pods(reached: &BTreeMap<String, usize>) -> String {
     if reached.is_empty() {
         return "such requests may get any version".to_owned();

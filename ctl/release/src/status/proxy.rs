@@ -14,7 +14,7 @@ pub struct ProxyStatus {
     pub namespace: String,
     /// The pod.
     pub pod: String,
-    /// What it runs; `None` where it runs no generation, or does not report its metrics.
+    /// Its generation; `None` if it runs none, or does not report its metrics.
     #[serde(flatten)]
     pub active: Option<ReleaseGeneration>,
     /// When the fuse of the canary closes in it, or has closed, in seconds since 1970; `None` where it never opened.
@@ -22,7 +22,7 @@ pub struct ProxyStatus {
     pub fused_until_seconds: Option<u64>,
     /// V8 in it.
     pub wasm_runtime: WasmRuntime,
-    /// Why it does not report its metrics.
+    /// The fault for which it does not report its metrics.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<ProxyFault>,
 }
@@ -42,7 +42,7 @@ impl ProxyStatus {
         })
     }
 
-    /// What it reports, where this generation is desired.
+    /// Its state against the desired generation.
     pub fn compared_with(&self, desired: ReleaseGeneration) -> String {
         match self.active {
             Some(active) if active.installed_at_seconds != desired.installed_at_seconds => {

@@ -37,14 +37,14 @@ pub enum VersionReadiness {
         ready: u64,
         /// Those that are wanted.
         wanted: u64,
-        /// What is missing: a sentence for each pod, or for each workload without one.
+        /// The reasons: a sentence for each pod, or for each workload without one.
         reasons: Vec<String>,
     },
     /// No, and time alone changes nothing.
     Failed(ReadinessFailure),
 }
 
-/// Why the pods of a version do not get ready.
+/// The reason for which the pods of a version do not get ready.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadinessFailure {
@@ -225,7 +225,7 @@ fn failure(pod: &Value) -> Option<ReadinessFailure> {
     })
 }
 
-/// What a pod waits for; `None` if it is ready.
+/// The reason for which a pod is not ready; `None` if it is.
 fn waiting(pod: &Value) -> Option<String> {
     let is_true = |kind: &str| condition(pod, kind).is_some_and(|found| text(found, "/status") == "True");
     if is_true("Ready") {

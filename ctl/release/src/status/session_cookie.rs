@@ -29,7 +29,7 @@ const MIN_ADOPTED: u64 = 20;
 /// So many times as many must have been adopted as began.
 const MIN_RATIO: u64 = 10;
 
-/// Why the cookie is the wrong one.
+/// The reason for which the cookie is the wrong one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WrongCookie<'o> {
     /// No request had a session.
@@ -53,7 +53,7 @@ pub enum WrongCookie<'o> {
 }
 
 impl<'o> WrongCookie<'o> {
-    /// What the counters say; `None` where they say nothing. `now` in seconds since 1970.
+    /// The finding of the counters, if any. `now` in seconds since 1970.
     pub fn observed(observation: &'o Observation, now: u64) -> Option<Self> {
         let counted = observation.traffic.as_ref().filter(|_| observation.counts_sessions)?;
         let cookie = observation.session_cookie.as_ref()?;
@@ -130,7 +130,7 @@ mod tests {
         Traffic::of_release([(pod, &ProxyMetrics::parse(&text))], "shop/shop")
     }
 
-    /// What is said so many seconds after the installation, of a window and of all before it.
+    /// The finding so many seconds after the installation, about a window and all before it.
     fn said(seconds: u64, window: [u64; 4], before: [u64; 4]) -> Option<&'static str> {
         let mut observation = healthy();
         observation.record.state.installed_at_seconds = INSTALLED;
@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    /// What happens, seconds since the installation, the counters of the window and of before, and what is said.
+    /// Event, seconds since the installation, the counters of the window and of before, and the finding.
     type Case = (&'static str, u64, [u64; 4], [u64; 4], Option<&'static str>);
 
     #[test]

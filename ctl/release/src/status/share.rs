@@ -11,9 +11,9 @@ use std::fmt;
 /// A version's part of a count, with the 95 % interval of its share.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Share {
-    /// What the canary got.
+    /// The canary's requests.
     pub canary: u64,
-    /// What all versions got.
+    /// The requests of all versions.
     pub of: u64,
     /// Lower end of the interval, `0.0..=1.0`.
     pub low: f64,

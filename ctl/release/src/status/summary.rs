@@ -25,7 +25,7 @@ pub struct ReleaseSummary {
     pub effective: Weight,
     /// The generation.
     pub generation: u64,
-    /// What is unusual about it, the most urgent first.
+    /// Its unusual conditions, the most urgent first.
     pub conditions: Vec<Condition>,
 }
 

@@ -22,7 +22,7 @@ pub struct UnfinishedDeployment {
     pub version: String,
     /// The version that was promoted.
     pub stable: String,
-    /// Who has deployed both, if it is Helm.
+    /// The Helm release that has deployed both, if one has.
     pub helm: Option<HelmRelease>,
 }
 

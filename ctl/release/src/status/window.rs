@@ -4,7 +4,7 @@ use crate::metrics::Traffic;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// How far back a window reaches while it is watched.
+/// The longest window while it is watched.
 const MAX_WINDOW: Duration = Duration::from_mins(5);
 
 /// Observations of the counters, the oldest first.

@@ -14,7 +14,7 @@ pub use order::{CalledRelease, promotion_order};
 use crate::record::RoleChange;
 use crate::spec::ReleaseName;
 
-/// Why the roles of a train cannot be changed in one go.
+/// The reason for which the roles of a train cannot be changed together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TrainError {
     /// No release names the train.

@@ -13,7 +13,7 @@ pub(super) struct Dialect<'t> {
     text: &'t str,
     /// Of each open collection, whether it is within brackets.
     open: Vec<bool>,
-    /// Where the event before ends.
+    /// The end of the event before.
     end: usize,
     /// Whether its last line is blank and does not end.
     has_blank_end: bool,
@@ -118,7 +118,7 @@ fn range_of(span: &Span) -> Range<usize> {
     span.byte_range().unwrap_or_default()
 }
 
-/// What was expected and found, and a hint.
+/// The expected and the found text, and a hint.
 struct DialectFault(String, &'static str);
 
 impl DialectFault {
@@ -135,11 +135,11 @@ impl DialectFault {
     }
 }
 
-/// What ends a line, and not for each reader: next line, line separator and paragraph separator in YAML 1.1 alone, a carriage return where no
+/// Characters that end a line for some readers: next line, line separator and paragraph separator in YAML 1.1 alone, a carriage return where no
 /// line feed follows.
 const BREAKS: [char; 4] = ['\r', '\u{85}', '\u{2028}', '\u{2029}'];
 
-/// What is wrong with a line, and the byte where.
+/// The fault of a line, and its byte.
 fn line_fault(line: &str) -> Option<(usize, DialectFault)> {
     if let Some((offset, found)) = line.char_indices().find(|(_, letter)| BREAKS.contains(letter)) {
         let message =

@@ -11,7 +11,7 @@ pub struct Template {
     text: String,
 }
 
-/// Why a document cannot be filled in: always a fault of the template or of the code that fills it, never of a user.
+/// The error of filling in a document: always a fault of the template or of the code that fills it, never of a user.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
     /// The template is no YAML (any more).
@@ -30,7 +30,7 @@ pub enum EditError {
     },
 }
 
-/// Where in the text a field is, and how what replaces it has to look.
+/// The place of a field in the text, and the form of its replacement.
 struct Slot {
     range: Range<usize>,
     prefix: String,

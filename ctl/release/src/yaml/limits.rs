@@ -7,16 +7,16 @@ use super::tree::{Node, Place};
 
 /// The deepest nesting: a value within so many lists and mappings.
 const MAX_DEPTH: usize = 100;
-/// How many times the bytes of the text the copies for anchors and aliases may have.
+/// The size of the copies for anchors and aliases, in multiples of the text.
 const COPIES: usize = 4;
-/// What they may have in any text, in MiB.
+/// The size that they may have in any text, in MiB.
 const COPIED_MIB: usize = 1;
 
 pub(super) struct Limits {
     /// The number of open collections.
     depth: usize,
     max_values: usize,
-    /// How many of them are left.
+    /// The number of them that is left.
     values: usize,
     max_bytes: usize,
     /// The remaining bytes for copied texts and keys.

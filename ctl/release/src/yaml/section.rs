@@ -206,12 +206,12 @@ impl<'a> Section<'a> {
         self.faults.note(place, message, hint);
     }
 
-    /// Where it begins.
+    /// Its beginning.
     pub const fn place(&self) -> Place {
         self.place
     }
 
-    /// Where the collected faults go, for reading what lies within.
+    /// The collector of faults, for readers of its parts.
     pub const fn faults(&self) -> &'a Faults {
         self.faults
     }

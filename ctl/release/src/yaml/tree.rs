@@ -15,11 +15,11 @@ pub struct Place {
 /// A value and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Where it begins.
+    /// Its beginning.
     pub place: Place,
     /// The bytes it covers: for block collections to the end of their last value, without trailing comments.
     pub range: Range<usize>,
-    /// What it is.
+    /// Its value.
     pub value: Value,
 }
 
@@ -41,7 +41,7 @@ pub struct Entry {
     pub key: String,
     /// Whether it stood there without quotes.
     pub is_plain: bool,
-    /// Where the key begins.
+    /// The beginning of the key.
     pub place: Place,
     /// The bytes of the key.
     pub range: Range<usize>,
@@ -50,7 +50,7 @@ pub struct Entry {
 }
 
 impl Node {
-    /// What a copy of it takes.
+    /// The size of a copy.
     pub(super) fn size(&self) -> Size {
         let mut size = Size { values: 1, bytes: 0, depth: 0 };
         match &self.value {
@@ -77,7 +77,7 @@ impl Node {
         }
     }
 
-    /// What it is, for messages.
+    /// Its kind, for messages.
     pub fn kind(&self) -> &'static str {
         match &self.value {
             Value::Scalar(text, true) if text.is_empty() || text == "~" || text == "null" => "nothing",
@@ -88,14 +88,14 @@ impl Node {
     }
 }
 
-/// What a node has in it, itself included.
+/// The size of a node, itself included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Size {
     /// The number of values.
     pub values: usize,
     /// The bytes of their texts and keys.
     pub bytes: usize,
-    /// How deep they are nested; 1 for a scalar.
+    /// The depth of nesting; 1 for a scalar.
     pub depth: usize,
 }
 

@@ -243,7 +243,7 @@ fn by_flag(error: file::Error, text: &str, arguments: &Init) -> Error {
 
 const FILE: &str = "canary.schema.json";
 
-/// What the YAML language server looks for at the beginning of a file. It names a file and no address: there is none from which a schema
+/// The line that the YAML language server looks for at the beginning of a file. It names a file and no address: there is none from which a schema
 /// of this version is served, and an editor that fetches one from elsewhere would complete the fields of another version.
 const MODELINE: &str = "# yaml-language-server: $schema=canary.schema.json\n";
 

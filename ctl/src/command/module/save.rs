@@ -112,7 +112,7 @@ fn check_folder(folder: &Path) -> Result<(), Error> {
     Err(Error::usage(message, "give another folder"))
 }
 
-/// What is to be done about a file. Another one is replaced only by force, except for the list of a layout's images, whose
+/// The action for a file. Another one is replaced only by force, except for the list of a layout's images, whose
 /// images stay.
 fn planned(path: PathBuf, bytes: Bytes, force: bool) -> Result<SavedFile, Error> {
     let failed = |source| Error::File { action: "read", path: path.clone(), source };

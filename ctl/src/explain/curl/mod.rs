@@ -9,7 +9,7 @@ mod options;
 use super::explain_request::ExplainRequest;
 use super::shell::{self, ShellError};
 
-/// Why a command is none that can be explained.
+/// The error of a command that cannot be explained.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CurlError {
     /// Not a command line.
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(header(&asked, "x-empty"), [""]);
     }
 
-    /// What Chrome, Firefox and Edge copy for the shells of Windows, in the forms that they have had.
+    /// Commands that Chrome, Firefox and Edge copy for the shells of Windows, in the forms that they have had.
     #[test]
     fn one_request_is_read_alike_from_every_shell() {
         let expected = read(

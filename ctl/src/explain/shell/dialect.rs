@@ -8,7 +8,7 @@ pub(super) enum Dialect {
     PowerShell,
 }
 
-/// Where a character is, for a POSIX shell.
+/// The context of a character, for a POSIX shell.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Plain,
@@ -17,7 +17,7 @@ enum Place {
 }
 
 impl Dialect {
-    /// What browsers copy for `cmd.exe` has a `^` before each quotation mark, or before `%` and `"` in them, or doubles quotation marks; a
+    /// Commands that browsers copy for `cmd.exe` have a `^` before each quotation mark, or before `%` and `"` in them, or double quotation marks; a
     /// backtick is PowerShell's, since what a POSIX shell does with it cannot be known here.
     pub(super) fn of(command: &str) -> Self {
         let mut place = Place::Plain;

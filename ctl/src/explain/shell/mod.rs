@@ -16,7 +16,7 @@ mod powershell;
 
 use dialect::Dialect;
 
-/// Why a text is no command line.
+/// The error of a text that is no command line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShellError {
     /// A quotation mark without its partner.

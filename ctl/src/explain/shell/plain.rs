@@ -2,7 +2,7 @@
 
 use super::ShellError;
 
-/// What a character outside quotation marks is.
+/// The meaning of a character outside quotation marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Plain {
     /// It ends a word.

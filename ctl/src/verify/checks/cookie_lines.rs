@@ -6,7 +6,7 @@ use crate::verify::population::{User, navigation};
 
 const NAME: &str = "two cookie lines";
 
-/// How many users of each version are asked.
+/// The number of users of each version that are asked.
 const SAMPLE: usize = 5;
 
 pub(super) async fn check(context: &CheckContext<'_>) -> Result<Check, ClientError> {

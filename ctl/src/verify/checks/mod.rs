@@ -11,7 +11,7 @@ use super::expected::Expected;
 use super::population::User;
 use serde::Serialize;
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Verdict {
@@ -30,7 +30,7 @@ pub struct Check {
     pub name: String,
     /// Whether it is kept.
     pub verdict: Verdict,
-    /// What was seen, or why nothing could be.
+    /// The observation, or the reason for which there is none.
     pub detail: String,
 }
 

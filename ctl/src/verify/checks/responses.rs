@@ -29,7 +29,7 @@ pub(super) fn check(context: &CheckContext<'_>) -> Vec<Check> {
     std::iter::once(well).chain(told).chain(known).chain(caches).collect()
 }
 
-/// How many of all responses are errors, and which.
+/// The errors among all responses, by status.
 fn error_counts(errors: &BTreeMap<u16, u32>, all: usize) -> String {
     let count: u32 = errors.values().sum();
     let by_status: Vec<String> =

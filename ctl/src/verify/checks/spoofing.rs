@@ -45,7 +45,7 @@ fn signed_text(pin: &str) -> String {
     String::from_utf8_lossy(split_session_pin(pin.as_bytes()).1).into_owned()
 }
 
-/// What became of a forgery.
+/// The result of a forgery.
 #[derive(Clone, Copy)]
 enum Outcome {
     Ignored,

@@ -140,14 +140,14 @@ impl Check {
     }
 }
 
-/// Why a chart is refused.
+/// A refusal of a chart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Refusal {
     /// The check that failed.
     pub check: Check,
     /// The object that it is about.
     pub object: String,
-    /// What was expected and what was found.
+    /// The expected and the found text.
     pub message: String,
 }
 
@@ -157,7 +157,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// What a check is given.
+/// The input of a check.
 pub(crate) struct CheckContext<'c> {
     pub(crate) deployed: &'c Deployed<'c>,
     pub(crate) candidate: &'c [Object],
@@ -187,7 +187,7 @@ impl<'r> Refusals<'r> {
 pub(crate) use change::pod_change;
 pub(crate) use service::released_deployment;
 
-/// What speaks against two versions beside each other.
+/// Refusals of two versions beside each other.
 pub(crate) fn check_beside(context: &CheckContext<'_>, output: &[Object], refusals: &mut Refusals<'_>) {
     service::check(context, refusals);
     workload::check(context, refusals);
@@ -197,7 +197,7 @@ pub(crate) fn check_beside(context: &CheckContext<'_>, output: &[Object], refusa
     change::check_stable_pods(context, output, refusals);
 }
 
-/// What speaks against the end of a promotion.
+/// Refusals of the end of a promotion.
 pub(crate) fn check_alone(context: &CheckContext<'_>, output: &[Object], refusals: &mut Refusals<'_>) {
     content::check_hooks(context, refusals);
     change::check_selectors(context, output, refusals);

@@ -35,9 +35,9 @@ use tokio::time::Instant;
 /// The polling interval for the controllers of Kubernetes.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// How a label is written.
+/// The options of `adopt`.
 pub struct AdoptOptions<'a> {
-    /// How long the controllers of Kubernetes are waited for.
+    /// The wait for the controllers of Kubernetes.
     pub timeout: Duration,
     /// Called with each write that is done.
     pub progress: &'a mut dyn FnMut(&LabelWrite),
@@ -52,7 +52,7 @@ struct LabelTask<'a> {
     timeout: Duration,
 }
 
-/// How far it is.
+/// The progress of the label.
 #[derive(Default)]
 struct LabelProgress {
     writes: Vec<LabelWrite>,
@@ -61,7 +61,7 @@ struct LabelProgress {
 }
 
 impl Cluster {
-    /// What [`adopt`](Self::adopt) would write. Reads only.
+    /// The plan of [`adopt`](Self::adopt). Reads only.
     ///
     /// # Errors
     ///

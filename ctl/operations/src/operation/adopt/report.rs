@@ -15,7 +15,7 @@ pub struct ObjectIdentity {
     pub uid: String,
 }
 
-/// What runs of a Deployment.
+/// The running workload of a Deployment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkloadIdentity {
@@ -37,12 +37,12 @@ pub struct Adoption {
     pub direction: LabelDirection,
     /// The writes, in order.
     pub writes: Vec<LabelWrite>,
-    /// What may be wrong later.
+    /// Notes of later risks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<LabelNote>,
-    /// What ran before.
+    /// The workload before.
     pub before: WorkloadIdentity,
-    /// What runs after it.
+    /// The workload after it.
     pub after: WorkloadIdentity,
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct OtherCalls {
 pub(crate) struct FailedChecks {
     pub(crate) failed: Vec<CheckFailed>,
     pub(crate) other: OtherCalls,
-    /// What it would fail with besides.
+    /// The error with which it would fail besides.
     pub(crate) error: Option<Error>,
 }
 

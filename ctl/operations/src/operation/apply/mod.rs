@@ -51,9 +51,9 @@ use canary_release::routing::Coverage;
 use canary_release::spec::Release;
 use rollout::{Rollout, shared_places};
 
-/// How a release is applied.
+/// The options of `apply`.
 pub struct ApplyOptions<'a> {
-    /// How long proxies are waited for, where the order of writes depends on it.
+    /// The wait for proxies, if the order of writes depends on it.
     pub waiting: WaitOptions<'a>,
     /// Whether to wait for them at the end too.
     pub wait: bool,
@@ -63,10 +63,10 @@ pub struct ApplyOptions<'a> {
     pub allow_rolled_back: bool,
 }
 
-/// What was applied.
+/// The result of `apply`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Applied {
-    /// What was planned first: what `diff` would have shown.
+    /// The first plan, as `diff` would have shown it.
     pub plan: Plan,
     /// The record afterwards.
     pub record: Record,
@@ -78,7 +78,7 @@ pub struct Applied {
     pub unrouted: Vec<UnroutedCalls>,
 }
 
-/// How far an `apply` has come under the Leases of the shared objects.
+/// The progress of an `apply` under the Leases of the shared objects.
 enum Begun<'r> {
     /// A new module has to be rolled out before anything else.
     Module(NewModule),
@@ -91,12 +91,12 @@ struct NewModule {
     rollout: ModuleRollout,
     /// The bytes of the embedded ones among the old and the new modules.
     contents: ModuleContents,
-    /// What was planned before.
+    /// The plan before.
     plan: Plan,
 }
 
 impl Cluster {
-    /// What `apply` would write. Reads only.
+    /// The plan of `apply`. Reads only.
     ///
     /// # Errors
     ///

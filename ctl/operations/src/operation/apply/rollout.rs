@@ -16,19 +16,19 @@ use canary_release::spec::Release;
 /// releases that find none, the second would replace the first one's.
 pub(super) const SHARED: [Stage; 3] = [Stage::Configuration, Stage::Runtime, Stage::Filter];
 
-/// What is written of a release after its record.
+/// The writes of a release after its record.
 pub(super) struct Rollout<'r> {
     release: &'r Release,
     pub(super) stored: StoredRecord,
     keys: SigningKeys,
     snapshot: Snapshot,
-    /// What was planned first: what `diff` shows.
+    /// The first plan, as `diff` shows it.
     pub(super) plan: Plan,
     /// The number of new subsets.
     subsets: usize,
 }
 
-/// What is written first, while the Leases under which the snapshot was read are still held.
+/// The first writes, while the Leases under which the snapshot was read are still held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum First {
     /// The filter with a configuration at weight 0: without it a client can name the version of a route itself.
@@ -69,7 +69,7 @@ impl<'r> Rollout<'r> {
         Ok(Desired::of(self.release, &self.stored.record, &self.keys, &self.snapshot.observed)?)
     }
 
-    /// What is left to write.
+    /// The rest of the plan.
     fn rest(&self) -> Result<Plan, Error> {
         Ok(self.desired()?.plan(self.release, &self.stored.record, &self.snapshot.observed)?)
     }

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const ISTIO: &str = "networking.istio.io/v1";
 
-/// What does not depend on what the record will be.
+/// The parts of a snapshot that do not depend on the next record.
 pub(super) struct Basis {
     pub(super) keys: GatewayKeys,
     /// Those of the release's namespace.
@@ -28,14 +28,14 @@ pub(super) struct Basis {
     pub(super) pods: Option<ServicePods>,
 }
 
-/// What was observed for a record.
+/// The observations for a record.
 pub(super) struct Snapshot {
     pub(super) observed: Observed,
     /// The rules for the Service in namespaces that have no proxies of the release.
     pub(super) rules_elsewhere: Vec<HostRule>,
     /// The route objects of other namespaces that the proxies of its gateways are sent.
     pub(super) routes_elsewhere: Vec<Value>,
-    /// What could not be read.
+    /// A note of a part that could not be read.
     pub(super) note: Option<PlanNote>,
 }
 

@@ -9,10 +9,10 @@ use canary_release::spec::{ReleaseName, Seconds};
 use canary_release::state::Undersized;
 use jiff::Timestamp;
 
-/// How a canary is promoted.
+/// The options of a promotion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PromoteOptions<'a> {
-    /// How long the old version drains; without it as long as its pins live.
+    /// The drain time of the old version; without it as long as its pins live.
     pub drain: Option<Seconds>,
     /// The checks that are skipped.
     pub skipped: &'a [PreflightCheck],
@@ -42,12 +42,12 @@ impl CheckedPromotion<'_> {
         self.canary.as_deref()
     }
 
-    /// How users stick to versions.
+    /// The stickiness of users.
     pub const fn settings(&self) -> EffectiveSettings {
         self.settings
     }
 
-    /// How long the old version drains; `None` if it does not.
+    /// The drain time of the old version; `None` if it does not drain.
     pub const fn drain(&self) -> Option<Seconds> {
         self.drain
     }

@@ -9,12 +9,12 @@ use canary_release::spec::{ReleaseName, Seconds};
 use canary_release::state::ScaledDown;
 use jiff::Timestamp;
 
-/// How a release is rolled back.
+/// The options of a rollback.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RollbackOptions<'a> {
     /// Whether sessions end at once, those of a promoted version too.
     pub now: bool,
-    /// How long the version that is rolled back drains.
+    /// The drain time of the version that is rolled back.
     pub drain: Option<Seconds>,
     /// The checks that are skipped.
     pub skipped: &'a [PreflightCheck],
@@ -41,7 +41,7 @@ impl CheckedRollback {
         Self { train_round, ..self }
     }
 
-    /// What is rolled back.
+    /// The target of the rollback.
     pub const fn target(&self) -> &RollbackTarget {
         &self.target
     }
@@ -56,7 +56,7 @@ impl CheckedRollback {
         self.scaled_down.as_ref()
     }
 
-    /// How users stick to versions.
+    /// The stickiness of users.
     pub const fn settings(&self) -> EffectiveSettings {
         self.settings
     }

@@ -12,7 +12,7 @@ pub struct CheckedTrain<O, C> {
     steps: Vec<(ReleaseName, CheckedStep<C>)>,
 }
 
-/// What is to be done with a release.
+/// The next step of a release.
 #[derive(Clone, Debug)]
 pub(super) enum CheckedStep<C> {
     /// Its roles are changed; where they were changed already, this is waited for.

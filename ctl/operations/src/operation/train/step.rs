@@ -5,12 +5,12 @@ use canary_release::record::RoleChange;
 use canary_release::spec::ReleaseName;
 use std::fmt;
 
-/// What was done with a release of a train.
+/// A step of a train's release.
 #[derive(Debug)]
 pub struct TrainStep {
     /// The release.
     pub release: ReleaseName,
-    /// What was done.
+    /// The change.
     pub change: TrainChange,
 }
 
@@ -23,7 +23,7 @@ pub enum TrainChange {
     Left(LeftReason),
 }
 
-/// Why a release of a train is left as it is.
+/// The reason for which a release of a train is left as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeftReason {
     /// This version is promoted.
@@ -50,7 +50,7 @@ impl fmt::Display for LeftReason {
     }
 }
 
-/// What was done with a train.
+/// The result of a train's change.
 #[derive(Debug, Default)]
 pub struct TrainChanged {
     /// Its releases in the order in which they were changed.

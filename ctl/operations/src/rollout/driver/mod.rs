@@ -32,7 +32,7 @@ use std::time::Duration;
 pub struct RolloutDriver<'c> {
     cluster: &'c Cluster,
     release: ReleaseName,
-    /// How long proxies are waited for at a promotion or a rollback.
+    /// The wait for proxies at a promotion or a rollback.
     timeout: Duration,
     baseline: Option<Baseline>,
     deployed: DeployedState,
@@ -78,7 +78,7 @@ impl<'c> RolloutDriver<'c> {
         self
     }
 
-    /// What would be done now. Writes nothing.
+    /// The action that is due now. Writes nothing.
     ///
     /// # Errors
     ///

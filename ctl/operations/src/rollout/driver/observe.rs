@@ -13,7 +13,7 @@ use canary_release::rollout::{RolloutObservation, VerbError};
 use canary_release::state::ScaledDown;
 use jiff::Timestamp;
 
-/// What was observed, before anything is written.
+/// The observation before anything is written.
 pub(super) struct Found {
     /// The record as it was read.
     pub(super) as_read: StoredRecord,

@@ -20,7 +20,7 @@ pub struct Payload {
 }
 
 impl AlertMessage<'_> {
-    /// What a receiver of that format is sent.
+    /// The request for a receiver of that format.
     pub fn payload(self, format: AlertFormat) -> Payload {
         let (content_type, body) = match format {
             AlertFormat::Slack => ("application/json", slack::body(self)),

@@ -54,7 +54,7 @@ pub(super) fn pod(set: &str, name: &str, version: Option<&str>) -> Value {
     })
 }
 
-/// What our pause leaves in a Deployment.
+/// The fields that our pause leaves in a Deployment.
 pub(super) fn paused(mut deployment: Value) -> Value {
     deployment["spec"]["paused"] = json!(true);
     let fields = json!({"f:spec": {"f:paused": {}}});
@@ -62,7 +62,7 @@ pub(super) fn paused(mut deployment: Value) -> Value {
     deployment
 }
 
-/// What our adoption leaves in a Deployment.
+/// The fields that our adoption leaves in a Deployment.
 pub(super) fn adopted() -> Value {
     let mut deployment = deployment(Some("v1"));
     let fields = json!({"f:spec": {"f:template": {"f:metadata": {"f:labels": {"f:version": {}}}}}});

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 /// The annotation of objects that a version of a chart has for itself: the version.
 pub const VERSION_ANNOTATION: &str = "canary-ctl.io/version";
 
-/// Why a running Deployment does not get the label, or does not lose it.
+/// The reason for which a running Deployment does not get the label, or does not lose it.
 #[derive(Debug, thiserror::Error)]
 pub enum LabelRefusal {
     /// Somebody else has paused it, and would find it resumed.
@@ -44,7 +44,7 @@ pub enum LabelRefusal {
         updated: u64,
         /// The pods that there should be.
         replicas: u64,
-        /// Why Kubernetes has given the rollout up.
+        /// The reason for which Kubernetes has given the rollout up.
         failure: Option<String>,
     },
     /// No `ReplicaSet` has the template of the Deployment.
@@ -116,7 +116,7 @@ pub enum LabelRefusal {
     Object(#[from] ObjectError),
 }
 
-/// How far a rollout is. Its controller may have more to do though the numbers are there.
+/// The progress of a rollout. Its controller may have more to do though the numbers are there.
 fn rolled_out(updated: u64, replicas: u64) -> String {
     if updated < replicas {
         return format!("{updated} of {replicas} pods updated and available");

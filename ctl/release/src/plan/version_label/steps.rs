@@ -8,12 +8,12 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::fmt;
 
-/// What is left to do until the pods have the label, or have it no longer.
+/// The steps that are left until the pods have the label, or have it no longer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LabelPlan {
     /// In order; none if everything is as it should be.
     pub steps: Vec<LabelStep>,
-    /// What may be wrong later.
+    /// Notes of later risks.
     pub notes: Vec<LabelNote>,
 }
 
@@ -55,7 +55,7 @@ pub enum LabelAction {
     Resume,
 }
 
-/// What may be wrong later, and is not refused.
+/// A later risk that is not refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum LabelNote {
@@ -99,7 +99,7 @@ impl fmt::Display for LabelNote {
 }
 
 impl LabelPlan {
-    /// What is left to do.
+    /// The steps that are left.
     ///
     /// # Errors
     ///
@@ -192,7 +192,7 @@ fn other_labels(object: &Value, label: &VersionLabel) -> Map<String, Value> {
     template.pointer("/metadata/labels").and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
-/// What is left between pause and resume. The template of the Deployment is written last, and taken back first.
+/// The steps between pause and resume. The template of the Deployment is written last, and taken back first.
 fn labelled(
     workload: &LabelledWorkload,
     current: &Value,

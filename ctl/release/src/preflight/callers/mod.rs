@@ -23,7 +23,7 @@ use crate::spec::{Release, Routes};
 use serde::Serialize;
 use serde_json::Value;
 
-/// What was read of those who may call a Service, and of what they go by.
+/// The possible callers of a Service, and the rules that apply to them.
 #[derive(Clone, Debug, Default)]
 pub struct Callers {
     /// The writer of the routes.

@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use std::collections::BTreeMap;
 
 impl Record {
-    /// What is to be measured now: a metric whose interval has passed since it was measured, or since the step began. So no measurement is about
+    /// The measurements that are due: a metric whose interval has passed since it was measured, or since the step began. So no measurement is about
     /// the time before the step. The queries are those of the driver's file.
     pub fn measurement_requests(
         &self,

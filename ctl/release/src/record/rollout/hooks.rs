@@ -8,7 +8,7 @@ use crate::spec::{HookType, ReleaseName, RolloutHook};
 use jiff::Timestamp;
 
 impl Record {
-    /// What is to be called now: the hooks that a decision waits for, and those that are called again and again while the rollout goes on.
+    /// The hook calls that are due: hooks that a decision waits for, and those that are called again and again while the rollout goes on.
     pub fn hook_requests(
         &self,
         decision: &Decision,
@@ -64,7 +64,7 @@ impl Record {
     }
 }
 
-/// What the rollout does, as Flagger tells it the hooks of that type.
+/// The phase of the rollout, as Flagger tells it the hooks of that type.
 fn phase(kind: HookType, decision: &Decision) -> CanaryPhase {
     let tells_waiting = matches!(kind, HookType::ConfirmRollout | HookType::Rollback);
     let is_waiting = tells_waiting && decision.alert == Some(AlertKind::Gate);

@@ -22,7 +22,7 @@ const MIN_REQUESTS: u64 = 30;
 /// Flagger's `request-duration` is this one.
 const QUANTILE: f64 = 0.99;
 
-/// What Istio's metrics say without `PromQL`; the names are Flagger's.
+/// A query of Istio's metrics without `PromQL`; the names are Flagger's.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::spec) enum Preset {
     SuccessRate,
@@ -34,7 +34,7 @@ pub(in crate::spec) const PRESETS: [(&str, Preset); 2] =
 pub(in crate::spec) const REPORTERS: [(&str, Reporter); 3] =
     [("source", Reporter::Source), ("destination", Reporter::Destination), ("waypoint", Reporter::Waypoint)];
 
-/// What queries are about: empty texts where the file does not say it, which is a fault elsewhere.
+/// The subject of queries: empty texts if the file does not say it, which is a fault elsewhere.
 #[derive(Clone, Copy)]
 pub(super) struct MetricSubject<'r> {
     pub(super) namespace: &'r str,

@@ -64,7 +64,7 @@ fn exactly(section: &mut Section<'_>, field: &'static str, expected: &str) {
     }
 }
 
-/// What a release is called, and what its objects are given.
+/// The name of a release, and the metadata of its objects.
 struct Metadata {
     name: Option<ReleaseName>,
     uid: Option<String>,
@@ -173,7 +173,7 @@ fn spec(mut spec: Section<'_>, folder: &Path, Metadata { name, uid, objects }: M
     })
 }
 
-/// What the proxies do with the responses of a version.
+/// The handling of a version's responses in the proxies.
 struct Responses {
     session_affinity: SessionAffinity,
     cache_control: CacheControl,
@@ -190,7 +190,7 @@ fn responses(spec: &mut Section<'_>) -> Responses {
     }
 }
 
-/// How requests come to it.
+/// The entry points of its requests.
 struct EntryPoints {
     hosts: Option<Vec<String>>,
     paths: Vec<String>,

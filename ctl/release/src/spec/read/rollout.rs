@@ -175,7 +175,7 @@ fn step(mut section: Section<'_>) -> Option<RolloutStep> {
     Some(RolloutStep { weight: weight?, hold, gate, min_responses })
 }
 
-/// What a step cannot say after the one before it.
+/// Checks a step against the one before it.
 fn check(
     section: &Section<'_>,
     node: &Node,

@@ -91,7 +91,7 @@ fn criteria() -> Vec<SchemaField> {
     ]
 }
 
-/// What begins as the URL of a receiver does.
+/// The beginning of the URL of a receiver.
 pub(super) const URL: &str = "^https?://[^/?#:@ ]";
 
 /// One of these fields, and no other of them.

@@ -195,7 +195,7 @@ impl ClusterStatus {
         Ok(())
     }
 
-    /// What a person should know besides: the canary's share, clusters that are not seen, an embedded module, calls past the routes.
+    /// Further notices: the canary's share, clusters that are not seen, an embedded module, calls past the routes.
     fn text_of_notices(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         if !self.remote_clusters.is_empty() {
             let unseen = ClusterFinding::RemoteClusters { names: self.remote_clusters.clone() };

@@ -73,7 +73,7 @@ next: `canary-ctl token create --version v2` for testers; then `canary-ctl rollo
     );
 }
 
-/// What comes next for a release whose canary has these pods and this weight, changed once more.
+/// The next step of a release whose canary has these pods and this weight, changed once more.
 fn next(pods: ReadyPods, weight: &str, change: impl FnOnce(&mut Record)) -> Option<String> {
     let mut observation = healthy();
     observation.ready[1] = pods;
