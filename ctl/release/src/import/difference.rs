@@ -16,6 +16,10 @@ pub enum Importance {
     Cosmetic,
 }
 
+pub(super) const GUARD: Importance = Importance::Guard;
+pub(super) const BEHAVIOUR: Importance = Importance::Behaviour;
+pub(super) const COSMETIC: Importance = Importance::Cosmetic;
+
 /// The fate of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]

@@ -6,7 +6,7 @@ use crate::yaml::{Entry, Node, Value};
 
 /// The handling of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Handling {
+pub(super) enum Handling {
     /// The release has it, or an object that is to be applied.
     Carried,
     /// It has no purpose any more, and is not missed.
@@ -17,48 +17,54 @@ pub enum Handling {
     Lost(Importance, &'static str, &'static str),
 }
 
-/// A field by its path in the schema: `[]` for the items of a list, `*` for a name of the user's, `**` at the end for all below.
+/// Fields of one handling, by their paths in the schema: `[]` for the items of a list, `*` for a name of the user's, `**` at the end for
+/// all below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldRule {
-    /// The path.
-    pub path: &'static str,
-    /// Its handling.
-    pub handling: Handling,
+    /// The paths, with white space between them.
+    fields: &'static str,
+    /// Their handling.
+    handling: Handling,
 }
 
-pub(super) const fn carried(path: &'static str) -> FieldRule {
-    FieldRule { path, handling: Handling::Carried }
+pub(super) const fn carried(fields: &'static str) -> FieldRule {
+    FieldRule { fields, handling: Handling::Carried }
 }
 
-pub(super) const fn irrelevant(path: &'static str) -> FieldRule {
-    FieldRule { path, handling: Handling::Irrelevant }
+pub(super) const fn irrelevant(fields: &'static str) -> FieldRule {
+    FieldRule { fields, handling: Handling::Irrelevant }
 }
 
 pub(super) const fn differs(
-    path: &'static str,
+    fields: &'static str,
     importance: Importance,
     what: &'static str,
     action: &'static str,
 ) -> FieldRule {
-    FieldRule { path, handling: Handling::Differs(importance, what, action) }
+    FieldRule { fields, handling: Handling::Differs(importance, what, action) }
 }
 
 pub(super) const fn lost(
-    path: &'static str,
+    fields: &'static str,
     importance: Importance,
     what: &'static str,
     action: &'static str,
 ) -> FieldRule {
-    FieldRule { path, handling: Handling::Lost(importance, what, action) }
+    FieldRule { fields, handling: Handling::Lost(importance, what, action) }
 }
 
 impl FieldRule {
-    /// True if it handles a path of the schema.
-    pub fn covers(&self, path: &str) -> bool {
-        match self.path.strip_suffix(".**") {
-            Some(root) => path.strip_prefix(root).is_some_and(is_below),
-            None => self.path == path,
-        }
+    /// The paths of its fields.
+    pub fn paths(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.fields.split_whitespace()
+    }
+}
+
+/// True if a path of a rule is that of a field in the schema, or of what it is in.
+pub fn covers(rule: &str, field: &str) -> bool {
+    match rule.strip_suffix(".**") {
+        Some(root) => field.strip_prefix(root).is_some_and(is_below),
+        None => rule == field,
     }
 }
 
@@ -90,7 +96,7 @@ impl Walk<'_> {
             let path = join(schema, "*");
             self.rule_below(&path).map(|rule| (rule, path))
         });
-        let Some((rule, path)) = rule else {
+        let Some(((rule, handling), path)) = rule else {
             self.differences.note(
                 &field,
                 (Importance::Guard, Fate::Unknown),
@@ -100,9 +106,9 @@ impl Walk<'_> {
             return;
         };
         if !entry.node.is_off() {
-            self.note(&rule, &field);
+            self.note(handling, &field);
         }
-        if !rule.path.ends_with(".**") {
+        if !rule.ends_with(".**") {
             self.within(&entry.node, &path, &field);
         }
     }
@@ -120,19 +126,22 @@ impl Walk<'_> {
         }
     }
 
-    fn rule(&self, path: &str) -> Option<FieldRule> {
-        self.table.iter().find(|rule| rule.covers(path)).copied()
+    fn rules(&self) -> impl Iterator<Item = (&'static str, Handling)> {
+        self.table.iter().flat_map(|rule| rule.paths().map(|path| (path, rule.handling)))
+    }
+
+    fn rule(&self, path: &str) -> Option<(&'static str, Handling)> {
+        self.rules().find(|(rule, _)| covers(rule, path))
     }
 
     /// A rule for names that are the user's, or for what is below them.
-    fn rule_below(&self, path: &str) -> Option<FieldRule> {
-        let found = self.rule(path);
-        let is_inner = |rule: &&FieldRule| rule.path.strip_prefix(path).is_some_and(is_below);
-        found.or_else(|| self.table.iter().find(is_inner).map(|_| carried("")))
+    fn rule_below(&self, path: &str) -> Option<(&'static str, Handling)> {
+        let is_inner = |(rule, _): &(&str, _)| rule.strip_prefix(path).is_some_and(is_below);
+        self.rule(path).or_else(|| self.rules().find(is_inner).map(|_| ("", Handling::Carried)))
     }
 
-    fn note(&mut self, rule: &FieldRule, origin: &SourceOrigin) {
-        let (fate, importance, what, action) = match rule.handling {
+    fn note(&mut self, handling: Handling, origin: &SourceOrigin) {
+        let (fate, importance, what, action) = match handling {
             Handling::Carried | Handling::Irrelevant => return,
             Handling::Differs(importance, what, action) => (Fate::Differs, importance, what, action),
             Handling::Lost(importance, what, action) => (Fate::Lost, importance, what, action),

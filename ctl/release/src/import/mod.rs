@@ -17,12 +17,13 @@ mod difference;
 mod draft;
 mod fields;
 mod flagger;
+mod metric;
 mod query;
 mod source;
 mod steps;
 
 pub use difference::{Difference, Fate, Importance, SourceOrigin};
-pub use fields::{FieldRule, Handling};
+pub use fields::{FieldRule, covers};
 pub use steps::{MoveAction, MoveStep, ObjectName};
 
 use crate::yaml::SyntaxError;
@@ -87,26 +88,22 @@ pub struct Import {
 }
 
 /// The error of an import.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A source is no YAML.
     #[error("{file}:{}: {error}", error.place)]
     Syntax {
-        /// The file.
         file: String,
         /// The fault.
         error: SyntaxError,
     },
     /// There is nothing to import.
     #[error("expected an object of kind `{kind}`, found none")]
-    None {
-        /// The kind.
-        kind: &'static str,
-    },
+    None { kind: &'static str },
     /// It is not clear which object is meant.
     #[error("expected one object of kind `{kind}`, or the name of one, found {found}")]
     Several {
-        /// The kind.
         kind: &'static str,
         /// Those that there are.
         found: String,

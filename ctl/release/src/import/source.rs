@@ -4,7 +4,6 @@ use super::difference::SourceOrigin;
 use super::{Error, SourceText};
 use crate::yaml::{self, Entry, Node, Value};
 
-/// An object of a source.
 #[derive(Clone, Debug)]
 pub(super) struct SourceObject {
     file: String,

@@ -1,11 +1,11 @@
 //! The analyses of a Rollout: which templates, and with which arguments.
 
 use super::super::common::Context;
-use super::super::difference::{Fate, SourceOrigin};
+use super::super::difference::{BEHAVIOUR, COSMETIC, Fate, GUARD, SourceOrigin};
 use super::super::fields::check;
 use super::super::source::SourceObject;
 use super::metrics;
-use super::{ANALYSIS_TEMPLATE, BEHAVIOUR, BLUE_GREEN, CANARY, COSMETIC, GUARD};
+use super::{ANALYSIS_TEMPLATE, BLUE_GREEN, CANARY};
 use crate::yaml::Node;
 use std::collections::{BTreeMap, BTreeSet};
 

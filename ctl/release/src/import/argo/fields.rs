@@ -1,7 +1,7 @@
 //! The fields of Argo Rollouts' kinds.
 
+use super::super::difference::{BEHAVIOUR, COSMETIC, GUARD};
 use super::super::fields::{FieldRule, carried, differs, irrelevant, lost};
-use super::{BEHAVIOUR, COSMETIC, GUARD};
 
 const OTHER_ROUTER: &str = "it belongs to another mesh or ingress: the filter runs in proxies of Istio";
 const NEEDS_ISTIO: &str = "move the host to a gateway of Istio first";
@@ -17,9 +17,42 @@ const BEARER: &str = "give a bearer token by `prometheus.bearerTokenFrom`";
 
 /// `Rollout`, `argoproj.io/v1alpha1`.
 pub(in crate::import) const ROLLOUT: &[FieldRule] = &[
-    carried("spec"),
-    irrelevant("spec.analysis.**"),
-    carried("spec.minReadySeconds"),
+    carried(
+        "spec spec.minReadySeconds spec.replicas spec.selector.** spec.strategy spec.strategy.blueGreen
+        spec.strategy.blueGreen.activeService spec.strategy.blueGreen.autoPromotionEnabled
+        spec.strategy.blueGreen.postPromotionAnalysis.** spec.strategy.blueGreen.prePromotionAnalysis
+        spec.strategy.blueGreen.prePromotionAnalysis.args.**
+        spec.strategy.blueGreen.prePromotionAnalysis.dryRun.**
+        spec.strategy.blueGreen.prePromotionAnalysis.templates.** spec.strategy.canary
+        spec.strategy.canary.analysis spec.strategy.canary.analysis.args.**
+        spec.strategy.canary.analysis.dryRun.** spec.strategy.canary.analysis.templates.**
+        spec.strategy.canary.canaryService spec.strategy.canary.stableService spec.strategy.canary.steps
+        spec.strategy.canary.steps[].analysis spec.strategy.canary.steps[].analysis.args.**
+        spec.strategy.canary.steps[].analysis.dryRun.**
+        spec.strategy.canary.steps[].analysis.templates.** spec.strategy.canary.steps[].pause
+        spec.strategy.canary.steps[].pause.duration spec.strategy.canary.steps[].setHeaderRoute
+        spec.strategy.canary.steps[].setMirrorRoute spec.strategy.canary.steps[].setWeight
+        spec.strategy.canary.trafficRouting spec.strategy.canary.trafficRouting.istio
+        spec.strategy.canary.trafficRouting.istio.destinationRule.**
+        spec.strategy.canary.trafficRouting.istio.virtualService
+        spec.strategy.canary.trafficRouting.istio.virtualService.name
+        spec.strategy.canary.trafficRouting.istio.virtualService.routes
+        spec.strategy.canary.trafficRouting.istio.virtualServices.**
+        spec.strategy.canary.trafficRouting.maxTrafficWeight spec.template.** spec.workloadRef.**",
+    ),
+    irrelevant(
+        "spec.analysis.** spec.restartAt spec.revisionHistoryLimit spec.strategy.blueGreen.maxUnavailable
+        spec.strategy.blueGreen.prePromotionAnalysis.analysisRunMetadata.**
+        spec.strategy.blueGreen.prePromotionAnalysis.measurementRetention.**
+        spec.strategy.canary.analysis.analysisRunMetadata.**
+        spec.strategy.canary.analysis.measurementRetention.** spec.strategy.canary.maxSurge
+        spec.strategy.canary.maxUnavailable spec.strategy.canary.steps[].analysis.analysisRunMetadata.**
+        spec.strategy.canary.steps[].analysis.measurementRetention.**
+        spec.strategy.canary.steps[].setHeaderRoute.name
+        spec.strategy.canary.steps[].setMirrorRoute.name
+        spec.strategy.canary.steps[].setMirrorRoute.percentage
+        spec.strategy.canary.trafficRouting.managedRoutes.**",
+    ),
     lost(
         "spec.paused",
         BEHAVIOUR,
@@ -38,78 +71,60 @@ pub(in crate::import) const ROLLOUT: &[FieldRule] = &[
         "past it an alert `stalled` is sent, and no user is sent to a version without ready pods",
         "give `rollout.alerts` a receiver",
     ),
-    carried("spec.replicas"),
-    irrelevant("spec.restartAt"),
-    irrelevant("spec.revisionHistoryLimit"),
     differs(
         "spec.rollbackWindow.**",
         COSMETIC,
         "a rollback to a version with sessions is one change of roles, without steps",
         "nothing",
     ),
-    carried("spec.selector.**"),
-    carried("spec.strategy"),
-    carried("spec.strategy.blueGreen"),
-    lost("spec.strategy.blueGreen.abortScaleDownDelaySeconds", COSMETIC, NOT_SCALED, SCALE),
-    lost("spec.strategy.blueGreen.activeMetadata.**", COSMETIC, METADATA, SET_METADATA),
-    carried("spec.strategy.blueGreen.activeService"),
     lost(
-        "spec.strategy.blueGreen.antiAffinity.**",
+        "spec.strategy.blueGreen.abortScaleDownDelaySeconds
+        spec.strategy.blueGreen.scaleDownDelayRevisionLimit
+        spec.strategy.blueGreen.scaleDownDelaySeconds spec.strategy.canary.abortScaleDownDelaySeconds
+        spec.strategy.canary.minPodsPerReplicaSet spec.strategy.canary.scaleDownDelayRevisionLimit
+        spec.strategy.canary.scaleDownDelaySeconds",
+        COSMETIC,
+        NOT_SCALED,
+        SCALE,
+    ),
+    lost(
+        "spec.strategy.blueGreen.activeMetadata.** spec.strategy.blueGreen.previewMetadata.**
+        spec.strategy.canary.canaryMetadata.** spec.strategy.canary.stableMetadata.**",
+        COSMETIC,
+        METADATA,
+        SET_METADATA,
+    ),
+    lost(
+        "spec.strategy.blueGreen.antiAffinity.** spec.strategy.canary.antiAffinity.**",
         BEHAVIOUR,
         "pods of both versions may share a node",
         "set it in the pod templates",
     ),
-    carried("spec.strategy.blueGreen.autoPromotionEnabled"),
     lost(
         "spec.strategy.blueGreen.autoPromotionSeconds",
         BEHAVIOUR,
         "a person opens the step, however long it has lasted",
         "nothing, or write steps with weights",
     ),
-    irrelevant("spec.strategy.blueGreen.maxUnavailable"),
-    carried("spec.strategy.blueGreen.postPromotionAnalysis.**"),
-    carried("spec.strategy.blueGreen.prePromotionAnalysis"),
-    irrelevant("spec.strategy.blueGreen.prePromotionAnalysis.analysisRunMetadata.**"),
-    carried("spec.strategy.blueGreen.prePromotionAnalysis.args.**"),
-    carried("spec.strategy.blueGreen.prePromotionAnalysis.dryRun.**"),
-    irrelevant("spec.strategy.blueGreen.prePromotionAnalysis.measurementRetention.**"),
-    carried("spec.strategy.blueGreen.prePromotionAnalysis.templates.**"),
-    lost("spec.strategy.blueGreen.previewMetadata.**", COSMETIC, METADATA, SET_METADATA),
-    lost("spec.strategy.blueGreen.previewReplicaCount", BEHAVIOUR, NOT_SCALED, SCALE),
+    lost(
+        "spec.strategy.blueGreen.previewReplicaCount spec.strategy.canary.dynamicStableScale
+        spec.strategy.canary.steps[].setCanaryScale.**",
+        BEHAVIOUR,
+        NOT_SCALED,
+        SCALE,
+    ),
     differs(
         "spec.strategy.blueGreen.previewService",
         BEHAVIOUR,
         "testers reach the canary on the host of the release, with a signed token",
         "keep the Service with the label of the version if a test needs it",
     ),
-    lost("spec.strategy.blueGreen.scaleDownDelayRevisionLimit", COSMETIC, NOT_SCALED, SCALE),
-    lost("spec.strategy.blueGreen.scaleDownDelaySeconds", COSMETIC, NOT_SCALED, SCALE),
-    carried("spec.strategy.canary"),
-    lost("spec.strategy.canary.abortScaleDownDelaySeconds", COSMETIC, NOT_SCALED, SCALE),
-    carried("spec.strategy.canary.analysis"),
-    irrelevant("spec.strategy.canary.analysis.analysisRunMetadata.**"),
-    carried("spec.strategy.canary.analysis.args.**"),
-    carried("spec.strategy.canary.analysis.dryRun.**"),
-    irrelevant("spec.strategy.canary.analysis.measurementRetention.**"),
     differs(
         "spec.strategy.canary.analysis.startingStep",
         BEHAVIOUR,
         "metrics count from the first step with users on",
         "nothing",
     ),
-    carried("spec.strategy.canary.analysis.templates.**"),
-    lost(
-        "spec.strategy.canary.antiAffinity.**",
-        BEHAVIOUR,
-        "pods of both versions may share a node",
-        "set it in the pod templates",
-    ),
-    lost("spec.strategy.canary.canaryMetadata.**", COSMETIC, METADATA, SET_METADATA),
-    carried("spec.strategy.canary.canaryService"),
-    lost("spec.strategy.canary.dynamicStableScale", BEHAVIOUR, NOT_SCALED, SCALE),
-    irrelevant("spec.strategy.canary.maxSurge"),
-    irrelevant("spec.strategy.canary.maxUnavailable"),
-    lost("spec.strategy.canary.minPodsPerReplicaSet", COSMETIC, NOT_SCALED, SCALE),
     differs(
         "spec.strategy.canary.pingPong.**",
         BEHAVIOUR,
@@ -122,33 +137,14 @@ pub(in crate::import) const ROLLOUT: &[FieldRule] = &[
         "a version needs one ready pod, and as many as its users for whom it was scaled",
         "scale before the weight rises",
     ),
-    lost("spec.strategy.canary.scaleDownDelayRevisionLimit", COSMETIC, NOT_SCALED, SCALE),
-    lost("spec.strategy.canary.scaleDownDelaySeconds", COSMETIC, NOT_SCALED, SCALE),
-    lost("spec.strategy.canary.stableMetadata.**", COSMETIC, METADATA, SET_METADATA),
-    carried("spec.strategy.canary.stableService"),
-    carried("spec.strategy.canary.steps"),
-    carried("spec.strategy.canary.steps[].analysis"),
-    irrelevant("spec.strategy.canary.steps[].analysis.analysisRunMetadata.**"),
-    carried("spec.strategy.canary.steps[].analysis.args.**"),
-    carried("spec.strategy.canary.steps[].analysis.dryRun.**"),
-    irrelevant("spec.strategy.canary.steps[].analysis.measurementRetention.**"),
-    carried("spec.strategy.canary.steps[].analysis.templates.**"),
     lost(
         "spec.strategy.canary.steps[].experiment.**",
         GUARD,
         "no pods are started for an experiment, and its analyses are not made",
         "test the canary at 0% with a token, or by a `pre-rollout` hook",
     ),
-    carried("spec.strategy.canary.steps[].pause"),
-    carried("spec.strategy.canary.steps[].pause.duration"),
     lost("spec.strategy.canary.steps[].plugin.**", GUARD, "plugins are not run", "do the same in a hook"),
-    lost("spec.strategy.canary.steps[].setCanaryScale.**", BEHAVIOUR, NOT_SCALED, SCALE),
     // A step without a match takes the route away again.
-    carried("spec.strategy.canary.steps[].setHeaderRoute"),
-    irrelevant("spec.strategy.canary.steps[].setHeaderRoute.name"),
-    carried("spec.strategy.canary.steps[].setMirrorRoute"),
-    irrelevant("spec.strategy.canary.steps[].setMirrorRoute.name"),
-    irrelevant("spec.strategy.canary.steps[].setMirrorRoute.percentage"),
     lost(
         "spec.strategy.canary.steps[].setHeaderRoute.match.**",
         GUARD,
@@ -161,17 +157,15 @@ pub(in crate::import) const ROLLOUT: &[FieldRule] = &[
         "the canary gets no copies of requests",
         "add `mirror` to your VirtualService, or test at 0% with a token",
     ),
-    carried("spec.strategy.canary.steps[].setWeight"),
-    carried("spec.strategy.canary.trafficRouting"),
-    lost("spec.strategy.canary.trafficRouting.alb.**", BEHAVIOUR, OTHER_ROUTER, NEEDS_ISTIO),
-    lost("spec.strategy.canary.trafficRouting.ambassador.**", BEHAVIOUR, OTHER_ROUTER, NEEDS_ISTIO),
-    lost("spec.strategy.canary.trafficRouting.apisix.**", BEHAVIOUR, OTHER_ROUTER, NEEDS_ISTIO),
-    lost("spec.strategy.canary.trafficRouting.appMesh.**", BEHAVIOUR, OTHER_ROUTER, NEEDS_ISTIO),
-    carried("spec.strategy.canary.trafficRouting.istio"),
-    carried("spec.strategy.canary.trafficRouting.istio.destinationRule.**"),
-    carried("spec.strategy.canary.trafficRouting.istio.virtualService"),
-    carried("spec.strategy.canary.trafficRouting.istio.virtualService.name"),
-    carried("spec.strategy.canary.trafficRouting.istio.virtualService.routes"),
+    lost(
+        "spec.strategy.canary.trafficRouting.alb.** spec.strategy.canary.trafficRouting.ambassador.**
+        spec.strategy.canary.trafficRouting.apisix.** spec.strategy.canary.trafficRouting.appMesh.**
+        spec.strategy.canary.trafficRouting.nginx.** spec.strategy.canary.trafficRouting.plugins.**
+        spec.strategy.canary.trafficRouting.smi.** spec.strategy.canary.trafficRouting.traefik.**",
+        BEHAVIOUR,
+        OTHER_ROUTER,
+        NEEDS_ISTIO,
+    ),
     lost(
         "spec.strategy.canary.trafficRouting.istio.virtualService.tcpRoutes.**",
         BEHAVIOUR,
@@ -184,27 +178,19 @@ pub(in crate::import) const ROLLOUT: &[FieldRule] = &[
         "TLS that the gateway passes on is not divided",
         "end TLS at the gateway",
     ),
-    carried("spec.strategy.canary.trafficRouting.istio.virtualServices.**"),
-    irrelevant("spec.strategy.canary.trafficRouting.managedRoutes.**"),
-    carried("spec.strategy.canary.trafficRouting.maxTrafficWeight"),
-    lost("spec.strategy.canary.trafficRouting.nginx.**", BEHAVIOUR, OTHER_ROUTER, NEEDS_ISTIO),
-    lost("spec.strategy.canary.trafficRouting.plugins.**", BEHAVIOUR, OTHER_ROUTER, NEEDS_ISTIO),
-    lost("spec.strategy.canary.trafficRouting.smi.**", BEHAVIOUR, OTHER_ROUTER, NEEDS_ISTIO),
-    lost("spec.strategy.canary.trafficRouting.traefik.**", BEHAVIOUR, OTHER_ROUTER, NEEDS_ISTIO),
-    carried("spec.template.**"),
-    carried("spec.workloadRef.**"),
 ];
 
 /// `AnalysisTemplate` and `ClusterAnalysisTemplate`, `argoproj.io/v1alpha1`.
 pub(in crate::import) const ANALYSIS_TEMPLATE: &[FieldRule] = &[
-    carried("spec"),
-    carried("spec.args"),
-    carried("spec.args[].name"),
-    carried("spec.args[].value"),
-    carried("spec.args[].valueFrom.**"),
-    carried("spec.dryRun.**"),
-    irrelevant("spec.measurementRetention.**"),
-    carried("spec.metrics"),
+    carried(
+        "spec spec.args spec.args[].name spec.args[].value spec.args[].valueFrom.** spec.dryRun.**
+        spec.metrics spec.metrics[].failureCondition spec.metrics[].interval spec.metrics[].name
+        spec.metrics[].provider spec.metrics[].provider.prometheus
+        spec.metrics[].provider.prometheus.address spec.metrics[].provider.prometheus.query
+        spec.metrics[].provider.prometheus.rangeQuery.** spec.metrics[].successCondition spec.templates
+        spec.templates[].clusterScope spec.templates[].templateName",
+    ),
+    irrelevant("spec.measurementRetention.** spec.metrics[].provider.prometheus.timeout"),
     differs(
         "spec.metrics[].consecutiveErrorLimit",
         BEHAVIOUR,
@@ -223,7 +209,6 @@ pub(in crate::import) const ANALYSIS_TEMPLATE: &[FieldRule] = &[
         "a metric is measured to the end of the rollout",
         "give the step of a plan the time that the measurements took (`hold`)",
     ),
-    carried("spec.metrics[].failureCondition"),
     differs(
         "spec.metrics[].failureLimit",
         GUARD,
@@ -242,45 +227,39 @@ pub(in crate::import) const ANALYSIS_TEMPLATE: &[FieldRule] = &[
         "a metric is measured first after its interval in a step with users",
         "nothing, or a longer `interval`",
     ),
-    carried("spec.metrics[].interval"),
-    carried("spec.metrics[].name"),
-    carried("spec.metrics[].provider"),
-    lost("spec.metrics[].provider.cloudWatch.**", GUARD, OTHER_PROVIDER, ASK_PROMETHEUS),
-    lost("spec.metrics[].provider.datadog.**", GUARD, OTHER_PROVIDER, ASK_PROMETHEUS),
-    lost("spec.metrics[].provider.graphite.**", GUARD, OTHER_PROVIDER, ASK_PROMETHEUS),
-    lost("spec.metrics[].provider.influxdb.**", GUARD, OTHER_PROVIDER, ASK_PROMETHEUS),
+    lost(
+        "spec.metrics[].provider.cloudWatch.** spec.metrics[].provider.datadog.**
+        spec.metrics[].provider.graphite.** spec.metrics[].provider.influxdb.**
+        spec.metrics[].provider.kayenta.** spec.metrics[].provider.newRelic.**
+        spec.metrics[].provider.plugin.** spec.metrics[].provider.skywalking.**
+        spec.metrics[].provider.wavefront.**",
+        GUARD,
+        OTHER_PROVIDER,
+        ASK_PROMETHEUS,
+    ),
     lost(
         "spec.metrics[].provider.job.**",
         GUARD,
         "no Job is run",
         "let a `pre-rollout` or `rollout` hook run it",
     ),
-    lost("spec.metrics[].provider.kayenta.**", GUARD, OTHER_PROVIDER, ASK_PROMETHEUS),
-    lost("spec.metrics[].provider.newRelic.**", GUARD, OTHER_PROVIDER, ASK_PROMETHEUS),
-    lost("spec.metrics[].provider.plugin.**", GUARD, OTHER_PROVIDER, ASK_PROMETHEUS),
-    carried("spec.metrics[].provider.prometheus"),
-    carried("spec.metrics[].provider.prometheus.address"),
-    lost("spec.metrics[].provider.prometheus.authentication.**", GUARD, NO_CREDENTIALS, BEARER),
-    lost("spec.metrics[].provider.prometheus.headers.**", GUARD, NO_CREDENTIALS, BEARER),
+    lost(
+        "spec.metrics[].provider.prometheus.authentication.**
+        spec.metrics[].provider.prometheus.headers.**",
+        GUARD,
+        NO_CREDENTIALS,
+        BEARER,
+    ),
     lost(
         "spec.metrics[].provider.prometheus.insecure",
         GUARD,
         "certificates are always verified: a Prometheus without a valid one has no values",
         "give it a certificate that the driver trusts",
     ),
-    carried("spec.metrics[].provider.prometheus.query"),
-    carried("spec.metrics[].provider.prometheus.rangeQuery.**"),
-    irrelevant("spec.metrics[].provider.prometheus.timeout"),
-    lost("spec.metrics[].provider.skywalking.**", GUARD, OTHER_PROVIDER, ASK_PROMETHEUS),
-    lost("spec.metrics[].provider.wavefront.**", GUARD, OTHER_PROVIDER, ASK_PROMETHEUS),
     lost(
         "spec.metrics[].provider.web.**",
         GUARD,
         "no value is read from a URL",
         "let a `rollout` hook call it: 2xx is good, another status is not",
     ),
-    carried("spec.metrics[].successCondition"),
-    carried("spec.templates"),
-    carried("spec.templates[].clusterScope"),
-    carried("spec.templates[].templateName"),
 ];

@@ -1,14 +1,13 @@
 //! One metric of an analysis template.
 
-use super::super::common::{Context, duration, number, seconds};
-use super::super::difference::{Fate, SourceOrigin};
-use super::super::draft::DraftField;
+use super::super::common::{Context, seconds};
+use super::super::difference::{BEHAVIOUR, COSMETIC, SourceOrigin};
+use super::super::metric::{Metric, is_asked, note_service};
 use super::super::query::{VERSION, replace_service, replace_variables};
 use super::super::source::SourceObject;
 use super::condition::{Bounds, failure, success};
-use super::{BEHAVIOUR, BLUE_GREEN, CANARY, COSMETIC, GUARD, HASH};
+use super::{BLUE_GREEN, CANARY, HASH};
 use crate::yaml::Node;
-use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Values by name; without one where it is not known before the analysis.
@@ -49,14 +48,13 @@ pub(super) fn read(
         );
         return;
     };
-    if !context.prometheus(Some(&address), &field("address")) {
-        let difference = "it is asked of another Prometheus than the metrics before it; a release has one";
-        context.differences.lost_guard(&field("address"), difference, "ask one that has all of them");
+    if !is_asked(context, Some(&address), &field("address")) {
         return;
     }
     let written = prometheus.text("query").unwrap_or_default();
-    if let Some(query) = query(context, written, &field("query"), arguments) {
-        write(context, node, origin, (bounds, &query));
+    let query_origin = field("query");
+    if let Some(query) = query(context, written, &query_origin, arguments) {
+        write(context, node, (origin, bounds), (&query, &query_origin));
     }
 }
 
@@ -142,38 +140,22 @@ fn query(
     }
     let fields = [format!("{CANARY}.canaryService"), format!("{BLUE_GREEN}.previewService")];
     let service = fields.iter().find_map(|field| context.subject.text(field));
-    let Some(service) = service else { return Some(told_apart(context, query, origin)) };
+    let Some(service) = service else { return Some(query) };
     let ours = replace_service(&query, service);
     if ours != query {
-        let difference = format!(
-            "the query is about `{service}`; the imported one is about the Service and the label `destination_version`"
-        );
-        context.differences.differs(origin, BEHAVIOUR, difference, "check the query");
+        note_service(context, service, origin);
     } else if query.contains(service) && service != super::service::service_name(context).0 {
         return lost(context, format!("the query is about `{service}`, to which no request goes any more"));
     }
-    Some(told_apart(context, ours, origin))
+    Some(ours)
 }
 
-fn told_apart(context: &mut Context<'_>, query: String, origin: &SourceOrigin) -> String {
-    if !query.contains(VERSION) {
-        let difference = "the query does not name the canary: its value is of both versions together, and a small canary hardly changes it";
-        context.differences.differs(origin, GUARD, difference, format!("name the version by `{VERSION}`"));
-    }
-    query
-}
-
-fn write(context: &mut Context<'_>, node: &Node, origin: &SourceOrigin, (bounds, query): (Bounds, &str)) {
-    let name = node.text("name").unwrap_or_default();
-    let label = context.label("metric", name);
-    if label != name {
-        context.differences.note(
-            origin,
-            (COSMETIC, Fate::Differs),
-            format!("`{name}` is called `{label}`"),
-            "nothing",
-        );
-    }
+fn write(
+    context: &mut Context<'_>,
+    node: &Node,
+    (origin, bounds): (&SourceOrigin, Bounds),
+    (query, query_origin): (&str, &SourceOrigin),
+) {
     let interval = node.text("interval").and_then(seconds);
     if interval.is_none() {
         context.differences.differs(
@@ -192,11 +174,15 @@ fn write(context: &mut Context<'_>, node: &Node, origin: &SourceOrigin, (bounds,
         );
     }
     let limit = node.text("failureLimit").and_then(|limit| limit.parse::<u32>().ok());
-    let mut fields = vec![("name", Value::from(label)), ("query", query.into())];
-    fields.extend(bounds.min.map(|min| ("min", number(min))));
-    fields.extend(bounds.max.map(|max| ("max", number(max))));
-    fields.push(("interval", duration(interval.unwrap_or(60).max(10)).into()));
-    // Argo fails with the first failure above the limit.
-    fields.push(("failureThreshold", (limit.unwrap_or_default().min(99) + 1).into()));
-    context.add(DraftField::fields("spec/rollout/metrics/-", fields, origin).guard());
+    let metric = Metric {
+        name: node.text("name").unwrap_or_default(),
+        query,
+        query_origin,
+        min: bounds.min,
+        max: bounds.max,
+        interval: interval.unwrap_or(60).max(10),
+        // Argo fails with the first failure above the limit.
+        failure_threshold: limit.unwrap_or_default().min(99) + 1,
+    };
+    metric.write(context, origin);
 }

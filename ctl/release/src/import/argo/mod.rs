@@ -12,7 +12,7 @@ mod versions;
 pub(super) use fields::{ANALYSIS_TEMPLATE, ROLLOUT};
 
 use super::common::{Context, duration, seconds};
-use super::difference::{Fate, Importance};
+use super::difference::{BEHAVIOUR, Fate};
 use super::draft::DraftField;
 use super::fields::check;
 use versions::RolloutVersions;
@@ -64,7 +64,3 @@ fn notifications(context: &mut Context<'_>) {
         );
     }
 }
-
-const GUARD: Importance = Importance::Guard;
-const BEHAVIOUR: Importance = Importance::Behaviour;
-const COSMETIC: Importance = Importance::Cosmetic;

@@ -1,10 +1,10 @@
 //! The Service of a Rollout, and what its VirtualService says: hosts, gateways, a session cookie.
 
 use super::super::common::Context;
-use super::super::difference::SourceOrigin;
+use super::super::difference::{BEHAVIOUR, SourceOrigin};
 use super::super::draft::DraftField;
 use super::super::source::SourceObject;
-use super::{BEHAVIOUR, BLUE_GREEN, CANARY};
+use super::{BLUE_GREEN, CANARY};
 use crate::yaml::Node;
 use serde_json::{Value, json};
 

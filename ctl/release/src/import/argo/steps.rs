@@ -1,9 +1,9 @@
 //! The steps of a Rollout as a plan.
 
 use super::super::common::{Context, duration, percent, seconds};
-use super::super::difference::{Fate, SourceOrigin};
+use super::super::difference::{BEHAVIOUR, Fate, GUARD, SourceOrigin};
 use super::super::draft::DraftField;
-use super::{BEHAVIOUR, BLUE_GREEN, CANARY, GUARD};
+use super::{BLUE_GREEN, CANARY};
 use crate::yaml::Node;
 use serde_json::Value;
 

@@ -1,11 +1,11 @@
 //! Alerts, each with its provider.
 
 use super::super::common::Context;
-use super::super::difference::{Fate, SourceOrigin};
+use super::super::difference::{BEHAVIOUR, COSMETIC, Fate, SourceOrigin};
 use super::super::draft::DraftField;
 use super::super::fields::check;
 use super::super::source::SourceObject;
-use super::{ALERT_PROVIDER, Analysis, BEHAVIOUR, COSMETIC};
+use super::{ALERT_PROVIDER, Analysis};
 use crate::yaml::Node;
 use serde_json::{Value, json};
 

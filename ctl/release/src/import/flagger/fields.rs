@@ -1,7 +1,7 @@
 //! The fields of Flagger's kinds.
 
+use super::super::difference::{BEHAVIOUR, COSMETIC, GUARD};
 use super::super::fields::{FieldRule, carried, differs, irrelevant, lost};
-use super::{BEHAVIOUR, COSMETIC, GUARD};
 
 const IN_ROUTES: &str = "it belongs to the VirtualService, which is yours from now on";
 const KEEP_ROUTES: &str = "it is in the VirtualService of the steps";
@@ -11,40 +11,50 @@ const SCALE: &str = "scale the Deployments of both versions yourself";
 
 /// `Canary`, `flagger.app/v1beta1`.
 pub(in crate::import) const CANARY: &[FieldRule] = &[
-    carried("spec"),
-    carried("spec.provider"),
-    carried("spec.metricsServer"),
+    carried(
+        "spec spec.provider spec.metricsServer spec.targetRef spec.targetRef.apiVersion
+        spec.targetRef.kind spec.targetRef.name spec.service spec.service.name spec.service.port
+        spec.service.portName spec.service.appProtocol spec.service.targetPort spec.service.hosts
+        spec.service.match.** spec.service.gateways spec.analysis spec.analysis.interval
+        spec.analysis.iterations spec.analysis.maxWeight spec.analysis.stepWeight
+        spec.analysis.stepWeights spec.analysis.metrics spec.analysis.metrics[].name
+        spec.analysis.metrics[].interval spec.analysis.metrics[].threshold
+        spec.analysis.metrics[].thresholdRange spec.analysis.metrics[].thresholdRange.min
+        spec.analysis.metrics[].thresholdRange.max spec.analysis.metrics[].query
+        spec.analysis.metrics[].templateRef spec.analysis.metrics[].templateRef.name
+        spec.analysis.metrics[].templateRef.namespace spec.analysis.metrics[].templateVariables.**
+        spec.analysis.alerts spec.analysis.alerts[].name spec.analysis.alerts[].severity
+        spec.analysis.alerts[].providerRef spec.analysis.alerts[].providerRef.name
+        spec.analysis.alerts[].providerRef.namespace spec.analysis.webhooks
+        spec.analysis.webhooks[].name spec.analysis.webhooks[].type spec.analysis.webhooks[].url
+        spec.analysis.webhooks[].timeout spec.analysis.webhooks[].retries
+        spec.analysis.webhooks[].metadata.** spec.analysis.sessionAffinity
+        spec.analysis.sessionAffinity.domain spec.analysis.sessionAffinity.maxAge
+        spec.analysis.sessionAffinity.sameSite spec.analysis.sessionAffinity.secure",
+    ),
+    irrelevant(
+        "spec.service.meshName spec.service.backends spec.service.unmanagedMetadata.**
+        spec.analysis.mirrorWeight spec.analysis.sessionAffinity.httpOnly",
+    ),
     differs(
         "spec.progressDeadlineSeconds",
         BEHAVIOUR,
         "past it Flagger rolls back a canary whose pods make no progress; here an alert `stalled` is sent, and no user is sent to a version without ready pods",
         "give `rollout.alerts` a receiver",
     ),
-    carried("spec.targetRef"),
-    carried("spec.targetRef.apiVersion"),
-    carried("spec.targetRef.kind"),
-    carried("spec.targetRef.name"),
     lost(
         "spec.autoscalerRef.**",
         BEHAVIOUR,
         "Flagger copies and stops the autoscaler of the canary; here no pods are scaled",
         SCALE,
     ),
-    lost("spec.ingressRef.**", BEHAVIOUR, OTHER_PROVIDER, NEEDS_ISTIO),
-    lost("spec.routeRef.**", BEHAVIOUR, OTHER_PROVIDER, NEEDS_ISTIO),
-    lost("spec.upstreamRef.**", BEHAVIOUR, OTHER_PROVIDER, NEEDS_ISTIO),
-    carried("spec.service"),
-    carried("spec.service.name"),
-    carried("spec.service.port"),
-    carried("spec.service.portName"),
-    carried("spec.service.appProtocol"),
+    lost("spec.ingressRef.** spec.routeRef.** spec.upstreamRef.**", BEHAVIOUR, OTHER_PROVIDER, NEEDS_ISTIO),
     lost(
         "spec.service.trafficDistribution",
         COSMETIC,
         "it is a field of the Services that Flagger makes",
         "set it in your Service",
     ),
-    carried("spec.service.targetPort"),
     lost(
         "spec.service.portDiscovery",
         COSMETIC,
@@ -57,40 +67,37 @@ pub(in crate::import) const CANARY: &[FieldRule] = &[
         "routes of Istio lead to a Service with an address",
         "check that callers do not resolve the pods",
     ),
-    differs("spec.service.timeout", COSMETIC, IN_ROUTES, KEEP_ROUTES),
+    differs(
+        "spec.service.timeout spec.service.retries.** spec.service.rewrite.** spec.service.headers.**
+        spec.service.corsPolicy.**",
+        COSMETIC,
+        IN_ROUTES,
+        KEEP_ROUTES,
+    ),
     lost(
         "spec.service.backendTimeout",
         BEHAVIOUR,
         "it is a field of the HTTPRoutes that Flagger makes",
         "set it in your HTTPRoute",
     ),
-    irrelevant("spec.service.meshName"),
-    irrelevant("spec.service.backends"),
-    carried("spec.service.hosts"),
     lost(
         "spec.service.delegation",
         BEHAVIOUR,
         "Flagger makes a VirtualService without hosts and gateways, to which yours delegates",
         "remove hosts and gateways from the VirtualService of the steps, and keep the one that delegates",
     ),
-    carried("spec.service.match.**"),
-    differs("spec.service.retries.**", COSMETIC, IN_ROUTES, KEEP_ROUTES),
-    differs("spec.service.rewrite.**", COSMETIC, IN_ROUTES, KEEP_ROUTES),
     lost(
         "spec.service.mirror.**",
         GUARD,
         "requests are not mirrored",
         "add `mirror` to the VirtualService of the steps",
     ),
-    differs("spec.service.headers.**", COSMETIC, IN_ROUTES, KEEP_ROUTES),
-    carried("spec.service.gateways"),
     differs(
         "spec.service.gatewayRefs.**",
         BEHAVIOUR,
         "HTTPRoutes of the Gateway API are not written, but printed",
         "set `routes: external`, and print them",
     ),
-    differs("spec.service.corsPolicy.**", COSMETIC, IN_ROUTES, KEEP_ROUTES),
     differs(
         "spec.service.trafficPolicy.**",
         COSMETIC,
@@ -104,18 +111,11 @@ pub(in crate::import) const CANARY: &[FieldRule] = &[
         "set them on your Service",
     ),
     lost(
-        "spec.service.primary.**",
+        "spec.service.primary.** spec.service.canary.**",
         COSMETIC,
         "labels and annotations of a Service that is not needed any more",
         "nothing, unless something selects by them",
     ),
-    lost(
-        "spec.service.canary.**",
-        COSMETIC,
-        "labels and annotations of a Service that is not needed any more",
-        "nothing, unless something selects by them",
-    ),
-    irrelevant("spec.service.unmanagedMetadata.**"),
     differs(
         "spec.skipAnalysis",
         BEHAVIOUR,
@@ -134,18 +134,12 @@ pub(in crate::import) const CANARY: &[FieldRule] = &[
         "a release is paused on the cluster and not in the file",
         "pause the release after it is applied",
     ),
-    carried("spec.analysis"),
-    carried("spec.analysis.interval"),
-    carried("spec.analysis.iterations"),
     differs(
         "spec.analysis.threshold",
         GUARD,
         "Flagger counts failed checks of the whole analysis; here so many measurements of one metric fail in a row",
         "take a lower `failureThreshold` to be as strict",
     ),
-    carried("spec.analysis.maxWeight"),
-    carried("spec.analysis.stepWeight"),
-    carried("spec.analysis.stepWeights"),
     lost(
         "spec.analysis.stepWeightPromotion",
         BEHAVIOUR,
@@ -158,15 +152,8 @@ pub(in crate::import) const CANARY: &[FieldRule] = &[
         "the canary gets no copies of requests before it has users",
         "test it at 0% with a token, or call a load tester by a `pre-rollout` hook",
     ),
-    irrelevant("spec.analysis.mirrorWeight"),
     lost(
-        "spec.analysis.primaryReadyThreshold",
-        BEHAVIOUR,
-        "a version needs one ready pod, and as many as its users for whom it was scaled",
-        "scale before the weight rises",
-    ),
-    lost(
-        "spec.analysis.canaryReadyThreshold",
+        "spec.analysis.primaryReadyThreshold spec.analysis.canaryReadyThreshold",
         BEHAVIOUR,
         "a version needs one ready pod, and as many as its users for whom it was scaled",
         "scale before the weight rises",
@@ -177,39 +164,13 @@ pub(in crate::import) const CANARY: &[FieldRule] = &[
         "users are not chosen by what their requests contain: nobody gets the canary at 0% by a header or a cookie",
         "give testers signed tokens (`override: token`), or begin with a small weight",
     ),
-    carried("spec.analysis.metrics"),
-    carried("spec.analysis.metrics[].name"),
-    carried("spec.analysis.metrics[].interval"),
-    carried("spec.analysis.metrics[].threshold"),
-    carried("spec.analysis.metrics[].thresholdRange"),
-    carried("spec.analysis.metrics[].thresholdRange.min"),
-    carried("spec.analysis.metrics[].thresholdRange.max"),
-    carried("spec.analysis.metrics[].query"),
-    carried("spec.analysis.metrics[].templateRef"),
-    carried("spec.analysis.metrics[].templateRef.name"),
-    carried("spec.analysis.metrics[].templateRef.namespace"),
-    carried("spec.analysis.metrics[].templateVariables.**"),
-    carried("spec.analysis.alerts"),
-    carried("spec.analysis.alerts[].name"),
-    carried("spec.analysis.alerts[].severity"),
-    carried("spec.analysis.alerts[].providerRef"),
-    carried("spec.analysis.alerts[].providerRef.name"),
-    carried("spec.analysis.alerts[].providerRef.namespace"),
-    carried("spec.analysis.webhooks"),
-    carried("spec.analysis.webhooks[].name"),
-    carried("spec.analysis.webhooks[].type"),
     lost("spec.analysis.webhooks[].muteAlert", COSMETIC, "hooks send no alerts of their own", "nothing"),
-    carried("spec.analysis.webhooks[].url"),
-    carried("spec.analysis.webhooks[].timeout"),
-    carried("spec.analysis.webhooks[].retries"),
     lost(
         "spec.analysis.webhooks[].disableTLS",
         GUARD,
         "certificates are always verified: a call to an endpoint without a valid one fails",
         "give the endpoint a certificate that the driver trusts",
     ),
-    carried("spec.analysis.webhooks[].metadata.**"),
-    carried("spec.analysis.sessionAffinity"),
     differs(
         "spec.analysis.sessionAffinity.cookieName",
         COSMETIC,
@@ -222,23 +183,12 @@ pub(in crate::import) const CANARY: &[FieldRule] = &[
         "sessions of both versions are kept by one pin",
         "nothing",
     ),
-    carried("spec.analysis.sessionAffinity.domain"),
-    irrelevant("spec.analysis.sessionAffinity.httpOnly"),
-    carried("spec.analysis.sessionAffinity.maxAge"),
     lost(
-        "spec.analysis.sessionAffinity.partitioned",
+        "spec.analysis.sessionAffinity.partitioned spec.analysis.sessionAffinity.path",
         COSMETIC,
         "the pin takes this attribute from the session cookie of the application",
         "name it in `session.cookie`",
     ),
-    lost(
-        "spec.analysis.sessionAffinity.path",
-        COSMETIC,
-        "the pin takes this attribute from the session cookie of the application",
-        "name it in `session.cookie`",
-    ),
-    carried("spec.analysis.sessionAffinity.sameSite"),
-    carried("spec.analysis.sessionAffinity.secure"),
     // Deprecated, and not in the schema of the resource any more.
     differs(
         "spec.canaryAnalysis.**",
@@ -250,31 +200,28 @@ pub(in crate::import) const CANARY: &[FieldRule] = &[
 
 /// `MetricTemplate`, `flagger.app/v1beta1`.
 pub(in crate::import) const METRIC_TEMPLATE: &[FieldRule] = &[
-    carried("spec"),
-    carried("spec.provider"),
-    carried("spec.provider.type"),
-    carried("spec.provider.address"),
+    carried(
+        "spec spec.provider spec.provider.type spec.provider.address spec.provider.secretRef.**
+        spec.query",
+    ),
+    irrelevant("spec.provider.region"),
     lost(
         "spec.provider.headers.**",
         GUARD,
         "Prometheus is asked without headers of yours: one that needs them has no values",
         "use an address that needs none",
     ),
-    carried("spec.provider.secretRef.**"),
-    irrelevant("spec.provider.region"),
     lost(
         "spec.provider.insecureSkipVerify",
         GUARD,
         "certificates are always verified: a Prometheus without a valid one has no values",
         "give it a certificate that the driver trusts",
     ),
-    carried("spec.query"),
 ];
 
 /// `AlertProvider`, `flagger.app/v1beta1`.
 pub(in crate::import) const ALERT_PROVIDER: &[FieldRule] = &[
-    carried("spec"),
-    carried("spec.type"),
+    carried("spec spec.type spec.address spec.secretRef.**"),
     lost(
         "spec.channel",
         COSMETIC,
@@ -282,7 +229,5 @@ pub(in crate::import) const ALERT_PROVIDER: &[FieldRule] = &[
         "nothing, unless the webhook posts to another channel",
     ),
     lost("spec.username", COSMETIC, "the name is that of the webhook", "nothing"),
-    carried("spec.address"),
     lost("spec.proxy", BEHAVIOUR, "alerts are sent without a proxy", "let the driver reach the receiver"),
-    carried("spec.secretRef.**"),
 ];

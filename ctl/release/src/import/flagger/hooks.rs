@@ -1,9 +1,9 @@
 //! Webhooks: ours have the same types and payload.
 
 use super::super::common::{Context, duration, seconds};
-use super::super::difference::Fate;
+use super::super::difference::{COSMETIC, Fate, GUARD};
 use super::super::draft::DraftField;
-use super::{Analysis, COSMETIC, GUARD, service_name};
+use super::{Analysis, service_name};
 use crate::spec::HookType;
 use crate::yaml::Node;
 use serde_json::Value;

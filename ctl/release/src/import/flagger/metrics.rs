@@ -1,13 +1,13 @@
 //! The metrics of an analysis: Flagger's two checks of Istio, and queries of templates.
 
-use super::super::common::{Context, duration, number, seconds};
-use super::super::difference::{Fate, SourceOrigin};
+use super::super::common::{Context, duration, seconds};
+use super::super::difference::{COSMETIC, GUARD, SourceOrigin};
 use super::super::draft::DraftField;
 use super::super::fields::check;
+use super::super::metric::{Metric, is_asked, note_service};
 use super::super::query::{VERSION, replace_service, replace_variables};
-use super::{Analysis, BEHAVIOUR, COSMETIC, GUARD, METRIC_TEMPLATE, service_name, target};
+use super::{Analysis, METRIC_TEMPLATE, service_name, target};
 use crate::yaml::Node;
-use serde_json::Value;
 
 /// The queries of Flagger's Istio observer, about the workload of a version.
 const BUILT_IN: [(&str, &str); 2] = [
@@ -51,19 +51,10 @@ fn query(context: &mut Context<'_>, path: &str, node: &Node) -> Option<String> {
         return None;
     };
     // Flagger's builtin checks ask the server of the controller, or that of the Canary.
-    if !context.prometheus(server.as_deref(), &origin) {
-        return other_server(context, &origin);
+    if !is_asked(context, server.as_deref(), &origin) {
+        return None;
     }
     filled(context, node, &query, &origin)
-}
-
-fn other_server(context: &mut Context<'_>, origin: &SourceOrigin) -> Option<String> {
-    context.differences.lost_guard(
-        origin,
-        "it is asked of another Prometheus than the metrics before it; a release has one",
-        "ask one that has all of them",
-    );
-    None
 }
 
 fn template_query(context: &mut Context<'_>, origin: &SourceOrigin, reference: &Node) -> Option<String> {
@@ -84,9 +75,9 @@ fn template_query(context: &mut Context<'_>, origin: &SourceOrigin, reference: &
         context.differences.lost_guard(&origin, difference, action);
         return None;
     }
-    if !context.prometheus(template.text("spec.provider.address"), &template.origin("spec.provider.address"))
-    {
-        return other_server(context, &template.origin("spec.provider.address"));
+    let address = template.text("spec.provider.address");
+    if !is_asked(context, address, &template.origin("spec.provider.address")) {
+        return None;
     }
     if let Some(secret) = template.text("spec.provider.secretRef.name") {
         credentials(context, &template.origin("spec.provider.secretRef"), secret);
@@ -154,7 +145,7 @@ fn filled(context: &mut Context<'_>, node: &Node, query: &str, origin: &SourceOr
         return None;
     }
     if ours != query {
-        context.differences.differs(origin, BEHAVIOUR, format!("the query is about `{service}-canary`; the imported one is about the Service and the label `destination_version`"), "check the query");
+        note_service(context, &format!("{service}-canary"), origin);
     }
     Some(ours)
 }
@@ -175,14 +166,6 @@ fn metric(
         );
         return;
     }
-    if !query.contains(VERSION) {
-        context.differences.differs(
-            origin,
-            GUARD,
-            "the query does not name the canary: its value is of both versions together, and a small canary hardly changes it",
-            format!("name the version by `{VERSION}`"),
-        );
-    }
     let interval = node.text("interval").and_then(seconds).unwrap_or(60).max(10);
     if interval != analysis.interval() {
         context.differences.differs(
@@ -196,21 +179,9 @@ fn metric(
             "nothing",
         );
     }
-    let label = context.label("metric", name);
-    if label != name {
-        context.differences.note(
-            origin,
-            (COSMETIC, Fate::Differs),
-            format!("`{name}` is called `{label}`"),
-            "nothing",
-        );
-    }
-    let mut fields = vec![("name", Value::from(label)), ("query", query.into())];
-    fields.extend(min.map(|min| ("min", number(min))));
-    fields.extend(max.map(|max| ("max", number(max))));
-    fields.push(("interval", duration(interval).into()));
-    fields.push(("failureThreshold", analysis.threshold().into()));
-    context.add(DraftField::fields("spec/rollout/metrics/-", fields, origin).guard());
+    let failure_threshold = analysis.threshold();
+    Metric { name, query, query_origin: origin, min, max, interval, failure_threshold }
+        .write(context, origin);
 }
 
 /// `thresholdRange`, or the deprecated `threshold`: of the success rate the least value, of all others the greatest.

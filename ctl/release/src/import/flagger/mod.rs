@@ -11,7 +11,7 @@ mod service;
 pub(super) use fields::{ALERT_PROVIDER, CANARY, METRIC_TEMPLATE};
 
 use super::common::Context;
-use super::difference::Importance;
+use super::difference::BEHAVIOUR;
 use super::draft::DraftField;
 use super::fields::check;
 use crate::yaml::Node;
@@ -87,7 +87,3 @@ fn service_name(context: &Context<'_>) -> String {
 fn target(context: &Context<'_>) -> String {
     context.subject.text("spec.targetRef.name").unwrap_or(&context.name).to_owned()
 }
-
-const GUARD: Importance = Importance::Guard;
-const BEHAVIOUR: Importance = Importance::Behaviour;
-const COSMETIC: Importance = Importance::Cosmetic;

@@ -1,10 +1,10 @@
 //! The objects that Flagger has made and that are the team's from now on, in the order in which they are changed.
 
 use super::super::common::Context;
-use super::super::difference::Fate;
+use super::super::difference::{BEHAVIOUR, Fate};
 use super::super::draft::DraftField;
 use super::super::steps::{ISTIO, MoveAction, MoveStep, NO_LABEL, ObjectName, object};
-use super::{BEHAVIOUR, service_name, target};
+use super::{service_name, target};
 use serde_json::{Map, Value, json};
 
 pub(super) fn read(context: &mut Context<'_>) {

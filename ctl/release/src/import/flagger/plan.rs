@@ -1,9 +1,9 @@
 //! The steps of an analysis as a plan.
 
 use super::super::common::{Context, duration, percent};
-use super::super::difference::SourceOrigin;
+use super::super::difference::{BEHAVIOUR, GUARD, SourceOrigin};
 use super::super::draft::DraftField;
-use super::{Analysis, BEHAVIOUR, GUARD};
+use super::Analysis;
 use crate::yaml::Node;
 use serde_json::Value;
 

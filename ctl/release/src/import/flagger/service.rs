@@ -1,9 +1,9 @@
 //! Service, versions, hosts, paths and gateways of a Canary, and how it keeps sessions.
 
 use super::super::common::{Context, seconds};
-use super::super::difference::SourceOrigin;
+use super::super::difference::{BEHAVIOUR, COSMETIC, SourceOrigin};
 use super::super::draft::DraftField;
-use super::{BEHAVIOUR, COSMETIC, service_name, target};
+use super::{service_name, target};
 use serde_json::{Value, json};
 
 pub(super) fn read(context: &mut Context<'_>) {
