@@ -35,6 +35,7 @@ fn the_crates_depend_on_each_other_as_drawn() {
     assert_eq!(depends_on(&metadata, "cookie-jar"), only(&[]), "the jar stands alone");
     assert_eq!(depends_on(&metadata, "helm-twins"), only(&["canary-release"]), "for its YAML reader");
     let below = only(&["assignment", "canary-operations", "canary-release"]);
+    assert_eq!(depends_on(&metadata, "fake-api-server"), below, "the tests of both take its shop");
     assert_eq!(depends_on(&metadata, "canary-dashboard"), below);
     assert_eq!(depends_on(&metadata, "canary-controller"), below);
     let others = only(&["canary-controller", "canary-dashboard", "cookie-jar", "helm-twins"]);

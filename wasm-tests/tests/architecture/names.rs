@@ -43,6 +43,7 @@ fn a_public_type_name_occurs_once_in_a_crate() {
         "ctl",
         "ctl/jar",
         "ctl/operations",
+        "ctl/operations/fake-api-server",
         "ctl/release",
         "ctl/twins",
         "examples/demo",

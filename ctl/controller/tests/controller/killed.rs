@@ -1,9 +1,9 @@
 //! Replicas that are killed at any write, and two at once.
 
-use crate::fixture::run;
 use crate::object::{Fixture, MANY, NoClients};
 use assignment::contract::Role;
 use canary_controller::Reconciler;
+use fake_api_server::fixture::run;
 use serde_json::json;
 
 #[test]

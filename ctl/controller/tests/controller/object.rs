@@ -1,11 +1,11 @@
 //! A `Release` object in a cluster, and its reconciliations.
 
-use crate::fake_api::FakeApi;
-use crate::fixture::{options, shop};
 use canary_controller::{Grant, Host, Reconciled, Reconciler, Status};
 use canary_operations::{Cluster, RolloutDriver};
 use canary_release::record::Record;
 use canary_release::spec::{Release, ReleaseName};
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{options, shop};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -48,7 +48,7 @@ pub(crate) fn object(changes: &Value) -> Value {
         "metadata": {"name": "shop", "namespace": "shop"}, "spec": spec})
 }
 
-/// What the gateway's owner allows.
+/// The grant of the gateway's owner.
 pub(crate) fn grant() -> Grant {
     Grant::of(&json!({"metadata": {"name": "shop", "namespace": "ingress"},
         "spec": {"from": ["shop"], "hosts": ["shop.example.com"], "modules": ["oci://registry.test/"]}}))
@@ -60,7 +60,7 @@ pub(crate) struct Fixture {
     pub(crate) api: FakeApi,
     pub(crate) now: Timestamp,
     pub(crate) grants: Vec<Grant>,
-    /// How many of 40 responses of the canary in each user group fail.
+    /// The number of failures among 40 responses of the canary in each user group.
     pub(crate) failed: u64,
     pub(crate) weights: Vec<String>,
 }

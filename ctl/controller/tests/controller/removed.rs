@@ -1,9 +1,9 @@
 //! Objects that were deleted.
 
-use crate::fixture::{SHOP, run};
 use crate::object::Fixture;
 use assignment::contract::Role;
 use canary_controller::{Removal, carried_out, remove};
+use fake_api_server::fixture::{SHOP, run};
 use serde_json::json;
 
 #[test]
@@ -39,8 +39,8 @@ fn a_release_that_no_controller_has_applied_is_not_removed() {
     run(async {
         let fixture = Fixture::new(&json!({}));
         let cluster = fixture.api.cluster().await;
-        let release = crate::fixture::release(&json!({}));
-        crate::fixture::apply(&cluster, &release).await.unwrap();
+        let release = fake_api_server::fixture::release(&json!({}));
+        fake_api_server::fixture::apply(&cluster, &release).await.unwrap();
         assert_eq!(carried_out(&cluster, &[]).await.unwrap(), []);
         let removal = remove(&cluster, &release.name).await.unwrap();
         assert!(matches!(removal, Removal::Nothing), "{removal:?}");

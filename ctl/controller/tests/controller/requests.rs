@@ -1,9 +1,9 @@
 //! What people ask for in the status of an object.
 
-use crate::fixture::{options, run};
 use crate::object::Fixture;
 use assignment::contract::Role;
 use canary_controller::Phase;
+use fake_api_server::fixture::{options, run};
 use serde_json::{Value, json};
 
 fn answer(fixture: &Fixture) -> Value {

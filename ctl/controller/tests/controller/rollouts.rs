@@ -1,9 +1,9 @@
 //! From an object to a promotion, or back, without a hand.
 
-use crate::fixture::run;
 use crate::object::Fixture;
 use assignment::contract::Role;
 use canary_controller::Phase;
+use fake_api_server::fixture::run;
 use serde_json::{Value, json};
 
 fn stable(record: &canary_release::record::Record) -> &str {

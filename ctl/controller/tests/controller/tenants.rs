@@ -1,8 +1,8 @@
 //! What the object of one namespace gets in those of others.
 
-use crate::fixture::run;
 use crate::object::Fixture;
 use canary_controller::Grant;
+use fake_api_server::fixture::run;
 use serde_json::{Value, json};
 
 fn grant(spec: &Value) -> Grant {
@@ -25,7 +25,7 @@ async fn refused(changes: &Value, grants: Vec<Grant>) -> Option<String> {
     is_refused.then(|| fixture.status().waiting_for.unwrap_or_default())
 }
 
-/// What is asked for, what is granted to whom, and a part of the refusal; nothing where it is carried out.
+/// Request, grant, and a part of the refusal; nothing if it is carried out.
 fn requests_and_grants() -> Vec<(Value, Value, &'static str)> {
     let module = ["oci://registry.test/filter:1"];
     let shop = |hosts: &str| json!({"from": ["shop"], "hosts": [hosts], "modules": module});
@@ -134,7 +134,7 @@ fn no_request_applies_what_is_not_granted() {
     });
 }
 
-/// Who may write objects need not be allowed to read Secrets.
+/// A user who may write objects need not be allowed to read Secrets.
 #[test]
 fn a_secret_is_used_where_its_owner_says_so() {
     run(async {

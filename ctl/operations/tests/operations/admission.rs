@@ -1,7 +1,7 @@
 //! What the API server refuses, and rights that are missing.
 
-use crate::fixture::{apply, release, run, shop};
 use canary_operations::Error;
+use fake_api_server::fixture::{apply, release, run, shop};
 use serde_json::Value;
 
 const WRITTEN: [&str; 6] =

@@ -1,10 +1,10 @@
 //! The version label for the pods of a running Deployment: its controllers replace no pod.
 
-use crate::fake_api::FakeApi;
-use crate::fixture::{SHOP, run};
 use canary_operations::{AdoptOptions, Adoption, Cluster, Error};
 use canary_release::object::Reference;
 use canary_release::plan::{LabelDirection, LabelNote, LabelRefusal, VersionLabel};
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{SHOP, run};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,12 +1,12 @@
 //! Ambient workloads are told as what they are, and not as pods without a sidecar whose port is closed.
 
-use crate::fake_api::FakeApi;
-use crate::fixture::{SHOP, apply, pod, release, run, shop};
 use canary_operations::Error;
 use canary_release::doctor::findings;
 use canary_release::preflight::{Alternative, CheckFailed, PreflightCheck};
 use canary_release::spec::Release;
 use canary_release::status::ProxyFault;
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{SHOP, apply, pod, release, run, shop};
 use serde_json::{Value, json};
 
 fn create_namespace(api: &FakeApi, labels: &Value) {

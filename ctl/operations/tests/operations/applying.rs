@@ -1,9 +1,9 @@
 //! What `apply` reads and writes.
 
-use crate::fixture::{
+use canary_operations::WriteOptions;
+use fake_api_server::fixture::{
     INGRESS, apply, create_service, options, pod, release, run, set_weight, shop, uninstall,
 };
-use canary_operations::WriteOptions;
 use serde_json::{Value, json};
 
 /// Kinds that `apply` writes.
@@ -122,7 +122,7 @@ fn two_releases_behind_one_gateway_share_its_configuration() {
         let (one, other) = tokio::join!(apply(&cluster, &first), apply(&cluster, &second));
         one.unwrap();
         other.unwrap();
-        let releases = |api: &crate::fake_api::FakeApi| -> Vec<String> {
+        let releases = |api: &fake_api_server::FakeApi| -> Vec<String> {
             let state = api.state();
             let object = state.store.find("EnvoyFilter", "canary-gateway-config").unwrap();
             let config = canary_release::delivery::deployed_config(object).unwrap().unwrap();

@@ -1,11 +1,11 @@
 //! Objects of a release that somebody has deleted, as against those that an operation has not written.
 
-use crate::fake_api::FakeApi;
-use crate::fixture::{apply, promote, release, run, set_weight, shop};
 use canary_operations::{Cluster, Error};
 use canary_release::plan;
 use canary_release::spec::Release;
 use canary_release::status::problems;
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{apply, promote, release, run, set_weight, shop};
 use serde_json::{Value, json};
 
 /// The problems of a release.

@@ -1,7 +1,7 @@
 //! What the API server refuses is not half done: the record stays as it was, or the error says what it says now.
 
-use crate::fixture::{apply, promote, release, roll_back, run, set_weight, shop, uninstall};
 use canary_operations::Error;
+use fake_api_server::fixture::{apply, promote, release, roll_back, run, set_weight, shop, uninstall};
 use serde_json::Value;
 
 const DENIED: &str = "EnvoyFilter is not allowed here: ask the platform team";

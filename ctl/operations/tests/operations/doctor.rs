@@ -1,9 +1,9 @@
 //! Everything that is wrong with a release and its cluster is found at once, and nothing is written.
 
-use crate::fixture::{apply, release, run, shop};
 use canary_operations::Cluster;
 use canary_release::doctor::{Area, Severity, findings};
 use canary_release::spec::Release;
+use fake_api_server::fixture::{apply, release, run, shop};
 use serde_json::{Value, json};
 
 const WRITTEN: [&str; 6] =

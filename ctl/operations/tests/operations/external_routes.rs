@@ -1,8 +1,8 @@
 //! Routes that other owners have put into their objects: the ports that they name, and objects of other namespaces.
 
-use crate::fixture::{apply, apply_skipping, release, run, set_weight, shop};
 use canary_operations::Error;
 use canary_release::preflight::PreflightCheck;
+use fake_api_server::fixture::{apply, apply_skipping, release, run, set_weight, shop};
 use serde_json::{Value, json};
 
 /// A `VirtualService` of the shop's namespace with our routes for both versions, to this port.

@@ -1,8 +1,8 @@
 //! Routes of the Gateway API that somebody else writes.
 
-use crate::fixture::{SHOP, apply_skipping, release, run, set_weight, shop};
 use canary_operations::Error;
 use canary_release::preflight::PreflightCheck;
+use fake_api_server::fixture::{SHOP, apply_skipping, release, run, set_weight, shop};
 use serde_json::{Value, json};
 
 /// A rule by the header of `v2`, and one for everything else.

@@ -1,10 +1,10 @@
 //! What proxies report of a filter that is gone: a gauge stays until the listener of the filter is drained.
 
-use crate::fake_api::FakeApi;
-use crate::fixture::{apply, apply_without_istiod, release, run, set_weight, shop, uninstall};
 use canary_operations::{Error, WaitOptions};
 use canary_release::metrics::ReleaseGeneration;
 use canary_release::preflight::{CheckFailed, PreflightCheck};
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{apply, apply_without_istiod, release, run, set_weight, shop, uninstall};
 use serde_json::Value;
 use std::time::Duration;
 

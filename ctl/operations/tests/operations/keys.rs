@@ -1,12 +1,12 @@
 //! The keys that gateways sign with.
 
-use crate::fake_api::FakeApi;
-use crate::fixture::{INGRESS, SHOP, apply, create_service, pod, release, rotate, run, shop};
 use assignment::FilterConfig;
 use assignment::contract::{Position, Secret};
 use canary_operations::Error;
 use canary_release::delivery::deployed_config;
 use canary_release::spec::Release;
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{INGRESS, SHOP, apply, create_service, pod, release, rotate, run, shop};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
@@ -109,7 +109,7 @@ fn a_lost_identity_key_is_that_of_any_gateway_whose_configuration_has_it() {
         let api = shop();
         create_service(&api, "blog");
         api.state().create(&pod("edge", "gateway-2", &json!({"istio": "gateway"})));
-        api.state().create(&crate::fixture::gateway("edge", "HTTPS", "*"));
+        api.state().create(&fake_api_server::fixture::gateway("edge", "HTTPS", "*"));
         let gateway = |namespace: &str| json!({"name": format!("{namespace}/gateway"), "selector": {"istio": "gateway"}});
         // The gateway in `edge` has this release alone, and so no identity key; it is read first.
         let plain = release(&json!({"gateways": [gateway("edge"), gateway(INGRESS)]}));

@@ -1,7 +1,7 @@
 //! An operation that waits for another one says so at once.
 
-use crate::fixture::{apply, options, release, run, shop};
 use canary_operations::{Error, LeaseTiming, WriteOptions};
+use fake_api_server::fixture::{apply, options, release, run, shop};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,8 +1,10 @@
 //! Which releases there are.
 
-use crate::fixture::{another, apply, create_service, create_service_in, release, run, set_weight, shop};
 use canary_operations::{Error, LastAlerts, UninstallOptions, WaitOptions};
 use canary_release::doctor::findings;
+use fake_api_server::fixture::{
+    another, apply, create_service, create_service_in, release, run, set_weight, shop,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;

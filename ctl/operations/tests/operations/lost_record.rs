@@ -1,9 +1,5 @@
 //! A record that was deleted is read back from the objects.
 
-use crate::fake_api::FakeApi;
-use crate::fixture::{
-    apply, promote, release, run, set_weight, shop, shop_with_virtual_service, weight, with_bytes,
-};
 use assignment::contract::Role;
 use canary_operations::{
     Cluster, Error, LastAlerts, RollbackOptions, StoredRecord, UninstallOptions, WaitOptions, WeightRequest,
@@ -13,6 +9,10 @@ use canary_release::object::Stage;
 use canary_release::preflight::PreflightCheck;
 use canary_release::record::{Operation, Record};
 use canary_release::spec::Release;
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{
+    apply, promote, release, run, set_weight, shop, shop_with_virtual_service, weight, with_bytes,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -44,7 +44,8 @@ fn what_is_read_back_is_what_the_record_said() {
             let release = release(&json!({"routes": routes, "maxStep": 50}));
             let cluster = api.cluster().await;
             let applied =
-                crate::fixture::apply_skipping(&cluster, &release, &[PreflightCheck::MovesUsers]).await;
+                fake_api_server::fixture::apply_skipping(&cluster, &release, &[PreflightCheck::MovesUsers])
+                    .await;
             applied.unwrap();
             set_weight(&cluster, &release, "20").await.unwrap();
             let before = cluster.get_record(&release.name).await.unwrap().record;
@@ -126,8 +127,8 @@ fn an_apply_without_record_keeps_weight_generation_and_epochs() {
         let (api, first) = (shop(), release(&Value::Null));
         let cluster = api.cluster().await;
         apply(&cluster, &first).await.unwrap();
-        crate::fixture::roll_back(&cluster, &first).await.unwrap();
-        let again = crate::fixture::apply_rolled_back(&cluster, &first).await.unwrap();
+        fake_api_server::fixture::roll_back(&cluster, &first).await.unwrap();
+        let again = fake_api_server::fixture::apply_rolled_back(&cluster, &first).await.unwrap();
         let epoch = |record: &Record| {
             let canary = record.state.versions.iter().find(|version| version.role == Role::Canary);
             canary.map(|version| version.epoch)

@@ -16,8 +16,6 @@ mod deleted_objects;
 mod denied;
 mod doctor;
 mod external_routes;
-mod fake_api;
-mod fixture;
 mod http_routes;
 mod installations;
 mod interrupted;

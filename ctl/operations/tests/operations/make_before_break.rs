@@ -1,8 +1,10 @@
 //! No route names a subset that is not there, and no configuration a version without a route: after every single write.
 
-use crate::fake_api::{FakeApi, State};
-use crate::fixture::{apply, finish, promote, release, roll_back, run, set_weight, shop, uninstall};
 use canary_release::delivery::deployed_config;
+use fake_api_server::fixture::{
+    apply, finish, promote, release, roll_back, run, set_weight, shop, uninstall,
+};
+use fake_api_server::{FakeApi, State};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};

@@ -1,12 +1,12 @@
 //! `apply` and `uninstall` are refused while they would move the users of ready pods, and an edit of the file where it would.
 
-use crate::fixture::{
-    SHOP, apply, apply_skipping, create_service, pod, release, run, set_weight, shop,
-    shop_with_virtual_service,
-};
 use canary_operations::{Cluster, Error, LastAlerts, UninstallOptions, WaitOptions};
 use canary_release::preflight::{Alternative, CheckFailed, PreflightCheck};
 use canary_release::spec::Release;
+use fake_api_server::fixture::{
+    SHOP, apply, apply_skipping, create_service, pod, release, run, set_weight, shop,
+    shop_with_virtual_service,
+};
 use serde_json::{Value, json};
 use std::time::Duration;
 

@@ -1,10 +1,10 @@
 //! A new module of the filter: a step of its own, reverted if a proxy does not run it.
 
-use crate::fake_api::FakeApi;
-use crate::fixture::{
+use canary_operations::Error;
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{
     apply, apply_without_istiod, base64, release, run, set_weight, shop, uninstall, with_bytes,
 };
-use canary_operations::Error;
 use serde_json::{Value, json};
 
 const NEW: &str = "oci://registry.test/filter:2";

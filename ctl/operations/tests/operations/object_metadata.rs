@@ -1,8 +1,8 @@
 //! Labels and annotations of a release on the objects that are created for it.
 
-use crate::fake_api::FakeApi;
-use crate::fixture::{apply, blog, release, run, set_weight, shop, uninstall};
 use canary_release::spec::Release;
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{apply, blog, release, run, set_weight, shop, uninstall};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

@@ -3,11 +3,11 @@
 //!
 //! Rows about objects under our names, about owners of fields and about admission are in `refused`, `admission` and `object_metadata`.
 
-use crate::fake_api::FakeApi;
-use crate::fixture::{INGRESS, SHOP, apply, release, run, shop};
 use canary_operations::{Cluster, Error};
 use canary_release::doctor::{ClusterFinding, Severity, findings};
 use canary_release::spec::Release;
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{INGRESS, SHOP, apply, release, run, shop};
 use serde_json::{Value, json};
 
 /// What becomes of an object of others.
@@ -396,7 +396,7 @@ fn create(api: &FakeApi, object: &Value) {
 async fn check(row: &Row) -> Result<(), String> {
     let (api, release) = (shop(), release(&row.spec));
     if row.spec != Value::Null {
-        api.state().create(&crate::fixture::pod("web", "web-1", &json!({"app": "web"})));
+        api.state().create(&fake_api_server::fixture::pod("web", "web-1", &json!({"app": "web"})));
     }
     create(&api, &row.object);
     let cluster = api.cluster().await;
@@ -456,7 +456,7 @@ fn a_refusal_is_skipped_by_its_name_and_said_then() {
         create(&api, &rule("web/client", &Value::Null));
         let cluster = api.cluster().await;
         let skipped = [canary_release::preflight::PreflightCheck::HiddenSubsets];
-        let applied = crate::fixture::apply_skipping(&cluster, &release, &skipped).await.unwrap();
+        let applied = fake_api_server::fixture::apply_skipping(&cluster, &release, &skipped).await.unwrap();
         let [calls] = applied.unrouted.as_slice() else { panic!("{:?}", applied.unrouted) };
         assert!(calls.to_string().contains(SUBSETS), "{calls}");
     });

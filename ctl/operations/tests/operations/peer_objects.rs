@@ -1,9 +1,9 @@
 //! The objects of Flagger and Argo Rollouts that an import reads.
 
-use crate::fake_api::FakeApi;
-use crate::fixture::{run, shop};
 use canary_operations::PeerObjects;
 use canary_release::import::Peer;
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{run, shop};
 use serde_json::{Value, json};
 
 const FLAGGER: &str = "flagger.app/v1beta1";

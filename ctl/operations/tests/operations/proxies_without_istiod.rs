@@ -1,8 +1,10 @@
 //! While istiod is away nothing reaches the proxies: what depends on them waits, and is not written.
 
-use crate::fixture::{apply, apply_without_istiod, release, run, shop, uninstall, uninstall_without_istiod};
 use canary_operations::Error;
 use canary_release::metrics::ReleaseGeneration;
+use fake_api_server::fixture::{
+    apply, apply_without_istiod, release, run, shop, uninstall, uninstall_without_istiod,
+};
 use serde_json::{Value, json};
 
 #[test]
@@ -68,7 +70,7 @@ fn an_uninstall_waits_until_no_proxy_knows_the_canary_and_goes_on_later() {
         assert_eq!(api.state().store.names(&["DestinationRule", "EnvoyFilter", "VirtualService"]), before);
         {
             let mut state = api.state();
-            let crate::fake_api::State { store, proxies, .. } = &mut *state;
+            let fake_api_server::State { store, proxies, .. } = &mut *state;
             proxies.start_istiod(store);
         }
         uninstall(&cluster, &release).await.unwrap();

@@ -1,8 +1,8 @@
 //! A version is waited for until its pods are ready, or cannot get ready.
 
-use crate::fake_api::FakeApi;
-use crate::fixture::{SHOP, pod, run};
 use canary_operations::{Error, ReadinessError, ReadinessOptions, VersionReady};
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{SHOP, pod, run};
 use serde_json::{Value, json};
 use std::time::Duration;
 

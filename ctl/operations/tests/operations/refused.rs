@@ -1,13 +1,13 @@
 //! What an operation refuses before its first write.
 
-use crate::fixture::{
-    INGRESS, apply, edit_record, finish, gateway, pod, promote, release, run, set_weight, shop, weight,
-};
 use assignment::contract::Until;
 use canary_operations::{Cluster, Error, Protected, WeightRequest};
 use canary_release::preflight::PreflightCheck;
 use canary_release::record::Expiry;
 use canary_release::spec::{Release, Seconds};
+use fake_api_server::fixture::{
+    INGRESS, apply, edit_record, finish, gateway, pod, promote, release, run, set_weight, shop, weight,
+};
 use serde_json::{Value, json};
 
 /// Sets 20 % for an hour; returns its end.
@@ -214,7 +214,7 @@ fn a_subset_stays_while_a_route_of_others_leads_to_it() {
         promote(&cluster, &release).await.unwrap();
         let refused = finish(&cluster, &release).await;
         assert!(matches!(refused, Err(Error::Protected(Protected::RoutedVersion { .. }))), "{refused:?}");
-        let subsets = |api: &crate::fake_api::FakeApi| -> Vec<String> {
+        let subsets = |api: &fake_api_server::FakeApi| -> Vec<String> {
             let state = api.state();
             let rule = state.store.find("DestinationRule", "shop-canary").unwrap();
             let subsets = rule["spec"]["subsets"].as_array().unwrap().clone();

@@ -1,10 +1,10 @@
 //! Proxies that neither the API server nor the kubelet reaches, and a Prometheus that scrapes them.
 
-use crate::fake_api::FakeApi;
-use crate::fixture::{apply, options, promote, release, run, set_weight, shop, uninstall_report};
 use canary_operations::{Cluster, Error, ScrapedMetrics, WaitOptions, WriteOptions};
 use canary_release::metrics::{MetricFilter, PodName, ProxyMetrics};
 use canary_release::status::problems;
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{apply, options, promote, release, run, set_weight, shop, uninstall_report};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use std::sync::Arc;

@@ -1,12 +1,12 @@
 //! A chart whose two versions run beside each other is upgraded without the post-renderer.
 
 use crate::adopting::{adopt, uids};
-use crate::fake_api::{FakeApi, State};
-use crate::fixture::{SHOP, apply, finish, promote, release, run, shop};
 use canary_operations::Cluster;
 use canary_release::plan::LabelDirection;
 use canary_release::spec::Release;
 use canary_release::status::problems;
+use fake_api_server::fixture::{SHOP, apply, finish, promote, release, run, shop};
+use fake_api_server::{FakeApi, State};
 use serde_json::{Value, json};
 
 /// A Deployment as the post-renderer leaves it for Helm.

@@ -1,11 +1,11 @@
 //! What is asked of all releases of a train before the first write, and again of each before its own.
 
-use crate::fake_api::FakeApi;
-use crate::fixture::{apply, promote, release, run, set_weight, shop};
 use crate::train_roles::{TRAIN, called, finish_train, kept, promote_train, roll_train_back, steps, train};
 use assignment::contract::Role;
 use canary_operations::{Cluster, Error, PromoteOptions, RollbackOptions, TrainChanged, WaitOptions};
 use canary_release::train::TrainError;
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{apply, promote, release, run, set_weight, shop};
 use serde_json::json;
 use std::time::Duration;
 

@@ -1,7 +1,5 @@
 //! The roles of a whole train: the API before the front end that calls it, back in reverse, and nothing written where one of them refuses.
 
-use crate::fake_api::FakeApi;
-use crate::fixture::{SHOP, apply, pod, promote, release, roll_back, run, shop};
 use crate::trains::inner;
 use canary_operations::{
     Cluster, Error, LeftReason, PromoteOptions, RollbackOptions, TrainChange, TrainChanged, WaitOptions,
@@ -9,6 +7,8 @@ use canary_operations::{
 use canary_release::preflight::{CheckFailed, PreflightCheck};
 use canary_release::spec::Release;
 use canary_release::train::TrainError;
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{SHOP, apply, pod, promote, release, roll_back, run, shop};
 use serde_json::{Value, json};
 use std::time::Duration;
 

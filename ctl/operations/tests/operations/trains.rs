@@ -1,11 +1,11 @@
 //! Trains: which release is inside one, by the configurations that its proxies have, and which belong to one, by their records.
 
-use crate::fake_api::FakeApi;
-use crate::fixture::{SHOP, another, apply, blog, create_service, pod, release, run, shop};
 use canary_operations::Cluster;
 use canary_release::delivery::deployed_config;
 use canary_release::record::Author;
 use canary_release::spec::Release;
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{SHOP, another, apply, blog, create_service, pod, release, run, shop};
 use serde_json::{Value, json};
 
 /// The API behind the shop, called by pods of the shop, with changes to its `spec`.

@@ -1,11 +1,11 @@
 //! The rights that are printed for twins are those that are used: with them everything is told, and without any of them something is not.
 
-use crate::fixture::{apply, release, run};
 use crate::readiness::{crashed, made_by, wait};
 use crate::template_drift::{by_chart, found, upgrade_without_post_renderer};
 use canary_operations::{Error, ReadinessError};
 use canary_release::rbac::{Right, add_twin_rights, rules, single_rights};
 use canary_release::spec::Release;
+use fake_api_server::fixture::{apply, release, run};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -1,13 +1,13 @@
 //! Two clusters with the same keys and the same record, as the recipe of `docs/reference/several-clusters.md` makes them.
 
-use crate::fake_api::FakeApi;
-use crate::fixture::{INGRESS, SHOP, apply, release, rotate, run, shop};
 use assignment::Identity;
 use assignment::seal::{KeyRing, Kind, Seal};
 use canary_operations::{Cluster, Error, RotateOptions, WaitOptions};
 use canary_release::delivery::deployed_config;
 use canary_release::preflight::{CheckFailed, PreflightCheck};
 use canary_release::spec::Release;
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{INGRESS, SHOP, apply, release, rotate, run, shop};
 use serde_json::Value;
 use std::time::Duration;
 

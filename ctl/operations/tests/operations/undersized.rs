@@ -1,8 +1,8 @@
 //! A canary that gets all users with fewer pods than they need.
 
-use crate::fake_api::FakeApi;
-use crate::fixture::{SHOP, apply, pod, release, run, set_weight, shop, weight};
 use canary_operations::{PromoteOptions, WeightRequest};
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{SHOP, apply, pod, release, run, set_weight, shop, weight};
 use serde_json::{Value, json};
 
 /// A shop with so many pods of stable, and one of the canary.

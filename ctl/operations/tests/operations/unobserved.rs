@@ -1,13 +1,13 @@
 //! Proxies that cannot be asked keep no release from being stopped or removed.
 
-use crate::fake_api::FakeApi;
-use crate::fixture::{
-    INGRESS, apply, apply_skipping, options, pod, promote, release, roll_back, rotate, run, set_weight, shop,
-    shop_with_virtual_service, uninstall_report,
-};
 use canary_operations::{Error, WaitOptions, WriteOptions};
 use canary_release::preflight::PreflightCheck;
 use canary_release::status::problems;
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{
+    INGRESS, apply, apply_skipping, options, pod, promote, release, roll_back, rotate, run, set_weight, shop,
+    shop_with_virtual_service, uninstall_report,
+};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 

@@ -1,10 +1,10 @@
 //! An `apply` over objects of another owner that is killed.
 
 use super::count_writes;
-use crate::fake_api::FakeApi;
-use crate::fixture::{apply, options, release, run, shop};
 use canary_operations::WriteOptions;
 use canary_release::spec::Release;
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{apply, options, release, run, shop};
 use serde_json::{Value, json};
 
 const KINDS: [&str; 3] = ["DestinationRule", "EnvoyFilter", "VirtualService"];

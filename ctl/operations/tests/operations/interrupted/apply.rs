@@ -1,7 +1,7 @@
 //! A first `apply` that is killed.
 
 use super::{assert_routes_lead_to_subsets, assert_versions_have_routes, count_writes};
-use crate::fixture::{apply, release, run, shop};
+use fake_api_server::fixture::{apply, release, run, shop};
 use serde_json::json;
 
 #[test]

@@ -1,9 +1,9 @@
 //! Routes in the VirtualService of another owner, by an `apply` and an `uninstall` that are killed.
 
 use super::{assert_routes_lead_to_subsets, count_writes};
-use crate::fake_api::FakeApi;
-use crate::fixture::{apply, release, run, shop_with_virtual_service, uninstall};
 use canary_operations::Error;
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{apply, release, run, shop_with_virtual_service, uninstall};
 use serde_json::{Value, json};
 
 #[test]

@@ -20,9 +20,9 @@ mod rotation;
 mod trains;
 mod version_label;
 
-use crate::fake_api::FakeApi;
 use assignment::Weight;
 use canary_release::delivery::deployed_config;
+use fake_api_server::FakeApi;
 use futures_util::future::join_all;
 use serde_json::Value;
 use std::collections::BTreeSet;

@@ -1,10 +1,12 @@
 //! The rollout of a new module that is killed.
 
 use super::count_writes;
-use crate::fake_api::FakeApi;
-use crate::fixture::{apply, apply_without_istiod, base64, release, run, set_weight, shop, with_bytes};
 use canary_operations::Error;
 use canary_release::spec::Release;
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{
+    apply, apply_without_istiod, base64, release, run, set_weight, shop, with_bytes,
+};
 use serde_json::{Value, json};
 
 const NEW: &str = "oci://registry.test/filter:2";

@@ -1,9 +1,9 @@
 //! A role change or an `uninstall` that is killed.
 
 use super::{assert_routes_lead_to_subsets, assert_versions_have_routes, count_writes, generation};
-use crate::fixture::{apply, finish, promote, release, roll_back, run, shop, uninstall};
 use canary_operations::{Cluster, Error};
 use canary_release::spec::Release;
+use fake_api_server::fixture::{apply, finish, promote, release, roll_back, run, shop, uninstall};
 use serde_json::json;
 
 /// One of the operations on an existing release.

@@ -1,13 +1,13 @@
 //! A rotation of the signing keys of two gateways that is killed.
 
 use super::count_writes;
-use crate::fake_api::FakeApi;
-use crate::fixture::{self, INGRESS, apply, pod, release, rotate, run, shop};
 use assignment::contract::KeyUse;
 use canary_operations::{Cluster, Error};
 use canary_release::delivery::deployed_config;
 use canary_release::preflight::PreflightCheck;
 use canary_release::spec::Release;
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{self, INGRESS, apply, pod, release, rotate, run, shop};
 use serde_json::json;
 use std::collections::BTreeSet;
 

@@ -1,12 +1,12 @@
 //! A promotion, the end of the drains, or a rollback of a whole train that is killed: the same call goes on, and a rollback reverts it.
 
 use super::{assert_routes_lead_to_subsets, count_writes};
-use crate::fixture::run;
 use crate::train_roles::{finish_train, promote_train, roll_train_back, train};
 use assignment::contract::Role;
 use canary_operations::{Cluster, Error, TrainChanged};
 use canary_release::record::{Record, RoleChangeKind};
 use canary_release::spec::Release;
+use fake_api_server::fixture::run;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operation {

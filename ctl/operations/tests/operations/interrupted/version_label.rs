@@ -2,8 +2,8 @@
 
 use super::count_writes;
 use crate::adopting::{adopt, assert_labelled, running, uids};
-use crate::fixture::run;
 use canary_release::plan::LabelDirection::{self, Add, Remove};
+use fake_api_server::fixture::run;
 use serde_json::{Value, json};
 
 const EXPECTED: &str = "a Lease, pause, ReplicaSet, two pods, Deployment, resume, and the Lease given back";

@@ -2,10 +2,10 @@
 
 use super::receiver::{Receiver, SECRET, TestSender};
 use super::{Canary, INTERVAL, MANY, MANY_WRITES, RolloutFixture, ended_of, rollout};
-use crate::fixture::{SHOP, release, run, set_weight};
 use canary_operations::{AlertSender, Cluster, RolloutDriver};
 use canary_release::alert::RolloutResult;
 use canary_release::rollout::RolloutVerb;
+use fake_api_server::fixture::{SHOP, release, run, set_weight};
 use serde_json::{Value, json};
 use std::future::pending;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! Which intervals are evidence: those between two observations of one deployed state.
 
 use super::{Canary, RolloutFixture};
-use crate::fixture::run;
 use canary_operations::{RolloutDriver, RolloutReport};
 use canary_release::rollout::RolloutAction;
+use fake_api_server::fixture::run;
 use serde_json::{Value, json};
 
 /// Nothing but evidence changes in its first half hour.

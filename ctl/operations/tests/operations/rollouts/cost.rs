@@ -1,11 +1,11 @@
 //! What an observation costs the API server: requests and bytes.
 
 use super::{Canary, RolloutFixture, TIMEOUT, rollout};
-use crate::fixture::{another, apply, embedding, run};
 use canary_operations::{Cluster, RolloutDriver, RolloutReport};
 use canary_release::delivery::{deployed_config, with_deployed_config};
 use canary_release::rollout::RolloutAction;
 use canary_release::spec::ReleaseName;
+use fake_api_server::fixture::{another, apply, embedding, run};
 use serde_json::json;
 
 /// About the size of the filter's module.

@@ -2,8 +2,8 @@
 
 use super::receiver::{Receiver, TestSender};
 use super::{Canary, RolloutFixture, rollout};
-use crate::fixture::{release, run};
 use canary_release::rollout::RolloutPhase;
+use fake_api_server::fixture::{release, run};
 use serde_json::{Value, json};
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
 //! A rollout that depends on the version of another release.
 
 use super::{Canary, RolloutFixture};
-use crate::fixture::{apply, blog, promote, run, set_weight};
 use canary_release::alert::RolloutResult;
 use canary_release::rollout::{RolloutAction, RolloutPhase};
+use fake_api_server::fixture::{apply, blog, promote, run, set_weight};
 use serde_json::json;
 
 async fn after_the_blog() -> RolloutFixture {

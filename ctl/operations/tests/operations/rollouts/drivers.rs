@@ -3,9 +3,9 @@
 use super::{
     Canary, MANY, MANY_WRITES, RolloutFixture, assert_evidence_is_bounded, assert_is_over, ended_of,
 };
-use crate::fixture::run;
 use canary_release::alert::RolloutResult;
 use canary_release::delivery::deployed_config;
+use fake_api_server::fixture::run;
 
 /// Drives a rollout in a process that is killed after so many writes, and then in another one. `None` if it was not killed.
 async fn killed_and_continued(canary: Canary, writes: u32) -> Option<RolloutFixture> {

@@ -5,9 +5,9 @@ use super::alerts::create_secret;
 use super::metrics::{self, FakePrometheus};
 use super::receiver::{Receiver, TestSender};
 use super::{Canary, MANY, RolloutFixture, rollout};
-use crate::fixture::{edit_record, release, run};
 use canary_release::alert::RolloutResult;
 use canary_release::rollout::RolloutPhase;
+use fake_api_server::fixture::{edit_record, release, run};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

@@ -1,10 +1,10 @@
 //! What counts as a failure besides 5xx and missing responses.
 
 use super::{Canary, RolloutFixture, assert_is_over, stable};
-use crate::fixture::run;
 use canary_operations::RolloutReport;
 use canary_release::alert::RolloutResult;
 use canary_release::delivery::deployed_config;
+use fake_api_server::fixture::run;
 use serde_json::{Value, json};
 
 /// Drives a rollout during which in each interval something happens besides responses.

@@ -1,9 +1,9 @@
 //! Proxies whose fuse is open, as their metrics say.
 
 use super::{Canary, INTERVAL, RolloutFixture, assert_is_over, observe};
-use crate::fixture::run;
 use canary_release::alert::RolloutResult;
 use canary_release::rollout::RolloutPhase;
+use fake_api_server::fixture::run;
 use jiff::SignedDuration;
 
 /// A rollout behind three gateways, whose driver has observed twice.

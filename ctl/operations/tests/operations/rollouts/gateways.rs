@@ -1,8 +1,8 @@
 //! Gateways that come, start again, or do not answer.
 
 use super::{Canary, RolloutFixture, observe};
-use crate::fixture::{INGRESS, pod, run};
 use canary_release::rollout::RolloutPhase;
+use fake_api_server::fixture::{INGRESS, pod, run};
 use serde_json::json;
 
 #[test]

@@ -1,9 +1,9 @@
 //! Evidence against the canary that is too little for a rollback.
 
 use super::{Canary, INTERVAL, RolloutFixture, assert_is_over, stable};
-use crate::fixture::run;
 use canary_release::alert::{AlertKind, RolloutResult};
 use canary_release::rollout::RolloutPhase;
+use fake_api_server::fixture::run;
 use serde_json::json;
 
 /// A rollout at 1 %. In so many intervals a response of the canary fails in each group; after them no user sends a request.

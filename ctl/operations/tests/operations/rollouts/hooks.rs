@@ -2,10 +2,10 @@
 
 use super::receiver::{Receiver, SECRET, TestHooks};
 use super::{Canary, INTERVAL, MANY, MANY_WRITES, RolloutFixture, assert_is_over, ended_of};
-use crate::fixture::run;
 use canary_operations::{Cluster, RolloutDriver, RolloutReport};
 use canary_release::alert::RolloutResult;
 use canary_release::rollout::{RolloutAction, RolloutPhase};
+use fake_api_server::fixture::run;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -2,12 +2,12 @@
 
 use super::receiver::{Receiver, TestSender};
 use super::{Canary, INTERVAL, RolloutFixture, rollout};
-use crate::fixture::{release, run, weight};
 use canary_operations::{
     AlertSender, Error, LastAlerts, RolloutDriver, UninstallOptions, Uninstalled, WaitOptions,
 };
 use canary_release::alert::RolloutResult;
 use canary_release::preflight::PreflightCheck;
+use fake_api_server::fixture::{release, run, weight};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,7 +73,7 @@ fn a_promotion_that_late_proxies_hold_is_told_once_over_restarts_and_then_its_en
 
         {
             let mut state = fixture.api.state();
-            let crate::fake_api::State { store, proxies, .. } = &mut *state;
+            let fake_api_server::State { store, proxies, .. } = &mut *state;
             proxies.start_istiod(store);
         }
         let mut driver = new_driver(&fixture);

@@ -1,11 +1,11 @@
 //! People who change a release while a rollout drives it.
 
 use super::{Canary, RolloutFixture, assert_is_over, observe};
-use crate::fixture::{promote, release, roll_back, run, set_weight};
 use canary_operations::Error;
 use canary_release::alert::RolloutResult;
 use canary_release::record::Author;
 use canary_release::rollout::{RolloutPhase, RolloutVerb};
+use fake_api_server::fixture::{promote, release, roll_back, run, set_weight};
 use jiff::Timestamp;
 use serde_json::json;
 

@@ -1,12 +1,12 @@
 //! Metrics of a rollout: a Prometheus beside the proxies' counters, which are those of a good canary in each of these rollouts.
 
 use super::{Canary, INTERVAL, MANY, RolloutFixture, assert_is_over};
-use crate::fixture::run;
 use canary_operations::{Cluster, MetricSource, RolloutDriver, RolloutReport};
 use canary_release::alert::RolloutResult;
 use canary_release::prometheus::QueryError;
 use canary_release::rollout::{RolloutAction, RolloutPhase};
 use canary_release::spec::FiniteNumber;
+use fake_api_server::fixture::run;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -47,13 +47,13 @@ mod train_evidence;
 mod trains;
 mod waits;
 
-use crate::fake_api::FakeApi;
-use crate::fixture::{INGRESS, apply, pod, release, run, shop};
 use canary_operations::{Cluster, Error, RolloutDriver, RolloutReport};
 use canary_release::alert::RolloutResult;
 use canary_release::record::Record;
 use canary_release::rollout::{RolloutAction, RolloutPhase, RolloutVerb};
 use canary_release::spec::Release;
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{INGRESS, apply, pod, release, run, shop};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use std::time::Duration;

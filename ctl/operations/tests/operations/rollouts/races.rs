@@ -1,9 +1,9 @@
 //! Emergencies while a driver is at work: at any of its requests.
 
 use super::{Canary, INTERVAL, RolloutFixture};
-use crate::fixture::{roll_back, run, set_weight};
 use canary_operations::Error;
 use canary_release::delivery::deployed_config;
+use fake_api_server::fixture::{roll_back, run, set_weight};
 use std::cell::Cell;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! Stable that was scaled down while the canary has users: a rollout takes no more users off it, and a rollback is never refused for it.
 
 use super::{Canary, RolloutFixture, observe, stable};
-use crate::fixture::{SHOP, pod, promote, roll_back, run, set_weight, weight};
 use canary_operations::{RollbackOptions, WeightRequest};
 use canary_release::alert::RolloutResult;
 use canary_release::rollout::RolloutPhase;
 use canary_release::state::ScaledDown;
 use canary_release::status::{Problem, problems};
+use fake_api_server::fixture::{SHOP, pod, promote, roll_back, run, set_weight, weight};
 use jiff::Timestamp;
 use serde_json::json;
 

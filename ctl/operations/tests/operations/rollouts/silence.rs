@@ -1,10 +1,10 @@
 //! Proxies that do not answer: some of them for a while.
 
 use super::{Canary, INTERVAL, RolloutFixture, assert_evidence_is_bounded, assert_is_over, gateway};
-use crate::fixture::run;
 use canary_operations::RolloutReport;
 use canary_release::alert::RolloutResult;
 use canary_release::rollout::{Ending, RolloutAction, RolloutPhase};
+use fake_api_server::fixture::run;
 
 /// The pods of so many of ten gateways.
 fn of_ten(count: usize) -> impl Iterator<Item = String> {

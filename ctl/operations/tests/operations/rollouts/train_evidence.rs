@@ -2,8 +2,6 @@
 //! what the API does, so its own responses never fail.
 
 use super::{Canary, MANY, MANY_WRITES, RolloutFixture, assert_is_over, ended_of, rollout, stable};
-use crate::fake_api::FakeApi;
-use crate::fixture::{SHOP, apply, pod, release, run};
 use crate::trains::inner;
 use canary_operations::{RolloutDriver, RolloutReport};
 use canary_release::alert::RolloutResult;
@@ -11,6 +9,8 @@ use canary_release::evidence::ProxyCoverage;
 use canary_release::record::Record;
 use canary_release::rollout::{Ending, RolloutPhase};
 use canary_release::spec::ReleaseName;
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{SHOP, apply, pod, release, run};
 use serde_json::{Value, json};
 
 /// Of 40 responses of the API's canary in each user group and interval, and of 200 of its stable version, so many fail.
@@ -54,7 +54,6 @@ impl TrainFixture {
         self.rollout.api.clone()
     }
 
-    /// The record of the API.
     async fn api_record(&self) -> Record {
         self.rollout.cluster.get_record(&api_name()).await.unwrap().record
     }

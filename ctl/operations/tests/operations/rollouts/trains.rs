@@ -2,13 +2,13 @@
 
 use super::receiver::{Receiver, TestSender};
 use super::{Canary, INTERVAL, RolloutFixture, observe, rollout, stable};
-use crate::fixture::{SHOP, apply, pod, release, roll_back, run};
 use crate::train_roles::{TRAIN, called, of_another_team};
 use canary_operations::{Error, RolloutDriver};
 use canary_release::alert::RolloutResult;
 use canary_release::record::{Operation, Record};
 use canary_release::rollout::{Ending, RolloutAction, RolloutPhase};
 use canary_release::spec::Release;
+use fake_api_server::fixture::{SHOP, apply, pod, release, roll_back, run};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -22,7 +22,6 @@ async fn train() -> (RolloutFixture, Release) {
     train_with(&json!({})).await
 }
 
-/// The same with changes to the rollout.
 async fn train_with(changes: &Value) -> (RolloutFixture, Release) {
     let web = release(&json!({"train": TRAIN, "rollout": rollout(changes)}));
     let fixture = Box::pin(RolloutFixture::started_as(Canary::Good, &web)).await;

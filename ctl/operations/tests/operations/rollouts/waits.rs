@@ -4,10 +4,10 @@
 use super::metrics::{self, FakePrometheus};
 use super::receiver::{Receiver, TestSender};
 use super::{Canary, INTERVAL, RolloutFixture, observe};
-use crate::fixture::run;
 use canary_operations::RolloutDriver;
 use canary_release::alert::AlertKind;
 use canary_release::rollout::RolloutPhase;
+use fake_api_server::fixture::run;
 use serde_json::{Value, json};
 use std::sync::Arc;
 

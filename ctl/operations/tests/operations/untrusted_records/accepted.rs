@@ -1,8 +1,8 @@
 //! A record that an operator accepts: of an earlier version, or of another cluster.
 
 use super::{FORGERIES, deployed, elsewhere};
-use crate::fixture::{apply, edit_record, forge_record, record_in, run, set_weight};
 use canary_operations::Error;
+use fake_api_server::fixture::{apply, edit_record, forge_record, record_in, run, set_weight};
 use serde_json::json;
 
 #[test]

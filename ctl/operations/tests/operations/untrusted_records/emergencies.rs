@@ -2,9 +2,9 @@
 
 use super::forged::Verb;
 use super::{deployed, reference, roll_back, set};
-use crate::fake_api::FakeApi;
-use crate::fixture::{edit_record, forge_record, promote, run, set_weight, weight};
 use canary_operations::Error;
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{edit_record, forge_record, promote, run, set_weight, weight};
 use serde_json::json;
 use std::collections::BTreeSet;
 

@@ -1,10 +1,10 @@
 //! Each field of a record, forged, under each operation.
 
 use super::{FORGERIES, comparable, deployed, elsewhere, put_back, roll_back, set, uninstall};
-use crate::fixture::{apply, finish, forge_record, promote, run};
 use canary_operations::{Cluster, Error};
 use canary_release::rollout::RolloutVerb;
 use canary_release::spec::Release;
+use fake_api_server::fixture::{apply, finish, forge_record, promote, run};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -75,7 +75,7 @@ impl Verb {
                     canary_operations::RolloutDriver::new(cluster, name.clone(), Duration::from_secs(1));
                 driver.reconcile(jiff::Timestamp::now()).await.map(drop)
             }
-            Self::Rotate => crate::fixture::rotate(cluster, release).await.map(drop),
+            Self::Rotate => fake_api_server::fixture::rotate(cluster, release).await.map(drop),
             Self::Uninstall => uninstall(cluster, release, stored().await?).await,
             Self::Status => {
                 let stored = cluster.show_record(name, &BTreeSet::new()).await?;

@@ -6,13 +6,13 @@ mod emergencies;
 mod forged;
 mod replayed;
 
-use crate::fake_api::FakeApi;
-use crate::fixture::{INGRESS, another, apply, release, set_weight, shop, weight};
 use canary_operations::{
     Cluster, Error, LastAlerts, RollbackOptions, StoredRecord, UninstallOptions, WaitOptions, WeightRequest,
 };
 use canary_release::preflight::PreflightCheck;
 use canary_release::spec::Release;
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{INGRESS, another, apply, release, set_weight, shop, weight};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,11 +1,11 @@
 //! Genuine records of another time, place or key, and records of namespaces that have not sealed them.
 
 use super::{comparable, deployed, elsewhere, put_back, roll_back};
-use crate::fake_api::FakeApi;
-use crate::fixture::{INGRESS, apply, forge_record, run, set_weight, weight};
 use canary_operations::{Error, WaitOptions, config_objects};
 use canary_release::preflight::PreflightCheck;
 use canary_release::record::{RecordFault, RecordTrust};
+use fake_api_server::FakeApi;
+use fake_api_server::fixture::{INGRESS, apply, forge_record, run, set_weight, weight};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -103,7 +103,7 @@ fn keys_of_records_rotate_and_what_a_retired_key_has_sealed_is_refused() {
     run(async {
         let (api, cluster, release) = deployed().await;
         let old = api.state().store.find("ConfigMap", "shop-canary").unwrap().clone();
-        crate::fixture::rotate(&cluster, &release).await.unwrap();
+        fake_api_server::fixture::rotate(&cluster, &release).await.unwrap();
         let blog = "shop/blog".parse().unwrap();
         cluster.get_record(&release.name).await.unwrap();
         cluster.get_record(&blog).await.unwrap();
@@ -140,7 +140,7 @@ fn seal_in_shop(api: &FakeApi) {
         record["objects"].as_array_mut().unwrap().retain(|object| object[1]["namespace"] == "shop");
         record["state"]["weight"] = json!(10_000);
     });
-    crate::fixture::seal_record(api);
+    fake_api_server::fixture::seal_record(api);
 }
 
 #[test]

@@ -8,11 +8,22 @@
 //! proxies             what istiod sends to proxies, and their metrics objects        -> text
 //! controllers         Deployments make ReplicaSets, and these pods objects        -> objects
 //! kill                a process that is killed after so many writes
+//! listen              the same for programs: a port and a kubeconfig
+//! fixture             a shop behind a gateway, and the operations of an operator
 //! ```
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::missing_panics_doc,
+    reason = "a test that cannot go on says so by panicking"
+)]
 
 mod access;
 mod controllers;
+pub mod fixture;
 mod kill;
+mod listen;
 mod proxies;
 mod request;
 mod server_side_apply;
@@ -38,21 +49,21 @@ type BeforeWrite = Box<dyn FnMut(&mut State, &str) + Send>;
 
 /// A cluster in memory; clones are the same one.
 #[derive(Clone, Default)]
-pub(crate) struct FakeApi(Arc<Mutex<State>>);
+pub struct FakeApi(Arc<Mutex<State>>);
 
 /// Everything that the cluster is.
 #[derive(Default)]
-pub(crate) struct State {
-    pub(crate) store: Store,
-    pub(crate) proxies: Proxies,
-    pub(crate) controllers: Controllers,
-    pub(crate) access: Access,
+pub struct State {
+    pub store: Store,
+    pub proxies: Proxies,
+    pub controllers: Controllers,
+    pub access: Access,
     /// What containers have written, by their pod.
-    pub(crate) logs: BTreeMap<String, String>,
+    pub logs: BTreeMap<String, String>,
     /// `PATCH /apis/…` of all requests.
-    pub(crate) requests: Vec<String>,
+    pub requests: Vec<String>,
     /// The bytes of all responses.
-    pub(crate) sent_bytes: usize,
+    pub sent_bytes: usize,
     before_write: Option<BeforeWrite>,
     denials: Vec<Denial>,
 }
@@ -77,12 +88,12 @@ enum Refuses {
 }
 
 impl FakeApi {
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+    pub fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap()
     }
 
     /// A client of it, as `kubectl` would be one.
-    pub(crate) fn client(&self) -> Client {
+    pub fn client(&self) -> Client {
         let api = self.clone();
         let service = service_fn(move |request: http::Request<Body>| {
             let api = api.clone();
@@ -97,16 +108,16 @@ impl FakeApi {
     }
 
     /// The cluster, as an operator with all rights.
-    pub(crate) async fn cluster(&self) -> Cluster {
+    pub async fn cluster(&self) -> Cluster {
         self.cluster_with(options()).await
     }
 
-    pub(crate) async fn cluster_with(&self, options: WriteOptions) -> Cluster {
+    pub async fn cluster_with(&self, options: WriteOptions) -> Cluster {
         Cluster::new(self.client(), options).await.unwrap()
     }
 
     /// Carries out an operation in a process that is killed after so many writes; `None` if it was killed before the end.
-    pub(crate) async fn killed_after<T>(
+    pub async fn killed_after<T>(
         &self,
         writes: u32,
         operation: impl AsyncFnOnce(&Cluster) -> T,
@@ -115,7 +126,7 @@ impl FakeApi {
     }
 
     /// The same with other options.
-    pub(crate) async fn killed_after_with<T>(
+    pub async fn killed_after_with<T>(
         &self,
         options: WriteOptions,
         writes: u32,
@@ -125,37 +136,37 @@ impl FakeApi {
     }
 
     /// Calls this before each write is executed, with its method and path.
-    pub(crate) fn before_write(&self, action: impl FnMut(&mut State, &str) + Send + 'static) {
+    pub fn before_write(&self, action: impl FnMut(&mut State, &str) + Send + 'static) {
         self.state().before_write = Some(Box::new(action));
     }
 
     /// Refuses writes of objects whose path contains this, dry runs too, as an admission policy does.
-    pub(crate) fn deny(&self, path: &'static str, message: &'static str) {
+    pub fn deny(&self, path: &'static str, message: &'static str) {
         self.state().denials.push(Denial { path, message, refuses: Refuses::All });
     }
 
     /// The same, but for dry runs.
-    pub(crate) fn deny_after_dry_run(&self, path: &'static str, message: &'static str) {
+    pub fn deny_after_dry_run(&self, path: &'static str, message: &'static str) {
         self.state().denials.push(Denial { path, message, refuses: Refuses::Writes });
     }
 
     /// Refuses every dry run.
-    pub(crate) fn deny_dry_runs(&self, message: &'static str) {
+    pub fn deny_dry_runs(&self, message: &'static str) {
         self.state().denials.push(Denial { path: "/", message, refuses: Refuses::DryRuns });
     }
 
     /// Ends all refusals.
-    pub(crate) fn allow(&self) {
+    pub fn allow(&self) {
         self.state().denials.clear();
     }
 
     /// How many requests were made since the last call.
-    pub(crate) fn count_requests(&self) -> usize {
+    pub fn count_requests(&self) -> usize {
         std::mem::take(&mut self.state().requests).len()
     }
 
     /// How many bytes of responses were sent since the last call.
-    pub(crate) fn count_bytes(&self) -> usize {
+    pub fn count_bytes(&self) -> usize {
         std::mem::take(&mut self.state().sent_bytes)
     }
 
@@ -217,19 +228,19 @@ impl State {
     }
 
     /// Lets controllers run that were stopped.
-    pub(crate) fn start_controllers(&mut self) {
+    pub fn start_controllers(&mut self) {
         let Self { store, controllers, .. } = self;
         controllers.start(store);
     }
 
     /// Changes an object as this client, and lets the controllers see it.
-    pub(crate) fn edit_as(&mut self, manager: &str, kind: &str, name: &str, change: impl FnOnce(&mut Value)) {
+    pub fn edit_as(&mut self, manager: &str, kind: &str, name: &str, change: impl FnOnce(&mut Value)) {
         self.store.edit_as(manager, kind, name, change);
         self.push();
     }
 
     /// Puts an object there, as its owner would by `kubectl create`.
-    pub(crate) fn create(&mut self, body: &Value) {
+    pub fn create(&mut self, body: &Value) {
         self.store.create_as("kubectl-create", body);
         self.push();
     }

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The proxies by the paths of their pods.
 #[derive(Default)]
-pub(crate) struct Proxies {
+pub struct Proxies {
     by_pod: BTreeMap<String, Proxy>,
     /// Nothing reaches the proxies while it is away.
     is_istiod_away: bool,
@@ -65,55 +65,55 @@ struct Proxy {
 }
 
 impl Proxies {
-    pub(crate) fn stop_istiod(&mut self) {
+    pub fn stop_istiod(&mut self) {
         self.is_istiod_away = true;
     }
 
-    pub(crate) fn start_istiod(&mut self, store: &Store) {
+    pub fn start_istiod(&mut self, store: &Store) {
         self.is_istiod_away = false;
         self.push(store);
     }
 
-    pub(crate) fn hold_listeners(&mut self) {
+    pub fn hold_listeners(&mut self) {
         self.are_listeners_held = true;
     }
 
-    pub(crate) fn silence(&mut self) {
+    pub fn silence(&mut self) {
         self.are_silent = true;
     }
 
-    pub(crate) fn speak(&mut self) {
+    pub fn speak(&mut self) {
         self.are_silent = false;
     }
 
     /// The proxies of these pods do not respond, and all others do.
-    pub(crate) fn silence_pods(&mut self, names: impl IntoIterator<Item = String>) {
+    pub fn silence_pods(&mut self, names: impl IntoIterator<Item = String>) {
         self.silent = names.into_iter().collect();
     }
 
-    pub(crate) fn set_unreachable_module(&mut self, url: &str) {
+    pub fn set_unreachable_module(&mut self, url: &str) {
         self.unreachable_module = Some(url.to_owned());
     }
 
     /// Users of each user group get so many responses of a version, and so many of them are server errors. A proxy counts them
     /// if its configuration asks for it.
-    pub(crate) fn respond(&mut self, version: &str, each: u64, failed: u64) {
+    pub fn respond(&mut self, version: &str, each: u64, failed: u64) {
         self.count(version, [each, each, failed, 0, 0, 0, 0, 0]);
     }
 
     /// So many of the responses that users of each user group got of a version are of this kind besides.
-    pub(crate) fn fail_as(&mut self, kind: &str, version: &str, each: u64) {
+    pub fn fail_as(&mut self, kind: &str, version: &str, each: u64) {
         self.count(version, GROUP_COUNTERS.map(|counter| if counter == kind { each } else { 0 }));
     }
 
     /// The same of a release behind the one that the gateways have, whose users' requests have the gateway's header: counted while a rollout of
     /// a release of the same train runs there.
-    pub(crate) fn respond_inside(&mut self, release: &str, version: &str, each: u64, failed: u64) {
+    pub fn respond_inside(&mut self, release: &str, version: &str, each: u64, failed: u64) {
         self.count_inside(release, version, [each, each, failed, 0, 0, 0, 0, 0]);
     }
 
     /// So many of those responses are of this kind besides.
-    pub(crate) fn fail_inside(&mut self, kind: &str, release: &str, version: &str, each: u64) {
+    pub fn fail_inside(&mut self, kind: &str, release: &str, version: &str, each: u64) {
         self.count_inside(
             release,
             version,
@@ -140,7 +140,7 @@ impl Proxies {
     }
 
     /// The fuse of a canary, `<version>/<epoch>`, opens in so many of the proxies until a time.
-    pub(crate) fn open_fuses(&mut self, count: usize, release: &str, canary: &str, until: Timestamp) {
+    pub fn open_fuses(&mut self, count: usize, release: &str, canary: &str, until: Timestamp) {
         let until = u64::try_from(until.as_second()).unwrap();
         for proxy in self.by_pod.values_mut().take(count) {
             proxy.fuses.insert((release.to_owned(), canary.to_owned()), until);
@@ -148,7 +148,7 @@ impl Proxies {
     }
 
     /// The first proxy has counted the latencies of a version, `<version>/<role>`: responses up to so many milliseconds, and all of them.
-    pub(crate) fn set_latencies<const EDGES: usize>(
+    pub fn set_latencies<const EDGES: usize>(
         &mut self,
         release: &str,
         tag: &str,
@@ -168,17 +168,17 @@ impl Proxies {
     }
 
     /// All proxies start again: their counters are 0.
-    pub(crate) fn restart(&mut self) {
+    pub fn restart(&mut self) {
         self.by_pod.values_mut().for_each(|proxy| proxy.groups.clear());
     }
 
     /// The number of proxies.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.by_pod.len()
     }
 
     /// Whether a proxy counts by user group.
-    pub(crate) fn is_counting(&self) -> bool {
+    pub fn is_counting(&self) -> bool {
         self.by_pod.values().any(|proxy| !proxy.counting.is_empty())
     }
 
@@ -242,7 +242,7 @@ impl Proxies {
     }
 
     /// What a scraper reads of a proxy that no client of the API server reaches.
-    pub(crate) fn scrape(&self, namespace: &str, pod: &str) -> Option<String> {
+    pub fn scrape(&self, namespace: &str, pod: &str) -> Option<String> {
         let all = Regex::new("").unwrap();
         self.page(&format!("/api/v1/namespaces/{namespace}/pods/{pod}"), &all)
     }

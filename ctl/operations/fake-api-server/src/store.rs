@@ -11,28 +11,28 @@ use std::collections::BTreeMap;
 type Key = (String, String);
 
 #[derive(Default)]
-pub(crate) struct Store {
+pub struct Store {
     objects: BTreeMap<Key, Value>,
     version: u64,
     /// Namespaces that were deleted: nothing can be created in them.
     deleted: Vec<String>,
     /// Plural names of kinds that are not installed.
-    pub(crate) uninstalled: Vec<&'static str>,
+    pub uninstalled: Vec<&'static str>,
 }
 
 impl Store {
     /// All objects of a kind.
-    pub(crate) fn of_kind<'s>(&'s self, kind: &'static str) -> impl Iterator<Item = &'s Value> + use<'s> {
+    pub fn of_kind<'s>(&'s self, kind: &'static str) -> impl Iterator<Item = &'s Value> + use<'s> {
         self.objects.values().filter(move |object| object["kind"] == kind)
     }
 
     /// An object by kind and name.
-    pub(crate) fn find(&self, kind: &str, name: &str) -> Option<&Value> {
+    pub fn find(&self, kind: &str, name: &str) -> Option<&Value> {
         self.objects.values().find(|object| object["kind"] == kind && object["metadata"]["name"] == name)
     }
 
     /// Kind and name of all objects of these kinds.
-    pub(crate) fn names(&self, kinds: &[&str]) -> Vec<String> {
+    pub fn names(&self, kinds: &[&str]) -> Vec<String> {
         let is_of_kind = |object: &&Value| kinds.iter().any(|kind| object["kind"] == *kind);
         let name =
             |object: &Value| format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
@@ -40,12 +40,12 @@ impl Store {
     }
 
     /// Changes an object, as its owner would by `kubectl edit`.
-    pub(crate) fn edit(&mut self, kind: &str, name: &str, change: impl FnOnce(&mut Value)) {
+    pub fn edit(&mut self, kind: &str, name: &str, change: impl FnOnce(&mut Value)) {
         self.edit_as("kubectl-edit", kind, name, change);
     }
 
     /// The same as another client.
-    pub(crate) fn edit_as(&mut self, manager: &str, kind: &str, name: &str, change: impl FnOnce(&mut Value)) {
+    pub fn edit_as(&mut self, manager: &str, kind: &str, name: &str, change: impl FnOnce(&mut Value)) {
         let is_it = |object: &&Value| object["kind"] == kind && object["metadata"]["name"] == name;
         let (key, object) = self.objects.iter().find(|(_, object)| is_it(object)).expect("the object exists");
         let (key, mut after) = (key.clone(), object.clone());
@@ -55,7 +55,7 @@ impl Store {
     }
 
     /// Changes an object as the owner of each field that changes.
-    pub(crate) fn edit_as_owner(&mut self, kind: &str, name: &str, change: impl FnOnce(&mut Value)) {
+    pub fn edit_as_owner(&mut self, kind: &str, name: &str, change: impl FnOnce(&mut Value)) {
         let is_it = |object: &&Value| object["kind"] == kind && object["metadata"]["name"] == name;
         let (key, object) = self.objects.iter().find(|(_, object)| is_it(object)).expect("the object exists");
         let (key, mut after) = (key.clone(), object.clone());
@@ -71,17 +71,17 @@ impl Store {
     }
 
     /// Deletes an object.
-    pub(crate) fn remove(&mut self, kind: &str, name: &str) {
+    pub fn remove(&mut self, kind: &str, name: &str) {
         self.objects.retain(|_, object| object["kind"] != kind || object["metadata"]["name"] != name);
     }
 
     /// Deletes a namespace with everything in it.
-    pub(crate) fn delete_namespace(&mut self, name: &str) {
+    pub fn delete_namespace(&mut self, name: &str) {
         self.objects.retain(|_, object| object["metadata"]["namespace"] != name);
         self.deleted.push(name.to_owned());
     }
 
-    pub(crate) fn create_as(&mut self, manager: &str, body: &Value) {
+    pub fn create_as(&mut self, manager: &str, body: &Value) {
         let (api_version, namespace) = (text(&body["apiVersion"]), text(&body["metadata"]["namespace"]));
         let root = if api_version.contains('/') { "apis" } else { "api" };
         let kind = text(&body["kind"]).to_lowercase();

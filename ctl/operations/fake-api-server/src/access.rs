@@ -12,7 +12,7 @@ use serde_json::json as value;
 
 /// Rights that are missing, and resources that a policy refuses.
 #[derive(Default)]
-pub(crate) struct Access {
+pub struct Access {
     missing: Vec<(String, String)>,
     /// The only rights that the user has, if they were counted.
     granted: Option<Vec<(String, String)>>,
@@ -23,23 +23,23 @@ pub(crate) struct Access {
 
 impl Access {
     /// Takes a right from the user.
-    pub(crate) fn deny(&mut self, verb: &str, resource: &str) {
+    pub fn deny(&mut self, verb: &str, resource: &str) {
         self.missing.push((verb.to_owned(), resource.to_owned()));
     }
 
     /// Takes every right from the user but these.
-    pub(crate) fn allow_only<'r>(&mut self, rights: impl IntoIterator<Item = &'r Right>) {
+    pub fn allow_only<'r>(&mut self, rights: impl IntoIterator<Item = &'r Right>) {
         let pair = |right: &Right| (right.verb.to_owned(), right.resource.clone());
         self.granted = Some(rights.into_iter().map(pair).collect());
     }
 
     /// Lets the user list a resource in a namespace alone.
-    pub(crate) fn deny_lists_of_all(&mut self, resource: &str) {
+    pub fn deny_lists_of_all(&mut self, resource: &str) {
         self.unlisted.push(resource.to_owned());
     }
 
     /// Lets an admission policy refuse each write of a resource.
-    pub(crate) fn refuse(&mut self, resource: &str) {
+    pub fn refuse(&mut self, resource: &str) {
         self.refused.push(resource.to_owned());
     }
 

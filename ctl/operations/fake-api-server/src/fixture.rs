@@ -1,6 +1,6 @@
 //! A shop with two versions behind one gateway, and the verbs of an operator.
 
-use crate::fake_api::FakeApi;
+use crate::FakeApi;
 use assignment::Weight;
 use canary_operations::{
     Applied, ApplyOptions, Cluster, Error, LastAlerts, PromoteOptions, RoleChanged, RollbackOptions,
@@ -24,11 +24,11 @@ const ROLLBACK_TIMEOUT: Duration = Duration::from_secs(3);
 const SHORT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The namespace of the application; its gateway is in the other one.
-pub(crate) const SHOP: &str = "shop";
-pub(crate) const INGRESS: &str = "ingress";
+pub const SHOP: &str = "shop";
+pub const INGRESS: &str = "ingress";
 
 /// A cluster with a Service, ready pods of `v1` and `v2`, and a gateway.
-pub(crate) fn shop() -> FakeApi {
+pub fn shop() -> FakeApi {
     let api = FakeApi::default();
     create_service(&api, "shop");
     api.state().create(&gateway(INGRESS, "HTTPS", "*.example.com"));
@@ -37,12 +37,12 @@ pub(crate) fn shop() -> FakeApi {
 }
 
 /// A Service with ready pods of `v1` and `v2`.
-pub(crate) fn create_service(api: &FakeApi, name: &str) {
+pub fn create_service(api: &FakeApi, name: &str) {
     create_service_in(api, SHOP, name);
 }
 
 /// The same in a namespace.
-pub(crate) fn create_service_in(api: &FakeApi, namespace: &str, name: &str) {
+pub fn create_service_in(api: &FakeApi, namespace: &str, name: &str) {
     let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": namespace},
         "spec": {"selector": {"app": name}, "ports": [{"name": "http", "port": 80}]}});
     api.state().create(&service);
@@ -53,7 +53,7 @@ pub(crate) fn create_service_in(api: &FakeApi, namespace: &str, name: &str) {
 }
 
 /// Another release behind the same gateway.
-pub(crate) fn another(api: &FakeApi, name: &str) -> Release {
+pub fn another(api: &FakeApi, name: &str) -> Release {
     create_service(api, name);
     let changes = json!({"hosts": [format!("{name}.example.com")], "service": {"name": name, "port": 80}});
     let mut another = release(&changes);
@@ -62,12 +62,12 @@ pub(crate) fn another(api: &FakeApi, name: &str) -> Release {
 }
 
 /// A second one.
-pub(crate) fn blog(api: &FakeApi) -> Release {
+pub fn blog(api: &FakeApi) -> Release {
     another(api, "blog")
 }
 
 /// A ready pod with a proxy.
-pub(crate) fn pod(namespace: &str, name: &str, labels: &Value) -> Value {
+pub fn pod(namespace: &str, name: &str, labels: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "Pod",
         "metadata": {"name": name, "namespace": namespace, "labels": labels},
         "spec": {"containers": [{"name": "istio-proxy", "image": "docker.io/istio/proxyv2:1.30.0"}]},
@@ -77,7 +77,7 @@ pub(crate) fn pod(namespace: &str, name: &str, labels: &Value) -> Value {
 }
 
 /// The Gateway of the pods with `istio: gateway`, with one server.
-pub(crate) fn gateway(namespace: &str, protocol: &str, host: &str) -> Value {
+pub fn gateway(namespace: &str, protocol: &str, host: &str) -> Value {
     let server = json!({"port": {"number": 443, "name": "web", "protocol": protocol}, "hosts": [host]});
     json!({"apiVersion": "networking.istio.io/v1", "kind": "Gateway",
         "metadata": {"name": "gateway", "namespace": namespace},
@@ -85,7 +85,7 @@ pub(crate) fn gateway(namespace: &str, protocol: &str, host: &str) -> Value {
 }
 
 /// The shop with a VirtualService that its owner has written: it leads to the Service without a subset.
-pub(crate) fn shop_with_virtual_service() -> FakeApi {
+pub fn shop_with_virtual_service() -> FakeApi {
     let api = shop();
     let route = json!([{"destination": {"host": "shop"}}]);
     api.state().create(&json!({"apiVersion": "networking.istio.io/v1", "kind": "VirtualService",
@@ -97,7 +97,7 @@ pub(crate) fn shop_with_virtual_service() -> FakeApi {
 }
 
 /// The release of the shop, with changes to its `spec`.
-pub(crate) fn release(changes: &Value) -> Release {
+pub fn release(changes: &Value) -> Release {
     let mut spec = json!({
         "versions": {"stable": "v1", "canary": "v2"},
         "hosts": ["shop.example.com"],
@@ -119,12 +119,12 @@ pub(crate) fn release(changes: &Value) -> Release {
 }
 
 /// The same with these bytes as its module, in the configuration itself.
-pub(crate) fn with_bytes(bytes: &[u8]) -> Release {
+pub fn with_bytes(bytes: &[u8]) -> Release {
     embedding(bytes, &json!({"maxStep": 30}))
 }
 
 /// The same with changes to its `spec`.
-pub(crate) fn embedding(bytes: &[u8], changes: &Value) -> Release {
+pub fn embedding(bytes: &[u8], changes: &Value) -> Release {
     let mut changes = changes.clone();
     changes["delivery"] = json!({"module": "embedded"});
     let mut release = release(&changes);
@@ -133,16 +133,16 @@ pub(crate) fn embedding(bytes: &[u8], changes: &Value) -> Release {
 }
 
 /// What is in an object with these bytes as its module.
-pub(crate) fn base64(bytes: &[u8]) -> String {
+pub fn base64(bytes: &[u8]) -> String {
     EmbeddedModule::new(bytes).unwrap().base64().to_owned()
 }
 
-pub(crate) fn weight(percent: &str) -> Weight {
+pub fn weight(percent: &str) -> Weight {
     percent.parse().unwrap()
 }
 
 /// On two threads: an operation that is dropped blocks its own until its Leases are released.
-pub(crate) fn run(test: impl Future<Output = ()>) {
+pub fn run(test: impl Future<Output = ()>) {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -151,12 +151,12 @@ pub(crate) fn run(test: impl Future<Output = ()>) {
         .block_on(test);
 }
 
-pub(crate) async fn apply(cluster: &Cluster, release: &Release) -> Result<Applied, Error> {
+pub async fn apply(cluster: &Cluster, release: &Release) -> Result<Applied, Error> {
     apply_within(TIMEOUT, cluster, release).await
 }
 
 /// `apply` where proxies do not get what they wait for.
-pub(crate) async fn apply_without_istiod(cluster: &Cluster, release: &Release) -> Result<Applied, Error> {
+pub async fn apply_without_istiod(cluster: &Cluster, release: &Release) -> Result<Applied, Error> {
     apply_within(SHORT_TIMEOUT, cluster, release).await
 }
 
@@ -166,7 +166,7 @@ async fn apply_within(timeout: Duration, cluster: &Cluster, release: &Release) -
     Box::pin(cluster.apply(release, options)).await
 }
 
-pub(crate) async fn apply_skipping(
+pub async fn apply_skipping(
     cluster: &Cluster,
     release: &Release,
     skipped: &[PreflightCheck],
@@ -177,13 +177,13 @@ pub(crate) async fn apply_skipping(
 }
 
 /// `apply` of a version that was rolled back.
-pub(crate) async fn apply_rolled_back(cluster: &Cluster, release: &Release) -> Result<Applied, Error> {
+pub async fn apply_rolled_back(cluster: &Cluster, release: &Release) -> Result<Applied, Error> {
     let waiting = WaitOptions { timeout: TIMEOUT, progress: &mut |_, _| {} };
     let options = ApplyOptions { waiting, wait: true, skipped: &[], allow_rolled_back: true };
     Box::pin(cluster.apply(release, options)).await
 }
 
-pub(crate) async fn set_weight(cluster: &Cluster, release: &Release, percent: &str) -> Result<(), Error> {
+pub async fn set_weight(cluster: &Cluster, release: &Release, percent: &str) -> Result<(), Error> {
     let stored = cluster.get_record(&release.name).await?;
     let request =
         WeightRequest { weight: weight(percent), expires_in: None, expected_generation: None, skipped: &[] };
@@ -191,14 +191,14 @@ pub(crate) async fn set_weight(cluster: &Cluster, release: &Release, percent: &s
     cluster.set_weight(checked).await.map(drop)
 }
 
-pub(crate) async fn promote(cluster: &Cluster, release: &Release) -> Result<RoleChanged, Error> {
+pub async fn promote(cluster: &Cluster, release: &Release) -> Result<RoleChanged, Error> {
     let stored = cluster.get_record(&release.name).await?;
     let checked = cluster.check_promotion(&release.name, stored, PromoteOptions::default()).await?;
     let mut waiting = WaitOptions { timeout: TIMEOUT, progress: &mut |_, _| {} };
     Box::pin(cluster.promote(checked, &mut waiting, true)).await
 }
 
-pub(crate) async fn roll_back(cluster: &Cluster, release: &Release) -> Result<RoleChanged, Error> {
+pub async fn roll_back(cluster: &Cluster, release: &Release) -> Result<RoleChanged, Error> {
     let stored = cluster.get_record(&release.name).await?;
     let checked = cluster.check_rollback(&release.name, stored, RollbackOptions::default()).await?;
     // Silent proxies are waited for too, and only what is written counts.
@@ -206,26 +206,26 @@ pub(crate) async fn roll_back(cluster: &Cluster, release: &Release) -> Result<Ro
     Box::pin(cluster.roll_back(checked, &mut waiting)).await
 }
 
-pub(crate) async fn finish(cluster: &Cluster, release: &Release) -> Result<RoleChanged, Error> {
+pub async fn finish(cluster: &Cluster, release: &Release) -> Result<RoleChanged, Error> {
     let stored = cluster.get_record(&release.name).await?;
     let checked = cluster.check_finish(&release.name, stored, &[PreflightCheck::MovesUsers])?;
     let mut waiting = WaitOptions { timeout: TIMEOUT, progress: &mut |_, _| {} };
     Box::pin(cluster.finish(checked, &mut waiting)).await
 }
 
-pub(crate) async fn rotate(cluster: &Cluster, release: &Release) -> Result<Rotated, Error> {
+pub async fn rotate(cluster: &Cluster, release: &Release) -> Result<Rotated, Error> {
     let waiting = WaitOptions { timeout: TIMEOUT, progress: &mut |_, _| {} };
     let options = RotateOptions { waiting, skipped: &[PreflightCheck::NoReadyPods] };
     Box::pin(cluster.rotate_keys(release, options)).await
 }
 
 /// `uninstall` of a release with ready pods of both versions.
-pub(crate) async fn uninstall(cluster: &Cluster, release: &Release) -> Result<(), Error> {
+pub async fn uninstall(cluster: &Cluster, release: &Release) -> Result<(), Error> {
     uninstall_within(TIMEOUT, cluster, release).await
 }
 
 /// `uninstall` while istiod is stopped.
-pub(crate) async fn uninstall_without_istiod(cluster: &Cluster, release: &Release) -> Result<(), Error> {
+pub async fn uninstall_without_istiod(cluster: &Cluster, release: &Release) -> Result<(), Error> {
     uninstall_within(SHORT_TIMEOUT, cluster, release).await
 }
 
@@ -234,7 +234,7 @@ async fn uninstall_within(timeout: Duration, cluster: &Cluster, release: &Releas
 }
 
 /// `uninstall`, with what it reports.
-pub(crate) async fn uninstall_report(cluster: &Cluster, release: &Release) -> Result<Uninstalled, Error> {
+pub async fn uninstall_report(cluster: &Cluster, release: &Release) -> Result<Uninstalled, Error> {
     uninstalled(TIMEOUT, cluster, release).await
 }
 
@@ -247,12 +247,12 @@ async fn uninstalled(timeout: Duration, cluster: &Cluster, release: &Release) ->
 }
 
 /// How objects are written: the istiod of the fake sends a change at once.
-pub(crate) fn options() -> WriteOptions {
+pub fn options() -> WriteOptions {
     WriteOptions { istiod_push_delay: Duration::from_millis(1), ..WriteOptions::default() }
 }
 
 /// Changes the record of the shop as another process of the tool would: it is sealed with the keys of the gateway's namespace.
-pub(crate) fn edit_record(api: &FakeApi, change: impl FnOnce(&mut Value)) {
+pub fn edit_record(api: &FakeApi, change: impl FnOnce(&mut Value)) {
     api.state().store.edit("ConfigMap", "shop-canary", |object| {
         let mut record = record_in(object);
         change(&mut record);
@@ -262,7 +262,7 @@ pub(crate) fn edit_record(api: &FakeApi, change: impl FnOnce(&mut Value)) {
 }
 
 /// The same without the keys, as who may write ConfigMaps can.
-pub(crate) fn forge_record(api: &FakeApi, change: impl FnOnce(&mut Value)) {
+pub fn forge_record(api: &FakeApi, change: impl FnOnce(&mut Value)) {
     api.state().store.edit("ConfigMap", "shop-canary", |object| {
         let mut record = record_in(object);
         change(&mut record);
@@ -271,12 +271,12 @@ pub(crate) fn forge_record(api: &FakeApi, change: impl FnOnce(&mut Value)) {
 }
 
 /// The record in a ConfigMap.
-pub(crate) fn record_in(config_map: &Value) -> Value {
+pub fn record_in(config_map: &Value) -> Value {
     serde_json::from_str(config_map["data"]["release.json"].as_str().unwrap()).unwrap()
 }
 
 /// Seals the record of the shop with the keys that the operator has.
-pub(crate) fn seal_record(api: &FakeApi) {
+pub fn seal_record(api: &FakeApi) {
     let release: ReleaseName = "shop/shop".parse().unwrap();
     let secret = api.state().store.find("Secret", "canary-ctl-record-keys").unwrap().clone();
     let json: ByteString = serde_json::from_value(secret["data"]["record-keys.json"].clone()).unwrap();

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 /// They see each change at once, unless they lag or are stopped.
 #[derive(Default)]
-pub(crate) struct Controllers {
+pub struct Controllers {
     are_stopped: bool,
     /// After so many reads of clients the controller of Deployments sees a change of a `ReplicaSet`.
     lag: usize,
@@ -25,15 +25,15 @@ pub(crate) struct Controllers {
 impl Controllers {
     /// The controller of Deployments sees a change of a `ReplicaSet` after so many reads of clients, and other changes at once: it
     /// watches both by themselves.
-    pub(crate) fn lag(&mut self, reads: usize) {
+    pub fn lag(&mut self, reads: usize) {
         self.lag = reads;
     }
 
-    pub(crate) fn stop(&mut self) {
+    pub fn stop(&mut self) {
         self.are_stopped = true;
     }
 
-    pub(crate) fn start(&mut self, store: &mut Store) {
+    pub fn start(&mut self, store: &mut Store) {
         self.are_stopped = false;
         self.sync(store);
     }
