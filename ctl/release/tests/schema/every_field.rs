@@ -1,6 +1,48 @@
-//! Files that have every field together.
+//! Files that have every field together, the pointers to their values, and the validator of the JSON Schema.
 
+use boon::{Compiler, SchemaIndex, Schemas};
+use canary_release::spec::json_schema;
 use serde_json::{Value, json};
+
+/// A validator of files that knows the schema of `canary.yaml` alone.
+pub(crate) struct Validator {
+    schemas: Schemas,
+    index: SchemaIndex,
+}
+
+impl Validator {
+    pub(crate) fn new() -> Self {
+        let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+        compiler.add_resource("canary.schema.json", json_schema()).unwrap();
+        let index = compiler.compile("canary.schema.json", &mut schemas).unwrap();
+        Self { schemas, index }
+    }
+
+    pub(crate) fn faults(&self, file: &Value) -> Option<String> {
+        self.schemas.validate(file, self.index).err().map(|error| error.to_string())
+    }
+}
+
+/// The pointers to all values of a file: each after those of its parts.
+pub(crate) fn all_pointers(file: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    pointers(file, String::new(), &mut found);
+    found
+}
+
+fn pointers(value: &Value, pointer: String, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            fields.iter().for_each(|(name, value)| pointers(value, format!("{pointer}/{name}"), found));
+        }
+        Value::Array(items) => {
+            let items = items.iter().enumerate();
+            items.for_each(|(index, value)| pointers(value, format!("{pointer}/{index}"), found));
+        }
+        _ => {}
+    }
+    found.push(pointer);
+}
 
 /// Receivers with each place of a URL.
 fn alerts() -> Value {

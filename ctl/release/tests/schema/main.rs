@@ -12,33 +12,14 @@ mod crd;
 mod every_field;
 mod pointers;
 
-use boon::{Compiler, SchemaIndex, Schemas};
 use canary_release::file;
 use canary_release::spec::json_schema;
 use canary_release::yaml::Fault;
-use every_field::{on_a_cluster, on_this_machine, with_a_secret};
-use pointers::{all_pointers, node};
+use every_field::{Validator, all_pointers, on_a_cluster, on_this_machine, with_a_secret};
+use pointers::node;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-
-struct Validator {
-    schemas: Schemas,
-    index: SchemaIndex,
-}
-
-impl Validator {
-    fn new() -> Self {
-        let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
-        compiler.add_resource("canary.schema.json", json_schema()).unwrap();
-        let index = compiler.compile("canary.schema.json", &mut schemas).unwrap();
-        Self { schemas, index }
-    }
-
-    fn faults(&self, file: &Value) -> Option<String> {
-        self.schemas.validate(file, self.index).err().map(|error| error.to_string())
-    }
-}
 
 /// The faults that the parser finds in a file. JSON is YAML.
 fn parsed(file: &Value) -> Vec<Fault> {

@@ -1,29 +1,6 @@
-//! The values of a file, and what the schema says of each.
+//! The part of the schema about each value of a file.
 
 use serde_json::Value;
-
-/// The pointers to all values of a file.
-fn pointers(value: &Value, pointer: String, found: &mut Vec<String>) {
-    match value {
-        Value::Object(fields) => {
-            fields.iter().for_each(|(name, value)| pointers(value, format!("{pointer}/{name}"), found));
-        }
-        Value::Array(items) => {
-            items
-                .iter()
-                .enumerate()
-                .for_each(|(index, value)| pointers(value, format!("{pointer}/{index}"), found));
-        }
-        _ => {}
-    }
-    found.push(pointer);
-}
-
-pub(crate) fn all_pointers(file: &Value) -> Vec<String> {
-    let mut found = Vec::new();
-    pointers(file, String::new(), &mut found);
-    found
-}
 
 /// What the schema says of the value at a pointer: of several forms the one that the value has.
 pub(crate) fn node<'s>(schema: &'s Value, file: &Value, pointer: &str) -> &'s Value {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 #[path = "../../../../ctl/release/tests/schema/every_field.rs"]
 #[expect(dead_code, reason = "the other files of that module are for other tests")]
-mod every_field;
+pub(super) mod every_field;
 
 /// Who takes a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
