@@ -94,7 +94,9 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::Doctor(arguments) => Box::pin(doctor::run(&arguments, printer)).await,
         Verb::Prepare(arguments) => prepare::run(&arguments, printer).await,
         Verb::Apply(arguments) => Box::pin(apply::run(&arguments, printer)).await,
-        Verb::Uninstall(arguments) => uninstall::run(&arguments, printer).await,
+        Verb::Uninstall(arguments) => {
+            Box::pin(emergency::limited(&arguments.on.cluster, uninstall::run(&arguments, printer))).await
+        }
         Verb::Weight(arguments) => weight::run(&arguments, printer).await,
         Verb::Promote(arguments) => Box::pin(promote::run(&arguments, printer)).await,
         Verb::Rollback(arguments) => rollback::run(&arguments, printer).await,

@@ -2,6 +2,7 @@
 
 use super::view::RolloutView;
 use crate::command::arguments::{DryRun, DryRunArgument, OnCluster, Output};
+use crate::command::emergency::limited;
 use crate::command::inner_release::{self, InnerChange};
 use crate::command::named_release::{self, InvalidFile};
 use crate::command::target::{self, ReleaseTarget};
@@ -93,6 +94,14 @@ pub(super) async fn change(
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
     printer.format = arguments.output.format;
+    Box::pin(limited(&arguments.on.cluster, write(arguments, verb, printer))).await
+}
+
+async fn write(
+    arguments: &RolloutChange,
+    verb: RolloutVerb,
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
     let invalid = match verb {
         RolloutVerb::Abort | RolloutVerb::Pause => InvalidFile::Ignored,
         _ => InvalidFile::Refused,

@@ -44,6 +44,8 @@ fn an_emergency_ends_with_its_time_and_names_the_command_that_stops_the_canary_w
         ),
         ("pause shop/shop", Folder::Empty, &["has not responded for 2.00s"]),
         ("status shop/shop", Folder::Empty, &["has not responded for 2.00s"]),
+        ("uninstall shop/shop", Folder::Empty, &["has not responded for 2.00s"]),
+        ("rollout abort shop/shop", Folder::Empty, &["has not responded for 2.00s"]),
     ] {
         for server in [Server::Silent, Server::SilentAfter(1)] {
             let cli = typed(8, "").within(folder).with(server).fixture();
