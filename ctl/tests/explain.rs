@@ -41,7 +41,7 @@ fn before_anything_was_generated_the_file_speaks_and_missing_keys_are_said() {
     let directory = Directory::written("token");
     let explained = directory.run(&["explain", "-H", "Sec-Fetch-Mode: navigate"]);
     let text = stdout(&explained);
-    assert!(text.contains("version   v2 with 20.00 %, v1 with 80.00 %"), "{text}{}", stderr(&explained));
+    assert!(text.contains("version   v2 with 20.00%, v1 with 80.00%"), "{text}{}", stderr(&explained));
     assert!(text.contains("no signing keys are known here"), "{text}");
 }
 

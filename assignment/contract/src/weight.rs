@@ -27,11 +27,11 @@ pub struct Weight(u16);
 /// The error of a number that is no weight.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WeightError {
-    /// Outside 0 to 10,000 basis points.
-    #[error("weight must be between 0 and 100 percent (0 to 10000 basis points), found {0}")]
+    /// Outside 0 to 100 %.
+    #[error("expected a weight of 0% to 100%, found `{0}`")]
     OutOfRange(String),
     /// More precise than one basis point (0.01 %).
-    #[error("weight has steps of 0.01 percent, found `{0}`")]
+    #[error("expected a weight in steps of 0.01%, found `{0}`")]
     TooFine(String),
     /// Not a number at all.
     #[error("expected a percentage like `20`, `12.5` or `0.25%`, found `{0}`")]
@@ -51,7 +51,7 @@ impl Weight {
     pub fn new(basis_points: u32) -> Result<Self, WeightError> {
         match u16::try_from(basis_points) {
             Ok(value) if value <= Self::FULL.0 => Ok(Self(value)),
-            _ => Err(WeightError::OutOfRange(format!("{basis_points} basis points"))),
+            _ => Err(WeightError::OutOfRange(Percent(basis_points).to_string())),
         }
     }
 
@@ -68,6 +68,15 @@ impl Weight {
 
 impl fmt::Display for Weight {
     /// Percent without needless zeros: `20%`, `12.5%`, `0.01%`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Percent(self.0.into()).fmt(f)
+    }
+}
+
+/// A number of basis points, which need not be a weight.
+struct Percent(u32);
+
+impl fmt::Display for Percent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (whole, part) = (self.0 / 100, self.0 % 100);
         match (part, part % 10) {
@@ -93,7 +102,7 @@ impl FromStr for Weight {
         if part.len() > 2 {
             return Err(WeightError::TooFine(text.to_owned()));
         }
-        let out_of_range = || WeightError::OutOfRange(format!("`{text}`"));
+        let out_of_range = || WeightError::OutOfRange(text.to_owned());
         let whole: u32 =
             if whole.is_empty() { 0 } else { whole.parse::<u32>().map_err(|_| out_of_range())? };
         let hundredths: u32 = format!("{part:0<2}").parse().map_err(|_| out_of_range())?;
@@ -145,6 +154,13 @@ mod tests {
         for text in ["100.01", "101", "99999999999"] {
             assert!(matches!(text.parse::<Weight>(), Err(WeightError::OutOfRange(_))), "{text}");
         }
+    }
+
+    #[test]
+    fn a_number_above_a_hundred_percent_is_refused_in_percent() {
+        let expected = "expected a weight of 0% to 100%, found ";
+        assert_eq!("150".parse::<Weight>().unwrap_err().to_string(), format!("{expected}`150`"));
+        assert_eq!(Weight::new(15_050).unwrap_err().to_string(), format!("{expected}`150.5%`"));
     }
 
     #[test]

@@ -17,7 +17,6 @@ use std::path::Path;
 
 const NOW: u64 = 1_800_000_000;
 
-/// Who is moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Moves {
     Nobody,
@@ -231,7 +230,7 @@ fn the_message_names_the_fields_that_move_users_and_no_other() {
     let users = moved(&before, &after, (half(), half()));
     let said: Vec<String> = users.iter().map(ToString::to_string).collect();
     assert!(
-        said.contains(&"`cookies` moves 48 % of the users of version `v2` to another version".to_owned()),
+        said.contains(&"`cookies` moves 48% of the users of version `v2` to another version".to_owned()),
         "{said:?}"
     );
 }

@@ -20,7 +20,6 @@ pub enum ExplainRequestError {
     /// No header line.
     #[error("expected a header as `Name: value`, found `{0}`")]
     Header(String),
-    /// No path.
     #[error("expected a path that starts with `/`, found `{0}`")]
     Path(String),
     /// Not a command that can be read.

@@ -60,7 +60,7 @@ pub struct Chance {
 
 impl fmt::Display for Chance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} with {:.2} %", self.version, self.percent)
+        write!(f, "{} with {:.2}%", self.version, self.percent)
     }
 }
 

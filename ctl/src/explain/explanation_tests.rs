@@ -86,7 +86,7 @@ fn a_session_older_than_the_filter_is_adopted_and_pinned_now() {
         explanation.notes,
         [
             "no weight changes this: a session stays where it began",
-            "a session that begins now gets v2 with 20.00 %, v1 with 80.00 %, and stays there",
+            "a session that begins now gets v2 with 20.00%, v1 with 80.00%, and stays there",
             "a session that began after the installation has the cookie canary-pin.shop.shop.s, too: with it this says its version",
         ]
     );
@@ -225,5 +225,5 @@ fn people_read_row_version_and_weight() {
     let text = explained(&policy, &["Cookie: JSESSIONID=4b1d7c0e5f"]).to_string();
     assert!(text.starts_with("GET shop.example.com/\n  release   shop/shop\n  version   v"), "{text}");
     assert!(text.contains("\n  why       row 6, hash: "), "{text}");
-    assert!(text.contains(" % on, stable below"), "{text}");
+    assert!(text.contains("% on, stable below"), "{text}");
 }

@@ -68,7 +68,7 @@ impl Explanation {
         let weight = self.weight_percent?;
         let from = self
             .canary_from_percent
-            .map_or_else(String::new, |from| format!("; canary from {from} % on, stable below"));
-        Some(format!("{weight} %{from}"))
+            .map_or_else(String::new, |from| format!("; canary from {from}% on, stable below"));
+        Some(format!("{weight}%{from}"))
     }
 }

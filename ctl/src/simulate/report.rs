@@ -112,7 +112,7 @@ impl fmt::Display for SimulationReport {
         writeln!(
             f,
             "{:>8} {:>13} {:>9}  {:^17} {:>13} {:>13}  chi-square",
-            "weight", "canary", "share", "95 % interval", "to canary", "to stable"
+            "weight", "canary", "share", "95% interval", "to canary", "to stable"
         )?;
         for step in &self.steps {
             writeln!(f, "{step}")?;
@@ -123,9 +123,9 @@ impl fmt::Display for SimulationReport {
 
 impl fmt::Display for ReportedStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let weight = format!("{} %", self.weight_percent);
-        let share = format!("{:.2} %", self.share_percent);
-        let interval = format!("{:.2} to {:.2} %", self.interval_percent.0, self.interval_percent.1);
+        let weight = format!("{}%", self.weight_percent);
+        let share = format!("{:.2}%", self.share_percent);
+        let interval = format!("{:.2} to {:.2}%", self.interval_percent.0, self.interval_percent.1);
         let (canary, to_canary, to_stable) =
             (grouped(self.canary), grouped(self.to_canary), grouped(self.to_stable));
         let test = self.test;
@@ -170,9 +170,9 @@ mod tests {
         let text = report(Stickiness::User).to_string();
         assert!(text.starts_with("salt shop/shop/v2: 20,000 users, one a line, of 20,001 lines\n"), "{text}");
         assert!(text.contains("not counted, without a key: 1 of the lines"), "{text}");
-        let row = text.lines().find(|line| line.trim_start().starts_with("12.5 %")).unwrap();
+        let row = text.lines().find(|line| line.trim_start().starts_with("12.5%")).unwrap();
         assert!(row.contains("fits ("), "{row}");
-        assert!(text.contains("20,000  100.00 %"), "{text}");
+        assert!(text.contains("20,000   100.00%"), "{text}");
     }
 
     #[test]

@@ -54,7 +54,10 @@ mod tests {
     #[test]
     fn a_wrong_step_is_named_by_its_number() {
         let error = "0,10,101".parse::<WeightSchedule>().unwrap_err();
-        assert!(error.to_string().starts_with("step 3 of the weights: weight must be between"), "{error}");
+        assert!(
+            error.to_string().starts_with("step 3 of the weights: expected a weight of 0% to 100%"),
+            "{error}"
+        );
         "".parse::<WeightSchedule>().unwrap_err();
     }
 }

@@ -21,13 +21,11 @@ pub enum ClientError {
     /// A header that is not valid in HTTP.
     #[error("`{0}` is no header that HTTP can carry")]
     Header(String),
-    /// The system's certificates cannot be read.
     #[error("cannot read the system's certificates")]
     Certificates(#[source] std::io::Error),
     /// No TLS with this system's settings.
     #[error("cannot set up TLS")]
     Tls(#[from] rustls::Error),
-    /// No response.
     #[error("no response from {url}")]
     NoResponse { url: String, source: Box<dyn std::error::Error + Send + Sync> },
     /// The response did not arrive in time.

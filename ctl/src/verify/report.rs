@@ -54,7 +54,7 @@ impl report::Report for VerifyReport {
         let (users, requests, weight) = (self.users, self.requests, self.weight_percent);
         writeln!(
             out,
-            "{} at {}: weight {weight} %, {users} users, {requests} requests each",
+            "{} at {}: weight {weight}%, {users} users, {requests} requests each",
             self.release, self.url
         )?;
         let counts: Vec<String> = self

@@ -82,7 +82,7 @@ fn an_edit_that_moves_users_is_refused_until_the_check_is_skipped() {
     let text = cli.read("canary.yaml");
     for (from, to, expected) in [
         ("cookie: JSESSIONID", "cookie: OTHER", None),
-        ("  delivery:\n", "  cookies: {domain: example.com}\n  delivery:\n", Some("`cookies` moves 48 %")),
+        ("  delivery:\n", "  cookies: {domain: example.com}\n  delivery:\n", Some("`cookies` moves 48%")),
         ("stickiness: session", "stickiness: user", Some("`stickiness` moves")),
     ] {
         cli.write("canary.yaml", &text.replacen(from, to, 1));

@@ -57,7 +57,7 @@ fn share(observations: &Observations) -> Check {
         match Verdict::of_share(new.canary, new.total, f64::from(*percent) / 100.0) {
             Verdict::Exact => {}
             Verdict::Fits { p, .. } => lowest = lowest.min(p),
-            verdict => wrong.push(format!("{} of {} at {percent} %: {verdict}", new.canary, new.total)),
+            verdict => wrong.push(format!("{} of {} at {percent}%: {verdict}", new.canary, new.total)),
         }
     }
     let detail = if wrong.is_empty() {
@@ -104,7 +104,7 @@ fn install(observations: &Observations) -> Check {
 fn tester(observations: &Observations) -> Check {
     let versions = &observations.tester;
     let reached = versions.iter().filter(|version| *version == CANARY).count();
-    let detail = format!("with a token: {CANARY} at {reached} of {} weights, 0 % included", versions.len());
+    let detail = format!("with a token: {CANARY} at {reached} of {} weights, 0% included", versions.len());
     Check { name: "tester", passed: reached == observations.rounds.len(), detail }
 }
 

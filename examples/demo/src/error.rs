@@ -29,7 +29,6 @@ pub(crate) enum Error {
         /// Its last lines.
         log: String,
     },
-    /// `canary-ctl` failed.
     #[error("`canary-ctl {command}` failed: {message}")]
     CanaryCtl {
         /// Its arguments.

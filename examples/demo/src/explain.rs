@@ -24,11 +24,11 @@ pub(crate) async fn explain_shopper(
         let is_shown = |line: &&str| LABELS.iter().any(|label| line.trim_start().starts_with(label));
         let lines: Vec<&str> = text.lines().filter(is_shown).collect();
         return Ok(format!(
-            "$ canary-ctl explain --cookie …     # a shopper who arrived at {} %, now at {percent} %\n{}\n  \
-             (a new shopper with the same id: canary from {threshold} % on)",
+            "$ canary-ctl explain --cookie …     # a shopper who arrived at {}%, now at {percent}%\n{}\n  \
+             (a new shopper with the same id: canary from {threshold}% on)",
             arrived_in.percent,
             lines.join("\n")
         ));
     }
-    Ok(format!("no shopper to explain: {percent} % would select all who arrived at {} %", arrived_in.percent))
+    Ok(format!("no shopper to explain: {percent}% would select all who arrived at {}%", arrived_in.percent))
 }

@@ -68,7 +68,7 @@ async fn show_progress(stats: &ShopperStats, id: u64, percent: u32, screen: &Scr
     loop {
         let (new, all, counters) = (stats.arrivals(id), stats.present(), stats.counters());
         screen.progress(format!(
-            "weight {percent} %: {} of {} new, {} of {} in all on {CANARY}; {} flips, {} lost carts, {} errors",
+            "weight {percent}%: {} of {} new, {} of {} in all on {CANARY}; {} flips, {} lost carts, {} errors",
             new.canary, new.total, all.canary, all.total, counters.flips, counters.lost_carts, counters.errors
         ));
         tokio::time::sleep(REFRESH).await;
@@ -80,7 +80,7 @@ impl fmt::Display for Round {
         let Self { percent, active_in, new, all, counters, .. } = self;
         write!(f, "    weight {percent:<2} --wait  {:>8}", seconds(*active_in))?;
         for share in [new, all] {
-            write!(f, "    {:>4} of {:<4} {:>5.1} %", share.canary, share.total, share.percent())?;
+            write!(f, "    {:>4} of {:<4} {:>5.1}%", share.canary, share.total, share.percent())?;
         }
         write!(f, "  {:>5}  {:>10}  {:>6}", counters.flips, counters.lost_carts, counters.errors)
     }

@@ -100,7 +100,7 @@ async fn follow_weight(
 fn summary(stats: &ShopperStats, active: &ActiveWeight) -> String {
     let (new, all, counters) = (stats.arrivals(active.generation), stats.present(), stats.counters());
     format!(
-        "weight {:<4} {CANARY} has {:.1} % of {} new, {:.1} % of {} in all; {} flips, {} lost carts, {} errors",
+        "weight {:<4} {CANARY} has {:.1}% of {} new, {:.1}% of {} in all; {} flips, {} lost carts, {} errors",
         active.weight,
         new.percent(),
         new.total,
@@ -117,7 +117,7 @@ fn introduce(env: &DemoEnv, page: &str, screen: &mut Screen<'_>) -> Result<(), E
     let (program, folder) = (env.ctl.program.display(), env.ctl.folder.display());
     screen.line(&format!(
         "A shop that keeps carts in memory: v1 and v2, two processes each, behind Envoy {envoy}.\n\
-         The filter is installed, the weight is 0 %, and shoppers are arriving.\n\n\
+         The filter is installed, the weight is 0%, and shoppers are arriving.\n\n\
          In a browser: http://{listen}/\n\
          Beside it, its users as dots that move with the weight: {page}\n\
          In a second terminal:\n  \

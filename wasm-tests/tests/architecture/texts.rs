@@ -84,3 +84,31 @@ fn a_command_with_a_name_in_it_is_built_by_its_type_and_not_by_a_format_string()
     }
     assert!(count > 50, "the sources have commands: {count}");
 }
+
+/// `20%`, as flags are typed; the prose of pages has `20 %` (`wording.rs`).
+#[test]
+fn percent_has_one_spelling_in_what_is_printed() {
+    let mut files = Vec::new();
+    for folder in [
+        "assignment",
+        "ctl/src",
+        "ctl/controller/src",
+        "ctl/dashboard/src",
+        "ctl/operations/src",
+        "ctl/release/src",
+        "examples/demo/src",
+    ] {
+        sources(&root().join(folder), &mut files);
+    }
+    let mut count = 0;
+    for path in files {
+        // Tests read and escape either spelling.
+        for literal in string_literals(code(&path).parse().unwrap()) {
+            let is_apart = |before: &str| before.ends_with(|end: char| end.is_ascii_digit() || end == '}');
+            let apart = literal.match_indices(" %").any(|(at, _)| literal.get(..at).is_some_and(is_apart));
+            assert!(!apart, "{}: expected `20%`, found {literal}", path.display());
+            count += literal.matches('%').count();
+        }
+    }
+    assert!(count > 50, "the sources print shares: {count}");
+}

@@ -103,7 +103,7 @@ fn an_edit_that_moves_users_is_refused_and_named_by_diff_and_by_no_weight_that_w
         };
         let before = written();
 
-        let expected = "`cookies` moves 48 % of the users of version `v2` to another version";
+        let expected = "`cookies` moves 48% of the users of version `v2` to another version";
         let message = refused_edit(apply(&cluster, &edited).await);
         assert!(message.contains(expected), "{message}");
         let notes: Vec<String> =
@@ -131,13 +131,13 @@ fn an_edit_of_what_no_configuration_has_is_refused_too() {
         let other = release(&json!({"service": {"name": "other", "port": 80}}));
         let message = refused_edit(apply(&cluster, &other).await);
         assert!(
-            message.contains("`service.name` moves 100 % of the users of version `v1` to another pod"),
+            message.contains("`service.name` moves 100% of the users of version `v1` to another pod"),
             "{message}"
         );
         set_weight(&cluster, &first, "50").await.unwrap();
         let gateways = json!([{"name": "other/gateway", "selector": {"istio": "other"}}]);
         let message = refused_edit(apply(&cluster, &release(&json!({"gateways": gateways}))).await);
-        assert!(message.contains("`gateways` moves 100 % of the users of version `v2`"), "{message}");
+        assert!(message.contains("`gateways` moves 100% of the users of version `v2`"), "{message}");
     });
 }
 

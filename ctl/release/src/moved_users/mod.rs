@@ -65,7 +65,7 @@ impl fmt::Display for MovedUsers {
         };
         let fields: Vec<String> = self.fields.iter().map(|field| format!("`{field}`")).collect();
         let (verb, fields) = (if fields.len() == 1 { "moves" } else { "move" }, fields.join(" and "));
-        write!(f, "{fields} {verb} {} % of the users of version `{}` to {to}", self.percent, self.version)
+        write!(f, "{fields} {verb} {}% of the users of version `{}` to {to}", self.percent, self.version)
     }
 }
 

@@ -156,6 +156,6 @@ mod tests {
             "expected a share like `20`, `12.5` or `0.25%`, or a change of it like `+5` or `-5`, found";
         assert_eq!(message("+"), format!("{expected} `+`"));
         assert_eq!(message("+-5"), format!("{expected} `+-5`"));
-        assert_eq!(message("+0.001"), "weight has steps of 0.01 percent, found `0.001`");
+        assert_eq!(message("+0.001"), "expected a weight in steps of 0.01%, found `0.001`");
     }
 }

@@ -15,7 +15,6 @@ pub enum CurlError {
     /// Not a command line.
     #[error(transparent)]
     Shell(#[from] ShellError),
-    /// Another command.
     #[error("expected a command that starts with `curl`, found `{0}`")]
     NotCurl(String),
     /// An option that is not known, and might take a value.

@@ -23,7 +23,7 @@ pub(super) fn check(context: &CheckContext<'_>) -> Check {
     let (low, high) = wilson(hits, of);
     let verdict = Verdict::of_share(hits, of, weight.as_fraction());
     let seen = format!(
-        "{hits} of {of} users on {canary}, {:.2} to {:.2} % (95 %), asked {weight}: {verdict}",
+        "{hits} of {of} users on {canary}, {:.2} to {:.2}% (95%), asked {weight}: {verdict}",
         low * 100.0,
         high * 100.0
     );

@@ -3,7 +3,6 @@
 use super::api_server::{ETCD, Server, UNAUTHORIZED};
 use super::{Folder, Mistake, typed};
 
-/// All mistakes.
 pub(super) fn table() -> Vec<Mistake> {
     [release(), invalid_file(), cluster(), kubeconfig(), file(), init(), words(), requests()].concat()
 }
@@ -12,7 +11,6 @@ const NAME: &[&str] = &["-r NAMESPACE/NAME", "canary-ctl list"];
 /// Advice that harms in the wrong cluster, or without a file.
 const ELSEWHERE: &[&str] = &["canary-ctl init", "canary-ctl apply", "generate"];
 
-/// Which release.
 fn release() -> Vec<Mistake> {
     let elsewhere =
         |number, line| typed(number, line).within(Folder::Release).with(Server::Empty).never(ELSEWHERE);
@@ -225,7 +223,7 @@ fn words() -> Vec<Mistake> {
         local(25, "weight ten").names(&["expected a share like `20`", "`ten`"]),
         local(25, "weight 20,5").names(&["expected a share like `20`", "`20,5`"]),
         local(25, "weight shop 20").names(&["expected a share like `20`", "`shop`"]),
-        local(26, "weight 150").names(&["between 0 and 100"]),
+        local(26, "weight 150").names(&["0% to 100%", "`150`"]),
         local(27, "weight 0.2 --dry-run").exits(0).names(&["0.2%", "`weight 20`"]),
         local(28, "weight '20 %' --dry-run").exits(0).names(&["20%"]),
         local(29, "weight 90").names(&["expected a step of at most 50%", "--skip-check max-step"]),

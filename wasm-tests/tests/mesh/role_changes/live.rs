@@ -38,7 +38,7 @@ fn a_token_of_a_version_that_came_again_is_believed_and_the_running_system_is_ve
         }
 
         cli.expect("weight 30 --wait", 0, &["0% -> 30%"]).await;
-        cli.expect("explain --live -H accept:text/html", 0, &["v2 with 30.00 %"]).await;
+        cli.expect("explain --live -H accept:text/html", 0, &["v2 with 30.00%"]).await;
         let verify = format!(
             "verify http://{}/ --host {HOST} --version-header x-shop-version --users 300 --live",
             env.gateway
