@@ -41,7 +41,7 @@ impl AccessToken {
     }
 }
 
-/// Why a request is refused.
+/// The reason for which a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
     /// `Host` is another server's: a name of another site that resolves to this machine.

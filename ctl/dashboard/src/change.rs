@@ -29,7 +29,7 @@ pub struct ChangeRequest {
     pub dry_run: bool,
 }
 
-/// What changes. Each is a verb of the command line.
+/// A change. Each is a verb of the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ChangeKind {
@@ -57,7 +57,7 @@ pub enum ChangeKind {
     PromoteRollout,
 }
 
-/// What a change came to, or would come to, in the words of the command line.
+/// The result of a change, or of its dry run, in the words of the command line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ChangeReport {
     /// A sentence each.

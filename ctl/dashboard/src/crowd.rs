@@ -3,7 +3,7 @@
 /// The dots of a crowd.
 pub const CROWD: u64 = 200;
 
-/// How many of [`CROWD`] dots each count gets, by largest remainders; a count above zero gets at least one. `None` where nothing
+/// The share of each count in [`CROWD`] dots, by largest remainders; a count above zero gets at least one. `None` where nothing
 /// was counted.
 pub fn crowd(counts: &[u64]) -> Option<Vec<u64>> {
     let all: u128 = counts.iter().copied().map(u128::from).sum();

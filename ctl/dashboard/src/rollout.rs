@@ -10,17 +10,17 @@ use serde::Serialize;
 /// A rollout that goes by itself.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RolloutProgress {
-    /// Where it is, as a sentence.
+    /// Its state, as a sentence.
     pub summary: String,
     /// Its phase; `None` where it was not observed.
     pub phase: Option<String>,
-    /// What it waits for, or does.
+    /// The reason of its wait, or its action.
     pub reason: Option<String>,
     /// Since when evidence against the canary holds it.
     #[serde(rename = "heldSince", skip_serializing_if = "Option::is_none")]
     pub held_since: Option<Timestamp>,
     pub steps: Vec<StepView>,
-    /// What the responses show, by kind of failure.
+    /// The evidence of the responses, by kind of failure.
     pub evidence: Vec<EvidenceView>,
 }
 
@@ -41,17 +41,17 @@ pub struct StepView {
 pub struct EvidenceView {
     /// The numbers of both versions, as a sentence.
     pub text: String,
-    /// How many times as often the canary's responses fail, and how many users met one; nothing without a failure.
+    /// The ratio of the failure rates, and the number of users who met a failure; nothing without a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// How many times likelier the counts are if the canary fails more often.
+    /// The likelihood ratio of the counts if the canary fails more often.
     pub evidence: f64,
     /// The canary is rolled back at this evidence.
     pub rollback_at: f64,
 }
 
 impl RolloutProgress {
-    /// What the record says alone.
+    /// The view by the record alone.
     pub fn of_record(rollout: &Rollout) -> Self {
         let at = rollout.step.as_ref().map(|step| step.index);
         let step = |(index, step): (usize, &RolloutStep)| StepView {

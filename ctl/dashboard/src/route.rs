@@ -4,7 +4,7 @@ use crate::assets::{self, Asset};
 use canary_release::spec::ReleaseName;
 use hyper::Method;
 
-/// What a request asks for.
+/// The target of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DashboardRoute {
     /// A file of the page.
@@ -14,7 +14,7 @@ pub enum DashboardRoute {
     Change(ReleaseName),
 }
 
-/// Why a request asks for nothing that exists.
+/// The reason for which a request has no target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoRoute {
     /// No such path.
@@ -24,7 +24,7 @@ pub enum NoRoute {
 }
 
 impl DashboardRoute {
-    /// What a method and a path ask for.
+    /// The target of a method and a path.
     ///
     /// # Errors
     ///

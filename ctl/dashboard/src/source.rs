@@ -12,22 +12,22 @@ use serde::Serialize;
 pub struct ReleaseRow {
     /// `<namespace>/<name>`.
     pub release: String,
-    /// What its record says; `None` if it cannot be read.
+    /// The summary of its record; `None` if it cannot be read.
     #[serde(flatten)]
     pub summary: Option<ReleaseSummary>,
-    /// What is unusual about it, each as a sentence.
+    /// Its unusual conditions, each as a sentence.
     pub notes: Vec<String>,
 }
 
-/// Why there are no data.
+/// The reason for which there are no data.
 #[derive(Clone, Debug, Serialize)]
 pub struct ApiError {
     /// The status of the response.
     #[serde(skip)]
     pub status: StatusCode,
-    /// What was expected and what was found.
+    /// The expected and the found text.
     pub error: String,
-    /// What a person can do about it.
+    /// The remedy for a person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }

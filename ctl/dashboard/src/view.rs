@@ -38,7 +38,7 @@ pub struct ReleaseView {
     pub seconds: u64,
     /// Stable, canary, then those that drain.
     pub versions: Vec<VersionView>,
-    /// What the canary got in the window; `None` without a canary.
+    /// The canary's share in the window; `None` without a canary.
     pub seen: Option<ObservedShare>,
     /// The proxies that serve it.
     pub proxies: Vec<ProxyView>,
@@ -60,7 +60,7 @@ pub struct ReleaseView {
 pub struct VersionView {
     pub name: String,
     pub role: Role,
-    /// How often it was added to the release.
+    /// The number of times it was added to the release.
     pub epoch: u32,
     /// Its pods; `None` where they are not known.
     pub pods: Option<ReadyPods>,
@@ -83,7 +83,7 @@ pub struct ProxyView {
     pub generation: Option<u64>,
     /// Whether it is the desired one.
     pub is_current: bool,
-    /// Why it does not report its metrics.
+    /// The fault for which it does not report its metrics.
     pub fault: Option<String>,
 }
 
@@ -94,16 +94,16 @@ pub struct HistoryView {
     pub at: Timestamp,
     /// The weight after it.
     pub weight: Weight,
-    /// Who did what.
+    /// User and action.
     pub text: String,
 }
 
 /// Something that a person should look at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ProblemView {
-    /// What was expected and what was found.
+    /// The expected and the found text.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub hint: String,
 }
 
@@ -144,7 +144,7 @@ impl ReleaseView {
         .with_pods(&observation.ready)
     }
 
-    /// What state and counters alone say.
+    /// The view by state and counters alone.
     pub fn of_state(
         name: &str,
         state: &ReleaseState,

@@ -30,7 +30,7 @@ pub struct Origin<'a> {
     pub secure: bool,
 }
 
-/// What made the browser send a request (RFC 6265bis, 5.2).
+/// The cause for which the browser sends a request (RFC 6265bis, 5.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Initiator {
     /// The user, or a page of the same site.
@@ -44,7 +44,7 @@ pub enum Initiator {
     Frame,
 }
 
-/// Why a browser would not keep a cookie.
+/// The reason for which a browser would not keep a cookie.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     #[error("not a cookie: {0}")]
