@@ -1,0 +1,28 @@
+//! An operator on a laptop without files, at night: `docs/guides/incident.md`.
+
+use super::{Page, Terminal, cluster, run};
+use fake_api_server::fixture::{apply, release, set_weight};
+use serde_json::json;
+
+#[test]
+fn the_page_leads_from_an_empty_folder_to_a_rollback_that_has_arrived() {
+    run(async {
+        let api = cluster("shop", &["v1", "v2"]);
+        let gateway = json!({"name": "istio-ingress/shop", "namespace": "istio-ingress", "selector": {"istio": "ingressgateway"}});
+        let release = release(&json!({"gateways": [gateway]}));
+        let operator = api.cluster().await;
+        apply(&operator, &release).await.unwrap();
+        set_weight(&operator, &release, "30").await.unwrap();
+
+        let (page, terminal) = (Page::open("guides/incident.md"), Terminal::new(&api).await);
+        let printed = terminal.types_all(&page.block("Without a file", "sh"));
+        let [list, rollback, status] = printed.as_slice() else {
+            panic!("expected three commands: {printed:#?}")
+        };
+        assert!(list.contains("shop/shop") && list.contains("30%"), "{list}");
+        assert!(rollback.contains("1 of 1 proxies run it"), "{rollback}");
+        assert!(status.contains("1 of 1 proxies run it") && !status.contains("v2 (canary)"), "{status}");
+        let record = operator.get_record(&release.name).await.unwrap().record;
+        assert_eq!((record.state.weight.basis_points(), record.state.versions.len()), (0, 1), "{record:?}");
+    });
+}
