@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What a namespace allows the releases of others.
+/// The permissions of a namespace for the releases of others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     namespace: String,
@@ -47,7 +47,7 @@ pub struct MissingGrant {
     pub namespace: String,
     /// The release's namespace.
     pub from: String,
-    /// What the release asks for.
+    /// The request of the release.
     pub what: String,
 }
 

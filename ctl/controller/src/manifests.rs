@@ -66,7 +66,7 @@ impl Installation<'_> {
         self.bound(kind, (role, NAME), &metadata)
     }
 
-    /// What is read of the whole cluster, also by a controller of one namespace.
+    /// The role for reads of the whole cluster, also by a controller of one namespace.
     fn cluster_role() -> Value {
         let mut definition = rule("apiextensions.k8s.io", &["customresourcedefinitions"], &["get"]);
         if let Value::Object(rule) = &mut definition {
@@ -135,7 +135,7 @@ fn rule(group: &str, resources: &[&str], verbs: &[&str]) -> Value {
     json!({"apiGroups": [group], "resources": resources, "verbs": verbs})
 }
 
-/// What the operations need, for any release.
+/// The rules that the operations need, for any release.
 fn rules() -> Value {
     let read = ["get", "list", "watch"];
     let write = ["get", "list", "watch", "create", "update", "patch", "delete"];

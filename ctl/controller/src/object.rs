@@ -21,7 +21,7 @@ const TOOLS: [&str; 9] = [
     "app.kubernetes.io/managed-by",
 ];
 
-/// Why an object cannot be carried out as it is.
+/// The reason for which an object cannot be carried out as it is.
 #[derive(Debug, thiserror::Error)]
 pub enum ObjectError {
     /// The object is no release.

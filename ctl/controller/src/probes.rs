@@ -16,7 +16,7 @@ const READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// After an error of the listener, such as too many open files.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(100);
 
-/// What probes and metrics say.
+/// The values of probes and metrics.
 #[derive(Debug, Default)]
 pub struct Gauges {
     leads: AtomicBool,

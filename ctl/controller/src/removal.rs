@@ -12,10 +12,10 @@ use canary_release::spec::ReleaseName;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// How long proxies are waited for.
+/// The wait for proxies.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// What was done about a release whose object is gone.
+/// The result for a release whose object is gone.
 #[derive(Debug)]
 pub enum Removal {
     /// It is uninstalled.

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What can be asked for.
+/// An action that can be requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Action {
@@ -31,12 +31,12 @@ pub enum Action {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Request {
-    /// What is asked for.
+    /// The requested action.
     pub action: Action,
     /// The share in percent, with [`Action::Weight`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
-    /// Who asks.
+    /// The user who requests it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// By which the one who asks finds the answer.
@@ -44,7 +44,7 @@ pub struct Request {
     pub id: Option<String>,
 }
 
-/// How far a request is.
+/// The progress of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Progress {
     /// The controller has taken it.
@@ -64,9 +64,9 @@ pub struct Answer {
     pub(crate) request: Option<Request>,
     /// When it was taken.
     pub(crate) at: Timestamp,
-    /// How far it is.
+    /// Its progress.
     pub(crate) result: Progress,
-    /// Why it was refused.
+    /// The reason of the refusal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) message: Option<String>,
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 /// The label of a Secret that releases of its namespace may use; its value is `true`.
 const LABEL: &str = "canary-ctl.io/for-releases";
 
-/// Where the secrets of a release stand.
+/// The sources of a release's secrets.
 pub(crate) fn sources(release: &Release) -> impl Iterator<Item = &SecretSource> {
     let rollout = &release.rollout;
     let alerts = rollout.alerts.endpoints.values().map(|endpoint| &endpoint.url_from);

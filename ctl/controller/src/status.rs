@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a release does.
+/// The phase of a release.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Phase {
     /// Its objects are not all there.
@@ -93,7 +93,7 @@ pub struct RolloutStatus {
 }
 
 impl RolloutStatus {
-    /// What it does, or how it has ended.
+    /// The phase, or the result after the end.
     pub(crate) fn reason(&self) -> &str {
         &self.reason
     }
@@ -124,7 +124,7 @@ pub struct Status {
     /// The generation of the spec that this is about.
     #[serde(default)]
     pub observed_generation: i64,
-    /// What the release does.
+    /// The phase of the release.
     #[serde(default)]
     pub phase: Phase,
     /// The stable version.
@@ -145,7 +145,7 @@ pub struct Status {
     /// The problems, the worst first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Problem>,
-    /// What the release waits for.
+    /// The condition for which the release waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_for: Option<String>,
     /// The replica that has written this.
@@ -159,7 +159,7 @@ pub struct Status {
     pub conditions: Vec<Condition>,
 }
 
-/// What conditions say of a moment.
+/// The conditions of a moment.
 pub(crate) struct Verdict<'a> {
     /// `Ready`, `Reconciling`, `Stalled`.
     pub(crate) states: [&'static str; 3],
@@ -216,7 +216,7 @@ impl Status {
         }
     }
 
-    /// What the record says, and the last report of its rollout.
+    /// Takes the record, and the last report of its rollout.
     pub(crate) fn record(&mut self, record: &Record, named: &Versions, report: Option<&RolloutReport>) {
         let state = &record.state;
         self.stable = state.version_of(Role::Stable).map(str::to_owned);
@@ -233,7 +233,7 @@ fn percent(weight: Weight) -> f64 {
     f64::from(weight.basis_points()) / 100.0
 }
 
-/// What a release does. `named` are the versions of the object.
+/// The phase of a release. `named` are the versions of the object.
 fn phase(record: &Record, named: &Versions, report: Option<&RolloutReport>) -> Phase {
     if record.paused.is_some() {
         return Phase::Paused;

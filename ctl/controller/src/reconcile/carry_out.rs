@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use std::time::Duration;
 
-/// What follows a write needs no new observation.
+/// The delay after a write, which needs no new observation.
 const AT_ONCE: Duration = Duration::from_millis(10);
 
 impl<'c, H: Host> Reconciler<'c, H> {

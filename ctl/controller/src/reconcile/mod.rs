@@ -29,14 +29,14 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-/// How long proxies are waited for by one operation. A release that waits for longer is continued by the next reconciliation.
+/// The wait for proxies in one operation. A release that waits for longer is continued by the next reconciliation.
 const TIMEOUT: Duration = Duration::from_mins(1);
 /// An object is applied again this often, so that what others have changed is repaired without an event, too.
 const RESYNC: SignedDuration = SignedDuration::from_mins(10);
 /// Between two observations of problems while a rollout goes on.
 const OBSERVE_AGAIN: Duration = Duration::from_secs(30);
 
-/// What the program gives the controller: its HTTP clients, and the module that it carries.
+/// The program around the controller: its HTTP clients, and the module that it carries.
 pub trait Host {
     /// Gives an embedded module its bytes.
     fn embed_module(&self, release: &mut Release);
@@ -44,7 +44,7 @@ pub trait Host {
     fn driver<'c>(&self, cluster: &'c Cluster, release: &Release) -> RolloutDriver<'c>;
 }
 
-/// What a reconciliation has led to.
+/// The result of a reconciliation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reconciled {
     /// The status that was written.
@@ -78,7 +78,7 @@ pub struct Reconciler<'c, H> {
     changed: RefCell<BTreeSet<ReleaseName>>,
 }
 
-/// What is kept of a release between two reconciliations.
+/// The state of a release between two reconciliations.
 #[derive(Default)]
 struct Followed<'c> {
     /// The uid and the generation of the object that was applied last, with the time of the last role change, and when.
@@ -98,7 +98,7 @@ struct Subject<'o> {
     now: Timestamp,
 }
 
-/// Why an object is not carried out.
+/// The reason for which an object is not carried out.
 #[derive(Debug, thiserror::Error)]
 enum Obstacle {
     #[error(transparent)]
@@ -119,7 +119,7 @@ fn list(missing: &[MissingGrant]) -> String {
     missing.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// What was carried out of an object.
+/// The part of an object that was carried out.
 struct Carried {
     record: Record,
     /// The versions that the object names.

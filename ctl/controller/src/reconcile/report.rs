@@ -180,7 +180,6 @@ fn text<'o>(object: &'o Value, field: &str) -> &'o str {
     metadata.and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The objects of a namespace.
 pub(crate) fn releases(client: Client, namespace: &str) -> Api<DynamicObject> {
     Api::namespaced_with(client, namespace, &resource())
 }

@@ -45,7 +45,7 @@ const REPAIRED: [(&str, &str, &str); 3] = [
     ("networking.istio.io", "v1", "DestinationRule"),
 ];
 
-/// How a controller runs.
+/// The options of a controller.
 pub struct Options {
     /// The namespace of the objects; `None` is all.
     pub namespace: Option<String>,
@@ -57,7 +57,7 @@ pub struct Options {
     pub interval: Duration,
     /// Gets a line for each thing that a person may want to know.
     pub log: Box<dyn Fn(&str)>,
-    /// What probes and metrics say.
+    /// The values of probes and metrics.
     pub gauges: Arc<Gauges>,
 }
 
@@ -103,7 +103,7 @@ pub async fn run(client: Client, cluster: &Cluster, host: impl Host, options: Op
     cluster.lead(options.lease.clone(), work).await
 }
 
-/// What several parts of the process see.
+/// The state that several parts of the process share.
 struct Shared<'s> {
     client: &'s Client,
     options: &'s Options,
