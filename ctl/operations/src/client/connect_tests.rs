@@ -309,159 +309,130 @@ async fn a_proxy_that_does_not_help_is_named_without_its_password() {
     }
 }
 
-#[expect(clippy::too_many_lines, reason = "a table of kubeconfigs")]
+/// Cluster and user of a kubeconfig, and the user that the API server sees or a part of the error. `HTTP`, `PLAIN` and `TLS` stand for the
+/// lab's API servers, `FILE` and `BROKEN` for files with a token, `RUN` for a credential plugin with the script behind it, and `PRINT VERSION`
+/// for one that prints the status behind it.
+type Row = (&'static str, &'static str, &'static str);
+
+const ADDRESSES: [Row; 11] = [
+    ("server: 'PLAIN'", "token: t", "Bearer t"),
+    ("server: 'TLS', CA", "token: t", "Bearer t"),
+    ("server: 'localhost:PORT', CA", "token: t", "Bearer t"),
+    ("server: 'TLS', insecure-skip-tls-verify: true", "token: t", "Bearer t"),
+    ("server: 'http://PLAIN/', certificate-authority: ''", "", "nobody"),
+    ("server: /api", "", "`server`: expected https://HOST:PORT or HOST:PORT, found `/api`"),
+    ("server: ''", "", "`server`: expected"),
+    ("server: 'ftp://a'", "", "`server`: expected"),
+    ("server: 'https://'", "", "`server`: expected"),
+    ("server: 'a b'", "", "`server`: expected"),
+    ("", "", "`server`: expected"),
+];
+
+const TOKENS: [Row; 10] = [
+    ("HTTP", r#"token: "t\n""#, "Bearer t"),
+    ("HTTP", r#"token: "\r\nt \r\n""#, "Bearer t"),
+    ("HTTP", r#"token: "a\nb""#, "`token`: expected a token in one line"),
+    ("HTTP", "token: 'über'", "`token`: expected a token in one line"),
+    ("HTTP", "token: ''", "nobody"),
+    ("HTTP", "tokenFile: 'FILE'", "Bearer from-a-file"),
+    ("HTTP", "tokenFile: token", "Bearer from-a-file"),
+    ("HTTP", "tokenFile: 'BROKEN'", "expected a token in one line"),
+    ("HTTP", "tokenFile: not-there", "No such file"),
+    ("HTTP", "username: u, password: p", "Basic dTpw"),
+];
+
+const CERTIFICATES: [Row; 8] = [
+    (r#"server: 'https://TLS', certificate-authority-data: "WRAPPED""#, "token: t", "Bearer t"),
+    ("server: 'https://TLS', certificate-authority-data: '%%'", "", "failed to decode base64 data"),
+    (
+        "server: 'https://TLS', certificate-authority-data: 'QQ=='",
+        "",
+        "`certificate-authority`: expected certificates in PEM, found none",
+    ),
+    ("server: 'https://TLS', certificate-authority: not-there", "", "No such file"),
+    ("server: 'https://TLS', CA", "client-certificate-data: QQ==", "client key"),
+    (
+        "server: 'https://TLS', CA",
+        "client-certificate-data: QQ==, client-key-data: QQ==",
+        "identity PEM is missing",
+    ),
+    ("server: 'https://TLS', CA, tls-server-name: 'a b'", "", "invalid server name"),
+    // A header that no request can carry.
+    ("HTTP", r#"as: "a\nb""#, "failed to parse header value"),
+];
+
+const PLUGINS: [Row; 14] = [
+    ("HTTP", r#"PRINT v1 "token": "t\n""#, "Bearer t"),
+    ("HTTP", r#"PRINT v1 "token": "a\nb""#, "the credential plugin `sh`: expected a token in one line"),
+    (
+        "HTTP",
+        r#"PRINT v1beta1 "token": "t""#,
+        "found kind `ExecCredential`, apiVersion `client.authentication.k8s.io/v1beta1`",
+    ),
+    ("HTTP", "PRINT v1 ", "expected a token or a certificate with its key in `status`, found neither"),
+    ("HTTP", r#"PRINT v1 "clientKeyData": "a""#, "found one of them"),
+    ("HTTP", "RUN echo hello", "expected an ExecCredential, found other output"),
+    ("HTTP", "RUN :", "expected an ExecCredential, found nothing"),
+    (
+        "HTTP",
+        "RUN echo 'token expired' >&2; exit 7",
+        "the credential plugin `sh` failed (exit status: 7): token expired",
+    ),
+    (
+        "HTTP",
+        "exec: {apiVersion: client.authentication.k8s.io/v1, command: not-installed-here}",
+        "the credential plugin `not-installed-here` is not installed",
+    ),
+    (
+        "HTTP",
+        "exec: {apiVersion: client.authentication.k8s.io/v1alpha1, command: sh}",
+        "found `client.authentication.k8s.io/v1alpha1`",
+    ),
+    ("HTTP", "exec: {command: sh}", "`exec`: expected `apiVersion"),
+    ("HTTP", "exec: {apiVersion: client.authentication.k8s.io/v1}", "`exec`: expected `command`, found none"),
+    ("HTTP", "auth-provider: {name: gcp, config: {}}", "`auth-provider`: expected"),
+    ("HTTP", r#"auth-provider: {name: oidc, config: {id-token: "t\n"}}"#, "Bearer t"),
+];
+
+impl Lab {
+    /// The cluster of a row.
+    fn cluster(&self, row: &str) -> String {
+        let wrapped = STANDARD.encode(&self.authority).replace('=', "=\\n").replacen('L', "\\n L", 1);
+        let row = if row == "HTTP" { "server: 'http://PLAIN'" } else { row };
+        row.replace("PLAIN", &self.plain.to_string())
+            .replace("TLS", &self.tls.to_string())
+            .replace("PORT", &self.tls.port().to_string())
+            .replace("WRAPPED", &wrapped)
+    }
+
+    /// The user of a row.
+    fn user(&self, row: &str) -> String {
+        let file = |name: &str, text: &str| self.write(name, text).display().to_string();
+        let plugin = |body: &str| {
+            let path = file(&format!("plugin-{}", body.len()), &format!("#!/bin/sh\n{body}\n"));
+            format!(
+                "exec: {{apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: sh, args: ['{path}']}}"
+            )
+        };
+        if let Some(script) = row.strip_prefix("RUN ") {
+            return plugin(script);
+        }
+        if let Some((version, status)) = row.strip_prefix("PRINT ").and_then(|rest| rest.split_once(' ')) {
+            return plugin(&format!(
+                "echo '{{\"kind\": \"ExecCredential\", \"apiVersion\": \"client.authentication.k8s.io/{version}\", \"status\": {{{status}}}}}'"
+            ));
+        }
+        let token = file("token", "from-a-file\r\n");
+        row.replace("FILE", &token).replace("BROKEN", &file("broken", "two\nlines"))
+    }
+}
+
 #[tokio::test]
 async fn a_kubeconfig_is_read_as_kubectl_reads_it() {
     let lab = Lab::new().await;
-    let (tls, plain) = (lab.tls, lab.plain);
-    let token_file = lab.write("token", "from-a-file\r\n");
-    let token_file = token_file.display();
-    let broken = lab.write("broken", "two\nlines");
-    let broken = broken.display();
-    let plugin = |body: &str| {
-        let path = lab.write(&format!("plugin-{}", body.len()), &format!("#!/bin/sh\n{body}\n"));
-        format!(
-            "exec: {{apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: sh, args: ['{}']}}",
-            path.display()
-        )
-    };
-    let prints = |version: &str, status: &str| {
-        plugin(&format!(
-            "echo '{{\"kind\": \"ExecCredential\", \"apiVersion\": \"client.authentication.k8s.io/{version}\", \"status\": {{{status}}}}}'"
-        ))
-    };
-    let wrapped = STANDARD.encode(&lab.authority).replace('=', "=\\n").replacen('L', "\\n L", 1);
-    for (cluster, user, expected) in [
-        // The address of the API server.
-        (format!("server: '{plain}'"), "token: t".to_owned(), "Bearer t"),
-        (format!("server: '{tls}', CA"), "token: t".to_owned(), "Bearer t"),
-        (format!("server: 'localhost:{}', CA", tls.port()), "token: t".to_owned(), "Bearer t"),
-        (format!("server: '{tls}', insecure-skip-tls-verify: true"), "token: t".to_owned(), "Bearer t"),
-        (format!("server: 'http://{plain}/', certificate-authority: ''"), String::new(), "nobody"),
-        (
-            "server: /api".to_owned(),
-            String::new(),
-            "`server`: expected https://HOST:PORT or HOST:PORT, found `/api`",
-        ),
-        ("server: ''".to_owned(), String::new(), "`server`: expected"),
-        ("server: 'ftp://a'".to_owned(), String::new(), "`server`: expected"),
-        ("server: 'https://'".to_owned(), String::new(), "`server`: expected"),
-        ("server: 'a b'".to_owned(), String::new(), "`server`: expected"),
-        ("{}".replace("{}", ""), String::new(), "`server`: expected"),
-        // Tokens.
-        (format!("server: 'http://{plain}'"), "token: \"t\\n\"".to_owned(), "Bearer t"),
-        (format!("server: 'http://{plain}'"), "token: \"\\r\\nt \\r\\n\"".to_owned(), "Bearer t"),
-        (
-            format!("server: 'http://{plain}'"),
-            "token: \"a\\nb\"".to_owned(),
-            "`token`: expected a token in one line",
-        ),
-        (
-            format!("server: 'http://{plain}'"),
-            "token: 'über'".to_owned(),
-            "`token`: expected a token in one line",
-        ),
-        (format!("server: 'http://{plain}'"), "token: ''".to_owned(), "nobody"),
-        (format!("server: 'http://{plain}'"), format!("tokenFile: '{token_file}'"), "Bearer from-a-file"),
-        (format!("server: 'http://{plain}'"), "tokenFile: token".to_owned(), "Bearer from-a-file"),
-        (
-            format!("server: 'http://{plain}'"),
-            format!("tokenFile: '{broken}'"),
-            "expected a token in one line",
-        ),
-        (format!("server: 'http://{plain}'"), "tokenFile: not-there".to_owned(), "No such file"),
-        (format!("server: 'http://{plain}'"), "username: u, password: p".to_owned(), "Basic dTpw"),
-        // Certificates.
-        (
-            format!("server: 'https://{tls}', certificate-authority-data: \"{wrapped}\""),
-            "token: t".to_owned(),
-            "Bearer t",
-        ),
-        (
-            format!("server: 'https://{tls}', certificate-authority-data: '%%'"),
-            String::new(),
-            "failed to decode base64 data",
-        ),
-        (
-            format!("server: 'https://{tls}', certificate-authority-data: 'QQ=='"),
-            String::new(),
-            "`certificate-authority`: expected certificates in PEM, found none",
-        ),
-        (format!("server: 'https://{tls}', certificate-authority: not-there"), String::new(), "No such file"),
-        (format!("server: 'https://{tls}', CA"), "client-certificate-data: QQ==".to_owned(), "client key"),
-        (
-            format!("server: 'https://{tls}', CA"),
-            "client-certificate-data: QQ==, client-key-data: QQ==".to_owned(),
-            "identity PEM is missing",
-        ),
-        (
-            format!("server: 'https://{tls}', CA, tls-server-name: 'a b'"),
-            String::new(),
-            "invalid server name",
-        ),
-        // Credential plugins.
-        (format!("server: 'http://{plain}'"), prints("v1", "\"token\": \"t\\n\""), "Bearer t"),
-        (
-            format!("server: 'http://{plain}'"),
-            prints("v1", "\"token\": \"a\\nb\""),
-            "the credential plugin `sh`: expected a token in one line",
-        ),
-        (
-            format!("server: 'http://{plain}'"),
-            prints("v1beta1", "\"token\": \"t\""),
-            "found kind `ExecCredential`, apiVersion `client.authentication.k8s.io/v1beta1`",
-        ),
-        (
-            format!("server: 'http://{plain}'"),
-            prints("v1", ""),
-            "expected a token or a certificate with its key in `status`, found neither",
-        ),
-        (format!("server: 'http://{plain}'"), prints("v1", "\"clientKeyData\": \"a\""), "found one of them"),
-        (
-            format!("server: 'http://{plain}'"),
-            plugin("echo hello"),
-            "expected an ExecCredential, found other output",
-        ),
-        (format!("server: 'http://{plain}'"), plugin(":"), "expected an ExecCredential, found nothing"),
-        (
-            format!("server: 'http://{plain}'"),
-            plugin("echo 'token expired' >&2; exit 7"),
-            "the credential plugin `sh` failed (exit status: 7): token expired",
-        ),
-        (
-            format!("server: 'http://{plain}'"),
-            "exec: {apiVersion: client.authentication.k8s.io/v1, command: not-installed-here}".to_owned(),
-            "the credential plugin `not-installed-here` is not installed",
-        ),
-        (
-            format!("server: 'http://{plain}'"),
-            "exec: {apiVersion: client.authentication.k8s.io/v1alpha1, command: sh}".to_owned(),
-            "found `client.authentication.k8s.io/v1alpha1`",
-        ),
-        (
-            format!("server: 'http://{plain}'"),
-            "exec: {command: sh}".to_owned(),
-            "`exec`: expected `apiVersion",
-        ),
-        (
-            format!("server: 'http://{plain}'"),
-            "exec: {apiVersion: client.authentication.k8s.io/v1}".to_owned(),
-            "`exec`: expected `command`, found none",
-        ),
-        (
-            format!("server: 'http://{plain}'"),
-            "auth-provider: {name: gcp, config: {}}".to_owned(),
-            "`auth-provider`: expected",
-        ),
-        (
-            format!("server: 'http://{plain}'"),
-            "auth-provider: {name: oidc, config: {id-token: \"t\\n\"}}".to_owned(),
-            "Bearer t",
-        ),
-        // A header that no request can carry.
-        (format!("server: 'http://{plain}'"), "as: \"a\\nb\"".to_owned(), "failed to parse header value"),
-    ] {
-        let called = lab.called_with(&lab.kubeconfig(&cluster, &user), &Environment::default()).await;
+    for (cluster, user, expected) in [&ADDRESSES[..], &TOKENS, &CERTIFICATES, &PLUGINS].concat() {
+        let text = lab.kubeconfig(&lab.cluster(cluster), &lab.user(user));
+        let called = lab.called_with(&text, &Environment::default()).await;
         let is_error =
             expected.contains(' ') && !expected.starts_with("Bearer") && !expected.starts_with("Basic");
         let fits = if is_error { called.contains(expected) } else { called == expected };
