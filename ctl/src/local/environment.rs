@@ -2,15 +2,13 @@
 
 use super::apply::Plan;
 use super::{
-    Admin, Applied, Bootstrap, EMPTY_ECDS, Entry, Error, Layout, Lock, State, apply, bootstrap, clusters,
-    ecds, files, routes,
+    Admin, Applied, Bootstrap, EMPTY_ECDS, Entry, Error, Layout, Lock, State, apply, bootstrap, ecds, files,
 };
 use assignment::FilterConfig;
 use canary_release::config::{self, SigningKeys};
 use canary_release::moved_users::{Edit, MovedUsers, moved_users};
 use canary_release::record::Operation;
 use canary_release::spec::{Local, Mode, Release};
-use std::ffi::OsString;
 use std::path::Path;
 
 /// A directory with everything that a local Envoy needs.
@@ -242,28 +240,5 @@ impl Environment {
     /// If the file cannot be written.
     pub fn remove_filter_config(&self) -> Result<(), Error> {
         files::replace(&self.layout.ecds(), EMPTY_ECDS)
-    }
-
-    /// Writes clusters and routes for a state as it is given, unchecked, past everything else: for tests that want routes
-    /// and configuration to disagree. `version` is what Envoy reports back.
-    ///
-    /// # Errors
-    ///
-    /// If a file cannot be written.
-    pub fn write_upstreams(&self, state: &State, version: &str) -> Result<(), Error> {
-        let clusters = clusters::clusters(state)?;
-        files::replace(&self.layout.clusters(), &clusters::cds(&clusters, version)?)?;
-        files::replace(&self.layout.routes(), &routes::rds(&routes::virtual_hosts(state)?, version)?)
-    }
-
-    /// The arguments of an Envoy, beside its own name: any number of them may run on one machine.
-    pub fn envoy_arguments(&self, concurrency: u32) -> Vec<OsString> {
-        vec![
-            "--config-path".into(),
-            self.layout.bootstrap().into_os_string(),
-            "--concurrency".into(),
-            concurrency.to_string().into(),
-            "--use-dynamic-base-id".into(),
-        ]
     }
 }
