@@ -16,7 +16,6 @@ use std::str::FromStr;
 
 /// Before the base64 of a key.
 const KEY_PREFIX: &str = "whsec_";
-/// Bytes of a key.
 const KEY_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
 /// One signs, and another one while receivers change theirs.
 const MAX_KEYS: usize = 4;

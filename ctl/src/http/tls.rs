@@ -10,7 +10,6 @@ pub(crate) type TlsConnector = HttpsConnector<HttpConnector>;
 /// The reason for which there is no TLS.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TlsError {
-    /// The system's certificates cannot be read.
     #[error("cannot read the system's certificates")]
     Certificates(#[source] std::io::Error),
     /// This system's settings are refused.

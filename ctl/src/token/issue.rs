@@ -44,10 +44,8 @@ pub enum IssueError {
         /// The live versions.
         live: String,
     },
-    /// Too long a life.
     #[error("a token lives at most 7 days, found {}", life(*.0))]
     TooLong(u64),
-    /// No key signs.
     #[error("expected a key with `use: sign`, found none")]
     NoSigner,
 }

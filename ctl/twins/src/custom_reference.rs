@@ -28,7 +28,6 @@ const FIELDS: [(&str, &str); 4] = [
     ("scaletarget", "Deployment"),
     ("secret", "Secret"),
 ];
-/// The ends of such names.
 const ENDS: [&str; 11] = [
     "",
     "keyref",

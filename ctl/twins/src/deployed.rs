@@ -132,7 +132,6 @@ pub(crate) fn selected<'o>(
     objects.into_iter().filter(is_selected).collect()
 }
 
-/// The autoscalers of a Deployment.
 pub(crate) fn autoscalers<'o>(
     objects: impl IntoIterator<Item = &'o Object>,
     deployment: &str,

@@ -104,7 +104,6 @@ impl Names {
         self.deployed.get(&(kind.to_owned(), chart_name.to_owned())).map_or(chart_name, String::as_str)
     }
 
-    /// The same for an object.
     pub(crate) fn name_of<'n>(&'n self, object: &'n Object) -> &'n str {
         if object.is_in(&self.namespace) {
             self.name(object.kind(), object.chart_name())

@@ -4,13 +4,11 @@ use crate::Check;
 use std::collections::BTreeSet;
 
 /// Which versions are deployed.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// One version: the first installation, an upgrade without a canary, and the end of a promotion.
-    Alone {
-        /// The version.
-        version: String,
-    },
+    Alone { version: String },
     /// Two versions.
     Beside {
         /// The version that is deployed.

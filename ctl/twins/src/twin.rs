@@ -59,7 +59,6 @@ pub(crate) fn neutral(deployment: &Object, rules: &Rules) -> Object {
 /// and another term in the template replaces the pods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Narrowed {
-    /// Its selector.
     pub(crate) selector: bool,
     /// The terms of affinity and spreading that mean its own pods.
     pub(crate) terms: bool,

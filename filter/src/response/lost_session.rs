@@ -27,7 +27,6 @@ pub enum LostSession {
 /// pointer: streams that wait for their responses are many.
 pub(super) type SessionCookies = Option<Box<RequestSession>>;
 
-/// The session of a request.
 #[derive(Clone, Debug)]
 pub(super) struct RequestSession {
     cookies: Vec<HashedCookie>,

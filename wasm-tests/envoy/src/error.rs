@@ -32,7 +32,6 @@ pub enum EnvoyError {
         /// Its last lines.
         log: String,
     },
-    /// The admin interface answered with an error.
     #[error("the admin interface at {address} answered {status} to {path}: {body}")]
     Admin {
         address: SocketAddr,

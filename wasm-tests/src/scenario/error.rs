@@ -32,7 +32,6 @@ pub enum ScenarioError {
     /// A file is no JSON or YAML.
     #[error("a file of the fixture: {0}")]
     Json(#[from] serde_json::Error),
-    /// A bootstrap is no YAML.
     #[error("the bootstrap: {0}")]
     Yaml(String),
     /// No configuration of the filter can be made of `canary.yaml`.

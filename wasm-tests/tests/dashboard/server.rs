@@ -85,7 +85,6 @@ impl Dashboard {
         format!("http://127.0.0.1:{}/#token={}&release={release}", self.port, self.token)
     }
 
-    /// The same for the list.
     pub(crate) fn list_url(&self) -> String {
         format!("http://127.0.0.1:{}/#token={}", self.port, self.token)
     }

@@ -14,7 +14,6 @@ pub(crate) struct Episodes {
 }
 
 impl Episodes {
-    /// Pauses of one length.
     pub(crate) fn of_length(pauses: Pauses, random: &mut Random) -> Self {
         Self::new(pauses, false, random)
     }

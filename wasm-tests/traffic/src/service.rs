@@ -98,7 +98,6 @@ impl<'s> Service<'s> {
         }
     }
 
-    /// A second begins.
     pub(crate) fn begin_second(&mut self, second: u32) {
         if let Some((_, canary)) = self.scenario.change.filter(|(at, _)| second >= *at) {
             self.canary = canary;

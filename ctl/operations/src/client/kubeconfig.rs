@@ -36,7 +36,6 @@ pub(super) struct Context {
 }
 
 impl KubeconfigEnvironment {
-    /// That of this process.
     pub(super) fn of_process() -> Self {
         Self { kubeconfig: std::env::var_os("KUBECONFIG"), home: std::env::home_dir() }
     }

@@ -41,7 +41,6 @@ impl ServicePods {
         })
     }
 
-    /// The labels of each.
     pub(crate) fn labels(&self) -> impl Iterator<Item = &BTreeMap<String, String>> {
         self.pods.iter().filter_map(|pod| pod.metadata.labels.as_ref())
     }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 /// A fault of a kubeconfig.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Debug, thiserror::Error)]
 pub enum KubeconfigError {
     /// It cannot be read.
@@ -25,7 +26,6 @@ pub enum KubeconfigError {
     /// A context names a cluster that is not there.
     #[error("context `{context}`: expected cluster `{cluster}`, found none")]
     NoCluster {
-        /// The context.
         context: String,
         /// The cluster's name.
         cluster: String,
@@ -58,6 +58,7 @@ pub enum KubeconfigError {
 }
 
 /// The reason for which there are no credentials for the API server.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
     /// A token that no header can carry.
@@ -68,12 +69,7 @@ pub enum CredentialError {
     },
     /// A file with a token cannot be read.
     #[error("`tokenFile` {}", file.display())]
-    TokenFile {
-        /// The file.
-        file: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    TokenFile { file: PathBuf, source: std::io::Error },
     /// A credential plugin has no program, or is of another version.
     #[error("`{setting}`: expected {expected}, found {found}")]
     Plugin {
@@ -84,7 +80,6 @@ pub enum CredentialError {
         /// The value that is there.
         found: String,
     },
-    /// A credential plugin is not there.
     #[error("the credential plugin `{command}` is not installed")]
     NotInstalled {
         /// Its program.
@@ -92,20 +87,16 @@ pub enum CredentialError {
         /// The kubeconfig's hint for its installation.
         install_hint: Option<String>,
     },
-    /// A credential plugin cannot be started.
     #[error("the credential plugin `{command}` cannot be started")]
     NotStarted {
         /// Its program.
         command: String,
-        /// Why.
         source: std::io::Error,
     },
-    /// A credential plugin has failed.
     #[error("the credential plugin `{command}` failed ({status}){}", said(stderr))]
     Failed {
         /// Its program.
         command: String,
-        /// Its exit status.
         status: std::process::ExitStatus,
         /// The end of what it wrote to stderr, where that was not shown.
         stderr: String,

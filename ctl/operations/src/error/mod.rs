@@ -29,6 +29,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// The error of an operation.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The kubeconfig is missing or invalid.
@@ -36,34 +37,24 @@ pub enum Error {
     Kubeconfig {
         /// The file, where one was named.
         path: Option<PathBuf>,
-        /// Why.
         source: KubeconfigError,
     },
-    /// There are no credentials for the API server.
     #[error("no credentials for the API server")]
     NoCredentials(#[from] Box<CredentialError>),
-    /// The API server is unreachable.
     #[error("the API server {address} is unreachable")]
     Unreachable {
         /// Its address, and the context that leads to it.
         address: String,
-        /// Why.
         source: RequestFailure,
     },
-    /// The API server rejects the credentials: 401.
     #[error("the API server {address} rejects the credentials")]
-    Unauthorized {
-        /// Its address.
-        address: String,
-    },
+    Unauthorized { address: String },
     /// A request got no response, retries included.
     #[error("no response to: {verb} {object}")]
     Unanswered {
         /// The verb of the request: `get`, `patch`, …
         verb: &'static str,
-        /// The object.
         object: String,
-        /// Why.
         source: RequestFailure,
     },
     /// The API server responds with a server error, retries included.
@@ -71,7 +62,6 @@ pub enum Error {
     Unable {
         /// The verb of the request: `get`, `patch`, …
         verb: &'static str,
-        /// The object.
         object: String,
         /// The HTTP status.
         code: u16,
@@ -95,27 +85,21 @@ pub enum Error {
         resource: String,
         /// Its API group; empty for the core group.
         group: String,
-        /// Where.
         namespace: String,
     },
     /// Fields belong to another field manager: 409 of a server-side apply.
     #[error("cannot write {object}: {}", conflicts.iter().map(|(field, owner)| format!("`{field}` belongs to `{owner}`")).collect::<Vec<_>>().join(", "))]
     Conflict {
-        /// The object.
         object: String,
         /// Each field with its manager.
         conflicts: Vec<(String, String)>,
     },
     /// An object was modified since it was read: 409.
     #[error("{object} was modified concurrently")]
-    Stale {
-        /// The object.
-        object: String,
-    },
+    Stale { object: String },
     /// The record was modified since it was read.
     #[error("`{release}` was modified concurrently{}", last.as_ref().map(|last| format!(": {last}")).unwrap_or_default())]
     ConcurrentChange {
-        /// The release.
         release: String,
         /// The last change in its history.
         last: Option<String>,
@@ -123,7 +107,6 @@ pub enum Error {
     /// The release is at another generation than the caller expects.
     #[error("expected generation {expected} of `{release}`, found {found}{}", last.as_ref().map(|last| format!(": {last}")).unwrap_or_default())]
     Generation {
-        /// The release.
         release: String,
         /// The generation that the caller expects.
         expected: u64,
@@ -135,7 +118,6 @@ pub enum Error {
     /// There is no record of the release.
     #[error("release `{release}` is not on the cluster at {server}")]
     Unknown {
-        /// The release.
         release: String,
         /// The address of the API server, and the context that leads to it.
         server: String,
@@ -144,12 +126,7 @@ pub enum Error {
     },
     /// The record on the cluster is not obeyed.
     #[error("the record of `{release}` is not obeyed: {fault}")]
-    Untrusted {
-        /// The release.
-        release: ReleaseName,
-        /// Why.
-        fault: RecordFault,
-    },
+    Untrusted { release: ReleaseName, fault: RecordFault },
     /// No record can be read back from the objects.
     #[error(transparent)]
     Recover(#[from] RecoverError),
@@ -158,7 +135,6 @@ pub enum Error {
     Refused {
         /// The verb of the request: `get`, `patch`, …
         verb: &'static str,
-        /// The object.
         object: String,
         /// The HTTP status.
         code: u16,
@@ -168,11 +144,9 @@ pub enum Error {
     /// The API server refuses an object after its record was written: rights, owners or admission have changed in between.
     #[error("the record of `{release}` is written ({last}), and its objects are not: {source}")]
     RecordAhead {
-        /// The release.
         release: String,
         /// The operation that the record names last.
         last: String,
-        /// Why.
         source: Box<Error>,
     },
     /// The signing keys of two namespaces differ.
@@ -194,9 +168,7 @@ pub enum Error {
     /// The Secret holds no valid signing keys.
     #[error("expected keys in Secret {namespace}/{name}")]
     NoKeys {
-        /// Its namespace.
         namespace: String,
-        /// Its name.
         name: &'static str,
         /// The fault of the JSON.
         source: serde_json::Error,
@@ -204,7 +176,6 @@ pub enum Error {
     /// Proxies did not run a generation in time.
     #[error("generation {} does not run in every proxy after {}: {}", desired.generation, canary_release::format::seconds(*waited), outdated(behind, *desired))]
     Late {
-        /// The generation.
         desired: ReleaseGeneration,
         /// The proxies that do not run it.
         behind: Vec<ProxyStatus>,
@@ -222,7 +193,6 @@ pub enum Error {
     /// Proxies did not run a new module in time; it was reverted.
     #[error("module {module} does not run in every proxy after {} and was reverted: {}", canary_release::format::seconds(*waited), outdated(behind, *desired))]
     NoModule {
-        /// The generation that has it.
         desired: ReleaseGeneration,
         /// The URL of the module.
         module: String,
@@ -242,7 +212,6 @@ pub enum Error {
     /// A Deployment did not finish its rolling update in time.
     #[error("{deployment} is not rolled out after {}: {updated} of {replicas} pods are replaced{}", canary_release::format::seconds(*waited), failure.as_ref().map(|failure| format!(" ({failure})")).unwrap_or_default())]
     NotRolledOut {
-        /// The Deployment.
         deployment: String,
         /// The pods with the new template.
         updated: u64,
@@ -263,10 +232,7 @@ pub enum Error {
     },
     /// An object that an operator has named does not exist.
     #[error("expected {object}, found none")]
-    Missing {
-        /// The object.
-        object: Reference,
-    },
+    Missing { object: Reference },
     /// Pods would be replaced, or a label of others overwritten.
     #[error(transparent)]
     Label(#[from] LabelRefusal),
@@ -280,12 +246,7 @@ pub enum Error {
     },
     /// A change of a label failed, and what was written could not be taken back.
     #[error("{deployment} stays paused: {source}")]
-    StaysPaused {
-        /// The Deployment.
-        deployment: String,
-        /// Why.
-        source: Box<Error>,
-    },
+    StaysPaused { deployment: String, source: Box<Error> },
     /// The pods of a version are not ready.
     #[error(transparent)]
     Readiness(#[from] Box<ReadinessError>),
@@ -294,10 +255,7 @@ pub enum Error {
     Protected(#[from] Protected),
     /// An object was deleted while it was needed.
     #[error("expected {object}, found no such object")]
-    Deleted {
-        /// The object.
-        object: Reference,
-    },
+    Deleted { object: Reference },
     /// A rotation begins only where there is nothing to apply: its steps would bring more than keys.
     #[error("expected proxies that run what file and keys say")]
     NotApplied,
@@ -322,12 +280,7 @@ pub enum Error {
     },
     /// An operation on a train fails at this release.
     #[error("{release}: {source}")]
-    InTrain {
-        /// The release.
-        release: String,
-        /// Why.
-        source: Box<Error>,
-    },
+    InTrain { release: String, source: Box<Error> },
     /// The roles of a train cannot be changed in one go.
     #[error(transparent)]
     Train(#[from] TrainError),

@@ -5,12 +5,12 @@ use canary_release::routing::ROUTE_KIND;
 use canary_release::spec::ReleaseName;
 
 /// Objects of others that an operation would break: only their owners can change them.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Protected {
     /// An external route leads to a version that is gone, so its subset stays.
     #[error("version `{version}` is gone, and {ROUTE_KIND} `{route_object}` leads to it")]
     RoutedVersion {
-        /// The version.
         version: String,
         /// The name of the object, in the release's namespace.
         route_object: String,
@@ -20,7 +20,6 @@ pub enum Protected {
     RoutedSubset {
         /// The name of the object, in the release's namespace.
         route_object: String,
-        /// The subset.
         subset: String,
         /// Our rule.
         rule: Box<Reference>,
@@ -28,7 +27,6 @@ pub enum Protected {
     /// Another release signs with the same keys in proxies that this one does not reach.
     #[error("`{other}` has these keys too, and proxies that this release does not reach ({beyond})")]
     SharedKeys {
-        /// The other release.
         other: ReleaseName,
         /// The object with the configuration of such proxies.
         beyond: Box<Reference>,

@@ -6,6 +6,7 @@ use canary_release::status::ReadinessFailure;
 use std::time::Duration;
 
 /// The reason for which a version is not ready.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadinessError {
     /// Its pods cannot get ready by themselves.
@@ -15,9 +16,7 @@ pub enum ReadinessError {
         listed("warnings", warnings)
     )]
     Failed {
-        /// The label of the version.
         label: VersionLabel,
-        /// Why.
         failure: ReadinessFailure,
         /// The last lines of the container's log; none if it may not be read.
         log: Vec<String>,
@@ -27,7 +26,6 @@ pub enum ReadinessError {
     /// Its pods are not ready in time.
     #[error("{ready} of {wanted} pods with {label} are ready after {}{}", seconds(*waited), listed("not ready", reasons))]
     Late {
-        /// The label of the version.
         label: VersionLabel,
         /// The pods that are ready.
         ready: u64,

@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The polling interval.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The lines of a container's output that are shown.
 const LOG_LINES: i64 = 15;

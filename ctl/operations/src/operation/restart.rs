@@ -178,7 +178,6 @@ impl Cluster {
         }
     }
 
-    /// A Deployment as it is.
     pub(crate) async fn deployment(&self, deployment: &Reference) -> Result<Value, Error> {
         let missing = || Error::Deleted { object: deployment.clone() };
         self.client.get(deployment).await?.ok_or_else(missing)

@@ -24,7 +24,6 @@ const KEY: &str = "signing-keys.json";
 /// Since when the key signs that does.
 const SIGNING_SINCE: &str = "canary-ctl.io/signing-since";
 
-/// A Secret with keys.
 pub(crate) struct KeySecret {
     pub(crate) namespace: String,
     pub(crate) ring: SigningKeys,

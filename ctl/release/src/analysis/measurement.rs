@@ -43,7 +43,6 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// One without a value.
     pub(crate) const fn without_value(reason: String) -> Self {
         Self { outcome: Outcome::Unknown, reason, canary: None, stable: None }
     }

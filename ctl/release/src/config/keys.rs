@@ -17,6 +17,7 @@ pub struct SigningKeys {
 }
 
 /// The error of keys that cannot be used.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// No file of keys is configured.
@@ -27,7 +28,6 @@ pub enum KeyError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
         source: std::io::Error,
     },
     /// The file has another shape.
@@ -35,7 +35,6 @@ pub enum KeyError {
     Malformed {
         /// The file.
         path: PathBuf,
-        /// Why.
         source: serde_json::Error,
     },
 }

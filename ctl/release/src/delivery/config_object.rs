@@ -14,9 +14,7 @@ pub(super) const ALL: [&ConfigObject; 3] =
 /// A kind of object that contains the filter's configuration, and where it contains what.
 #[derive(Debug)]
 pub(crate) struct ConfigObject {
-    /// Its API version.
     pub(crate) api_version: &'static str,
-    /// Its kind.
     pub(crate) kind: &'static str,
     /// The configuration.
     pub(super) config: ConfigField,
@@ -49,7 +47,6 @@ pub(super) enum ConfigField {
     Text {
         /// The text.
         config: &'static str,
-        /// The list.
         list: &'static str,
     },
     /// A structure, in which each release can have its own field manager.

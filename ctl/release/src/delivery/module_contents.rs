@@ -28,7 +28,6 @@ impl ModuleContents {
         self
     }
 
-    /// The module of this SHA-256.
     pub(crate) fn get(&self, sha256: &str) -> Option<&EmbeddedModule> {
         self.0.get(sha256)
     }

@@ -3,15 +3,14 @@
 use assignment::contract::Role;
 
 /// The reason for which no release can be derived from the cluster's objects.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The Service is not there.
     #[error("expected Service `{service}`, found none")]
     NoService {
         /// `<namespace>/<name>`.
         service: String,
     },
-    /// It has no selector.
     #[error("Service `{service}` selects no pods: it has no selector")]
     NoSelector {
         /// `<namespace>/<name>`.
@@ -31,12 +30,10 @@ pub enum Error {
         /// The labels that were searched.
         known: String,
     },
-    /// It selects by the version label.
     #[error("Service `{service}` selects `{label}: {version}` alone")]
     OneVersion {
         /// `<namespace>/<name>`.
         service: String,
-        /// The label.
         label: String,
         /// The version that it selects.
         version: String,

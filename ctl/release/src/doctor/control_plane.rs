@@ -77,7 +77,6 @@ impl fmt::Display for Istiod {
     }
 }
 
-/// The tag of an image.
 fn tag(image: &str) -> Option<&str> {
     let name = image.rsplit('/').next()?.split('@').next()?;
     name.split_once(':').map(|(_, tag)| tag)

@@ -25,6 +25,7 @@ pub enum Severity {
 }
 
 /// Something that was found. Its text is one sentence, without a hint.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClusterFinding {
     /// The Service does not exist.
@@ -44,23 +45,16 @@ pub enum ClusterFinding {
         counted(*count, "pod", "pods")
     )]
     Unlabelled {
-        /// The Service.
         service: String,
-        /// The label.
         label: String,
         /// Their number.
         count: usize,
     },
-    /// The canary has no ready pod yet.
     #[error("version `{version}` has no ready pod yet")]
-    CanaryNotStarted {
-        /// The version.
-        version: String,
-    },
+    CanaryNotStarted { version: String },
     /// No pod of the canary can be behind the Service.
     #[error("{0}: no pod of the canary is behind it")]
     NarrowSelector(NarrowSelector),
-    /// Rights are missing.
     #[error("missing: {}", counted(missing.len(), "right", "rights"))]
     MissingRights {
         /// These rights.
@@ -80,13 +74,7 @@ pub enum ClusterFinding {
     },
     /// A proxy does not report metrics, so that no operation can wait for it.
     #[error("{}/{} {fault}", proxy.namespace, proxy.pod)]
-    Silent {
-        /// The proxy.
-        proxy: ProxyExamination,
-        /// Why.
-        fault: ProxyFault,
-    },
-    /// The proxies run different versions of Istio.
+    Silent { proxy: ProxyExamination, fault: ProxyFault },
     #[error("proxies run different versions of Istio: {}", versions.join(", "))]
     MixedVersions {
         /// These versions.
@@ -97,7 +85,6 @@ pub enum ClusterFinding {
     OldIstio {
         /// The subject that runs it: an istiod or a number of proxies, with the verb.
         who: String,
-        /// The version.
         version: String,
     },
     /// Proxies that no istiod of the cluster supports.
@@ -105,23 +92,16 @@ pub enum ClusterFinding {
     UnsupportedProxies {
         /// The number of proxies.
         count: usize,
-        /// Their version.
         version: String,
         /// The versions of the istiods.
         istiods: Vec<String>,
     },
     /// Keys are missing beside an installed release.
     #[error("expected signing keys in {}, found none", namespaces.join(", "))]
-    NoKeys {
-        /// The namespaces.
-        namespaces: Vec<String>,
-    },
+    NoKeys { namespaces: Vec<String> },
     /// The session cookie of the file is none of the application's, as far as the proxies have counted.
     #[error("{message}")]
-    WrongCookie {
-        /// What was counted.
-        message: String,
-    },
+    WrongCookie { message: String },
     /// The proxies have releases without a record.
     #[error(
         "expected a record of each release that the proxies have, found none of {}: its ConfigMap was deleted, or its namespace was",
@@ -154,7 +134,6 @@ pub enum ClusterFinding {
     /// The module is embedded, and there are so many proxies that a registry is better.
     #[error("{0}")]
     EmbeddedAtScale(EmbeddedAtScale),
-    /// The release is not on the cluster.
     #[error("the release is not on this cluster yet")]
     NotInstalled,
 }

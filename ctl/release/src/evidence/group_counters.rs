@@ -41,7 +41,6 @@ impl ReleaseCounters {
     }
 }
 
-/// The group of a tag `<version>/<group>`, if it is of that version.
 fn group(tag: &str, version: &str) -> Option<usize> {
     let (of, group) = tag.rsplit_once('/')?;
     group.parse().ok().filter(|group| of == version && *group < GROUPS)

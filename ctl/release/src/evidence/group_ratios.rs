@@ -71,7 +71,6 @@ struct Shares {
     stable: f64,
 }
 
-/// The shares of each group.
 fn shares(interval: &VersionCounts, step: &VersionCounts) -> [Shares; GROUPS] {
     let all = Shares::of(step.canary.total(), step.stable.total());
     let mut groups = zip(

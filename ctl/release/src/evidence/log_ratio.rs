@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct LogRatio(i64);
 
-/// One nat.
 const NAT: f64 = 1e6;
 
 /// Beyond this a ratio is not printed: e^50 is certainty.

@@ -125,7 +125,6 @@ fn since(earlier: &[u64; GROUPS], later: &[u64; GROUPS]) -> [u64; GROUPS] {
     from_fn(|group| at(later, group).saturating_sub(at(earlier, group)))
 }
 
-/// The same of both versions.
 fn both(of: impl Fn(fn(&BothCounters) -> &ReleaseCounters) -> GroupCounts) -> VersionCounts {
     VersionCounts { canary: of(|[canary, _]| canary), stable: of(|[_, stable]| stable) }
 }

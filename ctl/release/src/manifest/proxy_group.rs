@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 /// The releases of some pods.
 #[derive(Debug)]
 pub(super) struct ProxyGroup<'r> {
-    /// The pods.
     pub(super) pods: &'r Selector,
     /// Their position.
     pub(super) position: Position,

@@ -11,7 +11,6 @@ use assignment::contract::{HeaderNames, Position};
 use serde_json::{Map, Value, json};
 
 const TEMPLATE: &str = include_str!("../../../../envoyfilter-templates/virtualservice.yaml");
-/// Its API version.
 const API_VERSION: &str = "networking.istio.io/v1";
 
 /// One for the gateways, and one for `mesh`: calls inside the mesh must not reach a canary's pods by chance either.

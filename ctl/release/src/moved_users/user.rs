@@ -75,7 +75,6 @@ fn add_new(known: &mut Vec<String>, names: impl Iterator<Item = String>) {
     }
 }
 
-/// A user.
 pub(super) struct User {
     number: u32,
     now: u64,

@@ -8,6 +8,7 @@ use crate::routing::{ROUTE_KIND, RouteObstacle};
 use crate::{config, manifest, record};
 
 /// The reason for which there is no plan.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A manifest is no object.
@@ -19,7 +20,6 @@ pub enum Error {
     /// The configuration object does not contain the release.
     #[error("expected release `{release}` in {object}, found {found}")]
     NotCarried {
-        /// The release.
         release: String,
         /// The object, as it is called.
         object: String,
@@ -34,14 +34,10 @@ pub enum Error {
     MissingModule(#[from] MissingModule),
     /// There is no route object of another owner to inject routes into.
     #[error("expected a {ROUTE_KIND} that leads to Service `{service}`, found none")]
-    NothingToEdit {
-        /// The Service.
-        service: String,
-    },
+    NothingToEdit { service: String },
     /// A route of another owner cannot be edited.
     #[error("cannot edit {object}: route {route} {obstacle}")]
     Uneditable {
-        /// The object.
         object: String,
         /// The route: its name, or its number among those that are not ours.
         route: String,
@@ -50,10 +46,7 @@ pub enum Error {
     },
     /// The user has to decide who writes the routes.
     #[error("{object} leads to the Service, and the file does not say who writes its routes")]
-    Undecided {
-        /// The object.
-        object: String,
-    },
+    Undecided { object: String },
     /// Istio would never match one of our routes.
     #[error("Istio would not come to the routes of {object} for host `{host}`: {by} {why}")]
     Hidden {
@@ -69,7 +62,6 @@ pub enum Error {
     /// An object to edit is a tool's.
     #[error("cannot edit {object}: it belongs to {owner}")]
     NotOurs {
-        /// The object.
         object: String,
         /// The tool, or its field manager.
         owner: String,
@@ -77,7 +69,6 @@ pub enum Error {
     /// An object with one of our names belongs to another owner.
     #[error("cannot write {object}: it belongs to {owner}")]
     Claimed {
-        /// The object.
         object: String,
         /// Its field managers.
         owner: String,
@@ -85,7 +76,6 @@ pub enum Error {
     /// A restart would leave no ready pod.
     #[error("expected a rolling update of {deployment} that leaves a ready pod, found {found}")]
     NoRollingUpdate {
-        /// The Deployment.
         deployment: String,
         /// The found value.
         found: String,

@@ -5,15 +5,13 @@ use serde::{Serialize, Serializer};
 use std::fmt;
 
 /// A note about a plan. As JSON its text.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanNote {
     /// The writer of the routes, with the reason, or the routes that Istio tries first.
     Routes(String),
     /// The `DestinationRule`s of the whole mesh may not be listed.
-    RulesNotListed {
-        /// Their namespace.
-        namespace: String,
-    },
+    RulesNotListed { namespace: String },
     /// A preflight check that would fail: `apply` would not carry out the plan.
     CheckFails(CheckFailed),
 }

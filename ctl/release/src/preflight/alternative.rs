@@ -9,30 +9,22 @@ use jiff::Timestamp;
 use std::collections::BTreeMap;
 
 /// A way to pass a check instead of skipping it.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Alternative {
     /// Start pods of a version.
-    StartPods {
-        /// The version.
-        version: String,
-    },
+    StartPods { version: String },
     /// Take the version label out of the selector of a Service.
     WidenSelector(NarrowSelector),
     /// Stop the pods of a version, so that no route reaches them.
-    StopPods {
-        /// The version.
-        version: String,
-    },
+    StopPods { version: String },
     /// Promote the releases of a train in their order.
     PromoteTrain {
         /// Its name.
         train: String,
     },
     /// Start a process of a version, on the local target.
-    StartProcess {
-        /// The version.
-        version: String,
-    },
+    StartProcess { version: String },
     /// Write the routes to the canary: `apply` does, unless they are external.
     AddRoutes {
         /// The writer of the routes.
@@ -41,10 +33,7 @@ pub enum Alternative {
     /// Write the objects of the filter again: `apply` does.
     RestoreFilter,
     /// Name a port that the Service has.
-    NameServicePort {
-        /// Its ports.
-        ports: Vec<u16>,
-    },
+    NameServicePort { ports: Vec<u16> },
     /// Name the Gateway that serves the hosts.
     NameGateway,
     /// Select the pods of the Gateway.
@@ -53,20 +42,11 @@ pub enum Alternative {
         labels: BTreeMap<String, String>,
     },
     /// Let a server of the Gateway serve a host.
-    ServeHost {
-        /// The host.
-        host: String,
-    },
+    ServeHost { host: String },
     /// Let a server of the Gateway terminate TLS, so that it reads requests.
-    TerminateTls {
-        /// The host.
-        host: String,
-    },
+    TerminateTls { host: String },
     /// Let our routes apply to calls.
-    CoverCalls {
-        /// The calls.
-        calls: Box<UnroutedCalls>,
-    },
+    CoverCalls { calls: Box<UnroutedCalls> },
     /// Let routes of others for a host be used beside ours.
     ShareHost {
         /// The host, and the object that has them.
@@ -112,22 +92,17 @@ pub enum Alternative {
         deployments: Vec<Reference>,
     },
     /// Apply the other releases of a train between the two steps of a rotation.
-    ApplyTrain {
-        /// The train.
-        train: String,
-    },
+    ApplyTrain { train: String },
     /// Give a pod a sidecar, or leave it out.
     GiveSidecar {
         /// The namespace of the pod.
         namespace: String,
-        /// The pod.
         pod: String,
     },
     /// Let the metrics of a proxy be read.
     ReadMetrics {
         /// The namespace of its pod.
         namespace: String,
-        /// The pod.
         pod: String,
     },
     /// Restart the proxies that may have no V8, so that they start with it.

@@ -3,6 +3,7 @@
 use super::RoleChange;
 
 /// The reason for which there is no record, or no change of it.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The record has another shape.
@@ -16,10 +17,7 @@ pub enum Error {
     },
     /// The version before the promotion has left.
     #[error("expected version `{version}` to drain, found it gone: its routes and subset are taken away")]
-    NoWayBack {
-        /// The version.
-        version: String,
-    },
+    NoWayBack { version: String },
     /// A file is older than a promotion or a rollback.
     #[error("expected `{stable}` as the stable version, found `{named}` in the file{}", since(turn.as_deref()))]
     OldStable {

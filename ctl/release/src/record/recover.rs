@@ -41,6 +41,7 @@ pub enum RecoveryScope<'n> {
 }
 
 /// The reason for which no record can be recovered.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecoverError {
     /// Two namespaces have different configurations of the release, and no file says which of them count.
@@ -48,12 +49,7 @@ pub enum RecoverError {
         "expected one state of release `{release}` in all namespaces, found different ones in {}",
         namespaces.iter().map(|namespace| format!("`{namespace}`")).collect::<Vec<_>>().join(" and ")
     )]
-    Ambiguous {
-        /// The release.
-        release: String,
-        /// The namespaces.
-        namespaces: BTreeSet<String>,
-    },
+    Ambiguous { release: String, namespaces: BTreeSet<String> },
 }
 
 /// The record that these objects were written for; `None` if none of them contains a configuration of the release that `apply` has

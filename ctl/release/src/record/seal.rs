@@ -57,6 +57,7 @@ struct RecordSeal {
 }
 
 /// The fault for which a record is not obeyed.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordFault {
     /// It cannot be read.
@@ -76,7 +77,6 @@ pub enum RecordFault {
         /// A namespace in which the record decides.
         namespace: String,
     },
-    /// The namespace has no keys.
     #[error("expected keys of records in namespace `{namespace}`, found none")]
     NoKeys {
         /// A namespace in which the record decides.
@@ -89,15 +89,11 @@ pub enum RecordFault {
         found: u64,
         /// The generation of the object.
         deployed: u64,
-        /// The object.
         object: Box<Reference>,
     },
     /// The objects are those of another installation of the release.
     #[error("expected the record of the installation that {object} has, found that of another one")]
-    OtherInstallation {
-        /// The object.
-        object: Box<Reference>,
-    },
+    OtherInstallation { object: Box<Reference> },
 }
 
 /// The origin of a record, and so whether it is obeyed.

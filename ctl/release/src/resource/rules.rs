@@ -25,7 +25,6 @@ const fn rule(
     Rule { place, expression, message, field }
 }
 
-/// Rules of the object.
 const OBJECT: [Rule; 2] = [
     rule(
         "",

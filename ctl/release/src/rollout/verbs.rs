@@ -24,6 +24,7 @@ pub enum RolloutVerb {
 }
 
 /// The reason why a rollout refuses a verb.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VerbError {
     /// None was started, or it has ended.
@@ -46,7 +47,6 @@ pub enum VerbError {
     /// The file has no plan of that name.
     #[error("expected a plan of {}, found `{name}`", known.join(", "))]
     UnknownPlan {
-        /// The name.
         name: String,
         /// The names that there are.
         known: Vec<String>,
@@ -56,7 +56,6 @@ pub enum VerbError {
         "expected {expected} responses of stable `{stable}` in the proxies, and {percentile} of them within 1000 s, found {found}"
     )]
     NoPercentile {
-        /// The percentile.
         percentile: LatencyPercentile,
         /// The stable version.
         stable: String,
@@ -69,10 +68,7 @@ pub enum VerbError {
     #[error(
         "expected a rollout within its deadline of {deadline}, found one that would end at once: a suspension counts"
     )]
-    PastDeadline {
-        /// The deadline.
-        deadline: Seconds,
-    },
+    PastDeadline { deadline: Seconds },
     /// The present step has no gate.
     #[error("expected a step with `gate: manual`, found {found}")]
     NoGate {
@@ -84,7 +80,6 @@ pub enum VerbError {
     Ending {
         /// The end of the rollout.
         ending: Ending,
-        /// Why.
         reason: String,
     },
 }

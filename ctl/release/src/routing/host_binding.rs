@@ -92,7 +92,6 @@ impl HostBinding {
         }
     }
 
-    /// Its virtual hosts at a server.
     fn virtual_hosts(&self, server: &GatewayServer) -> BTreeSet<String> {
         let own = server.gateway.split('/').next().unwrap_or_default();
         let hosts = server.hosts.iter().filter_map(|entry| {

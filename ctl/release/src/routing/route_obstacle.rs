@@ -3,20 +3,17 @@
 use std::fmt;
 
 /// The reason for which a route of another owner cannot be edited. Its text continues the name of the route.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RouteObstacle {
     /// It has several destinations of the Service.
-    SplitsRequests {
-        /// The Service.
-        service: String,
-    },
+    SplitsRequests { service: String },
     /// Another release has its routes before it.
     OtherRelease,
     /// It matches the filter's routing header.
     MatchesRoutingHeader,
     /// It leads to a subset that is not the stable version's.
     OtherSubset {
-        /// The subset.
         subset: String,
         /// The stable version.
         stable: String,

@@ -184,7 +184,6 @@ impl Theirs<'_> {
     }
 }
 
-/// Their route for one version.
 fn copy(
     original: &Value,
     at: usize,

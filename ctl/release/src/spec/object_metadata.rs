@@ -35,6 +35,7 @@ pub struct ObjectMetadata {
 }
 
 /// The fault of a label or an annotation.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MetadataError {
     /// The name is none.
@@ -49,13 +50,11 @@ pub enum MetadataError {
     Value {
         /// The label.
         name: String,
-        /// Its value.
         value: String,
     },
     /// The name belongs to somebody else.
     #[error("expected a name of your own, found `{name}`: {owner}")]
     Reserved {
-        /// The name.
         name: String,
         /// Whose it is.
         owner: String,
@@ -79,7 +78,6 @@ impl ObjectMetadata {
     }
 }
 
-/// Checks a label.
 pub(super) fn check_label(name: &str, value: &str) -> Result<(), MetadataError> {
     check_name(name)?;
     if is_label_value(value) {

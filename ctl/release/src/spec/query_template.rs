@@ -15,15 +15,14 @@ pub(crate) const VERSION: &str = "version";
 pub struct QueryTemplate<'t>(pub &'t str);
 
 /// A variable that is none.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
     /// One that does not end.
     #[error("expected `}}}}` after `{{{{`, found none")]
     Open,
-    /// One of an unknown name.
     #[error("expected a variable of {}, found `{name}`", known.join(", "))]
     Unknown {
-        /// The name.
         name: String,
         /// Those that there are.
         known: Vec<String>,

@@ -41,7 +41,6 @@ impl ServiceHost {
 }
 
 impl From<(&Label, &Label)> for ServiceHost {
-    /// From name and namespace.
     fn from((name, namespace): (&Label, &Label)) -> Self {
         Self::new(name.as_str(), namespace.as_str())
     }

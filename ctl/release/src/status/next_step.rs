@@ -8,6 +8,7 @@ use assignment::contract::Role;
 use serde::Serialize;
 
 /// The next step.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", tag = "step")]
 pub enum NextStep {
@@ -43,10 +44,7 @@ pub enum NextStep {
     /// The rollout goes on.
     FollowRollout,
     /// The sessions of a version that was rolled back finish, or are ended.
-    FinishRollback {
-        /// That version.
-        version: String,
-    },
+    FinishRollback { version: String },
     /// The version before has drained.
     FinishPromotion {
         /// The version before.

@@ -17,14 +17,13 @@ use assignment::contract::Role;
 use std::collections::BTreeMap;
 
 /// Something that a person should look at. Its text is one sentence, without a hint.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Debug, thiserror::Error)]
 pub enum Problem<'o> {
     /// A version that users are sent to has no ready pod.
     #[error("version `{version}` has {}", none_ready(*all))]
     NoReadyPod {
-        /// The version.
         version: &'o str,
-        /// Its role.
         role: Role,
         /// Its pods, ready or not.
         all: usize,
@@ -43,22 +42,13 @@ pub enum Problem<'o> {
     NoRecord,
     /// The record on the cluster is not obeyed.
     #[error("the record of the release is not obeyed: {fault}; this is what its objects say")]
-    RefusedRecord {
-        /// Why.
-        fault: &'o RecordFault,
-    },
+    RefusedRecord { fault: &'o RecordFault },
     /// The seals of the record could not be checked.
     #[error("the seals of the record were not checked: {reason}; this is what it says")]
-    UnverifiedRecord {
-        /// Why.
-        reason: &'o str,
-    },
+    UnverifiedRecord { reason: &'o str },
     /// An object of the filter does not exist.
     #[error("expected {object}, found no such object: no proxy decides, and clients can name a version")]
-    NoFilter {
-        /// The object.
-        object: &'o Reference,
-    },
+    NoFilter { object: &'o Reference },
     /// Another object of ours does not exist.
     #[error("{object}")]
     Missing {
@@ -68,7 +58,6 @@ pub enum Problem<'o> {
     /// Routes of ours are no longer in an object of another owner.
     #[error("{object} has lost routes of ours: {} has written it", by.join(", "))]
     LostRoutes {
-        /// The object.
         object: &'o str,
         /// The field managers that have written it since.
         by: &'o [String],
@@ -76,17 +65,13 @@ pub enum Problem<'o> {
     /// Routes of ours are copies of routes that have changed since.
     #[error("{object} has routes of ours with former settings: {} has changed the routes that they copy", by.join(", "))]
     OutdatedRoutes {
-        /// The object.
         object: &'o str,
         /// The field managers that have written it since.
         by: &'o [String],
     },
     /// Routes of ours are no longer in an object, and cannot be put back.
     #[error("{}", not_repairable(error))]
-    NotRepairable {
-        /// Why.
-        error: &'o plan::Error,
-    },
+    NotRepairable { error: &'o plan::Error },
     /// A configuration object does not contain the release.
     #[error("{error}")]
     NotDeployed {
@@ -95,19 +80,14 @@ pub enum Problem<'o> {
     },
     /// The subset of a version is missing or selects other pods.
     #[error("{} has no subset with the pods of version `{}`", lost.rule, lost.version)]
-    LostSubset {
-        /// The subset.
-        lost: &'o LostSubset,
-    },
+    LostSubset { lost: &'o LostSubset },
     /// Another field manager has written an object of ours.
     #[error("{object} is not what was written: {} has changed it", by.join(", "))]
     ObjectChanged {
-        /// The object.
         object: &'o str,
         /// The field managers.
         by: &'o [String],
     },
-    /// No route leads to the canary.
     #[error("no {} leads to the canary by the filter's header", route_kinds(*routes))]
     NoRoutes {
         /// The writer of the routes.
@@ -124,7 +104,6 @@ pub enum Problem<'o> {
     /// An operation was interrupted before it wrote this object.
     #[error("{object} does not carry generation {generation}")]
     NotWritten {
-        /// The object.
         object: &'o str,
         /// The record's generation.
         generation: u64,
@@ -133,14 +112,10 @@ pub enum Problem<'o> {
     },
     /// A new module may never arrive, and with it no weight.
     #[error("module {rollout} was not seen in every proxy")]
-    ModuleRollout {
-        /// The rollout.
-        rollout: &'o ModuleRollout,
-    },
+    ModuleRollout { rollout: &'o ModuleRollout },
     /// A proxy runs another generation, or none.
     #[error("{}, generation {} is desired", proxy.compared_with(*desired), desired.generation)]
     ProxyBehind {
-        /// The proxy.
         proxy: &'o ProxyStatus,
         /// The record's generation.
         desired: ReleaseGeneration,
@@ -158,10 +133,7 @@ pub enum Problem<'o> {
     },
     /// A proxy may die of the next Wasm filter. One that reports no metrics is [`Problem::ProxyBehind`].
     #[error("{}/{} runs without V8, and may die of its first Wasm filter", proxy.namespace, proxy.pod)]
-    NoWasmRuntime {
-        /// The proxy.
-        proxy: &'o ProxyStatus,
-    },
+    NoWasmRuntime { proxy: &'o ProxyStatus },
     /// Clients do not return the filter's cookies.
     #[error("{0}")]
     LostCookies(LostCookies),
@@ -171,7 +143,6 @@ pub enum Problem<'o> {
     /// New sessions are not distributed as the weight says, and chance does not explain it.
     #[error("{} of {} new sessions came to the canary in {seconds} s, at a weight of {weight}", share.canary, share.of)]
     ShareDeviates {
-        /// The share.
         share: Share,
         /// Length of the window.
         seconds: u64,
@@ -183,22 +154,12 @@ pub enum Problem<'o> {
     FuseOpen(OpenFuse<'o>),
     /// A weight with an expiry has ended.
     #[error("the weight {weight} has expired")]
-    WeightExpired {
-        /// The weight.
-        weight: Weight,
-    },
-    /// The drain deadline of a version has passed.
+    WeightExpired { weight: Weight },
     #[error("the drain deadline of version `{version}` has passed")]
-    DrainOverdue {
-        /// The version.
-        version: String,
-    },
+    DrainOverdue { version: String },
     /// A version is gone, and objects still name it.
     #[error("routes and subset of the removed version `{version}` remain")]
-    NotPruned {
-        /// The version.
-        version: &'o str,
-    },
+    NotPruned { version: &'o str },
 }
 
 impl Problem<'_> {

@@ -24,13 +24,11 @@ const PERMANENT: [&str; 6] = [
 ];
 
 /// The pods of a version at one moment.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VersionReadiness {
     /// Every workload of it is complete, and every pod of another owner ready.
-    Ready {
-        /// Its pods.
-        pods: u64,
-    },
+    Ready { pods: u64 },
     /// Not yet.
     Waiting {
         /// Its pods that are ready.

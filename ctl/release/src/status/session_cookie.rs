@@ -30,18 +30,17 @@ const MIN_ADOPTED: u64 = 20;
 const MIN_RATIO: u64 = 10;
 
 /// The reason for which the cookie is the wrong one.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WrongCookie<'o> {
     /// No request had a session.
     NeverSet {
-        /// The cookie.
         cookie: &'o str,
         /// The requests of users with an id or a key.
         requests: u64,
     },
     /// Hardly a session begins.
     SetForAll {
-        /// The cookie.
         cookie: &'o str,
         /// The requests with the cookie and without a pin.
         adopted: u64,

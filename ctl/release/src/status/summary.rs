@@ -30,6 +30,7 @@ pub struct ReleaseSummary {
 }
 
 /// Something unusual that a record says.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", tag = "type")]
 pub enum Condition {
@@ -45,15 +46,9 @@ pub enum Condition {
     /// The weight has expired.
     WeightExpired,
     /// The drain deadline of a version has passed.
-    DrainOverdue {
-        /// The version.
-        version: String,
-    },
+    DrainOverdue { version: String },
     /// Routes and subset of a version that is gone remain.
-    NotPruned {
-        /// The version.
-        version: String,
-    },
+    NotPruned { version: String },
 }
 
 impl ReleaseSummary {

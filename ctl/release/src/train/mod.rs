@@ -15,14 +15,12 @@ use crate::record::RoleChange;
 use crate::spec::ReleaseName;
 
 /// The reason for which the roles of a train cannot be changed together.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TrainError {
     /// No release names the train.
     #[error("expected releases of train `{train}`, found none")]
-    NoRelease {
-        /// The train.
-        train: String,
-    },
+    NoRelease { train: String },
     /// Releases of several namespaces have the name, and none of them calls another.
     #[error("expected one train `{train}`, found {}", groups.iter().map(|group| joined(group)).collect::<Vec<_>>().join("; "))]
     Ambiguous {
@@ -37,7 +35,6 @@ pub enum TrainError {
         joined(releases)
     )]
     Cycle {
-        /// The train.
         train: String,
         /// The releases that call each other.
         releases: Vec<ReleaseName>,
@@ -45,19 +42,12 @@ pub enum TrainError {
     /// The canary of a release was rolled back: its callers would call the old version.
     #[error("expected a canary of {release}, or its promotion, found that {change}")]
     RolledBack {
-        /// The release.
         release: ReleaseName,
         /// The rollback.
         change: Box<RoleChange>,
     },
-    /// No release has a canary or a promotion of the train.
     #[error("expected a canary or a promotion in train `{train}`, found none in {}", joined(releases))]
-    NothingToDo {
-        /// The train.
-        train: String,
-        /// Its releases.
-        releases: Vec<ReleaseName>,
-    },
+    NothingToDo { train: String, releases: Vec<ReleaseName> },
 }
 
 fn joined(releases: &[ReleaseName]) -> String {

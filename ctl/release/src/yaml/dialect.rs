@@ -44,7 +44,6 @@ impl<'t> Dialect<'t> {
         fault.map_or(Ok(()), |fault| Err(fault.at(Place::start_of(span))))
     }
 
-    /// Checks a key.
     pub(super) fn check_key(&self, span: &Span) -> Result<(), SyntaxError> {
         let behind = self.behind(span);
         let has_break = behind.trim_start().starts_with(':')

@@ -4,7 +4,6 @@ use crate::chart::{CONFIG_VOLUME, alone, beside, chart, config, names, objects};
 use helm_twins::{Action, Object, plan};
 use serde_json::{Value, json};
 
-/// The objects with a namespace each.
 fn in_namespace(objects: &[Object], namespace: &str) -> Vec<Object> {
     let place = |object: &Object| {
         let mut value = object.value().clone();

@@ -21,7 +21,6 @@ pub(crate) enum BenchError {
     /// The local target's files could not be made.
     #[error("the files of a local envoy could not be made")]
     Local(#[from] canary_ctl::local::Error),
-    /// A configuration could not be made.
     #[error("the configuration of the filter could not be made")]
     Config(#[from] canary_release::config::Error),
     /// The benchmark's own release is not accepted.

@@ -20,7 +20,6 @@ use std::time::{Duration, Instant};
 /// Configurations that are measured.
 const COUNTS: [usize; 3] = [1, 100, MANY];
 
-/// Updates of each.
 const UPDATES: usize = 7;
 
 /// Between two probes; a pause is known to this and a probe's own time.

@@ -123,7 +123,6 @@ impl<'l> Calls<'l> {
     }
 }
 
-/// Of all versions, or of one.
 fn service(namespace: &str, version: Option<&str>) -> Value {
     let (mut name, mut selector) = ("shop".to_owned(), json!({"app": "shop"}));
     if let Some(version) = version {

@@ -109,7 +109,6 @@ const fn untried(rate: f64) -> Rate {
     (rate, None)
 }
 
-/// The rows of a scenario, one for each rate.
 fn each(name: &str, expected: Expected, rates: &[Rate], scenario: impl Fn(f64) -> Scenario) -> Vec<Row> {
     let row = |(rate, reviewed): &Rate| {
         let id = format!("{name} @{}", (rate * 1e3).round() / 1e3);

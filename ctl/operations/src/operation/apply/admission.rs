@@ -22,7 +22,6 @@ impl Cluster {
         self.refusals(release, planned).await.into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// The same; all refusals.
     pub(crate) async fn refusals(&self, release: &Release, planned: &Planned) -> Vec<Error> {
         let record = async { about_the_write(self.records.dry_run(&release.name, &planned.stored).await) };
         let keys =

@@ -16,7 +16,6 @@ use serde_json::Value;
 
 /// Everything that is known before the first write.
 pub(crate) struct Planned {
-    /// The record as it is.
     pub(crate) before: Option<Record>,
     /// The record as it will be, with the version that it replaces.
     pub(crate) stored: StoredRecord,

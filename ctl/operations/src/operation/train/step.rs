@@ -77,7 +77,6 @@ impl TrainChanged {
     }
 }
 
-/// A result with the release that it is about.
 pub(super) fn about<T>(release: &ReleaseName, result: Result<T, Error>) -> Result<T, Error> {
     result.map_err(|error| Error::InTrain { release: release.to_string(), source: Box::new(error) })
 }

@@ -15,7 +15,6 @@ use jiff::Timestamp;
 
 /// The observation before anything is written.
 pub(super) struct Found {
-    /// The record as it was read.
     pub(super) as_read: StoredRecord,
     /// The same with what was counted.
     pub(super) stored: StoredRecord,

@@ -13,32 +13,24 @@ use serde_json::{Map, Value, json};
 pub const VERSION_ANNOTATION: &str = "canary-ctl.io/version";
 
 /// The reason for which a running Deployment does not get the label, or does not lose it.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Debug, thiserror::Error)]
 pub enum LabelRefusal {
     /// Somebody else has paused it, and would find it resumed.
     #[error("expected {deployment} not paused, found `paused: true`{}", by(owners))]
     Paused {
-        /// The Deployment.
         deployment: String,
         /// The field managers of the pause.
         owners: Vec<String>,
     },
-    /// It is being deleted.
     #[error("expected {deployment}, found it being deleted")]
-    Terminating {
-        /// The Deployment.
-        deployment: String,
-    },
+    Terminating { deployment: String },
     /// There is no pod to keep.
     #[error("expected running pods of {deployment}, found `replicas: 0`")]
-    NoReplicas {
-        /// The Deployment.
-        deployment: String,
-    },
+    NoReplicas { deployment: String },
     /// Pods are being replaced, or are not available.
     #[error("expected {deployment} rolled out, found {}{}", rolled_out(*updated, *replicas), failure.as_ref().map(|failure| format!(" ({failure})")).unwrap_or_default())]
     Incomplete {
-        /// The Deployment.
         deployment: String,
         /// The pods of the newest template.
         updated: u64,
@@ -47,21 +39,11 @@ pub enum LabelRefusal {
         /// The reason for which Kubernetes has given the rollout up.
         failure: Option<String>,
     },
-    /// No `ReplicaSet` has the template of the Deployment.
     #[error("expected a ReplicaSet with the template of {deployment}, found none")]
-    NoReplicaSet {
-        /// The Deployment.
-        deployment: String,
-    },
+    NoReplicaSet { deployment: String },
     /// Pods of an earlier template still run.
     #[error("expected pods of the current template of {deployment}, found others: {}", pods.join(", "))]
-    OtherPods {
-        /// The Deployment.
-        deployment: String,
-        /// The pods.
-        pods: Vec<String>,
-    },
-    /// The label has another value.
+    OtherPods { deployment: String, pods: Vec<String> },
     #[error("expected `{label}` or no such label in {object}, found `{found}`")]
     OtherValue {
         /// The Deployment, the `ReplicaSet` or the pod.
@@ -86,7 +68,6 @@ pub enum LabelRefusal {
         "expected one ReplicaSet with the resulting template of {deployment}, found another one: {replica_set}"
     )]
     SameTemplate {
-        /// The Deployment.
         deployment: String,
         /// The other `ReplicaSet`.
         replica_set: String,
@@ -94,7 +75,6 @@ pub enum LabelRefusal {
     /// Another change of a label is not finished.
     #[error("expected {deployment} paused for the label `{label}`, found it paused for another one: {}", found.join(", "))]
     OtherLabel {
-        /// The Deployment.
         deployment: String,
         /// The label's name.
         label: String,
@@ -104,7 +84,6 @@ pub enum LabelRefusal {
     /// The label is not ours to remove.
     #[error("expected the label `{label}` of {deployment} to be ours, found {found}")]
     Foreign {
-        /// The Deployment.
         deployment: String,
         /// The label's name.
         label: String,

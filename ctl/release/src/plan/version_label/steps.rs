@@ -56,24 +56,16 @@ pub enum LabelAction {
 }
 
 /// A later risk that is not refused.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum LabelNote {
     /// An autoscaler of the Deployment: a second one, whose target's selector overlaps, stops both.
-    Autoscaler {
-        /// The autoscaler.
-        autoscaler: Reference,
-    },
+    Autoscaler { autoscaler: Reference },
     /// Autoscalers cannot be listed.
-    AutoscalersNotListed {
-        /// Where.
-        namespace: String,
-    },
+    AutoscalersNotListed { namespace: String },
     /// Affinity or spread terms mean the Deployment's own pods, and those of a canary: they stay as they are.
-    OwnTerms {
-        /// The Deployment.
-        deployment: Reference,
-    },
+    OwnTerms { deployment: Reference },
 }
 
 impl fmt::Display for LabelNote {

@@ -137,7 +137,6 @@ pub(super) fn template_labels(object: &Value) -> Map<String, Value> {
     labels(object, TEMPLATE_LABELS)
 }
 
-/// The labels of an object.
 pub(super) fn own_labels(object: &Value) -> Map<String, Value> {
     labels(object, LABELS)
 }

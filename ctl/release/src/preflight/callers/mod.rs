@@ -43,6 +43,7 @@ pub struct Callers {
 }
 
 /// Calls of a Service that no route of ours covers, with the reason.
+#[expect(missing_docs, reason = "the message, or the name of a field, says it")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(rename_all = "camelCase", tag = "type")]
 pub enum UnroutedCalls {
@@ -57,17 +58,13 @@ pub enum UnroutedCalls {
         namespace: String,
         /// Which of its pods; none: all.
         labels: PodLabels,
-        /// The rule.
         rule: Reference,
         /// Whether the rule names the Service, and no wildcard.
         names_service: bool,
     },
     /// Another Service selects the same pods, and leads to the same port.
     #[error("{service} selects the same pods: calls of it get any version")]
-    OtherService {
-        /// That Service.
-        service: Reference,
-    },
+    OtherService { service: Reference },
     /// The Service has ports on the nodes, or addresses outside the cluster.
     #[error("{service} is open on each node, or by an external address: what comes there gets any version")]
     OnNodes {
@@ -79,23 +76,17 @@ pub enum UnroutedCalls {
         "expected a cluster address of {service}, found `clusterIP: None`: callers inside the mesh choose a pod by DNS, and no route \
          applies to their calls"
     )]
-    Headless {
-        /// The Service.
-        service: Reference,
-    },
+    Headless { service: Reference },
     /// The port is no HTTP for Istio.
     #[error(
         "expected HTTP on port {port} of {service}, found `{found}`, which is {protocol} for Istio: no route applies to calls inside \
          the mesh"
     )]
     NotHttp {
-        /// The Service.
         service: Reference,
-        /// Its port.
         port: u16,
         /// Its name or `appProtocol`.
         found: String,
-        /// The protocol.
         protocol: String,
     },
     /// Callers cannot see the Service, so they call it past all routes.
@@ -104,7 +95,6 @@ pub enum UnroutedCalls {
         of_namespace(namespace.as_deref())
     )]
     OutOfScope {
-        /// The `Sidecar`.
         sidecar: Reference,
         /// The namespace of the callers; `None`: all that have no `Sidecar` of their own.
         namespace: Option<String>,

@@ -13,7 +13,6 @@ pub(in crate::spec) const MODES: [(&str, Mode); 4] = [
     (Mode::Local.as_str(), Mode::Local),
 ];
 
-/// The default delivery.
 pub(super) fn default_delivery() -> Delivery {
     Delivery {
         mode: Mode::EnvoyFilter,

@@ -51,7 +51,6 @@ pub(super) fn label(description: &str) -> Value {
     json!({"description": description, "type": ["string", "integer", "boolean"], "minimum": 0, "pattern": LABEL})
 }
 
-/// One of the words of a table.
 pub(super) fn words<T>(description: &str, table: &[(&str, T)]) -> Value {
     let words: Vec<&str> = table.iter().map(|(word, _)| *word).collect();
     json!({"description": description, "enum": words})
@@ -126,7 +125,6 @@ pub(super) fn address(description: &str) -> Value {
     })
 }
 
-/// A list.
 pub(super) fn list(description: &str, items: Value) -> Value {
     let mut schema = json!({"description": description, "type": "array"});
     set(&mut schema, "items", items);
@@ -140,7 +138,6 @@ pub(super) fn map_of(description: &str, values: Value) -> Value {
     schema
 }
 
-/// Sets a keyword.
 pub(super) fn set(schema: &mut Value, keyword: &str, value: Value) {
     if let Value::Object(keywords) = schema {
         keywords.insert(keyword.to_owned(), value);

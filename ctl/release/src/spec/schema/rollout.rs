@@ -100,7 +100,6 @@ pub(super) fn one_of(fields: &[&str]) -> Value {
     fields.iter().map(given).collect()
 }
 
-/// The source of a secret.
 pub(super) fn secret_source(description: &str) -> Value {
     let secret = mapping(
         "Secret in the namespace of the release.",
