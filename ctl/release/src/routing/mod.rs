@@ -7,7 +7,7 @@
 //! route_obstacle          why a route of another owner cannot be edited
 //! host_binding            which objects answer for a host                              objects      -> TakenHost
 //! leads                   whether a route object leads to a version                    objects      -> bool
-//! gateway_api             the same of HTTPRoutes, which have no subsets                objects      -> bool
+//! gateway_api             where HTTPRoutes lead, and routes of our own beside them     objects      -> objects
 //! coverage                routes to the pods that bypass ours                          objects      -> Gap
 //! ```
 
@@ -35,7 +35,8 @@ pub(crate) mod virtual_service_routes;
 
 pub use coverage::{AmbientPods, Bypass, Coverage, Gap, Reach, UnmeshedPods, gaps};
 pub use gateway_api::{
-    GATEWAY_API, GATEWAY_NAME_LABEL, HTTP_ROUTE_KIND, WholeService, http_route_leads_by_header,
+    GATEWAY_API, GATEWAY_NAME_LABEL, HTTP_ROUTE_KIND, ParentGateway, RulePlace, SiblingContext,
+    SiblingRefusal, VersionRoute, WholeService, http_route_leads_by_header, sibling_routes,
 };
 pub use host_binding::{GatewayServer, HostBinding, TakenHost, is_sent_to, taken_hosts};
 pub(crate) use host_binding::{MESH, gateways, narrower};

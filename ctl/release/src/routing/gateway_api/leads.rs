@@ -1,7 +1,7 @@
-//! `HTTPRoute`s of the Gateway API: whether they lead to a version by our header, or to pods of every version.
+//! Whether an `HTTPRoute` leads to a version by our header, or to pods of every version.
 //!
 //! A rule leads to Services and not to subsets, so each version has a Service of its own there. Such routes are always written by
-//! somebody else (`routes: external`).
+//! their owner (`routes: external`).
 //!
 //! # Source
 //! Gateway API, [HTTPRoute](https://gateway-api.sigs.k8s.io/reference/spec/#httproute): names of headers are compared without
@@ -39,7 +39,7 @@ pub fn http_route_leads_by_header(route: &Value, value: &str, whole: WholeServic
 }
 
 /// Whether a rule of an `HTTPRoute` leads to pods of every version.
-pub(super) fn leads_to_whole_service(route: &Value, whole: WholeService<'_>) -> bool {
+pub(in crate::routing) fn leads_to_whole_service(route: &Value, whole: WholeService<'_>) -> bool {
     rules(route).flat_map(backends).any(|one| is(one, route, whole))
 }
 
@@ -48,12 +48,13 @@ fn rules(route: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// The backends that get requests.
-fn backends(rule: &Value) -> impl Iterator<Item = &Value> {
+pub(super) fn backends(rule: &Value) -> impl Iterator<Item = &Value> {
     let all = rule.get("backendRefs").and_then(Value::as_array).into_iter().flatten();
     all.filter(|one| one.get("weight").and_then(Value::as_u64) != Some(0))
 }
 
-fn is(backend: &Value, route: &Value, whole: WholeService<'_>) -> bool {
+/// Whether a backend of a route is this Service.
+pub(super) fn is(backend: &Value, route: &Value, whole: WholeService<'_>) -> bool {
     let text = |field: &str| backend.get(field).and_then(Value::as_str);
     let own = route.pointer("/metadata/namespace").and_then(Value::as_str);
     text("kind").unwrap_or("Service") == "Service"

@@ -1,0 +1,27 @@
+//! The Gateway API: where `HTTPRoute`s lead, and routes of our own beside those of others.
+//!
+//! ```text
+//! leads         whether a route leads to a version by our header, or to pods of every version   object  -> bool
+//! http_route    a route as precedence needs it: its rules and their matches                     object  -> HttpRoute
+//! listener      where a route is attached: listeners, and its hostnames there                   route   -> Attachments
+//! precedence    which of two matches goes first                                                 matches -> Ordering
+//! overlap       whether a request can match two of them                                         matches -> bool
+//! siblings      our routes: each match of the owner's with one header match more                routes  -> objects
+//! proof         that our routes answer what the owner's would have given to the Service         matches -> Refusals
+//! refusal       why there are no siblings
+//! ```
+
+mod http_route;
+mod leads;
+mod listener;
+mod overlap;
+mod precedence;
+mod proof;
+mod refusal;
+mod siblings;
+
+pub(super) use leads::leads_to_whole_service;
+pub use leads::{GATEWAY_API, GATEWAY_NAME_LABEL, HTTP_ROUTE_KIND, WholeService, http_route_leads_by_header};
+pub use listener::ParentGateway;
+pub use refusal::{RulePlace, SiblingRefusal};
+pub use siblings::{SiblingContext, VersionRoute, sibling_routes};

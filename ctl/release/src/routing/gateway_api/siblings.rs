@@ -1,0 +1,309 @@
+//! Routes of our own beside those of others: each match of a rule that leads to the Service, with one header match more, leads to the
+//! Service of a version. The owner's objects stay as they are, and what has not the header is routed as before.
+//!
+//! They are in the namespace of the owner's route, so its parents and its `ReferenceGrant`s are theirs too.
+//!
+//! # Source
+//! Gateway API 1.7.0: an object has 16 rules and 128 matches at the most, a match 16 headers. A longer path precedes any number of
+//! headers, so each of the owner's matches is repeated; of equal paths more headers precede fewer, whichever object is older.
+
+use super::http_route::{HttpMatch, HttpRoute, HttpRule, list, name_of, unknown_field};
+use super::leads::{GATEWAY_API, HTTP_ROUTE_KIND, WholeService, backends, is};
+use super::listener::{Attachment, ParentGateway, attachments};
+use super::proof::prove;
+use super::refusal::{RulePlace, SiblingRefusal};
+use crate::object::{FIELD_MANAGER, NamespacedName};
+use crate::routing::is_ours;
+use assignment::contract::HeaderNames;
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+const MAX_RULES: usize = 16;
+const MAX_MATCHES: usize = 128;
+const MAX_HEADERS: usize = 16;
+/// Their names have two digits, so that their order is that of the numbers.
+const MAX_OBJECTS: usize = 100;
+const RULE_FIELDS: [&str; 6] = ["name", "matches", "filters", "backendRefs", "timeouts", "retry"];
+const BACKEND_FIELDS: [&str; 7] = ["group", "kind", "name", "namespace", "port", "weight", "filters"];
+
+/// The release that routes of our own are for.
+#[derive(Clone, Copy, Debug)]
+pub struct SiblingContext<'c> {
+    /// Our objects have this name and a number.
+    pub name: &'c str,
+    /// The Service that the owner's rules lead to.
+    pub service: WholeService<'c>,
+    /// The versions that users may get.
+    pub versions: &'c [VersionRoute<'c>],
+    /// The Gateways whose proxies run the filter.
+    pub gateways: &'c [ParentGateway],
+    /// The `ReferenceGrant`s of the Service's namespace.
+    pub grants: &'c [Value],
+}
+
+/// The header and the Service of a version.
+#[derive(Clone, Copy, Debug)]
+pub struct VersionRoute<'v> {
+    /// The value that the filter gives the routing header.
+    pub header: &'v str,
+    /// The version's Service, in the namespace of the plain one.
+    pub service: &'v str,
+}
+
+/// A route of others at the Gateways of the release.
+pub(super) struct OwnerRoute<'o> {
+    pub(super) route: HttpRoute<'o>,
+    pub(super) attachments: BTreeSet<Attachment>,
+    /// The backend of each rule that leads to the Service, by the position of the rule.
+    pub(super) leading: BTreeMap<usize, &'o Value>,
+}
+
+/// An object of ours, and which of the owners' rules each of its rules repeats, for which version.
+pub(super) struct SiblingRoute {
+    pub(super) object: Value,
+    pub(super) repeats: Vec<Repeated>,
+    parents: Vec<Value>,
+    matches: usize,
+}
+
+/// By the positions of the owner's route, of its rule, and of the version.
+#[derive(Clone, Copy)]
+pub(super) struct Repeated {
+    pub(super) owner: usize,
+    pub(super) rule: usize,
+    pub(super) version: usize,
+}
+
+/// Our routes beside these `HTTPRoute`s, in the order in which they have to be created; none if no rule leads to the Service.
+///
+/// `routes` are all of the cluster. Those of ours among them, from an earlier call, are replaced and not repeated; their age counts.
+///
+/// # Errors
+///
+/// Every rule that cannot be repeated, and every pair of rules where a request with the header would get another answer than the
+/// version's in place of the Service's.
+pub fn sibling_routes(
+    routes: &[Value],
+    context: &SiblingContext<'_>,
+) -> Result<Vec<Value>, BTreeSet<SiblingRefusal>> {
+    let (owners, mut refusals) = read_owners(routes, context);
+    for owner in &owners {
+        refusals.extend(owner.leading.keys().flat_map(|rule| refusals_of(owner, *rule, context)));
+    }
+    if !refusals.is_empty() {
+        return Err(refusals);
+    }
+    let siblings = repeat(&owners, context)?;
+    let refusals = prove(&owners, &siblings, routes);
+    if refusals.is_empty() {
+        Ok(siblings.into_iter().map(|sibling| sibling.object).collect())
+    } else {
+        Err(refusals)
+    }
+}
+
+/// The routes of others, the oldest first, as ties between them are decided.
+fn read_owners<'o>(
+    routes: &'o [Value],
+    context: &SiblingContext<'_>,
+) -> (Vec<OwnerRoute<'o>>, BTreeSet<SiblingRefusal>) {
+    let mut owners = Vec::new();
+    let mut refusals = BTreeSet::new();
+    for object in routes.iter().filter(|object| !is_sibling(object, context)) {
+        let attachments = attachments(object, context.gateways);
+        if attachments.is_empty() {
+            continue;
+        }
+        match HttpRoute::read(object) {
+            Ok(route) => {
+                let leading = leading(&route, context.service);
+                owners.push(OwnerRoute { route, attachments, leading });
+            }
+            Err(refusal) => drop(refusals.insert(refusal)),
+        }
+    }
+    owners.sort_by(|one, other| {
+        (one.route.created, &one.route.name).cmp(&(other.route.created, &other.route.name))
+    });
+    (owners, refusals)
+}
+
+/// Whether an object is one of those that we write for this release.
+fn is_sibling(object: &Value, context: &SiblingContext<'_>) -> bool {
+    let (_, name) = name_of(object);
+    let number = name.strip_prefix(context.name).and_then(|rest| rest.strip_prefix('-'));
+    is_ours(object) && number.is_some_and(|number| number.len() == 2 && number.parse::<usize>().is_ok())
+}
+
+fn leading<'o>(route: &HttpRoute<'o>, service: WholeService<'_>) -> BTreeMap<usize, &'o Value> {
+    let backend = |rule: &HttpRule<'o>| backends(rule.body).find(|one| is(one, route.object, service));
+    let rules = route.rules.iter().enumerate();
+    rules.filter_map(|(index, rule)| Some((index, backend(rule)?))).collect()
+}
+
+fn refusals_of(owner: &OwnerRoute<'_>, index: usize, context: &SiblingContext<'_>) -> Vec<SiblingRefusal> {
+    let place = || RulePlace { route: owner.route.name.clone(), rule: index };
+    let (Some(rule), Some(backend)) = (owner.route.rules.get(index), owner.leading.get(&index)) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    if backends(rule.body).count() > 1 {
+        found.push(SiblingRefusal::SeveralBackends { place: place() });
+    }
+    let unknown = unknown_field(rule.body, &RULE_FIELDS)
+        .or_else(|| Some(format!("backendRefs.{}", unknown_field(backend, &BACKEND_FIELDS)?)));
+    found.extend(unknown.map(|field| SiblingRefusal::UnknownField { place: place(), field }));
+    let routing = HeaderNames::default().routing;
+    let any = |wrong: &dyn Fn(&HttpMatch) -> bool| rule.matches.iter().any(wrong);
+    if any(&|one| one.path.is_regex()) {
+        found.push(SiblingRefusal::RegexPath { place: place() });
+    }
+    if any(&|one| one.names_header(&routing)) {
+        found.push(SiblingRefusal::MatchesRoutingHeader { place: place() });
+    }
+    if any(&|one| list(one.body.get("headers")).len() >= MAX_HEADERS) {
+        found.push(SiblingRefusal::TooManyHeaders { place: place() });
+    }
+    let namespace = context.service.namespace;
+    if owner.route.name.0 != namespace {
+        let missing =
+            context.versions.iter().filter(|version| !is_granted(&owner.route.name.0, version, context));
+        found.extend(missing.map(|version| SiblingRefusal::MissingGrant {
+            place: place(),
+            namespace: namespace.to_owned(),
+            service: version.service.to_owned(),
+        }));
+    }
+    found
+}
+
+/// Whether a route of a namespace may lead to the Service of a version.
+fn is_granted(namespace: &str, version: &VersionRoute<'_>, context: &SiblingContext<'_>) -> bool {
+    let is = |one: &Value, field: &str, value: &str| {
+        one.get(field).and_then(Value::as_str).unwrap_or_default() == value
+    };
+    let (group, _) = GATEWAY_API.split_once('/').unwrap_or_default();
+    context.grants.iter().filter(|grant| name_of(grant).0 == context.service.namespace).any(|grant| {
+        let from = list(grant.pointer("/spec/from")).iter().any(|from| {
+            is(from, "group", group) && is(from, "kind", HTTP_ROUTE_KIND) && is(from, "namespace", namespace)
+        });
+        from && list(grant.pointer("/spec/to")).iter().any(|to| {
+            let every = to.get("name").is_none();
+            is(to, "group", "") && is(to, "kind", "Service") && (every || is(to, "name", version.service))
+        })
+    })
+}
+
+/// Our objects: those of equal parents and hostnames together, within the limits.
+fn repeat(
+    owners: &[OwnerRoute<'_>],
+    context: &SiblingContext<'_>,
+) -> Result<Vec<SiblingRoute>, BTreeSet<SiblingRefusal>> {
+    let mut found: Vec<SiblingRoute> = Vec::new();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for (owner, seen) in owners.iter().enumerate() {
+        let parents = parents(&seen.route, context.gateways);
+        for (&rule, backend) in &seen.leading {
+            let Some(body) = seen.route.rules.get(rule) else { continue };
+            for (version, target) in context.versions.iter().enumerate() {
+                let index = if let Some(index) = room(&found, seen, &parents, body.matches.len()) {
+                    index
+                } else {
+                    let count = counts.entry(seen.route.name.0.as_str()).or_default();
+                    found.push(SiblingRoute::new(seen, &parents, &format!("{}-{count:02}", context.name)));
+                    *count += 1;
+                    found.len() - 1
+                };
+                if let Some(sibling) = found.get_mut(index) {
+                    sibling.add(sibling_rule(body, backend, target), body.matches.len());
+                    sibling.repeats.push(Repeated { owner, rule, version });
+                }
+            }
+        }
+    }
+    let too_many = counts.into_iter().filter(|(_, count)| *count > MAX_OBJECTS);
+    let refusals: BTreeSet<SiblingRefusal> = too_many
+        .map(|(namespace, count)| SiblingRefusal::TooManyObjects {
+            namespace: namespace.to_owned(),
+            count,
+            most: MAX_OBJECTS,
+        })
+        .collect();
+    if refusals.is_empty() { Ok(found) } else { Err(refusals) }
+}
+
+/// The parents of a route that run the filter.
+fn parents(route: &HttpRoute<'_>, gateways: &[ParentGateway]) -> Vec<Value> {
+    let all = list(route.object.pointer("/spec/parentRefs")).iter();
+    let ours = all.filter(|parent| gateways.iter().any(|gateway| gateway.is_parent(parent, &route.name.0)));
+    ours.cloned().collect()
+}
+
+/// The last of our objects beside such a route, if it takes a rule more.
+fn room(found: &[SiblingRoute], owner: &OwnerRoute<'_>, parents: &[Value], matches: usize) -> Option<usize> {
+    let hostnames = owner.route.object.pointer("/spec/hostnames");
+    let index = found.iter().rposition(|one| {
+        one.parents == parents
+            && one.object.pointer("/spec/hostnames") == hostnames
+            && name_of(&one.object).0 == owner.route.name.0
+    })?;
+    let last = found.get(index)?;
+    (last.repeats.len() < MAX_RULES && last.matches + matches <= MAX_MATCHES).then_some(index)
+}
+
+/// A rule for a version: the owner's, with the header in each match and the version's Service in the place of the plain one.
+fn sibling_rule(rule: &HttpRule<'_>, backend: &Value, version: &VersionRoute<'_>) -> Value {
+    let header = json!({"type": "Exact", "name": HeaderNames::default().routing, "value": version.header});
+    let with_header = |one: &HttpMatch| {
+        let mut body = one.body.clone();
+        let mut headers = list(body.get("headers")).to_vec();
+        headers.push(header.clone());
+        set(&mut body, "headers", Value::Array(headers));
+        body
+    };
+    let mut backend = backend.clone();
+    set(&mut backend, "name", json!(version.service));
+    let mut body = rule.body.clone();
+    set(&mut body, "matches", rule.matches.iter().map(with_header).collect());
+    set(&mut body, "backendRefs", json!([backend]));
+    // Of an object it names one rule alone.
+    if let Some(fields) = body.as_object_mut() {
+        fields.remove("name");
+    }
+    body
+}
+
+fn set(object: &mut Value, field: &str, value: Value) {
+    if let Some(fields) = object.as_object_mut() {
+        fields.insert(field.to_owned(), value);
+    }
+}
+
+impl SiblingRoute {
+    fn new(owner: &OwnerRoute<'_>, parents: &[Value], name: &str) -> Self {
+        let mut spec = Map::from_iter([("parentRefs".to_owned(), json!(parents))]);
+        if let Some(hostnames) = owner.route.object.pointer("/spec/hostnames") {
+            spec.insert("hostnames".to_owned(), hostnames.clone());
+        }
+        spec.insert("rules".to_owned(), json!([]));
+        let metadata = json!({"namespace": owner.route.name.0, "name": name,
+            "labels": {"app.kubernetes.io/managed-by": FIELD_MANAGER}});
+        let object =
+            json!({"apiVersion": GATEWAY_API, "kind": HTTP_ROUTE_KIND, "metadata": metadata, "spec": spec});
+        Self { object, repeats: Vec::new(), parents: parents.to_vec(), matches: 0 }
+    }
+
+    fn add(&mut self, rule: Value, matches: usize) {
+        if let Some(rules) = self.object.pointer_mut("/spec/rules").and_then(Value::as_array_mut) {
+            rules.push(rule);
+            self.matches += matches;
+        }
+    }
+
+    /// Its name, and since when it exists.
+    pub(super) fn created<'r>(&self, routes: &'r [Value]) -> Option<&'r str> {
+        let name: NamespacedName = name_of(&self.object);
+        let before = routes.iter().find(|object| is_ours(object) && name_of(object) == name)?;
+        before.pointer("/metadata/creationTimestamp").and_then(Value::as_str)
+    }
+}
