@@ -82,7 +82,7 @@ fn policy(section: &mut Section<'_>) -> RolloutPolicy {
     }
 }
 
-/// How long a hold lasts; beside `onFailure: hold` its end would be another hold.
+/// The longest hold; beside `onFailure: hold` its end would be another hold.
 fn max_held(section: &mut Section<'_>, on_failure: FailureAction) -> Option<Seconds> {
     let node = section.node("maxHeld")?;
     let max_held = section.parsed("maxHeld");
