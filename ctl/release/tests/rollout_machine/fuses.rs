@@ -20,13 +20,19 @@ fn with_fused(fixture: &mut RolloutFixture, fused: usize) -> Decision {
 }
 
 #[test]
-fn the_fuse_of_one_proxy_holds_a_rollout_whose_step_is_over_and_lets_it_go_on_when_it_closes() {
+fn the_fuse_of_one_proxy_holds_a_rollout_whose_step_is_over_and_the_step_begins_its_time_again_when_it_closes() {
     let mut fixture = at_ten_percent(ROLLOUT);
     fixture.pass(60);
     let decision = with_fused(&mut fixture, 1);
     assert_eq!((decision.phase, decision.action), (RolloutPhase::Held, RolloutAction::Wait));
     assert_eq!(decision.reason, "the fuse of the canary is open in 1 proxy; Advance");
     fixture.pass(30);
+    for left in [60, 1] {
+        let decision = with_fused(&mut fixture, 0);
+        assert_eq!((decision.phase, decision.action), (RolloutPhase::Progressing, RolloutAction::Wait));
+        assert_eq!(decision.reason, format!("the step at 10% has {left}s left"));
+        fixture.pass(if left == 60 { 59 } else { 1 });
+    }
     assert_eq!(with_fused(&mut fixture, 0).action, RolloutAction::EnterStep(1));
 }
 
