@@ -20,7 +20,7 @@ fn with_fused(fixture: &mut RolloutFixture, fused: usize) -> Decision {
 }
 
 #[test]
-fn the_fuse_of_one_proxy_holds_a_rollout_whose_step_is_over_and_the_step_begins_its_time_again_when_it_closes() {
+fn the_fuse_of_one_proxy_holds_a_rollout_and_its_step_begins_again_when_it_closes() {
     let mut fixture = at_ten_percent(ROLLOUT);
     fixture.pass(60);
     let decision = with_fused(&mut fixture, 1);

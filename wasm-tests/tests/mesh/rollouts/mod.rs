@@ -113,7 +113,9 @@ fn a_good_canary_is_promoted_and_no_user_is_moved_or_gets_an_error() {
 #[test]
 fn a_canary_that_fails_half_of_its_pages_is_rolled_back_in_its_first_step() {
     in_the_mesh(async |lab| {
-        let (loaded, cli) = release(lab, "rollout-bad", [0, 50]).await;
+        // An open fuse stops new sessions, and with them the evidence.
+        let without_fuse = |document: Document| document.with("/spec/fuse", false);
+        let (loaded, cli) = release_that(lab, "rollout-bad", [0, 50], &json!({}), without_fuse).await;
         let (output, took, tally) = rolled_out(&loaded, &cli).await;
         let (result, reason) = ended(&output);
         println!(
