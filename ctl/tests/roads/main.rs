@@ -1,4 +1,4 @@
-//! Three people with one page each and nothing else: they type the commands of the page as it stands, beside an API server in memory whose
+//! Three people with one page each and nothing else: they type the commands of the page without changes, beside an API server in memory whose
 //! proxies run what istiod would send them.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so by panicking")]
 

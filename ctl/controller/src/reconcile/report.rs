@@ -167,7 +167,7 @@ impl<'c, H: Host> Reconciler<'c, H> {
         let api = releases(self.client.clone(), text(object, "namespace"));
         let how = PatchParams { field_manager: Some(STATUS_MANAGER.to_owned()), ..PatchParams::default() };
         match api.patch_status(text(object, "name"), &how, &Patch::Merge(patch)).await {
-            // It was deleted meanwhile, or is another one under its name, or another client has written it.
+            // It was deleted since then, or is another one under its name, or another client has written it.
             Err(kube::Error::Api(response)) if response.is_not_found() || response.is_conflict() => Ok(false),
             written => written.map(|_| true),
         }

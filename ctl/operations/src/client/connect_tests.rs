@@ -140,7 +140,7 @@ async fn answer(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let credentials = request.headers().get("authorization").and_then(|value| value.to_str().ok());
         let review = json!({
             "apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview", "metadata": {},
-            "status": {"userInfo": {"username": credentials.unwrap_or("nobody")}},
+            "status": {"userInfo": {"username": credentials.unwrap_or("anonymous")}},
         });
         Ok::<_, Infallible>(Response::new(Full::new(Bytes::from(review.to_string()))))
     };
@@ -319,7 +319,7 @@ const ADDRESSES: [Row; 11] = [
     ("server: 'TLS', CA", "token: t", "Bearer t"),
     ("server: 'localhost:PORT', CA", "token: t", "Bearer t"),
     ("server: 'TLS', insecure-skip-tls-verify: true", "token: t", "Bearer t"),
-    ("server: 'http://PLAIN/', certificate-authority: ''", "", "nobody"),
+    ("server: 'http://PLAIN/', certificate-authority: ''", "", "anonymous"),
     ("server: /api", "", "`server`: expected https://HOST:PORT or HOST:PORT, found `/api`"),
     ("server: ''", "", "`server`: expected"),
     ("server: 'ftp://a'", "", "`server`: expected"),
@@ -333,7 +333,7 @@ const TOKENS: [Row; 10] = [
     ("HTTP", r#"token: "\r\nt \r\n""#, "Bearer t"),
     ("HTTP", r#"token: "a\nb""#, "`token`: expected a token in one line"),
     ("HTTP", "token: 'über'", "`token`: expected a token in one line"),
-    ("HTTP", "token: ''", "nobody"),
+    ("HTTP", "token: ''", "anonymous"),
     ("HTTP", "tokenFile: 'FILE'", "Bearer from-a-file"),
     ("HTTP", "tokenFile: token", "Bearer from-a-file"),
     ("HTTP", "tokenFile: 'BROKEN'", "expected a token in one line"),

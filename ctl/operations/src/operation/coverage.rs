@@ -132,7 +132,7 @@ impl Cluster {
     }
 }
 
-/// The objects that lead to a release's pods, whoever owns them.
+/// The objects that lead to a release's pods, of all owners.
 struct Reached {
     objects: Vec<Value>,
     /// The names of other Services of the same pods.

@@ -24,7 +24,7 @@ pub trait AlertSender: Send + Sync {
     /// has names alone: who may write one chooses neither to whom a driver posts nor which secrets it reads.
     fn endpoint(&self, receiver: &str) -> Option<&ReceiverEndpoint>;
 
-    /// The URL of a receiver, unless it stands in a Secret.
+    /// The URL of a receiver, unless it is in a Secret.
     ///
     /// # Errors
     ///

@@ -31,7 +31,7 @@ pub(super) struct Interval {
 }
 
 impl Interval {
-    /// Adds it to the evidence and to the time line, unless another driver has added one meanwhile. Whether it was added.
+    /// Adds it to the evidence and to the time line, unless another driver has added one since then. Returns whether it was added.
     pub(super) fn add_to(&self, record: &mut Record, now: Timestamp) -> bool {
         let is_added = record.add_evidence(self.known, &self.counts, &self.train);
         if is_added {

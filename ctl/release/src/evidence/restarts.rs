@@ -40,7 +40,7 @@ pub struct RestartCount {
 }
 
 impl PodRestarts {
-    /// The restarts between two observations. All of a pod that was created meanwhile count; those of a pod that is gone
+    /// The restarts between two observations. All of a pod that was created between them count; those of a pod that is gone
     /// are lost.
     pub fn between(earlier: &Self, later: &Self) -> RestartCounts {
         let count = |earlier: &BTreeMap<String, u64>, later: &BTreeMap<String, u64>| {

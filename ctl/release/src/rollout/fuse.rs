@@ -4,12 +4,14 @@ use super::decision::{Decision, after};
 use super::{Rollout, RolloutAction, RolloutObservation, RolloutPhase};
 use crate::format::counted;
 use crate::spec::Seconds;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 /// In so many proxies at a time: what one proxy sees may be its own trouble, a network zone for instance.
 const PROXIES_THAT_FAIL: usize = 2;
 /// For so many seconds, twice as long as a fuse is open the second time.
 const SECONDS_THAT_FAIL: u64 = 120;
+/// A fuse that opens again within this time was not closed. The filter needs ten seconds of failures to open it again.
+pub(crate) const FUSE_STAYS_CLOSED: SignedDuration = SignedDuration::from_secs(30);
 
 impl Rollout {
     /// A fuse is open.

@@ -43,6 +43,7 @@ pub use decision::{CanaryRole, Decision, RolloutAction, RolloutObservation, Roll
 pub use dependency::DependencyState;
 pub use failure_timeline::{FailureInterval, FailureTimeline};
 pub use forecast::RolloutForecast;
+pub(crate) use fuse::FUSE_STAYS_CLOSED;
 pub use state::{Ending, Rollout, RolloutEnd, Suspension};
 pub use train::{InnerIntervals, InnerRelease, MAX_INNER_RELEASES};
 pub use verbs::{RolloutVerb, VerbError};

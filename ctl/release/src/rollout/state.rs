@@ -59,6 +59,9 @@ pub struct Rollout {
     /// Since when the fuse of the canary is open in a proxy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fused_since: Option<Timestamp>,
+    /// Since when it is closed again, until that has lasted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fuse_closed_at: Option<Timestamp>,
     /// Since when its evidence speaks against the canary, without being enough for a rollback.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_since: Option<Timestamp>,

@@ -45,17 +45,21 @@ fn the_fuses_of_two_proxies_fail_a_rollout_at_once() {
 }
 
 #[test]
-fn a_fuse_that_stays_open_for_two_minutes_fails_a_rollout_and_one_that_closed_meanwhile_does_not() {
-    for (closes, action) in [(false, RolloutAction::Decide(Ending::Rollback)), (true, RolloutAction::Wait)] {
+fn a_fuse_that_is_open_for_two_minutes_fails_a_rollout_unless_it_was_closed_for_thirty_seconds() {
+    let fails = RolloutAction::Decide(Ending::Rollback);
+    for (closed, action) in [(0, fails), (3, fails), (29, fails), (30, RolloutAction::Wait)] {
         let mut fixture = at_ten_percent(ROLLOUT);
         assert_eq!(with_fused(&mut fixture, 1).action, RolloutAction::Wait);
         fixture.pass(60);
-        if closes {
-            with_fused(&mut fixture, 0);
+        if closed > 0 {
+            assert_eq!(with_fused(&mut fixture, 0).action, RolloutAction::Wait, "the step begins again");
+            fixture.pass(closed);
+            let seen = usize::from(closed != 30);
+            assert_eq!(with_fused(&mut fixture, seen).action, RolloutAction::Wait, "closed for {closed} s");
         }
-        assert_eq!(with_fused(&mut fixture, 1).action, RolloutAction::Wait, "after a minute");
+        assert_eq!(with_fused(&mut fixture, 1).action, RolloutAction::Wait, "closed for {closed} s");
         fixture.pass(60);
-        assert_eq!(with_fused(&mut fixture, 1).action, action, "after two; closed meanwhile: {closes}");
+        assert_eq!(with_fused(&mut fixture, 1).action, action, "closed for {closed} s");
     }
 }
 
@@ -85,5 +89,10 @@ fn since_when_a_fuse_is_open_is_written_once_and_a_second_driver_goes_on_from_it
     assert!(!fixture.record.note_fuses(1, later), "nothing has changed");
     assert_eq!(fixture.record.rollout.as_ref().unwrap().fused_since, Some(now));
     assert!(fixture.record.note_fuses(0, later));
-    assert!(!fixture.record.note_fuses(0, later));
+    assert!(!fixture.record.note_fuses(0, later), "closed, for no time yet");
+    fixture.pass(30);
+    let closed = fixture.now;
+    assert!(fixture.record.note_fuses(0, closed));
+    assert_eq!(fixture.record.rollout.as_ref().unwrap().fused_since, None);
+    assert!(!fixture.record.note_fuses(0, closed));
 }

@@ -1,4 +1,4 @@
-//! For generated sets of routes: whoever has the header of a version gets the version's Service exactly where the owners' routes lead
+//! For generated sets of routes: a request with the header of a version gets the version's Service exactly where the owners' routes lead
 //! to the Service, and the owners' answer everywhere else.
 
 use super::generator::{NOW, gateways, request, routes};

@@ -39,9 +39,7 @@ async fn controlled<'l>(lab: &'l Lab, name: &str, failing: u8) -> (LoadedFixture
     let step = |weight: u32| json!({"weight": weight, "hold": "6s"});
     let rollout = json!({"plans": {"default": [step(10), step(50)]}, "deadline": "3m"});
     let with = |document: Document| {
-        let document = document.with("/spec/rollout", rollout).with("/spec/sessionAffinity", "identity");
-        // An open fuse stops new sessions, and with them the evidence.
-        document.with("/spec/fuse", false)
+        document.with("/spec/rollout", rollout).with("/spec/sessionAffinity", "identity")
     };
     let loaded = LoadedFixture::set_up(lab, name, with).await;
     if failing > 0 {

@@ -49,6 +49,7 @@ impl Record {
             failures: FailureTimeline::default(),
             train: BTreeMap::new(),
             fused_since: None,
+            fuse_closed_at: None,
             held_since: None,
             metrics: spec.analysis.metrics.clone(),
             measured: BTreeMap::new(),
