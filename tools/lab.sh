@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds a real Kubernetes, a real Istio, both Helms and Flagger's load tester from the Go module proxy into .tools/lab, for wasm-tests/lab/src; what is
+# Builds a real Kubernetes, a real Istio and both Helms from the Go module proxy into .tools/lab, for wasm-tests/lab/src; what is
 # there and up to date stays. The versions are those of wasm-tests/lab/go/*/go.mod. The first time takes 10 to
 # 30 minutes on two cores, by how busy they are, and 8 GB of disk.
 #
@@ -56,5 +56,4 @@ build istio "" \
 gateway_api
 build helm3 "" helm3=helm.sh/helm/v3/cmd/helm
 build helm4 "" helm4=helm.sh/helm/v4/cmd/helm
-build loadtester "" loadtester=github.com/fluxcd/flagger/cmd/loadtester
 rm -rf "$GO" # the programs are all that is used; what they were built from takes gigabytes

@@ -90,6 +90,7 @@ stage "lab" lab_is_built
 # As many at a time as there are processors would leave half of the processors idle.
 mesh_threads=${RUST_TEST_THREADS:-$(($(nproc) * 3 / 2))}
 if [ "$PART" = long ]; then
+    stage "load tester" tools/flagger.sh loadtester
     EVERY_ENVOY=1 stage "every Envoy" cargo test --workspace --no-fail-fast --locked --test envoy --test kit
     RUST_TEST_THREADS=$mesh_threads stage "long tests" cargo test --workspace --no-fail-fast --locked "${KUBERNETES[@]/#/--test=}" -- --ignored
     exit

@@ -81,7 +81,11 @@ pub fn lab(what: &'static str, path: &str) -> Result<PathBuf, MissingArtifact> {
 
 /// Flagger, or what belongs to it, below `.tools/lab`.
 pub fn flagger(what: &'static str, path: &str) -> Result<PathBuf, MissingArtifact> {
-    find(what, root().join(".tools/lab").join(path), "tools/flagger.sh")
+    find(
+        what,
+        root().join(".tools/lab").join(path),
+        "tools/flagger.sh flagger; its load tester: tools/flagger.sh loadtester",
+    )
 }
 
 /// Cargo's target directory, which `CARGO_TARGET_DIR` may move.

@@ -188,6 +188,7 @@ fn a_canary_that_forgets_sessions_is_rolled_back_though_every_response_is_200() 
 }
 
 #[test]
+#[ignore = "a variant of another test: ./x test long"]
 fn a_canary_whose_containers_restart_is_rolled_back_though_nobody_has_met_it() {
     in_the_mesh(async |lab| {
         let (_loaded, cli) = release(lab, "rollout-restarts", [0, 0]).await;

@@ -116,6 +116,7 @@ fn argo_cd_leaves_replicas_to_the_autoscalers_of_both_versions() {
 }
 
 #[test]
+#[ignore = "a variant of another test: ./x test long"]
 fn flux_leaves_replicas_to_the_autoscalers_of_both_versions() {
     autoscaled("flux-scaled", Tool::Flux);
 }

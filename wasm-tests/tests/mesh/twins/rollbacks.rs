@@ -49,6 +49,7 @@ fn unready(namespace: &str, helm: Helm, flag: &str) {
 }
 
 #[test]
+#[ignore = "a variant of another test: ./x test long"]
 fn a_helm_rollback_takes_users_from_a_version_with_its_pods_and_a_second_one_brings_them_back() {
     in_the_mesh(async |lab| {
         let (loaded, chart) = exposed(lab, "rollbacks", Helm::Four).await;
