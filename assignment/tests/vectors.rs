@@ -93,3 +93,22 @@ fn a_second_implementation_in_python_gives_the_same_vectors() {
         script.display()
     );
 }
+
+#[test]
+fn the_example_of_the_concepts_is_a_vector() {
+    let page =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/concepts.md")).unwrap();
+    let line = page.lines().find(|line| line.contains("──hash──►")).unwrap();
+    let (key, salt) = ("4b1d7c0e5f", "shop/web/v2");
+    let user = Identity::of_key(key.as_bytes());
+    let bucket = Salt::new(salt).bucket(user).number();
+    let bucket = format!("{},{:03}", bucket / 1000, bucket % 1000);
+    for part in [
+        format!("={key} "),
+        format!("identity {user} "),
+        format!("salt {salt}──"),
+        format!("bucket {bucket} "),
+    ] {
+        assert!(line.contains(&part), "expected '{part}', found: {line}");
+    }
+}

@@ -10,6 +10,11 @@ const FRAME: [f64; 4] = [56.0, 36.0, 500.0, 316.0];
 /// Colours that stay apart for those who see few: Okabe and Ito.
 const COLOURS: [&str; 5] = ["#d55e00", "#e69f00", "#56b4e9", "#009e73", "#0072b2"];
 
+/// Ground, words and grid, for light and dark pages.
+const STYLE: &str = "<style>.ground { fill: white; } text { fill: black; } line { stroke: #ddd; } \
+                     @media (prefers-color-scheme: dark) { .ground { fill: #0d1117; } text { fill: #e6edf3; } \
+                     line { stroke: #3d4650; } }</style>";
+
 /// A line of the plot: its name and its rollouts.
 pub type Line<'a> = (&'a str, &'a Alarms);
 
@@ -17,7 +22,7 @@ pub type Line<'a> = (&'a str, &'a Alarms);
 pub fn shares_over_time(title: &str, lines: &[Line<'_>], seconds: u32) -> String {
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\" \
-         font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
+         font-size=\"12\">\n{STYLE}\n<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n"
     );
     text(&mut svg, [56.0, 20.0], "start", title);
     axes(&mut svg, seconds);
@@ -46,13 +51,13 @@ fn axes(svg: &mut String, seconds: u32) {
     let [left, top, right, bottom] = FRAME;
     for percent in [0_u32, 25, 50, 75, 100] {
         let [_, y] = place(0, seconds, f64::from(percent) / 100.0);
-        let _ = writeln!(svg, "<line x1=\"{left}\" x2=\"{right}\" y1=\"{y}\" y2=\"{y}\" stroke=\"#ddd\"/>");
+        let _ = writeln!(svg, "<line x1=\"{left}\" x2=\"{right}\" y1=\"{y}\" y2=\"{y}\"/>");
         text(svg, [left - 6.0, y + 4.0], "end", &format!("{percent} %"));
     }
     let quarter = (seconds / 4).max(1);
     for second in (0..=seconds).step_by(quarter as usize) {
         let [x, _] = place(second, seconds, 0.0);
-        let _ = writeln!(svg, "<line x1=\"{x}\" x2=\"{x}\" y1=\"{top}\" y2=\"{bottom}\" stroke=\"#ddd\"/>");
+        let _ = writeln!(svg, "<line x1=\"{x}\" x2=\"{x}\" y1=\"{top}\" y2=\"{bottom}\"/>");
         text(svg, [x, bottom + 16.0], "middle", &format!("{} min", second / 60));
     }
 }

@@ -1,6 +1,6 @@
-//! The README's commands do what the README shows.
+//! Commands of the first pages print what these pages show.
 //!
-//! Every `console` block is run, in order, in one directory; what a command prints must be what stands under it.
+//! Every `console` block of a page is run, in order, in one directory; a command must print what is shown below it.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
 use std::path::Path;
@@ -48,13 +48,16 @@ fn run(command: &str, directory: &Path) -> String {
 }
 
 #[test]
-fn every_command_of_the_readme_prints_what_it_shows() {
+fn every_command_of_the_first_pages_prints_what_they_show() {
     let readme = include_str!("../../README.md");
-    let directory = tempfile::tempdir().unwrap();
-    let steps = steps(readme);
-    for Step { command, shown } in &steps {
-        assert_eq!(&run(command, directory.path()), shown, "`{command}`");
+    assert!(readme.contains(DEMO), "the README shows the demo");
+    let steps = [readme, include_str!("../../docs/concepts.md")].map(steps);
+    for steps in &steps {
+        let directory = tempfile::tempdir().unwrap();
+        for Step { command, shown } in steps {
+            assert_eq!(&run(command, directory.path()), shown, "`{command}`");
+        }
     }
-    assert!(steps.len() >= 5, "the README shows its commands in `console` blocks, found {}", steps.len());
-    assert!(readme.contains(DEMO), "the README's first screen is the demo");
+    let count = steps.iter().flatten().count();
+    assert!(count >= 5, "the pages show their commands in `console` blocks, found {count}");
 }
