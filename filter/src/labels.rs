@@ -31,7 +31,8 @@ pub enum GroupCounter {
     Requests,
     /// Responses, whatever their status.
     Responses,
-    /// Responses with a status of 500 and up.
+    /// Responses with a status of 500 and up, a gRPC status of a server's fault, or a body that was broken off. The last two are known
+    /// after the response was counted.
     ServerErrors,
     /// Responses with a status of 400 to 499.
     ClientErrors,

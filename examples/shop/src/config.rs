@@ -21,6 +21,9 @@ pub struct ShopConfig {
     pub(crate) fail_user: Option<String>,
     pub(crate) fail_new_percent: u8,
     pub(crate) random_faults: bool,
+    pub(crate) session_life: Option<Duration>,
+    pub(crate) reopens_sessions: bool,
+    pub(crate) pause: Duration,
     session_cookie: String,
 }
 
@@ -38,6 +41,9 @@ impl From<PodConfig> for ShopConfig {
             fail_user: None,
             fail_new_percent: 0,
             random_faults: false,
+            session_life: None,
+            reopens_sessions: false,
+            pause: Duration::ZERO,
             session_cookie: "JSESSIONID".to_owned(),
         }
     }
@@ -130,6 +136,27 @@ impl ShopConfig {
     #[must_use]
     pub const fn with_random_faults(mut self, random_faults: bool) -> Self {
         self.random_faults = random_faults;
+        self
+    }
+
+    /// The same shop whose sessions end so long after they began. A page that brings such a session opens another one.
+    #[must_use]
+    pub const fn with_session_life(mut self, session_life: Option<Duration>) -> Self {
+        self.session_life = session_life;
+        self
+    }
+
+    /// The same shop whose pages open a session in the place of an unknown one, as those of most frameworks do.
+    #[must_use]
+    pub const fn with_reopened_sessions(mut self, reopens_sessions: bool) -> Self {
+        self.reopens_sessions = reopens_sessions;
+        self
+    }
+
+    /// The same shop with a fault: for this part of each thirty seconds its pages have to wait.
+    #[must_use]
+    pub const fn with_pause(mut self, pause: Duration) -> Self {
+        self.pause = pause;
         self
     }
 

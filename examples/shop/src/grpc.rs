@@ -10,7 +10,7 @@ use futures_util::{Stream, stream};
 use hyper::body::Incoming;
 use tokio::time::MissedTickBehavior;
 use tonic::codegen::Service;
-use tonic::{Request, Response, Status};
+use tonic::{Code, Request, Response, Status};
 
 use crate::hop::{Hop, Via, arrived};
 use crate::life::Life;
@@ -18,6 +18,9 @@ use crate::pod::PodConfig;
 use crate::proto::pod_server::{Pod, PodServer};
 use crate::proto::{AskRequest, AskResponse, Tick, WatchRequest};
 use crate::response::Body;
+
+/// Metadata: the status that a call ends with, as a number.
+const STATUS: &str = "x-shop-grpc-status";
 
 const DEFAULT_PAUSE_MS: u32 = 100;
 const MAX_PAUSE_MS: u32 = 10_000;
@@ -36,6 +39,12 @@ pub(crate) struct Calls {
 pub(crate) fn is_call<B>(request: &::http::Request<B>) -> bool {
     let kind = request.headers().get(CONTENT_TYPE);
     kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"))
+}
+
+/// The failure that a call asks for.
+fn asked_failure(headers: &::http::HeaderMap) -> Option<Status> {
+    let code = headers.get(STATUS)?.to_str().ok()?.parse().ok()?;
+    Some(Status::new(Code::from_i32(code), "as asked"))
 }
 
 impl Calls {
@@ -76,6 +85,9 @@ impl Pod for Calls {
 
     async fn ask(&self, request: Request<AskRequest>) -> Result<Response<AskResponse>, Status> {
         let headers = request.into_parts().0.into_headers();
+        if let Some(failure) = asked_failure(&headers) {
+            return Err(failure);
+        }
         let mut response = self.identity(Via::Grpc, &headers);
         if let Some(hop) = &self.hop {
             let catalog = hop.ask(Via::Grpc, &headers).await;
@@ -86,7 +98,11 @@ impl Pod for Calls {
     }
 
     async fn watch(&self, request: Request<WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
-        let pause = match request.into_inner().every_ms {
+        let (metadata, _, request) = request.into_parts();
+        if let Some(failure) = asked_failure(&metadata.into_headers()) {
+            return Ok(Response::new(Box::pin(stream::iter([Ok(self.tick(1)), Err(failure)]))));
+        }
+        let pause = match request.every_ms {
             0 => DEFAULT_PAUSE_MS,
             asked => asked.min(MAX_PAUSE_MS),
         };

@@ -30,6 +30,8 @@ const SESSION: HeaderName = HeaderName::from_static("x-shop-session");
 /// A request header: delays the response by this time, to put parallel responses in any order.
 const DELAY: &str = "x-shop-delay-ms";
 const MAX_DELAY_MS: u64 = 20_000;
+/// The time from one pause of a pod to the next.
+const PAUSE_INTERVAL: Duration = Duration::from_secs(30);
 
 impl Answering for Shop {
     fn life(&self) -> &Arc<Life> {
@@ -71,7 +73,7 @@ async fn page(shop: &Arc<Shop>, mut request: Request<Incoming>) -> Response<Body
                 Some(handshake) => ws::accept(shop, handshake),
                 None => routes::answer(&visit),
             };
-            let wait = delayed.wait.max(delay);
+            let wait = delayed.wait.max(delay).max(pause_left(shop, &parts));
             delayed.after(wait)
         }
     };
@@ -81,6 +83,19 @@ async fn page(shop: &Arc<Shop>, mut request: Request<Incoming>) -> Response<Body
         tokio::time::sleep(wait).await;
     }
     if parts.method == Method::HEAD { without_body(response) } else { response }
+}
+
+/// How long a page has to wait in a pod that pauses.
+fn pause_left(shop: &Shop, request: &Parts) -> Duration {
+    if shop.config.pause.is_zero() || !routes::is_page(request.uri.path()) {
+        return Duration::ZERO;
+    }
+    let since = Duration::from_millis(as_millis(shop.started.elapsed()) % as_millis(PAUSE_INTERVAL));
+    shop.config.pause.saturating_sub(since)
+}
+
+fn as_millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Reads the body and throws it away: a connection with an unread body could not be kept.

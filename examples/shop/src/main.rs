@@ -1,6 +1,7 @@
 //! The shop as a process: one pod of one version, until SIGTERM or Ctrl-C.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use clap::Parser;
 use demo_shop::process::{PodArgs, Process, listen};
@@ -43,6 +44,15 @@ struct Args {
     /// Pages fail, hang and are slow by chance, instead of spread evenly over all
     #[arg(long, env = "SHOP_RANDOM_FAULTS")]
     random_faults: bool,
+    /// Seconds after which a session ends; without them it lives as long as the process
+    #[arg(long, env = "SHOP_SESSION_SECONDS", value_name = "SECONDS")]
+    session_seconds: Option<u64>,
+    /// Pages open a session in the place of an unknown one, as those of most frameworks do
+    #[arg(long, env = "SHOP_REOPEN_SESSIONS")]
+    reopen_sessions: bool,
+    /// For so many of each thirty seconds pages have to wait: a pod that collects garbage
+    #[arg(long, default_value_t = 0, env = "SHOP_PAUSE_SECONDS", value_name = "SECONDS")]
+    pause_seconds: u64,
     /// Catalog to ask, http://HOST:PORT; without it none is asked
     #[arg(long, env = "SHOP_CATALOG", value_name = "URL")]
     catalog: Option<String>,
@@ -64,6 +74,10 @@ impl Args {
         let config = config.with_slow_percent(self.slow_percent).with_forget_percent(self.forget_percent);
         let config =
             config.with_fail_new_percent(self.fail_new_percent).with_random_faults(self.random_faults);
+        let config = config
+            .with_session_life(self.session_seconds.map(Duration::from_secs))
+            .with_reopened_sessions(self.reopen_sessions)
+            .with_pause(Duration::from_secs(self.pause_seconds));
         let config = match &self.fail_user {
             Some(user) => config.with_fail_user(user),
             None => config,

@@ -21,7 +21,7 @@ pub struct PodArgs {
     #[arg(long, env = "SHOP_POD", value_name = "NAME")]
     pod: String,
     /// Seconds to serve on after SIGTERM while /healthz answers 503, so that proxies can hear of it
-    #[arg(long, default_value_t = 0, value_name = "SECONDS")]
+    #[arg(long, default_value_t = 0, env = "SHOP_LINGER", value_name = "SECONDS")]
     linger: u64,
     /// Seconds that requests in flight have to finish after that
     #[arg(long, default_value_t = 10, value_name = "SECONDS")]

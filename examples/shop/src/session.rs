@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
@@ -53,7 +54,7 @@ impl fmt::Display for SessionId {
 /// All sessions of one process. A session lives until its logout or the end of the process.
 #[derive(Debug, Default)]
 pub(crate) struct Store {
-    sessions: Mutex<HashMap<SessionId, Session>>,
+    sessions: Mutex<HashMap<SessionId, (Session, Instant)>>,
 }
 
 impl Store {
@@ -64,20 +65,25 @@ impl Store {
 
     /// A copy of the session `id`, when it is known.
     pub(crate) fn get(&self, id: &str) -> Option<Session> {
-        self.lock().get(id).cloned()
+        self.lock().get(id).map(|(session, _)| session.clone())
+    }
+
+    /// Whether the session `id` began so long ago.
+    pub(crate) fn is_older(&self, id: &SessionId, than: Duration) -> bool {
+        self.lock().get(id).is_some_and(|(_, since)| since.elapsed() >= than)
     }
 
     /// Opens an empty session under a new id. Fails only if the system has no randomness.
     pub(crate) fn open(&self) -> Result<SessionId, getrandom::Error> {
         let id = SessionId::random()?;
-        self.lock().insert(id.clone(), Session::default());
+        self.lock().insert(id.clone(), (Session::default(), Instant::now()));
         Ok(id)
     }
 
     /// Puts `item` into the cart of `id` and gives the session as it is then; `None` when it is unknown.
     pub(crate) fn add(&self, id: &SessionId, item: &str) -> Option<Session> {
         let mut sessions = self.lock();
-        let session = sessions.get_mut(id)?;
+        let (session, _) = sessions.get_mut(id)?;
         session.cart.push(item.to_owned());
         Some(session.clone())
     }
@@ -91,9 +97,10 @@ impl Store {
     ) -> Result<(SessionId, Session), getrandom::Error> {
         let id = SessionId::random()?;
         let mut sessions = self.lock();
-        let mut session = old.and_then(|old| sessions.remove(old)).unwrap_or_default();
+        let old = old.and_then(|old| sessions.remove(old));
+        let mut session = old.map(|(session, _)| session).unwrap_or_default();
         session.user = Some(user.to_owned());
-        sessions.insert(id.clone(), session.clone());
+        sessions.insert(id.clone(), (session.clone(), Instant::now()));
         Ok((id, session))
     }
 
@@ -105,11 +112,11 @@ impl Store {
     /// Sessions that live, and how many of them have something in the cart.
     pub(crate) fn count(&self) -> (usize, usize) {
         let sessions = self.lock();
-        (sessions.len(), sessions.values().filter(|session| !session.cart.is_empty()).count())
+        (sessions.len(), sessions.values().filter(|(session, _)| !session.cart.is_empty()).count())
     }
 
     /// Every change is one call on the map, so a panic elsewhere leaves nothing half done.
-    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Session>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, (Session, Instant)>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use serde::Serialize;
 use tokio::net::TcpListener;
@@ -24,6 +25,7 @@ pub(crate) struct Shop {
     pub(crate) life: Arc<Life>,
     pub(crate) hop: Option<Hop>,
     pub(crate) calls: Calls,
+    pub(crate) started: Instant,
 }
 
 /// What happened since the start.
@@ -52,7 +54,15 @@ impl Shop {
         let life = Arc::new(Life::new(config.pod_config()));
         let hop = config.catalog.as_ref().map(Hop::new);
         let calls = Calls::new("shop", config.pod_config(), &life, hop.clone());
-        Self { config, store: Store::default(), counters: Counters::default(), life, hop, calls }
+        Self {
+            config,
+            store: Store::default(),
+            counters: Counters::default(),
+            life,
+            hop,
+            calls,
+            started: Instant::now(),
+        }
     }
 
     /// Whether the next page is one of those that fail.

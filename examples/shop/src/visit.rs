@@ -13,6 +13,7 @@ use crate::hop::HopError;
 use crate::proto;
 use crate::refusal::Refusal;
 use crate::response::{DelayedResponse, full};
+use crate::routes;
 use crate::session::{Session, SessionId};
 use crate::shop::Shop;
 
@@ -32,7 +33,7 @@ pub(crate) struct Visit<'a> {
     pub(crate) shop: &'a Shop,
     pub(crate) request: &'a Parts,
     pub(crate) brought: Brought,
-    /// The fault of a shop that forgets sessions: the client gets another one.
+    /// Whether the client gets another session in the place of the one that it brought.
     is_forgotten: bool,
     catalog: Option<Result<proto::AskResponse, HopError>>,
 }
@@ -80,9 +81,14 @@ impl<'a> Visit<'a> {
                 break;
             }
         }
-        let is_page = matches!(request.uri.path(), "/" | "/cart" | "/cart/add");
+        let is_page = routes::is_page(request.uri.path());
         let known = if let Brought::Known(id) = &brought { Some(id) } else { None };
-        let is_forgotten = is_page && known.is_some() && shop.forgets();
+        let is_over = |id| shop.config.session_life.is_some_and(|life| shop.store.is_older(id, life));
+        let is_forgotten = is_page
+            && match known {
+                Some(id) => shop.forgets() || is_over(id),
+                None => brought == Brought::Lost && shop.config.reopens_sessions,
+            };
         if let Some(id) = known.filter(|_| is_forgotten) {
             shop.store.close(id);
             brought = Brought::Lost;

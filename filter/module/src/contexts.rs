@@ -47,7 +47,7 @@ impl Contexts {
     /// Removes a context; an unknown id is ignored.
     pub(crate) fn delete(&mut self, context: u32) {
         if let Some(mut stream) = self.streams.remove(context) {
-            stream.client_gone();
+            stream.end();
         } else {
             // It gets no more ticks.
             self.root(context).inspect(|root| root.flush());

@@ -1,7 +1,6 @@
 //! The functions that the proxy calls; each finds the context that the call is for.
 //!
-//! Each export is a VM entry that Envoy makes when its event happens, so only the needed events are exported: bodies,
-//! trailers, logs and WebSocket frames never enter the VM (`filter/exports.txt` holds the list, checked after linking).
+//! Each export is a VM entry that Envoy makes when its event happens, so only the needed events are exported: bodies, logs and WebSocket frames never enter the VM (`filter/exports.txt` holds the list, checked after linking).
 //!
 //! # Source
 //! Proxy-Wasm ABI 0.2.1: <https://github.com/proxy-wasm/spec/tree/main/abi-versions/v0.2.1>
@@ -56,10 +55,20 @@ extern "C" fn proxy_on_request_headers(stream: u32, _count: u32, end_of_stream: 
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn proxy_on_response_headers(stream: u32, _count: u32, _end_of_stream: u32) -> u32 {
+extern "C" fn proxy_on_response_headers(stream: u32, _count: u32, end_of_stream: u32) -> u32 {
     CONTEXTS.with_borrow_mut(|contexts| {
         if let Some(stream) = contexts.stream_mut(stream) {
-            stream.on_response_headers();
+            stream.on_response_headers(end_of_stream != 0);
+        }
+    });
+    CONTINUE
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn proxy_on_response_trailers(stream: u32, _count: u32) -> u32 {
+    CONTEXTS.with_borrow_mut(|contexts| {
+        if let Some(stream) = contexts.stream_mut(stream) {
+            stream.on_response_trailers();
         }
     });
     CONTINUE

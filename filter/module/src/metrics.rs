@@ -10,7 +10,7 @@ use assignment::policy::Release;
 use assignment::{Decision, Policy, Reason};
 use canary_filter::fuse::{ResponseCounts, user_of};
 use canary_filter::labels::{self, GroupCounter, StatusClass};
-use canary_filter::response::LostSession;
+use canary_filter::response::{LostSession, Outcome};
 use fnv::FnvHashMap;
 use std::cell::{Cell, OnceCell, RefCell};
 
@@ -132,17 +132,23 @@ impl Counters {
         self.report_generation(decision.release, release);
     }
 
-    pub(crate) fn count_response(&self, release: &Release, decision: &Decision, class: StatusClass) {
+    pub(crate) fn count_response(&self, release: &Release, decision: &Decision, outcome: Outcome) {
+        let class = outcome.class;
         let is_override = decision.reason == Reason::Override;
         let classes = StatusClass::ALL.len();
         let slot = Reason::ALL.len() + if is_override { classes } else { 0 } + class as usize;
         self.count(release, decision, slot);
         self.count_by_group(release, decision, GroupCounter::Responses);
-        match class {
-            StatusClass::ServerError => self.count_by_group(release, decision, GroupCounter::ServerErrors),
-            StatusClass::ClientError => self.count_by_group(release, decision, GroupCounter::ClientErrors),
-            _ => {}
+        if outcome.has_failed {
+            self.count_failed(release, decision);
+        } else if class == StatusClass::ClientError {
+            self.count_by_group(release, decision, GroupCounter::ClientErrors);
         }
+    }
+
+    /// Counts a response that has failed with its headers or after them.
+    pub(crate) fn count_failed(&self, release: &Release, decision: &Decision) {
+        self.count_by_group(release, decision, GroupCounter::ServerErrors);
     }
 
     /// Counts a request that has no response.

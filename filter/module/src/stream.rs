@@ -18,7 +18,7 @@ use std::rc::Rc;
 /// The state between a request and its response.
 pub(crate) struct Stream {
     config: Rc<ActiveConfig>,
-    /// Until the response's headers have arrived. Boxed, because a stream may stay open for long after that and its
+    /// Until the response's headers have arrived, or its end where that counts. Boxed, because a stream may stay open for long after that and its
     /// slot in the table should be small.
     state: Option<Box<RequestState>>,
 }
@@ -73,10 +73,36 @@ impl Stream {
         }
     }
 
-    /// Counts the request if its client has waited for its response for long enough.
-    pub(crate) fn client_gone(&mut self) {
-        if self.state.as_mut().is_some_and(|state| state.waiting.client_gone(clock::read_milliseconds)) {
+    /// Counts a response that was broken off, or a request whose client has waited for its response for long enough.
+    pub(crate) fn end(&mut self) {
+        let Some(state) = &mut self.state else { return };
+        if state.awaits_end {
+            if abi::property("response\0flags").is_some_and(|flags| response::is_broken_off(&flags)) {
+                self.count_failed_end();
+            }
+        } else if state.waiting.client_gone(clock::read_milliseconds) {
             self.count_unanswered();
+        }
+    }
+
+    /// Counts a response whose gRPC status is a failure. Its end needs no further look.
+    pub(crate) fn on_response_trailers(&mut self) {
+        if !self.state.as_ref().is_some_and(|state| state.awaits_end) {
+            return;
+        }
+        let pairs = abi::header_pairs(Map::ResponseTrailers);
+        let trailers = Headers::from_wire(pairs.as_deref().unwrap_or_default());
+        if response::is_grpc_failure(response::grpc_status(trailers)) {
+            self.count_failed_end();
+        }
+        self.state = None;
+    }
+
+    fn count_failed_end(&self) {
+        let Some(state) = &self.state else { return };
+        let ActiveConfig { policy, counters, .. } = &*self.config;
+        if let Some(release) = policy.release(state.decision.release) {
+            counters.count_failed(release, &state.decision);
         }
     }
 
@@ -88,18 +114,17 @@ impl Stream {
         }
     }
 
-    /// Edits the response, counts it and updates the health of its version.
-    pub(crate) fn on_response_headers(&mut self) {
-        let Some(state) = self.state.take() else {
+    /// Edits the response, counts it and updates the health of its version. `is_whole` is whether it has no body.
+    pub(crate) fn on_response_headers(&mut self, is_whole: bool) {
+        let Some(mut state) = self.state.take_if(|state| !state.awaits_end) else {
             return;
         };
         let ActiveConfig { policy, counters, .. } = &*self.config;
         let outcome = outcome(policy, &state);
         if let Some(release) = policy.release(state.decision.release) {
-            counters.count_response(release, &state.decision, outcome.class);
+            counters.count_response(release, &state.decision, outcome);
             if state.waiting != Waiting::Unanswered {
-                let has_failed = outcome.class == StatusClass::ServerError;
-                counters.count_for_fuse(release, &state.decision, has_failed);
+                counters.count_for_fuse(release, &state.decision, outcome.has_failed);
             }
             if let Some(lost) = outcome.lost_session {
                 counters.count_lost_session(release, &state.decision, lost);
@@ -109,6 +134,12 @@ impl Stream {
                 counters.keep_latency(release, &state.decision, nanoseconds / NANOSECONDS_PER_MILLISECOND);
             }
             note_health(release, &state, outcome);
+            // An upgraded connection is the client's and the version's own.
+            let may_fail = outcome.class == StatusClass::Success && !outcome.has_failed;
+            if may_fail && !is_whole && labels::is_counted_by_group(release, &state.decision) {
+                (state.waiting, state.awaits_end) = (Waiting::Uncounted, true);
+                self.state = Some(state);
+            }
         }
     }
 }
@@ -124,7 +155,7 @@ fn outcome(policy: &Policy, state: &RequestState) -> Outcome {
     }
     let lost_session =
         summary.sets_cookie.then(|| state.lost_session(policy, response, now_seconds)).flatten();
-    Outcome { lost_session, ..Outcome::of(policy, state, summary.status) }
+    Outcome { lost_session, ..Outcome::of(policy, state, &summary) }
 }
 
 /// Ejects a version for which the proxy found no healthy pod. Its name is read only after a 503.

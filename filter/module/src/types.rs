@@ -9,6 +9,7 @@
 pub(crate) enum Map {
     Request = 0,
     Response = 2,
+    ResponseTrailers = 3,
 }
 
 /// `proxy_metric_type_t`

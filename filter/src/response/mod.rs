@@ -3,12 +3,14 @@
 //! ```text
 //! pins          the pins of sessions and of the host
 //! caching       whether a shared cache may keep the response
+//! end           how the response ends: broken off, or with a gRPC status
 //! lost_session  whether the response takes the session from its request
 //! set_cookie    lines of `Set-Cookie`, read and written; `date` reads their `Expires`
 //! ```
 
 mod caching;
 mod date;
+mod end;
 mod lost_session;
 mod pins;
 mod set_cookie;
@@ -26,7 +28,11 @@ use caching::Caching;
 use lost_session::SessionCookies;
 use set_cookie::{SessionChange, SetCookie};
 
+pub use end::{grpc_status, is_broken_off, is_grpc_failure};
 pub use lost_session::LostSession;
+
+/// The `grpc-status` UNAVAILABLE.
+const GRPC_UNAVAILABLE: &[u8] = b"14";
 
 /// The state of a request that its response needs.
 #[derive(Clone, Debug)]
@@ -37,6 +43,8 @@ pub struct RequestState {
     pub decided_at: Option<u64>,
     /// Whether it waits for a response whose absence is a failure.
     pub waiting: Waiting,
+    /// Whether the headers of its response have come, and how that ends counts.
+    pub awaits_end: bool,
     is_navigation: bool,
     is_cacheable_method: bool,
     /// `None` outside of a rollout.
@@ -50,6 +58,7 @@ impl RequestState {
             decision,
             decided_at: None,
             waiting: Waiting::default(),
+            awaits_end: false,
             is_navigation: request.is_navigation(),
             is_cacheable_method: request.is_cacheable_method(),
             session: None,
@@ -61,7 +70,9 @@ impl RequestState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub class: StatusClass,
-    /// Whether it is the 503 that Envoy gives for a cluster without healthy pods, if its details say so too.
+    /// Whether it speaks against its version: a status of 500 and up, or a gRPC status that says the same.
+    pub has_failed: bool,
+    /// Whether it is what Envoy gives for a cluster without healthy pods, 503 or UNAVAILABLE, if its details say so too.
     pub may_be_unavailable: bool,
     /// Whether it has ended the session that its request had.
     pub lost_session: Option<LostSession>,
@@ -72,17 +83,20 @@ pub struct Outcome {
 pub struct ResponseSummary<'h> {
     /// `:status`; empty if the proxy gives none.
     pub status: &'h [u8],
+    /// Empty but in a gRPC response without messages.
+    pub grpc_status: &'h [u8],
     pub sets_cookie: bool,
 }
 
 impl<'h> ResponseSummary<'h> {
     /// Summarises a response.
     pub fn of(response: Headers<'h>) -> Self {
-        let mut summary = Self { status: b"", sets_cookie: false };
+        let mut summary = Self { status: b"", grpc_status: b"", sets_cookie: false };
         for (name, value) in &response {
             match name {
                 b":status" => summary.status = value,
                 b"set-cookie" => summary.sets_cookie = true,
+                end::GRPC_STATUS => summary.grpc_status = value,
                 _ => {}
             }
         }
@@ -109,12 +123,18 @@ impl RequestState {
 }
 
 impl Outcome {
-    /// Of a response with this `:status` that sets no cookie.
-    pub fn of(policy: &Policy, state: &RequestState, status: &[u8]) -> Self {
+    /// Of a response that sets no cookie.
+    pub fn of(policy: &Policy, state: &RequestState, summary: &ResponseSummary<'_>) -> Self {
         let release = policy.release(state.decision.release);
         let is_stable = release.is_none_or(|release| state.decision.version == release.stable());
-        let may_be_unavailable = status == b"503" && !is_stable;
-        Self { class: StatusClass::of(status), may_be_unavailable, lost_session: None }
+        let is_unavailable = summary.status == b"503" || summary.grpc_status == GRPC_UNAVAILABLE;
+        let class = StatusClass::of(summary.status);
+        Self {
+            class,
+            has_failed: class == StatusClass::ServerError || is_grpc_failure(summary.grpc_status),
+            may_be_unavailable: is_unavailable && !is_stable,
+            lost_session: None,
+        }
     }
 }
 

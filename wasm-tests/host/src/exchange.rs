@@ -46,7 +46,7 @@ impl Action {
 
 /// An exchange after its request callback; dropping it ends it as [`Exchange::end`] does, errors unseen.
 ///
-/// Bodies and trailers are not part of this host.
+/// Bodies and a request's trailers are not part of this host.
 pub struct Exchange {
     instance: Rc<RefCell<Instance>>,
     id: u32,
@@ -148,6 +148,19 @@ impl Exchange {
         Ok(self.response().unwrap_or_else(Headers::response))
     }
 
+    /// Runs the callback of the response's trailers.
+    pub fn trailers(&mut self, trailers: Headers) -> Result<(), HostError> {
+        let mut instance = self.instance.borrow_mut();
+        let arguments = (int(self.id), count(&trailers));
+        if let Some(stream) = instance.state().streams.get_mut(&self.id) {
+            stream.trailers = Some(trailers);
+        }
+        let (_, fuel) =
+            metered(&mut instance, |vm| vm.number(self.id, "proxy_on_response_trailers", arguments))?;
+        self.fuel.response += fuel;
+        Ok(())
+    }
+
     /// Ends the stream in Envoy's order: log, done, delete; callbacks that are not exported are skipped.
     pub fn end(mut self) -> Result<Ended, HostError> {
         self.finish()?;
@@ -202,6 +215,7 @@ fn stream(root: u32, head: RequestHead) -> Stream {
         phase: Phase::Request,
         request: head.headers,
         response: None,
+        trailers: None,
         properties: head.properties,
         filter_state: BTreeMap::new(),
         local_response: None,

@@ -100,6 +100,13 @@ impl ResponseHead {
         self
     }
 
+    /// No body follows.
+    #[must_use]
+    pub fn without_body(mut self) -> Self {
+        self.end_of_stream = true;
+        self
+    }
+
     /// What Envoy answers for this path from now on, e.g. `["response", "code_details"]`.
     #[must_use]
     pub fn property(mut self, path: &[&str], value: impl AsRef<[u8]>) -> Self {

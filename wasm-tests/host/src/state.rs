@@ -67,6 +67,8 @@ pub(crate) struct Stream {
     pub(crate) phase: Phase,
     pub(crate) request: Headers,
     pub(crate) response: Option<Headers>,
+    /// Of the response.
+    pub(crate) trailers: Option<Headers>,
     pub(crate) properties: Properties,
     /// By full name: `wasm.` and the path that the guest gave.
     pub(crate) filter_state: BTreeMap<Vec<u8>, Vec<u8>>,

@@ -25,6 +25,7 @@ mod monitoring;
 mod older_sessions;
 mod outage;
 mod protocols;
+mod response_ends;
 mod returning;
 mod roles;
 mod routes;

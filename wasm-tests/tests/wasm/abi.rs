@@ -10,6 +10,11 @@ fn the_numbers_of_the_module_are_those_of_the_reference_sdk() {
     let numbers = [
         ("map of request headers", types::Map::Request as u32, sdk::MapType::HttpRequestHeaders as u32),
         ("map of response headers", types::Map::Response as u32, sdk::MapType::HttpResponseHeaders as u32),
+        (
+            "map of response trailers",
+            types::Map::ResponseTrailers as u32,
+            sdk::MapType::HttpResponseTrailers as u32,
+        ),
         ("counter", types::Metric::Counter as u32, sdk::MetricType::Counter as u32),
         ("gauge", types::Metric::Gauge as u32, sdk::MetricType::Gauge as u32),
         ("histogram", types::Metric::Histogram as u32, sdk::MetricType::Histogram as u32),

@@ -20,6 +20,7 @@ mod fuses;
 mod lost_sessions;
 mod metrics;
 mod odd_input;
+mod response_ends;
 mod responses;
 mod rows;
 mod runtime;

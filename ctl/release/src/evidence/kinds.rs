@@ -10,7 +10,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum FailureKind {
-    /// A status of 500 to 599, local responses of the proxy included.
+    /// A status of 500 to 599, local responses of the proxy included; a gRPC status that says the same, or a body that was broken off.
     ServerErrors,
     /// No response after a fixed time, as the proxies count it.
     Unanswered,

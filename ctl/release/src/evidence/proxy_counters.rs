@@ -15,7 +15,7 @@ pub struct ReleaseCounters {
     pub requests: [u64; GROUPS],
     /// Responses, whatever their status.
     pub responses: [u64; GROUPS],
-    /// Responses with a status of 500 to 599.
+    /// Responses with a status of 500 to 599, a gRPC status of a server's fault, or a body that was broken off.
     pub server_errors: [u64; GROUPS],
     /// Responses with a status of 400 to 499.
     pub client_errors: [u64; GROUPS],
@@ -40,7 +40,7 @@ type BothCounters = [ReleaseCounters; 2];
 /// The counts between two observations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IntervalCounts {
-    /// Responses, and those with a status of 500 to 599.
+    /// Responses, and those that failed, at once or after their headers: these may have come in an earlier interval.
     pub server_errors: VersionCounts,
     /// Requests, and those that the proxies have counted as unanswered, which came a few seconds before.
     pub unanswered: VersionCounts,
@@ -84,7 +84,7 @@ impl IntervalCounts {
         for (pod, last) in &later.0 {
             let Some(first) = earlier.0.get(pod).filter(|first| never_fell(first, last)) else { continue };
             interval.proxies += 1;
-            interval.server_errors.add(&responses(first, last, |version| &version.server_errors));
+            interval.server_errors.add(&both(|version| server_errors(version(first), version(last))));
             interval.client_errors.add(&responses(first, last, |version| &version.client_errors));
             interval.slow_responses.add(&responses(first, last, |version| &version.slow_responses));
             interval.lost_sessions.add(&responses(first, last, |version| &version.lost_sessions));
@@ -107,16 +107,26 @@ fn responses(
     })
 }
 
-/// The requests between two observations, and those that were counted as unanswered. These came up to a few seconds earlier: where
-/// there are more of them than requests they are requests too. Without them a version with few requests, whose interval is often
-/// empty, would lose more of its failures than the other.
+/// The responses between two observations, and those that failed meanwhile.
+fn server_errors(first: &ReleaseCounters, last: &ReleaseCounters) -> GroupCounts {
+    at_least_failed(
+        since(&first.responses, &last.responses),
+        since(&first.server_errors, &last.server_errors),
+    )
+}
+
+/// The requests between two observations, and those that were counted as unanswered.
 fn unanswered(first: &ReleaseCounters, last: &ReleaseCounters) -> GroupCounts {
-    let failed = since(&first.unanswered, &last.unanswered);
-    let mut requests = since(&first.requests, &last.requests);
-    for (requests, failed) in requests.iter_mut().zip(failed) {
-        *requests = (*requests).max(failed);
+    at_least_failed(since(&first.requests, &last.requests), since(&first.unanswered, &last.unanswered))
+}
+
+/// Counts of failures that come later than what they are a part of. Where there are more of them in an interval, they count as that,
+/// too. Without them a version with few requests, whose interval is often empty, would lose more of its failures than the other.
+fn at_least_failed(mut all: [u64; GROUPS], failed: [u64; GROUPS]) -> GroupCounts {
+    for (all, failed) in all.iter_mut().zip(failed) {
+        *all = (*all).max(failed);
     }
-    GroupCounts::new(requests, failed)
+    GroupCounts::new(all, failed)
 }
 
 /// One group at a time, `later - earlier`; 0 where that is negative.
@@ -226,6 +236,23 @@ mod tests {
         assert_eq!(interval.proxies, 1);
         assert_eq!(interval.server_errors.canary.total(), ResponseCount { responses: 1, failed: 0 });
         assert_eq!(interval.server_errors.stable.total(), ResponseCount { responses: 2, failed: 0 });
+    }
+
+    #[test]
+    fn a_response_that_failed_after_its_headers_counts_where_no_other_came() {
+        let counted = |earlier: ReleaseCounters, later: ReleaseCounters| {
+            let at = |canary| observed(&[("a", canary, counters(0, 0, 0))]);
+            IntervalCounts::between(&at(earlier), &at(later)).server_errors.canary.total()
+        };
+        assert_eq!(
+            counted(counters(9, 9, 0), counters(9, 9, 1)),
+            ResponseCount { responses: 1, failed: 1 },
+            "its headers came in the interval before"
+        );
+        assert_eq!(
+            counted(counters(9, 9, 0), counters(19, 19, 3)),
+            ResponseCount { responses: 10, failed: 3 }
+        );
     }
 
     #[test]

@@ -27,8 +27,16 @@ const SLOW: Duration = Duration::from_millis(500);
 /// The response to a visit; what goes wrong is a response as well.
 pub(crate) fn answer(visit: &Visit<'_>) -> DelayedResponse {
     let response = dispatch(visit).unwrap_or_else(|refusal| refused(visit, &refusal));
-    let is_page = matches!(visit.request.uri.path(), "/" | "/cart" | "/cart/add");
-    if is_page && response.wait < SLOW && visit.shop.is_slow() { response.after(SLOW) } else { response }
+    if is_page(visit.request.uri.path()) && response.wait < SLOW && visit.shop.is_slow() {
+        response.after(SLOW)
+    } else {
+        response
+    }
+}
+
+/// Whether faults concern this path.
+pub(crate) fn is_page(path: &str) -> bool {
+    matches!(path, "/" | "/cart" | "/cart/add")
 }
 
 fn dispatch(visit: &Visit<'_>) -> Result<DelayedResponse, Refusal> {

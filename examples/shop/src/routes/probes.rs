@@ -1,6 +1,6 @@
 //! Endpoints that tests of a proxy need: what arrived, slow and streamed responses, statuses, odd cookies.
 
-use std::convert::Infallible;
+use std::io;
 use std::time::Duration;
 
 use ::http::header::{HOST, HeaderValue};
@@ -53,10 +53,12 @@ pub(super) fn slow(visit: &Visit<'_>) -> Result<DelayedResponse, Refusal> {
     Ok(visit.json(&visit.current(), Nothing {})?.after(Duration::from_millis(ms)))
 }
 
-/// `GET /stream?n=N&ms=M`: N lines (10 without it, at most 100,000), one every M ms (100; at most 10 s).
+/// `GET /stream?n=N&ms=M`: N lines (10 without it, at most 100,000), one every M ms (100; at most 10 s). With `&cut=K` the connection
+/// ends after K of them.
 pub(super) fn stream(visit: &Visit<'_>) -> Result<DelayedResponse, Refusal> {
     let chunks = visit.number("n", 10_u32)?.min(MAX_CHUNKS);
     let pause = Duration::from_millis(visit.number("ms", 100_u64)?.min(MAX_CHUNK_MS));
+    let cut = visit.number("cut", u32::MAX)?;
     let from = format!("{} {}", visit.shop.config.version(), visit.shop.config.pod());
     let lines = stream::unfold(1, move |line| {
         let text = format!("{from} {line}/{chunks}\n");
@@ -67,7 +69,10 @@ pub(super) fn stream(visit: &Visit<'_>) -> Result<DelayedResponse, Refusal> {
             if line > 1 {
                 tokio::time::sleep(pause).await;
             }
-            Some((Ok::<_, Infallible>(Frame::data(Bytes::from(text))), line.saturating_add(1)))
+            if line > cut {
+                return Some((Err(io::ErrorKind::ConnectionAborted.into()), line));
+            }
+            Some((Ok::<_, io::Error>(Frame::data(Bytes::from(text))), line.saturating_add(1)))
         }
     });
     Ok(DelayedResponse::new("text/plain; charset=utf-8", Body::new(StreamBody::new(lines))))

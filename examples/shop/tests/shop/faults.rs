@@ -61,6 +61,32 @@ async fn of_a_hundred_pages_so_many_forget_their_session_and_the_client_gets_ano
 }
 
 #[tokio::test]
+async fn a_page_opens_a_session_in_the_place_of_one_that_is_over_or_unknown() -> Result<()> {
+    let config = ShopConfig::new("v2", "v2-a")?.with_session_life(Some(Duration::from_millis(200)));
+    let over = open_shop_with(config).await?;
+    let mut browser = Browser::new(Protocol::Http1);
+    browser.get(&over, "/cart/add?item=tea").await?;
+    let reply = browser.get(&over, "/cart").await?;
+    assert_eq!(
+        (reply.headers.contains_key("set-cookie"), &reply.headers["x-shop-session"]),
+        (false, &"known".try_into()?)
+    );
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let reply = browser.get(&over, "/cart").await?;
+    assert_eq!(
+        (reply.headers.contains_key("set-cookie"), &reply.headers["x-shop-session"]),
+        (true, &"lost".try_into()?)
+    );
+    for (reopens, expected) in [(false, false), (true, true)] {
+        let config = ShopConfig::new("v1", "v1-a")?.with_reopened_sessions(reopens);
+        let other = open_shop_with(config).await?;
+        let reply = browser.get(&other, "/cart").await?;
+        assert_eq!(reply.headers.contains_key("set-cookie"), expected, "a session of another pod");
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn faults_by_chance_are_not_spread_evenly() -> Result<()> {
     let config = ShopConfig::new("v2", "v2-a")?.with_fail_percent(50).with_random_faults(true);
     let shop = open_shop_with(config).await?;

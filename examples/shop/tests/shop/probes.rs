@@ -63,6 +63,8 @@ async fn slow_takes_its_time_and_stream_sends_every_line() -> Result<()> {
     assert_eq!(&streamed.body[..], b"v1 v1-a 1/3\nv1 v1-a 2/3\nv1 v1-a 3/3\n");
     let took = start.elapsed();
     assert!(took >= Duration::from_millis(40), "{took:?}");
+    let cut = browser.get(&shop, "/stream?n=3&ms=1&cut=2").await;
+    assert!(cut.is_err(), "the connection ends before the third line: {:?}", cut.map(|reply| reply.body));
     Ok(())
 }
 

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use demo_shop::proto::{AskRequest, WatchRequest};
 use demo_shop::{PodConfig, ShopConfig, Stopped};
 use http::StatusCode;
+use tonic::{Code, Request};
 
 use crate::browser::{Browser, Protocol, open_shop, open_shop_with, until};
-use crate::caller::{open_catalog, watch};
+use crate::caller::{caller, open_catalog, watch};
 
 #[tokio::test]
 async fn a_stream_ticks_in_order_with_the_names_of_its_pod() -> Result<()> {
@@ -17,6 +19,21 @@ async fn a_stream_ticks_in_order_with_the_names_of_its_pod() -> Result<()> {
         let tick = ticks.message().await?.context("ended")?;
         assert_eq!((tick.number, tick.version.as_str(), tick.pod.as_str()), (number, "v1", "v1-a"));
     }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_call_ends_with_the_status_that_it_asks_for() -> Result<()> {
+    let shop = open_shop("v1", "v1-a").await?;
+    let mut caller = caller(shop.local_addr())?;
+    let mut ask = Request::new(AskRequest {});
+    ask.metadata_mut().insert("x-shop-grpc-status", "13".parse()?);
+    assert_eq!(caller.ask(ask).await.map_err(|status| status.code()).err(), Some(Code::Internal));
+    let mut watch = Request::new(WatchRequest { every_ms: 5 });
+    watch.metadata_mut().insert("x-shop-grpc-status", "14".parse()?);
+    let mut ticks = caller.watch(watch).await?.into_inner();
+    assert_eq!(ticks.message().await?.map(|tick| tick.number), Some(1));
+    assert_eq!(ticks.message().await.map_err(|status| status.code()).err(), Some(Code::Unavailable));
     Ok(())
 }
 

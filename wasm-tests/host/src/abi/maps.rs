@@ -10,6 +10,7 @@ use crate::wire;
 
 const REQUEST_HEADERS: i32 = 0;
 const RESPONSE_HEADERS: i32 = 2;
+const RESPONSE_TRAILERS: i32 = 3;
 
 type Host<'a> = Caller<'a, State>;
 
@@ -95,7 +96,7 @@ fn change(call: &mut Call<'_, '_>, map: i32, edit: impl FnOnce(&mut Headers)) ->
 }
 
 /// A map that the stream does not have (yet) is a bad argument, in the log phase not found (`Context::getConstMap`).
-/// There are no trailers: this host sends none.
+/// This host sends no trailers of requests.
 fn find(stream: &mut Stream, map: i32) -> Result<&mut Headers, Status> {
     if stream.phase == Phase::Done {
         return Err(Status::BadArgument);
@@ -104,6 +105,7 @@ fn find(stream: &mut Stream, map: i32) -> Result<&mut Headers, Status> {
     match map {
         REQUEST_HEADERS => Ok(&mut stream.request),
         RESPONSE_HEADERS => stream.response.as_mut().ok_or(missing),
+        RESPONSE_TRAILERS => stream.trailers.as_mut().ok_or(missing),
         _ => Err(missing),
     }
 }
