@@ -117,8 +117,8 @@ recording:
 
 # Simulate rollouts, good ones and bad ones, and write docs/evidence.md.
 [group('test')]
-bench-evidence:
-    @tools/bench-evidence.sh
+bench-evidence *ARGS:
+    @tools/bench-evidence.sh {{ ARGS }}
 
 # Measure what planning two versions of a Helm chart costs, and print the table of docs/helm.md.
 [group('test')]
@@ -127,8 +127,8 @@ bench-twins:
 
 # Roll out good canaries and broken ones in a real mesh under load, and write docs/rollouts-under-load.md.
 [group('test')]
-bench-rollouts:
-    @tools/bench-rollouts.sh
+bench-rollouts *ARGS:
+    @tools/bench-rollouts.sh {{ ARGS }}
 
 # Roll out the same canaries by Flagger and by canary-ctl in a real mesh, and write docs/flagger-side-by-side.md (an hour).
 [group('test')]

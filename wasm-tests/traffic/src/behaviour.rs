@@ -61,10 +61,21 @@ pub struct ColdStart {
 pub struct Pods {
     /// Their number.
     pub count: u8,
-    /// When each of them does not work.
+    /// When those that pause do not work.
     pub pauses: Option<Pauses>,
+    /// The number of those that pause.
+    pub pausing: u8,
+    /// Seconds between two restarts of a pod, on average (exponential). It forgets its sessions.
+    pub restarts: Option<f64>,
     /// The further failures of the first of them.
     pub first_adds: f64,
+}
+
+impl Pods {
+    /// Pods that work.
+    pub const fn of(count: u8) -> Self {
+        Self { count, pauses: None, pausing: 0, restarts: None, first_adds: 0.0 }
+    }
 }
 
 /// Times in which something does not work, and comes back by itself.
@@ -91,6 +102,10 @@ pub struct Behaviour {
     pub slow_responses: ByAge,
     /// A `GET` response that sets the session cookie to another value or deletes it. A login does that, and a lost session.
     pub lost_sessions: ByAge,
+    /// Seconds without a request after which a session ends: the next response sets another one.
+    pub idle: f64,
+    /// A body that is broken off after its headers.
+    pub breaks_off: f64,
     /// No response at all.
     pub hangs: f64,
     /// Sessions or users that get more 5xx.
@@ -115,6 +130,8 @@ impl Behaviour {
         client_errors: ByAge::always(0.0),
         slow_responses: ByAge::always(0.0),
         lost_sessions: ByAge::always(0.0),
+        idle: f64::INFINITY,
+        breaks_off: 0.0,
         hangs: 0.0,
         unlucky: None,
         failing_group: None,

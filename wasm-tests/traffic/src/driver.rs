@@ -153,18 +153,21 @@ fn result(decision: &Decision) -> Option<FinalState> {
 }
 
 fn release(scenario: &Scenario) -> Result<Release, ModelError> {
-    let sticky = match scenario.population {
-        Population::Sessions { .. } => "  stickiness: session\n  session: {cookie: SESSIONID}\n",
-        Population::Users { .. } => "  stickiness: user\n",
+    let cookie = "  session: {cookie: SESSIONID}\n";
+    let judged = scenario.judged;
+    let (sticky, cookie) = match scenario.population {
+        Population::Sessions { .. } => ("  stickiness: session\n", cookie),
+        Population::Users { .. } => ("  stickiness: user\n", if judged.lost_sessions { cookie } else { "" }),
     };
-    let slower_than = if scenario.judged.slow_responses { "  rollout: {slowerThan: 500ms}\n" } else { "" };
-    let text = format!("{HEAD}{sticky}{slower_than}");
+    let slower_than = if judged.slow_responses { "  rollout: {slowerThan: 500ms}\n" } else { "" };
+    let text = format!("{HEAD}{sticky}{cookie}{slower_than}");
     Ok(file::parse(Path::new("canary.yaml"), &text)?.release)
 }
 
 fn spec(scenario: &Scenario, release: &Release) -> Result<RolloutSpec, ModelError> {
     let mut spec = release.rollout.clone();
     spec.policy.client_errors = scenario.judged.client_errors;
+    spec.policy.lost_sessions |= scenario.judged.lost_sessions;
     if !scenario.plan.is_empty() {
         let plan = scenario.plan.iter().copied().map(step).collect::<Result<_, _>>()?;
         spec.plans.insert(DEFAULT_PLAN.to_owned(), plan);

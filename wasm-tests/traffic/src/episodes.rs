@@ -48,6 +48,33 @@ impl Episodes {
     }
 }
 
+/// The restarts of a pod.
+#[derive(Clone, Debug)]
+pub(crate) struct Restarts {
+    gap: f64,
+    last: f64,
+    next: f64,
+}
+
+impl Restarts {
+    /// With that many seconds between two of them on average (exponential).
+    pub(crate) fn new(gap: f64, random: &mut Random) -> Self {
+        Self { gap, last: f64::NEG_INFINITY, next: random.exponential(gap) }
+    }
+
+    pub(crate) fn advance(&mut self, now: f64, random: &mut Random) {
+        while self.next <= now {
+            self.last = self.next;
+            self.next += random.exponential(self.gap);
+        }
+    }
+
+    /// When the last one was.
+    pub(crate) const fn last(&self) -> f64 {
+        self.last
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -71,6 +71,8 @@ pub struct Judged {
     pub client_errors: bool,
     /// Slow responses.
     pub slow_responses: bool,
+    /// Lost sessions, which are judged anyway where sessions are sticky.
+    pub lost_sessions: bool,
 }
 
 /// A step of the plan.
@@ -97,6 +99,8 @@ pub struct Scenario {
     pub leaves: f64,
     /// Responses that take long.
     pub long_responses: Option<LongResponses>,
+    /// Whether each version signs its sessions with a key of its own, so that it takes none of the other's.
+    pub has_own_keys: bool,
     /// Whether a failed request is repeated, up to four times.
     pub has_retries: bool,
     /// Failures of what both versions share. Their length is exponential.
@@ -127,6 +131,7 @@ impl Scenario {
             is_diurnal: false,
             leaves: 0.0,
             long_responses: None,
+            has_own_keys: false,
             has_retries: false,
             blips: None,
             canary: Behaviour::GOOD,

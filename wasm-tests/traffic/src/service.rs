@@ -2,7 +2,7 @@
 
 use crate::behaviour::{Behaviour, ColdStart, Leak};
 use crate::counters::{Cell, Counted, CounterTable, PROXIES};
-use crate::episodes::Episodes;
+use crate::episodes::{Episodes, Restarts};
 use crate::random::Random;
 use crate::scenario::Scenario;
 
@@ -14,6 +14,8 @@ const MAX_LATENCY: f64 = 3.0;
 const UNANSWERED: (f64, f64) = (4.0, 5.0);
 /// When one counts whose client leaves.
 const LEFT: (f64, f64) = (2.0, 3.0);
+/// How long a body takes that is broken off, in seconds.
+const BODY: (f64, f64) = (0.0, 4.0);
 /// When a client gives up that is not answered, in seconds.
 const GIVES_UP: f64 = 30.0;
 /// A failed request is sent so often, the first time included.
@@ -34,6 +36,17 @@ pub(crate) struct Client {
     pub(crate) rate: Option<f64>,
     /// Whether it met a failure of the canary.
     pub(crate) has_met: bool,
+    /// Its session of the application, once it has one.
+    pub(crate) session: Option<Session>,
+}
+
+/// A session of the application.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Session {
+    since: f64,
+    last_request: f64,
+    /// Whether the canary has opened it, and signed it where keys differ.
+    is_of_canary: bool,
 }
 
 /// What becomes of a request.
@@ -73,6 +86,8 @@ pub(crate) struct Service<'s> {
     blips: Option<Episodes>,
     /// Of each pod: stable's, then the canary's.
     pauses: [Vec<Episodes>; 2],
+    /// The same.
+    restarts: [Vec<Restarts>; 2],
 }
 
 impl<'s> Service<'s> {
@@ -80,9 +95,14 @@ impl<'s> Service<'s> {
         let mut random = Random::new(seed);
         let blips = scenario.blips.map(|blips| Episodes::of_random_length(blips, &mut random));
         let pauses = [&scenario.stable, &scenario.canary].map(|version| {
-            let pauses = version.pods.and_then(|pods| Some((pods.count, pods.pauses?)));
+            let pauses = version.pods.and_then(|pods| Some((pods.pausing, pods.pauses?)));
             let each = pauses.into_iter().flat_map(|(count, pauses)| (0..count).map(move |_| pauses));
             each.map(|pauses| Episodes::of_length(pauses, &mut random)).collect()
+        });
+        let restarts = [&scenario.stable, &scenario.canary].map(|version| {
+            let restarts = version.pods.and_then(|pods| Some((pods.count, pods.restarts?)));
+            let each = restarts.into_iter().flat_map(|(count, gap)| (0..count).map(move |_| gap));
+            each.map(|gap| Restarts::new(gap, &mut random)).collect()
         });
         Self {
             scenario,
@@ -95,6 +115,7 @@ impl<'s> Service<'s> {
             canary: scenario.canary,
             blips,
             pauses,
+            restarts,
         }
     }
 
@@ -105,6 +126,9 @@ impl<'s> Service<'s> {
         let episodes = self.pauses.iter_mut().flatten().chain(&mut self.blips);
         for episodes in episodes {
             episodes.advance(f64::from(second), &mut self.random);
+        }
+        for restarts in self.restarts.iter_mut().flatten() {
+            restarts.advance(f64::from(second), &mut self.random);
         }
     }
 
@@ -125,6 +149,7 @@ impl<'s> Service<'s> {
             luck: self.random.unit(),
             rate: None,
             has_met: false,
+            session: None,
         }
     }
 
@@ -148,7 +173,9 @@ impl<'s> Service<'s> {
 
     /// Counts a request, the one of that number and time, and what becomes of it.
     fn exchange(&mut self, client: &mut Client, (number, at): (u32, f64), fate: &Fate, fails: bool) {
-        let is_bad = fails || matches!(fate, Fate::Hangs);
+        let is_forgotten = self.forgets(client, at);
+        let breaks_off = !fails && matches!(fate, Fate::Response(_)) && self.breaks_off(client.is_canary);
+        let is_bad = fails || breaks_off || is_forgotten || matches!(fate, Fate::Hangs);
         if client.is_canary && is_bad && !client.has_met {
             client.has_met = true;
             self.met += 1;
@@ -167,9 +194,36 @@ impl<'s> Service<'s> {
                 }
                 let behaviour = *self.behaviour(client.is_canary);
                 let response = self.response(&behaviour, number, fails, *latency);
+                let response = response.and(Counted::LOST_SESSION, is_forgotten && !fails);
                 self.counters.count(cell, response, at + *latency);
+                if breaks_off {
+                    self.count_later(cell, Counted::SERVER_ERROR, (at + *latency, BODY));
+                }
             }
         }
+    }
+
+    /// Whether the client's session of the application is lost with this request. It has another one then.
+    fn forgets(&self, client: &mut Client, at: f64) -> bool {
+        let new = Session { since: at, last_request: at, is_of_canary: client.is_canary };
+        let Some(session) = client.session.replace(new) else { return false };
+        let [stable, canary] = &self.restarts;
+        let restarts = if client.is_canary { canary } else { stable };
+        let has_restarted =
+            restarts.get(usize::from(client.pod)).is_some_and(|pod| pod.last() > session.since);
+        let is_foreign = self.scenario.has_own_keys && session.is_of_canary != client.is_canary;
+        let idle = at - session.last_request;
+        if has_restarted || is_foreign || idle > self.behaviour(client.is_canary).idle {
+            return true;
+        }
+        client.session = Some(Session { last_request: at, ..session });
+        false
+    }
+
+    /// Whether a body is broken off. Nothing is drawn where none is.
+    fn breaks_off(&mut self, is_canary: bool) -> bool {
+        let share = self.behaviour(is_canary).breaks_off;
+        share > 0.0 && self.random.happens(share)
     }
 
     fn count_later(&mut self, cell: Cell, counted: Counted, (at, (least, most)): (f64, (f64, f64))) {

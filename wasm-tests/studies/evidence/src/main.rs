@@ -1,4 +1,5 @@
-//! `./x bench-evidence`: simulates rollouts, and writes `docs/evidence.md` and its plot.
+//! `./x bench-evidence`: simulates rollouts, and writes `docs/evidence.md` and its plot. With arguments it prints the lines of the rows whose
+//! names contain one of them, and writes nothing.
 
 use evidence_bench::page::{Results, page};
 use evidence_bench::plot::shares_over_time;
@@ -6,6 +7,7 @@ use evidence_bench::rollouts::Method;
 use evidence_bench::tables::{self, EQUAL, TWO_HOURS, WORSE};
 use evidence_bench::whole;
 use std::path::Path;
+use traffic_model::rows;
 
 /// Rollouts of each row of equal versions.
 const EQUAL_ROLLOUTS: u64 = 1_000;
@@ -16,7 +18,15 @@ const WHOLE_ROLLOUTS: u32 = 50;
 /// The row of the plot: few users fail, at 10 % and ten requests a second.
 const PLOTTED: usize = 1;
 
+#[expect(clippy::print_stdout, reason = "the lines of the rows that were asked for")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    if !wanted.is_empty() {
+        for row in rows().iter().filter(|row| wanted.iter().any(|text| row.id.contains(text))) {
+            println!("{}", whole::simulated(row, WHOLE_ROLLOUTS)?);
+        }
+        return Ok(());
+    }
     let false_alarms: Vec<_> =
         EQUAL.into_iter().map(|scenario| tables::false_alarms(scenario, EQUAL_ROLLOUTS)).collect();
     let delays = WORSE.into_iter().map(|row| tables::delays(row, WORSE_ROLLOUTS)).collect();

@@ -57,8 +57,14 @@ const LIMITS: &str = "## What a rollout cannot see
 | wrong content with status 200, an empty page | no | a hook that looks at the page, or a metric of the application |
 | a session that is lost while its cookie stays as it is, and a redirect to the login | no | let the application delete or renew the cookie; `clientErrors: true` where it answers 401 |
 | a session that is lost on a POST | no: a login is a POST that changes the session, too | |
-| a response that breaks off after its headers | no: the module sees headers alone, because bodies would cost each request | a metric from the access log |
-| a gRPC status in trailers | no: reading them would cost a crossing for each call | a metric (`analysis`) |
+| whether a GET that changes the session is a login or a loss | no: a canary with twice the logins by GET is rolled back, nearly always above 0.5 points | logins by POST, or `lostSessions: false` |
+| sessions that are lost by less than 0.5 points of the responses | no | |
+| sessions that end earlier, but later than a step lasts | no: only sessions of the present step are compared | a longer last step |
+| another sign key of sessions where sessions stay on their version | no: none meets it before the promotion | `stickiness: user` with `lostSessions: true` |
+| whether the code of the canary loses sessions, or the end of one of its pods | no: users meet a restart one after another, which is more than one moment. Where pods of both versions end each hour and forget, 36 % of good canaries are rolled back at 200 requests/s | sessions that outlive the pod, or `lostSessions: false` |
+| a response that its version breaks off after its headers | as *5xx*, unless its client has left | |
+| a gRPC status of a server's fault, in headers or trailers | as *5xx*; the fuse sees the one in headers alone | |
+| a body that ends too early without an error, an error inside of a gRPC-Web body or a stream of events | no: bodies never enter the module | a metric of the application |
 | slower responses | with `slowerThan` | |
 | 4xx | with `clientErrors: true` | |
 | one user, or users of one group | no, by design | `status`, alerts of the application |

@@ -21,9 +21,7 @@ reviewers saw of the test before its bounds. *Users*: clients of the canary who 
 pub fn table(rollouts: u32) -> Result<String, ModelError> {
     let mut page = HEAD.to_owned();
     for row in rows() {
-        let summary = run_on(&row, rollouts, 2)?;
-        let mark = if row.expected.is_met(&summary) { "" } else { " (!)" };
-        let _ = writeln!(page, "{}", line(&row, &summary, mark));
+        let _ = writeln!(page, "{}", simulated(&row, rollouts)?);
     }
     let _ = writeln!(
         page,
@@ -31,6 +29,17 @@ pub fn table(rollouts: u32) -> Result<String, ModelError> {
          of bad ones; 80 % where the fault is small.\n"
     );
     Ok(page)
+}
+
+/// The line of a row, so many rollouts.
+///
+/// # Errors
+///
+/// If its scenario is none that the product takes.
+pub fn simulated(row: &Row, rollouts: u32) -> Result<String, ModelError> {
+    let summary = run_on(row, rollouts, 2)?;
+    let mark = if row.expected.is_met(&summary) { "" } else { " (!)" };
+    Ok(line(row, &summary, mark))
 }
 
 fn line(row: &Row, summary: &Summary, mark: &str) -> String {

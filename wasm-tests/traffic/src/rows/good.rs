@@ -70,7 +70,7 @@ fn ages() -> Vec<Row> {
 fn pausing(canary: u8, stable: u8, gap: f64, length: f64) -> impl Fn(f64) -> Scenario {
     move |rate| {
         let pauses = Some(Pauses { gap, length, rate: 0.9 });
-        let pods = |count| Some(Pods { count, pauses, first_adds: 0.0 });
+        let pods = |count| Some(Pods { pauses, pausing: count, ..Pods::of(count) });
         Scenario::sessions(rate).failing(0.001).with(|scenario| {
             scenario.canary.pods = pods(canary);
             scenario.stable.pods = pods(stable);
@@ -79,7 +79,9 @@ fn pausing(canary: u8, stable: u8, gap: f64, length: f64) -> impl Fn(f64) -> Sce
 }
 
 fn pods() -> Vec<Row> {
-    let bad_pod = Pods { count: 9, pauses: None, first_adds: 0.03 };
+    let bad_pod = Pods { first_adds: 0.03, ..Pods::of(9) };
+    let pauses = Some(Pauses { gap: 600.0, length: 3.0, rate: 0.9 });
+    let pausing_pod = Pods { pauses, pausing: 1, ..Pods::of(9) };
     [
         each(
             "good: pods pause 3s each 10min, 1+9 pods",
@@ -98,6 +100,17 @@ fn pods() -> Vec<Row> {
             Good,
             &[at(20.0, 0.8), at(200.0, 23.2)],
             pausing(1, 9, 1_800.0, 1.0),
+        ),
+        each(
+            "good: one of 9 canary pods pauses 3s each 10min",
+            Good,
+            &[untried(20.0), untried(200.0)],
+            move |rate| {
+                Scenario::sessions(rate).failing(0.001).with(|scenario| {
+                    scenario.canary.pods = Some(pausing_pod);
+                    scenario.stable.pods = Some(Pods::of(9));
+                })
+            },
         ),
         each("good: one of 9 stable pods is bad", Plain, &[at(20.0, 0.0), at(200.0, 0.0)], move |rate| {
             Scenario::sessions(rate).failing(0.001).with(|scenario| scenario.stable.pods = Some(bad_pod))

@@ -5,6 +5,7 @@
 //! waiting    clients that leave, responses that take long, both versions alike
 //! few        few users, little traffic
 //! bad        canaries that are worse
+//! kept_sessions  sessions that end by restarts, keys and times; bodies that break off
 //! bots       the same beside a bot that fails in both versions
 //! late       canaries that become worse after hours
 //! ```
@@ -13,6 +14,7 @@ mod bad;
 mod bots;
 mod few;
 mod good;
+mod kept_sessions;
 mod late;
 mod waiting;
 
@@ -21,7 +23,7 @@ use crate::scenario::Scenario;
 use crate::summary::Summary;
 
 /// Rows that a quick test runs: each stands for a fault that a test of a canary has had, or for what it must not lose.
-const QUICK: [&str; 16] = [
+const QUICK: [&str; 20] = [
     "good: plain @200",
     "good: blips of both @20",
     "good: broken sessions 1% @20",
@@ -38,6 +40,10 @@ const QUICK: [&str; 16] = [
     "bad: users, +5 points, a bot of 2% fails 100% @200",
     "bad: users, +5 points, 3 bots of 5% fail 20% @20",
     "bad: 1% to 5% after 1h at 50% @20",
+    "bad: canary pods restart each minute and forget @200",
+    "bad: users, the canary has another sign key @200",
+    "good: 5% of bodies of both break off @20",
+    "bad: +5 points of bodies break off @200",
 ];
 
 /// What is expected of the rollouts of a row.
@@ -92,8 +98,9 @@ pub struct Row {
 
 /// All rows.
 pub fn rows() -> Vec<Row> {
-    let parts = [good::rows(), waiting::rows(), few::rows(), bad::rows(), bots::rows(), late::rows()];
-    parts.into_iter().flatten().collect()
+    let alike = [good::rows(), waiting::rows(), few::rows()];
+    let parts = [bad::rows(), bots::rows(), late::rows(), kept_sessions::rows()];
+    alike.into_iter().chain(parts).flatten().collect()
 }
 
 /// A rate, and what was seen of it.
