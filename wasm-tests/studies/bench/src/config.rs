@@ -82,12 +82,21 @@ impl Releases {
         Ok(Self { config, keys })
     }
 
+    /// The same while a rollout runs, which began an hour ago.
+    pub(crate) fn in_rollout(&self) -> Self {
+        let mut releases = self.clone();
+        for release in releases.config.releases.values_mut() {
+            release.rollout_since_seconds = now_seconds() - 3_600;
+        }
+        releases
+    }
+
     /// The cookie of a user who was pinned to the canary a moment ago.
     pub(crate) fn pin(&self) -> Result<(String, String), BenchError> {
         let unsigned = || BenchError::Unsigned("a pin");
         let pin = self.config.releases.get(RELEASE).and_then(|release| release.pin.as_ref());
         let name = session_pin_name(&pin.ok_or_else(unsigned)?.cookie.name);
-        let seal = Seal::pin(b"v2", 1, canary_identity(), now_seconds());
+        let seal = Seal::pin(b"v2", 1, canary_identity(), odd(now_seconds() - 1));
         let text = self.ring().and_then(|ring| ring.sign(UID, &seal)).ok_or_else(unsigned)?;
         Ok((name, session_pin(canary_session().as_bytes(), &text)))
     }
@@ -146,6 +155,11 @@ fn canary_identity() -> Identity {
 fn is_canary(identity: Identity) -> bool {
     let weight = Weight::new(2_000).unwrap_or_default();
     Salt::new("shop/shop/v2").bucket(identity).is_canary_at(weight)
+}
+
+/// A pin of an odd second is one of a session that began in the rollout.
+const fn odd(seconds: u64) -> u64 {
+    seconds | 1
 }
 
 fn now_seconds() -> u64 {

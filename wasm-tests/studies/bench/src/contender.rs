@@ -22,6 +22,8 @@ pub(crate) const NATIVE_HASH: &str = "native use_hash_policy";
 pub(crate) const NO_RELEASE: &str = "ours: no release matches";
 /// Ours, valid pin and session cookie.
 pub(crate) const PINNED: &str = "ours: pinned user";
+/// Ours, pinned, while a rollout runs: counted by user group, and the end of the response is looked at.
+pub(crate) const PINNED_IN_ROLLOUT: &str = "ours: pinned user, in a rollout";
 /// Ours, `stickiness: user`, session cookie.
 pub(crate) const HASHED: &str = "ours: hashed user";
 /// Ours, a user with a genuine minted id.
@@ -79,6 +81,7 @@ pub(crate) fn direct(module: &Path) -> Result<Vec<Contender>, BenchError> {
     let elsewhere = Releases::new(Stickiness::Session, "elsewhere.example.com", 1)?;
     let user = Releases::new(Stickiness::User, HOST, 1)?;
     let hundred = Releases::new(Stickiness::Session, HOST, 100)?;
+    let in_rollout = session.in_rollout();
     let many = Releases::new(Stickiness::Session, HOST, MANY)?;
     let visitor = browser(&[session_cookie()]);
     let ours = |name: &str, releases: &Releases, headers, reason| Contender {
@@ -89,6 +92,7 @@ pub(crate) fn direct(module: &Path) -> Result<Vec<Contender>, BenchError> {
     contenders.extend([
         ours(NO_RELEASE, &elsewhere, pinned_browser(&elsewhere)?, None),
         pinned(PINNED, module, &session)?,
+        pinned(PINNED_IN_ROLLOUT, module, &in_rollout)?,
         pinned(PINNED_100, module, &hundred)?,
         pinned(PINNED_10000, module, &many)?,
         ours(HASHED, &user, visitor, Some(Reason::Hash)),
@@ -120,10 +124,13 @@ pub(crate) fn proxied(module: &Path) -> Result<Vec<Contender>, BenchError> {
 pub(crate) fn variants(module: &Path, others: &[PathBuf]) -> Result<Vec<Contender>, BenchError> {
     let session = Releases::new(Stickiness::Session, HOST, 1)?;
     let mut contenders = yardsticks(pinned_browser(&session)?)?;
-    contenders.push(pinned(PINNED, module, &session)?);
+    let in_rollout = session.in_rollout();
+    contenders.extend([pinned(PINNED, module, &session)?, pinned(PINNED_IN_ROLLOUT, module, &in_rollout)?]);
     for other in others {
         let other = std::path::absolute(other).map_err(file(other))?;
-        contenders.push(pinned(&format!("variant: {}", other.display()), &other, &session)?);
+        let name = format!("variant: {}", other.display());
+        contenders.push(pinned(&name, &other, &session)?);
+        contenders.push(pinned(&format!("{name}, in a rollout"), &other, &in_rollout)?);
     }
     Ok(contenders)
 }

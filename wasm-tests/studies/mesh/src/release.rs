@@ -100,6 +100,11 @@ impl ShopRelease {
             .with("/spec/weight", "0")
             .with("/spec/sessionAffinity", "identity")
             .with("/spec/rollout", plan.spec());
+        let release = if scenario.has_moving_users {
+            release.with("/spec/stickiness", "user").with("/spec/rollout/lostSessions", true)
+        } else {
+            release
+        };
         let folder = tempfile::tempdir()?;
         std::fs::write(folder.path().join("canary.yaml"), release.text())?;
         for (version, variables) in ["v1", "v2"].into_iter().zip(scenario.variables) {

@@ -8,6 +8,8 @@ pub struct Scenario {
     pub variables: [&'static [&'static str]; 2],
     /// Who comes besides the shoppers, and what happens meanwhile.
     pub addition: Addition,
+    /// Whether users move with the weight (`stickiness: user`), and lost sessions are failures all the same.
+    pub has_moving_users: bool,
     /// The result that it has to have: `promoted`, `rolledBack`.
     pub expected: &'static str,
 }
@@ -24,6 +26,20 @@ pub enum Addition {
     OlderSessions,
     /// The pods of the canary end one after the other, again and again.
     Crashes,
+    /// The pods of the canary are replaced in good order, again and again, while users come who stay for some seconds.
+    Restarts,
+    /// Users who stay for some seconds, in place of those who are quick.
+    Regulars,
+    /// Users who began before the rollout, and come back each few seconds, in place of those who are quick.
+    ReturningUsers,
+    /// Clients who leave before a response that takes long.
+    LeavingClients,
+    /// Clients who wait for a response that takes six seconds.
+    LongPolls,
+    /// Users who log in, twice where they are on the canary.
+    Logins,
+    /// One of nine pods of the canary stops for three seconds of each thirty.
+    PausingPod,
 }
 
 /// The name of the user whom a page fails for.
@@ -47,6 +63,7 @@ impl Scenario {
         name: "both versions fail 10 % of first pages, and sessions from before the rollout go on",
         variables: [&["SHOP_FAIL_NEW_PERCENT=10"], &["SHOP_FAIL_NEW_PERCENT=10"]],
         addition: Addition::OlderSessions,
+        has_moving_users: false,
         expected: "promoted",
     };
     /// The canary fails one page of a hundred.
@@ -59,11 +76,6 @@ impl Scenario {
     pub const HANGS: Self =
         Self::broken("the canary does not respond to 20 % of its pages", &["SHOP_HANG_PERCENT=20"]);
 
-    /// Clients wait for a hundredth of the pages until they leave.
-    pub const BOTH_HANG_1: Self = Self::alike(
-        "clients leave 1 % of the pages of both versions before a response comes",
-        [&["SHOP_HANG_PERCENT=1"], &["SHOP_HANG_PERCENT=1"]],
-    );
     /// The canary forgets the session with every twentieth page.
     pub const LOSES_SESSIONS_5: Self =
         Self::broken("the canary loses the session with 5 % of its pages", &["SHOP_FORGET_PERCENT=5"]);
@@ -77,11 +89,25 @@ impl Scenario {
         &["SHOP_SLOW_PERCENT=10"],
     );
 
-    const fn alike(name: &'static str, variables: [&'static [&'static str]; 2]) -> Self {
-        Self { name, variables, addition: Addition::None, expected: "promoted" }
+    /// The same with what comes besides.
+    #[must_use]
+    pub const fn and(self, addition: Addition) -> Self {
+        Self { addition, ..self }
     }
 
-    const fn broken(name: &'static str, v2: &'static [&'static str]) -> Self {
-        Self { name, variables: [&[], v2], addition: Addition::None, expected: "rolledBack" }
+    /// Nothing is wrong with the canary.
+    pub const fn alike(name: &'static str, variables: [&'static [&'static str]; 2]) -> Self {
+        Self { name, variables, addition: Addition::None, has_moving_users: false, expected: "promoted" }
+    }
+
+    /// The canary is broken by these variables.
+    pub const fn broken(name: &'static str, v2: &'static [&'static str]) -> Self {
+        Self {
+            name,
+            variables: [&[], v2],
+            addition: Addition::None,
+            has_moving_users: false,
+            expected: "rolledBack",
+        }
     }
 }

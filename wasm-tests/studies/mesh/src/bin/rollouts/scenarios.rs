@@ -2,7 +2,10 @@
 
 use mesh_studies::{Addition, Scenario};
 
-pub(crate) const SCENARIOS: [Scenario; 14] = [
+/// Pages open a session in the place of one that their pod does not know, in both versions.
+const REOPENS: &str = "SHOP_REOPEN_SESSIONS=true";
+
+pub(crate) const SCENARIOS: [Scenario; 20] = [
     Scenario::GOOD,
     Scenario::FAILS_1,
     Scenario::FAILS_5,
@@ -10,26 +13,54 @@ pub(crate) const SCENARIOS: [Scenario; 14] = [
     Scenario::HANGS,
     Scenario::SLOW,
     Scenario {
-        name: "the canary's pods end every two seconds",
-        variables: [&[], &[]],
-        addition: Addition::Crashes,
         expected: "rolledBack",
-    },
+        ..Scenario::alike("the canary's pods end every two seconds", [&[], &[]])
+    }
+    .and(Addition::Crashes),
     Scenario {
-        name: "the canary fails every page of one user, who tries again at once",
-        variables: [&[], &["SHOP_FAIL_USER=bob"]],
-        addition: Addition::RetryLoop,
         expected: "promoted",
-    },
+        ..Scenario::broken(
+            "the canary fails every page of one user, who tries again at once",
+            &["SHOP_FAIL_USER=bob"],
+        )
+    }
+    .and(Addition::RetryLoop),
     Scenario {
-        name: "the canary fails 5 % of its pages; stable fails every page of one user, who tries again at once",
         variables: [&["SHOP_FAIL_USER=bob"], &["SHOP_FAIL_PERCENT=5"]],
-        addition: Addition::RetryLoopOnStable,
-        expected: "rolledBack",
-    },
+        ..Scenario::broken(
+            "the canary fails 5 % of its pages; stable fails every page of one user, who tries again at once",
+            &[],
+        )
+    }
+    .and(Addition::RetryLoopOnStable),
     Scenario::LOSES_SESSIONS_5,
     Scenario::LOSES_SESSIONS_1,
-    Scenario::BOTH_HANG_1,
+    Scenario {
+        variables: [&[REOPENS], &[REOPENS, "SHOP_LINGER=3"]],
+        ..Scenario::broken(
+            "the canary's pods are replaced every six seconds, and have their sessions in memory",
+            &[],
+        )
+    }
+    .and(Addition::Restarts),
+    Scenario {
+        variables: [&[REOPENS], &[REOPENS]],
+        has_moving_users: true,
+        ..Scenario::broken(
+            "the canary takes no session of stable, as with another sign key (`stickiness: user`)",
+            &[],
+        )
+    }
+    .and(Addition::ReturningUsers),
+    Scenario::broken("the canary only logs users out after one second", &["SHOP_SESSION_SECONDS=1"])
+        .and(Addition::Regulars),
+    Scenario::alike("users of the canary log in twice as often", [&[], &[]]).and(Addition::Logins),
+    Scenario::alike("clients leave pages of both versions before a response comes", [&[], &[]])
+        .and(Addition::LeavingClients),
+    Scenario::alike("clients of both versions wait for responses that take six seconds", [&[], &[]])
+        .and(Addition::LongPolls),
+    Scenario::alike("one of nine pods of the canary stops for three seconds of each thirty", [&[], &[]])
+        .and(Addition::PausingPod),
     Scenario::BOTH_FAIL_5,
     Scenario::AGE_BIAS,
 ];
