@@ -7,3 +7,4 @@ mod helm_upgrades;
 mod injection_under_load;
 mod owner_upgrades;
 mod service_ports;
+mod sibling_order;
