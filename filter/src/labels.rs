@@ -179,8 +179,9 @@ impl StatusClass {
 
 /// The filter state for access logs, `%FILTER_STATE(wasm.canary:PLAIN)%`: `shop/shop/v2;pin`.
 pub fn filter_state(release: &Release, decision: &Decision) -> String {
-    let version = release.versions.get(decision.version).map_or("", |version| version.routing_value.as_str());
-    format!("{version};{}", decision.reason.as_str())
+    let version = release.versions.get(decision.version).map_or("", |version| version.name.as_str());
+    // Not the routing header's value, which may be one that no client knows.
+    format!("{}/{version};{}", release.name, decision.reason.as_str())
 }
 
 /// The debug header: everything that was decided, for test systems.

@@ -132,6 +132,10 @@ pub struct VersionConfig {
     /// Counts how often the version was added to the release: pins of an older epoch are treated as pins of a removed
     /// version.
     pub epoch: u32,
+    /// The routing header's value. Default: `<release>/<version>`. Where clients may reach the routes without this filter, one that they
+    /// cannot guess.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub routing: Option<String>,
 }
 
 /// The current purpose of a version.

@@ -56,7 +56,12 @@ impl Read for Until {
 impl Read for VersionConfig {
     fn read(value: &Value, at: &Place<'_>) -> Self {
         let fields = Fields::of(value, at);
-        Self { name: fields.required("name"), role: fields.required("role"), epoch: fields.required("epoch") }
+        Self {
+            name: fields.required("name"),
+            role: fields.required("role"),
+            epoch: fields.required("epoch"),
+            routing: fields.optional("routing"),
+        }
     }
 }
 

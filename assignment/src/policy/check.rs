@@ -103,6 +103,10 @@ fn versions(checks: &mut Checks<'_>, release: &ReleaseConfig) {
         checks.ensure(!again, "versions", "each version once", name);
         let gone = release.gone.iter().any(|gone| gone.name == name && gone.epoch >= version.epoch);
         checks.ensure(!gone, "gone", "no version that is live at that epoch", name);
+        let routing = version.routing.as_deref();
+        let is_value = |value: &str| !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_graphic());
+        let expected = "a header value of visible characters without blanks";
+        checks.ensure(routing.is_none_or(is_value), "versions", expected, routing.unwrap_or_default());
     }
 }
 

@@ -75,7 +75,7 @@ pub struct Version {
     pub role: Role,
     /// Its epoch.
     pub epoch: u32,
-    /// The routing header's value, `<release>/<version>`, ready to be written.
+    /// The routing header's value, ready to be written.
     pub routing_value: String,
     /// The cohort header's value for the release's train, ready to be written; empty without a train.
     pub cohort_value: String,
@@ -106,7 +106,7 @@ impl Release {
         let (stable, canary) = (index_of(Role::Stable).unwrap_or_default(), index_of(Role::Canary));
         let train = config.train;
         let prepare_version = |version: VersionConfig| Version {
-            routing_value: format!("{name}/{}", version.name),
+            routing_value: version.routing.unwrap_or_else(|| format!("{name}/{}", version.name)),
             cohort_value: train_member(train.as_deref(), "=", version.role),
             baggage_value: train_member(train.as_deref(), ".", version.role),
             name: version.name,

@@ -19,7 +19,7 @@ pub(crate) fn full() -> Value {
             "salt": "s", "train": "autumn", "stickiness": "session", "weight": 2500,
             "until": {"atSeconds": 9, "action": "rollback"},
             "versions": [
-                {"name": "v1", "role": "stable", "epoch": 1}, {"name": "v2", "role": "canary", "epoch": 2},
+                {"name": "v1", "role": "stable", "epoch": 1, "routing": "shop/web/v1/5f"}, {"name": "v2", "role": "canary", "epoch": 2},
                 {"name": "v0", "role": "draining", "epoch": 3},
             ],
             "gone": [{"name": "v2", "epoch": 1}],

@@ -102,6 +102,7 @@ fn a_releases_fields_are_refused_in_their_place() {
 #[test]
 fn versions_keys_and_cookies_of_a_release_are_refused_in_their_place() {
     let version = |name: &str, role: &str| json!({"name": name, "role": role, "epoch": 1});
+    let routed = |value: &str| json!([{"name": "a", "role": "stable", "epoch": 1, "routing": value}, version("b", "canary")]);
     let versions = |list: &[(&str, &str)]| json!(list.iter().map(|(n, r)| version(n, r)).collect::<Vec<_>>());
     check(
         RELEASE,
@@ -117,6 +118,8 @@ fn versions_keys_and_cookies_of_a_release_are_refused_in_their_place() {
             ("versions", versions(&[("a", "stable"), ("a", "canary")]), "releases.shop/web.versions: "),
             ("versions", versions(&[("a b", "stable"), ("c", "canary")]), "releases.shop/web.versions: "),
             ("versions", versions(&[("a", "stable"), ("v2", "canary")]), "releases.shop/web.gone: "),
+            ("versions", routed("a b"), "releases.shop/web.versions: "),
+            ("versions", routed(""), "releases.shop/web.versions: "),
             ("identifyBy", json!([{"cookie": "a b"}]), "releases.shop/web.identifyBy: "),
             ("identifyBy", json!([{"cookie": "a"}, {"header": "X-User"}]), "releases.shop/web.identifyBy: "),
             ("identifyBy", json!([{"query": ""}]), "releases.shop/web.identifyBy: "),

@@ -299,7 +299,7 @@ fn a_subset_that_a_live_version_shares_with_a_removed_one_stays() {
         stages(&plan).into_iter().filter(|(stage, _)| *stage == Stage::Subsets).count()
     };
     assert_eq!(subsets(&record), 1, "the subset `1-2` of version `1-2` is deleted");
-    let canary = VersionConfig { name: "1.2".to_owned(), role: Role::Canary, epoch: 9 };
+    let canary = VersionConfig { name: "1.2".to_owned(), role: Role::Canary, epoch: 9, routing: None };
     record.state.versions.push(canary);
     assert_eq!(subsets(&record), 0, "the subset `1-2` is that of version `1.2`");
 }

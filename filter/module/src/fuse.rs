@@ -32,7 +32,7 @@ pub(crate) fn add(release: &Release, counts: Option<&ResponseCounts>, now_second
             continue;
         }
         if opened {
-            abi::log(Level::Warn, &format!("canary: the fuse of {} is open", canary.routing_value));
+            abi::log(Level::Warn, &format!("canary: the fuse of {}/{} is open", release.name, canary.name));
         }
         if fuse.open_until_seconds > 0 {
             metrics::record(&gauge, fuse.open_until_seconds);

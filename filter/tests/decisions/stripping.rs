@@ -1,6 +1,7 @@
 //! At the edge no client names a version, an identity or a cohort, however it spells the header.
 
 use crate::fixture::{Proxy, Visit, get, identity_on, key_on};
+use canary_filter::labels;
 use serde_json::json;
 
 const FORGED: [(&str, &str); 7] = [
@@ -46,6 +47,20 @@ fn a_release_that_propagates_nothing_removes_identity_and_cohort() {
     let proxy = Proxy::session();
     let sent = proxy.send(&forged(get("/").cookie("S", &key_on(false))));
     assert_eq!((sent.headers.get("x-canary-id"), sent.headers.get("x-canary-cohort")), (None, None));
+}
+
+#[test]
+fn a_version_with_a_routing_value_of_its_own_gets_that_value_and_access_logs_do_not() {
+    let value = "shop/web/v2/6f1d";
+    let versions = json!([{"name": "v1", "role": "stable", "epoch": 1}, {"name": "v2", "role": "canary", "epoch": 2, "routing": value}]);
+    let proxy = Proxy::session().with("versions", versions);
+    let sent = proxy.send(&forged(get("/").cookie("S", &key_on(true))));
+    assert_eq!(sent.headers.get("x-canary-version").as_deref(), Some(value));
+    let decision = &sent.state.as_ref().unwrap().decision;
+    let release = sent.policy.release(decision.release).unwrap();
+    assert_eq!(labels::filter_state(release, decision), "shop/web/v2;hash");
+    let sent = proxy.send(&get("/").cookie("S", &key_on(false)));
+    assert_eq!(sent.headers.get("x-canary-version").as_deref(), Some("shop/web/v1"), "without one");
 }
 
 #[test]

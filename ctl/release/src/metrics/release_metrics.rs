@@ -155,7 +155,12 @@ mod tests {
         let text = "canary_fuse_open_until_seconds{component=\"shop/shop\",tag=\"v2/3\"} 1764000030\n\
             canary_fuse_open_until_seconds{component=\"shop/web\",tag=\"v2/4\"} 1764000090\n";
         let shop = ProxyMetrics::parse(text).release("shop/shop");
-        let version = |name: &str, epoch| VersionConfig { name: name.to_owned(), role: Role::Canary, epoch };
+        let version = |name: &str, epoch| VersionConfig {
+            name: name.to_owned(),
+            role: Role::Canary,
+            epoch,
+            routing: None,
+        };
         assert_eq!(shop.fused_until(&version("v2", 3)), Some(1_764_000_030));
         assert_eq!(shop.fused_until(&version("v2", 4)), None, "an earlier epoch, and another release");
         assert_eq!(shop.fused_until(&version("v3", 3)), None);

@@ -69,7 +69,8 @@ pub fn new_uid() -> Result<String, getrandom::Error> {
 impl ReleaseState {
     /// The first state of a release: the file's weight, epoch 1, generation 1.
     pub fn first(release: &Release, uid: String) -> Self {
-        let version = |name: &str, role| VersionConfig { name: name.to_owned(), role, epoch: 1 };
+        let version =
+            |name: &str, role| VersionConfig { name: name.to_owned(), role, epoch: 1, routing: None };
         let canary = release.versions.canary.as_deref().map(|name| version(name, Role::Canary));
         Self {
             uid,
@@ -101,8 +102,12 @@ impl ReleaseState {
             Some(_) => release.weight,
             None => Weight::ZERO,
         };
-        let live =
-            |name: &str, role| VersionConfig { name: name.to_owned(), role, epoch: self.epoch_for(name) };
+        let live = |name: &str, role| VersionConfig {
+            name: name.to_owned(),
+            role,
+            epoch: self.epoch_for(name),
+            routing: None,
+        };
         let mut versions = vec![live(&release.versions.stable, Role::Stable)];
         versions.extend(release.versions.canary.as_deref().map(|name| live(name, Role::Canary)));
         let mut gone = self.gone.clone();

@@ -63,7 +63,8 @@ mod tests {
     use assignment::contract::{ExpiryAction, Until};
 
     fn at_a_fifth() -> ReleaseState {
-        let version = |name: &str, role| VersionConfig { name: name.to_owned(), role, epoch: 3 };
+        let version =
+            |name: &str, role| VersionConfig { name: name.to_owned(), role, epoch: 3, routing: None };
         ReleaseState {
             uid: "u".to_owned(),
             generation: 7,
@@ -104,7 +105,12 @@ mod tests {
     #[test]
     fn an_old_version_leaves_without_touching_the_canary_beside_it() {
         let mut three = at_a_fifth();
-        three.versions.push(VersionConfig { name: "v0".to_owned(), role: Role::Draining, epoch: 1 });
+        three.versions.push(VersionConfig {
+            name: "v0".to_owned(),
+            role: Role::Draining,
+            epoch: 1,
+            routing: None,
+        });
         let left = three.without(&["v0".to_owned()]);
         assert_eq!((left.weight, left.until), (three.weight, three.until));
     }
