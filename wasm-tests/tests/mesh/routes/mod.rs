@@ -1,5 +1,6 @@
 //! Our routes beside those of others, and the `DestinationRule`s in force.
 
+mod beside;
 mod consistent_hash;
 mod destination_rules;
 mod gateway_api;
