@@ -142,6 +142,13 @@ fn rights(release: &Release, objects: &[Reference]) -> BTreeMap<String, Vec<Rule
         // What callers see of the mesh.
         rules.add("networking.istio.io", "sidecars", [], &["list"]);
     }
+    // Services of the same pods by another object.
+    Rules(&mut all, release.name.namespace.as_str()).add(
+        "networking.istio.io",
+        "serviceentries",
+        [],
+        &["list"],
+    );
     // Other routes to the Service: those that Istio matches first, and those that bypass ours.
     let callers = proxies(release).into_iter().map(|proxies| proxies.namespace);
     for namespace in callers.chain([release.name.namespace.to_string()]).collect::<BTreeSet<_>>() {

@@ -4,13 +4,13 @@ use super::{ApiClient, ApiRequest};
 use crate::Error;
 use assignment::contract::Role;
 use canary_release::data_plane::{DataPlane, PodDescription};
-use canary_release::preflight::NarrowSelector;
+use canary_release::preflight::{NarrowSelector, PodsBehind};
 use canary_release::record::{Record, ServiceRef};
 use canary_release::status::ReadyPods;
-use k8s_openapi::api::core::v1::{Namespace, Pod, Service as ServiceObject, ServiceSpec};
+use k8s_openapi::api::core::v1::{ContainerPort, Namespace, Pod, Service as ServiceObject, ServiceSpec};
 use kube::Api;
 use kube::api::ListParams;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A Service, and the pods behind it: of all versions, without those that terminate.
 #[derive(Clone, Debug, Default)]
@@ -45,9 +45,9 @@ impl ServicePods {
         self.pods.iter().filter_map(|pod| pod.metadata.labels.as_ref())
     }
 
-    /// Those of other versions than stable; without such, of all: the pods about whose version there is something to decide.
-    pub(crate) fn contested_labels(&self, label: &str, stable: &str) -> Vec<BTreeMap<String, String>> {
-        contested(self.labels(), label, stable)
+    /// Those of other versions than stable; without such, all: the pods about whose version there is something to decide.
+    pub(crate) fn contested(&self, label: &str, stable: &str) -> PodsBehind {
+        contested(&self.pods, label, stable)
     }
 
     /// Whether all of them have a sidecar.
@@ -77,17 +77,27 @@ impl ServicePods {
     }
 }
 
-/// The labels of pods of other versions than stable; without such, of all.
-pub(crate) fn contested<'p>(
-    all: impl Iterator<Item = &'p BTreeMap<String, String>>,
-    label: &str,
-    stable: &str,
-) -> Vec<BTreeMap<String, String>> {
-    let all: Vec<&BTreeMap<String, String>> = all.collect();
+/// The pods of other versions than stable; without such, all.
+pub(crate) fn contested(pods: &[Pod], label: &str, stable: &str) -> PodsBehind {
+    let all = pods.iter().filter_map(|pod| pod.metadata.labels.as_ref());
     let is_other =
-        |labels: &&&BTreeMap<String, String>| labels.get(label).is_some_and(|version| version != stable);
-    let others: Vec<_> = all.iter().filter(is_other).map(|labels| (*labels).clone()).collect();
-    if others.is_empty() { all.into_iter().cloned().collect() } else { others }
+        |labels: &&BTreeMap<String, String>| labels.get(label).is_some_and(|version| version != stable);
+    let others: Vec<_> = all.clone().filter(is_other).cloned().collect();
+    let mut ports: BTreeMap<String, BTreeSet<u16>> = BTreeMap::new();
+    for port in pods.iter().flat_map(container_ports) {
+        if let (Some(name), Ok(number)) = (&port.name, u16::try_from(port.container_port)) {
+            ports.entry(name.clone()).or_default().insert(number);
+        }
+    }
+    PodsBehind { labels: if others.is_empty() { all.cloned().collect() } else { others }, ports }
+}
+
+/// The ports of all containers of a pod. A native sidecar is an init container, and can have some too.
+fn container_ports(pod: &Pod) -> impl Iterator<Item = &ContainerPort> {
+    let spec = pod.spec.iter();
+    let containers =
+        spec.flat_map(|spec| spec.containers.iter().chain(spec.init_containers.iter().flatten()));
+    containers.flat_map(|container| container.ports.iter().flatten())
 }
 
 fn ready_pods<'p>(pods: impl IntoIterator<Item = &'p Pod>) -> ReadyPods {
@@ -262,5 +272,29 @@ mod tests {
         let deleted = json!({"deletionTimestamp": "2026-11-23T00:00:00Z"});
         assert!(is_terminating(&pod(&deleted, &json!([]))), "deleted");
         assert!(!is_terminating(&pod(&json!({}), &json!([]))), "not deleted");
+    }
+
+    #[test]
+    fn of_contested_pods_the_labels_are_those_of_other_versions_and_the_ports_those_of_all() {
+        let pod = |version: &str, spec: serde_json::Value| -> Pod {
+            let metadata = json!({"labels": {"version": version}});
+            serde_json::from_value(json!({"metadata": metadata, "spec": spec})).unwrap()
+        };
+        let port = |name: &str, number: u16| json!([{"name": name, "containerPort": number}]);
+        let pods = [
+            pod("v1", json!({"containers": [{"name": "app", "ports": port("web", 8080)}]})),
+            pod(
+                "v2",
+                json!({"containers": [{"name": "app", "ports": port("web", 8081)}],
+                    "initContainers": [{"name": "agent", "ports": port("agent", 9000)}]}),
+            ),
+        ];
+        let found = contested(&pods, "version", "v1");
+        assert_eq!(found.labels, [[("version".to_owned(), "v2".to_owned())].into()]);
+        let ports: [(String, BTreeSet<u16>); 2] =
+            [("agent".to_owned(), [9000].into()), ("web".to_owned(), [8080, 8081].into())];
+        assert_eq!(found.ports, ports.into());
+        assert_eq!(contested(&pods, "version", "none").labels.len(), 2);
+        assert_eq!(contested(&pods[..1], "version", "v1").labels.len(), 1, "no other version: all");
     }
 }

@@ -1,4 +1,4 @@
-//! The Services and `Sidecar`s by which calls reach, or do not reach, the routes of a release.
+//! The Services, `ServiceEntry`s and `Sidecar`s by which calls reach, or do not reach, the routes of a release.
 
 use crate::observe::rules::namespaces;
 use crate::{Cluster, Error};
@@ -8,6 +8,7 @@ use canary_release::record::Record;
 use serde_json::Value;
 
 const SIDECAR_KIND: &str = "Sidecar";
+const SERVICE_ENTRY_KIND: &str = "ServiceEntry";
 
 impl Cluster {
     /// The Services of a namespace; without the right to list them this one, if it exists.
@@ -17,6 +18,14 @@ impl Cluster {
                 let own = self.client.get(&Reference::new("v1", "Service", namespace, name)).await?;
                 Ok(own.into_iter().collect())
             }
+            listed => listed,
+        }
+    }
+
+    /// The `ServiceEntry`s of a namespace; none without the right to list them.
+    pub(crate) async fn service_entries(&self, namespace: &str) -> Result<Vec<Value>, Error> {
+        match self.client.list_istio(SERVICE_ENTRY_KIND, namespace).await {
+            Err(Error::Forbidden { .. } | Error::Refused { code: 404, .. }) => Ok(Vec::new()),
             listed => listed,
         }
     }

@@ -9,7 +9,7 @@ use assignment::contract::Role;
 use canary_release::data_plane::DataPlane;
 use canary_release::format::counted;
 use canary_release::object::Reference;
-use canary_release::preflight::{Alternative, PodLabels, PreflightCheck, same_pods};
+use canary_release::preflight::{Alternative, PreflightCheck, same_pods};
 use canary_release::record::Record;
 use canary_release::routing::{AmbientPods, Coverage, Gap, ROUTE_KIND, Reach, UnmeshedPods, gaps};
 use canary_release::spec::{ReleaseName, Routes};
@@ -52,7 +52,7 @@ impl Cluster {
         let (behind, (unmeshed_pods, ambient_pods)) = self.namespace_pods(namespace, called).await?;
         let label = record.service.label.as_str();
         let stable = record.state.version_of(Role::Stable).unwrap_or_default();
-        let behind = contested(behind.iter(), label, stable);
+        let behind = contested(&behind, label, stable);
         let others = same_pods(&services, service, (label, None), &behind);
         let others = others.into_iter().filter_map(|body| body.pointer("/metadata/name")?.as_str());
         let others = others.map(str::to_owned).collect();
@@ -60,13 +60,13 @@ impl Cluster {
         Ok(Reached { objects, others, unmeshed_pods, ambient_pods })
     }
 
-    /// The labels of the pods of a namespace that are behind this Service; and those that are not and have no sidecar: the pods in no
-    /// mesh, and the ambient ones.
+    /// The pods of a namespace that are behind this Service; and those that are not and have no sidecar: the pods in no mesh, and the
+    /// ambient ones.
     async fn namespace_pods(
         &self,
         namespace: &str,
         service: Option<&Value>,
-    ) -> Result<(Vec<PodLabels>, (UnmeshedPods, AmbientPods)), Error> {
+    ) -> Result<(Vec<Pod>, (UnmeshedPods, AmbientPods)), Error> {
         let selector = service.and_then(|service| service.pointer("/spec/selector")?.as_object());
         let is_behind = |labels: &BTreeMap<String, String>| {
             let is_on =
@@ -76,7 +76,6 @@ impl Cluster {
         let labels = |pod: &Pod| pod.metadata.labels.clone().unwrap_or_default();
         let pods = self.client.pods(namespace, &BTreeMap::new()).await?.into_iter();
         let (inside, outside): (Vec<Pod>, Vec<Pod>) = pods.partition(|pod| is_behind(&labels(pod)));
-        let behind = inside.iter().map(labels).collect();
         let outside = outside.into_iter().filter(|pod| !has_sidecar(pod) && !has_ended(pod));
         // By what the pods say alone: istio-cni annotates those that it has taken into the mesh, and a call for their namespace would
         // be one for what belongs to others.
@@ -86,7 +85,7 @@ impl Cluster {
             found.filter_map(|(_, pod)| pod.metadata.name.clone()).collect()
         };
         let others = (UnmeshedPods(names(DataPlane::Unmeshed)), AmbientPods(names(DataPlane::Ztunnel)));
-        Ok((behind, others))
+        Ok((inside, others))
     }
 
     /// Refuses to add a canary whose ready pods can be reached by a bypass, and to take users off pods that they reach

@@ -192,6 +192,21 @@ fn other_services() -> Vec<Row> {
             service("shop-node", &json!({"type": "NodePort"})),
             Named("open on each node"),
         ),
+        row(
+            "ServiceEntry over the pods",
+            istio(
+                "ServiceEntry",
+                "shop/shop",
+                &json!({"hosts": ["shop.example.org"], "ports": [{"number": 80, "name": "http", "protocol": "HTTP"}],
+                    "workloadSelector": {"labels": {"app": "shop"}}}),
+            ),
+            Named("ServiceEntry shop/shop selects the same pods"),
+        ),
+        row(
+            "headless Service without ports",
+            service("shop-peers", &json!({"clusterIP": "None", "ports": null})),
+            Named("Service shop/shop-peers selects the same pods"),
+        ),
         row("Service of their metrics", service("shop-metrics", &metrics), Fine),
         row(
             "Service of stable",
@@ -226,6 +241,14 @@ fn the_service() -> Vec<Row> {
         ),
         row("port of TCP", port("tcp-web"), Named("is TCP for Istio")),
         inside("port of TCP, sidecars decide", port("tcp-web"), Refused("unrouted-calls")),
+        inside(
+            "another port of TCP, sidecars decide",
+            service(
+                "shop",
+                &json!({"ports": [{"name": "http", "port": 80}, {"name": "tcp-x", "port": 9090}]}),
+            ),
+            Named("port 9090 of Service shop/shop, found `name: tcp-x`, which is TCP"),
+        ),
         inside("port whose protocol is detected", port("web"), Fine),
     ]
 }

@@ -72,13 +72,16 @@ impl Cluster {
         };
         let stable = record.state.version_of(Role::Stable).unwrap_or_default();
         let snapshot = &planned.snapshot;
+        let (sidecars, service_entries) =
+            tokio::try_join!(self.sidecars(namespace, record), self.service_entries(namespace))?;
         let callers = Callers {
             routes: record.routes,
             services: services.to_vec(),
-            pods: pods.contested_labels(&record.service.label, stable),
+            service_entries,
+            pods: pods.contested(&record.service.label, stable),
             rules: snapshot.observed.rules.iter().chain(&snapshot.rules_elsewhere).cloned().collect(),
             ours,
-            sidecars: self.sidecars(namespace, record).await?,
+            sidecars,
             namespace_labels,
         };
         Ok(unrouted_calls(release, &callers))

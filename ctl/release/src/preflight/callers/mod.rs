@@ -14,7 +14,7 @@ mod hidden_subsets;
 mod service;
 mod sidecar_scope;
 
-pub use service::same_pods;
+pub use service::{PodsBehind, same_pods};
 
 use super::{Alternative, CheckFailed, PodLabels, PreflightCheck};
 use crate::destination_rule::HostRule;
@@ -30,8 +30,10 @@ pub struct Callers {
     pub routes: Routes,
     /// The Services of the release's namespace.
     pub services: Vec<Value>,
-    /// The labels of the pods behind the Service of the release: of other versions than stable, if there are such.
-    pub pods: Vec<PodLabels>,
+    /// The `ServiceEntry`s of that namespace: some are Services of its pods.
+    pub service_entries: Vec<Value>,
+    /// The pods behind the Service of the release: of other versions than stable, if there are such.
+    pub pods: PodsBehind,
     /// The rules for the Service, of all namespaces that may be read, ours as it would be.
     pub rules: Vec<HostRule>,
     /// Our rule; `None` where a rule of another provides the subsets.
@@ -62,7 +64,7 @@ pub enum UnroutedCalls {
         /// Whether the rule names the Service, and no wildcard.
         names_service: bool,
     },
-    /// Another Service selects the same pods, and leads to the same port.
+    /// Another Service, or a `ServiceEntry`, selects the same pods, and leads to the same port.
     #[error("{service} selects the same pods: calls of it get any version")]
     OtherService { service: Reference },
     /// The Service has ports on the nodes, or addresses outside the cluster.
@@ -131,7 +133,11 @@ impl UnroutedCalls {
             Self::HiddenSubsets { names_service: true, .. } if routes != Routes::External => {
                 PreflightCheck::HiddenSubsets
             }
-            Self::Headless { .. } | Self::NotHttp { .. } if decides_inside => PreflightCheck::UnroutedCalls,
+            Self::Headless { .. } if decides_inside => PreflightCheck::UnroutedCalls,
+            // A decision is due for calls of the port of the release alone.
+            Self::NotHttp { port, .. } if decides_inside && *port == release.service.port => {
+                PreflightCheck::UnroutedCalls
+            }
             Self::OutOfScope { namespace, .. }
                 if decides_inside && is_caller(release, namespace.as_deref()) =>
             {

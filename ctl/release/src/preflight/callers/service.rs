@@ -3,14 +3,15 @@
 //! # Source
 //! Istio, [Protocol selection](https://istio.io/latest/docs/ops/configuration/traffic-management/protocol-selection/): `appProtocol`
 //! counts before the name; `ConvertProtocol` in istiod's `pkg/config/kube/conversion.go`. A name that is no protocol is detected.
+//! [ServiceEntry](https://istio.io/latest/docs/reference/config/networking/service-entry/): its `workloadSelector` selects pods of its namespace.
 //! [Waypoints](https://istio.io/latest/docs/ambient/usage/waypoint/): `istio.io/use-waypoint`, `istio.io/ingress-use-waypoint`.
 
 use super::{Callers, UnroutedCalls};
 use crate::object::Reference;
 use crate::preflight::PodLabels;
 use crate::spec::Release;
-use serde_json::Value;
-use std::collections::BTreeSet;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
 
 const WAYPOINT: &str = "istio.io/use-waypoint";
 const INGRESS_WAYPOINT: &str = "istio.io/ingress-use-waypoint";
@@ -20,6 +21,15 @@ const NO_HTTP: [&str; 9] =
 /// Ports that are TCP where neither name nor `appProtocol` says a protocol.
 const WELL_KNOWN: [u64; 4] = [25, 53, 3306, 27017];
 
+/// The pods behind a Service.
+#[derive(Clone, Debug, Default)]
+pub struct PodsBehind {
+    /// Their labels.
+    pub labels: Vec<PodLabels>,
+    /// The ports of their containers by name: a Service can lead to a port by its name or by its number.
+    pub ports: BTreeMap<String, BTreeSet<u16>>,
+}
+
 pub(super) fn of(release: &Release, callers: &Callers) -> Vec<UnroutedCalls> {
     let name = release.service.name.as_str();
     let mut found = Vec::new();
@@ -27,12 +37,13 @@ pub(super) fn of(release: &Release, callers: &Callers) -> Vec<UnroutedCalls> {
     if let Some((service, reference)) = own.and_then(|own| Some((own, Reference::of(own).ok()?))) {
         let is_headless = service.pointer("/spec/clusterIP").and_then(Value::as_str) == Some("None");
         found.extend(is_headless.then(|| UnroutedCalls::Headless { service: reference.clone() }));
-        found.extend(not_http(service, &reference, release.service.port));
+        found.extend(not_http(service, &reference));
         found.extend(waypoint(service, &reference, callers));
         found.extend(is_on_nodes(service).then_some(UnroutedCalls::OnNodes { service: reference }));
     }
     let label = release.versions.label.as_str();
-    for service in same_pods(&callers.services, name, (label, Some(release.service.port)), &callers.pods) {
+    let all: Vec<Value> = callers.services.iter().chain(&callers.service_entries).cloned().collect();
+    for service in same_pods(&all, name, (label, Some(release.service.port)), &callers.pods) {
         let Ok(reference) = Reference::of(service) else { continue };
         if is_on_nodes(service) {
             found.push(UnroutedCalls::OnNodes { service: reference });
@@ -43,48 +54,62 @@ pub(super) fn of(release: &Release, callers: &Callers) -> Vec<UnroutedCalls> {
     found
 }
 
-/// The other Services that select pods of a Service whatever their version, and lead to the same port of theirs; without a port to any
-/// of the ports to which it leads.
+/// The other Services, and `ServiceEntry`s, that select pods of a Service whatever their version, and lead to the same port of theirs; without a port to any
+/// of the ports to which it leads. A headless one without ports leads to all.
 ///
 /// One that selects by the version label is meant for a version.
 pub fn same_pods<'s>(
     services: &'s [Value],
     name: &str,
     (label, port): (&str, Option<u16>),
-    pods: &[PodLabels],
+    pods: &PodsBehind,
 ) -> Vec<&'s Value> {
     let targets = services.iter().find(|service| is_named(service, name));
-    let targets = targets.map(|own| targets_of(own, port)).unwrap_or_default();
+    let targets = targets.map(|own| targets_of(own, port, pods)).unwrap_or_default();
     let is_same = |service: &&Value| {
-        let Some(selector) = service.pointer("/spec/selector").and_then(Value::as_object) else {
-            return false;
-        };
+        let Some(selector) = selector(service) else { return false };
         let fits = |pod: &PodLabels| {
             selector.iter().all(|(name, value)| pod.get(name).map(String::as_str) == value.as_str())
         };
         !is_named(service, name)
             && !selector.is_empty()
             && !selector.contains_key(label)
-            && pods.iter().any(fits)
-            && !targets_of(service, None).is_disjoint(&targets)
+            && pods.labels.iter().any(fits)
+            && (has_no_ports(service) || !targets_of(service, None, pods).is_disjoint(&targets))
     };
     services.iter().filter(is_same).collect()
 }
 
-fn is_named(service: &Value, name: &str) -> bool {
-    service.pointer("/metadata/name").and_then(Value::as_str) == Some(name)
+fn is_named(object: &Value, name: &str) -> bool {
+    object.get("kind").and_then(Value::as_str) == Some("Service")
+        && object.pointer("/metadata/name").and_then(Value::as_str) == Some(name)
 }
 
-/// The ports of pods, by number or name, to which the ports of a Service lead; those of one port, if it is given.
-fn targets_of(service: &Value, of: Option<u16>) -> BTreeSet<String> {
+/// The labels by which a Service or a `ServiceEntry` selects pods of its namespace.
+fn selector(object: &Value) -> Option<&Map<String, Value>> {
+    let found = object.pointer("/spec/selector").or_else(|| object.pointer("/spec/workloadSelector/labels"));
+    found?.as_object()
+}
+
+fn has_no_ports(service: &Value) -> bool {
+    service.pointer("/spec/ports").and_then(Value::as_array).is_none_or(Vec::is_empty)
+}
+
+/// The ports of pods to which the ports of a Service lead; those of one port, if it is given. A name that no container has stays one.
+fn targets_of(service: &Value, of: Option<u16>, pods: &PodsBehind) -> BTreeSet<String> {
     let ports = service.pointer("/spec/ports").and_then(Value::as_array).into_iter().flatten();
     let wanted =
         ports.filter(|port| of.is_none_or(|of| port.get("port").and_then(Value::as_u64) == Some(of.into())));
-    let target = |port: &Value| {
-        let found = port.get("targetPort").or_else(|| port.get("port"))?;
-        Some(found.as_str().map_or_else(|| found.to_string(), str::to_owned))
+    let targets = |port: &Value| {
+        let found = ["targetPort", "port", "number"].iter().find_map(|field| port.get(field));
+        let text = found.map(|found| found.as_str().map_or_else(|| found.to_string(), str::to_owned));
+        let numbers = text.as_ref().and_then(|name| pods.ports.get(name));
+        numbers.map_or_else(
+            || text.into_iter().collect(),
+            |all| all.iter().map(u16::to_string).collect::<Vec<_>>(),
+        )
     };
-    wanted.filter_map(target).collect()
+    wanted.flat_map(targets).collect()
 }
 
 fn is_on_nodes(service: &Value) -> bool {
@@ -95,21 +120,21 @@ fn is_on_nodes(service: &Value) -> bool {
     service.pointer("/spec/type").and_then(Value::as_str) == Some("NodePort") || has_addresses
 }
 
-fn not_http(service: &Value, reference: &Reference, wanted: u16) -> Option<UnroutedCalls> {
-    let ports = service.pointer("/spec/ports")?.as_array()?;
-    let port = ports.iter().find(|port| port.get("port").and_then(Value::as_u64) == Some(wanted.into()))?;
-    let text = |field: &str| port.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let (field, found) = match (text("appProtocol"), text("name")) {
-        (Some(protocol), _) => ("appProtocol", protocol),
-        (None, name) => ("name", name.unwrap_or_default()),
+/// Each port of a Service for which Istio has no routes.
+fn not_http(service: &Value, reference: &Reference) -> Vec<UnroutedCalls> {
+    let ports = service.pointer("/spec/ports").and_then(Value::as_array).into_iter().flatten();
+    let of_port = |port: &Value| {
+        let number = u16::try_from(port.get("port")?.as_u64()?).ok()?;
+        let text = |field: &str| port.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let (field, found) = match (text("appProtocol"), text("name")) {
+            (Some(protocol), _) => ("appProtocol", protocol),
+            (None, name) => ("name", name.unwrap_or_default()),
+        };
+        let protocol = protocol_of(found, number.into(), text("protocol"))?;
+        let found = format!("{field}: {found}");
+        Some(UnroutedCalls::NotHttp { service: reference.clone(), port: number, found, protocol })
     };
-    let protocol = protocol_of(found, wanted.into(), text("protocol"))?;
-    Some(UnroutedCalls::NotHttp {
-        service: reference.clone(),
-        port: wanted,
-        found: format!("{field}: {found}"),
-        protocol,
-    })
+    ports.filter_map(of_port).collect()
 }
 
 /// The protocol for which there are no routes; `None` for HTTP, and where Istio detects it.

@@ -46,7 +46,10 @@ fn callers() -> Callers {
     };
     Callers {
         services: vec![service("shop", &json!({}))],
-        pods: vec![labels("v1"), labels("v2")],
+        pods: PodsBehind {
+            labels: vec![labels("v1"), labels("v2")],
+            ports: [("web".to_owned(), [8080].into()), ("metrics".to_owned(), [9090].into())].into(),
+        },
         ours: Some(HostRule::of(&object("DestinationRule", "shop/shop-canary", &ours)).unwrap()),
         ..Callers::default()
     }
@@ -187,6 +190,29 @@ fn a_service_to_which_no_route_applies_is_refused_where_sidecars_decide_and_else
 }
 
 #[test]
+fn a_port_beside_the_one_of_the_release_that_is_not_http_is_named_and_refused_by_nothing() {
+    let beside = |changes: Value| {
+        let mut port = json!({"port": 9090});
+        for (field, value) in changes.as_object().into_iter().flatten() {
+            port[field] = value.clone();
+        }
+        service("shop", &json!({"ports": [{"name": "http", "port": 80, "targetPort": 8080}, port]}))
+    };
+    let rows: Vec<Row<'_>> = vec![
+        (
+            "tcp by name",
+            beside(json!({"name": "tcp-admin"})),
+            Some(("port 9090 of Service shop/shop, found `name: tcp-admin`", None)),
+        ),
+        ("by appProtocol", beside(json!({"name": "a", "appProtocol": "redis"})), Some(("REDIS", None))),
+        ("http", beside(json!({"name": "http-admin"})), None),
+        ("detected", beside(json!({"name": "admin"})), None),
+    ];
+    let inside = release(&json!([{"namespace": "shop", "selector": {"app": "web"}}]));
+    compare(rows, &inside, |callers, body| callers.services = vec![body]);
+}
+
+#[test]
 fn other_services_of_the_same_pods_are_named_unless_they_select_a_version_or_lead_elsewhere() {
     let metrics = json!([{"name": "metrics", "port": 9090, "targetPort": 9090}]);
     let rows: Vec<Row<'_>> = vec![
@@ -210,12 +236,63 @@ fn other_services_of_the_same_pods_are_named_unless_they_select_a_version_or_lea
             service("shop-ip", &json!({"externalIPs": ["192.0.2.1"]})),
             Some(("is open on each node", None)),
         ),
+        (
+            "the same port by the name of the container's",
+            service("shop-web", &json!({"ports": [{"port": 80, "targetPort": "web"}]})),
+            Some(("Service shop/shop-web selects the same pods", None)),
+        ),
+        (
+            "headless, without ports",
+            service("shop-peers", &json!({"clusterIP": "None", "ports": null})),
+            Some(("Service shop/shop-peers selects the same pods", None)),
+        ),
+        (
+            "metrics by the name of the container's port",
+            service("shop-metrics", &json!({"ports": [{"port": 80, "targetPort": "metrics"}]})),
+            None,
+        ),
+        (
+            "a name that no container has",
+            service("shop-none", &json!({"ports": [{"port": 80, "targetPort": "none"}]})),
+            None,
+        ),
         ("metrics of the same pods", service("shop-metrics", &json!({"ports": metrics})), None),
         ("one version", service("shop-v1", &json!({"selector": {"app": "shop", "version": "v1"}})), None),
         ("other pods", service("blog", &json!({"selector": {"app": "blog"}})), None),
         ("no selector", service("outside", &json!({"selector": null})), None),
     ];
     compare(rows, &release(&json!([])), |callers, body| callers.services.push(body));
+}
+
+#[test]
+fn a_service_entry_of_the_same_pods_is_named() {
+    let entry = |name: &str, labels: Value, target: u16| {
+        let port = json!({"number": 80, "name": "http", "protocol": "HTTP", "targetPort": target});
+        object(
+            "ServiceEntry",
+            name,
+            &json!({"hosts": ["shop.example.org"], "ports": [port], "workloadSelector": {"labels": labels}}),
+        )
+    };
+    let shop = || json!({"app": "shop"});
+    let without = json!({"hosts": ["pay.example.org"], "ports": [{"number": 443, "protocol": "TLS"}]});
+    let rows: Vec<Row<'_>> = vec![
+        (
+            "the same pods",
+            entry("shop/old", shop(), 8080),
+            Some(("ServiceEntry shop/old selects the same pods", None)),
+        ),
+        (
+            "of the Service's name",
+            entry("shop/shop", shop(), 8080),
+            Some(("ServiceEntry shop/shop selects the same pods", None)),
+        ),
+        ("another port", entry("shop/old", shop(), 9090), None),
+        ("one version", entry("shop/old", json!({"app": "shop", "version": "v1"}), 8080), None),
+        ("other pods", entry("shop/old", json!({"app": "blog"}), 8080), None),
+        ("a host outside", object("ServiceEntry", "shop/pay", &without), None),
+    ];
+    compare(rows, &release(&json!([])), |callers, body| callers.service_entries.push(body));
 }
 
 #[test]

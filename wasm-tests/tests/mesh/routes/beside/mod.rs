@@ -6,6 +6,7 @@ use crate::support::cli::Cli;
 use crate::support::in_the_mesh;
 use browser::User;
 use mesh_lab::Lab;
+use programs::artifact;
 use rows::{Row, rows};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -49,6 +50,13 @@ fn each_object_of_others_does_to_callers_what_the_table_says_and_doctor_names_it
         assert!(wrong.is_empty(), "{} rows:\n{}", wrong.len(), wrong.join("\n"));
         place.cli.expect("uninstall --skip-check moves-users", 0, &[]).await;
     });
+}
+
+#[test]
+fn the_page_has_each_row_of_the_table() {
+    let page = std::fs::read_to_string(artifact::root().join("docs/reference/routes.md")).unwrap();
+    let missing: Vec<String> = rows().iter().map(Row::line).filter(|line| !page.contains(line)).collect();
+    assert!(missing.is_empty(), "docs/reference/routes.md has no\n{}", missing.join("\n"));
 }
 
 /// A release at weight 0, and callers in the mesh.

@@ -27,6 +27,22 @@ impl Row {
     pub(super) fn said(&self) -> String {
         named(self.said)
     }
+
+    /// Its line in the table of the page.
+    pub(super) fn line(&self) -> String {
+        let caller = match self.call {
+            Gateway(_) => "users at the gateway",
+            Near(..) => "pods of the Service's namespace",
+            Far(..) => "pods of another namespace",
+        };
+        let answer = match self.answer {
+            "v1" => "stable",
+            ANY => "**any version**",
+            status => status,
+        };
+        let doctor = if self.said.is_empty() { "–" } else { "names it" };
+        format!("| {} | {caller} | {answer} | {doctor} |", self.object)
+    }
 }
 
 /// A text with the names of namespaces.
@@ -111,7 +127,7 @@ spec: {hosts: [inner.example.com], gateways: [$INGRESS/shop], http: [{route: [{d
             "ServiceEntry with a `workloadSelector` of the same pods",
             r"{apiVersion: networking.istio.io/v1, kind: ServiceEntry, metadata: {name: inner, namespace: $SHOP}, spec: {hosts: [inner.example.com], addresses: [240.240.1.1], location: MESH_INTERNAL, resolution: STATIC, ports: [{number: 80, name: http, protocol: HTTP, targetPort: 8080}], workloadSelector: {labels: {app: shop}}}}",
             (Near("inner.example.com", 80), ANY),
-            "",
+            SAME_PODS,
         ),
         row(
             "Ingress that leads to the Service",
@@ -146,7 +162,7 @@ fn own_services() -> Vec<Row> {
             "another port of the Service, TCP for Istio",
             r"{apiVersion: v1, kind: Service, metadata: {name: shop, namespace: $SHOP}, spec: {selector: {app: shop}, ports: [{name: http, port: 80, targetPort: 8080}, {name: tcp-admin, port: 9090, targetPort: 8080}]}}",
             (Near("shop", 9090), ANY),
-            "",
+            "which is TCP for Istio",
         ),
         own(
             "the Service's `sessionAffinity: ClientIP`",
