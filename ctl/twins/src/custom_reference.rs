@@ -118,6 +118,31 @@ fn text<'v>(fields: &'v Map<String, Value>, field: &str) -> Option<&'v str> {
 const OTHERS: [&str; 8] =
     ["backendref", "label", "match", "parentref", "role", "selector", "service", "tolerations"];
 
+/// The names of `kubectl` for a Deployment.
+const RESOURCES: [&str; 5] = ["deploy", "deployment", "deployment.apps", "deployments", "deployments.apps"];
+
+fn is_resource(text: &str) -> bool {
+    RESOURCES.contains(&text)
+}
+
+/// The name of a renamed object in a text, if its field looks like a reference or the text is one: `deployment/shop`.
+fn named_by<'v>(
+    path: &str,
+    text: &'v str,
+    is_renamed: &dyn Fn(&str) -> bool,
+    is_service: &dyn Fn(&str) -> bool,
+) -> Option<&'v str> {
+    if let Some((_, name)) = text.rsplit_once('/').filter(|(resource, _)| is_resource(resource)) {
+        return is_renamed(name).then_some(name);
+    }
+    let lower = path.to_ascii_lowercase();
+    let is_workload = ["target", "workload", "deploy"].iter().any(|word| lower.contains(word));
+    let field = lower.rsplit('.').next().unwrap_or_default();
+    let is_reference =
+        field.ends_with("name") || field.ends_with("ref") || lower.contains("ref") || is_workload;
+    (is_renamed(text) && is_reference && (is_workload || !is_service(text))).then_some(text)
+}
+
 /// Texts of a custom resource that are one of these names, in fields that look like references: with the path of each. `is_service` says whether
 /// a Service has the name, too: then only a field that is for a workload means something else.
 pub(crate) fn unfollowed<'v>(
@@ -135,22 +160,23 @@ pub(crate) fn unfollowed<'v>(
         .collect();
     while let Some((path, value)) = rest.pop() {
         match value {
-            Value::String(text) if is_renamed(text) => {
-                let lower = path.to_ascii_lowercase();
-                let is_workload = ["target", "workload", "deploy"].iter().any(|word| lower.contains(word));
-                let field = lower.rsplit('.').next().unwrap_or_default();
-                let is_reference =
-                    field.ends_with("name") || field.ends_with("ref") || lower.contains("ref") || is_workload;
-                if is_reference && (is_workload || !is_service(text)) {
-                    found.push((path, text.as_str()));
+            Value::String(text) => {
+                if let Some(name) = named_by(&path, text, is_renamed, is_service) {
+                    found.push((path, name));
                 }
             }
             Value::Array(items) => {
                 rest.extend(items.iter().enumerate().map(|(index, item)| (format!("{path}[{index}]"), item)));
             }
-            // What has a kind beside its name was understood.
+            // What has a kind beside its name was understood, unless the kind is written as a resource.
             Value::Object(fields) => {
-                let has_kind = fields.contains_key("kind");
+                let kind = text(fields, "kind");
+                let has_kind = kind.is_some();
+                if let (true, Some(name)) = (kind.is_some_and(is_resource), text(fields, "name"))
+                    && is_renamed(name)
+                {
+                    found.push((format!("{path}.name"), name));
+                }
                 let is_other = |field: &str| {
                     let field = field.to_ascii_lowercase();
                     OTHERS.iter().any(|other| field.contains(other)) || (has_kind && field == "name")

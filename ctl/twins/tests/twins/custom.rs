@@ -79,6 +79,12 @@ fn references_in_forms_that_are_not_known_are_named() {
     for (spec, path) in [
         ("{targetRef: {name: shop}}", Some("spec.targetRef.name")),
         ("{workload: {name: shop}}", Some("spec.workload.name")),
+        ("{restart: deployment/shop}", Some("spec.restart")),
+        ("{restart: [deployments.apps/shop]}", Some("spec.restart[0]")),
+        ("{of: {kind: deployment, name: shop}}", Some("spec.of.name")),
+        ("{of: {kind: deployment, name: other}}", None),
+        ("{restart: service/shop}", None),
+        ("{url: http://deployment/shop}", None),
         ("{settingsRef: {name: shop-config}}", Some("spec.settingsRef.name")),
         ("{settingsName: shop-config}", Some("spec.settingsName")),
         ("{backendRefs: [{name: shop}]}", None),
