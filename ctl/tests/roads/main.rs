@@ -1,4 +1,4 @@
-//! Three people with one page each and nothing else: they type the commands of the page without changes, beside an API server in memory whose
+//! Four people with one page each and nothing else: they type the commands of the page without changes, beside an API server in memory whose
 //! proxies run what istiod would send them.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so by panicking")]
 
@@ -6,6 +6,7 @@ mod developer;
 mod incident;
 mod terminal;
 mod tester;
+mod train;
 
 use fake_api_server::FakeApi;
 use fake_api_server::fixture::{pod, run};

@@ -147,6 +147,10 @@ pub(super) async fn promote(
     let checked = Box::pin(cluster.check_train_promotion(&train, options)).await?;
     for (release, promotion) in checked.changes() {
         printer.message(&format!("{release}: {}", promote::impact(promotion)));
+        if let Some(undersized) = promotion.undersized() {
+            printer.message(&format!("{release}: {undersized}"));
+            undersized.hint().iter().for_each(|hint| printer.hint(hint));
+        }
     }
     if let Some(by) = arguments.writes.dry_run {
         announce_left(checked.left(), printer);
