@@ -94,8 +94,12 @@ impl Cluster {
     }
 
     /// Refuses to uninstall a release that another operator has paused, one whose canary has users, and one beside whose stable
-    /// version another has ready pods: without subsets the Service sends users of either to both.
-    async fn check_uninstall(
+    /// version another has ready pods: without subsets the Service sends users of either to both. Reads only.
+    ///
+    /// # Errors
+    ///
+    /// If it refuses, or the API server cannot be asked.
+    pub async fn check_uninstall(
         &self,
         release: &ReleaseName,
         record: &Record,

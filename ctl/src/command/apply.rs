@@ -6,9 +6,9 @@ use crate::hint::{CALLS_OF_AMBIENT_PODS, Hint as _};
 use crate::report::{PlanReport, Printer};
 use crate::{Error, Outcome};
 use assignment::contract::Role;
-use canary_operations::{Applied, ApplyOptions, WriteOptions};
+use canary_operations::{Applied, ApplyOptions, Cluster, WriteOptions};
 use canary_release::format::{counted, seconds};
-use canary_release::spec::Routes;
+use canary_release::spec::{Release, Routes};
 use clap::Args;
 
 /// Write the objects of a release to the cluster, make before break
@@ -55,27 +55,40 @@ pub(super) async fn run(arguments: &Apply, printer: &mut Printer) -> Result<Outc
         WriteOptions { force_conflicts, take_ownership, ..target::write_options(&arguments.checks.skipped) };
     let cluster = target::connect_as(&arguments.cluster, how).await?;
     if let Some(by) = arguments.writes.dry_run {
-        let plan = cluster.plan_allowing(release, arguments.allow_rolled_back).await?;
-        if by == DryRun::Server {
-            cluster.server_dry_run(&plan).await?;
-        }
-        printer.report(&PlanReport::new(&plan))?;
-        printer.message(if plan.is_empty() { "nothing to do" } else { "nothing written" });
-        return Ok(Outcome::Done);
+        return dry_run(by, &cluster, (arguments, release), printer).await;
     }
     let applied = {
         let mut progress = target::progress(printer);
-        let waiting = target::waiting(arguments.writes.timeout, &mut progress);
-        let how = ApplyOptions {
-            waiting,
-            wait: arguments.wait,
-            skipped: &arguments.checks.skipped,
-            allow_rolled_back: arguments.allow_rolled_back,
-        };
-        cluster.apply(release, how).await?
+        cluster.apply(release, options(arguments, &mut progress)).await?
     };
     printer.report(&PlanReport::written(&applied.plan, arguments.verbose))?;
     summarise(&release.name.to_string(), &applied, printer);
+    Ok(Outcome::Done)
+}
+
+fn options<'a>(arguments: &'a Apply, progress: &'a mut dyn FnMut(usize, usize)) -> ApplyOptions<'a> {
+    ApplyOptions {
+        waiting: target::waiting(arguments.writes.timeout, progress),
+        wait: arguments.wait,
+        skipped: &arguments.checks.skipped,
+        allow_rolled_back: arguments.allow_rolled_back,
+    }
+}
+
+/// Prints the plan, and ends as the write would: with the refusal of a check, where one refuses.
+async fn dry_run(
+    by: DryRun,
+    cluster: &Cluster,
+    (arguments, release): (&Apply, &Release),
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
+    let plan = cluster.plan_allowing(release, arguments.allow_rolled_back).await?;
+    if by == DryRun::Server {
+        cluster.server_dry_run(&plan).await?;
+    }
+    printer.report(&PlanReport::new(&plan))?;
+    printer.message(if plan.is_empty() { "nothing to do" } else { "nothing written" });
+    cluster.check_application(release, &options(arguments, &mut |_, _| {})).await?;
     Ok(Outcome::Done)
 }
 

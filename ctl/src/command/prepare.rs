@@ -59,6 +59,7 @@ pub(super) async fn run(arguments: &Prepare, printer: &mut Printer) -> Result<Ou
         }
         printer.report(&found)?;
         printer.message(if found.restarts.is_empty() { "nothing to do" } else { "nothing written" });
+        found.check_sessions(&arguments.checks.skipped)?;
         return Ok(Outcome::Done);
     }
     let done = {

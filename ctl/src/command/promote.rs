@@ -66,7 +66,9 @@ pub(super) async fn run(arguments: &Promote, printer: &mut Printer) -> Result<Ou
     printer.message(&impact(&promotion));
     target::report_pods(promotion.undersized(), printer);
     if let Some(by) = arguments.writes.dry_run {
-        return role_change::dry_run(by, &cluster, &name, &promotion.preview(), printer).await;
+        role_change::dry_run(by, &cluster, &name, &promotion.preview(), printer).await?;
+        cluster.check_promotion_begins(&promotion).await?;
+        return Ok(Outcome::Done);
     }
     let changed = {
         let mut progress = target::progress(printer);
@@ -129,15 +131,15 @@ async fn finish(arguments: &Promote, target: ReleaseTarget, printer: &mut Printe
         printer.message("no version drains");
     }
     announce_end(&cluster, &name, &stored, printer).await?;
-    let skipped: &[PreflightCheck] = match arguments.writes.dry_run {
-        Some(_) => &PreflightCheck::ALL,
-        None => &arguments.on.checks.skipped,
-    };
-    let end = cluster.check_finish(&name, stored, skipped)?;
+    let skipped = &arguments.on.checks.skipped;
     if let Some(by) = arguments.writes.dry_run {
+        let end = cluster.check_finish(&name, stored.clone(), &PreflightCheck::ALL)?;
         end.early().iter().for_each(|message| printer.message(message));
-        return role_change::dry_run(by, &cluster, &name, &end.preview(), printer).await;
+        role_change::dry_run(by, &cluster, &name, &end.preview(), printer).await?;
+        cluster.check_finish_begins(&cluster.check_finish(&name, stored, skipped)?).await?;
+        return Ok(Outcome::Done);
     }
+    let end = cluster.check_finish(&name, stored, skipped)?;
     let versions = end.versions().join(", ");
     let changed = {
         let mut progress = target::progress(printer);

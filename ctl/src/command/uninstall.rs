@@ -65,7 +65,8 @@ pub(super) async fn run(arguments: &Uninstall, printer: &mut Printer) -> Result<
             cluster.server_dry_run(&plan).await?;
         }
         printer.report(&PlanReport::new(&plan))?;
-        printer.message("nothing taken away");
+        printer.message("nothing written");
+        cluster.check_uninstall(&name, &stored.record, &arguments.on.checks.skipped).await?;
         return Ok(Outcome::Done);
     }
     let release = document.map(|document| document.release);

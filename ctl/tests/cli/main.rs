@@ -9,6 +9,7 @@
 
 mod cli_fixture;
 mod controller;
+mod dry_runs;
 mod escapes;
 mod generate;
 mod help;

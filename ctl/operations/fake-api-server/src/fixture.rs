@@ -98,6 +98,11 @@ pub fn shop_with_virtual_service() -> FakeApi {
 
 /// The release of the shop, with changes to its `spec`.
 pub fn release(changes: &Value) -> Release {
+    parse(Path::new("canary.yaml"), &document(changes)).unwrap().release
+}
+
+/// The same as the text of a file.
+pub fn document(changes: &Value) -> String {
     let mut spec = json!({
         "versions": {"stable": "v1", "canary": "v2"},
         "hosts": ["shop.example.com"],
@@ -115,7 +120,7 @@ pub fn release(changes: &Value) -> Release {
     }
     let document = json!({"apiVersion": "canary-ctl.io/v1alpha1", "kind": "Release",
         "metadata": {"name": "shop", "namespace": SHOP, "uid": "shopshopshop"}, "spec": spec});
-    parse(Path::new("canary.yaml"), &document.to_string()).unwrap().release
+    document.to_string()
 }
 
 /// The same with these bytes as its module, in the configuration itself.

@@ -205,7 +205,11 @@ impl Preparation {
     }
 
     /// Refuses to restart pods of an application, whose sessions may live in their memory.
-    pub(crate) fn check_sessions(&self, skipped: &[PreflightCheck]) -> Result<(), Error> {
+    ///
+    /// # Errors
+    ///
+    /// If pods of an application would be restarted, unless the check is skipped.
+    pub fn check_sessions(&self, skipped: &[PreflightCheck]) -> Result<(), Error> {
         let Some(cost) = self.session_cost() else { return Ok(()) };
         let alternative = Alternative::EndSessions { deployments: self.of_applications().cloned().collect() };
         Ok(PreflightCheck::MovesUsers.refuse(skipped, cost, alternative)?)

@@ -72,9 +72,8 @@ impl Cluster {
         waiting: &mut WaitOptions<'_>,
         wait: bool,
     ) -> Result<RoleChanged, Error> {
+        self.check_promotion_begins(&checked).await?;
         if checked.canary().is_some() {
-            checked.check_step()?;
-            self.check_proxies_seen(&checked.release, &checked.stored.record).await?;
             self.wait(&checked.release, &checked.stored.record, waiting).await?;
         }
         let deadline = checked.deadline();
@@ -84,6 +83,19 @@ impl Cluster {
         let promotion =
             async || self.promote_locked(&release, stored, (deadline, train_round.as_deref()), wait).await;
         Box::pin(self.leases.with_leases(vec![task.place()], task, promotion)).await
+    }
+
+    /// The last checks of a promotion: the size of the step, and that each proxy can be asked. Reads only.
+    ///
+    /// # Errors
+    ///
+    /// If one of them refuses.
+    pub async fn check_promotion_begins(&self, checked: &CheckedPromotion<'_>) -> Result<(), Error> {
+        if checked.canary().is_none() {
+            return Ok(());
+        }
+        checked.check_step()?;
+        self.check_proxies_seen(&checked.release, &checked.stored.record).await
     }
 
     async fn promote_locked(
@@ -181,8 +193,8 @@ impl Cluster {
         checked: CheckedFinish,
         waiting: &mut WaitOptions<'_>,
     ) -> Result<RoleChanged, Error> {
+        self.check_finish_begins(&checked).await?;
         let CheckedFinish { release, mut stored, versions, .. } = checked;
-        self.check_proxies_seen(&release, &stored.record).await?;
         let task = Task { verb: "finish", release: &release };
         let end = async || {
             if !versions.is_empty() {
@@ -196,6 +208,15 @@ impl Cluster {
             Ok(RoleChanged { stored, arrival, not_observed: None })
         };
         self.leases.with_leases(vec![task.place()], task, end).await
+    }
+
+    /// The last check of the end of a drain: each proxy can be asked. Reads only.
+    ///
+    /// # Errors
+    ///
+    /// If it refuses.
+    pub async fn check_finish_begins(&self, checked: &CheckedFinish) -> Result<(), Error> {
+        self.check_proxies_seen(&checked.release, &checked.stored.record).await
     }
 
     /// Waits until every proxy runs the record, and takes away what only served versions that have left.

@@ -20,13 +20,49 @@ impl Cluster {
         (spec, plan): (&RolloutSpec, &str),
         skipped: &[PreflightCheck],
     ) -> Result<StoredRecord, Error> {
+        stored = self.preview_rollout_start(release, stored, (spec, plan), skipped).await?;
+        self.check_config_update(release, &stored).await?;
+        self.records.save(release, &mut stored).await?;
+        self.write_weight(release, &stored).await?;
+        Ok(stored)
+    }
+
+    /// The record as [`start_rollout`](Self::start_rollout) would write it. Reads only.
+    ///
+    /// # Errors
+    ///
+    /// As those of `start_rollout`, but for what other clients write.
+    pub async fn preview_rollout_start(
+        &self,
+        release: &ReleaseName,
+        mut stored: StoredRecord,
+        (spec, plan): (&RolloutSpec, &str),
+        skipped: &[PreflightCheck],
+    ) -> Result<StoredRecord, Error> {
         stored.ensure_trusted(release)?;
         self.check_pause(&stored.record, skipped)?;
         let spec = self.resolve_slower_than(release, &stored.record, spec).await?;
         stored.record.start_rollout(&spec, plan, self.author())?;
-        self.check_config_update(release, &stored).await?;
-        self.records.save(release, &mut stored).await?;
-        self.write_weight(release, &stored).await?;
+        Ok(stored)
+    }
+
+    /// The record as [`change_rollout`](Self::change_rollout) would write it.
+    ///
+    /// # Errors
+    ///
+    /// As those of `change_rollout`, but for what other clients write.
+    pub fn preview_rollout_change(
+        &self,
+        release: &ReleaseName,
+        mut stored: StoredRecord,
+        verb: RolloutVerb,
+        skipped: &[PreflightCheck],
+    ) -> Result<StoredRecord, Error> {
+        stored.ensure_trusted(release)?;
+        if !matches!(verb, RolloutVerb::Abort | RolloutVerb::Pause) {
+            self.check_pause(&stored.record, skipped)?;
+        }
+        stored.record.change_rollout(verb, self.author())?;
         Ok(stored)
     }
 
@@ -43,12 +79,8 @@ impl Cluster {
         verb: RolloutVerb,
         skipped: &[PreflightCheck],
     ) -> Result<StoredRecord, Error> {
-        stored.ensure_trusted(release)?;
-        if !matches!(verb, RolloutVerb::Abort | RolloutVerb::Pause) {
-            self.check_pause(&stored.record, skipped)?;
-        }
         let generation = stored.record.state.generation;
-        stored.record.change_rollout(verb, self.author())?;
+        stored = self.preview_rollout_change(release, stored, verb, skipped)?;
         let is_deployed_too = stored.record.state.generation != generation;
         if is_deployed_too {
             self.check_config_update(release, &stored).await?;

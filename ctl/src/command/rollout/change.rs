@@ -8,11 +8,9 @@ use crate::command::named_release::{self, InvalidFile};
 use crate::command::target::{self, ReleaseTarget};
 use crate::report::Printer;
 use crate::{Error, Outcome};
-use canary_release::record::Author;
 use canary_release::rollout::{RolloutVerb, VerbError};
 use canary_release::spec::{DEFAULT_PLAN, RolloutSpec, Seconds};
 use clap::Args;
-use jiff::Timestamp;
 
 /// Start a rollout of the canary by a plan of the file
 #[derive(Clone, Debug, Args)]
@@ -49,16 +47,13 @@ pub(super) async fn start(arguments: &RolloutStart, printer: &mut Printer) -> Re
     let found = target::connect_release(&arguments.on, InvalidFile::Refused).await?;
     inner_release::report(&found, InnerChange::Rollout, printer).await;
     let ReleaseTarget { name, cluster, mut stored } = found;
+    let (plan, skipped) = ((&rollout, arguments.plan.as_str()), &arguments.on.checks.skipped);
     if let Some(by) = arguments.dry_run.by {
-        let rollout = cluster.resolve_slower_than(&name, &stored.record, &rollout).await?;
-        let record = &mut stored.record;
-        let started = record.start_rollout(&rollout, &arguments.plan, Author::of_a_preview(Timestamp::now()));
-        started.map_err(canary_operations::Error::from)?;
+        stored = cluster.preview_rollout_start(&name, stored, plan, skipped).await?;
         if by == DryRun::Server {
             cluster.dry_run_update(&name, &stored).await?;
         }
     } else {
-        let (plan, skipped) = ((&rollout, arguments.plan.as_str()), &arguments.on.checks.skipped);
         stored = cluster.start_rollout(&name, stored, plan, skipped).await?;
     }
     printer.report(&RolloutView::of_record(&name, &stored.record)?)?;
@@ -107,14 +102,14 @@ async fn write(
         _ => InvalidFile::Refused,
     };
     let ReleaseTarget { name, cluster, mut stored } = target::connect_release(&arguments.on, invalid).await?;
+    let skipped = &arguments.on.checks.skipped;
     if let Some(by) = arguments.dry_run.by {
-        let changed = stored.record.change_rollout(verb, Author::of_a_preview(Timestamp::now()));
-        changed.map_err(canary_operations::Error::from)?;
+        stored = cluster.preview_rollout_change(&name, stored, verb, skipped)?;
         if by == DryRun::Server {
             cluster.dry_run_update(&name, &stored).await?;
         }
     } else {
-        stored = cluster.change_rollout(&name, stored, verb, &arguments.on.checks.skipped).await?;
+        stored = cluster.change_rollout(&name, stored, verb, skipped).await?;
     }
     printer.report(&RolloutView::of_record(&name, &stored.record)?)?;
     if arguments.dry_run.by.is_none() && verb != RolloutVerb::Pause {

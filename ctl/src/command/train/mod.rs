@@ -117,18 +117,19 @@ fn told(printer: &RefCell<&mut Printer>) -> impl FnMut(&TrainStep) {
 pub(super) async fn finish(name: &str, arguments: &Promote, printer: &mut Printer) -> Result<Outcome, Error> {
     let (cluster, train) = find(name, &arguments.on).await?;
     announce_order(name, train.releases.iter().rev().map(|release| &release.name), printer);
-    let skipped: &[PreflightCheck] = match arguments.writes.dry_run {
-        Some(_) => &PreflightCheck::ALL,
-        None => &arguments.on.checks.skipped,
-    };
-    let checked = cluster.check_train_finish(&train, skipped).await?;
+    let skipped = &arguments.on.checks.skipped;
     if let Some(by) = arguments.writes.dry_run {
+        let checked = cluster.check_train_finish(&train, &PreflightCheck::ALL).await?;
         for (release, finish) in checked.changes() {
             finish.early().iter().for_each(|message| printer.message(&format!("{release}: {message}")));
         }
         let previews = checked.changes().map(|(name, finish)| (name.clone(), finish.preview()));
-        return dry_run((by, name), &cluster, previews.collect(), printer).await;
+        dry_run((by, name), &cluster, previews.collect(), printer).await?;
+        let checked = cluster.check_train_finish(&train, skipped).await?;
+        cluster.check_train_finish_begins(&checked).await?;
+        return Ok(Outcome::Done);
     }
+    let checked = cluster.check_train_finish(&train, skipped).await?;
     carry_out((name, arguments.writes.timeout), printer, async |waiting, told| {
         Box::pin(cluster.finish_train(checked, waiting, told)).await
     })
@@ -155,7 +156,9 @@ pub(super) async fn promote(
     if let Some(by) = arguments.writes.dry_run {
         announce_left(checked.left(), printer);
         let previews = checked.changes().map(|(name, promotion)| (name.clone(), promotion.preview()));
-        return dry_run((by, name), &cluster, previews.collect(), printer).await;
+        dry_run((by, name), &cluster, previews.collect(), printer).await?;
+        cluster.check_train_promotion_begins(&checked).await?;
+        return Ok(Outcome::Done);
     }
     let changed = carry_out((name, arguments.writes.timeout), printer, async |waiting, told| {
         Box::pin(cluster.promote_train(checked, waiting, told)).await

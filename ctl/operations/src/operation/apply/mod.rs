@@ -121,6 +121,24 @@ impl Cluster {
         Ok(plan)
     }
 
+    /// The checks of [`apply`](Self::apply) before its first write. Reads only.
+    ///
+    /// # Errors
+    ///
+    /// As those of `apply` before its first write.
+    pub async fn check_application(
+        &self,
+        release: &Release,
+        options: &ApplyOptions<'_>,
+    ) -> Result<(), Error> {
+        let found = self.find_or_recover(release).await?;
+        let planned = Box::pin(self.plan_apply(release, found, options.allow_rolled_back)).await?;
+        if planned.is_nothing() && is_settled(&planned.stored.record) {
+            return Ok(());
+        }
+        self.check_before_writes(release, &planned, options).await.map(drop)
+    }
+
     /// Brings the cluster to the desired state of a release. Writes nothing if nothing differs. If it is interrupted,
     /// the next call continues.
     ///
@@ -218,10 +236,7 @@ impl Cluster {
         options: &ApplyOptions<'_>,
     ) -> Result<Begun<'r>, Error> {
         let mut planned = Box::pin(self.plan_current(release, planned, options.allow_rolled_back)).await?;
-        let other = self.check_planned(release, &planned, options.skipped).await?;
-        if planned.waits_for_proxies(options.wait) {
-            self.check_proxies_seen(&release.name, &planned.stored.record).await?;
-        }
+        let other = self.check_before_writes(release, &planned, options).await?;
         if !is_module_rolled_out {
             self.check_apply_admission(release, &planned).await?;
         }
@@ -244,7 +259,20 @@ impl Cluster {
         Ok(Begun::Rollout(Box::new(rollout), other))
     }
 
-    /// All checks of an `apply` before its first write.
+    async fn check_before_writes(
+        &self,
+        release: &Release,
+        planned: &Planned,
+        options: &ApplyOptions<'_>,
+    ) -> Result<OtherCalls, Error> {
+        let other = self.check_planned(release, planned, options.skipped).await?;
+        if planned.waits_for_proxies(options.wait) {
+            self.check_proxies_seen(&release.name, &planned.stored.record).await?;
+        }
+        Ok(other)
+    }
+
+    /// All checks of an `apply` that do not depend on what proxies report.
     async fn check_planned(
         &self,
         release: &Release,

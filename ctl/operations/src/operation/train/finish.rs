@@ -39,6 +39,18 @@ impl Cluster {
         Ok(CheckedTrain::new(skipped, steps))
     }
 
+    /// The last check of the end of the drains of a train: each proxy can be asked. Reads only.
+    ///
+    /// # Errors
+    ///
+    /// If it refuses; the error names the release.
+    pub async fn check_train_finish_begins(&self, checked: &CheckedTrainFinish<'_>) -> Result<(), Error> {
+        for (release, finish) in checked.changes() {
+            about(release, self.check_finish_begins(finish).await)?;
+        }
+        Ok(())
+    }
+
     /// Ends the drains of a train, those of a release when those of its callers have ended in every proxy. `told` is called with each step.
     ///
     /// # Errors
@@ -51,9 +63,7 @@ impl Cluster {
         waiting: &mut WaitOptions<'_>,
         told: &mut dyn FnMut(&TrainStep),
     ) -> Result<TrainChanged, Error> {
-        for (release, finish) in checked.changes() {
-            about(release, self.check_proxies_seen(release, &finish.stored().record).await)?;
-        }
+        self.check_train_finish_begins(&checked).await?;
         let skipped = checked.options;
         let finish = async |release: &ReleaseName, mut finish: CheckedFinish, is_outdated| {
             if is_outdated {

@@ -83,11 +83,10 @@ impl Cluster {
         waiting: &mut WaitOptions<'_>,
         told: &mut dyn FnMut(&TrainStep),
     ) -> Result<TrainChanged, Error> {
+        self.check_train_promotion_begins(&checked).await?;
         let canaries = checked.changes().filter(|(_, promotion)| promotion.canary().is_some());
         for (release, promotion) in canaries {
-            let record = promotion.record();
-            about(release, self.check_proxies_seen(release, record).await)?;
-            about(release, Box::pin(self.wait(release, record, waiting)).await)?;
+            about(release, Box::pin(self.wait(release, promotion.record(), waiting)).await)?;
         }
         let options = checked.options;
         let promote = async |release: &ReleaseName, mut promotion: CheckedPromotion<'_>, is_outdated| {
@@ -99,6 +98,21 @@ impl Cluster {
             Box::pin(self.promote_in_train(release, promotion, waiting)).await
         };
         checked.carry_out(told, promote).await
+    }
+
+    /// The last checks of the promotions of a train. Reads only.
+    ///
+    /// # Errors
+    ///
+    /// As [`Cluster::check_promotion_begins`]; the error names the release.
+    pub async fn check_train_promotion_begins(
+        &self,
+        checked: &CheckedTrainPromotion<'_>,
+    ) -> Result<(), Error> {
+        for (release, promotion) in checked.changes() {
+            about(release, self.check_promotion_begins(promotion).await)?;
+        }
+        Ok(())
     }
 
     async fn promote_in_train(
