@@ -95,8 +95,12 @@ pub enum Error {
     #[error("cannot start")]
     Runtime(#[source] std::io::Error),
     /// The API server responds to no request.
-    #[error("the API server has not responded for {}; the same call goes on with what is left", seconds(*.limit))]
-    Silent { limit: Duration },
+    #[error("the API server has not responded for {}", seconds(*.limit))]
+    Silent {
+        limit: Duration,
+        /// Whether the command writes nothing.
+        is_read: bool,
+    },
     /// An emergency that the API server does not let through.
     #[error("{source}")]
     Emergency {
@@ -146,6 +150,7 @@ impl Error {
                     "{first}where `kubectl` still reaches an API server, this takes all users off the canary: {break_glass}"
                 ))
             }
+            Self::Silent { is_read: false, .. } => Some("the same call goes on with what is left".to_owned()),
             Self::Silent { .. }
             | Self::File { .. }
             | Self::Objects(_)

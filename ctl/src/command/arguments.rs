@@ -16,10 +16,9 @@ const SHARED: &str = "Shared options";
 
 /// The file of a release.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = SHARED)]
 pub(super) struct SpecFile {
     /// File or `-`
-    #[arg(short, long, value_name = "FILE", default_value = SpecFile::DEFAULT)]
+    #[arg(short, long, value_name = "FILE", default_value = SpecFile::DEFAULT, help_heading = SHARED)]
     pub(super) file: PathBuf,
 }
 
@@ -30,7 +29,6 @@ impl SpecFile {
 
 /// The form of the result.
 #[derive(Clone, Copy, Debug, Args)]
-#[command(next_help_heading = SHARED)]
 pub(super) struct Output {
     /// text, json or yaml
     #[arg(
@@ -39,7 +37,8 @@ pub(super) struct Output {
         value_name = "FORMAT",
         value_enum,
         default_value_t,
-        hide_possible_values = true
+        hide_possible_values = true,
+        help_heading = SHARED
     )]
     pub(super) format: Format,
 }
@@ -66,22 +65,21 @@ impl ReleaseArguments {
 
 /// The connection to the API server.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = SHARED)]
 pub(super) struct Connection {
     /// Kubeconfig [default: as kubectl]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = SHARED)]
     pub(super) kubeconfig: Option<PathBuf>,
     /// Context of the kubeconfig
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = SHARED)]
     pub(super) context: Option<String>,
     /// API request timeout
-    #[arg(long, value_name = "TIME", default_value = "30s")]
+    #[arg(long, value_name = "TIME", default_value = "30s", help_heading = SHARED)]
     pub(super) request_timeout: Seconds,
     /// Impersonate this user
-    #[arg(long = "as", value_name = "USER")]
+    #[arg(long = "as", value_name = "USER", help_heading = SHARED)]
     impersonated_user: Option<String>,
     /// Impersonate this group; repeatable
-    #[arg(long = "as-group", value_name = "GROUP", requires = "impersonated_user")]
+    #[arg(long = "as-group", value_name = "GROUP", requires = "impersonated_user", help_heading = SHARED)]
     impersonated_groups: Vec<String>,
     /// The silence of the API server, shared by all requests of a call.
     #[arg(skip)]
@@ -90,15 +88,14 @@ pub(super) struct Connection {
 
 /// Which cluster, and which namespace.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = SHARED)]
 pub(super) struct ClusterAccess {
     #[command(flatten)]
     pub(super) connection: Connection,
     /// Namespace of a bare NAME
-    #[arg(short, long, value_name = "NAME")]
+    #[arg(short, long, value_name = "NAME", help_heading = SHARED)]
     pub(super) namespace: Option<Label>,
     /// Prometheus that scrapes the proxies
-    #[arg(long, value_name = "URL", env = "CANARY_CTL_PROMETHEUS", hide_env = true)]
+    #[arg(long, value_name = "URL", env = "CANARY_CTL_PROMETHEUS", hide_env = true, help_heading = SHARED)]
     pub(super) prometheus: Option<ServerAddress>,
     /// Bearer token for it
     #[arg(
@@ -106,7 +103,8 @@ pub(super) struct ClusterAccess {
         value_name = "FILE",
         env = "CANARY_CTL_PROMETHEUS_TOKEN_FILE",
         hide_env = true,
-        requires = "prometheus"
+        requires = "prometheus",
+        help_heading = SHARED
     )]
     pub(super) prometheus_token_file: Option<PathBuf>,
 }
@@ -154,11 +152,9 @@ impl Connection {
 /// Prints that the API server is silent.
 pub(in crate::command) fn report_silence(address: &str, duration: Duration) {
     Printer::of_process().message(&if duration < Duration::from_secs(2) {
-        format!(
-            "waiting for {address}, which does not respond; `--request-timeout` limits each attempt, and Ctrl-C ends it"
-        )
+        format!("waiting for {address}; `--request-timeout` limits each attempt, and Ctrl-C ends it")
     } else {
-        format!("waiting for {address}: no response for {}", seconds(duration))
+        format!("waiting for {address} for {}", seconds(duration))
     });
 }
 

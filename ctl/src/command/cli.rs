@@ -10,6 +10,7 @@ use super::diff::Diff;
 use super::doctor::Doctor;
 use super::explain::Explain;
 use super::generate::Generate;
+use super::groups;
 use super::init::Init;
 use super::lint::Lint;
 use super::list::List;
@@ -42,13 +43,14 @@ const PLUGIN: (&str, &str) = ("kubectl-canary", "kubectl canary");
 #[derive(Clone, Debug, Parser)]
 #[command(name = "canary-ctl", version, about, max_term_width = 100, disable_help_subcommand = true)]
 #[command(after_help = "In an emergency: `canary-ctl rollback [NAMESPACE/]NAME`, which needs no file.
-All users are on stable with their next request.
+Before a promotion all users are on stable with their next request; after one,
+add `--now`.
 
 Shared options may come before the command: `canary-ctl --context prod list`.
 `canary-ctl help checks` lists the preflight checks.
 
-Exit codes: 0 done, 1 differences, faults or failed checks, 2 error,
-130 interrupted.")]
+Exit codes: 0 done, 1 an answer such as differences, 2 error, 130 interrupted
+(`canary-ctl help exit-codes`).")]
 pub struct Cli {
     #[command(subcommand)]
     pub(super) verb: Verb,
@@ -64,6 +66,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap:
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let program = arguments.first().and_then(|path| Path::new(path).file_name());
     let mut command = Cli::command();
+    command = command.help_template(groups::template(&Cli::command()));
     if program.is_some_and(|name| name == PLUGIN.0) {
         command = command.bin_name(PLUGIN.1);
     }
@@ -140,6 +143,9 @@ pub(super) enum Verb {
     /// Explain the preflight checks: `canary-ctl help checks`
     #[command(name = "__checks", hide = true)]
     Checks,
+    /// Explain the exit codes: `canary-ctl help exit-codes`
+    #[command(name = "__exit-codes", hide = true)]
+    ExitCodes,
     /// For `kubectl`, which completes `kubectl canary` by it
     #[command(name = "__complete", hide = true)]
     Complete(Complete),

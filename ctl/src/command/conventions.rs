@@ -1,6 +1,7 @@
 //! What people type who know other tools: flags before the verb, `help VERB`, and verbs of `kubectl`, `helm`, `argo` and `flagger` under the
 //! names that they have there.
 
+use crate::hint::ShellCommand;
 use clap::Command;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -31,6 +32,9 @@ pub(super) fn rearranged(tool: &Command, mut words: Vec<OsString>) -> Vec<OsStri
         let is_about_checks = words.get(1).is_some_and(|word| word == "checks");
         if is_about_checks {
             return vec![words.remove(0), "__checks".into()];
+        }
+        if words.get(1).is_some_and(|word| word == "exit-codes") {
+            return vec![words.remove(0), "__exit-codes".into()];
         }
         words.push("--help".into());
         return words;
@@ -66,24 +70,33 @@ fn flag_before_the_verb(word: &str) -> Option<bool> {
 }
 
 /// The verbs of other tools, with their names here.
-const SYNONYMS: [(&str, &str); 34] = [
+const SYNONYMS: [(&str, &str); 55] = [
     (
         "abort",
         "`canary-ctl rollout abort` ends a rollout, and `canary-ctl rollback` takes the canary away from its users",
     ),
     ("analyze", "`canary-ctl lint` checks the file, and `canary-ctl doctor` the cluster"),
     ("approve", "`canary-ctl rollout approve` lets a step go on"),
+    (
+        "cancel",
+        "`canary-ctl rollback` takes the canary away from its users, `canary-ctl rollout abort` ends a rollout",
+    ),
     ("check", "`canary-ctl doctor` checks a release and its cluster, `canary-ctl lint` the file alone"),
     ("config", "`canary-ctl generate` prints the objects, and `kubectl config` has the contexts"),
     ("create", "`canary-ctl init` writes a canary.yaml, and `canary-ctl apply` brings it to the cluster"),
     ("delete", "`canary-ctl uninstall` deletes what `apply` has written"),
     ("deploy", "`canary-ctl apply` brings a release to the cluster"),
     ("describe", "`canary-ctl status` shows a release with its problems"),
+    ("edit", "edit canary.yaml, and `canary-ctl apply`"),
     ("events", "`canary-ctl status` shows a release with its problems"),
     ("finish", "`canary-ctl promote --finish` removes the version that was"),
+    ("freeze", "`canary-ctl pause` keeps other users from changing a release"),
     ("get", "`canary-ctl list` prints the releases, `canary-ctl status` one of them"),
     ("history", "`canary-ctl status -o yaml` shows a release with its changes"),
+    ("info", "`canary-ctl status` shows a release with its problems"),
     ("install", "`canary-ctl apply` brings a release to the cluster"),
+    ("lock", "`canary-ctl pause` keeps other users from changing a release"),
+    ("login", "the kubeconfig has the credentials: log in as for `kubectl`"),
     (
         "logs",
         "`canary-ctl status` shows what proxies report, `canary-ctl rollout status` what a rollout has seen",
@@ -94,6 +107,7 @@ const SYNONYMS: [(&str, &str); 34] = [
     ("plan", "`canary-ctl diff` shows what `apply` would change"),
     ("proxy", "`canary-ctl dashboard` serves a page on this machine"),
     ("remove", "`canary-ctl uninstall` deletes what `apply` has written"),
+    ("retry", "`canary-ctl rollout retry` begins a step again"),
     ("revert", "`canary-ctl rollback` takes the canary, or the last promotion, back"),
     (
         "rollout history",
@@ -103,13 +117,39 @@ const SYNONYMS: [(&str, &str); 34] = [
         "rollout restart",
         "`canary-ctl rollout retry` begins a step again; `kubectl rollout restart` replaces pods",
     ),
+    ("rollout rollback", "`canary-ctl rollback` takes the canary, or the last promotion, back"),
+    (
+        "rollout stop",
+        "`canary-ctl rollout abort` ends a rollout and rolls the canary back, `canary-ctl rollout pause` keeps its step",
+    ),
     ("rollout undo", "`canary-ctl rollback` takes the canary, or the last promotion, back"),
     ("scale", "`canary-ctl weight` changes the share of users; `kubectl scale` the number of pods"),
+    ("set", "`canary-ctl weight PERCENT` changes the share of users"),
     ("set-weight", "`canary-ctl weight PERCENT` changes the share of users"),
+    ("shift", "`canary-ctl weight PERCENT` changes the share of users"),
     ("show", "`canary-ctl status` shows a release with its problems"),
+    (
+        "start",
+        "`canary-ctl rollout start` starts a rollout, `canary-ctl weight PERCENT` sets a share by hand",
+    ),
+    (
+        "stop",
+        "`canary-ctl rollback` takes the canary away from its users, `canary-ctl rollout abort` ends a rollout",
+    ),
     ("template", "`canary-ctl generate` prints the objects of a release"),
+    ("test", "`canary-ctl verify URL` checks a running release, `canary-ctl lint` the file"),
+    ("token delete", "`canary-ctl token revoke` ends all tokens of a release of a local Envoy"),
+    ("token list", "tokens are kept nowhere; `canary-ctl token inspect TOKEN` shows one"),
+    ("top", "`canary-ctl status --watch` and `canary-ctl dashboard` observe a release"),
+    (
+        "traffic",
+        "`canary-ctl weight PERCENT` changes the share of users, `canary-ctl status` shows what proxies report",
+    ),
     ("ui", "`canary-ctl dashboard` shows releases as a page"),
     ("undo", "`canary-ctl rollback` takes the canary, or the last promotion, back"),
+    ("unfreeze", "`canary-ctl resume` ends a pause"),
+    ("unlock", "`canary-ctl resume` ends a pause"),
+    ("update", "`canary-ctl apply` brings the cluster to what the file says"),
     ("upgrade", "`canary-ctl apply` brings the cluster to what the file says"),
     (
         "validate",
@@ -118,8 +158,11 @@ const SYNONYMS: [(&str, &str); 34] = [
     ("watch", "`canary-ctl status --watch` observes a release"),
 ];
 
-/// Adds to a refusal what to type instead.
+/// Adds to a refusal what to type instead. Clap's own advice to pass a flag as a value names a release `--yes`.
 pub(super) fn with_tip(mut error: clap::Error, words: &[OsString]) -> clap::Error {
+    if error.kind() == ErrorKind::UnknownArgument {
+        error.remove(ContextKind::Suggested);
+    }
     if let Some(tip) = tip(&error, words) {
         error.remove(ContextKind::SuggestedSubcommand);
         error.remove(ContextKind::SuggestedArg);
@@ -137,12 +180,20 @@ fn tip(error: &clap::Error, words: &[OsString]) -> Option<String> {
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let found = text(ContextKind::InvalidSubcommand)?;
-            let typed = if verb == "rollout" { format!("rollout {found}") } else { found.to_owned() };
+            let has_verbs = ["rollout", "token"].contains(&verb);
+            let typed = if has_verbs { format!("{verb} {found}") } else { found.to_owned() };
             SYNONYMS.iter().find(|(other, _)| *other == typed).map(|(_, tip)| (*tip).to_owned())
         }
         ErrorKind::UnknownArgument => {
             let found = text(ContextKind::InvalidArg)?;
-            super::named_release::is_file_name(found).then(|| format!("`-f {found}` names the file of a release"))
+            if super::named_release::is_file_name(found) {
+                return Some(format!("`-f {found}` names the file of a release"));
+            }
+            instead_of_argument(words, found)
+        }
+        ErrorKind::ValueValidation if verb == "weight" => {
+            let found = text(ContextKind::InvalidValue).filter(|found| found.starts_with(char::is_alphabetic));
+            found.map(|_| "the percentage comes first: `canary-ctl weight 20 [NAMESPACE/]NAME`".to_owned())
         }
         ErrorKind::MissingRequiredArgument if verb == "init" => Some(
             "`--from-cluster` asks only for what the cluster does not say; `--jwt-claim CLAIM` takes the place of `--session-cookie NAME`"
@@ -150,6 +201,43 @@ fn tip(error: &clap::Error, words: &[OsString]) -> Option<String> {
         ),
         _ => None,
     }
+}
+
+/// What to type instead of an argument that a verb has not.
+fn instead_of_argument(words: &[OsString], found: &str) -> Option<String> {
+    let verb = words.get(1).and_then(|word| word.to_str()).unwrap_or_default();
+    let flag = found.split('=').next().unwrap_or_default();
+    Some(match (verb, flag) {
+        (_, "--yes" | "-y" | "--assume-yes") => {
+            format!("leave it out: {} asks nothing", ShellCommand::new("canary-ctl").name(verb, "VERB"))
+        }
+        ("rollback", "--force") => "leave it out: `canary-ctl rollback` asks nothing".to_owned(),
+        ("rollback", "--to-revision") => {
+            "`canary-ctl rollback` takes the canary, or the last promotion, back; it has no revisions"
+                .to_owned()
+        }
+        ("weight", "--set") => {
+            "the percentage stands alone: `canary-ctl weight 20 [NAMESPACE/]NAME`".to_owned()
+        }
+        (_, "-A" | "--all-namespaces") => {
+            "`canary-ctl list` prints the releases of all namespaces".to_owned()
+        }
+        (_, flag) if flag.starts_with('-') => return None,
+        ("list", _) => {
+            let status = ShellCommand::new("canary-ctl status").name(found, "NAME");
+            format!("{status} shows one release; `-n NAMESPACE` limits the list")
+        }
+        ("apply" | "diff" | "doctor" | "prepare" | "rotate-keys", _) => {
+            let command = ShellCommand::new("canary-ctl").name(verb, "VERB").words("-f FILE");
+            format!("{command} reads the release from its file")
+        }
+        ("token", _) => {
+            let command = ShellCommand::new("canary-ctl token create --version").name(found, "VERSION");
+            format!("{command} signs a token")
+        }
+        ("explain", _) => "`--host HOST --path PATH` name the request, or `--curl COMMAND`".to_owned(),
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

@@ -102,6 +102,17 @@ pub(super) async fn limited<T>(
     tokio::select! {
         biased;
         result = work => result,
-        () = access.connection.silence.lasts(limit) => Err(Error::Silent { limit }),
+        () = access.connection.silence.lasts(limit) => Err(Error::Silent { limit, is_read: false }),
     }
+}
+
+/// The same for a command that writes nothing.
+pub(super) async fn limited_read<T>(
+    access: &ClusterAccess,
+    work: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    limited(access, work).await.map_err(|error| match error {
+        Error::Silent { limit, .. } => Error::Silent { limit, is_read: true },
+        other => other,
+    })
 }

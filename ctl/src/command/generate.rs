@@ -24,7 +24,7 @@ use std::path::PathBuf;
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "Examples:
-  canary-ctl generate --signing-keys signing-keys.json | kubectl apply --server-side -f -
+  canary-ctl generate --signing-keys signing-keys.json     for GitOps: what `apply` checks on the cluster is not checked
   canary-ctl generate -f shop.yaml -f api.yaml --signing-keys signing-keys.json     two releases of one gateway
   canary-ctl generate -f examples/local/canary.yaml --dry-run       a local Envoy's files, not written
   canary-ctl generate routes                                        the routes alone, for the chart that owns them
@@ -43,7 +43,7 @@ pub(super) struct Generate {
     /// The canary's share in percent, instead of the file's
     #[arg(long, value_name = "PERCENT")]
     pub(super) weight: Option<Weight>,
-    /// The generation that the proxies report back (not for the local target, which counts by itself)
+    /// The generation that the proxies report back (not for the local target, which counts automatically)
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) generation: u64,
     /// Print what would be written, keys redacted, and write nothing

@@ -6,7 +6,7 @@ use crate::report::{Format, Printer, Report, Table};
 use crate::{Error, Outcome};
 use canary_operations::{Cluster, WriteOptions};
 use canary_release::record::Record;
-use canary_release::spec::ReleaseName;
+use canary_release::spec::{Label, ReleaseName};
 use canary_release::status::{Condition, ReleaseSummary};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
@@ -24,7 +24,7 @@ What it lists is what the records say. `canary-ctl status -r NAMESPACE/NAME` obs
 pub(super) struct List {
     /// A namespace; can be repeated (default: all)
     #[arg(short, long = "namespace", value_name = "NAMESPACE")]
-    pub(super) namespaces: Vec<String>,
+    pub(super) namespaces: Vec<Label>,
     /// All namespaces, as without `--namespace`
     #[arg(short = 'A', long, conflicts_with = "namespaces")]
     pub(super) all_namespaces: bool,
@@ -76,8 +76,12 @@ pub(super) async fn run(arguments: &List, printer: &mut Printer) -> Result<Outco
     };
     let cluster = Cluster::connect(&arguments.connection.access(), WriteOptions::default()).await?;
     let now = Timestamp::now();
-    let namespaces: &[String] = if arguments.all_namespaces { &[] } else { &arguments.namespaces };
-    let rows = cluster.releases(namespaces).await?.into_iter().map(|(name, record)| {
+    let namespaces: Vec<String> = if arguments.all_namespaces {
+        Vec::new()
+    } else {
+        arguments.namespaces.iter().map(ToString::to_string).collect()
+    };
+    let rows = cluster.releases(&namespaces).await?.into_iter().map(|(name, record)| {
         let (summary, error) = match record {
             Ok(record) => (Some(ReleaseSummary::of(&record, now)), None),
             Err(error) => (None, Some(error.to_string())),
@@ -85,7 +89,7 @@ pub(super) async fn run(arguments: &List, printer: &mut Printer) -> Result<Outco
         Row { release: name.to_string(), summary, error }
     });
     let mut releases: Vec<Row> = rows.collect();
-    for (name, record) in cluster.releases_without_record(namespaces).await? {
+    for (name, record) in cluster.releases_without_record(&namespaces).await? {
         let row = Row::without_record(&name, &record, now);
         printer.hint(&format!(
             "{name} has no record: {} takes it out of the proxies, `canary-ctl apply` of its file writes the record again",

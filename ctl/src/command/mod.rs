@@ -16,6 +16,7 @@ mod doctor;
 mod emergency;
 mod explain;
 mod generate;
+mod groups;
 mod init;
 mod inner_release;
 mod lint;
@@ -52,7 +53,7 @@ pub use cli::{Cli, parse};
 
 use crate::hint::ShellCommand;
 use crate::report::Printer;
-use crate::{Error, Outcome};
+use crate::{Error, Outcome, outcome};
 use clap::CommandFactory as _;
 use cli::Verb;
 use std::fs;
@@ -110,7 +111,7 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::Resume(arguments) => pause::resume(&arguments, printer).await,
         Verb::List(arguments) => list::run(&arguments, printer).await,
         Verb::Status(arguments) => {
-            Box::pin(emergency::limited(&arguments.cluster, status::run(&arguments, printer))).await
+            Box::pin(emergency::limited_read(&arguments.cluster, status::run(&arguments, printer))).await
         }
         Verb::Dashboard(arguments) => Box::pin(dashboard::run(&arguments, printer)).await,
         Verb::Explain(arguments) => Box::pin(explain::run(arguments, printer)).await,
@@ -124,8 +125,14 @@ async fn dispatch(cli: Cli, printer: &mut Printer) -> Result<Outcome, Error> {
         Verb::Man(arguments) => man::run(&arguments, Cli::command(), printer),
         Verb::Completions(arguments) => completions::run(arguments, Cli::command(), printer),
         Verb::Checks => checks::run(printer),
+        Verb::ExitCodes => exit_codes(printer),
         Verb::Complete(arguments) => complete::run(arguments, Cli::command(), printer),
     }
+}
+
+fn exit_codes(printer: &mut Printer) -> Result<Outcome, Error> {
+    printer.data(outcome::EXIT_CODES)?;
+    Ok(Outcome::Done)
 }
 
 /// Prints a message if users other than the owner can read the file. One that does not exist is reported where it is read.

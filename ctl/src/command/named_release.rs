@@ -116,6 +116,9 @@ fn named(asked: &str, access: &ClusterAccess, document: Option<&Document>) -> Re
         let hint = format!("{} reads a file", ShellCommand::new("-f").quoted(asked, "FILE"));
         return Err(Error::usage(format!("expected the name of a release, found `{asked}`"), hint));
     }
+    if asked == "%" {
+        return Err(Error::usage("expected the name of a release, found `%`", "write `20%` or `20`"));
+    }
     let (namespace, name) = match (asked.split_once('/'), &access.namespace) {
         (Some((namespace, _)), Some(flag)) if namespace != flag.as_str() => {
             let message = format!(

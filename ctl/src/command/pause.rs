@@ -1,6 +1,6 @@
 //! `pause` and `resume`: read the record, write the pause, report.
 
-use super::arguments::{DryRun, DryRunArgument, OnCluster};
+use super::arguments::{self, DryRun, DryRunArgument, OnCluster};
 use super::named_release::InvalidFile;
 use super::target::{self, ReleaseTarget};
 use crate::report::Printer;
@@ -13,11 +13,13 @@ use clap::Args;
 #[derive(Clone, Debug, Args)]
 #[command(
     after_help = "Users go on as they are. Who paused it may still change it, and `weight 0` is never refused.
+The rollout of this release goes on: `canary-ctl rollout pause` stops it.
 
 Examples:
   canary-ctl pause --reason 'the p99 looks odd'
   canary-ctl pause -r shop --skip-check paused     replace the pause of another user"
 )]
+#[command(arg = arguments::waits_always())]
 pub(super) struct Pause {
     /// The reason that `status` and refused commands print
     #[arg(long, value_name = "TEXT")]
@@ -30,9 +32,12 @@ pub(super) struct Pause {
 
 /// End the pause of a release
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_help = "A rollout that `rollout pause` stopped goes on by `canary-ctl rollout resume`.
+
+Examples:
   canary-ctl resume
   canary-ctl resume --skip-check paused     although another user has paused it")]
+#[command(arg = arguments::waits_always())]
 pub(super) struct Resume {
     #[command(flatten)]
     pub(super) dry_run: DryRunArgument,

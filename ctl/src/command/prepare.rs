@@ -28,7 +28,7 @@ pub(super) struct Prepare {
     /// Give the label back, and delete what makes V8 where no release needs it
     #[arg(long)]
     pub(super) undo: bool,
-    /// Write nothing: say what would be restarted (client), and let the API server check it (server)
+    /// Write nothing: print what would be restarted (client), and let the API server check it (server)
     #[arg(long, value_name = "WHERE", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "client")]
     pub(super) dry_run: Option<DryRun>,
     /// How long to wait for each Deployment, and for V8 in its proxies

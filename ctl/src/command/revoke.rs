@@ -22,7 +22,7 @@ pub(super) struct TokenRevoke {
     /// Wait until Envoy refuses them
     #[arg(long)]
     pub(super) wait: bool,
-    /// Say what would change, and change nothing
+    /// Print what would change, and change nothing
     #[arg(long, value_name = "WHERE", action = ArgAction::Set, value_parser = only_client, num_args = 0..=1, require_equals = true, default_missing_value = "client", default_value = "none", hide_default_value = true)]
     pub(super) dry_run: bool,
     #[command(flatten)]

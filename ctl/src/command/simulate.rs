@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Say who would be on the canary at each weight of a plan, from session ids or an access log
+/// Compute who would be on the canary at each weight of a plan, from session ids or an access log
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:\n  \
     canary-ctl simulate session-ids.txt --weights 0,1,10,50,100\n  \

@@ -30,7 +30,7 @@ pub(super) struct Token {
 pub(super) enum TokenVerb {
     /// Sign a token for a version.
     Create(TokenCreate),
-    /// Say what a token says, and whether a proxy would believe it.
+    /// Show what a token says, and whether a proxy would believe it.
     Inspect(TokenInspect),
     /// End every token that was issued until now.
     Revoke(TokenRevoke),
@@ -63,7 +63,7 @@ pub(super) struct TokenCreate {
     pub(super) output: Output,
 }
 
-/// Say what a token says, and whether a proxy would believe it
+/// Show what a token says, and whether a proxy would believe it
 #[derive(Clone, Debug, Args)]
 #[command(
     after_help = "Example:\n  canary-ctl token inspect 't1.k1.v2.1.…'\n\nExits 1 where a proxy would not believe it."

@@ -220,10 +220,10 @@ fn past_its_end_the_release_counts_as_weight_zero() {
 }
 
 #[test]
-fn people_read_row_version_and_weight() {
+fn people_read_reason_version_and_weight() {
     let policy = config(|release| release["stickiness"] = json!("user"));
     let text = explained(&policy, &["Cookie: JSESSIONID=4b1d7c0e5f"]).to_string();
     assert!(text.starts_with("GET shop.example.com/\n  release   shop/shop\n  version   v"), "{text}");
-    assert!(text.contains("\n  why       row 6, hash: "), "{text}");
+    assert!(text.contains("\n  why       by bucket: "), "{text}");
     assert!(text.contains("% on, stable below"), "{text}");
 }

@@ -10,6 +10,18 @@ impl Report for Explanation {
     }
 }
 
+/// A reason as people say it; JSON has its name and the number of its row.
+fn in_words(reason: &str) -> &str {
+    match reason {
+        "override" => "tester",
+        "pin" => "pinned",
+        "adopted" => "older session",
+        "hash" => "by bucket",
+        "minted" => "new id",
+        other => other,
+    }
+}
+
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", escape::line(&self.request))?;
@@ -50,10 +62,9 @@ impl Explanation {
     }
 
     fn why_line(&self) -> String {
-        match (self.row, self.reason) {
-            (Some(row), Some(reason)) => format!("row {row}, {reason}: {}", self.why),
-            (Some(row), None) => format!("row {row}: {}", self.why),
-            (None, reason) => format!("{}: {}", reason.unwrap_or_default(), self.why),
+        match self.reason {
+            Some(reason) => format!("{}: {}", in_words(reason), self.why),
+            None => self.why.clone(),
         }
     }
 

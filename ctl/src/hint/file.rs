@@ -13,7 +13,15 @@ impl Hint for file::Error {
             Self::Unreadable { source, .. } if source.kind() == ErrorKind::NotFound => Some(
                 "`-f FILE` names the file of the release; `canary-ctl init` writes a first one".to_owned(),
             ),
-            Self::Unreadable { .. } | Self::Faulty { .. } => None,
+            Self::Faulty { faults, .. } => faults.iter().find_map(|fault| {
+                let (flag, tool) = match fault.message.split_once(", found ")?.1 {
+                    "`Canary`" => ("--from-flagger", "Flagger"),
+                    "`Rollout`" => ("--from-argo", "Argo Rollouts"),
+                    _ => return None,
+                };
+                Some(format!("`canary-ctl init {flag} FILE` makes a release of an object of {tool}"))
+            }),
+            Self::Unreadable { .. } => None,
         }
     }
 }
@@ -24,7 +32,10 @@ impl Hint for KeyError {
             Self::Missing => {
                 Some("`canary-ctl init` draws keys; name their file with `--signing-keys FILE`".to_owned())
             }
-            Self::Unreadable { .. } | Self::Malformed { .. } => None,
+            Self::Malformed { .. } => {
+                Some("give the file that `canary-ctl init` has written, signing-keys.json".to_owned())
+            }
+            Self::Unreadable { .. } => None,
         }
     }
 }

@@ -6,7 +6,9 @@ use canary_release::rollout::VerbError;
 impl Hint for VerbError {
     fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::NotActive { .. } => "`canary-ctl rollout start` starts one",
+            Self::NotActive { .. } => {
+                "`canary-ctl rollback` or `canary-ctl weight 0` takes users off the canary; `canary-ctl rollout start` starts a rollout"
+            }
             Self::AlreadyActive { .. } => "`canary-ctl rollout run` drives it; `rollout abort` ends it",
             Self::NoCanary => "name a canary in `versions.canary`, and `canary-ctl apply`",
             Self::UnknownPlan { .. } => "give `--plan` the name of one in `rollout.plans`",

@@ -166,7 +166,7 @@ const fn constant(problem: &Problem<'_>) -> &'static str {
             "`canary-ctl promote --finish` deletes its routes and its subset; so does `apply`"
         }
         Problem::NotPruned { .. } => {
-            "`canary-ctl promote --finish` deletes them once every proxy ignores the version"
+            "once every proxy ignores the version, `canary-ctl rollback` again deletes them after a rollback, and `canary-ctl promote --finish` after a promotion"
         }
         _ => "",
     }

@@ -2,6 +2,7 @@
 
 use super::{
     HttpClient, HttpError, Limits, MAX_REDIRECTS, RedirectError, TlsConnector, TlsError, connector, location,
+    root_cause,
 };
 use http_body_util::Full;
 use hyper::body::Bytes;
@@ -93,8 +94,10 @@ fn client(needs_tls: bool) -> Result<HttpClient<TlsConnector>, DownloadError> {
 async fn get(http: &HttpClient<TlsConnector>, uri: &Uri) -> Result<Response<Bytes>, DownloadError> {
     let mut request = Request::new(Full::default());
     *request.uri_mut() = uri.clone();
-    let failed =
-        |error: HttpError| DownloadError::NoResponse { url: without_query(uri), source: error.into() };
+    let failed = |error: HttpError| DownloadError::NoResponse {
+        url: without_query(uri),
+        source: root_cause(&error).into(),
+    };
     http.send(request).await.map_err(failed)
 }
 

@@ -17,4 +17,10 @@ mod tls;
 pub(crate) use client::{HttpClient, HttpError, Limits};
 pub(crate) use download::{DownloadError, download};
 use redirect::{MAX_REDIRECTS, RedirectError, location};
+/// The innermost cause of an error: what libraries put around it is for programmers.
+pub(crate) fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.last().map(ToString::to_string).unwrap_or_default()
+}
+
 pub(crate) use tls::{TlsConnector, TlsError, connector};

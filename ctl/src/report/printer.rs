@@ -4,6 +4,7 @@ use super::{PaintedText, escape};
 use canary_release::file;
 use canary_release::yaml::Fault;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
@@ -156,7 +157,10 @@ impl Printer {
     /// Prints the error that ended a command, with its causes and its hint.
     pub fn error(&mut self, error: &crate::Error) {
         match error {
-            crate::Error::Spec(file::Error::Faulty { path, faults }) => self.faults(path, faults),
+            crate::Error::Spec(file::Error::Faulty { path, faults }) => {
+                self.faults(path, faults);
+                error.hint().iter().for_each(|hint| self.hint(hint));
+            }
             _ => self.error_with_hint(error, error.hint().as_deref()),
         }
     }
@@ -205,9 +209,19 @@ impl Printer {
 
     /// Prints a text behind a label of ours. Its further lines are indented, so that none looks like an error or a hint.
     fn line(&mut self, label: &str, text: &str) {
-        let text = escape::text(text).replace("\n\n", "\n").replace('\n', "\n    ");
+        let text = escape::text(&without_numbers(text)).replace("\n\n", "\n").replace('\n', "\n    ");
         // A closed stderr is ignored: the message cannot be delivered.
         let _unheard = writeln!(self.err, "{label}{text}");
+    }
+}
+
+/// A text without the numbers of the system's errors: ` (os error 2)`.
+fn without_numbers(text: &str) -> Cow<'_, str> {
+    let Some((before, after)) = text.split_once(" (os error ") else { return text.into() };
+    let rest = after.trim_start_matches(|digit: char| digit.is_ascii_digit());
+    match rest.strip_prefix(')') {
+        Some(rest) => format!("{before}{}", without_numbers(rest)).into(),
+        None => format!("{before} (os error {}", without_numbers(after)).into(),
     }
 }
 

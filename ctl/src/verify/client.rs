@@ -1,7 +1,7 @@
 //! Sends requests, and reads from the response which version gave it.
 
 use super::response::{Response, VersionSource};
-use crate::http::{HttpClient, HttpError, Limits, TlsConnector, TlsError, connector};
+use crate::http::{HttpClient, HttpError, Limits, TlsConnector, TlsError, connector, root_cause};
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{HeaderName, HeaderValue};
@@ -110,7 +110,9 @@ impl Client {
         let url = self.url.to_string();
         match error {
             HttpError::Late(_) => ClientError::Late { url },
-            HttpError::Exchange(source) => ClientError::NoResponse { url, source },
+            HttpError::Exchange(source) => {
+                ClientError::NoResponse { url, source: root_cause(&*source).into() }
+            }
             HttpError::TooLarge(_) => ClientError::NoResponse { url, source: error.into() },
         }
     }

@@ -51,6 +51,48 @@ fn the_checks_have_a_page_of_their_own_and_no_other_page_lists_them() {
     }
 }
 
+/// The words of `STYLE.md`, which no page uses either.
+#[test]
+fn help_names_who_acts_with_the_verb_of_the_field() {
+    let reference = std::fs::read_to_string(repository("docs/reference/commands.md")).unwrap();
+    let forbidden = ["somebody", "nobody", " anew", "by itself", "is waited for", "none renews", "  Say "];
+    let found: Vec<&str> =
+        reference.lines().filter(|line| forbidden.iter().any(|word| line.contains(word))).collect();
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn the_exit_codes_have_a_page() {
+    let page = CliFixture::new().run("help exit-codes");
+    assert_eq!((page.code, page.stderr.as_str()), (0, ""));
+    for text in ["\n1    ", "\n2    ", "\n130  ", "rollback"] {
+        assert!(page.stdout.contains(text), "expected {text:?} in\n{}", page.stdout);
+    }
+}
+
+#[test]
+fn the_flags_of_a_verb_are_not_among_those_that_it_shares() {
+    for (verb, flags) in [
+        ("status", &["--window", "--watch"][..]),
+        ("rotate-keys", &["--retire", "--timeout"]),
+        ("prepare", &["--undo"]),
+        ("explain", &["--host", "--cookie", "--weight"]),
+        ("verify", &["--live"]),
+        ("token create", &["--version", "--ttl"]),
+        ("dashboard", &["--all"]),
+        ("rollout run", &["--interval"]),
+    ] {
+        let help = CliFixture::new().run(&format!("{verb} --help")).stdout;
+        let (own, shared) = help.split_once("Shared options:").unwrap();
+        let shared = shared.split("\n\n").next().unwrap();
+        for flag in flags {
+            let entry = format!("{flag} ");
+            let is_own = own.contains(&entry) || own.contains(&format!("{flag}\n"));
+            assert!(is_own && !shared.contains(&entry), "{verb} {flag}\n{help}");
+        }
+    }
+}
+
 #[test]
 fn a_misspelt_verb_is_answered_with_the_nearest() {
     let ran = CliFixture::new().run("wieght 20");
@@ -72,7 +114,7 @@ fn completions_name_every_verb() {
 /// The verbs that `--help` lists.
 fn verbs_of_the_help() -> Vec<String> {
     let help = CliFixture::new().run("--help").stdout;
-    let commands = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let commands = help.split("Usage: ").nth(1).unwrap().split("\nOptions:\n").next().unwrap();
     let starts = commands.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     starts.map(|line| line.split_whitespace().next().unwrap().to_owned()).collect()
 }

@@ -13,7 +13,7 @@ fn what_init_writes_can_be_linted_and_generated() {
         "",
         "canary.yaml written
 signing keys are in signing-keys.json: keep the file secret and safe; without it all pins and tokens are invalid
-  hint: `canary-ctl prepare` makes running proxies ready for a first filter; then `canary-ctl generate --signing-keys signing-keys.json | kubectl apply --server-side -f -`\n",
+  hint: next: `canary-ctl prepare`, `canary-ctl doctor`, `canary-ctl apply --wait`\n",
     );
     assert_eq!(cli.run("lint").code, 0);
     assert_eq!(cli.run("generate --signing-keys signing-keys.json").code, 0);

@@ -49,7 +49,7 @@ fn a_file_that_is_no_yaml_is_an_error_with_its_place() {
 
 #[test]
 fn a_file_that_is_not_there_is_an_error_with_a_hint() {
-    let expected = "error: cannot read canary.yaml: No such file or directory (os error 2)
+    let expected = "error: cannot read canary.yaml: No such file or directory
   hint: `-f FILE` names the file of the release; `canary-ctl init` writes a first one
 ";
     CliFixture::new().run("lint").expect_output(2, "", expected);

@@ -9,7 +9,7 @@ use super::retry::RetryPolicy;
 use super::silence::{Silence, SilenceLayer, SilenceObserver};
 use super::transport::{Transport, transport};
 use crate::Error;
-use crate::error::{KubeconfigError, RequestFailure, excerpt};
+use crate::error::{AUTHENTICATE, KubeconfigError, RequestFailure, excerpt};
 use http::Response;
 use http_body_util::Limited;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
@@ -201,8 +201,8 @@ pub(crate) async fn whoami(client: &Client, address: &str) -> Result<Option<Stri
         // An API server without the API, or one that does not allow it.
         Err(kube::Error::Api(status)) if status.is_not_found() || status.is_forbidden() => Ok(None),
         Err(kube::Error::Api(status)) => Err(Error::Unable {
-            verb: "authenticate",
-            object: format!("the user at {address}"),
+            verb: AUTHENTICATE,
+            object: address.to_owned(),
             code: status.code,
             message: excerpt(&status.message),
         }),

@@ -41,7 +41,7 @@ pub enum Error {
     },
     #[error("no credentials for the API server")]
     NoCredentials(#[from] Box<CredentialError>),
-    #[error("the API server {address} is unreachable")]
+    #[error("the API server {address} {}", if source.is_foreign() { "did not answer as a Kubernetes API" } else { "is unreachable" })]
     Unreachable {
         /// Its address, and the context that leads to it.
         address: String,
@@ -58,7 +58,7 @@ pub enum Error {
         source: RequestFailure,
     },
     /// The API server responds with a server error, retries included.
-    #[error("the API server could not {verb} {object}: {code} {message}")]
+    #[error("{}", unable(verb, object, *code, message))]
     Unable {
         /// The verb of the request: `get`, `patch`, …
         verb: &'static str,
@@ -301,6 +301,17 @@ pub enum Error {
 fn outdated(behind: &[ProxyStatus], desired: ReleaseGeneration) -> String {
     behind.iter().map(|proxy| proxy.compared_with(desired)).collect::<Vec<_>>().join("; ")
 }
+
+/// `authenticate` is the first request of each call, and no verb that a user knows.
+fn unable(verb: &str, object: &str, code: u16, message: &str) -> String {
+    match verb {
+        AUTHENTICATE => format!("the API server {object} answered {code}: {message}"),
+        _ => format!("the API server could not {verb} {object}: {code} {message}"),
+    }
+}
+
+/// The verb of the request that asks who the user is; its object is the API server.
+pub(crate) const AUTHENTICATE: &str = "authenticate";
 
 fn list(proxies: &[preflight::ProxyRuntime]) -> String {
     proxies.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")

@@ -17,6 +17,11 @@ impl RequestFailure {
         Self(Box::new(error))
     }
 
+    /// Whether something else than a Kubernetes API has answered.
+    pub(super) fn is_foreign(&self) -> bool {
+        matches!(&*self.0, kube::Error::SerdeError(_))
+    }
+
     /// The error and what has caused it, the innermost last.
     pub(super) fn causes(&self) -> impl Iterator<Item = &(dyn StdError + 'static)> {
         std::iter::successors(Some(&*self.0 as &(dyn StdError + 'static)), |error| inner(*error))

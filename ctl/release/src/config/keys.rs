@@ -31,11 +31,10 @@ pub enum KeyError {
         source: std::io::Error,
     },
     /// The file has another shape.
-    #[error("expected keys as JSON in {}", path.display())]
+    #[error("expected keys as JSON in {}, found something else", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
-        source: serde_json::Error,
     },
 }
 
@@ -69,7 +68,7 @@ impl SigningKeys {
     pub fn read(path: &Path) -> Result<Self, KeyError> {
         let text = input_file::read(path)
             .map_err(|source| KeyError::Unreadable { path: path.to_owned(), source })?;
-        serde_json::from_str(&text).map_err(|source| KeyError::Malformed { path: path.to_owned(), source })
+        serde_json::from_str(&text).map_err(|_| KeyError::Malformed { path: path.to_owned() })
     }
 }
 

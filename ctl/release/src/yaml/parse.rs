@@ -28,10 +28,13 @@ pub fn parse(text: &str) -> Result<Node, SyntaxError> {
     let mut all = documents(text)?;
     match (all.pop(), all.pop()) {
         (Some(only), None) => Ok(only),
-        (Some(second), Some(_)) => {
-            Err(SyntaxError::new(second.place, "expected one document, found another"))
+        (Some(second), Some(_)) => Err(SyntaxError::new(
+            second.place,
+            "expected one document, found another: each needs a file of its own",
+        )),
+        (None, _) => {
+            Err(SyntaxError::new(Place { line: 1, column: 1 }, "expected a document, found an empty file"))
         }
-        (None, _) => Err(SyntaxError::new(Place { line: 1, column: 1 }, "expected a document, found none")),
     }
 }
 

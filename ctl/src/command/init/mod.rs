@@ -7,7 +7,6 @@ mod init_options;
 
 use crate::command::arguments::only_client;
 use crate::command::schema;
-use crate::hint::ShellCommand;
 use crate::local::{Environment, Readers, read_own_keys, replace_for, write_keys};
 use crate::report::{Format, Printer};
 use crate::{Error, Outcome};
@@ -180,9 +179,7 @@ pub(super) async fn run(arguments: &Init, printer: &mut Printer) -> Result<Outco
         printer.message(&format!("keys are in {}", environment.layout().keys().display()));
         printer.hint("`canary-ctl generate` writes Envoy's files");
     } else if arguments.from_cluster {
-        printer.hint(
-            "`canary-ctl diff` shows what `canary-ctl apply` writes; it draws the keys, on the cluster",
-        );
+        printer.hint(NEXT);
     } else {
         let place = arguments.keys.display();
         // The cookies that existing ones have signed must stay valid.
@@ -192,15 +189,13 @@ pub(super) async fn run(arguments: &Init, printer: &mut Printer) -> Result<Outco
         }
         printer
             .message(&format!("signing keys are in {place}: keep the file secret and safe; without it all pins and tokens are invalid"));
-        let generate = ShellCommand::new("canary-ctl generate --signing-keys")
-            .quoted(&arguments.keys.display().to_string(), "FILE")
-            .words("| kubectl apply --server-side -f -");
-        printer.hint(&format!(
-            "`canary-ctl prepare` makes running proxies ready for a first filter; then {generate}"
-        ));
+        printer.hint(NEXT);
     }
     Ok(Outcome::Done)
 }
+
+/// The road of a release on a cluster, which checks each step.
+const NEXT: &str = "next: `canary-ctl prepare`, `canary-ctl doctor`, `canary-ctl apply --wait`";
 
 /// An existing file is overwritten by force alone.
 fn refuse_existing(file: &Path, force: bool) -> Result<(), Error> {

@@ -27,7 +27,7 @@ pub(super) struct Module {
 pub(super) enum ModuleVerb {
     /// Write the module to a file, or an image of it to a folder
     Save(ModuleSave),
-    /// Say whether a file, or what is on a web server, is the module of this tool
+    /// Check whether a file, or what is on a web server, is the module of this tool
     Verify(ModuleVerify),
 }
 

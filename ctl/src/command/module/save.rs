@@ -31,7 +31,7 @@ pub(in crate::command) struct ModuleSave {
     /// Replace a file or an image that is another one
     #[arg(long)]
     pub(in crate::command) force: bool,
-    /// Say what would be written, and write nothing
+    /// Print what would be written, and write nothing
     #[arg(long, value_name = "WHERE", action = ArgAction::Set, value_parser = only_client, num_args = 0..=1, require_equals = true, default_missing_value = "client", default_value = "none", hide_default_value = true)]
     pub(in crate::command) dry_run: bool,
     #[command(flatten)]

@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 
-/// Say whether a file, or what is on a web server, is the module of this tool
+/// Check whether a file, or what is on a web server, is the module of this tool
 #[derive(Clone, Debug, Args)]
 #[command(
     after_help = "Examples:\n  canary-ctl module verify https://files.example.com/canary_filter.wasm\n  \

@@ -1,6 +1,6 @@
 //! The status of a rollout, and its driver in the foreground.
 
-use super::view::RolloutView;
+use super::view::{NoRollout, RolloutView};
 use crate::alert::HttpAlertSender;
 use crate::command::arguments::{ClusterAccess, Output, ReleaseArguments, only_client};
 use crate::command::named_release::{self, InvalidFile, NamedRelease};
@@ -13,7 +13,7 @@ use assignment::Weight;
 use canary_operations::{Cluster, MetricSource, RolloutDriver, RolloutReport};
 use canary_release::alert::RolloutResult;
 use canary_release::format::counted;
-use canary_release::rollout::{RolloutAction, RolloutPhase};
+use canary_release::rollout::{RolloutAction, RolloutPhase, VerbError};
 use canary_release::spec::{Release, ReleaseName, RolloutSpec, Seconds};
 use clap::{ArgAction, Args};
 use jiff::Timestamp;
@@ -47,7 +47,7 @@ Progress is on stderr. Ctrl-C ends the driver and not the rollout.
 Examples:
   canary-ctl rollout run                  in a terminal, in CI, in a Job
   canary-ctl rollout run --interval 30s   from 50 proxies on
-  canary-ctl rollout run --dry-run        say what would be done now"
+  canary-ctl rollout run --dry-run        print what would be done now"
 )]
 pub(in crate::command) struct RolloutRun {
     #[command(flatten)]
@@ -88,10 +88,17 @@ pub(super) async fn status(arguments: &RolloutStatus, printer: &mut Printer) -> 
     // It writes nothing, so it waits for nothing.
     let mut driver = RolloutDriver::new(&cluster, name.clone(), Duration::ZERO);
     loop {
-        let report = driver.observe(Timestamp::now()).await?;
+        let report = match driver.observe(Timestamp::now()).await {
+            Err(canary_operations::Error::Rollout(VerbError::NotActive { .. })) => None,
+            observed => Some(observed?),
+        };
         if arguments.watch {
             printer.clear()?;
         }
+        let Some(report) = report.filter(|report| report.record.rollout.is_some()) else {
+            printer.report(&NoRollout::of(&name))?;
+            return Ok(Outcome::Done);
+        };
         printer.report(&RolloutView::of_report(&name, report)?)?;
         if !arguments.watch {
             return Ok(Outcome::Done);

@@ -33,11 +33,11 @@ use metrics::TestMetrics;
 #[command(after_help = "Examples:
   canary-ctl rollout start              by the plan `default`, and then
   canary-ctl rollout run                from its first step to the promotion, or back
-  canary-ctl rollout status --watch     step, evidence, and what is waited for
+  canary-ctl rollout status --watch     step, evidence, and what it waits for
   canary-ctl rollout approve            let a step with `gate: manual` go on
 
 The verbs write the record of the release; `rollout run` carries it out. It may be ended and run
-again, also twice at once; a weight that none renews expires by itself. More: docs/rollouts.md")]
+again, also twice at once; a weight that no process renews expires. More: docs/rollouts.md")]
 pub(super) struct Rollout {
     #[command(subcommand)]
     pub(super) verb: RolloutCommand,
@@ -55,13 +55,13 @@ pub(super) enum RolloutCommand {
     /// Let a step with `gate: manual` go on
     #[command(after_help = "Example:\n  canary-ctl rollout approve")]
     Approve(RolloutChange),
-    /// Keep the weight until somebody resumes
+    /// Keep the weight until `rollout resume`
     #[command(after_help = "Example:\n  canary-ctl rollout pause")]
     Pause(RolloutChange),
-    /// End a pause, or give the weight back to the rollout after somebody has set one
+    /// End a pause, or give the weight back to the rollout after a weight was set by hand
     #[command(after_help = "Example:\n  canary-ctl rollout resume")]
     Resume(RolloutChange),
-    /// Forget the evidence against the canary, and begin its step anew
+    /// Forget the evidence against the canary, and begin its step again
     #[command(
         after_help = "Example:\n  canary-ctl rollout retry    the cause was found, and it is not the canary"
     )]

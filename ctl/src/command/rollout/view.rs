@@ -31,6 +31,25 @@ pub(super) struct RolloutView {
     observed: Option<Observed>,
 }
 
+/// A release whose record has no rollout.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct NoRollout {
+    release: String,
+    rollout: Option<Rollout>,
+}
+
+impl NoRollout {
+    pub(super) fn of(name: &ReleaseName) -> Self {
+        Self { release: name.to_string(), rollout: None }
+    }
+}
+
+impl Report for NoRollout {
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        writeln!(out, "{}: no rollout", self.release)
+    }
+}
+
 #[derive(Clone, Debug, Serialize)]
 struct Observed {
     #[serde(flatten)]

@@ -79,6 +79,10 @@ fn report_arrival(arrival: Option<&Arrival>, printer: &mut Printer) {
 fn report_rollout(record: &Record, printer: &mut Printer) {
     if let Some(rollout) = record.rollout.as_ref().filter(|rollout| rollout.is_active()) {
         printer.message(&format!("rollout: {rollout}"));
-        printer.hint("`canary-ctl rollout resume` gives the weight back to it; `rollout abort` ends it");
+        printer.hint(if rollout.ending.is_some() {
+            "`canary-ctl rollout run` carries it out, and so does `canary-ctl rollback`"
+        } else {
+            "`canary-ctl rollout resume` gives the weight back to it; `rollout abort` ends it"
+        });
     }
 }

@@ -64,7 +64,9 @@ pub(super) fn stickiness(context: &CheckContext<'_>) -> Check {
         return Check::skipped(name, "one request a user shows no flip: ask for --requests 2 or more");
     }
     let mut versions = context.users.iter().filter_map(|user| user.version());
-    let first = versions.next().unwrap_or_default();
+    let Some(first) = versions.next() else {
+        return Check::skipped(name, "no response names its version: a flip would not be seen");
+    };
     if versions.all(|version| version == first) {
         let weight = context.expected.weight();
         return Check::skipped(

@@ -126,8 +126,17 @@ impl Mistake {
 }
 
 /// What no message says: text that Rust's libraries write for programmers.
-const NEVER: [&str; 6] =
-    ["Status {", "ServiceError", "ApiError", "HyperError", "panicked", "InvalidContentType"];
+const NEVER: [&str; 9] = [
+    "Status {",
+    "ServiceError",
+    "ApiError",
+    "HyperError",
+    "panicked",
+    "InvalidContentType",
+    "os error",
+    "invalid digit",
+    "number too large",
+];
 
 #[test]
 fn each_mistake_is_told_what_helps() {

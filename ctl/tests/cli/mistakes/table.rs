@@ -4,7 +4,19 @@ use super::api_server::{ETCD, Server, UNAUTHORIZED};
 use super::{Folder, Mistake, typed};
 
 pub(super) fn table() -> Vec<Mistake> {
-    [release(), invalid_file(), cluster(), kubeconfig(), file(), init(), words(), requests()].concat()
+    [
+        release(),
+        invalid_file(),
+        cluster(),
+        kubeconfig(),
+        file(),
+        init(),
+        words(),
+        synonyms(),
+        other_arguments(),
+        requests(),
+    ]
+    .concat()
 }
 
 const NAME: &[&str] = &["-r NAMESPACE/NAME", "canary-ctl list"];
@@ -108,13 +120,15 @@ fn cluster() -> Vec<Mistake> {
     vec![
         status(9, Server::Closed)
             .names(&["http://127.0.0.1:9", "staging", "Connection refused"])
-            .never(&["os error"]),
+            .never(&["does not respond"]),
         status(10, Server::Answers(500, ETCD))
-            .names(&["500", "etcdserver: request timed out"])
-            .never(&["unreachable", "canary-ctl apply"]),
+            .names(&["the API server http://127.0.0.1", "answered 500: etcdserver: request timed out"])
+            .never(&["unreachable", "canary-ctl apply", "authenticate", "does not respond"]),
         status(11, Server::Nowhere).names(&["nowhere.invalid"]).never(&["os error"]),
         status(12, Server::Plain).names(&["TLS"]),
-        status(13, Server::Answers(200, page)).names(&["expected JSON", "login page"]).never(&["line 1"]),
+        status(13, Server::Answers(200, page))
+            .names(&["did not answer as a Kubernetes API", "expected JSON", "login page"])
+            .never(&["line 1", "unreachable"]),
         status(14, Server::Answers(401, UNAUTHORIZED)).names(&[
             "rejects the credentials",
             "staging",
@@ -169,11 +183,27 @@ fn file() -> Vec<Mistake> {
         edited(34, "  weight: 0", "  weight 0").names(&["`name: value`"]).never(&["simple key"]),
         edited(35, "  weight: 0", "  weight: 0\n  weight: 1").names(&["`weight` is given twice"]),
         edited(36, "kind: Release", "kind: Canary").names(&["expected `Release`, found `Canary`"]),
-        text(37, deployment).names(&["expected `Release`, found `Deployment`"]),
-        text(38, "").names(&["expected a document, found none"]),
+        text(
+            36,
+            "apiVersion: flagger.app/v1beta1\nkind: Canary\nmetadata: {name: shop}\nspec: {analysis: {}}\n",
+        )
+        .names(&["found `Canary`", "canary-ctl init --from-flagger FILE"])
+        .never(&["analysis", "required"]),
+        text(36, "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: shop}\nspec: {}\n")
+            .names(&["canary-ctl init --from-argo FILE"]),
+        text(37, deployment).names(&["expected `Release`, found `Deployment`"]).never(&["replicas"]),
+        text(38, "").names(&["found an empty file"]),
+        edited(23, "    port: 80", "    port: http").names(&["expected a port, 1 to 65535, found `http`"]),
+        edited(23, "    port: 80", "    port: -1").names(&["expected a port, 1 to 65535, found `-1`"]),
+        edited(23, "    port: 80", "    port: 0").names(&["expected a port, 1 to 65535, found `0`"]),
+        edited(23, "    port: 80", "    port: 99999").names(&["expected a port, 1 to 65535, found `99999`"]),
+        typed(43, "generate --signing-keys canary.yaml")
+            .within(Folder::Release)
+            .names(&["expected keys as JSON", "signing-keys.json"])
+            .never(&["line 1 column 1"]),
         typed(39, "lint -f .").names(&["cannot read .", "Is a directory"]),
         typed(40, "lint -f /dev/zero").names(&["8 MiB"]),
-        text(41, "a: 1\n---\nb: 2\n").names(&["expected one document"]),
+        text(41, "a: 1\n---\nb: 2\n").names(&["expected one document", "each needs a file of its own"]),
         typed(42, "lint -f -").names(&["stdin"]).never(&["No such file", "canary-ctl init"]),
         typed(43, "lint -f /proc/1/mem").names(&["cannot read /proc/1/mem"]),
         typed(43, "lint").names(&["cannot read canary.yaml", "canary-ctl init", "-f FILE"]),
@@ -191,6 +221,8 @@ fn init() -> Vec<Mistake> {
         )
         .names(&["/proc"])
         .never(&[".canary.yaml."]),
+        typed(44, "init --name shop --host a.example.com --session-cookie SID --canary v2 -f nodir/x")
+            .names(&["nodir"]),
         typed(45, "init").names(&["--session-cookie", "--jwt-claim", "--from-cluster", "--name"]),
         typed(45, "init --name shop --host a.example.com --canary v2").names(&[
             "--session-cookie",
@@ -218,7 +250,6 @@ fn init() -> Vec<Mistake> {
 /// Words, numbers and flags.
 fn words() -> Vec<Mistake> {
     let local = |number, line| typed(number, line).within(Folder::Local);
-    let tip = |line, names| typed(54, line).names(names).never(&["similar subcommand exists"]);
     vec![
         local(25, "weight ten").names(&["expected a share like `20`", "`ten`"]),
         local(25, "weight 20,5").names(&["expected a share like `20`", "`20,5`"]),
@@ -233,6 +264,18 @@ fn words() -> Vec<Mistake> {
         typed(53, "wieght 20").names(&["'weight'"]),
         typed(53, "ls").names(&["list"]),
         typed(53, "set-weight 20").names(&["canary-ctl weight"]),
+        typed(25, "weight shop/shop 20").names(&["the percentage comes first"]),
+        typed(28, "weight 20 %").with(Server::Empty).names(&["write `20%` or `20`"]),
+        typed(54, "list -n shop,blog").with(Server::Empty).names(&["`shop,blog`"]),
+        typed(54, "list -n Shop_X").with(Server::Empty).names(&["`Shop_X`"]),
+        typed(54, "version").exits(0).names(&["canary-ctl", "module"]),
+    ]
+}
+
+/// Verbs of other tools.
+fn synonyms() -> Vec<Mistake> {
+    let tip = |line, names| typed(54, line).names(names).never(&["similar subcommand exists"]);
+    vec![
         tip("delete", &["canary-ctl uninstall"]),
         tip("remove", &["canary-ctl uninstall"]),
         tip("undo", &["canary-ctl rollback"]),
@@ -246,9 +289,49 @@ fn words() -> Vec<Mistake> {
         tip("get", &["canary-ctl list"]),
         tip("ui", &["canary-ctl dashboard"]),
         tip("scale", &["canary-ctl weight"]),
+        tip("lock", &["canary-ctl pause"]),
+        tip("unlock", &["canary-ctl resume"]),
+        tip("freeze", &["canary-ctl pause"]),
+        tip("stop", &["canary-ctl rollback"]),
+        tip("cancel", &["canary-ctl rollback"]),
+        tip("start", &["canary-ctl rollout start"]),
+        tip("edit", &["canary.yaml", "canary-ctl apply"]),
+        tip("update", &["canary-ctl apply"]),
+        tip("test", &["canary-ctl verify"]),
+        tip("info", &["canary-ctl status"]),
+        tip("top", &["canary-ctl status"]),
+        tip("login", &["kubeconfig"]),
+        tip("shift", &["canary-ctl weight"]),
+        tip("traffic", &["canary-ctl weight"]),
+        tip("set weight 20", &["canary-ctl weight"]),
+        tip("retry", &["canary-ctl rollout retry"]),
+        tip("rollout rollback", &["canary-ctl rollback"]),
+        tip("rollout stop", &["canary-ctl rollout abort"]),
+        tip("token list", &["canary-ctl token inspect"]),
+        tip("token delete", &["canary-ctl token revoke"]).never(&["uninstall"]),
         tip("rollout undo", &["canary-ctl rollback"]),
         tip("rollout history", &["canary-ctl rollout status"]),
-        typed(54, "version").exits(0).names(&["canary-ctl", "module"]),
+    ]
+}
+
+/// Flags and arguments of other tools.
+fn other_arguments() -> Vec<Mistake> {
+    // `-- --yes` names a release `--yes`.
+    let flag = |line, names| typed(54, line).names(names).never(&["as a value, use"]);
+    let asks_nothing = |line| flag(line, &["asks nothing"]);
+    vec![
+        asks_nothing("rollback --yes shop/shop"),
+        asks_nothing("rollback -y shop/shop"),
+        asks_nothing("rollback --force shop/shop"),
+        asks_nothing("uninstall --yes shop/shop"),
+        flag("rollback --to-revision=2", &["has no revisions"]),
+        flag("status -A", &["canary-ctl list"]),
+        flag("weight --set 20", &["canary-ctl weight 20"]),
+        flag("pause -o json shop/shop", &["'-o'"]),
+        flag("list shop", &["canary-ctl status shop"]),
+        flag("apply shop/shop", &["canary-ctl apply -f FILE"]),
+        flag("token create v2", &["canary-ctl token create --version v2"]),
+        flag("explain https://shop.example.com/", &["--host HOST --path PATH"]),
     ]
 }
 
@@ -264,6 +347,9 @@ fn requests() -> Vec<Mistake> {
         local(58, "token inspect abc").exits(1).names(&["not genuine"]),
         local(59, "verify shop.example.com").names(&["expected a URL like `https://shop.example.com/`"]),
         local(60, "verify http://shop.example.com/").names(&["--version-header"]),
+        local(60, "verify http://127.0.0.1:9/ --version-header x-app-version")
+            .names(&["no response from http://127.0.0.1:9/: Connection refused"])
+            .never(&["client error", "tcp connect"]),
         local(61, "explain --cookie 4b1d7c0e5f").names(&["expected `NAME=VALUE`", "`4b1d7c0e5f`"]),
         local(62, "explain --cookie JSESSIONID=1 --at yesterday")
             .names(&["expected a time like `2026-11-21T18:00:00Z`", "`yesterday`"]),

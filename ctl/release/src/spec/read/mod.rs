@@ -23,6 +23,7 @@ use assignment::Weight;
 use assignment::contract::{CacheControl, ExpiryAction, SameSite, SessionAffinity};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::str::FromStr;
 
 /// The format of `canary.yaml` that this tool reads.
 pub(crate) const API_VERSION: &str = "canary-ctl.io/v1alpha1";
@@ -32,8 +33,12 @@ pub(crate) const KIND: &str = "Release";
 /// Reads a release. `None`, or faults noted, or both, where it is none.
 pub(crate) fn release(faults: &Faults, folder: &Path, root: &Node) -> Option<Release> {
     let mut top = Section::new(faults, "", root);
-    exactly(&mut top, "apiVersion", API_VERSION);
-    exactly(&mut top, "kind", KIND);
+    let is_version = exactly(&mut top, "apiVersion", API_VERSION);
+    let is_release = exactly(&mut top, "kind", KIND) || is_version;
+    if !is_release {
+        // A file of another kind: what its fields lack says nothing.
+        return None;
+    }
     let metadata = top.required_section("metadata").map(metadata);
     let spec = top.required_section("spec");
     top.finish();
@@ -55,13 +60,14 @@ fn uid(spec: &mut Section<'_>, older: Option<String>) -> Option<String> {
     Some(uid)
 }
 
-fn exactly(section: &mut Section<'_>, field: &'static str, expected: &str) {
-    let Some(node) = section.required(field) else { return };
-    if let Some(found) = section.scalar(node)
-        && found != expected
-    {
+/// Whether a field has the expected text, or none.
+fn exactly(section: &mut Section<'_>, field: &'static str, expected: &str) -> bool {
+    let Some(node) = section.required(field) else { return true };
+    let found = section.scalar(node).unwrap_or_default();
+    if found != expected {
         section.fault(node.place, format!("expected `{expected}`, found `{found}`"), None);
     }
+    found == expected
 }
 
 /// The name of a release, and the metadata of its objects.
@@ -231,9 +237,21 @@ fn service_of(spec: &mut Section<'_>, name: Option<&ReleaseName>) -> Option<Serv
     }
 }
 
+/// A port as a file writes it.
+struct Port(u16);
+
+impl FromStr for Port {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let port = text.parse().ok().filter(|port| *port > 0);
+        port.map(Self).ok_or_else(|| format!("expected a port, 1 to 65535, found `{text}`"))
+    }
+}
+
 fn service(mut section: Section<'_>) -> Option<Service> {
     let name = section.required_parsed::<Label>("name");
-    let port = section.parsed::<u16>("port").unwrap_or(80);
+    let port = section.parsed::<Port>("port").map_or(80, |Port(port)| port);
     section.finish();
     Some(Service { name: name?, port })
 }

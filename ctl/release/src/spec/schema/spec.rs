@@ -48,7 +48,7 @@ fn service() -> Value {
         "Service of the release (default: the Service with the name of the release, port 80).",
         vec![
             required("name", label("Its name.")),
-            optional("port", integer("Port of the Service (default: 80).", 0, Some(u64::from(u16::MAX)))),
+            optional("port", integer("Port of the Service (default: 80).", 1, Some(u64::from(u16::MAX)))),
         ],
     )
 }
