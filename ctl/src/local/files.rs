@@ -51,13 +51,22 @@ pub fn replace_for(readers: Readers, path: &Path, text: impl AsRef<[u8]>) -> Res
         .rand_bytes(RANDOM_CHARACTERS)
         .permissions(Permissions::from_mode(mode))
         .tempfile_in(folder)
-        // Its text names the temporary file, which nobody has asked for.
-        .map_err(|error| Error::file("write", path)(error.kind().into()))?;
+        .map_err(|error| Error::file("write", path)(not_created(folder, error.kind())))?;
     file.write_all(text.as_ref())
         .and_then(|()| file.as_file().sync_all())
         .map_err(Error::file("write", file.path()))?;
     file.persist(path).map_err(|failed| Error::file("write", path)(failed.error))?;
     sync_folder(folder)
+}
+
+/// The system's text names the temporary file, which no user has asked for.
+fn not_created(folder: &Path, kind: ErrorKind) -> std::io::Error {
+    match kind {
+        ErrorKind::NotFound => {
+            std::io::Error::new(kind, format!("the folder {} does not exist", folder.display()))
+        }
+        _ => kind.into(),
+    }
 }
 
 /// Creates a directory for files that hold keys, readable by its owner alone. One that exists stays as it is.

@@ -222,7 +222,7 @@ fn init() -> Vec<Mistake> {
         .names(&["/proc"])
         .never(&[".canary.yaml."]),
         typed(44, "init --name shop --host a.example.com --session-cookie SID --canary v2 -f nodir/x")
-            .names(&["nodir"]),
+            .names(&["the folder nodir does not exist"]),
         typed(45, "init").names(&["--session-cookie", "--jwt-claim", "--from-cluster", "--name"]),
         typed(45, "init --name shop --host a.example.com --canary v2").names(&[
             "--session-cookie",
