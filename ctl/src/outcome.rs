@@ -27,6 +27,7 @@ pub(crate) const EXIT_CODES: &str = "\
        token inspect           the token is not genuine, or not valid
        module verify           another module was found
        twin check, twin diff   a fault, or a difference
+       twin adopt              ReplicaSet or pods are not those of before
        init --from-*           what guards users was lost
        rollout run             ended in a rollback or a stop
        rollout test-*          a receiver, a metric or a hook failed
