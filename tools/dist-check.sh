@@ -145,7 +145,7 @@ check_image() {
     (cd "$DIST" && bash -euc "$push" >&2) || die "a command of docs/install.md failed"
     [ -s "$work/pushed/manifest.json" ] || die "expected the image after the commands of docs/install.md, found none"
     # Over TLS it comes as far as the name of the host: it has found root certificates, which the empty root file system has not.
-    check_certificates "$root" "dns error"
+    check_certificates "$root" "failed to lookup"
     check_certificates "$work/root" "certificate"
 }
 

@@ -98,7 +98,7 @@ pub enum Error {
     #[error("the API server has not responded for {}", seconds(*.limit))]
     Silent {
         limit: Duration,
-        /// Whether the command writes nothing.
+        /// The command writes nothing.
         is_read: bool,
     },
     /// An emergency that the API server does not let through.

@@ -150,7 +150,7 @@ fn rules() -> Value {
         rule("coordination.k8s.io", &["leases"], &["get", "create", "update", "delete"]),
         rule("apps", &["deployments", "replicasets"], &["get", "list"]),
         rule("networking.istio.io", &["envoyfilters", "virtualservices", "destinationrules"], &write),
-        rule("networking.istio.io", &["gateways", "sidecars"], &["get", "list"]),
+        rule("networking.istio.io", &["gateways", "serviceentries", "sidecars"], &["get", "list"]),
         rule("extensions.istio.io", &["wasmplugins", "trafficextensions"], &write),
         rule("gateway.networking.k8s.io", &["httproutes"], &["get", "list"]),
         rule("networking.k8s.io", &["ingresses"], &["get", "list"]),

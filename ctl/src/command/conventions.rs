@@ -203,7 +203,7 @@ fn tip(error: &clap::Error, words: &[OsString]) -> Option<String> {
     }
 }
 
-/// What to type instead of an argument that a verb has not.
+/// The command to type instead of an argument that a verb does not take.
 fn instead_of_argument(words: &[OsString], found: &str) -> Option<String> {
     let verb = words.get(1).and_then(|word| word.to_str()).unwrap_or_default();
     let flag = found.split('=').next().unwrap_or_default();

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 /// The widest line of the list.
 const WIDTH: usize = 80;
-/// Where the meanings begin.
+/// The column in which the meanings begin.
 const INDENT: usize = 15;
 
 /// The groups, in the order in which a release needs them.

@@ -14,12 +14,12 @@ impl Hint for file::Error {
                 "`-f FILE` names the file of the release; `canary-ctl init` writes a first one".to_owned(),
             ),
             Self::Faulty { faults, .. } => faults.iter().find_map(|fault| {
-                let (flag, tool) = match fault.message.split_once(", found ")?.1 {
-                    "`Canary`" => ("--from-flagger", "Flagger"),
-                    "`Rollout`" => ("--from-argo", "Argo Rollouts"),
+                let hint = match fault.message.split_once(", found ")?.1 {
+                    "`Canary`" => "`canary-ctl init --from-flagger FILE` makes a release of Flagger's object",
+                    "`Rollout`" => "`canary-ctl init --from-argo FILE` makes a release of Argo's object",
                     _ => return None,
                 };
-                Some(format!("`canary-ctl init {flag} FILE` makes a release of an object of {tool}"))
+                Some(hint.to_owned())
             }),
             Self::Unreadable { .. } => None,
         }

@@ -41,8 +41,8 @@ async fn cluster(state: State) -> FakeApi {
     let release = release(&settings(state));
     let operator = api.cluster().await;
     match state {
-        State::NoGateway => drop(api.state().store.remove("Gateway", "gateway")),
-        State::NoStablePods => drop(api.state().store.remove("Pod", "shop-v1")),
+        State::NoGateway => api.state().store.remove("Gateway", "gateway"),
+        State::NoStablePods => api.state().store.remove("Pod", "shop-v1"),
         _ => {
             apply(&operator, &release).await.unwrap();
             set_weight(&operator, &release, "20").await.unwrap();

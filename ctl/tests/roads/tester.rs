@@ -20,13 +20,16 @@ fn the_page_leads_from_its_file_to_a_link_that_gives_its_holder_the_canary_and_t
         assert!(inspected.contains("v8-rc1"), "{inspected}");
         let explain = |address: &str| format!("canary-ctl explain --live --curl \"curl '{address}'\"");
         let with_link = terminal.types(&explain(link));
-        assert!(with_link.contains("v8-rc1 (canary)") && with_link.contains("override"), "{with_link}");
+        assert!(
+            with_link.contains("v8-rc1 (canary)") && with_link.contains("tester: a valid token"),
+            "{with_link}"
+        );
         let without = terminal.types(&explain("https://checkout.example.com/"));
         assert!(!without.contains("v8-rc1"), "at weight 0: {without}");
 
         let weights = terminal.types_all(&page.block("Then users", "sh"));
         assert!(weights.len() == 2 && weights[1].contains("20%"), "{weights:#?}");
         let again = terminal.types(&explain(link));
-        assert!(again.contains("v8-rc1 (canary)") && again.contains("override"), "{again}");
+        assert!(again.contains("v8-rc1 (canary)") && again.contains("tester: a valid token"), "{again}");
     });
 }

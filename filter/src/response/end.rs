@@ -17,7 +17,8 @@ pub fn is_broken_off(flags: &[u8]) -> bool {
     flags & BROKEN_OFF != 0 && flags & CLIENT_LEFT == 0
 }
 
-/// Whether a `grpc-status` is a fault of the server: UNKNOWN, DEADLINE_EXCEEDED, UNIMPLEMENTED, INTERNAL, UNAVAILABLE, DATA_LOSS.
+/// Whether a `grpc-status` is a fault of the server: `UNKNOWN`, `DEADLINE_EXCEEDED`, `UNIMPLEMENTED`,
+/// `INTERNAL`, `UNAVAILABLE`, `DATA_LOSS`.
 ///
 /// # Source
 /// The status codes for which a server's span is an error:
@@ -27,7 +28,7 @@ pub const fn is_grpc_failure(status: &[u8]) -> bool {
 }
 
 /// The `grpc-status` of trailers; empty if there is none.
-pub fn grpc_status<'h>(trailers: Headers<'h>) -> &'h [u8] {
+pub fn grpc_status(trailers: Headers<'_>) -> &[u8] {
     trailers.iter().find(|(name, _)| *name == GRPC_STATUS).map_or(b"", |(_, status)| status)
 }
 

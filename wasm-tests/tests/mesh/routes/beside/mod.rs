@@ -21,8 +21,8 @@ const SHOP: &str = "beside";
 /// Pods of another team.
 const CALLERS: &str = "beside-callers";
 const CALLS: usize = 16;
-/// How long an object takes to have an effect, or not to have one.
-const PATIENCE: Duration = Duration::from_secs(12);
+/// The time in which an object has an effect, at most.
+const SETTLE_LIMIT: Duration = Duration::from_secs(12);
 const POLL: Duration = Duration::from_millis(500);
 
 /// The place from which a call comes, and what it names.
@@ -125,7 +125,7 @@ impl<'l> Place<'l> {
     /// Returns when the calls have these answers, twice in a row: an object that changes nothing has none to wait for.
     async fn settles(&self, call: Call, expected: &str) -> Result<(), String> {
         let (start, mut last, mut times) = (Instant::now(), String::new(), 0);
-        while start.elapsed() < PATIENCE && times < 3 {
+        while start.elapsed() < SETTLE_LIMIT && times < 3 {
             last = self.answers(call).await;
             times = if last == expected { times + 1 } else { 0 };
             sleep(POLL).await;
