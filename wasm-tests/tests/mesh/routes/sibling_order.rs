@@ -20,6 +20,7 @@ use model::{Reading, Request, answer, for_version, leads_to_shop};
 use sent_routes::{SentRoutes, signature};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::time::Duration;
 use wasm_tests::mesh::ends_with_the_test;
 
 const SETS: u64 = 150;
@@ -34,11 +35,7 @@ const ISTIO: Reading =
 fn istio_gives_requests_with_a_header_to_a_version_exactly_where_the_owners_routes_lead_to_the_service() {
     in_the_mesh(async |lab| {
         set_up(lab).await;
-        let owners: Vec<Value> = (0..SETS).flat_map(set).collect();
-        // In two parts, so that some are older than others.
-        let (later, earlier) = owners.split_at(owners.len() / 2);
-        lab.apply(&stream(earlier)).await.unwrap();
-        lab.apply(&stream(later)).await.unwrap();
+        create_owners(lab).await;
         let owners = by_set(&read(lab).await);
         let ours: BTreeMap<u64, Vec<Value>> = owners
             .iter()
@@ -68,6 +65,18 @@ fn istio_gives_requests_with_a_header_to_a_version_exactly_where_the_owners_rout
         println!("{} of {} sets, {counts:?} requests to versions and elsewhere", ours.len(), owners.len());
         assert!(ours.len() > 60 && counts.0 > 500 && counts.1 > 500, "{} sets, {counts:?}", ours.len());
     });
+}
+
+/// Creates all sets. Every second route of a set is older than the others; ages have whole seconds.
+async fn create_owners(lab: &Lab) {
+    let ages = |number| set(number).into_iter().enumerate();
+    let (older, younger): (Vec<_>, Vec<_>) =
+        (0..SETS).flat_map(ages).partition(|(position, _)| position % 2 == 1);
+    for routes in [older, younger] {
+        let routes: Vec<Value> = routes.into_iter().map(|(_, route)| route).collect();
+        lab.apply(&stream(&routes)).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
 }
 
 /// Compares what istiod sent with the model, and answers with a header with those without our routes.
