@@ -132,29 +132,29 @@ fn rights(release: &Release, objects: &[Reference]) -> BTreeMap<String, Vec<Rule
             shared.filter(|object| is_shared(object)).map(|object| &*object.name).collect();
         rules.leases(&names);
     }
+    add_objects_of_others(&mut all, release);
+    all
+}
+
+/// Adds the rights to list what others have beside the release: rules, scopes and routes of its Service, and Services of its pods.
+fn add_objects_of_others(all: &mut BTreeMap<String, Vec<Rule>>, release: &Release) {
     // The rules of others that are in force for the Service: in the namespaces of its callers, its own, and the root.
     let callers = proxies(release).into_iter().map(|proxies| proxies.namespace);
     let namespaces: BTreeSet<String> =
         callers.chain([release.name.namespace.to_string(), ROOT_NAMESPACE.to_owned()]).collect();
     for namespace in namespaces {
-        let mut rules = Rules(&mut all, &namespace);
+        let mut rules = Rules(all, &namespace);
         rules.add("networking.istio.io", "destinationrules", [], &["list"]);
         // What callers see of the mesh.
         rules.add("networking.istio.io", "sidecars", [], &["list"]);
     }
     // Services of the same pods by another object.
-    Rules(&mut all, release.name.namespace.as_str()).add(
-        "networking.istio.io",
-        "serviceentries",
-        [],
-        &["list"],
-    );
+    Rules(all, release.name.namespace.as_str()).add("networking.istio.io", "serviceentries", [], &["list"]);
     // Other routes to the Service: those that Istio matches first, and those that bypass ours.
     let callers = proxies(release).into_iter().map(|proxies| proxies.namespace);
     for namespace in callers.chain([release.name.namespace.to_string()]).collect::<BTreeSet<_>>() {
-        Rules(&mut all, &namespace).add("networking.istio.io", "virtualservices", [], &["list"]);
+        Rules(all, &namespace).add("networking.istio.io", "virtualservices", [], &["list"]);
     }
-    all
 }
 
 /// Adds the rights to read the metrics of a release's proxies through the kubelets of their nodes. The names of the pods are not known in

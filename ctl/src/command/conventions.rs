@@ -216,9 +216,7 @@ fn instead_of_argument(words: &[OsString], found: &str) -> Option<String> {
             "`canary-ctl rollback` takes the canary, or the last promotion, back; it has no revisions"
                 .to_owned()
         }
-        ("weight", "--set") => {
-            "the percentage stands alone: `canary-ctl weight 20 [NAMESPACE/]NAME`".to_owned()
-        }
+        ("weight", "--set") => "leave out the flag: `canary-ctl weight 20 [NAMESPACE/]NAME`".to_owned(),
         (_, "-A" | "--all-namespaces") => {
             "`canary-ctl list` prints the releases of all namespaces".to_owned()
         }

@@ -18,6 +18,8 @@ enum State {
     Paused,
     /// The same, and no pod of stable is ready.
     StableDown,
+    /// The same, and no proxy can be read.
+    Silent,
     /// The canary was promoted, and the former version drains.
     Draining,
     /// The same, with a train.
@@ -55,6 +57,7 @@ async fn cluster(state: State) -> FakeApi {
         State::StableDown => {
             api.state().store.edit("Pod", "shop-v1", |pod| pod["status"]["conditions"] = json!([]));
         }
+        State::Silent => api.state().proxies.silence(),
         State::Draining | State::DrainingTrain => drop(promote(&operator, &release).await.unwrap()),
         _ => {}
     }
@@ -62,7 +65,7 @@ async fn cluster(state: State) -> FakeApi {
 }
 
 /// What is typed in which state, and what the refusal names; none for a line that is not refused.
-const TABLE: [(State, &str, Option<&str>); 20] = [
+const TABLE: [(State, &str, Option<&str>); 25] = [
     (State::AtTwenty, "promote", Some("max-step")),
     (State::AtTwenty, "promote --train autumn", Some("autumn")),
     (State::AtTwenty, "weight 80", Some("max-step")),
@@ -83,6 +86,11 @@ const TABLE: [(State, &str, Option<&str>); 20] = [
     (State::Draining, "promote --finish --skip-check moves-users", None),
     (State::DrainingTrain, "promote --finish --train autumn", Some("moves-users")),
     (State::AtTwenty, "apply", None),
+    (State::Silent, "weight 30 --wait", Some("unseen-proxies")),
+    (State::Silent, "weight 30", None),
+    (State::Silent, "promote --skip-check max-step", Some("unseen-proxies")),
+    (State::Silent, "uninstall --skip-check moves-users", None),
+    (State::Silent, "rotate-keys", Some("unseen-proxies")),
 ];
 
 /// The error and its hint.

@@ -1,6 +1,7 @@
 //! The functions that the proxy calls; each finds the context that the call is for.
 //!
-//! Each export is a VM entry that Envoy makes when its event happens, so only the needed events are exported: bodies, logs and WebSocket frames never enter the VM (`filter/exports.txt` holds the list, checked after linking).
+//! Each export is a VM entry that Envoy makes when its event happens, so only the needed events are exported: bodies,
+//! logs and WebSocket frames never enter the VM (`filter/exports.txt` holds the list, checked after linking).
 //!
 //! # Source
 //! Proxy-Wasm ABI 0.2.1: <https://github.com/proxy-wasm/spec/tree/main/abi-versions/v0.2.1>

@@ -66,7 +66,7 @@ impl Cluster {
         Ok(stored)
     }
 
-    /// Writes what somebody asks of a rollout into the record. Where that ends it, the proxies count by user group no more.
+    /// Writes what a user asks of a rollout into the record. If that ends the rollout, the proxies stop counting by user group.
     ///
     /// # Errors
     ///

@@ -107,7 +107,7 @@ fn responses(
     })
 }
 
-/// The responses between two observations, and those that failed meanwhile.
+/// The responses between two observations, and those that failed in that time.
 fn server_errors(first: &ReleaseCounters, last: &ReleaseCounters) -> GroupCounts {
     at_least_failed(
         since(&first.responses, &last.responses),

@@ -35,6 +35,9 @@ pub(super) async fn run(
     let scaled_down = checked.scaled_down().cloned();
     target::report_pods(scaled_down.as_ref(), printer);
     target::report_pods(checked.undersized(), printer);
+    if arguments.wait {
+        cluster.check_proxies_seen(name, checked.record()).await?;
+    }
     if let Some(by) = arguments.dry_run.by {
         if by == DryRun::Server {
             cluster.dry_run_update(name, &checked.stored_preview()).await?;
@@ -42,9 +45,6 @@ pub(super) async fn run(
         let report = Changed::between(&name.to_string(), &before, &checked.preview().state)?;
         printer.report(&report.with_scaled_down(scaled_down))?;
         return Ok(Outcome::Done);
-    }
-    if arguments.wait {
-        cluster.check_proxies_seen(name, checked.record()).await?;
     }
     let update = cluster.set_weight(checked).await?;
     let record = &update.stored.record;

@@ -5,7 +5,7 @@ use crate::record::{Author, Record};
 use crate::rollout::{Rollout, RolloutVerb, Suspension, VerbError};
 
 impl Record {
-    /// Does to the rollout what somebody asks for. A driver carries it out.
+    /// Records what a user asks of the rollout. A driver carries it out.
     ///
     /// # Errors
     ///

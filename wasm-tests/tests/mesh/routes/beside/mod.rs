@@ -151,7 +151,7 @@ impl<'l> Place<'l> {
         found.into_iter().collect::<Vec<_>>().join(" and ")
     }
 
-    /// A host of a `ServiceEntry` has its address by itself.
+    /// A host of a `ServiceEntry` gets its address from Istio.
     async fn address(&self, name: &str, port: u16) -> Result<SocketAddr, String> {
         if name.contains('.') {
             return Ok(SocketAddr::from(([240, 240, 1, 1], port)));
