@@ -48,7 +48,8 @@ apt_install() {
     as_root true || return 1
     say "installing Debian packages: $*"
     apt_update || say "apt-get update failed; trying with the package lists that are here"
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+    # In a session of its own: ended half-way with the caller, dpkg would refuse every later installation.
+    as_root setsid --wait env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
         -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 "$@" >&2
 }
 

@@ -30,29 +30,24 @@ names = {target["name"] for package in packages for target in package["targets"]
 print("\n".join("--test\n" + name for name in sorted(names - set(sys.argv[1:]))))' "$@"
 }
 
-# Beside the other builds: Go's linker and rustc's last crates each leave a processor idle.
-start_lab() {
+# in_background LOG COMMAND…: in a process group of its own, which ends with this script; its id is in $!.
+in_background() {
+    local log=$TARGET_DIR/$1
+    shift
     mkdir -p "$TARGET_DIR"
-    say "building the lab beside the rest (its output: $TARGET_DIR/lab.log)"
-    setsid nice tools/lab.sh >"$TARGET_DIR/lab.log" 2>&1 &
-    LAB=$!
-    trap 'kill -- "-$LAB" 2>/dev/null || true' EXIT
+    set -m
+    "$@" >"$log" 2>&1 &
+    set +m
+    GROUPS_TO_END+=("-$!")
 }
 
-# The tests of the mesh, which wait for istiod and for pods most of the time, and all others beside them.
-every_test() {
-    local log=$TARGET_DIR/mesh.log status=0 others
-    mapfile -t others < <(tests_but mesh)
-    RUST_TEST_THREADS=$mesh_threads setsid cargo test --workspace --no-fail-fast --locked --test mesh >"$log" 2>&1 &
-    MESH=$!
-    trap 'kill -- "-$MESH" 2>/dev/null || true' EXIT
-    cargo test --workspace --no-fail-fast --locked --lib --bins --examples "${others[@]}" || status=$?
-    cargo test --workspace --no-fail-fast --locked --doc || status=$?
-    say "the tests of the mesh"
-    tail --pid="$MESH" -n +1 -f "$log"
-    wait "$MESH" || status=$?
-    trap - EXIT
-    return "$status"
+GROUPS_TO_END=()
+trap 'kill -- "${GROUPS_TO_END[@]}" 2>/dev/null || true' EXIT
+
+# follow PID LOG: prints the log until that process has ended; fails as it did.
+follow() {
+    tail --pid="$1" -n +1 -f "$TARGET_DIR/$2"
+    wait "$1"
 }
 
 lab_is_built() {
@@ -60,11 +55,53 @@ lab_is_built() {
         cat "$TARGET_DIR/lab.log" >&2
         die "the lab could not be built" "./x lab-tools"
     }
-    trap - EXIT
 }
 
-[ "$PART" = quick ] || start_lab
-[ "$PART" = mesh ] || [ "$PART" = long ] || stage "check" tools/check.sh
+# The tests that need no Kubernetes.
+quick_tests() {
+    local status=0 tests
+    mapfile -t tests < <(tests_but "${KUBERNETES[@]}")
+    cargo test --workspace --no-fail-fast --locked --lib --bins --examples "${tests[@]}" -- --skip tests_as_root:: || status=$?
+    cargo test --workspace --no-fail-fast --locked --doc || status=$?
+    return "$status"
+}
+
+# Those that need one, but the mesh: a real API server, and the lab's namespaces.
+api_tests() {
+    local status=0
+    cargo test --workspace --no-fail-fast --locked --test api || status=$?
+    cargo test --workspace --no-fail-fast --locked --lib -- tests_as_root:: || status=$?
+    return "$status"
+}
+
+# They wait for istiod and for pods most of the time: as many at a time as there are processors would leave half of them idle.
+mesh_tests() {
+    RUST_TEST_THREADS=${RUST_TEST_THREADS:-$(($(nproc) * 3 / 2))} cargo test --workspace --no-fail-fast --locked --test mesh "$@"
+}
+
+# All of them. Those of the mesh run beside the others as soon as there is a lab.
+every_test() {
+    local status=0 quick mesh
+    in_background quick.log quick_tests
+    quick=$!
+    stage "lab" lab_is_built
+    in_background mesh.log mesh_tests
+    mesh=$!
+    say "the tests that need no Kubernetes"
+    follow "$quick" quick.log || status=$?
+    say "the tests of Kubernetes' API"
+    api_tests || status=$?
+    say "the tests of the mesh"
+    follow "$mesh" mesh.log || status=$?
+    return "$status"
+}
+
+if [ "$PART" != quick ]; then # beside the other builds: Go's linker and rustc's last crates each leave a processor idle
+    say "building the lab beside the rest (its output: $TARGET_DIR/lab.log)"
+    in_background lab.log tools/lab.sh
+    LAB=$!
+fi
+case $PART in all | quick) stage "check" tools/check.sh ;; esac
 stage "filter" tools/wasm.sh
 stage "Envoys" tools/envoy.sh
 stage "nginx" tools/nginx.sh
@@ -74,9 +111,7 @@ stage "registry" tools/registry.sh
 # One build with the same features for the tests and for the programs that they run; `cargo build -p` would make another.
 stage "programs and tests" cargo test --workspace --no-run --locked
 if [ "$PART" = quick ]; then
-    mapfile -t tests < <(tests_but "${KUBERNETES[@]}")
-    stage "tests" cargo test --workspace --no-fail-fast --locked --lib --bins --examples "${tests[@]}" -- --skip tests_as_root::
-    stage "examples of the documentation" cargo test --workspace --no-fail-fast --locked --doc
+    stage "tests" quick_tests
     say "everything that needs no Kubernetes passed in $SECONDS s"
     exit
 fi
@@ -86,20 +121,21 @@ stage "what is published" tools/dist.sh --quick
 CANARY_ARCHIVE=$(realpath "$TARGET_DIR"/dist-quick/canary-ctl-*.tar.gz)
 CANARY_IMAGE=$(realpath "$TARGET_DIR"/dist-quick/canary-ctl-*.oci.tar)
 export CANARY_ARCHIVE CANARY_IMAGE
-stage "lab" lab_is_built
-# As many at a time as there are processors would leave half of the processors idle.
-mesh_threads=${RUST_TEST_THREADS:-$(($(nproc) * 3 / 2))}
-if [ "$PART" = long ]; then
+case $PART in
+all) stage "tests" every_test ;;
+mesh)
+    stage "lab" lab_is_built
+    stage "tests of Kubernetes' API" api_tests
+    stage "tests of the mesh" mesh_tests
+    ;;
+long)
+    stage "lab" lab_is_built
     stage "load tester" tools/flagger.sh loadtester
     EVERY_ENVOY=1 stage "every Envoy" cargo test --workspace --no-fail-fast --locked --test envoy --test kit
-    RUST_TEST_THREADS=$mesh_threads stage "long tests" cargo test --workspace --no-fail-fast --locked "${KUBERNETES[@]/#/--test=}" -- --ignored
+    stage "long tests" mesh_tests --test api -- --ignored
     exit
-elif [ "$PART" = all ]; then
-    stage "tests" every_test
-else
-    RUST_TEST_THREADS=$mesh_threads stage "tests" cargo test --workspace --no-fail-fast --locked "${KUBERNETES[@]/#/--test=}"
-    stage "tests of the lab" cargo test --workspace --no-fail-fast --locked --lib -- tests_as_root::
-fi
+    ;;
+esac
 stage "demo" "$TARGET_DIR"/debug/demo --once
 # Envoy's V8 behaves differently on the two: a test may be red on one kind alone.
 if grep -qsw ospke /proc/cpuinfo; then say "this processor has memory protection keys"; else
