@@ -25,7 +25,11 @@ system_packages() {
 after_istio() {
     local sources
     sources=$(cd "$SOURCES/istio" && go_here list -m -f '{{.Dir}}' istio.io/istio)
-    install -m 644 "$sources/manifests/charts/base/files/crd-all.gen.yaml" "$sources/tools/packaging/common/envoy_bootstrap.json" "$LAB"
+    install -m 644 "$sources/tools/packaging/common/envoy_bootstrap.json" "$LAB"
+    rm -rf "$LAB/charts"
+    mkdir "$LAB/charts"
+    cp -r "$sources"/manifests/charts/{base,istio-control/istio-discovery} "$LAB/charts"
+    chmod -R u+w "$LAB/charts"
 }
 
 # The kinds of the Gateway API that this Istio was built for. A module's archive has all files of its repository.
@@ -51,8 +55,7 @@ build kubernetes "$KUBERNETES_VERSION" \
     kubectl=k8s.io/kubernetes/cmd/kubectl
 build istio "" \
     pilot-discovery=istio.io/istio/pilot/cmd/pilot-discovery \
-    pilot-agent=istio.io/istio/pilot/cmd/pilot-agent \
-    istioctl=istio.io/istio/istioctl/cmd/istioctl
+    pilot-agent=istio.io/istio/pilot/cmd/pilot-agent
 gateway_api
 build helm3 "" helm3=helm.sh/helm/v3/cmd/helm
 build helm4 "" helm4=helm.sh/helm/v4/cmd/helm

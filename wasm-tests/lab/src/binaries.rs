@@ -14,7 +14,6 @@ impl Program {
     pub(super) const CONTROLLER_MANAGER: Self = Self("kube-controller-manager");
     pub(super) const KUBE_PROXY: Self = Self("kube-proxy");
     pub(super) const KUBECTL: Self = Self("kubectl");
-    pub(super) const ISTIOCTL: Self = Self("istioctl");
     pub(super) const PILOT: Self = Self("pilot-discovery");
     pub(super) const HELM_3: Self = Self("helm3");
     pub(super) const HELM_4: Self = Self("helm4");
@@ -28,6 +27,11 @@ impl Program {
 /// The kinds of the Gateway API, as manifests.
 pub(super) fn gateway_api() -> Result<PathBuf, MissingArtifact> {
     artifact::lab("the kinds of the Gateway API", "gateway-api.yaml")
+}
+
+/// Istio's charts, a folder each.
+pub(super) fn charts() -> Result<PathBuf, MissingArtifact> {
+    artifact::lab("Istio's charts", "charts")
 }
 
 /// The template of the proxies' bootstrap, which Istio's image has at a fixed place.

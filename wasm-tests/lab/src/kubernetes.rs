@@ -12,6 +12,7 @@ use tokio::runtime::Runtime;
 
 use super::control_plane::{Access, Account, Addresses, ControlPlane, Site, client};
 use super::error::LabError;
+use super::objects::Kinds;
 use super::space::{Network, Processes, on_thread, tail};
 use super::{binaries, istio};
 
@@ -24,6 +25,7 @@ pub struct Kubernetes {
     runtime: Option<Runtime>,
     control_plane: Option<ControlPlane>,
     client: Option<Client>,
+    pub(super) kinds: Kinds,
     access: Access,
     site: Arc<Site>,
     folder: Option<TempDir>,
@@ -86,6 +88,7 @@ impl Kubernetes {
             runtime: Some(runtime),
             control_plane: None,
             client: None,
+            kinds: Kinds::default(),
             access: access.map_err(LabError::system("write tokens and keys"))?,
             site: Arc::new(site),
             folder: Some(folder),
@@ -96,7 +99,7 @@ impl Kubernetes {
     async fn add_kinds(&self) -> Result<(), LabError> {
         self.kubectl(&["create", "namespace", istio::SYSTEM]).await?;
         self.add_gateway_api().await?;
-        self.apply(&istio::kinds(&self.site.network)?).await?;
+        self.apply(&istio::kinds()?).await?;
         let wait = ["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"];
         self.kubectl(&wait).await.map(drop)
     }
@@ -104,7 +107,7 @@ impl Kubernetes {
     /// Adds the kinds of the Gateway API.
     pub(super) async fn add_gateway_api(&self) -> Result<(), LabError> {
         let kinds = std::fs::read_to_string(binaries::gateway_api()?);
-        self.apply(&kinds.map_err(LabError::system("read the kinds of the Gateway API"))?).await.map(drop)
+        self.apply(&kinds.map_err(LabError::system("read the kinds of the Gateway API"))?).await
     }
 
     /// Runs the test in the lab's network, where its addresses are reachable, and its API server by

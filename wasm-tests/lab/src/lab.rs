@@ -20,7 +20,7 @@ use super::space::{NODE, Processes, allow_watchers, node, on_thread};
 pub struct Options {
     /// Accounts of the API server besides `admin`, which has all rights.
     pub accounts: Vec<Account>,
-    /// Further settings for `istioctl` (`meshConfig.enableAutoMtls=false`).
+    /// Further values of Istio's charts (`meshConfig.enableAutoMtls=false`).
     pub settings: Vec<String>,
     /// Further images, by the last part of their name without the tag.
     pub images: BTreeMap<String, Image>,
@@ -77,7 +77,7 @@ impl Lab {
         // Before istiod, which looks for them when it starts.
         self.add_gateway_api().await?;
         self.apply(manifests).await?;
-        self.rolled_out(istio::SYSTEM, "deployment/istiod").await
+        self.rolled_out(istio::SYSTEM, "istiod").await
     }
 
     /// Runs the test as [`Kubernetes::run`] does.

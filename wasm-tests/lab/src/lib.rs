@@ -6,9 +6,9 @@
 //! control_plane  etcd, API server, controller manager, kube-proxy
 //! kubernetes     the control plane alone, and how a test is run beside it
 //! kubelet        pods become processes
-//! istio          istiod and its webhooks, as istioctl renders them
+//! istio          istiod and its webhooks, as its charts render them
 //! lab            all of it together
-//! kubectl, helm  what a test does to the cluster
+//! objects, kubectl, helm   what a test does to the cluster
 //! registry       where the agents fetch images of the filter
 //! forward        forwarded ports, for interactive use
 //! ```
@@ -26,6 +26,7 @@ mod kubelet;
 mod kubernetes;
 mod lab;
 mod manifest;
+mod objects;
 mod registry;
 mod space;
 
@@ -35,5 +36,5 @@ pub use helm::Helm;
 pub use kubelet::{FILTER, Image, proxy_image};
 pub use kubernetes::Kubernetes;
 pub use lab::{Lab, Options};
-pub use manifest::{Objects, documents};
+pub use manifest::{Objects, documents, parse};
 pub use registry::{Registry, push, sha256};

@@ -51,9 +51,25 @@ fn folder() -> PathBuf {
 /// The file cannot be read or is no YAML.
 pub fn documents(path: &PathBuf) -> Result<Vec<Value>, LabError> {
     let text = std::fs::read_to_string(path).map_err(LabError::system(format!("read {}", path.display())))?;
-    serde_saphyr::from_multiple(&text).map_err(|error| LabError::Unexpected {
+    parse(&text)
+}
+
+/// The documents of a YAML text, without empty ones; the items of a `List` in its place.
+///
+/// # Errors
+///
+/// The text is no YAML.
+pub fn parse(text: &str) -> Result<Vec<Value>, LabError> {
+    let documents: Result<Vec<Value>, _> = serde_saphyr::from_multiple(text);
+    let mut documents = documents.map_err(|error| LabError::Unexpected {
         what: "manifest",
         expected: "YAML",
-        found: format!("{}: {error}", path.display()),
-    })
+        found: format!("{error} in {text:.200}"),
+    })?;
+    documents.retain(|document| !document.is_null());
+    let items = |mut document: Value| match document.get_mut("items").map(Value::take) {
+        Some(Value::Array(items)) => items,
+        _ => vec![document],
+    };
+    Ok(documents.into_iter().flat_map(items).collect())
 }

@@ -32,7 +32,7 @@ impl Registry {
     /// Starts one in this namespace and waits until it serves.
     pub async fn start(lab: &Lab, namespace: &str) -> Result<Self, LabError> {
         lab.apply(&Objects::read("registry", namespace)?.text()).await?;
-        lab.rolled_out(namespace, "deployment/registry").await?;
+        lab.rolled_out(namespace, "registry").await?;
         // By its address: the agent uses plain HTTP for private addresses, but for names only if it is configured.
         let address = lab.service(namespace, "registry", PORT).await?;
         // A connection that is opened before kube-proxy has the Service hangs; a new one then succeeds.

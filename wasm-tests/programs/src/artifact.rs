@@ -94,5 +94,5 @@ fn target() -> PathBuf {
 }
 
 fn find(what: &'static str, path: PathBuf, command: &'static str) -> Result<PathBuf, MissingArtifact> {
-    if path.is_file() { Ok(path) } else { Err(MissingArtifact { what, path, command }) }
+    if path.exists() { Ok(path) } else { Err(MissingArtifact { what, path, command }) }
 }

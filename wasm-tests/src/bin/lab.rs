@@ -21,7 +21,7 @@ struct Arguments {
     /// Port on 127.0.0.1 that leads to the API server
     #[arg(long, default_value_t = 6443, value_name = "PORT")]
     api_port: u16,
-    /// Further settings for istioctl, e.g. meshConfig.enableAutoMtls=false
+    /// Further values of Istio's charts, e.g. meshConfig.enableAutoMtls=false
     #[arg(long = "set", value_name = "NAME=VALUE")]
     settings: Vec<String>,
 }

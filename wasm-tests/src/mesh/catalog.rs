@@ -12,11 +12,12 @@ impl ShopEnv {
     pub async fn add_catalog(&self, lab: &Lab, propagate: &str) -> Result<(), LabError> {
         let catalog = Objects::read("catalog", &self.namespace)?;
         lab.apply(&catalog.text()).await?;
-        lab.kubectl(&["scale", "-n", &self.namespace, "deployment", "shop-v1", "shop-v2", "--replicas=1"])
-            .await?;
+        for deployment in ["shop-v1", "shop-v2"] {
+            lab.scale(&self.namespace, deployment, 1).await?;
+        }
         self.set_shop(lab, &["SHOP_CATALOG=http://catalog", &format!("SHOP_PROPAGATE={propagate}")]).await?;
         for version in ["v1", "v2"] {
-            lab.rolled_out(&self.namespace, &format!("deployment/catalog-{version}")).await?;
+            lab.rolled_out(&self.namespace, &format!("catalog-{version}")).await?;
         }
         Ok(())
     }
@@ -26,7 +27,7 @@ impl ShopEnv {
         let deployments = ["set", "env", "-n", &self.namespace, "deployment/shop-v1", "deployment/shop-v2"];
         lab.kubectl(&[&deployments, variables].concat()).await?;
         for version in ["v1", "v2"] {
-            lab.rolled_out(&self.namespace, &format!("deployment/shop-{version}")).await?;
+            lab.rolled_out(&self.namespace, &format!("shop-{version}")).await?;
         }
         Ok(())
     }

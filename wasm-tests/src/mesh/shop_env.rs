@@ -105,9 +105,9 @@ impl ShopEnv {
         let shop = if options.shop { Objects::read("shop", namespace)?.text() } else { String::new() };
         lab.apply(&(shop + &gateway.text())).await?;
         for version in ["v1", "v2"].iter().filter(|_| options.shop) {
-            lab.rolled_out(namespace, &format!("deployment/shop-{version}")).await?;
+            lab.rolled_out(namespace, &format!("shop-{version}")).await?;
         }
-        lab.rolled_out(ingress, "deployment/gateway").await?;
+        lab.rolled_out(ingress, "gateway").await?;
         Ok(Self {
             namespace: namespace.to_owned(),
             ingress: ingress.to_owned(),
@@ -193,7 +193,7 @@ impl ShopEnv {
         ends_with_the_test(name);
         let namespace = namespace(name, &json!({}));
         lab.apply(&(namespace + &gateway(name, name, envoy)?.text())).await?;
-        lab.rolled_out(name, "deployment/gateway").await?;
+        lab.rolled_out(name, "gateway").await?;
         lab.service(name, "gateway", 80).await
     }
 
@@ -227,8 +227,7 @@ impl ShopEnv {
 
     /// Deletes both namespaces without waiting.
     pub async fn delete(&self, lab: &Lab) -> Result<(), LabError> {
-        let namespaces = [self.namespace.as_str(), &self.ingress];
-        lab.kubectl(&[&["delete", "namespace", "--wait=false"][..], &namespaces].concat()).await.map(drop)
+        lab.delete_namespaces(&[&self.namespace, &self.ingress]).await
     }
 }
 

@@ -24,10 +24,5 @@ pub fn ends_with_the_test(namespace: &str) {
 /// If the API server refuses to.
 pub async fn delete_namespaces(lab: &Lab) -> Result<(), LabError> {
     let namespaces = NAMESPACES.take();
-    if namespaces.is_empty() {
-        return Ok(());
-    }
-    let names = namespaces.iter().map(String::as_str);
-    let delete = ["delete", "namespace", "--wait=false", "--ignore-not-found"];
-    lab.kubectl(&delete.into_iter().chain(names).collect::<Vec<_>>()).await.map(drop)
+    lab.delete_namespaces(&namespaces.iter().map(String::as_str).collect::<Vec<_>>()).await
 }

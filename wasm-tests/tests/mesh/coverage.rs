@@ -38,7 +38,7 @@ fn at_weight_0_no_request_reaches_the_canary_from_a_gateway_without_the_filter_o
         assert_eq!(on_stable(bare, HOST).await, REQUESTS, "by the gateway without the filter");
 
         lab.apply(&client()).await.unwrap();
-        lab.rolled_out("coverage-client", "deployment/client").await.unwrap();
+        lab.rolled_out("coverage-client", "client").await.unwrap();
         let pod = lab.pods("coverage-client", "app=client").await.unwrap().remove(0);
         let service = lab.service(&env.namespace, "shop", 80).await.unwrap();
         let from_pod = async move || on_stable(service, "shop.coverage").await;

@@ -17,7 +17,7 @@ fn a_program_from_a_config_map_has_a_canary_and_no_session_loses_its_count() {
         let file = artifact::root().join("examples/own-program/app.yaml");
         lab.kubectl(&["apply", "-n", NAMESPACE, "-f", file.to_str().unwrap()]).await.unwrap();
         for version in ["v1", "v2"] {
-            lab.rolled_out(NAMESPACE, &format!("deployment/counter-{version}")).await.unwrap();
+            lab.rolled_out(NAMESPACE, &format!("counter-{version}")).await.unwrap();
         }
         let release = env.release().unwrap().with("/spec/service/name", "counter");
         let release = release.with("/spec/session/cookie", "sid").with("/spec/maxStep", "100");

@@ -108,9 +108,10 @@ impl ShopRelease {
         let folder = tempfile::tempdir()?;
         std::fs::write(folder.path().join("canary.yaml"), release.text())?;
         for (version, variables) in ["v1", "v2"].into_iter().zip(scenario.variables) {
-            let deployment = format!("deployment/shop-{version}");
+            let deployment = format!("shop-{version}");
             if !variables.is_empty() {
-                lab.kubectl(&[&["set", "env", "-n", name, &deployment], variables].concat()).await?;
+                lab.kubectl(&[&["set", "env", "-n", name, "deployment", &deployment], variables].concat())
+                    .await?;
                 lab.rolled_out(name, &deployment).await?;
             }
         }

@@ -24,7 +24,7 @@ fn no_client_reaches_the_canary_by_a_header_while_a_release_is_applied_and_unins
     in_the_mesh(async |lab| {
         let env = ShopEnv::set_up(lab, "guarded", &ShopEnvOptions::gateway()).await.unwrap();
         // A request that reaches the canary's subset gets 503 from Envoy: the subset has no pod.
-        lab.kubectl(&["scale", "-n", &env.namespace, "deployment/shop-v2", "--replicas=0"]).await.unwrap();
+        lab.scale(&env.namespace, "shop-v2", 0).await.unwrap();
         lab.until("an end of the canary's pods", async || {
             lab.pods(&env.namespace, "app=shop,version=v2").await.ok()?.is_empty().then_some(())
         })

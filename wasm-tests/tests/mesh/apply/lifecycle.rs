@@ -85,9 +85,9 @@ impl Day<'_> {
     /// The fixed build under the same label; one pod, so that the filter can be taken off later without a lost cart.
     async fn fixed_build(&mut self) {
         let namespace = self.env.namespace.as_str();
-        self.lab.kubectl(&["scale", "-n", namespace, "deployment/shop-v2", "--replicas=1"]).await.unwrap();
+        self.lab.scale(namespace, "shop-v2", 1).await.unwrap();
         self.lab.kubectl(&["rollout", "restart", "-n", namespace, "deployment/shop-v2"]).await.unwrap();
-        self.lab.rolled_out(namespace, "deployment/shop-v2").await.unwrap();
+        self.lab.rolled_out(namespace, "shop-v2").await.unwrap();
         self.run("apply --allow-rolled-back --wait", &["active in 1 proxy"]).await;
         self.come(NEW, 0.0).await;
         self.tester_sees("v2").await;
@@ -119,7 +119,7 @@ impl Day<'_> {
     /// remaining version.
     async fn end(&mut self) {
         let namespace = self.env.namespace.as_str();
-        self.lab.kubectl(&["scale", "-n", namespace, "deployment/shop-v1", "--replicas=0"]).await.unwrap();
+        self.lab.scale(namespace, "shop-v1", 0).await.unwrap();
         let none_left =
             async || self.lab.pods(namespace, "app=shop,version=v1").await.ok()?.is_empty().then_some(());
         self.lab.until("the end of v1", none_left).await.unwrap();

@@ -73,7 +73,7 @@ async fn restart_gateway(loaded: &LoadedFixture<'_>) {
     let (lab, ingress) = (loaded.lab, loaded.env.ingress.as_str());
     let old = loaded.env.gateway_pod(lab).await.unwrap();
     lab.kubectl(&["rollout", "restart", "-n", ingress, "deployment/gateway"]).await.unwrap();
-    lab.rolled_out(ingress, "deployment/gateway").await.unwrap();
+    lab.rolled_out(ingress, "gateway").await.unwrap();
     lab.until("the end of the old gateway", async || {
         lab.kubectl(&["get", "-n", ingress, &format!("pod/{old}")]).await.is_err().then_some(())
     })

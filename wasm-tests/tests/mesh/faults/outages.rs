@@ -23,7 +23,7 @@ fn no_session_moves_and_no_request_fails_while_the_gateway_is_replaced() {
         let old = env.gateway_pod(lab).await.unwrap();
         let moving = sessions.start_load(SESSIONS / 2);
         lab.kubectl(&["rollout", "restart", "-n", &env.ingress, "deployment/gateway"]).await.unwrap();
-        lab.rolled_out(&env.ingress, "deployment/gateway").await.unwrap();
+        lab.rolled_out(&env.ingress, "gateway").await.unwrap();
         lab.until("the end of the old gateway", async || {
             let old = format!("pod/{old}");
             lab.kubectl(&["get", "-n", &env.ingress, &old]).await.is_err().then_some(())
@@ -84,7 +84,7 @@ fn a_pod_that_dies_costs_its_users_one_request_at_most_and_moves_no_session() {
         let crowd = Crowd::start(users, LoadProfile { concurrency: 4, ..LoadProfile::navigate("/cart", 5) });
         let delete = ["delete", "pod", "-n", &env.namespace, &victim, "--grace-period=0", "--force"];
         lab.kubectl(&delete).await.unwrap();
-        lab.rolled_out(&env.namespace, "deployment/shop-v2").await.unwrap();
+        lab.rolled_out(&env.namespace, "shop-v2").await.unwrap();
         let (_, during) = crowd.stop().await.expect("they come back");
         report.append(during);
 

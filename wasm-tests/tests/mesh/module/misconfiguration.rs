@@ -167,7 +167,7 @@ async fn restart(lab: &Lab, env: &ShopEnv) -> Duration {
     let pod = env.gateway_pod(lab).await.unwrap();
     let start = Instant::now();
     lab.kubectl(&["delete", "pod", "-n", &env.ingress, &pod, "--grace-period=1"]).await.unwrap();
-    lab.rolled_out(&env.ingress, "deployment/gateway").await.unwrap();
+    lab.rolled_out(&env.ingress, "gateway").await.unwrap();
     let took = start.elapsed();
     // Its predecessor was not given the time to leave: until kube-proxy has the change, connections to it fail.
     lab.until("a response of the new gateway", async || env.user().navigate("/").await.ok()).await.unwrap();

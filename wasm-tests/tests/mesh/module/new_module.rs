@@ -83,7 +83,7 @@ fn an_embedded_module_that_no_proxy_can_load_is_taken_back_from_its_backup_and_u
 
         // A gateway that starts fetches nothing.
         lab.kubectl(&["rollout", "restart", "-n", &loaded.env.ingress, "deployment/gateway"]).await.unwrap();
-        lab.rolled_out(&loaded.env.ingress, "deployment/gateway").await.unwrap();
+        lab.rolled_out(&loaded.env.ingress, "gateway").await.unwrap();
         let faults = people.stop_load(moving).await.expect("they come back");
         assert_eq!(faults.but_closed(), Faults::default(), "the connections of the old gateway end with it");
         assert_eq!(people.verify_all(true).await.but_closed(), Faults::default());

@@ -16,7 +16,7 @@ const LABEL: &str = "/spec/template/metadata/labels/canary-ctl.io~1wasm-runtime"
 #[test]
 fn a_gateway_without_v8_is_refused_and_after_prepare_takes_the_filter_without_a_failed_request() {
     in_the_mesh(async |lab| {
-        let gateway = GatewayWithoutV8::set_up(lab, "prepared", "2").await;
+        let gateway = GatewayWithoutV8::set_up(lab, "prepared", 2).await;
         let (cluster, name) = (gateway.cluster().await, gateway.release.name.clone());
         route(lab, &gateway.env, &gateway.document).await;
         assert_eq!(gateway.runtimes(&cluster).await, [WasmRuntime::Missing; 2]);
@@ -56,7 +56,7 @@ fn a_gateway_without_v8_is_refused_and_after_prepare_takes_the_filter_without_a_
         // dangerous.
         lab.kubectl(&["delete", "envoyfilter", "--all", "-n", &gateway.env.ingress]).await.unwrap();
         lab.kubectl(&["rollout", "restart", "-n", &gateway.env.ingress, "deployment/gateway"]).await.unwrap();
-        lab.rolled_out(&gateway.env.ingress, "deployment/gateway").await.unwrap();
+        lab.rolled_out(&gateway.env.ingress, "gateway").await.unwrap();
         refused(PreflightCheck::NoWasmRuntime, &gateway.apply(&cluster).await);
         let status = gateway.status().await.stdout;
         assert!(status.contains("runs without V8, and may die of its first Wasm filter"), "{status}");
@@ -67,7 +67,7 @@ fn a_gateway_without_v8_is_refused_and_after_prepare_takes_the_filter_without_a_
 #[ignore = "a variant of another test: ./x test long"]
 fn a_preparation_that_was_killed_after_any_write_is_continued_and_given_back_by_undo() {
     in_the_mesh(async |lab| {
-        let gateway = GatewayWithoutV8::set_up(lab, "prepared-killed", "1").await;
+        let gateway = GatewayWithoutV8::set_up(lab, "prepared-killed", 1).await;
         let before = gateway.deployment().await;
         // Each process but the first makes one write and is killed at the next.
         let mut kills = 0;
@@ -113,7 +113,7 @@ fn a_preparation_that_was_killed_after_any_write_is_continued_and_given_back_by_
 #[test]
 fn a_restart_that_would_leave_no_ready_gateway_is_refused_before_anything_is_written() {
     in_the_mesh(async |lab| {
-        let gateway = GatewayWithoutV8::set_up(lab, "prepared-not", "1").await;
+        let gateway = GatewayWithoutV8::set_up(lab, "prepared-not", 1).await;
         let cluster = gateway.cluster().await;
         for (patch, found) in [
             (
@@ -137,13 +137,12 @@ fn a_restart_that_would_leave_no_ready_gateway_is_refused_before_anything_is_wri
 #[test]
 fn a_gateway_that_starts_with_the_filter_survives_a_late_configuration() {
     in_the_mesh(async |lab| {
-        let gateway = GatewayWithoutV8::set_up(lab, "prepared-late", "1").await;
+        let gateway = GatewayWithoutV8::set_up(lab, "prepared-late", 1).await;
         let env = &gateway.env;
         route(lab, env, &gateway.document).await;
         let release = gateway.document.clone().with("/spec/weight", "100");
         let parts = Parts::of(&env.generate(&[&release], 1).unwrap());
-        let scale = ["scale", "-n", &env.ingress, "deployment/gateway"];
-        lab.kubectl(&[&scale[..], &["--replicas=0"]].concat()).await.unwrap();
+        lab.scale(&env.ingress, "gateway", 0).await.unwrap();
         lab.until("the end of the gateway", async || {
             lab.pods(&env.ingress, "").await.ok()?.is_empty().then_some(())
         })
@@ -153,8 +152,8 @@ fn a_gateway_that_starts_with_the_filter_survives_a_late_configuration() {
         lab.apply(&parts.filter.replace("initial_fetch_timeout: 30s", "initial_fetch_timeout: 2s"))
             .await
             .unwrap();
-        lab.kubectl(&[&scale[..], &["--replicas=1"]].concat()).await.unwrap();
-        lab.rolled_out(&env.ingress, "deployment/gateway").await.unwrap();
+        lab.scale(&env.ingress, "gateway", 1).await.unwrap();
+        lab.rolled_out(&env.ingress, "gateway").await.unwrap();
         let version = async || {
             let response = env.user().navigate("/").await.ok()?;
             response.header("x-shop-version").map(str::to_owned)

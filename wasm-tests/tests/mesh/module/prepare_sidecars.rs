@@ -24,7 +24,7 @@ fn sidecars_without_v8_are_restarted_only_where_the_end_of_their_sessions_is_acc
             lab.kubectl(&old).await.unwrap();
         }
         for version in ["v1", "v2"] {
-            lab.rolled_out(&env.namespace, &format!("deployment/shop-{version}")).await.unwrap();
+            lab.rolled_out(&env.namespace, &format!("shop-{version}")).await.unwrap();
         }
         let document = env.catalog_release().unwrap().with("/spec/weight", "0");
         let release = parse(Path::new("canary.yaml"), &document.text()).unwrap().release;

@@ -41,7 +41,7 @@ fn with_a_key_from_a_jwt_the_filter_stands_behind_authentication_and_before_auth
         only_verified_tokens_give_a_key(&env).await;
 
         lab.apply(&authorizer()).await.unwrap();
-        lab.rolled_out(AUTHORIZER, "deployment/authorizer").await.unwrap();
+        lab.rolled_out(AUTHORIZER, "authorizer").await.unwrap();
         lab.apply(&custom(&env, &[REFUSED, "/cart"])).await.unwrap();
         becomes(lab, &env, &[AUTHORIZATION, CUSTOM, AUTHENTICATION, OURS, ROUTER]).await;
         only_verified_tokens_give_a_key(&env).await;

@@ -12,9 +12,8 @@ const MISSING: &str = "expected at least 2 ready pods of version `v1`, to which 
 const HINT: &str = "scale the Deployment of `v1` up to 2 replicas or more";
 
 async fn scale(lab: &Lab, namespace: &str, version: &str, pods: usize) {
-    let patch = json!({"spec": {"replicas": pods}}).to_string();
-    let deployment = format!("deployment/shop-{version}");
-    lab.kubectl(&["patch", "-n", namespace, &deployment, "-p", &patch]).await.unwrap();
+    let deployment = format!("shop-{version}");
+    lab.scale(namespace, &deployment, pods).await.unwrap();
     lab.rolled_out(namespace, &deployment).await.unwrap();
     let selector = format!("app=shop,version={version}");
     lab.until(&format!("{pods} pods of {version}"), async || {

@@ -45,7 +45,7 @@ async fn controlled<'l>(lab: &'l Lab, name: &str, failing: u8) -> (LoadedFixture
     if failing > 0 {
         let setting = format!("SHOP_FAIL_PERCENT={failing}");
         lab.kubectl(&["set", "env", "-n", name, "deployment/shop-v2", &setting]).await.unwrap();
-        lab.rolled_out(name, "deployment/shop-v2").await.unwrap();
+        lab.rolled_out(name, "shop-v2").await.unwrap();
     }
     let cli = Cli::of(lab, &loaded.document, ACCOUNT);
     install(lab, &Cli::new(lab, &loaded.document)).await;
@@ -151,8 +151,7 @@ fn a_bad_canary_is_rolled_back_from_an_object_alone_and_its_deletion_leaves_ever
         assert!(!versions.unwrap().contains('0'), "no pod was scaled");
         // With several pods of stable the rule that keeps each user on one of them stays.
         for (deployment, replicas) in [("shop-v1", 1), ("shop-v2", 0)] {
-            let replicas = format!("--replicas={replicas}");
-            lab.kubectl(&["scale", "deployment", deployment, &replicas, "-n", name]).await.unwrap();
+            lab.scale(name, deployment, replicas).await.unwrap();
         }
         lab.until("the objects' end", async || {
             let left = lab

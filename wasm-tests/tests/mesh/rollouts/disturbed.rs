@@ -49,9 +49,8 @@ async fn disturb(lab: &Lab, loaded: &LoadedFixture<'_>, proxy: &FaultProxy) {
 
 async fn scale_gateway(lab: &Lab, loaded: &LoadedFixture<'_>, replicas: usize) {
     let ingress = &loaded.env.ingress;
-    let count = format!("--replicas={replicas}");
-    lab.kubectl(&["scale", "-n", ingress, "deployment/gateway", &count]).await.unwrap();
-    lab.rolled_out(ingress, "deployment/gateway").await.unwrap();
+    lab.scale(ingress, "gateway", replicas).await.unwrap();
+    lab.rolled_out(ingress, "gateway").await.unwrap();
     let selector = format!("istio={}", loaded.env.selector);
     lab.until(&format!("{replicas} gateways"), async || {
         (lab.pods(ingress, &selector).await.ok()?.len() == replicas).then_some(())

@@ -71,10 +71,10 @@ impl Met {
 async fn broken<'l>(lab: &'l Lab, name: &str, fault: &str) -> (LoadedFixture<'l>, Cli) {
     let (loaded, cli) = release_that(lab, name, [0, 0], &json!({}), |document| document).await;
     let ingress = &loaded.env.ingress;
-    lab.kubectl(&["scale", "-n", ingress, "deployment/gateway", "--replicas=2"]).await.unwrap();
-    lab.rolled_out(ingress, "deployment/gateway").await.unwrap();
+    lab.scale(ingress, "gateway", 2).await.unwrap();
+    lab.rolled_out(ingress, "gateway").await.unwrap();
     lab.kubectl(&["set", "env", "-n", name, "deployment/shop-v2", fault]).await.unwrap();
-    lab.rolled_out(name, "deployment/shop-v2").await.unwrap();
+    lab.rolled_out(name, "shop-v2").await.unwrap();
     cli.expect("weight 30 --wait", 0, &["30%"]).await;
     (loaded, cli)
 }

@@ -58,10 +58,10 @@ async fn release_that<'l>(
     let mut loaded = LoadedFixture::set_up(lab, name, with).await;
     loaded.release.delivery.module.embed(EmbeddedModule::new(&filter()).as_ref());
     for (version, percent) in [("v1", v1), ("v2", v2)] {
-        let deployment = format!("deployment/shop-{version}");
+        let deployment = format!("shop-{version}");
         if percent > 0 {
             let setting = format!("SHOP_FAIL_PERCENT={percent}");
-            lab.kubectl(&["set", "env", "-n", name, &deployment, &setting]).await.unwrap();
+            lab.kubectl(&["set", "env", "-n", name, "deployment", &deployment, &setting]).await.unwrap();
             lab.rolled_out(name, &deployment).await.unwrap();
         }
     }
@@ -154,7 +154,7 @@ fn a_canary_that_is_slower_than_allowed_is_rolled_back_and_no_request_has_failed
             .await;
         let setting = ["set", "env", "-n", "rollout-slow", "deployment/shop-v2", "SHOP_SLOW_PERCENT=20"];
         lab.kubectl(&setting).await.unwrap();
-        lab.rolled_out("rollout-slow", "deployment/shop-v2").await.unwrap();
+        lab.rolled_out("rollout-slow", "shop-v2").await.unwrap();
         let (output, took, tally) = rolled_out(&loaded, &cli).await;
         let (result, reason) = ended(&output);
         println!("rolled back after {took:.1?}: {reason}\n{}", output.stderr);
@@ -173,7 +173,7 @@ fn a_canary_that_forgets_sessions_is_rolled_back_though_every_response_is_200() 
         let (loaded, cli) = release(lab, "rollout-forgets", [0, 0]).await;
         let setting = ["set", "env", "-n", "rollout-forgets", "deployment/shop-v2", "SHOP_FORGET_PERCENT=20"];
         lab.kubectl(&setting).await.unwrap();
-        lab.rolled_out("rollout-forgets", "deployment/shop-v2").await.unwrap();
+        lab.rolled_out("rollout-forgets", "shop-v2").await.unwrap();
         let (output, took, tally) = rolled_out(&loaded, &cli).await;
         let (result, reason) = ended(&output);
         println!(
@@ -200,7 +200,7 @@ fn a_canary_whose_containers_restart_is_rolled_back_though_nobody_has_met_it() {
         lab.kubectl(&["patch", "-n", "rollout-restarts", "deployment/shop-v2", "--type=json", &patch])
             .await
             .unwrap();
-        lab.rolled_out("rollout-restarts", "deployment/shop-v2").await.unwrap();
+        lab.rolled_out("rollout-restarts", "shop-v2").await.unwrap();
         cli.expect("rollout start", 0, &["v2 by plan `default`"]).await;
         let begun = Instant::now();
         let run = cli.run("rollout run --interval 2s -o json");

@@ -15,9 +15,8 @@ const SEVERAL_INTERVALS: Duration = Duration::from_secs(10);
 const HELD: &str = "expected at least 2 ready pods of version `v1`, to which 50% of the users would come back, found 1 ready pod";
 
 async fn scale(lab: &Lab, version: &str, pods: usize) {
-    let deployment = format!("deployment/shop-{version}");
-    let replicas = format!("--replicas={pods}");
-    lab.kubectl(&["scale", "-n", NAMESPACE, &deployment, &replicas]).await.unwrap();
+    let deployment = format!("shop-{version}");
+    lab.scale(NAMESPACE, &deployment, pods).await.unwrap();
     lab.rolled_out(NAMESPACE, &deployment).await.unwrap();
 }
 

@@ -51,9 +51,9 @@ impl<'l> Train<'l> {
         loaded.env.add_catalog(lab, propagate).await.unwrap();
         loaded.env.set_shop(lab, &["SHOP_CATALOG_OPTIONAL=true"]).await.unwrap();
         for (version, percent) in ["v1", "v2"].into_iter().zip(failing) {
-            let deployment = format!("deployment/catalog-{version}");
+            let deployment = format!("catalog-{version}");
             let setting = format!("SHOP_FAIL_PERCENT={percent}");
-            lab.kubectl(&["set", "env", "-n", name, &deployment, &setting]).await.unwrap();
+            lab.kubectl(&["set", "env", "-n", name, "deployment", &deployment, &setting]).await.unwrap();
             lab.rolled_out(name, &deployment).await.unwrap();
         }
         let module = filter();

@@ -84,8 +84,7 @@ async fn begun(loaded: &LoadedFixture<'_>, on_canary: std::ops::RangeInclusive<u
 
 async fn scale(loaded: &LoadedFixture<'_>, replicas: usize) {
     let namespace = loaded.env.namespace.as_str();
-    let replicas_flag = format!("--replicas={replicas}");
-    loaded.lab.kubectl(&["scale", "-n", namespace, "deployment/shop-v2", &replicas_flag]).await.unwrap();
+    loaded.lab.scale(namespace, "shop-v2", replicas).await.unwrap();
     loaded
         .lab
         .until("the canary's pods", async || {
@@ -95,7 +94,7 @@ async fn scale(loaded: &LoadedFixture<'_>, replicas: usize) {
         .await
         .unwrap();
     if replicas > 0 {
-        loaded.lab.rolled_out(namespace, "deployment/shop-v2").await.unwrap();
+        loaded.lab.rolled_out(namespace, "shop-v2").await.unwrap();
     }
 }
 

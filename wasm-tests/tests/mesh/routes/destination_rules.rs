@@ -83,8 +83,10 @@ fn the_settings_of_a_rule_for_the_whole_mesh_hold_in_our_subsets() {
         let label =
             json!({"spec": {"template": {"metadata": {"labels": {"security.istio.io/tlsMode": "istio"}}}}});
         for version in ["v1", "v2"] {
-            let deployment = format!("deployment/shop-{version}");
-            lab.kubectl(&["patch", &deployment, "-n", "rule-mesh", "-p", &label.to_string()]).await.unwrap();
+            let deployment = format!("shop-{version}");
+            lab.kubectl(&["patch", "deployment", &deployment, "-n", "rule-mesh", "-p", &label.to_string()])
+                .await
+                .unwrap();
             lab.rolled_out("rule-mesh", &deployment).await.unwrap();
         }
         let plain = json!({"trafficPolicy": {"tls": {"mode": "DISABLE"}}});

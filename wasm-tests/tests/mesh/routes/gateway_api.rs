@@ -17,7 +17,7 @@ fn a_release_behind_a_gateway_of_the_gateway_api_is_routed_by_http_routes() {
         let (shop, ingress) = (&loaded.env.namespace, &loaded.env.ingress);
         lab.apply(&stream(&[gateway(ingress), service(shop, "v1"), service(shop, "v2")])).await.unwrap();
         lab.until("the gateway that Istio deploys", async || {
-            lab.rolled_out(ingress, "deployment/edge-istio").await.ok()
+            lab.rolled_out(ingress, "edge-istio").await.ok()
         })
         .await
         .unwrap();

@@ -69,7 +69,7 @@ impl<'l> Calls<'l> {
         let [v1, v2] = versions;
         lab.apply(&stream(&[service(shop, None), v1, v2, client(shop)])).await.unwrap();
         for name in ["shop-v1", "shop-v2", "client"] {
-            lab.rolled_out(shop, &format!("deployment/{name}")).await.unwrap();
+            lab.rolled_out(shop, name).await.unwrap();
         }
         let client = lab.pods(shop, "app=client").await.unwrap().remove(0);
         let service = lab.service(shop, "shop", 80).await.unwrap();

@@ -137,7 +137,7 @@ async fn set_up(lab: &Lab) {
     }
     lab.apply(&stream(&objects)).await.unwrap();
     lab.until("the gateway that Istio deploys", async || {
-        lab.rolled_out(&namespace("ingress"), "deployment/edge-istio").await.ok()
+        lab.rolled_out(&namespace("ingress"), "edge-istio").await.ok()
     })
     .await
     .unwrap();

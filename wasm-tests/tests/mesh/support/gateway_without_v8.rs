@@ -26,15 +26,14 @@ pub(crate) struct GatewayWithoutV8<'l> {
 }
 
 impl<'l> GatewayWithoutV8<'l> {
-    pub(crate) async fn set_up(lab: &'l Lab, name: &str, gateways: &str) -> Self {
+    pub(crate) async fn set_up(lab: &'l Lab, name: &str, gateways: usize) -> Self {
         let options = ShopEnvOptions { envoy: "1.36".to_owned(), ..ShopEnvOptions::gateway() };
         let env = ShopEnv::set_up(lab, name, &options).await.unwrap();
-        let replicas = format!("--replicas={gateways}");
-        lab.kubectl(&["scale", "-n", &env.ingress, "deployment/gateway", &replicas]).await.unwrap();
+        lab.scale(&env.ingress, "gateway", gateways).await.unwrap();
         // Carts are in a pod's memory, and without the filter users do not stay on one of several pods.
-        lab.kubectl(&["scale", "-n", &env.namespace, "deployment/shop-v1", "--replicas=1"]).await.unwrap();
-        lab.rolled_out(&env.namespace, "deployment/shop-v1").await.unwrap();
-        lab.rolled_out(&env.ingress, "deployment/gateway").await.unwrap();
+        lab.scale(&env.namespace, "shop-v1", 1).await.unwrap();
+        lab.rolled_out(&env.namespace, "shop-v1").await.unwrap();
+        lab.rolled_out(&env.ingress, "gateway").await.unwrap();
         let document = env.release().unwrap().with("/spec/weight", "0").with("/spec/maxStep", "100");
         let release = parse(Path::new("canary.yaml"), &document.text()).unwrap().release;
         Self { lab, env, document, release }

@@ -27,7 +27,7 @@ fn pods_of_a_running_deployment_get_the_label_and_lose_it_and_none_is_replaced()
         let fixture = ReleaseFixture::new(lab, "adopting").await;
         let file = fixture.file("shop");
         lab.apply(&running(&fixture.namespace)).await.unwrap();
-        lab.rolled_out(&fixture.namespace, "deployment/shop").await.unwrap();
+        lab.rolled_out(&fixture.namespace, "shop").await.unwrap();
         let before = objects(lab, &fixture.namespace).await;
         assert_eq!(before.len(), 4, "a Deployment, a ReplicaSet and two pods: {before:?}");
         // The Deployment belongs to its owner alone, and nobody but admins may write it.
@@ -51,10 +51,8 @@ fn pods_of_a_running_deployment_get_the_label_and_lose_it_and_none_is_replaced()
         assert_eq!(uids(&labelled), uids(&before), "adopted");
         assert_labels(&labelled, &json!("v1"));
 
-        let scale = |replicas: &str| format!("--replicas={replicas}");
-        let line = ["scale", "-n", &fixture.namespace, "deployment/shop", &scale("3")];
-        lab.kubectl(&line).await.unwrap();
-        lab.rolled_out(&fixture.namespace, "deployment/shop").await.unwrap();
+        lab.scale(&fixture.namespace, "shop", 3).await.unwrap();
+        lab.rolled_out(&fixture.namespace, "shop").await.unwrap();
         let scaled = objects(lab, &fixture.namespace).await;
         assert_eq!(scaled.len(), 5, "a third pod: {scaled:?}");
         assert!(uids(&before).iter().all(|(name, uid)| uids(&scaled).get(name) == Some(uid)), "scaled");
@@ -79,7 +77,7 @@ fn an_adoption_that_is_killed_after_any_write_is_continued_and_no_pod_is_replace
     in_the_mesh(async |lab| {
         let fixture = ReleaseFixture::new(lab, "adopting-killed").await;
         lab.apply(&running(&fixture.namespace)).await.unwrap();
-        lab.rolled_out(&fixture.namespace, "deployment/shop").await.unwrap();
+        lab.rolled_out(&fixture.namespace, "shop").await.unwrap();
         let before = objects(lab, &fixture.namespace).await;
         let address = lab.service(&fixture.namespace, "shop", 80).await.unwrap();
         let answered = async || User::http1(address, "shop").navigate("/").await.ok();

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 impl TwinChart<'_> {
     pub(super) async fn ready(&self, deployment: &str) {
-        self.lab.rolled_out(&self.namespace, &format!("deployment/{deployment}")).await.unwrap();
+        self.lab.rolled_out(&self.namespace, deployment).await.unwrap();
     }
 
     /// The uids of a version's pods.

@@ -144,8 +144,7 @@ fn autoscaled(name: &str, tool: Tool) {
             assert_eq!(chart.pods("v1").await, stable, "after the canary came");
 
             // What an autoscaler writes by a metric, which this cluster has not.
-            let line = ["scale", "-n", &chart.namespace, "deployment/shop", "--replicas=3"];
-            lab.kubectl(&line).await.unwrap();
+            lab.scale(&chart.namespace, "shop", 3).await.unwrap();
             git.is_scaled("shop", 3).await;
             let promoted = chart.pods("v2").await;
             turn(&loaded.cluster, &loaded.release, Verb::Promote).await.unwrap();

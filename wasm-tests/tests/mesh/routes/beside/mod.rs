@@ -78,7 +78,7 @@ impl<'l> Place<'l> {
         lab.apply(&[namespace(), client(SHOP), client(CALLERS)].join("\n---\n")).await.unwrap();
         let mut pods = Vec::new();
         for namespace in [SHOP, CALLERS] {
-            lab.rolled_out(namespace, "deployment/client").await.unwrap();
+            lab.rolled_out(namespace, "client").await.unwrap();
             pods.extend(lab.pods(namespace, "app=client").await.unwrap());
         }
         let release = env.release().unwrap().with("/spec/weight", "0").with("/spec/routes", "managed");

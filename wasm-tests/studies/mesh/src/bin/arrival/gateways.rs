@@ -42,9 +42,8 @@ pub(crate) async fn measured(lab: &Lab, env: &ShopEnv) -> Result<Vec<(usize, Vec
 }
 
 async fn scale(lab: &Lab, env: &ShopEnv, gateways: usize) -> Result<(), Error> {
-    let replicas = format!("--replicas={gateways}");
-    lab.kubectl(&["scale", "-n", &env.ingress, "deployment/gateway", &replicas]).await?;
-    Ok(lab.rolled_out(&env.ingress, "deployment/gateway").await?)
+    lab.scale(&env.ingress, "gateway", gateways).await?;
+    Ok(lab.rolled_out(&env.ingress, "gateway").await?)
 }
 
 async fn canary_ctl(lab: &Lab, folder: &Path, line: &str) -> Result<(), Error> {

@@ -57,8 +57,9 @@ impl Users {
 /// By `canary-ctl rollout run`.
 pub(crate) async fn by_canary_ctl(lab: &Lab, name: &str, job: Job) -> Result<Outcome, Error> {
     let shop = ShopRelease::set_up(lab, name, job.scenario, &PLAN).await?;
-    let deployments = ["deployment/shop-v1", "deployment/shop-v2"];
-    lab.kubectl(&[&["scale", "-n", name, "--replicas=1"][..], &deployments].concat()).await?;
+    for deployment in ["shop-v1", "shop-v2"] {
+        lab.scale(name, deployment, 1).await?;
+    }
     shop.env.set_shop(lab, &[RANDOM_FAULTS]).await?;
     let users = Users::start(shop.env.gateway, job.scenario).await;
     let begun = Instant::now();
@@ -113,7 +114,7 @@ async fn initialize(
     let canary = canary(name, &env.ingress, hangs.then_some(HANG_TIMEOUT));
     let metric = metric_template(name, &controller.prometheus());
     lab.apply(&format!("---\n{target}\n---\n{metric}\n")).await?;
-    lab.rolled_out(name, &format!("deployment/{NAME}")).await?;
+    lab.rolled_out(name, NAME).await?;
     lab.apply(&canary.to_string()).await?;
     let initialized = async || phase(lab, name).await.is_ok_and(|phase| phase == "Initialized").then_some(());
     let what = format!("Flagger's initialization of {name}");

@@ -139,7 +139,7 @@ pub(crate) fn logins(gateway: SocketAddr) -> JoinSet<()> {
 
 /// Scales the canary to eight pods, and adds one that pauses.
 pub(crate) async fn pausing_pod(lab: &Lab, namespace: &str) -> Result<(), mesh_studies::Error> {
-    lab.kubectl(&["scale", "-n", namespace, "deployment/shop-v2", "--replicas=8"]).await?;
+    lab.scale(namespace, "shop-v2", 8).await?;
     let found = lab.kubectl(&["get", "-n", namespace, "deployment/shop-v2", "-o", "json"]).await?;
     let found: Value = serde_json::from_str(&found)?;
     let mut spec = found.get("spec").cloned().unwrap_or_default();
@@ -156,7 +156,7 @@ pub(crate) async fn pausing_pod(lab: &Lab, namespace: &str) -> Result<(), mesh_s
     let object = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec});
     lab.apply(&object.to_string()).await?;
     for name in ["shop-v2", "shop-v2-pausing"] {
-        lab.rolled_out(namespace, &format!("deployment/{name}")).await?;
+        lab.rolled_out(namespace, name).await?;
     }
     Ok(())
 }
