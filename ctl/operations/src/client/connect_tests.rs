@@ -302,6 +302,7 @@ async fn a_proxy_that_does_not_help_is_named_without_its_password() {
             "no connection by the proxy socks5://127.0.0.1:1 (HTTPS_PROXY)",
         ),
         (NAMED, "ftp://u:secret@a".to_owned(), "HTTPS_PROXY: expected a proxy"),
+        (NAMED, "http://u:secret@a:99999".to_owned(), "HTTPS_PROXY: expected a proxy"),
     ] {
         let text = lab.kubeconfig(&format!("server: '{server}', CA"), "token: t");
         let called = lab.called_with(&text, &proxies(&https, "")).await;
@@ -314,7 +315,7 @@ async fn a_proxy_that_does_not_help_is_named_without_its_password() {
 /// for one that prints the status behind it.
 type Row = (&'static str, &'static str, &'static str);
 
-const ADDRESSES: [Row; 11] = [
+const ADDRESSES: [Row; 13] = [
     ("server: 'PLAIN'", "token: t", "Bearer t"),
     ("server: 'TLS', CA", "token: t", "Bearer t"),
     ("server: 'localhost:PORT', CA", "token: t", "Bearer t"),
@@ -324,6 +325,8 @@ const ADDRESSES: [Row; 11] = [
     ("server: ''", "", "`server`: expected"),
     ("server: 'ftp://a'", "", "`server`: expected"),
     ("server: 'https://'", "", "`server`: expected"),
+    ("server: 'https://a:99999'", "", "`server`: expected"),
+    ("server: '[::1]:0'", "", "`server`: expected"),
     ("server: 'a b'", "", "`server`: expected"),
     ("", "", "`server`: expected"),
 ];

@@ -10,6 +10,7 @@ use rustls::pki_types::pem::PemObject as _;
 use secrecy::{ExposeSecret as _, SecretString};
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
+use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 
 /// A file that is wrong, and how.
@@ -184,11 +185,16 @@ fn server(cluster: &Cluster, user: &AuthInfo) -> Result<Uri, KubeconfigError> {
         || user.client_certificate_data.is_some();
     let scheme = if has_tls { "https" } else { "http" };
     let address = if found.contains("://") { found.to_owned() } else { format!("{scheme}://{found}") };
-    let uri = address.parse::<Uri>().ok().filter(|uri| {
-        let has_host = uri.host().is_some_and(|host| !host.is_empty());
-        matches!(uri.scheme_str(), Some("http" | "https")) && has_host
-    });
+    let uri = address.parse::<Uri>().ok();
+    let uri = uri.filter(|uri| matches!(uri.scheme_str(), Some("http" | "https")) && has_host_and_port(uri));
     uri.ok_or_else(|| KubeconfigError::Server { found: found.to_owned() })
+}
+
+/// Whether an address names a host, and no port that does not exist: `Uri` takes any number there.
+pub(super) fn has_host_and_port(uri: &Uri) -> bool {
+    let (Some(host), Some(authority)) = (uri.host(), uri.authority()) else { return false };
+    let port = authority.as_str().rsplit_once(host).map_or("", |(_, rest)| rest.trim_start_matches(':'));
+    !host.is_empty() && (port.is_empty() || port.parse::<NonZeroU16>().is_ok())
 }
 
 /// The certificates by which the API server is verified; `None` for those of the system.

@@ -4,6 +4,7 @@
 //! # Source
 //! `golang.org/x/net/http/httpproxy`; `kube` compares `NO_PROXY` with the proxy in place of the API server, and has no SOCKS users.
 
+use super::kubeconfig::has_host_and_port;
 use crate::error::KubeconfigError;
 use http::Uri;
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
@@ -92,7 +93,7 @@ fn proxy(setting: &'static str, value: &str) -> Result<Option<Proxy>, Kubeconfig
     let intercept = Matcher::builder().all(value).build().intercept(&Uri::from_static("https://any"));
     let usable = intercept.filter(|found| {
         let is_known = matches!(found.uri().scheme_str(), Some("http" | "https" | "socks5" | "socks5h"));
-        is_known && found.uri().host().is_some_and(|host| !host.is_empty())
+        is_known && has_host_and_port(found.uri())
     });
     let refused = || KubeconfigError::Proxy { setting, found: without_user(value) };
     usable.map(|intercept| Some(Proxy { intercept, setting })).ok_or_else(refused)
