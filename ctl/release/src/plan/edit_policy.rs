@@ -1,5 +1,5 @@
 //! The objects that are not edited without consent: those of Helm and of GitOps tools, which would remove our routes
-//! with their next run, and those with a field manager other than `kubectl`.
+//! with their next run, and those whose routes have a field manager other than `kubectl`.
 
 use crate::object::{FIELD_MANAGER, Owners, Reference, Stage, TOOL_MARKERS, restore};
 use crate::plan::{Error, Plan};
@@ -8,14 +8,15 @@ use crate::spec::Routes;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Whose an object is, where it is not `kubectl`'s alone.
+/// Whose the routes of an object are, where they are not `kubectl`'s alone. A manager that has only other fields does not write them again:
+/// one that has left, and whose values `kubectl` has applied since, keeps hosts and gateways.
 pub fn owning_tool(object: &Value) -> Option<String> {
     let has = |place: &str, name: &str| object.pointer(&format!("/metadata/{place}"))?.get(name)?.as_str();
     let marked = TOOL_MARKERS.iter().find(|(place, name, _)| has(place, name).is_some());
     let labelled = || has("labels", "app.kubernetes.io/managed-by").filter(|by| *by != FIELD_MANAGER);
     let manager = || {
         let owners = Owners::of(object);
-        let other = owners.others(&["spec"]).into_iter().find(|manager| !is_kubectl(manager));
+        let other = owners.others(&["spec", "http"]).into_iter().find(|manager| !is_kubectl(manager));
         other.map(str::to_owned)
     };
     marked.map(|(.., tool)| (*tool).to_owned()).or_else(|| labelled().map(str::to_owned)).or_else(manager)

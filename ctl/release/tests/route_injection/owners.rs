@@ -42,6 +42,10 @@ fn whose_an_object_is_follows_from_its_marks_and_managers() {
     let mut managed = plain;
     managed["metadata"]["managedFields"] = json!([owner("argocd-controller", "Apply", &["http"])]);
     assert_eq!(owning_tool(&managed).as_deref(), Some("argocd-controller"));
+    let parts =
+        [owner("flagger", "Update", &["hosts", "gateways"]), owner("kubectl", "Apply", &["hosts", "http"])];
+    managed["metadata"]["managedFields"] = json!(parts);
+    assert_eq!(owning_tool(&managed), None, "the routes are kubectl's");
 }
 
 #[test]
