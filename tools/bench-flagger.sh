@@ -4,7 +4,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 tools/lab.sh
-tools/flagger.sh flagger
+tools/peers.sh flagger
 tools/wasm.sh
 tools/envoy.sh 1.40 >/dev/null
 tools/prometheus.sh >/dev/null

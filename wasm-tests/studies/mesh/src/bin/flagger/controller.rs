@@ -2,20 +2,18 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 use mesh_lab::Lab;
 use mesh_studies::Error;
-use programs::artifact;
-use programs::child::LoggedChild;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use wasm_tests::mesh::PeerController;
 use wasm_tests::prometheus::Prometheus;
 
 /// A running Flagger. It ends with the value.
 pub(crate) struct Controller {
-    process: LoggedChild,
+    process: PeerController,
     prometheus: Prometheus,
     gateways: Mutex<Vec<SocketAddr>>,
     folder: TempDir,
@@ -24,23 +22,10 @@ pub(crate) struct Controller {
 impl Controller {
     /// Brings its kinds to the cluster and starts it.
     pub(crate) async fn start(lab: &Lab) -> Result<Self, Error> {
-        let kinds = artifact::flagger("the kinds of Flagger", "flagger-crd.yaml")?;
-        lab.apply(&std::fs::read_to_string(kinds)?).await?;
-        for kind in ["canaries", "metrictemplates", "alertproviders"] {
-            let name = format!("crd/{kind}.flagger.app");
-            lab.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", &name]).await?;
-        }
         let folder = tempfile::tempdir()?;
         std::fs::write(targets(&folder), "[]")?;
         let prometheus = Prometheus::start_for(&targets(&folder)).await;
-        let [port] = envoy_kit::free_ports();
-        let mut command = Command::new(artifact::flagger("Flagger", "bin/flagger")?);
-        command
-            .arg(format!("-kubeconfig={}", lab.kubeconfig("admin")?.display()))
-            .arg(format!("-metrics-server={}", prometheus.url()))
-            .arg(format!("-port={port}"))
-            .args(["-mesh-provider=istio", "-log-level=info"]);
-        let process = LoggedChild::start("Flagger", &mut command)?;
+        let process = PeerController::flagger(lab, &prometheus.url()).await?;
         Ok(Self { process, prometheus, gateways: Mutex::default(), folder })
     }
 
